@@ -1,0 +1,45 @@
+# make sweep   installs into .venv what is missing and runs the default grid
+# make test    installs what is missing and runs the fast tests
+# Another Python: make PYTHON=python3.12 sweep
+PYTHON ?= $(shell for p in python3 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' 2>/dev/null && echo $$p && break; done)
+PY := .venv/bin/python
+RUN := PATH="$(CURDIR)/.venv/bin:$$PATH"
+
+.PHONY: help sweep test slow lint install lock clean
+help:
+	@sed -n 's/^# \(make\|Another\)/\1/p' Makefile
+
+install: .venv/.installed
+
+.venv/.installed: requirements.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 or 3.12 found on PATH; name one: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
+	@test -x $(PY) || $(PYTHON) -m venv .venv
+	@$(PY) -m uv --version >/dev/null 2>&1 || $(PY) -m pip install --quiet --disable-pip-version-check uv
+	@echo "Installing into .venv (several GB the first time, mostly PyTorch) ..."
+	@$(PY) -m uv pip install --quiet --python $(PY) -r requirements.lock
+	@$(PY) -m uv pip install --quiet --python $(PY) --no-deps -e .
+	@touch $@
+
+sweep: install
+	@$(PY) -m orchestrator.sweep grid.yaml
+
+test: install
+	@$(PY) -m pytest
+
+slow: install
+	@$(PY) -m pytest -m "slow or not slow"
+
+lint: install
+	@$(RUN) ruff check .
+	@$(RUN) ruff format --check .
+	@$(RUN) mypy
+	@$(RUN) lint-imports --config pyproject.toml
+
+# The lock pins what `make` installs; run it after a change of dependencies in pyproject.toml.
+lock:
+	@$(PY) -m uv pip compile --universal --python-version 3.11 --extra dev --no-header --no-annotate \
+		--quiet pyproject.toml -o requirements.lock
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -1,0 +1,76 @@
+"""A cell: one network, fully specified by task, network, training and seed, and the id that names it everywhere."""
+
+import hashlib
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
+
+from trainables.tasks import Task
+
+SCIENCE_VERSION = "1"
+"""Raised whenever the same cell would give other numbers (streams, tasks, network, training, measures)."""
+
+LAZY_EPSILON = 1e-5
+"""gamma s in the lazy limit: `lazy` is gamma = 1e-5/sqrt(d) [Tong25 App. G.1]."""
+
+
+class Cell(BaseModel):
+    """One network. Frozen and checked at construction; equal cells have equal ids."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    task: SerializeAsAny[Task]
+    width: Annotated[int, Field(ge=1)]
+    gamma: Annotated[float, Field(gt=0)]
+    base_lr: Annotated[float, Field(gt=0)]
+    steps: Annotated[int, Field(ge=1)] = 25000
+    batch: Annotated[int, Field(ge=1)] = 128
+    eval_every: Annotated[int, Field(ge=1)] = 1000
+    test_size: Annotated[int, Field(ge=1)] = 1024
+    seed: Annotated[int, Field(ge=0)]
+    dtype: Literal["float32", "float64"] = "float32"
+
+    @model_validator(mode="after")
+    def _whole_evaluations(self) -> "Cell":
+        if self.steps % self.eval_every:
+            raise ValueError(f"steps ({self.steps}) is not a multiple of eval_every ({self.eval_every})")
+        return self
+
+    @property
+    def epsilon(self) -> float:
+        """epsilon = gamma s (gamma sqrt(d) for symbols): f = 1/epsilon sum_i a_i relu(w_i . x)."""
+        return self.gamma * self.task.richness_scale
+
+    @property
+    def scaled_lr(self) -> float:
+        """Learning rate on the scaled changes b = (a - a_0)/epsilon, u = (w - w_0)/epsilon.
+
+        SGD on (a, w) at gamma^2 s^2 alpha_0 (gamma <= 1) or gamma s alpha_0 (gamma > 1) [Tong25 App. G.1], over epsilon^2.
+        """
+        return self.base_lr if self.gamma <= 1 else self.base_lr / self.epsilon
+
+    @property
+    def gamma_label(self) -> str:
+        """`lazy`, or the number in its shortest form: `1`, `0.1`."""
+        return "lazy" if self.gamma == lazy_gamma(self.task) else f"{self.gamma:.6g}"
+
+    def keys(self) -> dict[str, Any]:
+        """Every grid key with its resolved value, task keys first."""
+        settings = {k: getattr(self, k) for k in Cell.model_fields if k != "task"}
+        return {"task": self.task.name, **{k: getattr(self.task, k) for k in type(self.task).model_fields}, **settings}
+
+    @property
+    def cell_id(self) -> str:
+        """20 hex digits: hash of the resolved keys in alphabetical order and of the science version."""
+        text = "\n".join(f"{k}={v!r}" for k, v in sorted(self.keys().items()))
+        return hashlib.sha256(f"{science_version(self.task)}\n{text}".encode()).hexdigest()[:20]
+
+
+def science_version(task: Task) -> str:
+    """Version of what computes this task's numbers: the package's, and the digest of a user's own task file."""
+    return f"{SCIENCE_VERSION}+{task.source}" if task.source else SCIENCE_VERSION
+
+
+def lazy_gamma(task: Task) -> float:
+    """The gamma that stands for gamma ~ 0: gamma s = 1e-5 [Tong25 App. G.1]."""
+    return LAZY_EPSILON / task.richness_scale

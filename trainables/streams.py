@@ -1,0 +1,34 @@
+"""Random streams: what a cell draws depends on its seed, its shape and the purpose, never on pack, order, worker or restart.
+
+A stream is Philox, a counter-based generator: the key is a hash of who draws for what, the counter starts at a block's
+own position, so any block can be drawn at any time. Draws are float32 on the CPU whatever the cell's precision or device.
+"""
+
+import hashlib
+from typing import Literal
+
+import numpy as np
+
+from trainables.cell import Cell
+
+Purpose = Literal["symbols", "weights", "batches", "test"]
+
+BLOCK_STEPS = 10
+"""Training steps whose batches are drawn together as one block."""
+
+
+def stream_owner(cell: Cell) -> str:
+    """Cells with the same owner draw the same symbols, weights, batches and test examples.
+
+    It leaves out gamma, base_lr, steps, precision, and what the task names in `shared_across`.
+    """
+    task = cell.task
+    keys = {k: getattr(task, k) for k in type(task).model_fields if k not in task.shared_across}
+    keys |= {"width": cell.width, "seed": cell.seed}
+    return "\n".join([task.name, task.source, *(f"{k}={v!r}" for k, v in sorted(keys.items()))])
+
+
+def stream(owner: str, purpose: Purpose, block: int = 0) -> np.random.Generator:
+    """Generator of one block of a stream: batches count blocks of BLOCK_STEPS steps, tests count steps."""
+    key = int.from_bytes(hashlib.sha256(f"{purpose}\n{owner}".encode()).digest()[:16], "little")
+    return np.random.Generator(np.random.Philox(key=key, counter=block << 128))

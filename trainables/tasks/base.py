@@ -1,0 +1,68 @@
+"""What a task is: its grid keys, and how it draws inputs and labels."""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+Array = np.ndarray[Any, Any]
+
+
+class Task(BaseModel, ABC):
+    """One task with its keys resolved; the fields of a subclass are its grid keys, with their legal ranges.
+
+    Every draw takes the generator it may use, so that a result depends on the cell alone.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    name: ClassVar[str]
+    """What `task:` in a grid says."""
+    default_base_lr: ClassVar[float]
+    """alpha_0 where the grid does not give `base_lr`."""
+    shared_across: ClassVar[tuple[str, ...]] = ()
+    """Keys that do not enter the random streams: cells that differ only in these see the same draws."""
+    source: ClassVar[str] = ""
+    """Digest of the source file of a task that is not part of this package; it enters the cell id."""
+
+    @property
+    @abstractmethod
+    def input_dim(self) -> int:
+        """Length of the network's input vector."""
+
+    @property
+    @abstractmethod
+    def richness_scale(self) -> float:
+        """s in f = 1/(gamma s) sum_i a_i relu(w_i . x): sqrt(d) where the input norm is O(1) [Tong25 Eq. 1], else 1."""
+
+    @abstractmethod
+    def draw_symbols(self, rng: np.random.Generator) -> Array:
+        """What is drawn once per network: symbols, patterns, or the split into seen and unseen ones."""
+
+    @abstractmethod
+    def train_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
+        """`n` training inputs (n, input_dim) float32 and labels (n,) in {0, 1}, 1 = same."""
+
+    @abstractmethod
+    def test_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
+        """`n` fresh test inputs and labels, shaped as those of `train_examples`."""
+
+
+_TASKS: dict[str, type[Task]] = {}
+
+
+def register(cls: type[Task]) -> type[Task]:
+    """Make a task known to grids by its `name`. Registering the same name again replaces it."""
+    _TASKS[cls.name] = cls
+    return cls
+
+
+def task_class(name: str) -> type[Task]:
+    """The class of a registered task; KeyError when there is none."""
+    return _TASKS[name]
+
+
+def task_names() -> list[str]:
+    """Names of all registered tasks, sorted."""
+    return sorted(_TASKS)
