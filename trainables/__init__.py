@@ -1,1 +1,1 @@
-"""What is trained: tasks, networks, engines and random streams. Importing the package is cheap: torch and numba load with an engine."""
+"""What is trained: tasks, networks, engines and random streams. Cheap to import: torch and numba load with an engine."""

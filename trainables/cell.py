@@ -42,10 +42,15 @@ class Cell(BaseModel):
         return self.gamma * self.task.richness_scale
 
     @property
+    def learning_rate(self) -> float:
+        """SGD's rate on a and w: gamma^2 s^2 alpha_0 for gamma <= 1, gamma s alpha_0 above [Tong25 App. G.1]."""
+        return self.scaled_lr * self.epsilon**2
+
+    @property
     def scaled_lr(self) -> float:
         """Learning rate on the scaled changes b = (a - a_0)/epsilon, u = (w - w_0)/epsilon.
 
-        SGD on (a, w) at gamma^2 s^2 alpha_0 (gamma <= 1) or gamma s alpha_0 (gamma > 1) [Tong25 App. G.1], over epsilon^2.
+        `learning_rate` over epsilon^2, which is what the change of variables leaves of it.
         """
         return self.base_lr if self.gamma <= 1 else self.base_lr / self.epsilon
 

@@ -23,6 +23,8 @@ class Task(BaseModel, ABC):
     """alpha_0 where the grid does not give `base_lr`."""
     shared_across: ClassVar[tuple[str, ...]] = ()
     """Keys that do not enter the random streams: cells that differ only in these see the same draws."""
+    has_two_halves: ClassVar[bool] = False
+    """Whether the input is a pair (z1; z2), so that the alignment of a neuron's two halves means something."""
     source: ClassVar[str] = ""
     """Digest of the source file of a task that is not part of this package; it enters the cell id."""
 

@@ -19,6 +19,7 @@ class SameDifferent(Task):
     name: ClassVar[str] = "same_different"
     default_base_lr: ClassVar[float] = 0.1
     shared_across: ClassVar[tuple[str, ...]] = ("sigma2",)
+    has_two_halves: ClassVar[bool] = True
 
     L: Annotated[int, Field(ge=2)]
     d: Annotated[int, Field(ge=1)]

@@ -1,0 +1,71 @@
+"""What every engine offers, and the cells that may train together."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from trainables.cell import Cell
+from trainables.streams import BLOCK_STEPS, stream, stream_owner
+from trainables.tasks.base import Array
+
+
+class Measures(NamedTuple):
+    """State of each cell of a pack at its last step: readouts and alignments (C, m), activation change (C,)."""
+
+    readout: Array
+    alignment: Array
+    activation_change: Array
+
+
+class Engine(Protocol):
+    """Trains the cells it was made for, all at the same step. C is the number of cells."""
+
+    name: ClassVar[str]
+
+    def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
+        """Take the steps from `first_step`; mean loss and number of right predictions of each step's batch, both (C, n_steps)."""
+
+    def test_accuracy(self, step: int) -> Array:
+        """Accuracy (C,) on the test examples that belong to `step`."""
+
+    def measures(self, step: int) -> Measures:
+        """Weight structure now, and the activation change over the test examples that belong to `step`."""
+
+    def state(self) -> dict[str, Array]:
+        """All that training has changed, as arrays."""
+
+    def load(self, state: dict[str, Array]) -> None:
+        """Put back what `state` returned."""
+
+
+def shape_of(cell: Cell) -> tuple[Any, ...]:
+    """Cells of equal shape can train in one pack: they differ at most in gamma, base_lr, seed and the task's shared keys."""
+    free = {"gamma", "base_lr", "seed", *cell.task.shared_across}
+    return tuple((k, v) for k, v in cell.keys().items() if k not in free)
+
+
+class Groups:
+    """Cells that see the same inputs: `group` (C,) gives each cell's, `cells` one cell that stands for each group."""
+
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        keys = [(stream_owner(cell), cell.task) for cell in cells]
+        first = {key: cell for key, cell in zip(reversed(keys), reversed(cells), strict=True)}
+        order = list(dict.fromkeys(keys))
+        self.group = np.array([order.index(key) for key in keys])
+        self.cells = [first[key] for key in order]
+        self.owners = [owner for owner, _ in order]
+        self.symbols = [c.task.draw_symbols(stream(o, "symbols")) for c, o in zip(self.cells, self.owners, strict=True)]
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+
+def blocks(first_step: int, n_steps: int) -> Iterator[tuple[int, slice]]:
+    """The blocks of the batch stream that hold the given steps, each with the steps to take from it."""
+    step, last = first_step, first_step + n_steps
+    while step < last:
+        block, offset = divmod(step, BLOCK_STEPS)
+        n = min(BLOCK_STEPS - offset, last - step)
+        yield block, slice(offset, offset + n)
+        step += n
