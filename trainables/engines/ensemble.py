@@ -1,0 +1,65 @@
+"""What engines that train in scaled changes share: initial networks by group, evaluation, and the measures at the end."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trainables.cell import Cell
+from trainables.engines.base import Groups, Measures
+from trainables.network import centred_output, draw_initial, half_alignment
+from trainables.streams import stream
+from trainables.tasks.base import Array
+
+
+class Ensemble:
+    """C networks in S groups that see the same inputs: w0 (S, D, m); a0, b (C, m); eps, lr (C, 1, 1) and (C, 1)."""
+
+    def __init__(self, cells: Sequence[Cell], device: str) -> None:
+        self.cells, self.device = list(cells), torch.device(device)
+        self.dtype = torch.float64 if cells[0].dtype == "float64" else torch.float32
+        self.groups = Groups(cells)
+        initial = [draw_initial(cell) for cell in self.groups.cells]
+        self.w0 = self.tensor(np.stack([w for w, _ in initial]))
+        self.a0 = self.tensor(np.stack([initial[g][1] for g in self.groups.group]))
+        self.b = torch.zeros_like(self.a0)
+        self.eps = self.tensor(np.array([cell.epsilon for cell in cells]))[:, None, None]
+        self.lr = self.tensor(np.array([cell.scaled_lr for cell in cells]))[:, None]
+
+    def tensor(self, x: Array) -> Tensor:
+        """The array on this ensemble's device in its precision."""
+        return torch.from_numpy(x).to(self.device, self.dtype)
+
+    def readout(self) -> Tensor:
+        """a = a0 + eps b, (C, m)."""
+        return torch.addcmul(self.a0, self.eps[:, 0], self.b)
+
+    def test_accuracy(self, step: int, change: Callable[[int, Tensor], Tensor]) -> Array:
+        """Accuracy (C,) on the test examples of `step`; `change(c, x)` is q = x U of cell c."""
+        right = torch.empty(len(self.cells), dtype=torch.float64, device=self.device)
+        for g in range(len(self.groups)):
+            x, y = self._test_examples(g, step)
+            h0 = x @ self.w0[g]
+            for c in np.flatnonzero(self.groups.group == g):
+                f, _, _ = centred_output(h0, change(c, x), self.a0[c], self.b[c], self.eps[c])
+                right[c] = ((f > 0) == (y > 0)).double().mean()
+        return right.cpu().numpy()
+
+    def measures(self, step: int, scaled_weights: Callable[[int], Tensor]) -> Measures:
+        """Weight structure and activation change; `scaled_weights(c)` is U (D, m) of cell c."""
+        change, alignment = np.empty(len(self.cells)), np.full(self.a0.shape, np.nan)
+        for g in range(len(self.groups)):
+            x, _ = self._test_examples(g, step)
+            size = (x @ self.w0[g]).abs().mean()
+            for c in np.flatnonzero(self.groups.group == g):
+                moved = self.eps[c] * scaled_weights(c)
+                change[c] = (x @ moved).abs().mean() / size
+                if self.cells[c].task.has_two_halves:
+                    alignment[c] = half_alignment(self.w0[g] + moved).cpu().numpy()
+        return Measures(self.readout().cpu().numpy(), alignment, change)
+
+    def _test_examples(self, g: int, step: int) -> tuple[Tensor, Tensor]:
+        cell = self.groups.cells[g]
+        x, y = cell.task.test_examples(stream(self.groups.owners[g], "test", step), self.groups.symbols[g], cell.test_size)
+        return self.tensor(x), self.tensor(y)
