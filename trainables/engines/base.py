@@ -33,7 +33,7 @@ class Engine(Protocol):
         """Weight structure now, and the activation change over the test examples that belong to `step`."""
 
     def state(self) -> dict[str, Array]:
-        """All that training has changed, as arrays."""
+        """All that training has changed, as arrays; they may be views of what goes on training."""
 
     def load(self, state: dict[str, Array]) -> None:
         """Put back what `state` returned."""

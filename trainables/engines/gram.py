@@ -58,7 +58,7 @@ class Gram:
         return self.nets.measures(step, self._scaled_weights)
 
     def state(self) -> dict[str, Array]:
-        return {"q": self.q.copy(), "omega": self.omega.copy(), "b": self.nets.b.numpy().copy()}
+        return {"q": self.q, "omega": self.omega, "b": self.nets.b.numpy()}
 
     def load(self, state: dict[str, Array]) -> None:
         self.q[:], self.omega[:] = state["q"], state["omega"]

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,8 @@ class PackRun:
         self.step, self.seconds = 0, 0.0
         self.diverged_at = np.zeros(len(self.cells), dtype=np.int64)  # 0: it did not
         self.curves = np.full((3, len(self.cells), cells[0].steps // cells[0].eval_every), np.nan)
-        self._sums = np.zeros((2, len(self.cells)))  # loss and right predictions since the last evaluation
+        # Loss and right predictions of each step since the last evaluation: summed at once, so that cuts change no digit.
+        self._steps = np.zeros((2, len(self.cells), cells[0].eval_every))
 
     @property
     def n_steps(self) -> int:
@@ -45,8 +47,8 @@ class PackRun:
             left = seconds - (now - started)
             if left <= 0:
                 break
-            fitting = int(n * left / max(now - slice_started, 1e-6))
-            n = min(max(fitting // BLOCK_STEPS, 1) * BLOCK_STEPS, 8 * n)
+            fitting = n * left / max(now - slice_started, 1e-6)
+            n = max(int(min(fitting, 8 * n)) // BLOCK_STEPS, 1) * BLOCK_STEPS
         self.seconds += time.perf_counter() - started
 
     def _train(self, n: int) -> None:
@@ -54,13 +56,14 @@ class PackRun:
         n = min(n, every - self.step % every)
         loss, right = self.engine.train(self.step, n)
         self._note_divergence(loss)
-        self._sums += loss.sum(1), right.sum(1)
+        at = self.step % every
+        self._steps[:, :, at : at + n] = loss, right
         self.step += n
         if self.step % every == 0:
             k = self.step // every - 1
-            means = self._sums / np.array([[every], [every * self.cells[0].batch]])
-            self.curves[:, :, k] = np.stack([*means, self.engine.test_accuracy(self.step)])
-            self._sums[:] = 0
+            loss_mean, right_mean = self._steps.mean(2)
+            train_acc = right_mean / self.cells[0].batch
+            self.curves[:, :, k] = np.stack([loss_mean, train_acc, self.engine.test_accuracy(self.step)])
 
     def _note_divergence(self, loss: Array) -> None:
         """A NaN or infinite loss ends its cell alone: the pack trains on and that cell's further numbers are dropped."""
@@ -96,8 +99,8 @@ class PackRun:
 
     def state(self) -> dict[str, Any]:
         """Arrays and numbers from which another process can go on."""
-        own = {k: getattr(self, k) for k in ("step", "seconds", "diverged_at", "curves", "_sums")}
-        return {**own, "engine": self.engine.state()}
+        own = {k: copy(getattr(self, k)) for k in ("step", "seconds", "diverged_at", "curves", "_steps")}
+        return {**own, "engine": {k: v.copy() for k, v in self.engine.state().items()}}
 
     def load(self, state: dict[str, Any]) -> None:
         """Go on from what `state` returned."""
@@ -105,4 +108,4 @@ class PackRun:
             if k == "engine":
                 self.engine.load(v)
             else:
-                setattr(self, k, v.copy() if isinstance(v, np.ndarray) else v)
+                setattr(self, k, copy(v))

@@ -1,0 +1,61 @@
+"""Cells: frozen, checked, and named by what they are."""
+
+import subprocess
+import sys
+
+import pytest
+from pydantic import ValidationError
+
+from trainables.engines.base import shape_of
+
+
+def test_id_depends_on_every_key_and_on_nothing_else(make_cell):
+    base = make_cell()
+    assert make_cell().cell_id == base.cell_id
+    changes = [{"L": 6}, {"d": 17}, {"sigma2": 0.5}, {"width": 33}, {"gamma": 0.5}, {"base_lr": 0.2}, {"steps": 80}, {"batch": 33},
+               {"eval_every": 40}, {"test_size": 65}, {"seed": 1}, {"dtype": "float32"}]  # fmt: skip
+    assert len({base.cell_id, *(make_cell(**c).cell_id for c in changes)}) == 1 + len(changes)
+    assert set().union(*changes) == set(base.keys()) - {"task"}
+
+
+def test_whole_numbers_and_floats_name_the_same_cell(make_cell):
+    assert make_cell(gamma=1).cell_id == make_cell(gamma=1.0).cell_id
+
+
+def test_id_is_fixed(make_cell):
+    """A change of ids orphans every stored result: raise SCIENCE_VERSION knowingly."""
+    assert make_cell().cell_id == KNOWN_ID
+
+
+KNOWN_ID = "3e13f10999aaf87f5d72"
+
+
+@pytest.mark.parametrize("bad", [{"steps": 30}, {"gamma": 0.0}, {"gamma": -1.0}, {"gamma": float("nan")}, {"width": 0}, {"seed": -1},
+                                 {"dtype": "float16"}, {"steps": True}, {"base_lr": 0.0}])  # fmt: skip
+def test_bad_settings_are_refused(make_cell, bad):
+    with pytest.raises(ValidationError):
+        make_cell(**bad)
+
+
+def test_rates_follow_the_paper(make_cell):
+    """gamma^2 d alpha_0 up to gamma = 1, gamma sqrt(d) alpha_0 above [Tong25 App. G.1]."""
+    assert make_cell(d=16, gamma=0.5).learning_rate == pytest.approx(0.25 * 16 * 0.1)
+    assert make_cell(d=16, gamma=1.0).learning_rate == pytest.approx(16 * 0.1)
+    assert make_cell(d=16, gamma=10.0).learning_rate == pytest.approx(10 * 4 * 0.1)
+    assert make_cell(gamma="lazy").epsilon == pytest.approx(1e-5)
+
+
+def test_gamma_labels(make_cell):
+    assert [make_cell(gamma=g).gamma_label for g in (1.0, 0.1, 10**-4.5, "lazy")] == ["1", "0.1", "3.16228e-05", "lazy"]
+
+
+def test_shape_leaves_out_what_may_differ_in_a_pack(make_cell):
+    assert shape_of(make_cell()) == shape_of(make_cell(gamma=0.1, base_lr=1.0, seed=4, sigma2=1.0))
+    assert shape_of(make_cell()) != shape_of(make_cell(width=33))
+
+
+def test_import_is_cheap():
+    code = (
+        "import sys, trainables.cell, trainables.tasks, trainables.streams; sys.exit(bool({'torch', 'numba'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

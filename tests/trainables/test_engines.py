@@ -1,0 +1,143 @@
+"""One suite for every engine: right against `reference`, and a result that depends on its cell alone."""
+
+import numpy as np
+import pytest
+import torch
+
+from trainables.engines.base import Engine
+from trainables.engines.batched import Batched
+from trainables.engines.gram import Gram
+from trainables.engines.reference import Reference
+from trainables.engines.run import PackRun
+
+GPU = pytest.param(
+    lambda cells: Batched(cells, "cuda"),
+    id="batched-cuda",
+    marks=[pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")],
+)
+FAST = [pytest.param(Batched, id="batched"), pytest.param(Gram, id="gram"), GPU]
+ALL = [pytest.param(Reference, id="reference"), *FAST]
+
+# float64 keeps 16 digits; 200 steps of SGD on these sizes lose fewer than 4 of them, so 1e-9 leaves room and hides no error.
+EXACT = 1e-9
+
+
+def train(engine, cells) -> PackRun:
+    run = PackRun(cells, engine(cells))
+    run.advance(float("inf"))
+    return run
+
+
+@pytest.mark.parametrize("engine", FAST)
+def test_agrees_with_reference_over_200_steps(engine, make_cell):
+    gammas = (1.0, 0.1, 3.0, "lazy")
+    cells = [make_cell(gamma=g, seed=s, steps=200, eval_every=50) for g in gammas for s in range(2)]
+    fast, slow = train(engine, cells), train(Reference, cells)
+    np.testing.assert_allclose(fast.curves, slow.curves, rtol=0, atol=EXACT)
+    for ours, theirs in zip(fast.results(), slow.results(), strict=True):
+        np.testing.assert_allclose(ours.readout, theirs.readout, rtol=0, atol=EXACT)
+        np.testing.assert_allclose(ours.alignment, theirs.alignment, rtol=0, atol=EXACT)
+        # In the lazy limit the reference takes h - h_0 from numbers 1e5 times larger.
+        assert ours.activation_change == pytest.approx(theirs.activation_change, rel=1e-8)
+
+
+def test_batched_agrees_with_reference_under_noise(make_cell):
+    cells = [make_cell(sigma2=s2, gamma=g) for s2 in (0.0, 0.5, 2.0) for g in (1.0, 0.1, "lazy")]
+    np.testing.assert_allclose(train(Batched, cells).curves, train(Reference, cells).curves, rtol=0, atol=EXACT)
+
+
+@pytest.mark.parametrize("engine", FAST)
+@pytest.mark.parametrize("gamma", [1.0, 0.05, "lazy"])
+def test_float32_keeps_its_digits_at_every_gamma(engine, make_cell, gamma):
+    single, double = (train(engine, [make_cell(gamma=gamma, steps=200, eval_every=50, dtype=t)]) for t in ("float32", "float64"))
+    # 200 roundings of relative size 6e-8 add up to 1e-5 at worst; the loss itself is of order 1.
+    np.testing.assert_allclose(single.curves[0], double.curves[0], rtol=0, atol=2e-5)
+    # One test example of 64 may lie so near the boundary that rounding moves it.
+    np.testing.assert_allclose(single.curves[2], double.curves[2], rtol=0, atol=1 / 64 + 1e-12)
+
+
+@pytest.mark.parametrize("engine", ALL)
+def test_same_cell_alone_in_two_packs_and_in_another_order(engine, make_cell):
+    cell = make_cell(gamma=0.3, seed=7)
+    others = [make_cell(gamma=g, seed=s) for g in (1.0, 0.3, "lazy") for s in (1, 2)]
+    alone = train(engine, [cell]).curves[:, 0]
+    for pack, place in (([cell, *others], 0), ([*others[:3], cell], 3), ([*reversed(others), cell], 6)):
+        np.testing.assert_allclose(train(engine, pack).curves[:, place], alone, rtol=0, atol=EXACT)
+
+
+@pytest.mark.parametrize("engine", ALL)
+@pytest.mark.parametrize("cut", [3, 10, 27])
+def test_interrupted_and_resumed_elsewhere(engine, make_cell, cut):
+    cells = [make_cell(gamma=g, seed=s) for g in (1.0, "lazy") for s in (0, 1)]
+    whole = train(engine, cells)
+    first = PackRun(cells, engine(cells))
+    while first.step < cut:
+        first._train(min(cut - first.step, 7))
+    second = PackRun(cells, engine(cells))
+    second.load(first.state())
+    second.advance(float("inf"))
+    np.testing.assert_allclose(second.curves, whole.curves, rtol=0, atol=EXACT)
+    for ours, theirs in zip(second.results(), whole.results(), strict=True):
+        np.testing.assert_allclose(ours.readout, theirs.readout, rtol=0, atol=EXACT)
+
+
+@pytest.mark.parametrize("engine", ALL)
+def test_state_is_a_copy(engine, make_cell):
+    cells = [make_cell()]
+    run = PackRun(cells, engine(cells))
+    run._train(10)
+    state = run.state()
+    kept = {k: v.copy() for k, v in state["engine"].items()}
+    run._train(10)
+    for k, v in kept.items():
+        np.testing.assert_array_equal(state["engine"][k], v)
+
+
+@pytest.mark.parametrize("engine", ALL)
+def test_divergence_ends_its_cell_alone(engine, make_cell):
+    wild = make_cell(gamma=1.0, base_lr=1e160, steps=40)
+    calm = [make_cell(gamma=1.0, seed=s) for s in (1, 2)]
+    run = train(engine, [calm[0], wild, calm[1]])
+    results = run.results()
+    assert [r.status for r in results] == ["ok", "diverged", "ok"]
+    assert results[1].reason.startswith("loss became NaN or infinite at step ")
+    assert 2 <= run.diverged_at[1] <= 20
+    assert len(results[1].step) == 0
+    assert results[1].summary()["best_test_acc"] is None
+    undisturbed = train(engine, calm).curves
+    np.testing.assert_allclose(run.curves[:, [0, 2]], undisturbed, rtol=0, atol=EXACT)
+
+
+@pytest.mark.parametrize("engine", ALL)
+def test_a_pack_that_diverged_whole_is_done(engine, make_cell):
+    run = train(engine, [make_cell(base_lr=1e160, steps=10_000)])
+    assert run.done
+    assert run.step < 10_000
+
+
+@pytest.mark.parametrize("engine", ALL)
+def test_time_slices_change_nothing(engine, make_cell):
+    cells = [make_cell(gamma=g) for g in (1.0, "lazy")]
+    sliced = PackRun(cells, engine(cells))
+    while not sliced.done:
+        sliced.advance(0.0)
+    np.testing.assert_array_equal(sliced.curves, train(engine, cells).curves)
+
+
+def test_gram_refuses_what_it_cannot_train(make_cell):
+    with pytest.raises(ValueError, match="noiseless same_different"):
+        Gram([make_cell(sigma2=0.1)])
+
+
+def test_engines_keep_the_interface():
+    for engine in (Reference, Batched, Gram):
+        assert {name for name in vars(Engine) if not name.startswith("_")} <= set(dir(engine))
+
+
+def test_rich_learns_and_lazy_does_not(make_cell):
+    """The point of it all, in one second: from 8 symbols a rich network generalises to new ones."""
+    cells = [make_cell(L=8, d=32, width=256, gamma=g, steps=1500, eval_every=500, batch=128, test_size=1024, dtype="float32")
+             for g in (1.0, "lazy")]  # fmt: skip
+    rich, lazy = (r.summary()["best_test_acc"] for r in train(Gram, cells).results())
+    assert rich > 0.93  # Eq. 3 says 0.998 after the paper's 25,000 steps
+    assert lazy < 0.75
