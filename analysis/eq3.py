@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import duckdb
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from analysis.statistics import Interval, mean_interval
@@ -40,11 +41,13 @@ def eq3_rows(connection: duckdb.DuckDBPyConnection, sweep: str) -> list[Eq3Row]:
 
 def eq3_table(rows: list[Eq3Row]) -> Table:
     """The rows as a table for the terminal."""
-    table = Table(title="Test accuracy at gamma = 1 beside Eq. 3 [Tong25]", title_justify="left")
-    for name in ("d", "width", "L", "n", "best, mean", "95% interval", "last, mean", "Eq. 3", "best - Eq. 3"):
-        table.add_column(name, justify="right")
+    table = Table(
+        box=SIMPLE_HEAD, title="Test accuracy at gamma = 1, mean over n seeds, beside Eq. 3 [Tong25]", title_justify="left"
+    )
+    for name in ("d", "width", "L", "n", "best", "95% interval", "last", "Eq. 3", "best-Eq.3"):
+        table.add_column(name, justify="right", no_wrap=True)
     for r in rows:
-        interval = f"{r.best.low:.3f} .. {r.best.high:.3f}" if r.best.n > 1 else "one seed"
+        interval = f"{r.best.low:.3f} to {r.best.high:.3f}" if r.best.n > 1 else "one seed"
         numbers = (f"{r.best.mean:.3f}", interval, f"{r.final:.3f}", f"{r.theory:.3f}", f"{r.difference:+.3f}")
         table.add_row(str(r.d), str(r.width), str(r.L), str(r.best.n), *numbers)
     return table

@@ -1,1 +1,5 @@
-"""The results directory: its files, their commit, and the DuckDB views over them. Knows pyarrow and duckdb, no Ray, no torch."""
+"""The results directory: packs of rows, committed atomically, seen through DuckDB views. Knows pyarrow and duckdb only.
+
+Files never change once they have their name (a digest of their bytes is part of it), which is what makes commits
+idempotent, readers free of locks, and compaction safe beside both.
+"""

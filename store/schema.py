@@ -1,8 +1,10 @@
 """Columns of a pack file: one row a cell, its curves and neurons as list columns of that row."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 KEYS = {
     "task": pa.string(), "L": pa.int64(), "d": pa.int64(), "width": pa.int64(), "gamma": pa.float64(),
@@ -30,13 +32,62 @@ CURVES = {
 NEURONS = {"neuron_readout": pa.list_(pa.float32()), "neuron_alignment": pa.list_(pa.float32())}
 """One entry a hidden neuron; NULL where the grid did not ask for `neurons`."""
 
-SCHEMA = pa.schema({"cell_id": pa.string(), **KEYS, **SUMMARY, **CURVES, **NEURONS})
+HELD = {"holds_curves": pa.bool_(), "holds_neurons": pa.bool_()}
+"""Which list columns the row has, so that planning need not read them. Set here, never by the caller."""
 
-_TYPE_OF = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_()}
+SCHEMA = pa.schema({"cell_id": pa.string(), **KEYS, **SUMMARY, **CURVES, **NEURONS, **HELD})
+
+PLAN_SCHEMA = pa.schema(
+    {"sweep": pa.string(), "cell_id": pa.string(), "planned_at": pa.timestamp("us", tz="UTC"), "whole": pa.bool_()}
+)
+"""A plan file; `whole` says that it is the sweep's entire grid and so replaces what was planned before."""
+
+REQUIRED = ("cell_id", "status", "pack_id", "finished_at", *HELD)
+"""Columns without which a file is foreign; any other may be missing, as in files of an older version."""
+
+STATUSES = ("ok", "diverged", "failed")
+"""In order of preference: where a cell has several rows, the first of these wins."""
+
+EXTRA_TYPES = (pa.int64(), pa.float64(), pa.string(), pa.bool_())
+"""What a user's own key may be."""
 
 
-def table_of(rows: list[dict[str, Any]]) -> pa.Table:
-    """Rows as a table of the pinned schema; keys it does not know are appended, typed by their first value."""
-    extra = {k: _TYPE_OF[type(v)] for row in rows for k, v in row.items() if k not in SCHEMA.names}
-    schema = pa.schema([*SCHEMA, *(pa.field(k, t) for k, t in sorted(extra.items()))])
-    return pa.Table.from_pylist(rows, schema=schema)
+def table_of(rows: Sequence[dict[str, Any]]) -> pa.Table:
+    """Rows as a table of the pinned schema; keys it does not know are appended, typed by their values.
+
+    ValueError where a user's key mixes types or is no number, text or truth value.
+    """
+    names = sorted({key for row in rows for key in row} - set(SCHEMA.names))
+    extras = [pa.field(name, kind) for name in names if (kind := _type_of(name, rows)) is not None]
+    held = [
+        {
+            **row,
+            "holds_curves": row.get("curve_step") is not None,
+            "holds_neurons": row.get("neuron_readout") is not None,
+        }
+        for row in rows
+    ]
+    return pa.Table.from_pylist(held, schema=pa.schema([*SCHEMA, *extras]))
+
+
+def _type_of(name: str, rows: Sequence[dict[str, Any]]) -> pa.DataType | None:
+    values = [row[name] for row in rows if row.get(name) is not None]
+    if not values:
+        return None
+    try:
+        kind = pa.infer_type(values)
+    except pa.ArrowException as error:
+        raise ValueError(f"key {name!r} mixes types: {error}") from None
+    if kind not in EXTRA_TYPES:
+        raise ValueError(f"key {name!r} is a {kind}: a column must be whole, a number, text or true/false")
+    return kind
+
+
+def parquet_bytes(table: pa.Table) -> bytes:
+    """The table as a Parquet file, with the page checksums that `check` and `compact` verify."""
+    # Row groups of about 32 MB: large enough to scan fast, small enough that a filter on the sort keys skips most.
+    rows_per_group = int(min(65536, max(1024, (32 << 20) * table.num_rows // max(1, table.nbytes))))
+    text = [field.name for field in table.schema if field.type == pa.string()]
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd", use_dictionary=text, row_group_size=rows_per_group, write_page_checksum=True)
+    return sink.getvalue().to_pybytes()

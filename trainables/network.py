@@ -27,7 +27,10 @@ def draw_initial(cell: Cell) -> tuple[Array, Array]:
 
 
 def centred_output(h0: Tensor, q: Tensor, a0: Tensor, b: Tensor, eps: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Centred output f (..., n), relu(h) and the mask h > 0 (..., n, m), for h0, q (..., n, m); a0, b (..., m); eps (..., 1, 1)."""
+    """Centred output f (..., n), relu(h) and the mask h > 0 (..., n, m).
+
+    Takes h0, q (..., n, m); a0, b (..., m); eps (..., 1, 1).
+    """
     h = torch.addcmul(h0, eps, q)
     on = h > 0
     change = torch.where(on, q + h0.clamp(max=0) / eps, -h0.clamp(min=0) / eps)

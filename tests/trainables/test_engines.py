@@ -15,7 +15,8 @@ GPU = pytest.param(
     id="batched-cuda",
     marks=[pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")],
 )
-FAST = [pytest.param(Batched, id="batched"), pytest.param(Gram, id="gram"), GPU]
+TENSORS = pytest.param(lambda cells: Batched(cells, in_cache=False), id="batched-as-on-gpu")
+FAST = [pytest.param(Batched, id="batched"), TENSORS, pytest.param(Gram, id="gram"), GPU]
 ALL = [pytest.param(Reference, id="reference"), *FAST]
 
 # float64 keeps 16 digits; 200 steps of SGD on these sizes lose fewer than 4 of them, so 1e-9 leaves room and hides no error.

@@ -1,7 +1,8 @@
 """`batched`: many cells of one shape as one tensor program, on the CPU or a GPU.
 
 C cells fall into S groups that see the same inputs (they differ only in gamma or base_lr); a group's inputs and its initial
-preactivations h0, which centring needs, are computed once. The algebra is that of trainables.network; B is the batch, m the width.
+preactivations h0, which centring needs, are computed once. The algebra is that of trainables.network; B is the batch, m the
+width. A GPU takes all cells at once; a core takes them one by one, so that what is between the products stays in its cache.
 """
 
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from torch.nn.functional import softplus
 
 from trainables.cell import Cell
 from trainables.engines.base import Measures, blocks
+from trainables.engines.dense_kernel import gradients
 from trainables.engines.ensemble import Ensemble
 from trainables.network import centred_output
 from trainables.streams import BLOCK_STEPS, stream
@@ -25,9 +27,12 @@ class Batched:
 
     name: ClassVar[str] = "batched"
 
-    def __init__(self, cells: Sequence[Cell], device: str = "cpu") -> None:
+    def __init__(self, cells: Sequence[Cell], device: str = "cpu", in_cache: bool | None = None) -> None:
         self.nets = nets = Ensemble(cells, device)
         self.group = torch.from_numpy(nets.groups.group).to(nets.device)
+        in_cache = nets.device.type == "cpu" if in_cache is None else in_cache
+        self.step = self._step_in_cache if in_cache else self._step
+        self.members = [np.flatnonzero(nets.groups.group == g) for g in range(len(nets.groups))]
         self.u = torch.zeros(len(cells), *nets.w0.shape[1:], dtype=nets.dtype, device=nets.device)  # (C, D, m)
 
     @torch.no_grad()
@@ -36,7 +41,7 @@ class Batched:
         for block, steps in blocks(first_step, n_steps):
             x, y = self._block(block)
             for k in range(steps.start, steps.stop):
-                loss, right = self._step(x[:, k], y[:, k])
+                loss, right = self.step(x[:, k], y[:, k])
                 losses.append(loss)
                 rights.append(right)
         return torch.stack(losses, 1).cpu().numpy(), torch.stack(rights, 1).cpu().numpy()
@@ -54,6 +59,20 @@ class Batched:
         dh = torch.where(on, df[..., None] * nets.readout()[:, None], 0)  # (C, B, m)
         nets.b -= torch.bmm(df[:, None], relu)[:, 0]
         self.u.baddbmm_(x.mT, dh, alpha=-1)
+        return loss, right
+
+    def _step_in_cache(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """What `_step` does, cell by cell."""
+        nets = self.nets
+        loss, right = torch.empty(2, len(nets.cells), dtype=torch.float64)
+        a0, b, eps, lr = (t.numpy() for t in (nets.a0, nets.b, nets.eps[:, 0, 0], nets.lr[:, 0]))
+        q = torch.empty(y.shape[1], a0.shape[1], dtype=nets.dtype)
+        for g, cells in enumerate(self.members):
+            h0, labels = (x[g] @ nets.w0[g]).numpy(), y[g].numpy()
+            for c in cells:
+                torch.mm(x[g], self.u[c], out=q)
+                loss[c], right[c] = gradients(h0, q.numpy(), labels, a0[c], b[c], eps[c], lr[c])
+                self.u[c].addmm_(x[g].T, q)
         return loss, right
 
     @torch.no_grad()

@@ -40,6 +40,7 @@ class Gram:
         self.p = [(z @ w).numpy() for z, w in zip(self.z, halves, strict=True)]  # (2, L, m) each
         self.q = np.zeros((len(cells), *self.p[0].shape), self.p[0].dtype)
         self.omega = np.zeros_like(self.q)
+        self.train(0, 0)  # compiles, so that no pack is charged for it
 
     def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
         nets = self.nets
@@ -71,7 +72,8 @@ class Gram:
         for block, steps in blocks(first_step, n_steps):
             u, v = cell.task.draw_pairs(stream(owner, "batches", block), BLOCK_STEPS * cell.batch)  # type: ignore[attr-defined]
             drawn.append((u.reshape(BLOCK_STEPS, -1)[steps], v.reshape(BLOCK_STEPS, -1)[steps]))
-        return np.concatenate([u for u, _ in drawn]), np.concatenate([v for _, v in drawn])
+        none = np.empty((0, cell.batch), np.int32)
+        return np.concatenate([none, *(u for u, _ in drawn)]), np.concatenate([none, *(v for _, v in drawn)])
 
     def _change(self, c: int, x: Tensor) -> Tensor:
         """q = x U = sum_s (x_s Z^T) omega_s, without forming U."""

@@ -10,10 +10,10 @@ import numba
 import numpy as np
 
 # reassoc lets sums be vectorised; nnan and ninf are left out, because divergence is a NaN that must be seen.
-_FAST = {"reassoc", "contract", "nsz", "arcp"}
+FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+@numba.njit(cache=True, nogil=True, fastmath=FAST)
 def _preactivate(p0, p1, q0, q1, b, a0, eps, inv_eps, relu, on):
     """Centred output of one pair; leaves relu(h) and the mask h > 0 (as 0 or 1) behind."""
     f = b[0] * 0
@@ -30,7 +30,7 @@ def _preactivate(p0, p1, q0, q1, b, a0, eps, inv_eps, relu, on):
     return f
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+@numba.njit(cache=True, nogil=True, fastmath=FAST)
 def _accumulate(df, relu, on, a, gb, g0, g1):
     """Add one pair's share to the gradients of b and of the preactivations of its two symbols."""
     for i in range(a.shape[0]):
@@ -40,23 +40,22 @@ def _accumulate(df, relu, on, a, gb, g0, g1):
         g1[i] += dh
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+@numba.njit(cache=True, nogil=True, fastmath=FAST)
 def _add_scaled(x, scale, y):
     for i in range(x.shape[0]):
         y[i] += scale * x[i]
 
 
-@numba.njit(cache=True, nogil=True, fastmath=_FAST)
+@numba.njit(cache=True, nogil=True, fastmath=FAST)
 def train_steps(u, v, p, q, omega, a0, b, gram, eps, lr, loss, right):
-    """Take the steps whose pairs are u, v (n_steps, B), in place; mean loss and right predictions go to loss, right (n_steps,)."""
+    """Take the steps whose pairs are u, v (n_steps, B), in place; loss, right (n_steps,) get mean loss and right predictions."""
     n_steps, batch = u.shape
-    n_symbols, width = p.shape[1], p.shape[2]
+    n_symbols = p.shape[1]
     zero = eps * 0
     inv_eps = 1 / eps
     count = np.zeros((n_symbols, n_symbols), np.int32)
     grad = np.zeros_like(p)
     gb, a, relu, on = np.zeros_like(b), np.zeros_like(b), np.zeros_like(b), np.zeros_like(b)
-    touched = np.zeros(n_symbols, np.bool_)
     for t in range(n_steps):
         for k in range(batch):
             count[u[t, k], v[t, k]] += 1

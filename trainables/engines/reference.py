@@ -1,4 +1,4 @@
-"""`reference`: one network at a time in plain PyTorch, as the paper writes it [Tong25 Eq. 1, App. F, G.1]. The oracle of the tests.
+"""`reference`: one network at a time in plain PyTorch, as the paper writes it [Tong25 Eq. 1, App. F, G.1]; the tests' oracle.
 
 The centred output is the literal difference f(x; theta) - f(x; theta_0). Where gamma s is small that difference loses the digits
 of float32, so such cells are computed in float64 here.

@@ -1,0 +1,173 @@
+"""`python -m analysis.query "SELECT ..."`: SQL over the results, while sweeps run too."""
+
+import shutil
+import signal
+import sys
+import tempfile
+from contextlib import suppress
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import duckdb
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from store.files import Files, ResultsError, open_files
+from store.views import VIEWS, connect, run
+
+READING = ("SELECT", "EXPLAIN", "MULTI")
+"""Kinds of statement that only read (MULTI is how DuckDB sees a PIVOT)."""
+
+EXAMPLES = """\
+  python -m analysis.query "SELECT L, gamma_label, avg(best_test_acc) AS acc, count(*) AS n FROM cells GROUP BY ALL ORDER BY ALL"
+  python -m analysis.query "SELECT reason, count(*) FROM cells WHERE status <> 'ok' GROUP BY ALL"
+  python -m analysis.query "SELECT step, avg(test_acc) FROM curves JOIN cells USING (cell_id) WHERE L = 3 GROUP BY ALL ORDER BY 1"
+  python -m analysis.query "FROM cells JOIN plans USING (cell_id) WHERE sweep = 'eq3'" --format csv > eq3.csv"""
+
+
+class Format(StrEnum):
+    """What goes to standard output."""
+
+    table = "table"
+    csv = "csv"
+    parquet = "parquet"
+    json = "json"
+
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+_OPTIONS = {
+    Format.csv: "FORMAT csv, HEADER",
+    Format.parquet: "FORMAT parquet, COMPRESSION zstd",
+    Format.json: "FORMAT json, ARRAY true",
+}
+
+
+@app.command(epilog="Without a query: the views, their columns and examples.")
+def main(
+    sql: Annotated[str | None, typer.Argument(metavar="[SQL]", help="One query, in DuckDB's SQL.", show_default=False)] = None,
+    results: Annotated[str, typer.Option("--results", metavar="DIR_OR_URI", help="Where the results are.")] = "results",
+    form: Annotated[Format, typer.Option("--format", help="Form of the output.")] = Format.table,
+    rows: Annotated[int, typer.Option("--rows", min=0, help="Most rows that a table shows; 0 for all.")] = 1000,
+) -> None:
+    """Ask the results in SQL: views cells, curves, neurons and plans. A wrong query exits with 2 and DuckDB's message."""
+    try:
+        files = open_files(results)
+        if sql is None:
+            _show_views(files)
+            return
+        if not files.exists():
+            raise ResultsError(f"no results directory at {files.root}: name it with --results, or run a sweep first")
+        if form is Format.table:
+            _show(*run(files, lambda connection: _fetch(connection, sql, rows)), limit=rows)
+        else:
+            _stream(files, sql, form)
+    except (ResultsError, duckdb.Error) as error:
+        typer.echo(f"error: {error}" if isinstance(error, ResultsError) else str(error), err=True)
+        raise typer.Exit(2) from None
+
+
+def _checked(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
+    """The one reading statement in the text. ResultsError for anything else, duckdb.Error for bad syntax."""
+    statements = connection.extract_statements(sql)
+    if len(statements) != 1:
+        raise ResultsError("one query at a time" if statements else "the query is empty")
+    if statements[0].type.name not in READING:
+        raise ResultsError(f"a {statements[0].type.name} statement: this reads results only; use --format and > to write a file")
+    return _without_semicolon(connection, statements[0].query)
+
+
+def _without_semicolon(connection: duckdb.DuckDBPyConnection, query: str) -> str:
+    """The query up to the semicolon that ends it, so that it can stand in brackets; one in a string or a comment stays."""
+    for i in (i for i, letter in enumerate(query) if letter == ";"):
+        with suppress(duckdb.Error):
+            if not connection.extract_statements(query[i + 1 :]) and connection.extract_statements(query[:i]):
+                return query[:i]
+    return query
+
+
+def _fetch(connection: duckdb.DuckDBPyConnection, sql: str, limit: int) -> tuple[list[str], list[str], list[tuple[Any, ...]]]:
+    """Names and types of the columns, and up to one row more than the limit."""
+    found = connection.sql(_checked(connection, sql))
+    names, types = found.columns, [str(kind) for kind in found.types]
+    if "TIMESTAMP WITH TIME ZONE" in types:  # cannot be fetched without pytz
+        quoted = ['"' + name.replace('"', '""') + '"' for name in names]
+        found = found.project(
+            ", ".join(f"{q}::VARCHAR AS {q}" if "TIME ZONE" in t else q for q, t in zip(quoted, types, strict=True))
+        )
+    return names, types, (found.limit(limit + 1) if limit else found).fetchall()
+
+
+def _stream(files: Files, sql: str, form: Format) -> None:
+    if form is Format.parquet and sys.stdout.isatty():
+        raise ResultsError("parquet is binary: send it to a file with > result.parquet")
+    with tempfile.TemporaryDirectory() as folder:
+        aside = Path(folder, "result")
+
+        def copy(connection: duckdb.DuckDBPyConnection) -> None:
+            query = _checked(connection, sql)
+            connection.sql(query)  # binds the user's own text, so that an error points into it
+            connection.execute(f"COPY (FROM ({query}\n)) TO '{aside}' ({_OPTIONS[form]})")
+
+        # Written aside first: standard output gets the whole answer or nothing.
+        run(files, copy)
+        with aside.open("rb") as source:
+            shutil.copyfileobj(source, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+
+
+def _show(names: list[str], types: list[str], rows: list[tuple[Any, ...]], limit: int) -> None:
+    console, notes = Console(highlight=False), []
+    if limit and len(rows) > limit:
+        rows = rows[:limit]
+        notes.append(f"the first {limit:,} rows; --rows 0 shows all")
+    shown = [[_text(value) for value in row] for row in rows]
+    widths = [
+        max(len(line) for text in (name, *(row[i] for row in shown)) for line in (text.split("\n") or [""])) + 3
+        for i, name in enumerate(names)
+    ]
+    n_columns = len(names)
+    if console.is_terminal:
+        while n_columns > 1 and sum(widths[:n_columns]) > console.width:
+            n_columns -= 1
+        if n_columns < len(names):
+            notes.append(f"{n_columns} of {len(names)} columns fit; name fewer, or --format csv")
+    else:
+        console = Console(highlight=False, width=max(80, sum(widths) + 2))  # a pipe has no width to fold to
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name, kind in list(zip(names, types, strict=True))[:n_columns]:
+        numeric = kind.startswith(("DECIMAL", "DOUBLE", "FLOAT", "HUGEINT", "UHUGEINT")) or kind.endswith("INT")
+        table.add_column(Text(name), justify="right" if numeric or kind in ("INTEGER", "UINTEGER") else "left", overflow="fold")
+    for row in shown:
+        table.add_row(*map(Text, row[:n_columns]))
+    console.print(table)
+    notes = [f"{len(rows):,} row{'s' * (len(rows) != 1)}", *notes] if sys.stdout.isatty() or notes else notes
+    if notes:
+        typer.echo("; ".join(notes), err=True)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return "NULL" if value is None else str(value)
+
+
+def _show_views(files: Files) -> None:
+    console = Console(highlight=False)
+    with connect(files) as connection:
+        for view, meaning in VIEWS.items():
+            described = connection.execute(f"DESCRIBE {view}").fetchall()
+            console.print(Text.assemble((view, "bold"), f": {meaning}"))
+            console.print(Text(", ".join(f"{name} {kind.lower()}" for name, kind, *_ in described)), style="dim")
+    console.print("\nExamples")
+    console.print(Text(EXAMPLES), soft_wrap=True)
+    console.print("\n--results names the directory, --format the output (table, csv, parquet, json); --help says more.")
+
+
+if __name__ == "__main__":
+    # `... | head` ends quietly, as with any Unix tool.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    app(prog_name="python -m analysis.query")

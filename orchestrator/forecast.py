@@ -1,0 +1,85 @@
+"""What `--dry-run` says: cells, packs, seconds and memory, by engine and shape, before anything starts."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from orchestrator.packing import PackQueue
+from orchestrator.progress import duration
+
+
+@dataclass(frozen=True)
+class ShapeForecast:
+    """Cells of one shape: `seconds` is their training time in all, `pack_bytes` the memory of their largest pack."""
+
+    shape: str
+    engine: str
+    device: str
+    cells: int
+    packs: int
+    seconds: float
+    pack_bytes: int
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """The whole of what would run; `wall_s` is predicted for `slots` packs at once."""
+
+    shapes: tuple[ShapeForecast, ...]
+    slots: int
+
+    @property
+    def wall_s(self) -> float:
+        """Predicted time from start to end."""
+        return sum(s.seconds for s in self.shapes) / self.slots
+
+    @property
+    def bytes(self) -> int:
+        """Predicted memory of the workers when the largest packs meet."""
+        return self.slots * max((s.pack_bytes for s in self.shapes), default=0)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {"cells": sum(s.cells for s in self.shapes), "wall_s": self.wall_s, "bytes": self.bytes, **asdict(self)}
+
+
+def forecast(queue: PackQueue, cells: Sequence[int]) -> Forecast:
+    """Form the packs of a queue as a runner would, and add up what they cost."""
+    queue.add(cells)
+    found: dict[tuple[str, str, str], list[float]] = {}
+    while pack := queue.next():
+        cell = queue.plan[pack.cells[0]].cell
+        keys = {k: v for k, v in cell.keys().items() if k in type(cell.task).model_fields or k in ("width", "steps")}
+        shape = " ".join([cell.task.name, *(f"{k}={v}" for k, v in keys.items() if k not in cell.task.shared_across)])
+        entry = found.setdefault((shape, pack.engine, pack.device), [0, 0, 0.0, 0])
+        entry[0] += len(pack.cells)
+        entry[1] += 1
+        entry[2] += pack.seconds
+        entry[3] = max(entry[3], pack.bytes)
+        queue.in_flight.clear()
+    shapes = [ShapeForecast(*key, int(n), int(p), s, int(b)) for key, (n, p, s, b) in found.items()]
+    return Forecast(tuple(shapes), queue.machine.slots)
+
+
+def forecast_table(found: Forecast, most: int = 20) -> Table:
+    """The forecast for the terminal, the costliest shapes first."""
+    shapes = sorted(found.shapes, key=lambda s: -s.seconds)
+    cells, packs = sum(s.cells for s in shapes), sum(s.packs for s in shapes)
+    table = Table(
+        box=SIMPLE_HEAD,
+        title=f"{cells} cells in {packs} packs: about {duration(found.wall_s)} with {found.slots} packs at once, "
+        f"up to {found.bytes / 2**30:.1f} GiB",
+        title_justify="left",
+    )
+    for name in ("shape", "engine", "device", "cells", "packs", "time", "GiB a pack"):
+        table.add_column(name, justify="left" if name in ("shape", "engine", "device") else "right")
+    for s in shapes[:most]:
+        table.add_row(s.shape, s.engine, s.device, str(s.cells), str(s.packs), duration(s.seconds), f"{s.pack_bytes / 2**30:.2f}")
+    if len(shapes) > most:
+        rest = shapes[most:]
+        table.add_row(f"... {len(rest)} more shapes", "", "", str(sum(s.cells for s in rest)), str(sum(s.packs for s in rest)),
+                      duration(sum(s.seconds for s in rest)), "")  # fmt: skip
+    return table

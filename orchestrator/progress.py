@@ -1,0 +1,124 @@
+"""What a running sweep shows: one live display on a terminal, elsewhere a line every 30 s. It reads the queue, nothing else."""
+
+import time
+from collections import Counter
+from dataclasses import dataclass
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from orchestrator.packing import PackQueue
+
+LINE_EVERY_S = 30.0
+REDRAW_EVERY_S = 0.2
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Counts of this run at one moment; `fraction` also counts the steps of packs in flight."""
+
+    done: int
+    total: int
+    failed: int
+    diverged: int
+    fraction: float
+    elapsed_s: float
+    remaining_s: float
+    in_flight: int
+    draining: bool
+    last: tuple[str, ...]
+
+    @property
+    def rate(self) -> float:
+        """Cells a second so far."""
+        return self.done / self.elapsed_s if self.elapsed_s > 0 else 0.0
+
+    def line(self) -> str:
+        """The snapshot in one line."""
+        eta = f"ETA {duration(self.remaining_s)}"
+        if self.draining:
+            eta = f"draining, about {duration(self.remaining_s)} to go (Ctrl-C again stops at once)"
+        parts = [f"{self.done}/{self.total} cells", f"{self.rate:.1f} cells/s", eta, f"elapsed {duration(self.elapsed_s)}"]
+        if self.failed:
+            parts.insert(1, f"{self.failed} failed")
+        if self.diverged:
+            parts.insert(1, f"{self.diverged} diverged")
+        return ", ".join(parts)
+
+
+def snapshot(queue: PackQueue, elapsed_s: float) -> Snapshot:
+    """The state of the queue now."""
+    counts = Counter(queue.ended.values())
+    running = sum(len(p.cells) * queue.fraction.get(p.pack_id, 0.0) for p in queue.in_flight.values())
+    last = list(queue.latest.items())[-4:]
+    return Snapshot(
+        done=len(queue.ended),
+        total=queue.n_cells,
+        failed=counts["failed"],
+        diverged=counts["diverged"],
+        fraction=(len(queue.ended) + running) / max(1, queue.n_cells),
+        elapsed_s=elapsed_s,
+        remaining_s=queue.remaining_seconds(),
+        in_flight=len(queue.in_flight),
+        draining=queue.draining,
+        last=tuple(f"{queue.plan[i].cell.describe()}: best test accuracy {accuracy:.3f}" for i, accuracy in last),
+    )
+
+
+class Progress:
+    """Shows a queue while it is worked off; use as a context."""
+
+    def __init__(self, queue: PackQueue, console: Console, quiet: bool = False) -> None:
+        self.queue, self.console = queue, console
+        self.started = self.shown = time.monotonic()
+        self.quiet = quiet
+        live = console.is_terminal and not quiet
+        self.live = Live(console=console, refresh_per_second=5, transient=True) if live else None
+
+    def __enter__(self) -> "Progress":
+        if self.live:
+            self.live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.live:
+            self.live.stop()
+        if not self.quiet:
+            self.console.print(self.now().line(), highlight=False)
+
+    def now(self) -> Snapshot:
+        """The state at this moment."""
+        return snapshot(self.queue, time.monotonic() - self.started)
+
+    def changed(self) -> None:
+        """Redraw, or print the next line when it is due."""
+        since = time.monotonic() - self.shown
+        if self.quiet or since < (REDRAW_EVERY_S if self.live else LINE_EVERY_S):
+            return
+        self.shown = time.monotonic()
+        now = self.now()
+        if self.live:
+            self.live.update(_panel(now))
+        else:
+            self.console.print(now.line(), highlight=False)
+
+
+def _panel(now: Snapshot) -> Group:
+    bar = Table.grid(padding=(0, 1))
+    bar.add_row(ProgressBar(total=1.0, completed=now.fraction, width=40), Text(f"{100 * now.fraction:5.1f} %"))
+    return Group(bar, Text(now.line()), *(Text(f"  {text}", style="dim") for text in now.last))
+
+
+def duration(seconds: float) -> str:
+    """`8 s`, `3 min 20 s`, `2 h 05 min`, `3 d 4 h`."""
+    s = round(seconds)
+    if s < 60:
+        return f"{s} s"
+    if s < 3600:
+        return f"{s // 60} min {s % 60:02d} s"
+    if s < 86400:
+        return f"{s // 3600} h {s % 3600 // 60:02d} min"
+    return f"{s // 86400} d {s % 86400 // 3600} h"

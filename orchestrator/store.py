@@ -1,0 +1,146 @@
+"""`python -m orchestrator.store {status,check,compact,export}`: look after a results directory. All are safe beside sweeps."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+from rich.text import Text
+
+from store.check import check as check_files
+from store.compact import compact as compact_files
+from store.export import export as export_views
+from store.files import Files, ResultsError, open_files
+from store.summary import Summary, summarise
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__, rich_markup_mode=None)
+Results = Annotated[str, typer.Option("--results", metavar="DIR_OR_URI", help="Where the results are.")]
+
+
+@contextmanager
+def _existing(results: str) -> Iterator[Files]:
+    """The results directory, which must be there; what is wrong with it ends the command with exit 2."""
+    try:
+        files = open_files(results)
+        if not files.exists():
+            raise ResultsError(f"no results directory at {files.root}: name it with --results, or run a sweep first")
+        yield files
+    except ResultsError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(2) from None
+
+
+@app.command()
+def status(
+    results: Results = "results",
+    as_json: Annotated[bool, typer.Option("--json", help="The same as one JSON object.")] = False,
+) -> None:
+    """Show per sweep what is done, running and missing, why cells failed, and the disk used."""
+    with _existing(results) as files:
+        found = summarise(files)
+    if as_json:
+        typer.echo(json.dumps(found.as_json(), indent=2))
+    else:
+        _show(found)
+
+
+@app.command()
+def check(
+    results: Results = "results",
+    clean: Annotated[bool, typer.Option("--clean", help="Remove what dead processes left behind.")] = False,
+) -> None:
+    """Verify every file down to its checksums. Exit 1 if one is torn, foreign or damaged; readers leave those out."""
+    console = Console(stderr=True)
+    with _existing(results) as files, Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("checking", total=None)
+        report = check_files(files, clean, lambda done, total: bar.update(task, completed=done, total=total))
+    for path, problem in report.bad.items():
+        typer.echo(f"bad    {path}: {problem}")
+    for path in report.stale:
+        typer.echo(f"{'removed' if path in report.removed else 'stale '} {path}: left by a process that is gone")
+    typer.echo(f"{report.n_files} files, {_size(report.n_bytes)}: {len(report.bad)} bad, {len(report.stale)} stale")
+    if report.bad:
+        typer.echo("Readers leave bad files out. Restore them, or delete them and run the sweep again: it trains their cells.")
+    if report.stale and not clean:
+        typer.echo("Stale files are harmless; check --clean removes them.")
+    raise typer.Exit(1 if report.bad else 0)
+
+
+@app.command()
+def compact(
+    results: Results = "results",
+    now: Annotated[
+        bool, typer.Option("--now", help="Delete merged files at once; a query that runs may have to start again.")
+    ] = False,
+) -> None:
+    """Merge the files of many packs into few large sorted ones: queries become faster, nothing else changes."""
+    with _existing(results) as files:
+        done = compact_files(files, now)
+    for path, problem in done.bad.items():
+        typer.echo(f"left alone  {path}: {problem}")
+    if done.written:
+        typer.echo(f"merged {done.merged} files into {len(done.written)}: {', '.join(done.written)}")
+    else:
+        typer.echo("nothing to merge")
+    if done.deleted:
+        typer.echo(f"deleted {len(done.deleted)} files merged earlier")
+    if done.waiting:
+        typer.echo(f"{len(done.waiting)} merged files stay for readers that hold them: compact again in 10 minutes, or --now")
+
+
+@app.command()
+def export(
+    results: Results = "results",
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where to; default: export in the results.")] = None,
+    csv: Annotated[bool, typer.Option("--csv/--no-csv", help="Also write one CSV file a view.")] = True,
+) -> None:
+    """Write the views as one results.duckdb and as CSV files, for other tools."""
+    with _existing(results) as files:
+        written = export_views(files, out or Path(files.root, "export"), csv)
+    for path, rows in written.items():
+        typer.echo(f"{path}  {rows:,} rows, {_size(path.stat().st_size)}")
+
+
+def _show(found: Summary) -> None:
+    # Piped output is not folded to 80 columns.
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=240)
+    cells = ", ".join(f"{n:,} {name}" for name, n in found.cells.items())
+    console.print(Text(f"{found.results}: {sum(found.cells.values()):,} cells ({cells})"), soft_wrap=True)
+    bad = f", {len(found.bad_files)} of them bad: see check" if found.bad_files else ""
+    console.print(Text(f"{found.n_files:,} files, {_size(found.n_bytes)}{bad}"), soft_wrap=True)
+    for driver in found.drivers:
+        console.print(Text(f"running: {driver['cells']:,} cells in flight, {driver['driver']}"), soft_wrap=True)
+    states = ("planned", "done", "diverged", "failed", "running", "missing")
+    _table(console, ("sweep", *states), [(s.sweep, *(f"{getattr(s, name):,}" for name in states)) for s in found.sweeps])
+    why = [(f.status, f"{f.cells:,}", f.reason, f.example_cell_id, f.log_path or "") for f in found.failures]
+    _table(console, ("status", "cells", "reason", "for example", "log"), why)
+
+
+def _table(console: Console, names: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    if rows:
+        table = Table(box=None, pad_edge=False)
+        for i, name in enumerate(names):
+            table.add_column(name, justify="right" if rows[0][i].replace(",", "").isdigit() else "left", overflow="fold")
+        for row in rows:
+            table.add_row(*map(Text, row))
+        console.print()
+        console.print(table)
+
+
+def _size(n_bytes: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.3g} TB"
+
+
+if __name__ == "__main__":
+    app(prog_name="python -m orchestrator.store")

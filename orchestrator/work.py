@@ -1,0 +1,129 @@
+"""What a worker does with a pack: train it on its engine, turn results into rows, commit them. Knows no Ray."""
+
+import socket
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from orchestrator.cost import EngineName, cpu_name
+from orchestrator.grid import PlannedCell
+from store.store import Store
+from trainables.cell import Cell, science_version
+from trainables.engines.base import Engine
+from trainables.engines.run import PackRun
+from trainables.result import CellResult
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What every row of a sweep says of where it comes from."""
+
+    results: str
+    git_sha: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a committed pack reports: status and best test accuracy of its cells in order, and seconds of training."""
+
+    statuses: tuple[str, ...]
+    best: tuple[float | None, ...]
+    seconds: float
+
+
+class PackWork:
+    """One pack being trained in this process. Threads are set to its share of the cores."""
+
+    def __init__(self, pack_id: str, members: Sequence[PlannedCell], engine: EngineName, device: str, threads: int = 1) -> None:
+        import torch
+
+        torch.set_num_threads(threads)
+        self.pack_id, self.members = pack_id, list(members)
+        self.device = device if device == "cpu" or torch.cuda.is_available() else "cpu"
+        cells = [planned.cell for planned in members]
+        self.run = PackRun(cells, make_engine(engine, cells, self.device))
+
+    @property
+    def fraction(self) -> float:
+        """Share of the steps done."""
+        return self.run.step / self.run.n_steps
+
+    def commit(self, provenance: Provenance) -> Outcome:
+        """Write the pack's file: from here on it is never done again."""
+        results = self.run.results()
+        device = device_name(self.device)
+        rows = [self._row(planned, result, device, provenance) for planned, result in zip(self.members, results, strict=True)]
+        Store(provenance.results).commit(self.pack_id, rows)
+        return Outcome(tuple(row["status"] for row in rows), tuple(row["best_test_acc"] for row in rows), self.run.seconds)
+
+    def _row(self, planned: PlannedCell, result: CellResult, device: str, provenance: Provenance) -> dict[str, Any]:
+        row = common_columns(planned, self.pack_id, provenance) | result.summary()
+        row |= {"engine": self.run.engine.name, "device": device}
+        if "curves" in planned.save:
+            row |= {f"curve_{k}": getattr(result, k).tolist() for k in ("step", "train_loss", "train_acc", "test_acc")}
+        if "neurons" in planned.save:
+            row |= {"neuron_readout": result.readout.tolist(), "neuron_alignment": result.alignment.tolist()}
+        return row
+
+
+def make_engine(name: EngineName, cells: Sequence[Cell], device: str) -> Engine:
+    """The engine of that name over these cells; torch and numba are loaded here."""
+    if name == "reference":
+        from trainables.engines.reference import Reference
+
+        return Reference(cells, device)
+    if name == "gram":
+        from trainables.engines.gram import Gram
+
+        return Gram(cells)
+    from trainables.engines.batched import Batched
+
+    return Batched(cells, device)
+
+
+def failed_row(planned: PlannedCell, pack_id: str, reason: str, log_path: str, provenance: Provenance) -> dict[str, Any]:
+    """The row of a cell that could not be trained."""
+    return common_columns(planned, pack_id, provenance) | {"status": "failed", "reason": reason, "log_path": log_path}
+
+
+def common_columns(planned: PlannedCell, pack_id: str, provenance: Provenance) -> dict[str, Any]:
+    """Keys of the cell and origin of the row."""
+    cell = planned.cell
+    return {
+        "cell_id": planned.cell_id,
+        **cell.keys(),
+        "gamma_label": cell.gamma_label,
+        "pack_id": pack_id,
+        "finished_at": datetime.now(UTC),
+        "git_sha": provenance.git_sha,
+        "science_version": science_version(cell.task),
+        "host": socket.gethostname(),
+    }
+
+
+def device_name(device: str) -> str:
+    """`cuda (NVIDIA H200)`, `cpu (x86_64, 2 cores)`: what the numbers were computed on."""
+    if device == "cpu":
+        return cpu_name()
+    import torch
+
+    return f"{device} ({torch.cuda.get_device_name()})"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a pack could not be trained: one line for people, the whole traceback, and whether a smaller pack may do."""
+
+    reason: str
+    log: str
+    out_of_memory: bool = False
+
+    @classmethod
+    def of(cls, error: BaseException) -> "Failure":
+        """What an exception says."""
+        line = traceback.format_exception_only(error)[-1].strip().splitlines()[0]
+        memory = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
+        memory = memory or "not enough memory" in str(error) or "can't allocate memory" in str(error)
+        return cls(line[:500], "".join(traceback.format_exception(error)), memory)

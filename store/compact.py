@@ -1,0 +1,130 @@
+"""Merging many pack files into few large sorted ones, beside sweeps that write and readers that read.
+
+A compacted file carries in its footer the list of files that it stands for. Its rename therefore publishes data and list in
+one step: before it readers see the packs, after it the merged file, and a crash in between costs nothing. What it stands for
+is deleted later, when no reader can still hold an older listing, and only if the merged file then proves whole.
+"""
+
+import json
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import accumulate
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from store.files import Entry, Files, age_s
+from store.schema import parquet_bytes
+from store.snapshot import COMPACTED, COVERS, LiveFile, Snapshot, condemn, inspect, named, take, verify
+from store.views import BEST, BEST_CURVE, connect_to
+
+TARGET_BYTES = 128 << 20
+"""Files of about this size are left alone: small enough to merge in memory, large enough to scan fast."""
+
+GRACE_S = 600.0
+"""How long merged files stay for readers that listed them before."""
+
+SORT_KEYS = ("task", "gamma", "sigma2", "d", "width", "L", "P", "seed", "cell_id")
+
+
+@dataclass
+class Compaction:
+    """What was done: how many files merged into which, files deleted, files that wait for it, bad ones left alone."""
+
+    merged: int = 0
+    written: list[str] = field(default_factory=list)
+    deleted: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    bad: dict[str, str] = field(default_factory=dict)
+
+
+def compact(files: Files, now: bool = False, target_bytes: int = TARGET_BYTES) -> Compaction:
+    """Merge what is small, then delete what has been merged long enough ago (`now`: all of it). Doing it twice is once."""
+    done = Compaction()
+    while batch := next(_batches(take(files), target_bytes), None):
+        _merge(files, batch, done)
+    snapshot = take(files)
+    _delete_merged(files, snapshot, 0.0 if now else GRACE_S, done)
+    done.bad = {entry.path: problem for entry, problem in snapshot.bad.items()}
+    return done
+
+
+def _batches(snapshot: Snapshot, target_bytes: int) -> Iterator[list[LiveFile]]:
+    """Files of equal columns, together about the target in size. A compacted file is not rewritten for itself alone."""
+    groups: dict[tuple[tuple[str, str], ...], list[LiveFile]] = {}
+    for file in snapshot.rows:
+        if file.entry.size < target_bytes or not _is_compacted(file):
+            groups.setdefault(file.columns, []).append(file)
+    for group in groups.values():
+        batch: list[LiveFile] = []
+        for file in sorted(group, key=lambda file: (not _is_compacted(file), file.entry.path)):
+            if batch and sum(other.entry.size for other in batch) + file.entry.size > target_bytes:
+                yield from _worthwhile(batch)
+                batch = []
+            batch.append(file)
+        yield from _worthwhile(batch)
+
+
+def _is_compacted(file: LiveFile) -> bool:
+    return file.entry.path.startswith(f"{COMPACTED}/")
+
+
+def _worthwhile(batch: list[LiveFile]) -> Iterator[list[LiveFile]]:
+    if len(batch) > 1 or not all(map(_is_compacted, batch)):
+        yield batch
+
+
+def _merge(files: Files, batch: list[LiveFile], done: Compaction) -> None:
+    good: list[LiveFile] = []
+    tables: list[pa.Table] = []
+    covers: dict[str, None] = {}
+    for file in batch:
+        try:
+            # Checksums are verified here: damage must not be copied into a file whose own checksums are right.
+            if problem := verify(files, file.entry):
+                condemn(files, file.entry, problem)
+                continue
+            with files.open(file.entry.path) as source:
+                tables.append(pq.read_table(source, page_checksum_verification=True).replace_schema_metadata(None))
+        except FileNotFoundError:
+            return  # another compaction was faster: look again
+        good.append(file)
+        covers |= dict.fromkeys((file.entry.path, *inspect(files, file.entry).covers))
+    if not tables:
+        return
+    table = pa.concat_tables(tables).take(_chosen(files, good))
+    stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"  # never a name that was there before
+    data = parquet_bytes(table.replace_schema_metadata({COVERS: json.dumps(list(covers))}))
+    path = named(COMPACTED, stamp, data)
+    files.write(path, data)
+    done.merged += len(tables)
+    done.written = [name for name in done.written if name not in covers] + [path]
+
+
+def _chosen(files: Files, batch: list[LiveFile]) -> pa.Array:
+    """Row numbers in the files laid end to end, sorted by SORT_KEYS: of each cell the row that the views would choose,
+    and the one with the curve that they would choose where that is another."""
+    starts = accumulate((file.n_rows for file in batch), initial=0)
+    start_of = {files.address(file.entry.path): start for file, start in zip(batch, starts, strict=False)}
+    with connect_to(files, Snapshot(rows=tuple(batch), plans=(), superseded={}, bad={})) as connection:
+        rows = connection.execute(f"""
+            SELECT _file, _row FROM internal.rows
+            QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {BEST}) = 1
+                OR row_number() OVER (PARTITION BY cell_id ORDER BY {BEST_CURVE}) = 1
+            ORDER BY {", ".join(SORT_KEYS)}""").fetchall()
+    return pa.array([start_of[file] + row for file, row in rows], pa.int64())
+
+
+def _delete_merged(files: Files, snapshot: Snapshot, grace_s: float, done: Compaction) -> None:
+    whole: dict[Entry, bool] = {}
+    for entry, by in snapshot.superseded.items():
+        if age_s(by) < grace_s:
+            done.waiting.append(entry.path)
+            continue
+        if by not in whole:
+            whole[by] = verify(files, by) is None
+        if whole[by]:
+            files.delete(entry.path)
+            done.deleted.append(entry.path)

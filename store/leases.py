@@ -1,0 +1,115 @@
+"""Leases: what each driver is training right now, so that another one can leave it alone.
+
+A courtesy, not a lock: should a lease be missed, cells are computed twice and counted once.
+"""
+
+import json
+import os
+import socket
+import threading
+import uuid
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from store.files import Files, ResultsError, age_s
+from store.snapshot import LEASES
+from store.store import Store
+
+MAX_AGE_S = 60.0
+"""A driver that has not been heard of for so long is taken for dead. Beat several times within it."""
+
+
+class Driver(NamedTuple):
+    """Another driver's lease."""
+
+    path: str
+    description: str
+    cell_ids: tuple[str, ...]
+    age_s: float
+    alive: bool
+
+
+class Lease:
+    """This driver's cells in flight. Safe to beat from a thread. Best effort: a full disk must not end a sweep here."""
+
+    def __init__(self, store: Store, driver_id: str | None = None) -> None:
+        self.driver_id = driver_id or f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        self._files = store.files
+        self._path = f"{LEASES}/{self.driver_id}.json"
+        self._lock = threading.Lock()
+        self._released = False
+        started = datetime.now(UTC).isoformat(timespec="seconds")
+        self._facts: dict[str, Any] = {"host": socket.gethostname(), "pid": os.getpid(), "started": started, "cell_ids": []}
+        self._write()
+
+    def update(self, cell_ids: Iterable[str]) -> None:
+        """These are in flight now, in place of those before."""
+        with self._lock:
+            self._facts["cell_ids"] = sorted(cell_ids)
+            self._write()
+
+    def beat(self) -> None:
+        """Still here."""
+        with self._lock:
+            self._write()
+
+    def release(self) -> None:
+        """Nothing is in flight any more; a beat that comes later is without effect."""
+        with self._lock:
+            self._released = True
+            self._files.delete(self._path)
+
+    def others_in_flight(self, max_age_s: float = MAX_AGE_S) -> dict[str, str]:
+        """Cells that other live drivers are training, each with who does."""
+        return _in_flight(self._files, max_age_s, self._path)
+
+    def __enter__(self) -> "Lease":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.release()
+
+    def _write(self) -> None:
+        if not self._released:
+            try:
+                self._files.write(self._path, json.dumps(self._facts).encode())
+            except ResultsError:
+                return  # without a lease others may repeat our cells; without us nobody computes them
+
+
+def others_in_flight(store: Store, max_age_s: float = MAX_AGE_S) -> dict[str, str]:
+    """Cells that live drivers are training, each with who does."""
+    return _in_flight(store.files, max_age_s)
+
+
+def drivers(files: Files, max_age_s: float = MAX_AGE_S) -> list[Driver]:
+    """All leases that can be read. Dead: silent for too long, or its process on this host is gone."""
+    found = []
+    for entry in files.entries(LEASES):
+        try:
+            facts = json.loads(files.read(entry.path))
+            host, pid, started = str(facts["host"]), int(facts["pid"]), str(facts["started"])
+            cells = tuple(str(cell) for cell in facts["cell_ids"])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # gone meanwhile, or not a lease: `check` names those
+        gone = host == socket.gethostname() and not _runs(pid)
+        who = f"process {pid} on {host} since {started}"
+        found.append(Driver(entry.path, who, cells, age_s(entry), alive=not gone and age_s(entry) <= max_age_s))
+    return found
+
+
+def _in_flight(files: Files, max_age_s: float, own: str = "") -> dict[str, str]:
+    alive = [driver for driver in drivers(files, max_age_s) if driver.alive and driver.path != own]
+    return {cell: driver.description for driver in alive for cell in driver.cell_ids}
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True

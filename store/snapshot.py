@@ -1,0 +1,160 @@
+"""Which files a reader reads: those that are whole, are ours, and are not yet merged into a compacted one."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from store.files import Entry, Files, ResultsError
+from store.schema import EXTRA_TYPES, PLAN_SCHEMA, REQUIRED, SCHEMA
+
+PACKS, FAILED, COMPACTED, PLANS, LEASES = "packs", "failed", "compacted", "plans", "leases"
+COVERS = b"covers"
+"""Metadata of a compacted file: a JSON list of the files it stands for. Its rename publishes file and list as one."""
+
+
+class Inspection(NamedTuple):
+    """What the footer of one file says. Files with equal `columns` can be read as one."""
+
+    problem: str | None
+    columns: tuple[tuple[str, str], ...] = ()
+    n_rows: int = 0
+    covers: tuple[str, ...] = ()
+
+
+class LiveFile(NamedTuple):
+    """A file that readers read."""
+
+    entry: Entry
+    columns: tuple[tuple[str, str], ...]
+    n_rows: int
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The state of a results directory at one moment. `superseded` maps a merged file to a live one that stands for it."""
+
+    rows: tuple[LiveFile, ...]
+    plans: tuple[LiveFile, ...]
+    superseded: dict[Entry, Entry]
+    bad: dict[Entry, str]
+
+
+_inspected: dict[tuple[str, Entry], Inspection] = {}
+
+
+def inspect(files: Files, entry: Entry) -> Inspection:
+    """Look at the footer once per process. FileNotFoundError when the file is gone."""
+    key = (files.root, entry)
+    if key not in _inspected:
+        _inspected[key] = _inspect(files, entry)
+    return _inspected[key]
+
+
+def condemn(files: Files, entry: Entry, problem: str) -> None:
+    """Leave the file out from here on, for a fault that its footer does not show."""
+    _inspected[(files.root, entry)] = Inspection(problem)
+
+
+def _inspect(files: Files, entry: Entry) -> Inspection:
+    if not entry.path.endswith(".parquet"):
+        return Inspection("foreign: not a .parquet file")
+    if entry.size == 0:
+        return Inspection("empty file")
+    try:
+        with files.open(entry.path) as source:
+            metadata = pq.read_metadata(source)
+        schema = metadata.schema.to_arrow_schema()
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        return Inspection(f"torn or not Parquet: {_first_line(error)}")
+    problem, columns = _columns(schema.remove_metadata(), entry.path.startswith(f"{PLANS}/"))
+    covers = tuple(json.loads((metadata.metadata or {}).get(COVERS, b"[]"))) if entry.path.startswith(f"{COMPACTED}/") else ()
+    return Inspection(problem, columns, metadata.num_rows, covers)
+
+
+@lru_cache(maxsize=256)
+def _columns(schema: pa.Schema, is_plan: bool) -> tuple[str | None, tuple[tuple[str, str], ...]]:
+    """What is wrong with the columns, and their names and types. Thousands of files share a few schemas."""
+    ours = PLAN_SCHEMA if is_plan else SCHEMA
+    if missing := [name for name in (PLAN_SCHEMA.names if is_plan else REQUIRED) if name not in schema.names]:
+        return f"foreign: no column {', '.join(missing)}", ()
+    for field in schema:
+        expected = ours.field(field.name).type if field.name in ours.names else None
+        if field.type != expected and (expected is not None or field.type not in EXTRA_TYPES):
+            return f"foreign: column {field.name} is {field.type}" + (f", not {expected}" if expected else ""), ()
+    return None, tuple((field.name, str(field.type)) for field in schema)
+
+
+def take(files: Files) -> Snapshot:
+    """The present state, taken again from the start whenever a file vanishes while it is looked at."""
+    for _ in range(100):
+        try:
+            return _take(files)
+        except FileNotFoundError:
+            continue
+    raise ResultsError(f"files in {files.root} vanish as fast as they are listed")
+
+
+def _take(files: Files) -> Snapshot:
+    # Order matters beside a running compaction, which publishes first and deletes later: whoever misses a pack here
+    # because it was deleted lists `compacted` after the file that replaced it was published. Compacted files replace
+    # each other too, hence a listing that did not change while it was made.
+    packs = [*files.entries(PACKS), *files.entries(FAILED)]
+    compacted = files.entries(COMPACTED)
+    while (again := files.entries(COMPACTED)) != compacted:
+        compacted = again
+    plans = files.entries(PLANS)
+
+    listed = [*packs, *compacted, *plans]
+    unseen = [entry for entry in listed if (files.root, entry) not in _inspected]
+    with ThreadPoolExecutor(4) as pool:  # footers are read outside Python's lock
+        list(pool.map(lambda entry: inspect(files, entry), unseen))
+    found = {entry: inspect(files, entry) for entry in listed}
+    bad = {entry: seen.problem for entry, seen in found.items() if seen.problem}
+    merged = {path for entry in compacted for path in found[entry].covers}
+    superseded_by = {path: e for e in compacted if e.path not in merged for path in found[e].covers}
+
+    def live(entries: list[Entry]) -> Iterator[LiveFile]:
+        for entry in entries:
+            if entry not in bad and entry.path not in superseded_by:
+                yield LiveFile(entry, found[entry].columns, found[entry].n_rows)
+
+    return Snapshot(
+        rows=tuple(live([*compacted, *packs])),
+        plans=tuple(live(plans)),
+        superseded={entry: superseded_by[entry.path] for entry in found if entry.path in superseded_by},
+        bad=bad,
+    )
+
+
+def named(folder: str, stem: str, data: bytes) -> str:
+    """Path of a file of rows. The digest in it makes a commit idempotent and every file immutable."""
+    return f"{folder}/{stem}-{hashlib.sha256(data).hexdigest()[:12]}.parquet"
+
+
+def verify(files: Files, entry: Entry) -> str | None:
+    """Read every byte against digest and page checksums: what is wrong, or None. FileNotFoundError when it is gone."""
+    data = files.read(entry.path)
+    try:
+        parquet = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
+        for i in range(parquet.num_row_groups):
+            parquet.read_row_group(i)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        return f"flipped bits: {_first_line(error)}"
+    digest = re.search(r"-([0-9a-f]{12})\.parquet$", entry.path)
+    if digest and digest[1] != hashlib.sha256(data).hexdigest()[:12]:
+        return "flipped bits: the bytes are not those of the name's digest"
+    return None
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)

@@ -1,0 +1,79 @@
+"""The store that sweeps share: commit packs, tell what is there, remember plans."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from store import views
+from store.files import open_files
+from store.schema import PLAN_SCHEMA, STATUSES, parquet_bytes, table_of
+from store.snapshot import COMPACTED, FAILED, LEASES, PACKS, PLANS, named
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+
+
+class Store:
+    """One results directory. Cheap to make and to pickle: workers commit from other processes and hosts."""
+
+    def __init__(self, results: str) -> None:
+        self.files = open_files(results)
+
+    @property
+    def results(self) -> str:
+        """Where it is, absolute."""
+        return self.files.root
+
+    def prepare(self, need_bytes: int = 0) -> None:
+        """Before anything runs: ResultsError if the place cannot be written or has less room than that."""
+        self.files.prepare(need_bytes)
+
+    def commit(self, pack_id: str, rows: Sequence[dict[str, Any]], failed: bool = False) -> str:
+        """Make a pack's rows visible, all at once and durably; doing it twice changes nothing. Returns the file's path.
+
+        The same pack with other content is a further file, never an overwrite; views then choose row by row.
+        ValueError for rows that the schema cannot hold.
+        """
+        if not _NAME.fullmatch(pack_id):
+            raise ValueError(f"pack id {pack_id!r} cannot name a file: letters, digits, '.', '_' and '-' only")
+        if not rows:
+            raise ValueError(f"pack {pack_id} has no rows")
+        for row in rows:
+            if not row.get("cell_id") or row.get("status") not in STATUSES:
+                raise ValueError(f"pack {pack_id}: a row needs a cell_id and a status of {', '.join(STATUSES)}: {_brief(row)}")
+        try:
+            table = table_of([{"pack_id": pack_id, **row} for row in rows])
+        except (pa.ArrowException, TypeError) as error:
+            raise ValueError(f"pack {pack_id}: {error}") from error
+        data = parquet_bytes(table)
+        path = named(FAILED if failed else PACKS, pack_id, data)
+        self.files.write(path, data)
+        return path
+
+    def statuses(self) -> dict[str, views.Held]:
+        """Of every cell in the store: (status, extras), extras being those of `curves` and `neurons` that it holds."""
+        return views.held(self.files)
+
+    def write_plan(self, sweep: str, cell_ids: Iterable[str], whole: bool = False) -> None:
+        """Record which cells a sweep asks for. `whole`: this is its entire grid, and replaces what was planned before.
+
+        Otherwise (a --limit, an override) the cells are added to the sweep's plan.
+        """
+        cells = sorted(set(cell_ids))
+        # The same request again renews its file, so that planning A, B and again A leaves A.
+        digest = hashlib.sha256("\n".join([sweep, str(whole), *cells]).encode()).hexdigest()[:12]
+        slug = re.sub(r"[^A-Za-z0-9_-]+", "_", sweep)[:64]
+        columns = [[sweep] * len(cells), cells, [datetime.now(UTC)] * len(cells), [whole] * len(cells)]
+        table = pa.table(columns, schema=PLAN_SCHEMA)
+        self.files.write(f"{PLANS}/{slug}.{digest}.parquet", parquet_bytes(table))
+
+
+FOLDERS = (PACKS, FAILED, COMPACTED, PLANS, LEASES)
+"""Where the store keeps its files."""
+
+
+def _brief(row: dict[str, Any]) -> str:
+    return f"cell_id={row.get('cell_id')!r} status={row.get('status')!r}"

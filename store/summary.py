@@ -1,0 +1,87 @@
+"""What a results directory holds, per sweep: the numbers behind `status`."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from store.files import Files
+from store.leases import drivers
+from store.snapshot import take
+from store.views import fetch
+
+
+@dataclass(frozen=True)
+class SweepCounts:
+    """Cells of one sweep's plan; the five states add up to `planned`. Done is status ok."""
+
+    sweep: str
+    planned: int
+    done: int
+    diverged: int
+    failed: int
+    running: int
+    missing: int
+
+
+@dataclass(frozen=True)
+class FailureGroup:
+    """Cells that ended alike, numbers in the reason aside; one of them as the example."""
+
+    status: str
+    reason: str
+    cells: int
+    example_cell_id: str
+    log_path: str | None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Everything that `status` shows."""
+
+    results: str
+    cells: dict[str, int]
+    sweeps: list[SweepCounts]
+    failures: list[FailureGroup]
+    drivers: list[dict[str, Any]]
+    n_files: int
+    n_bytes: int
+    bad_files: dict[str, str]
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+def summarise(files: Files) -> Summary:
+    """One look at the directory; quick, as it reads no curves and no neurons."""
+    alive = [driver for driver in drivers(files) if driver.alive]
+    running = {cell for driver in alive for cell in driver.cell_ids}
+    status_of: dict[str, str] = dict(fetch(files, "SELECT cell_id, status FROM cells"))
+    plans: dict[str, list[str]] = dict(fetch(files, "SELECT sweep, list(cell_id) FROM plans GROUP BY sweep ORDER BY sweep"))
+    failures = fetch(
+        files,
+        r"""SELECT status, min(first), count(*), min(cell_id), min(log_path)
+            FROM (SELECT *, coalesce(split_part(trim(reason), chr(10), 1), 'no reason given') AS first
+                  FROM cells WHERE status <> 'ok')
+            GROUP BY status, regexp_replace(first, '[0-9]+', '#', 'g') ORDER BY count(*) DESC, 2""",
+    )
+    snapshot = take(files)
+    entries = {file.entry for file in (*snapshot.rows, *snapshot.plans)} | set(snapshot.superseded) | set(snapshot.bad)
+    statuses = list(status_of.values())
+    return Summary(
+        results=files.root,
+        cells={name: statuses.count(name) for name in ("ok", "diverged", "failed")},
+        sweeps=[_counts(sweep, cells, status_of, running) for sweep, cells in plans.items()],
+        failures=[FailureGroup(*row) for row in failures],
+        drivers=[{"driver": driver.description, "cells": len(driver.cell_ids)} for driver in alive],
+        n_files=len(entries),
+        n_bytes=sum(entry.size for entry in entries),
+        bad_files={entry.path: problem for entry, problem in snapshot.bad.items()},
+    )
+
+
+def _counts(sweep: str, cells: list[str], status_of: dict[str, str], running: set[str]) -> SweepCounts:
+    states = [status_of.get(cell, "missing") for cell in cells]
+    # A failed cell that is being tried again runs; one that is done or diverged stays so.
+    states = ["running" if s in ("missing", "failed") and c in running else s for c, s in zip(cells, states, strict=True)]
+    n = {name: states.count(name) for name in ("ok", "diverged", "failed", "running", "missing")}
+    return SweepCounts(sweep, len(cells), n["ok"], n["diverged"], n["failed"], n["running"], n["missing"])

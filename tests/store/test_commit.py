@@ -1,0 +1,141 @@
+"""A commit is all or nothing, once or twice the same, whoever else commits and whenever it is killed."""
+
+import os
+import pickle
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from store_rows import names, row, rows
+
+from store.check import check
+from store.schema import table_of
+from store.store import Store
+from store.views import fetch
+
+WRITER = """
+import os, sys, time
+sys.path.insert(0, sys.argv[2])
+from store_rows import rows
+from store.store import Store
+store, first, hang = Store(sys.argv[1]), int(sys.argv[3]), sys.argv[4] == "hang"
+if hang:
+    replace = os.replace
+    def stop(*paths):
+        print("before rename", flush=True)
+        time.sleep(60)
+    os.replace = stop
+print("ready", flush=True)
+n_packs = int(sys.argv[5])
+for i in range(n_packs):
+    store.commit(f"pack{first + i}", rows(1000 * (first + i), 20, neurons=50))
+"""
+
+
+def writer(results: Path, first: int, how: str = "", n_packs: int = 100_000) -> "subprocess.Popen[str]":
+    tests = str(Path(__file__).parent.parent)
+    command = [sys.executable, "-c", WRITER, str(results), tests, str(first), how, str(n_packs)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def end(process: "subprocess.Popen[str]") -> None:
+    process.kill()
+    process.communicate()
+
+
+def test_twice_is_once(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    path = store.commit("p", rows(0, 3))
+    assert store.commit("p", rows(0, 3)) == path
+    assert names(tmp_path) == [path]
+    assert fetch(store.results, "SELECT count(*), min(pack_id) FROM cells") == [(3, "p")]
+
+
+def test_same_pack_computed_again_counts_once(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    store.commit("p", rows(0, 3))
+    store.commit("p", rows(0, 3, minute=1, best_test_acc=0.9))
+    assert fetch(store.results, "SELECT count(*), min(best_test_acc) FROM cells") == [(3, 0.9)]
+
+
+def test_failed_pack_never_hides_a_good_one(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    failed = [row(0, "failed", minute=9, curves=0)]
+    store.commit("p", failed, failed=True)
+    assert store.statuses()["0" * 20] == ("failed", frozenset())
+    store.commit("p", [row(0)])
+    store.commit("p", failed, failed=True)
+    assert store.statuses()["0" * 20] == ("ok", frozenset({"curves"}))
+
+
+@pytest.mark.parametrize("pack_id", ["", "../escape", "a/b", ".hidden", "a b", "x" * 200])
+def test_pack_id_must_name_a_file(tmp_path: Path, pack_id: str) -> None:
+    with pytest.raises(ValueError, match="cannot name a file"):
+        Store(str(tmp_path)).commit(pack_id, [row(0)])
+
+
+@pytest.mark.parametrize(
+    "bad, message",
+    [
+        ([], "has no rows"),
+        ([{"status": "ok"}], "needs a cell_id"),
+        ([row(0, status="done")], "status of ok, diverged, failed"),
+        ([row(0, L="two")], "two"),
+        ([row(0, mine=[1])], "'mine' is a list"),
+        ([row(0, mine=1), row(1, mine="one")], "'mine' mixes types"),
+    ],
+)
+def test_bad_rows_are_named_and_not_written(tmp_path: Path, bad: list[dict[str, object]], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Store(str(tmp_path)).commit("p", bad)
+    assert names(tmp_path) == []
+
+
+def test_users_keys_are_typed_by_their_values() -> None:
+    table = table_of([row(0, depth=None, slope=1, kind="a", deep=True), row(1, slope=0.5, nothing=None)])
+    extra = {field.name: field.type for field in table.schema if field.name in ("depth", "slope", "kind", "deep", "nothing")}
+    assert extra == {"slope": pa.float64(), "kind": pa.string(), "deep": pa.bool_()}
+
+
+def test_store_travels_to_workers(tmp_path: Path) -> None:
+    pickle.loads(pickle.dumps(Store(str(tmp_path)))).commit("p", [row(0)])
+    assert len(Store(str(tmp_path)).statuses()) == 1
+
+
+def test_killed_before_the_rename_nobody_reads_it(tmp_path: Path) -> None:
+    process = writer(tmp_path, 0, "hang")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "before rename\n"
+    end(process)
+    (left,) = os.listdir(tmp_path / "packs")
+    assert left.startswith(".pack0-") and left.endswith(".inprogress")
+    assert Store(str(tmp_path)).statuses() == {}
+    assert check(Store(str(tmp_path)).files).bad == {}
+
+
+def test_killed_at_any_moment(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    for i in range(5):
+        process = writer(tmp_path, 1000 * i)
+        time.sleep(0.02 + 0.023 * i)
+        end(process)
+        whole = len(names(tmp_path))
+        assert fetch(store.results, "SELECT count(*), count(DISTINCT cell_id) FROM cells") == [(20 * whole, 20 * whole)]
+    assert whole > 0
+    assert check(store.files).bad == {}
+
+
+def test_two_processes_commit_at_once(tmp_path: Path) -> None:
+    # Packs 5..14 are committed by both.
+    both = [writer(tmp_path, 0, n_packs=15), writer(tmp_path, 5, n_packs=15)]
+    for process in both:
+        process.communicate(timeout=60)
+    assert fetch(str(tmp_path), "SELECT count(*), count(DISTINCT cell_id) FROM cells") == [(400, 400)]
+    assert len(names(tmp_path)) == 20
+    assert check(Store(str(tmp_path)).files).bad == {}

@@ -1,0 +1,141 @@
+"""What the views show: the design's columns, one row a cell, the best of several."""
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from store_rows import row, rows
+
+from store.store import Store
+from store.views import connect, fetch
+
+DESIGN = (
+    "cell_id task L d width gamma gamma_label sigma2 P seed steps base_lr status reason best_test_acc final_test_acc "
+    "final_train_acc final_train_loss readout_ratio alignment_pos alignment_neg activation_change engine device seconds "
+    "pack_id finished_at git_sha science_version"
+).split()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(str(tmp_path / "results"))
+
+
+def columns(store: Store, view: str) -> list[str]:
+    return [name for name, *_ in fetch(store.results, f"DESCRIBE {view}")]
+
+
+def test_missing_directory_has_empty_views_and_stays_missing(store: Store) -> None:
+    for view in ("cells", "curves", "neurons", "plans"):
+        assert fetch(store.results, f"SELECT count(*) FROM {view}") == [(0,)]
+    assert fetch(store.results, "SELECT avg(best_test_acc) FROM cells WHERE L > 2 AND task = 'x'") == [(None,)]
+    assert store.statuses() == {}
+    assert not store.files.exists()
+
+
+@pytest.mark.parametrize("filled", [False, True])
+def test_columns_are_the_designs(store: Store, filled: bool) -> None:
+    if filled:
+        store.commit("p", rows(0, 2, neurons=4))
+    assert set(DESIGN) <= set(columns(store, "cells"))
+    assert not [name for name in columns(store, "cells") if name.startswith(("curve", "neuron", "holds", "_"))]
+    assert columns(store, "curves") == ["cell_id", "step", "train_loss", "train_acc", "test_acc"]
+    assert columns(store, "neurons") == ["cell_id", "neuron", "readout", "alignment"]
+    assert columns(store, "plans") == ["sweep", "cell_id"]
+    assert fetch(store.results, "SHOW TABLES") == [("cells",), ("curves",), ("neurons",), ("plans",)]
+
+
+def test_lists_unnest(store: Store) -> None:
+    store.commit("p", [row(0, curves=2, neurons=3), row(1, curves=1), row(2, curves=0)])
+    by_cell = "SELECT cell_id[-1:], count(*) FROM {} GROUP BY 1 ORDER BY 1"
+    assert fetch(store.results, by_cell.format("curves")) == [("0", 2), ("1", 1)]
+    assert fetch(store.results, by_cell.format("neurons")) == [("0", 3)]
+    assert fetch(store.results, "SELECT step, test_acc FROM curves WHERE cell_id[-1:] = '0' ORDER BY step") == [(0, 0.5), (1000, 0.5)]
+    assert fetch(store.results, "SELECT list(neuron ORDER BY neuron), min(readout) FROM neurons") == [([0, 1, 2], 1.0)]
+
+
+def test_times_are_plain_utc(store: Store) -> None:
+    store.commit("p", [row(0, minute=5)])
+    assert fetch(store.results, "SELECT finished_at FROM cells") == [(datetime(2026, 1, 1, 0, 5),)]
+
+
+# Of each pair the first must win, whichever was committed first.
+PREFERENCES = {
+    "ok over diverged": (row(0), row(0, "diverged", minute=9, neurons=2)),
+    "diverged over failed": (row(0, "diverged"), row(0, "failed", minute=9)),
+    "neurons over later": (row(0, neurons=2), row(0, minute=9)),
+    "curves over later": (row(0), row(0, minute=9, curves=0)),
+    "later over earlier": (row(0, minute=9), row(0)),
+    "any time over none": (row(0), row(0, finished_at=None)),
+}
+
+
+@pytest.mark.parametrize("name", PREFERENCES)
+@pytest.mark.parametrize("turned", [False, True])
+def test_preference(store: Store, name: str, turned: bool) -> None:
+    better, worse = ({**PREFERENCES[name][i], "host": host} for i, host in enumerate(("better", "worse")))
+    for i, one in enumerate((worse, better) if turned else (better, worse)):
+        store.commit(f"p{i}", [one])
+    assert fetch(store.results, "SELECT host FROM cells") == [("better",)]
+    assert fetch(store.results, "SELECT count(*), count(DISTINCT step) FROM curves") == [(3, 3)]
+    n_neurons = len(better.get("neuron_readout", []))
+    assert fetch(store.results, "SELECT count(*) FROM neurons") == [(n_neurons,)]
+    assert store.statuses()["0" * 20].status == better["status"]
+
+
+def test_curves_and_neurons_may_come_from_two_rows(store: Store) -> None:
+    # Asked for at different times; neither must hide the other, or planning would never be satisfied.
+    store.commit("p", [row(0, curves=0, neurons=5)])
+    store.commit("q", [row(0, curves=4, minute=9)])
+    assert fetch(store.results, "SELECT (SELECT count(*) FROM cells), (SELECT count(*) FROM curves)") == [(1, 4)]
+    assert fetch(store.results, "SELECT count(*) FROM neurons") == [(5,)]
+    assert store.statuses() == {"0" * 20: ("ok", frozenset({"curves", "neurons"}))}
+
+
+def test_users_keys_appear(store: Store) -> None:
+    store.commit("p", rows(0, 2))
+    store.commit("q", [row(5, hops=3)])
+    store.commit("r", [row(6, hops=2.5, colour="red")])
+    assert fetch(store.results, "SELECT hops, colour FROM cells ORDER BY seed") == [
+        (None, None), (None, None), (3.0, None), (2.5, "red"),
+    ]  # fmt: skip
+
+
+def test_a_connection_sees_its_moment(store: Store) -> None:
+    store.commit("p", [row(0)])
+    connection = connect(store.results)
+    store.commit("q", [row(1)])
+    assert connection.execute("SELECT count(*) FROM cells").fetchall() == [(1,)]
+    assert connection.cursor().execute("SELECT count(*) FROM cells").fetchall() == [(1,)]
+    assert fetch(store.results, "SELECT count(*) FROM cells") == [(2,)]
+
+
+@pytest.mark.parametrize("name", ["it's", "run[1]*", "a b ü", "%s{x}"])
+def test_any_directory_name_will_do(tmp_path: Path, name: str) -> None:
+    store = Store(str(tmp_path / name))
+    store.commit("p", [row(0)])
+    store.commit("q", [row(1)])
+    assert len(store.statuses()) == 2
+
+
+def planned(store: Store) -> list[tuple[str, str]]:
+    return [(sweep, cell) for sweep, cell in fetch(store.results, "SELECT * FROM plans ORDER BY ALL")]
+
+
+def test_plans_add_up(store: Store) -> None:
+    store.write_plan("eq3", ["a", "b", "a"])
+    store.write_plan("eq3", ["b", "c"])
+    store.write_plan("other/sweep", ["a"])
+    assert planned(store) == [("eq3", "a"), ("eq3", "b"), ("eq3", "c"), ("other/sweep", "a")]
+
+
+def test_a_whole_plan_replaces(store: Store) -> None:
+    store.write_plan("eq3", ["a", "b"], whole=True)
+    store.write_plan("eq3", ["c"])
+    store.write_plan("other", ["a"])
+    store.write_plan("eq3", ["b", "d"], whole=True)
+    assert planned(store) == [("eq3", "b"), ("eq3", "d"), ("other", "a")]
+    store.write_plan("eq3", ["d"])  # a part of it again takes nothing away
+    assert planned(store) == [("eq3", "b"), ("eq3", "d"), ("other", "a")]
+    store.write_plan("eq3", ["a", "b"], whole=True)  # back to the first
+    assert planned(store) == [("eq3", "a"), ("eq3", "b"), ("other", "a")]
