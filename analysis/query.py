@@ -5,7 +5,6 @@ import signal
 import sys
 import tempfile
 from contextlib import suppress
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,39 +28,34 @@ EXAMPLES = """\
   python -m analysis.query "FROM cells JOIN plans USING (cell_id) WHERE sweep = 'eq3'" --format csv > eq3.csv"""
 
 
-class Format(StrEnum):
-    """What goes to standard output."""
-
-    table = "table"
-    csv = "csv"
-    parquet = "parquet"
-    json = "json"
-
-
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-_OPTIONS = {
-    Format.csv: "FORMAT csv, HEADER",
-    Format.parquet: "FORMAT parquet, COMPRESSION zstd",
-    Format.json: "FORMAT json, ARRAY true",
+FORMATS = {
+    "table": "",
+    "csv": "FORMAT csv, HEADER",
+    "parquet": "FORMAT parquet, COMPRESSION zstd",
+    "json": "FORMAT json, ARRAY true",
 }
+"""Forms of the output, and how DuckDB calls those that it writes."""
 
 
 @app.command(epilog="Without a query: the views, their columns and examples.")
 def main(
-    sql: Annotated[str | None, typer.Argument(metavar="[SQL]", help="One query, in DuckDB's SQL.", show_default=False)] = None,
+    sql: Annotated[str | None, typer.Argument(metavar="SQL", help="One query, in DuckDB's SQL.", show_default=False)] = None,
     results: Annotated[str, typer.Option("--results", metavar="DIR_OR_URI", help="Where the results are.")] = "results",
-    form: Annotated[Format, typer.Option("--format", help="Form of the output.")] = Format.table,
+    form: Annotated[str, typer.Option("--format", metavar="|".join(FORMATS), help="Form of the output.")] = "table",
     rows: Annotated[int, typer.Option("--rows", min=0, help="Most rows that a table shows; 0 for all.")] = 1000,
 ) -> None:
     """Ask the results in SQL: views cells, curves, neurons and plans. A wrong query exits with 2 and DuckDB's message."""
     try:
+        if form not in FORMATS:
+            raise ResultsError(f"--format {form!r} is none of {', '.join(FORMATS)}")
         files = open_files(results)
         if sql is None:
             _show_views(files)
             return
         if not files.exists():
             raise ResultsError(f"no results directory at {files.root}: name it with --results, or run a sweep first")
-        if form is Format.table:
+        if form == "table":
             _show(*run(files, lambda connection: _fetch(connection, sql, rows)), limit=rows)
         else:
             _stream(files, sql, form)
@@ -101,8 +95,8 @@ def _fetch(connection: duckdb.DuckDBPyConnection, sql: str, limit: int) -> tuple
     return names, types, (found.limit(limit + 1) if limit else found).fetchall()
 
 
-def _stream(files: Files, sql: str, form: Format) -> None:
-    if form is Format.parquet and sys.stdout.isatty():
+def _stream(files: Files, sql: str, form: str) -> None:
+    if form == "parquet" and sys.stdout.isatty():
         raise ResultsError("parquet is binary: send it to a file with > result.parquet")
     with tempfile.TemporaryDirectory() as folder:
         aside = Path(folder, "result")
@@ -110,7 +104,10 @@ def _stream(files: Files, sql: str, form: Format) -> None:
         def copy(connection: duckdb.DuckDBPyConnection) -> None:
             query = _checked(connection, sql)
             connection.sql(query)  # binds the user's own text, so that an error points into it
-            connection.execute(f"COPY (FROM ({query}\n)) TO '{aside}' ({_OPTIONS[form]})")
+            try:
+                connection.execute(f"COPY (FROM ({query}\n)) TO '{aside}' ({FORMATS[form]})")
+            except duckdb.ConversionException as error:  # without the line of ours that it quotes
+                raise duckdb.ConversionException(str(error).split("\n\nLINE ")[0]) from None
 
         # Written aside first: standard output gets the whole answer or nothing.
         run(files, copy)

@@ -68,11 +68,14 @@ class CostModel:
                 self.observe(cell, found["engine"], found["device"].split()[0], found["seconds"])
 
     def choose(self, cell: Cell, device: str = "cpu") -> tuple[EngineName, str]:
-        """The engine and the device that should train this cell: the cheapest, never `reference`."""
+        """The engine and the device that should train this cell: the cheapest as predicted, never `reference`.
+
+        What packs took does not enter: the engine of a cell must not depend on what ran before it.
+        """
         options: list[tuple[EngineName, str]] = [("batched", device)]
         if can_train("gram", cell):
             options.append(("gram", "cpu"))
-        return min(options, key=lambda option: self.seconds(cell, *option))
+        return min(options, key=lambda option: _predicted_seconds(cell, *option))
 
 
 _MEASURED = """

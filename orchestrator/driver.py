@@ -10,6 +10,7 @@ from typing import Protocol
 from orchestrator.grid import Grid, PlannedCell
 from orchestrator.packing import Order, PackQueue
 from orchestrator.work import Failure, Outcome, PackWork, Provenance, failed_row
+from store.files import ResultsError
 from store.leases import Lease
 from store.store import Store
 
@@ -135,5 +136,5 @@ class DebugRunner:
                 continue
             try:
                 sweep.committed(pack.pack_id, work.commit(sweep.provenance))
-            except OSError as error:
+            except ResultsError as error:
                 sweep.cannot_go_on(str(error))

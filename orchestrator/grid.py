@@ -23,7 +23,7 @@ __all__ = ["DEFAULT_MAX_CELLS", "Grid", "GridError", "PlannedCell", "Problem", "
 DEFAULT_MAX_CELLS = 200_000
 """More cells than this are taken for a slip of the pen, unless forced."""
 
-MAX_FILE_MB = 4
+MAX_FILE_MB = 1
 """Of a grid or a task file."""
 
 TOP_KEYS = ("sweep", "tasks", "defaults", "grids", "resources")
@@ -77,7 +77,7 @@ def load_grid(path: str | Path, overrides: Sequence[str] = (), max_cells: int = 
     defaults = _mapping(top.get("defaults"), "defaults", report)
     ctx = Context(defaults, parse_overrides(overrides, report), tasks, all_tasks_known, max_cells, report)
     blocks = [check_block(item, ctx) for item in _block_items(top.get("grids"), root, report)]
-    if all_tasks_known and all(blocks):
+    if all_tasks_known:
         _check_shared_keys(blocks, ctx)
     count = sum(block.count for group in blocks for block in group)
     if count > max_cells:
@@ -239,9 +239,8 @@ def _block_items(item: Item | None, root: Item, report: Report) -> list[Item]:
 
 def _check_shared_keys(blocks: list[list[Block]], ctx: Context) -> None:
     """Keys of `defaults` and of the command line must be known to one task of the grid at least."""
-    tasks = list(dict.fromkeys(block.task for group in blocks for block in group))
-    if not tasks:
-        return
+    named = dict.fromkeys(block.task for group in blocks for block in group)
+    tasks = list(named if blocks and all(blocks) else ctx.tasks.values())
     legal = list(dict.fromkeys(key for task in tasks for key in legal_keys(task)))
     for key, item in [*ctx.defaults.items(), *ctx.overrides.items()]:
         if key not in legal:

@@ -51,10 +51,12 @@ def show(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:50]}... ({len(text)} characters)"
 
 
-def nearest(word: object, options: Iterable[str]) -> str:
+def nearest(word: Any, options: Iterable[str]) -> str:
     """`; did you mean 'width'?` where an option is spelled much like the word, else nothing."""
+    if not isinstance(word, str):
+        return ""
     by_lower = {option.lower(): option for option in options}
-    found = difflib.get_close_matches(str(word).lower()[:100], by_lower, n=1, cutoff=0.6)
+    found = difflib.get_close_matches(word.lower()[:100], by_lower, n=1, cutoff=0.6)
     return f"; did you mean {by_lower[found[0]]!r}?" if found else ""
 
 

@@ -4,6 +4,7 @@ import logging
 import os
 import pickle
 import shutil
+import socket
 import tempfile
 import time
 import uuid
@@ -29,6 +30,7 @@ from orchestrator.driver import Sweep
 from orchestrator.grid import Resources
 from orchestrator.packing import Machine, Pack
 from orchestrator.work import Failure, PackWork
+from store.files import ResultsError
 
 STEP_S = 1.0
 """How long a worker trains between two reports."""
@@ -46,7 +48,17 @@ class ClusterError(Exception):
 class PackTrainable(tune.Trainable):
     """Trains the packs that Tune hands to this actor, one after the other."""
 
-    def setup(self, config: dict[str, Any], shared: dict[str, Any]) -> None:
+    pack: dict[str, Any]
+    work: PackWork | None
+    """The pack in training; made at its first step, so that a failure to make it is reported like any other."""
+
+    def setup(self, config: dict[str, Any], shared: dict[str, Any] | None = None) -> None:
+        from orchestrator.user_tasks import register_task_file
+
+        assert shared is not None  # with_parameters gives it
+        for task_file in shared["task_files"]:
+            register_task_file(task_file)
+        self.cells = pickle.loads(shared["cells"])  # their tasks are known only now
         self.shared = shared
         self.reset_config(config)
 
@@ -66,18 +78,14 @@ class PackTrainable(tune.Trainable):
             self.work = None
             try:
                 return {DONE: True, "fraction": 1.0, "outcome": work.commit(self.shared["provenance"])}
-            except OSError as error:
+            except ResultsError as error:
                 return {DONE: True, "fraction": 1.0, "fatal": str(error)}
         due = time.monotonic() - self.saved > CHECKPOINT_S
         return {"fraction": work.fraction, SHOULD_CHECKPOINT: due}
 
     def _work(self) -> PackWork:
         if self.work is None:
-            from orchestrator.user_tasks import register_task_file
-
-            for task_file in self.shared["task_files"]:
-                register_task_file(task_file)
-            members = [self.shared["cells"][i] for i in self.pack["cells"]]
+            members = [self.cells[i] for i in self.pack["cells"]]
             self.work = PackWork(self.pack["pack_id"], members, self.pack["engine"], self.pack["device"], self.shared["threads"])
         return self.work
 
@@ -163,8 +171,9 @@ class TuneRunner:
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
         if self.address and self.address != "local":
             try:
+                _knock(self.address)
                 ray.init(address=self.address, **quiet)
-            except (ConnectionError, RuntimeError, ValueError) as error:
+            except (OSError, RuntimeError, ValueError) as error:
                 raise ClusterError(f"no Ray cluster answers at {self.address!r}: {error}") from error
         else:
             cpus = len(os.sched_getaffinity(0))
@@ -202,7 +211,7 @@ class TuneRunner:
         scratch = Path(tempfile.mkdtemp(prefix="sweep-"))
         threads = max(1, int(self.resources.cpus_per_pack))
         shared = {
-            "cells": sweep.grid.cells,
+            "cells": pickle.dumps(sweep.grid.cells),
             "task_files": sweep.grid.task_files,
             "provenance": sweep.provenance,
             "threads": threads,
@@ -250,10 +259,17 @@ def gpu_share(pack_bytes: int, gpu_bytes: int, asked: float | str = "auto") -> f
     return 1 / max((k for k in _GPU_SHARES if k * pack_bytes <= gpu_bytes), default=1)
 
 
+def _knock(address: str) -> None:
+    """OSError when nobody listens at host:port: Ray itself would try for many minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), timeout=10).close()
+
+
 def _card_bytes() -> int:
     """Memory of one of the cluster's cards, asked where it sits; 16 GiB where CUDA does not answer."""
 
-    @ray.remote(num_gpus=0.01, num_cpus=0)  # type: ignore[untyped-decorator]
+    @ray.remote(num_gpus=0.01, num_cpus=0)
     def ask() -> int:
         import torch
 

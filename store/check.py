@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from store.files import Files, age_s
 from store.leases import drivers
-from store.snapshot import COMPACTED, FAILED, LEASES, PACKS, PLANS, inspect, verify
+from store.snapshot import FOLDERS, LEASES, inspect, verify
 
 STALE_S = 3600.0
 """A temporary that old belongs to nobody: a commit takes milliseconds."""
@@ -25,7 +25,7 @@ class Report:
 def check(files: Files, clean: bool = False, seen: Callable[[int, int], None] = lambda done, total: None) -> Report:
     """Verify all files, and with `clean` remove leftovers of dead processes; `seen` hears of the progress."""
     report = Report()
-    entries = [entry for folder in (PACKS, FAILED, COMPACTED, PLANS) for entry in files.entries(folder)]
+    entries = [entry for folder in FOLDERS for entry in files.entries(folder)]
     for i, entry in enumerate(entries):
         seen(i, len(entries))
         try:
@@ -41,7 +41,7 @@ def check(files: Files, clean: bool = False, seen: Callable[[int, int], None] = 
     leases = {driver.path for driver in known}
     report.bad |= {entry.path: "not a lease" for entry in files.entries(LEASES) if entry.path not in leases}
     report.stale = [driver.path for driver in known if not driver.alive]
-    for folder in ("", PACKS, FAILED, COMPACTED, PLANS, LEASES):
+    for folder in ("", *FOLDERS, LEASES):
         for entry in files.entries(folder, hidden=True):
             if entry.path.endswith(".inprogress") and age_s(entry) > STALE_S:
                 report.stale.append(entry.path)

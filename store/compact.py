@@ -47,7 +47,7 @@ def compact(files: Files, now: bool = False, target_bytes: int = TARGET_BYTES) -
         _merge(files, batch, done)
     snapshot = take(files)
     _delete_merged(files, snapshot, 0.0 if now else GRACE_S, done)
-    done.bad = {entry.path: problem for entry, problem in snapshot.bad.items()}
+    done.bad |= {entry.path: problem for entry, problem in snapshot.bad.items()}
     return done
 
 
@@ -87,7 +87,8 @@ def _merge(files: Files, batch: list[LiveFile], done: Compaction) -> None:
                 condemn(files, file.entry, problem)
                 continue
             with files.open(file.entry.path) as source:
-                tables.append(pq.read_table(source, page_checksum_verification=True).replace_schema_metadata(None))
+                parquet = pq.ParquetFile(source, page_checksum_verification=True)  # pq.read_table would import pandas
+                tables.append(parquet.read().replace_schema_metadata(None))
         except FileNotFoundError:
             return  # another compaction was faster: look again
         good.append(file)
@@ -124,7 +125,11 @@ def _delete_merged(files: Files, snapshot: Snapshot, grace_s: float, done: Compa
             done.waiting.append(entry.path)
             continue
         if by not in whole:
-            whole[by] = verify(files, by) is None
+            problem = verify(files, by)
+            whole[by] = problem is None
+            if problem:
+                condemn(files, by, problem)
+                done.bad[by.path] = problem
         if whole[by]:
             files.delete(entry.path)
             done.deleted.append(entry.path)

@@ -75,7 +75,7 @@ def _type_of(name: str, rows: Sequence[dict[str, Any]]) -> pa.DataType | None:
     if not values:
         return None
     try:
-        kind = pa.infer_type(values)
+        kind = pa.array(values).type
     except pa.ArrowException as error:
         raise ValueError(f"key {name!r} mixes types: {error}") from None
     if kind not in EXTRA_TYPES:

@@ -16,6 +16,8 @@ from store.files import Entry, Files, ResultsError
 from store.schema import EXTRA_TYPES, PLAN_SCHEMA, REQUIRED, SCHEMA
 
 PACKS, FAILED, COMPACTED, PLANS, LEASES = "packs", "failed", "compacted", "plans", "leases"
+FOLDERS = (PACKS, FAILED, COMPACTED, PLANS)
+"""Where files of data lie."""
 COVERS = b"covers"
 """Metadata of a compacted file: a JSON list of the files it stands for. Its rename publishes file and list as one."""
 

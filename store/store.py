@@ -11,7 +11,7 @@ import pyarrow as pa
 from store import views
 from store.files import open_files
 from store.schema import PLAN_SCHEMA, STATUSES, parquet_bytes, table_of
-from store.snapshot import COMPACTED, FAILED, LEASES, PACKS, PLANS, named
+from store.snapshot import FAILED, PACKS, PLANS, named
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
@@ -69,10 +69,6 @@ class Store:
         columns = [[sweep] * len(cells), cells, [datetime.now(UTC)] * len(cells), [whole] * len(cells)]
         table = pa.table(columns, schema=PLAN_SCHEMA)
         self.files.write(f"{PLANS}/{slug}.{digest}.parquet", parquet_bytes(table))
-
-
-FOLDERS = (PACKS, FAILED, COMPACTED, PLANS, LEASES)
-"""Where the store keeps its files."""
 
 
 def _brief(row: dict[str, Any]) -> str:

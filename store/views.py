@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from store.files import Files, open_files
 from store.schema import CURVES, HELD, NEURONS, PLAN_SCHEMA, SCHEMA, STATUSES
-from store.snapshot import LiveFile, Snapshot, condemn, take, verify
+from store.snapshot import FOLDERS, LiveFile, Snapshot, condemn, take, verify
 
 VIEWS = {
     "cells": "one row a cell: its grid keys, measures, status and origin",
@@ -32,6 +32,15 @@ _SQL = {
     pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.float32(): "REAL", pa.bool_(): "BOOLEAN",
     pa.timestamp("us", tz="UTC"): "TIMESTAMPTZ",
 }  # fmt: skip
+
+_OF_FILES = (
+    duckdb.Error,
+    duckdb.IOException,
+    duckdb.InvalidInputException,
+    duckdb.InternalException,
+    duckdb.SerializationException,
+)
+"""Exact types that a missing or damaged file was seen to raise; no wrong name or syntax in a query does."""
 
 T = TypeVar("T")
 
@@ -60,9 +69,9 @@ def run(results: str | Files, work: Callable[[duckdb.DuckDBPyConnection], T]) ->
         try:
             with connect_to(files, snapshot) as connection:
                 return work(connection)
-        except duckdb.Error:
-            # Every round either sees other files or leaves a bad one out, so this ends.
-            if not _changed(files, snapshot):
+        except duckdb.Error as error:
+            # Every round finds a file gone or leaves a damaged one out, so this ends.
+            if not (type(error) in _OF_FILES and _changed(files, snapshot)):
                 raise
 
 
@@ -83,14 +92,16 @@ def held(results: str | Files) -> dict[str, Held]:
 
 
 def _changed(files: Files, snapshot: Snapshot) -> bool:
-    """Whether a second try may fare better; looks for damage, and leaves a damaged file out from now on."""
+    """Whether files are gone, or else damaged: those are left out from now on."""
+    entries = {file.entry for file in (*snapshot.rows, *snapshot.plans)}
+    if entries - {entry for folder in FOLDERS for entry in files.entries(folder)}:
+        return True
     changed = False
-    for entry, *_ in (*snapshot.rows, *snapshot.plans):
+    for entry in entries:
         try:
             problem = verify(files, entry)
         except FileNotFoundError:
-            changed = True
-            continue
+            return True
         if problem:
             condemn(files, entry, problem)
             changed = True

@@ -4,16 +4,18 @@ import os
 import time
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from store_rows import flip_bits, names, row, rows
 
+from store import views
 from store.check import check
 from store.leases import Lease
 from store.schema import parquet_bytes, table_of
 from store.store import Store
 from store.views import fetch
+from tests.store_rows import flip_bits, names, row, rows
 
 
 @pytest.fixture
@@ -108,9 +110,8 @@ def test_file_that_rots_after_it_was_seen(store: Store) -> None:
     assert len(store.statuses()) == 3
 
 
-def test_a_wrong_query_blames_no_file(store: Store) -> None:
-    import duckdb
-
+def test_a_wrong_query_blames_no_file(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "verify", None)  # reading all files would keep the user waiting
     with pytest.raises(duckdb.BinderException, match="nonsense"):
         fetch(store.results, "SELECT nonsense FROM cells")
     assert len(store.statuses()) == 3

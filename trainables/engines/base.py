@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-import numpy as np
-
 from trainables.cell import Cell
 from trainables.streams import BLOCK_STEPS, stream, stream_owner
 from trainables.tasks.base import Array
@@ -46,13 +44,15 @@ def shape_of(cell: Cell) -> tuple[Any, ...]:
 
 
 class Groups:
-    """Cells that see the same inputs: `group` (C,) gives each cell's, `cells` one cell that stands for each group."""
+    """Cells that see the same inputs: `group` gives each cell's, `members` each group's, `cells` one that stands for each."""
 
     def __init__(self, cells: Sequence[Cell]) -> None:
         keys = [(stream_owner(cell), cell.task) for cell in cells]
         first = {key: cell for key, cell in zip(reversed(keys), reversed(cells), strict=True)}
         order = list(dict.fromkeys(keys))
-        self.group = np.array([order.index(key) for key in keys])
+        number = {key: g for g, key in enumerate(order)}
+        self.group = [number[key] for key in keys]
+        self.members = [[c for c, g in enumerate(self.group) if g == k] for k in range(len(order))]
         self.cells = [first[key] for key in order]
         self.owners = [owner for owner, _ in order]
         self.symbols = [c.task.draw_symbols(stream(o, "symbols")) for c, o in zip(self.cells, self.owners, strict=True)]

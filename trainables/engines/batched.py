@@ -29,10 +29,9 @@ class Batched:
 
     def __init__(self, cells: Sequence[Cell], device: str = "cpu", in_cache: bool | None = None) -> None:
         self.nets = nets = Ensemble(cells, device)
-        self.group = torch.from_numpy(nets.groups.group).to(nets.device)
+        self.group = torch.tensor(nets.groups.group, device=nets.device)
         in_cache = nets.device.type == "cpu" if in_cache is None else in_cache
         self.step = self._step_in_cache if in_cache else self._step
-        self.members = [np.flatnonzero(nets.groups.group == g) for g in range(len(nets.groups))]
         self.u = torch.zeros(len(cells), *nets.w0.shape[1:], dtype=nets.dtype, device=nets.device)  # (C, D, m)
 
     @torch.no_grad()
@@ -67,7 +66,7 @@ class Batched:
         loss, right = torch.empty(2, len(nets.cells), dtype=torch.float64)
         a0, b, eps, lr = (t.numpy() for t in (nets.a0, nets.b, nets.eps[:, 0, 0], nets.lr[:, 0]))
         q = torch.empty(y.shape[1], a0.shape[1], dtype=nets.dtype)
-        for g, cells in enumerate(self.members):
+        for g, cells in enumerate(nets.groups.members):
             h0, labels = (x[g] @ nets.w0[g]).numpy(), y[g].numpy()
             for c in cells:
                 torch.mm(x[g], self.u[c], out=q)

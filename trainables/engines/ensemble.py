@@ -41,7 +41,7 @@ class Ensemble:
         for g in range(len(self.groups)):
             x, y = self._test_examples(g, step)
             h0 = x @ self.w0[g]
-            for c in np.flatnonzero(self.groups.group == g):
+            for c in self.groups.members[g]:
                 f, _, _ = centred_output(h0, change(c, x), self.a0[c], self.b[c], self.eps[c])
                 right[c] = ((f > 0) == (y > 0)).double().mean()
         return right.cpu().numpy()
@@ -52,7 +52,7 @@ class Ensemble:
         for g in range(len(self.groups)):
             x, _ = self._test_examples(g, step)
             size = (x @ self.w0[g]).abs().mean()
-            for c in np.flatnonzero(self.groups.group == g):
+            for c in self.groups.members[g]:
                 moved = self.eps[c] * scaled_weights(c)
                 change[c] = (x @ moved).abs().mean() / size
                 if self.cells[c].task.has_two_halves:

@@ -48,8 +48,8 @@ class Gram:
         pairs = [self._pairs(g, first_step, n_steps) for g in range(len(nets.groups))]
         b, a0, eps, lr = (t.numpy() for t in (nets.b, nets.a0, nets.eps[:, 0, 0], nets.lr[:, 0]))
         for c, g in enumerate(nets.groups.group):
-            state = (self.p[g], self.q[c], self.omega[c], a0[c], b[c], self.gram[g], eps[c], lr[c])
-            train_steps(*pairs[g], *state, loss[c], right[c])
+            u, v = pairs[g]
+            train_steps(u, v, self.p[g], self.q[c], self.omega[c], a0[c], b[c], self.gram[g], eps[c], lr[c], loss[c], right[c])
         return loss, right
 
     def test_accuracy(self, step: int) -> Array:

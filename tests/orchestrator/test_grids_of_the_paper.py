@@ -1,0 +1,63 @@
+"""The grids of the repository: the paper's counts and settings [Tong25], and the small default one."""
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.grid import Grid, load_grid
+
+ROOT = Path(__file__).parents[2]
+
+# figure: networks, width, steps, and the ends of its axes
+PAPER = {
+    "fig1c_1f": (2520, 1024, 25_000, {"L": (2, 1024, 10), "d": (16, 1024, 7)}),
+    "fig1b_rich": (2400, 4096, 50_000, {"L": (2, 1024, 20), "d": (2, 1024, 20), "gamma": (1, 1, 1)}),
+    "fig1e_lazy": (2400, 4096, 50_000, {"L": (128, 1024, 20), "d": (128, 1024, 20)}),
+    "fig2": (3432, 1024, 25_000, {"L": (2, 8192, 13), "d": (64, 64, 1), "sigma2": (0, 4, 4), "gamma": (1e-5 / 8, 1, 11)}),
+    "figc3": (1584, 1024, 25_000, {"L": (2, 12, 11), "d": (128, 1024, 4), "gamma": (1, 100, 6)}),
+    # 528 in the paper, of which the half without the 1/sqrt(d) prefactor waits for its task
+    "figf1": (264, 4096, 25_000, {"L": (16, 16, 1), "d": (128, 1024, 4), "gamma": (1e-5, 1, 11)}),
+}
+
+
+def axis(grid: Grid, key: str) -> tuple[float, float, int]:
+    values = {p.cell.keys()[key] for p in grid.cells}
+    return min(values), max(values), len(values)
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_a_figure_has_the_papers_axes(name):
+    count, width, steps, axes = PAPER[name]
+    grid = load_grid(ROOT / "grids" / f"{name}.yaml")
+    assert (len(grid.cells), grid.merged) == (count, 0)
+    assert grid.sweep == name
+    assert {key: axis(grid, key) for key in axes} == {key: pytest.approx(ends) for key, ends in axes.items()}
+    fixed = {"task": "same_different", "batch": 128, "eval_every": 1000, "test_size": 1024, "base_lr": 0.1, "dtype": "float32"}
+    for p in grid.cells:
+        keys = p.cell.keys()
+        assert {k: keys[k] for k in fixed} == fixed
+        assert (keys["width"], keys["steps"]) == (width, steps)
+    assert axis(grid, "seed") == (0, 5, 6)
+
+
+def test_gamma_near_zero_is_lazy_where_the_paper_says_so():
+    for name, share in (("fig1c_1f", 1 / 6), ("fig1e_lazy", 1), ("fig2", 1 / 11), ("fig1b_rich", 0), ("figc3", 0)):
+        cells = load_grid(ROOT / "grids" / f"{name}.yaml").cells
+        assert sum(p.cell.gamma_label == "lazy" for p in cells) == pytest.approx(share * len(cells))
+
+
+def test_every_grid_says_what_it_shows_and_how_many_networks_it_has():
+    paths = sorted((ROOT / "grids").glob("*.yaml"))
+    assert {p.stem for p in paths} >= set(PAPER)
+    for path in paths:
+        head = path.read_text().split("sweep:")[0]
+        assert all(line.startswith("#") for line in head.splitlines())
+        assert f"= {len(load_grid(path).cells)} networks" in head
+
+
+def test_the_default_grid():
+    grid = load_grid(ROOT / "grid.yaml")
+    assert grid.sweep == "eq3"
+    assert axis(grid, "L") == (2, 12, 11)
+    assert {p.cell.gamma_label for p in grid.cells} == {"1", "0.1", "lazy"}
+    assert all(p.cell.task.d == 128 and p.save == {"curves", "neurons"} for p in grid.cells)

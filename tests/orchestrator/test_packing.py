@@ -1,0 +1,164 @@
+"""Packs: every cell in exactly one, all of one shape, within time and memory."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orchestrator.cost import ENGINES, PROCESS_BYTES, CostModel, can_train, distinct_pairs, pack_bytes
+from orchestrator.grid import PlannedCell
+from orchestrator.packing import SMALLEST_PACK_S, Machine, PackQueue
+from trainables.cell import Cell
+from trainables.engines.base import shape_of
+from trainables.tasks import SameDifferent
+
+MACHINE = Machine(slots=2, bytes_per_pack=4 * 2**30)
+
+
+def planned(L=3, d=16, seed=0, gamma=1.0, sigma2=0.0, steps=1000, width=64):
+    task = SameDifferent(L=L, d=d, sigma2=sigma2)
+    cell = Cell(task=task, width=width, gamma=gamma, base_lr=0.1, steps=steps, seed=seed)
+    return PlannedCell(cell.cell_id, cell, frozenset({"curves"}))
+
+
+def plan(n_seeds=4, **kw):
+    return [planned(L=L, seed=s, gamma=g, **kw) for s in range(n_seeds) for L in (3, 4, 5) for g in (1.0, 0.1)]
+
+
+def drain(queue):
+    """Work a queue off, each pack ending before the next starts."""
+    packs = []
+    while pack := queue.next():
+        packs.append(pack)
+        queue.finished(pack.pack_id, ["ok"] * len(pack.cells), [0.9] * len(pack.cells), pack.seconds)
+    return packs
+
+
+@given(
+    seeds=st.integers(1, 8), pack_seconds=st.floats(0.01, 100), slots=st.integers(1, 9), steps=st.sampled_from([1000, 100_000])
+)
+@settings(max_examples=40, deadline=None)
+def test_every_cell_is_in_one_pack_of_its_shape(seeds, pack_seconds, slots, steps):
+    cells = plan(seeds, steps=steps)
+    queue = PackQueue(cells, Machine(slots, 2**32), CostModel(), pack_seconds=pack_seconds)
+    queue.add(range(len(cells)))
+    packs = drain(queue)
+    assert sorted(i for p in packs for i in p.cells) == list(range(len(cells)))
+    for p in packs:
+        assert len({shape_of(cells[i].cell) for i in p.cells}) == 1
+    assert queue.ended == dict.fromkeys(range(len(cells)), "ok")
+    assert len({p.pack_id for p in packs}) == len(packs)
+
+
+def test_packs_keep_to_the_time_target():
+    cells = [planned(seed=s, sigma2=1.0, steps=100_000) for s in range(60)]
+    queue = PackQueue(cells, MACHINE, CostModel(), pack_seconds=60)
+    queue.add(range(60))
+    each = queue.cell_seconds(0)
+    assert 1 < each < 30  # the sizes below mean something
+    for p in drain(queue):
+        assert len(p.cells) == 1 or p.seconds <= 60
+
+
+def test_packs_shrink_towards_the_end_so_that_slots_finish_together():
+    cells = [planned(seed=s, sigma2=1.0, steps=100_000) for s in range(20)]
+    queue = PackQueue(cells, MACHINE, CostModel(), pack_seconds=1000)
+    queue.add(range(20))
+    sizes = [len(p.cells) for p in drain(queue)]
+    assert sizes[0] > sizes[-1]
+    assert sizes[-1] * queue.cell_seconds(0) <= max(SMALLEST_PACK_S, queue.cell_seconds(0))
+
+
+def test_packs_keep_to_the_memory():
+    cells = [planned(seed=s, d=512, width=4096, sigma2=1.0, steps=1000) for s in range(40)]
+    machine = Machine(slots=1, bytes_per_pack=PROCESS_BYTES + 600 * 2**20)
+    queue = PackQueue(cells, machine, CostModel(), pack_seconds=1e9)
+    queue.add(range(40))
+    packs = drain(queue)
+    assert all(p.bytes <= machine.bytes_per_pack for p in packs)
+    assert len(packs) > 5
+
+
+def test_cost_improves_as_packs_finish():
+    cells = [planned(seed=s) for s in range(40)]
+    queue = PackQueue(cells, MACHINE, CostModel(), engine="gram", pack_seconds=1e-9)
+    queue.add(range(40))
+    before = queue.remaining_seconds()
+    pack = queue.next()
+    queue.finished(pack.pack_id, ["ok"], [0.9], 100 * pack.seconds)
+    assert queue.remaining_seconds() == pytest.approx(100 * before * 39 / 40, rel=1e-6)
+
+
+def test_another_shape_learns_from_the_same_engine():
+    model = CostModel()
+    small, other = planned(L=3).cell, planned(L=8).cell
+    guess = model.seconds(other, "gram")
+    model.observe(small, "gram", "cpu", 3 * model.seconds(small, "gram"))
+    assert model.seconds(other, "gram") == pytest.approx(3 * guess)
+
+
+def test_the_cheapest_fit_engine_is_chosen():
+    model = CostModel()
+    assert model.choose(planned(L=8, d=256).cell) == ("gram", "cpu")
+    assert model.choose(planned(L=8, d=256, sigma2=1.0).cell) == ("batched", "cpu")
+    assert model.choose(planned(L=1024, d=16).cell) == ("batched", "cpu")
+    assert model.choose(planned(L=8, d=256, sigma2=1.0).cell, "cuda") == ("batched", "cuda")
+    assert not can_train("gram", planned(sigma2=0.1).cell)
+
+
+def test_a_failing_pack_is_halved_down_to_the_cell_that_fails():
+    cells = [planned(seed=s) for s in range(8)]
+    queue = PackQueue(cells, MACHINE, CostModel(), pack_seconds=1e9)
+    queue.add(range(8))
+    failed = []
+    while pack := queue.next():
+        if 5 in pack.cells:
+            failed += queue.failed(pack.pack_id)
+        else:
+            queue.finished(pack.pack_id, ["ok"] * len(pack.cells), [None] * len(pack.cells), 1.0)
+    assert failed == [5]
+    assert queue.ended == {i: "failed" if i == 5 else "ok" for i in range(8)}
+
+
+def test_out_of_memory_makes_later_packs_smaller():
+    cells = [planned(seed=s, d=512, width=4096, sigma2=1.0) for s in range(40)]
+    machine = Machine(slots=1, bytes_per_pack=PROCESS_BYTES + 2000 * 2**20)
+    queue = PackQueue(cells, machine, CostModel(), pack_seconds=1e9)
+    queue.add(range(40))
+    first = queue.next()
+    assert queue.failed(first.pack_id, out_of_memory=True) == []
+    sizes = [len(p.cells) for p in drain(queue)]
+    assert sizes[:2] == [len(first.cells) // 2, len(first.cells) - len(first.cells) // 2]
+    assert max(sizes) < len(first.cells)
+
+
+def test_draining_starts_nothing():
+    queue = PackQueue([planned()], MACHINE, CostModel())
+    queue.add([0])
+    queue.draining = True
+    assert queue.next() is None
+    assert queue.n_pending == 1
+
+
+def test_late_cells_are_looked_up_before_they_start():
+    cells = [planned(seed=s) for s in range(3)]
+    queue = PackQueue(cells, MACHINE, CostModel(), pack_seconds=1e9)
+    queue.accept = lambda members: [i for i in members if i != 1]
+    queue.add(range(3))
+    assert queue.next().cells == (0, 2)
+    assert queue.n_cells == 2
+
+
+def test_distinct_pairs_matches_a_draw():
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    for L in (2, 5, 40):
+        drawn = [len(set(zip(*map(list, SameDifferent(L=L, d=1).draw_pairs(rng, 128)), strict=True))) for _ in range(300)]
+        # The mean of 300 draws, each with a spread below 5.
+        assert np.mean(drawn) == pytest.approx(distinct_pairs(L, 128), abs=1.5)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_predicted_memory_grows_with_the_pack(engine):
+    cells = [planned(seed=s).cell for s in range(4)]
+    assert pack_bytes(cells[:1], engine) < pack_bytes(cells, engine)

@@ -1,0 +1,139 @@
+"""`python -m orchestrator.store`: what it prints and how it exits."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from orchestrator.store import app
+from store.leases import Lease
+from store.store import Store
+from tests.store_rows import names, row, rows
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(str(tmp_path / "results"))
+
+
+def call(store: Store, *words: str) -> Result:
+    return CliRunner().invoke(app, [*words, "--results", store.results])
+
+
+def fill(store: Store) -> Lease:
+    """Of twelve planned cells: 5 done, 2 diverged, 2 failed of which 1 is tried again, 1 in flight, 2 missing."""
+    store.commit("p", [*rows(0, 5), row(5, "diverged"), row(6, "diverged")])
+    store.commit("q", [row(7, "failed", reason="RuntimeError: boom 1\n  at line", log_path="/tmp/log")], failed=True)
+    store.commit("r", [row(8, "failed", reason="RuntimeError: boom 2")], failed=True)
+    store.write_plan("eq3", [f"{i:020x}" for i in range(12)])
+    lease = Lease(store)
+    lease.update([f"{i:020x}" for i in (8, 9)])
+    return lease
+
+
+@pytest.mark.parametrize("command", ["status", "check", "compact", "export"])
+def test_missing_directory(store: Store, command: str) -> None:
+    found = call(store, command)
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert found.stderr == f"error: no results directory at {store.results}: name it with --results, or run a sweep first\n"
+    assert not os.path.exists(store.results)
+
+
+def test_unsupported_uri() -> None:
+    found = CliRunner().invoke(app, ["status", "--results", "s3://bucket/results"])
+    assert found.exit_code == 2
+    assert "s3:// is not supported yet" in found.stderr
+
+
+def test_status_counts(store: Store) -> None:
+    fill(store)
+    found = call(store, "status", "--json")
+    assert found.exit_code == 0
+    answer = json.loads(found.stdout)
+    assert answer["cells"] == {"ok": 5, "diverged": 2, "failed": 2}
+    assert answer["sweeps"] == [
+        {"sweep": "eq3", "planned": 12, "done": 5, "diverged": 2, "failed": 1, "running": 2, "missing": 2}
+    ]
+    groups = [(group["status"], group["reason"], group["cells"]) for group in answer["failures"]]
+    assert groups == [("failed", "RuntimeError: boom 1", 2), ("diverged", "diverged at step 5", 2)]
+    assert answer["failures"][0]["log_path"] == "/tmp/log"
+    assert [driver["cells"] for driver in answer["drivers"]] == [2]
+    assert answer["n_files"] == 4
+    assert answer["n_bytes"] > 1000
+
+
+def test_status_in_words(store: Store) -> None:
+    fill(store)
+    lines = call(store, "status").stdout.splitlines()
+    assert lines[0] == f"{store.results}: 9 cells (5 ok, 2 diverged, 2 failed)"
+    assert lines[2].startswith("running: 2 cells in flight, process ")
+    assert [line.split() for line in lines if line.startswith("eq3")] == [["eq3", "12", "5", "2", "1", "2", "2"]]
+    assert any("RuntimeError: boom 1" in line and "/tmp/log" in line for line in lines)
+
+
+def test_status_of_an_empty_directory(store: Store) -> None:
+    store.prepare()
+    assert call(store, "status").stdout.splitlines() == [
+        f"{store.results}: 0 cells (0 ok, 0 diverged, 0 failed)",
+        "0 files, 0 B",
+    ]
+
+
+def test_check(store: Store) -> None:
+    store.commit("p", rows(0, 3))
+    found = call(store, "check")
+    assert (found.exit_code, found.stdout.splitlines()[-1][:8]) == (0, "1 files,")
+    Path(store.results, "packs", "bad.parquet").write_bytes(b"PAR1")
+    found = call(store, "check")
+    assert found.exit_code == 1
+    assert found.stdout.startswith("bad    packs/bad.parquet: torn")
+    assert "1 bad file" not in call(store, "status").stdout
+    assert "1 of them bad" in call(store, "status").stdout
+
+
+def test_check_clean(store: Store) -> None:
+    store.commit("p", rows(0, 3))
+    left = Path(store.results, "packs", ".x.inprogress")
+    left.touch()
+    os.utime(left, (0, 0))
+    found = call(store, "check")
+    assert (found.exit_code, left.exists()) == (0, True)
+    assert "stale  packs/.x.inprogress" in found.stdout
+    found = call(store, "check", "--clean")
+    assert (found.exit_code, left.exists()) == (0, False)
+    assert "removed packs/.x.inprogress" in found.stdout
+
+
+def test_compact(store: Store) -> None:
+    store.prepare()
+    assert call(store, "compact").stdout == "nothing to merge\n"
+    store.commit("p", rows(0, 3))
+    store.commit("q", rows(10, 3))
+    found = call(store, "compact")
+    assert found.exit_code == 0
+    assert found.stdout.startswith("merged 2 files into 1: compacted/")
+    assert "2 merged files stay" in found.stdout
+    found = call(store, "compact", "--now")
+    assert found.stdout == "nothing to merge\ndeleted 2 files merged earlier\n"
+    assert len(names(store.results)) == 1
+
+
+def test_export(store: Store, tmp_path: Path) -> None:
+    store.commit("p", rows(0, 3))
+    found = call(store, "export")
+    assert found.exit_code == 0
+    assert f"{store.results}/export/cells.csv  3 rows" in found.stdout
+    assert call(store, "check").exit_code == 0  # an export in the results is not foreign
+    assert call(store, "export", "--out", str(tmp_path / "there"), "--no-csv").exit_code == 0
+    assert os.listdir(tmp_path / "there") == ["results.duckdb"]
+    (tmp_path / "file").touch()
+    found = call(store, "export", "--out", str(tmp_path / "file"))
+    assert (found.exit_code, found.stderr[:23]) == (2, "error: cannot export to")
+
+
+def test_help_and_unknown_command() -> None:
+    text = CliRunner().invoke(app, ["--help"]).stdout
+    assert all(command in text for command in ("status", "check", "compact", "export"))
+    assert CliRunner().invoke(app, ["frobnicate"]).exit_code == 2

@@ -1,0 +1,147 @@
+"""A task of a user's own: the worked example of examples/, what travels to a worker, and files that are no tasks."""
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trainables.tasks.base
+from orchestrator.grid import GridError, load_grid
+from orchestrator.user_tasks import TaskFile, TaskFileError, register_task_file
+from trainables.tasks import task_class
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+PARITY = (EXAMPLES / "parity.py").read_text()
+GRID = "tasks: [mine.py]\ngrids:\n- {task: %s, d: 6, width: 8, gamma: [1, lazy], seed: 0}\n"
+
+
+@pytest.fixture(autouse=True)
+def own_registry(monkeypatch):
+    """What a test registers is gone after it."""
+    monkeypatch.setattr(trainables.tasks.base, "_TASKS", dict(trainables.tasks.base._TASKS))
+
+
+@pytest.fixture
+def load(tmp_path):
+    def load(source: str, task: str = "parity"):
+        (tmp_path / "mine.py").write_text(source)
+        (tmp_path / "g.yaml").write_text(GRID % task)
+        return load_grid(tmp_path / "g.yaml")
+
+    return load
+
+
+def test_the_worked_example_is_about_30_lines_and_plans():
+    code = [line for line in PARITY.splitlines() if line.strip() and not line.strip().startswith(("#", '"""'))]
+    assert len(code) <= 35
+    grid = load_grid(EXAMPLES / "parity_grid.yaml")
+    assert len(grid.cells) == 27
+    assert [Path(f.path).name for f in grid.task_files] == ["parity.py"]
+    assert all(p.cell_id == p.cell.cell_id for p in grid.cells)
+    cell = grid.cells[0].cell
+    assert cell.keys()["task"] == "parity"
+    assert cell.base_lr == task_class("parity").default_base_lr
+
+
+def test_the_worked_example_draws_parities():
+    task = load_grid(EXAMPLES / "parity_grid.yaml").cells[0].cell.task
+    rng = np.random.default_rng(0)
+    bits = task.draw_symbols(rng)
+    x, y = task.train_examples(rng, bits, 500)
+    assert x.shape == (500, task.input_dim)
+    assert x.dtype == np.float32
+    assert set(np.unique(x)) == {-1, 1}
+    assert (y == (x[:, bits].prod(axis=1) == 1)).all()
+    assert 0.4 < y.mean() < 0.6
+
+
+def test_its_source_is_part_of_the_id(load):
+    first, again, edited = load(PARITY), load(PARITY), load(PARITY + "\n# edited\n")
+    assert [p.cell_id for p in first.cells] == [p.cell_id for p in again.cells]
+    assert {p.cell_id for p in first.cells}.isdisjoint(p.cell_id for p in edited.cells)
+
+
+def test_registering_twice_gives_the_same_classes():
+    file = TaskFile("somewhere/parity.py", PARITY)
+    assert register_task_file(file) == register_task_file(pickle.loads(pickle.dumps(file)))
+    [cls] = register_task_file(file)
+    assert len(cls.source) == 12
+
+
+def test_a_worker_without_the_file_can_take_the_cells(load, tmp_path):
+    grid = load(PARITY)
+    (tmp_path / "mine.py").unlink()
+    (tmp_path / "pack").write_bytes(pickle.dumps(pickle.dumps([p.cell for p in grid.cells])))
+    (tmp_path / "files").write_bytes(pickle.dumps(grid.task_files))
+    code = """
+        import pickle, sys
+        from orchestrator.user_tasks import register_task_file
+        for file in pickle.load(open("files", "rb")):
+            register_task_file(file)
+        print(*(cell.cell_id for cell in pickle.loads(pickle.load(open("pack", "rb")))))
+    """
+    done = subprocess.run([sys.executable, "-c", "if True:" + code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [p.cell_id for p in grid.cells]
+
+
+def test_a_task_of_another_grid_is_unknown_here(load, tmp_path):
+    load(PARITY)
+    (tmp_path / "g.yaml").write_text((GRID % "parity").replace("tasks: [mine.py]\n", ""))
+    with pytest.raises(GridError, match="unknown task 'parity'; legal: same_different"):
+        load_grid(tmp_path / "g.yaml")
+
+
+def test_a_block_of_two_tasks_gives_each_the_keys_it_has(load, tmp_path):
+    load(PARITY)
+    defaults = "{L: [2, 3], k: [1, 2], width: 8, gamma: lazy, seed: 0}"
+    text = f"tasks: [mine.py]\ndefaults: {defaults}\ngrids: [{{task: [same_different, parity], d: 6}}]"
+    (tmp_path / "g.yaml").write_text(text)
+    cells = [p.cell.keys() for p in load_grid(tmp_path / "g.yaml").cells]
+    assert [(c["task"], c.get("L"), c.get("k")) for c in cells] == [
+        ("same_different", 2, None),
+        ("same_different", 3, None),
+        ("parity", None, 1),
+        ("parity", None, 2),
+    ]
+    with pytest.raises(GridError, match="unknown key 'L'"):
+        load_grid(tmp_path / "g.yaml", ["task=parity"])
+
+
+BAD = [
+    ("def f(:\n", "mine.py:1: not Python: "),
+    ("import os\nraise SystemExit(3)\n", "mine.py:2: running it raised SystemExit: 3"),
+    ("x = 1\ny = 1 / 0\n", "mine.py:2: running it raised ZeroDivisionError"),
+    ("import nowhere_to_be_found\n", "mine.py:1: running it raised ModuleNotFoundError"),
+    ("x = 1\n", "it defines no task"),
+    (PARITY.replace('"parity"  #', '"same_different"  #'), "belongs to a task of this package"),
+    (PARITY.replace('name: ClassVar[str] = "parity"', "pass"), "needs a name"),
+    (PARITY.replace("default_base_lr: ClassVar[float] = 0.1", "pass"), "needs a learning rate"),
+    (PARITY.replace("def input_dim", "def other_dim"), "lacks input_dim"),
+    (PARITY.replace("k: Annotated", "width: Annotated"), "uses already: width"),
+    (PARITY.replace("= 2\n", "= 9\n", 1), "k (9) is larger than d (6)"),
+    (PARITY.replace("return 1.0", "return 0.0"), "fails for d = 6, k = 2: ZeroDivisionError"),
+]
+
+
+@pytest.mark.parametrize(("source", "said"), BAD, ids=[said for _, said in BAD])
+def test_a_bad_task_file_says_where(load, source, said):
+    with pytest.raises(GridError) as caught:
+        load(source)
+    assert len(caught.value.problems) == 1, str(caught.value)
+    assert said in str(caught.value)
+
+
+def test_two_files_may_not_define_one_name(load, tmp_path):
+    load(PARITY)
+    (tmp_path / "other.py").write_text(PARITY + "\n# other\n")
+    (tmp_path / "g.yaml").write_text((GRID % "parity").replace("[mine.py]", "[mine.py, other.py]"))
+    with pytest.raises(GridError, match="another of these files"):
+        load_grid(tmp_path / "g.yaml")
+
+
+def test_register_raises_for_a_file_that_is_no_task():
+    with pytest.raises(TaskFileError, match="no task"):
+        register_task_file(TaskFile("x.py", "x = 1"))

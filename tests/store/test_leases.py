@@ -1,0 +1,90 @@
+"""Leases: seen by others while their driver lives, gone with it."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from store.files import LocalFiles, ResultsError
+from store.leases import Lease, drivers, others_in_flight
+from store.store import Store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(str(tmp_path))
+
+
+def age(store: Store, driver_id: str, seconds: float) -> None:
+    os.utime(Path(store.results, "leases", f"{driver_id}.json"), (time.time() - seconds,) * 2)
+
+
+def test_others_see_what_is_in_flight(store: Store) -> None:
+    with Lease(store) as mine, Lease(store) as other:
+        other.update(["a", "b"])
+        mine.update(["c"])
+        assert set(mine.others_in_flight()) == {"a", "b"}
+        assert set(others_in_flight(store)) == {"a", "b", "c"}
+        assert f"process {os.getpid()} on {socket.gethostname()}" in mine.others_in_flight()["a"]
+        other.update([])
+        assert mine.others_in_flight() == {}
+    assert others_in_flight(store) == {}
+    assert store.files.entries("leases") == []
+
+
+def test_silence_expires_and_a_beat_revives(store: Store) -> None:
+    lease = Lease(store, "other")
+    lease.update(["a"])
+    age(store, "other", 90)
+    assert others_in_flight(store) == {}
+    assert set(others_in_flight(store, max_age_s=120)) == {"a"}
+    lease.beat()
+    assert set(others_in_flight(store)) == {"a"}
+
+
+def test_dead_process_of_this_host_expires_at_once(store: Store) -> None:
+    code = (
+        "import sys; from store.store import Store; from store.leases import Lease; Lease(Store(sys.argv[1]), 'x').update(['a'])"
+    )
+    subprocess.run([sys.executable, "-c", code, store.results], check=True)
+    assert others_in_flight(store) == {}
+    (driver,) = drivers(store.files)
+    assert (driver.cell_ids, driver.alive) == (("a",), False)
+
+
+def test_process_of_another_host_is_judged_by_age_alone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: "elsewhere")
+    Lease(store, "other").update(["a"])
+    monkeypatch.undo()
+    text = Path(store.results, "leases", "other.json").read_text()
+    Path(store.results, "leases", "other.json").write_text(text.replace(f'"pid": {os.getpid()}', '"pid": 999999999'))
+    assert set(others_in_flight(store)) == {"a"}
+
+
+def test_a_late_beat_does_not_revive_a_released_lease(store: Store) -> None:
+    lease = Lease(store)
+    lease.release()
+    lease.beat()
+    lease.update(["a"])
+    assert others_in_flight(store) == {}
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"host": 1, "pid": "x", "started": 1, "cell_ids": []}', "\x00"])
+def test_a_file_that_is_no_lease_is_ignored(store: Store, text: str) -> None:
+    store.files.write("leases/x.json", text.encode())
+    assert others_in_flight(store) == {}
+
+
+def test_a_full_disk_does_not_end_the_sweep(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    lease = Lease(store)
+
+    def full(*_: object) -> None:
+        raise ResultsError("no space")
+
+    monkeypatch.setattr(LocalFiles, "write", full)
+    lease.update(["a"])
+    lease.beat()
