@@ -190,20 +190,20 @@ def _draining(job: Sweep) -> Iterator[None]:
 
 def _report(grid: Grid, store: Store, grid_file: str, *, interrupted: bool, fatal: str, as_json: bool) -> int:
     """Counts, the table beside Eq. 3, and what to type next; returns the exit code."""
-    from analysis.eq3 import eq3_rows, eq3_table
+    from analysis.accuracy import RICH_LABEL, accuracy_points, eq3_table
 
     held = store.statuses()
     counts = Counter(held[p.cell_id][0] if p.cell_id in held else "missing" for p in grid.cells)
     connection = connect(store.results)
-    rows = eq3_rows(connection, grid.sweep)
+    points = [p for p in accuracy_points(connection, grid.sweep) if p.gamma_label == RICH_LABEL]
     out = Console()
     if as_json:
-        eq3 = [{**r._asdict(), "best": r.best._asdict(), "difference": r.difference} for r in rows]
+        eq3 = [{**p._asdict(), "best": p.best._asdict(), "eq3": p.eq3, "difference": p.difference} for p in points]
         summary = {"sweep": grid.sweep, "results": store.results, "cells": len(grid.cells), **counts, "eq3": eq3}
         out.print_json(json.dumps(summary | ({"error": fatal} if fatal else {})))
     else:
-        if rows:
-            out.print(eq3_table(rows))
+        if points:
+            out.print(eq3_table(points))
         words = ", ".join(f"{n} {status}" for status, n in sorted(counts.items(), key=lambda kv: -kv[1]))
         where = _option(store)
         out.print(f"{grid.sweep}: {len(grid.cells)} cells: {words}. Results: {store.results}", highlight=False, soft_wrap=True)
@@ -214,8 +214,12 @@ def _report(grid: Grid, store: Store, grid_file: str, *, interrupted: bool, fata
             )
         elif counts["missing"]:
             out.print(f"  go on:   python -m orchestrator.sweep {grid_file}{where}", highlight=False, soft_wrap=True)
-        out.print(f"  query:   python -m analysis.query \"SELECT L, gamma_label, avg(best_test_acc) FROM cells GROUP BY ALL\"{where}",
-                  highlight=False, soft_wrap=True, markup=False)  # fmt: skip
+        query = "SELECT L, gamma_label, avg(best_test_acc) FROM cells GROUP BY ALL ORDER BY ALL"
+        out.print(f'  query:   python -m analysis.query "{query}"{where}', highlight=False, soft_wrap=True, markup=False)
+        if points:
+            out.print(f"  figure:  python -m analysis.figures 1c --sweep {grid.sweep}{where}", highlight=False, soft_wrap=True)
+        app = "streamlit run app/main.py" + (f" --{where}" if where else "")
+        out.print(f"  app:     {app}", highlight=False, soft_wrap=True)
     if fatal:
         err.print(f"the sweep could not go on: {fatal}", style="red", highlight=False, markup=False)
     if interrupted:

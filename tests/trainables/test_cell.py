@@ -12,8 +12,8 @@ from trainables.engines.base import shape_of
 def test_id_depends_on_every_key_and_on_nothing_else(make_cell):
     base = make_cell()
     assert make_cell().cell_id == base.cell_id
-    changes = [{"L": 6}, {"d": 17}, {"sigma2": 0.5}, {"width": 33}, {"gamma": 0.5}, {"base_lr": 0.2}, {"steps": 80}, {"batch": 33},
-               {"eval_every": 40}, {"test_size": 65}, {"seed": 1}, {"dtype": "float32"}]  # fmt: skip
+    changes = [{"L": 6}, {"d": 17}, {"sigma2": 0.5}, {"width": 33}, {"gamma": 0.5}, {"base_lr": 0.2}, {"steps": 80},
+               {"batch": 33}, {"eval_every": 40}, {"test_size": 65}, {"seed": 1}, {"dtype": "float32"}]  # fmt: skip
     assert len({base.cell_id, *(make_cell(**c).cell_id for c in changes)}) == 1 + len(changes)
     assert set().union(*changes) == set(base.keys()) - {"task"}
 
@@ -30,8 +30,8 @@ def test_id_is_fixed(make_cell):
 KNOWN_ID = "3e13f10999aaf87f5d72"
 
 
-@pytest.mark.parametrize("bad", [{"steps": 30}, {"gamma": 0.0}, {"gamma": -1.0}, {"gamma": float("nan")}, {"width": 0}, {"seed": -1},
-                                 {"dtype": "float16"}, {"steps": True}, {"base_lr": 0.0}])  # fmt: skip
+@pytest.mark.parametrize("bad", [{"steps": 30}, {"gamma": 0.0}, {"gamma": -1.0}, {"gamma": float("nan")}, {"width": 0},
+                                 {"seed": -1}, {"dtype": "float16"}, {"steps": True}, {"base_lr": 0.0}])  # fmt: skip
 def test_bad_settings_are_refused(make_cell, bad):
     with pytest.raises(ValidationError):
         make_cell(**bad)
