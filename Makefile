@@ -1,5 +1,7 @@
 # make sweep   installs into .venv what is missing and runs the default grid
 # make test    installs what is missing and runs the fast tests
+# make slow    the slow ones: minutes, the paper's numbers at full length
+# make lint    format, lint, types and import rules
 # Another Python: make PYTHON=python3.12 sweep
 PYTHON ?= $(shell for p in python3 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' 2>/dev/null && echo $$p && break; done)
@@ -28,7 +30,7 @@ test: install
 	@$(PY) -m pytest
 
 slow: install
-	@$(PY) -m pytest -m "slow or not slow"
+	@$(PY) -m pytest -m slow -rA
 
 lint: install
 	@$(RUN) ruff check .

@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
+
+from orchestrator.sweep import app
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -51,6 +54,18 @@ def sweep(results: str) -> Command:
         command = [*sweep_command(*args), "--results", results]
         env = os.environ | {"COLUMNS": "200"}
         return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=env, check=False, timeout=280)
+
+    return run
+
+
+@pytest.fixture
+def sweep_here(results: str) -> Command:
+    """The same command in this process, which spares the imports; for what starts no Ray."""
+
+    def run(*args: Any) -> subprocess.CompletedProcess[str]:
+        done = CliRunner().invoke(app, [*map(str, args), "--results", results], env={"COLUMNS": "200"})
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+        return subprocess.CompletedProcess([], done.exit_code, done.stdout, done.stderr)
 
     return run
 

@@ -117,6 +117,7 @@ def test_ctrl_c_drains_and_a_second_one_ends_at_once(long_grid, start, results):
     assert counts(results)[0] >= landed[0]
 
 
+@pytest.mark.slow
 def test_two_drivers_on_one_directory_count_each_cell_once(long_grid, start, results):
     processes = [start(long_grid), start(long_grid)]
     for process in processes:

@@ -1,0 +1,142 @@
+"""The command line on bad input: exit 2, a sentence a person understands, no Ray, nothing written. And what starts nothing."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from store.files import ResultsError
+from store.leases import Lease
+from store.store import Store
+from store.views import connect
+
+
+def refused(done, *words):
+    assert done.returncode == 2, (done.stdout, done.stderr)
+    for word in words:
+        assert word in done.stderr
+    assert "Traceback" not in done.stderr and done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["missing.yaml"], ["missing.yaml"]),
+        (["GRID", "--engine", "turbo"], ["turbo", "auto, reference, batched, gram"]),
+        (["GRID", "--order", "best"], ["best", "seed-first, grid or shuffled"]),
+        (["GRID", "--limit", "0"], ["--limit"]),
+        (["GRID", "--max-concurrent", "-1"], ["--max-concurrent"]),
+        (["GRID", "gama=1"], ["gama", "gamma"]),
+        (["GRID", "gamma=0"], ["lazy"]),
+        (["GRID", "steps=250"], ["eval_every"]),
+        (["GRID", "--engine", "gram", "sigma2=1"], ["gram", "12 of the 12 cells", "batched"]),
+        (["GRID", "--no-such-option"], ["--no-such-option"]),
+        ([], ["GRID.yaml"]),
+    ],
+)
+def test_bad_input_exits_2_and_writes_nothing(small_grid, sweep, results, args, words):
+    refused(sweep(*[small_grid if a == "GRID" else a for a in args]), *words)
+    assert not Path(results).exists()
+
+
+def test_all_errors_of_a_grid_at_once(tmp_path, sweep, results):
+    path = tmp_path / "bad.yaml"
+    path.write_text("sweep: bad\ngrids:\n  - task: same_diferent\n    L: 1\n  - task: same_different\n    L: 1\n    widht: 5\n")
+    done = sweep(path)
+    refused(done, "bad.yaml:3", "same_different", "bad.yaml:6", "bad.yaml:7", "width")
+    assert not Path(results).exists()
+
+
+def test_results_that_cannot_be_written(small_grid, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    for where in (tmp_path / "file" / "results", "s3://bucket/results"):
+        command = [sys.executable, "-m", "orchestrator.sweep", str(small_grid), "--results", str(where)]
+        refused(subprocess.run(command, capture_output=True, text=True, check=False), str(where))
+
+
+def test_too_little_disk_is_said_before_the_first_pack(small_grid, results, monkeypatch):
+    from typer.testing import CliRunner
+
+    import orchestrator.sweep
+
+    def full(self, need_bytes=0):
+        raise ResultsError(f"too little disk: {need_bytes} bytes are needed")
+
+    monkeypatch.setattr(Store, "prepare", full)
+    done = CliRunner().invoke(orchestrator.sweep.app, [str(small_grid), "--results", results, "--debug"])
+    assert done.exit_code == 2
+    assert "too little disk" in done.stderr
+    assert connect(results).execute("select count(*) from cells").fetchall() == [(0,)]
+
+
+def test_dry_run_says_what_would_run_and_starts_nothing(small_grid, sweep_here, results):
+    done = sweep_here(small_grid, "--dry-run")
+    assert done.returncode == 0
+    assert "12 cells" in done.stderr and "gram" in done.stderr
+    assert not Path(results).exists()
+    shown = json.loads(sweep_here(small_grid, "--dry-run", "--json").stdout)
+    assert shown["cells"] == 12
+    assert shown["wall_s"] > 0
+
+
+def test_the_whole_paper_can_be_planned(sweep_here, results):
+    done = sweep_here("grids/fig2.yaml", "--dry-run", "--json")
+    assert json.loads(done.stdout)["cells"] == 3432
+
+
+def test_debug_limit_and_then_the_rest(small_grid, sweep_here, results):
+    first = sweep_here(small_grid, "--debug", "--limit", "5", "--json")
+    assert first.returncode == 1  # cells are missing
+    assert json.loads(first.stdout)["ok"] == 5
+    assert json.loads(first.stdout)["missing"] == 7
+    rest = sweep_here(small_grid, "--debug", "--json")
+    assert "7 to train" in rest.stderr
+    assert json.loads(rest.stdout)["ok"] == 12
+
+
+def test_merged_cells_are_counted(small_grid, sweep_here):
+    done = sweep_here(small_grid, "gamma=1,1.0,lazy", "--dry-run")
+    assert "12 cells (6 equal ones merged)" in done.stderr
+
+
+def test_force_trains_again_and_counts_once(small_grid, sweep_here, results):
+    assert sweep_here(small_grid, "--debug").returncode == 0
+    assert "0 to train" in sweep_here(small_grid, "--debug").stderr
+    forced = sweep_here(small_grid, "--debug", "--force")
+    assert "12 to train" in forced.stderr
+    assert connect(results).execute("select count(*) from cells").fetchall() == [(12,)]
+
+
+def test_cells_in_flight_elsewhere_come_last_and_are_looked_up_again(small_grid, sweep_here, results):
+    from orchestrator.grid import load_grid
+
+    store = Store(results)
+    store.prepare()
+    cells = load_grid(small_grid).cells
+    with Lease(store) as lease:
+        lease.update([cells[0].cell_id, cells[1].cell_id])
+        done = sweep_here(small_grid, "--debug")
+    assert "2 cells are in flight in another sweep (process" in done.stderr
+    assert done.returncode == 0
+    assert connect(results).execute("select count(*) from cells").fetchall() == [(12,)]
+
+
+def test_a_users_own_task_without_ray(sweep_here, results):
+    done = sweep_here("examples/parity_grid.yaml", "seed=0", "steps=400", "eval_every=200", "--debug")
+    assert done.returncode == 0, done.stderr
+    rows = (
+        connect(results)
+        .execute("select d, k, gamma_label, best_test_acc from cells where gamma_label = '1' and d = 10")
+        .fetchall()
+    )
+    assert len(rows) == 1
+    assert rows[0][3] > 0.8
+
+
+@pytest.mark.parametrize("module", ["orchestrator.sweep", "orchestrator.store", "analysis.query", "analysis.figures"])
+def test_help_is_cheap(module):
+    code = f"import sys, {module}; sys.exit(' '.join({{'ray', 'torch', 'numba'}} & set(sys.modules)) or 0)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,61 @@
+"""Slow: `grids/acceptance.yaml` through the command, and its numbers beside the paper's. `make slow` prints them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analysis.accuracy import accuracy_points
+from store.views import connect
+
+pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.timeout(1500)]
+
+
+@pytest.fixture(scope="module")
+def connection(tmp_path_factory):
+    results = os.environ.get("ACCEPTANCE_RESULTS") or str(tmp_path_factory.mktemp("acceptance"))
+    command = [sys.executable, "-m", "orchestrator.sweep", "grids/acceptance.yaml", "--results", results]
+    done = subprocess.run(command, cwd=Path(__file__).parents[1], check=False, text=True, stdout=subprocess.PIPE)
+    assert done.returncode == 0, done.stdout
+    return connect(results)
+
+
+def test_rich_accuracy_is_near_eq3(connection):
+    points = [p for p in accuracy_points(connection, "acceptance") if (p.d, p.gamma_label) == (256, "1")]
+    for p in points:
+        print(f"L = {p.L:2d}: best {p.best.mean:.4f} ({p.best.low:.4f} to {p.best.high:.4f}, n = {p.best.n}), "
+              f"last {p.final:.4f}, Eq. 3 {p.eq3:.4f}, difference {p.difference:+.4f}")  # fmt: skip
+    assert [p.L for p in points] == list(range(2, 13))
+    assert all(p.best.n == 6 for p in points)
+    for p in points:
+        # Six seeds have a standard error of about 0.004 at L = 3; the rest is Eq. 3's own: it takes rho = 1.5 and infinite width.
+        assert abs(p.difference) <= (0.02 if p.L == 2 else 0.03), p
+
+
+@pytest.mark.parametrize(("n_symbols", "ratio", "tolerance"), [(32, 1.56, 0.15), (2, 1.0, 0.1)])
+def test_readout_ratio(connection, n_symbols, ratio, tolerance):
+    """|mean a-| / |mean a+| after training [Tong25 App. C.4]; the tolerance is the paper's +- and the error of ten runs."""
+    rows = connection.execute("select readout_ratio from cells where d = 512 and L = ?", [n_symbols]).fetchnumpy()
+    found = rows["readout_ratio"]
+    error = found.std(ddof=1) / np.sqrt(len(found))
+    print(f"L = {n_symbols}: readout ratio {found.mean():.3f}, standard error {error:.3f}, n = {len(found)}")
+    assert len(found) == 10
+    assert abs(found.mean() - ratio) <= tolerance
+
+
+@pytest.mark.parametrize("n_symbols", [16, 32])
+def test_lazy_float32_agrees_with_float64(connection, n_symbols):
+    query = "select seed, dtype, best_test_acc from cells where gamma_label = 'lazy' and L = ? order by seed"
+    rows = connection.execute(query, [n_symbols]).fetchall()
+    single, double = (np.array([acc for _, t, acc in rows if t == dtype]) for dtype in ("float32", "float64"))
+    spread = double.std(ddof=1)
+    difference = np.abs(single - double).max()
+    print(
+        f"L = {n_symbols}: lazy float64 {double.mean():.4f}, seed spread {spread:.4f}, largest float32 - float64 {difference:.4f}"
+    )
+    assert len(single) == len(double) == 6
+    assert double.mean() > 0.52  # above chance, so that agreement means something
+    assert difference <= spread
