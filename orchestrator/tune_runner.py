@@ -80,7 +80,7 @@ class PackTrainable(tune.Trainable):
                 return {DONE: True, "fraction": 1.0, "outcome": work.commit(self.shared["provenance"])}
             except ResultsError as error:
                 return {DONE: True, "fraction": 1.0, "fatal": str(error)}
-        due = time.monotonic() - self.saved > CHECKPOINT_S
+        due = time.monotonic() - self.saved > self.shared["checkpoint_s"]
         return {"fraction": work.fraction, SHOULD_CHECKPOINT: due}
 
     def _work(self) -> PackWork:
@@ -162,12 +162,14 @@ class Reporter(tune.Callback):
 class TuneRunner:
     """Runs a sweep's packs on a local Ray or on the cluster at `address`. Use as a context: Ray is up inside it."""
 
-    def __init__(self, address: str | None, resources: Resources, max_concurrent: int | None = None) -> None:
+    def __init__(
+        self, address: str | None, resources: Resources, max_concurrent: int | None = None, checkpoint_s: float = CHECKPOINT_S
+    ) -> None:
         self.address = address or os.environ.get("RAY_ADDRESS")
-        self.resources, self.max_concurrent = resources, max_concurrent
+        self.resources, self.max_concurrent, self.checkpoint_s = resources, max_concurrent, checkpoint_s
 
     def __enter__(self) -> "TuneRunner":
-        logging.getLogger("ray").setLevel(logging.ERROR)
+        logging.getLogger("ray").setLevel(logging.CRITICAL)  # errors reach the user as rows with a reason, and a log
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
         if self.address and self.address != "local":
             try:
@@ -215,6 +217,7 @@ class TuneRunner:
             "task_files": sweep.grid.task_files,
             "provenance": sweep.provenance,
             "threads": threads,
+            "checkpoint_s": self.checkpoint_s,
         }
         trainable = tune.with_resources(tune.with_parameters(PackTrainable, shared=shared), self._placement(sweep.queue.machine))
         searcher = PackSearcher(sweep)
@@ -222,7 +225,11 @@ class TuneRunner:
         tuner = tune.Tuner(
             trainable,
             tune_config=tune.TuneConfig(
-                search_alg=searcher, num_samples=-1, reuse_actors=True, max_concurrent_trials=self.max_concurrent
+                search_alg=searcher,
+                num_samples=-1,
+                reuse_actors=True,
+                max_concurrent_trials=self.max_concurrent,
+                trial_dirname_creator=lambda trial: trial.trial_id,  # by default it would spell the whole pack
             ),
             run_config=tune.RunConfig(
                 name=f"sweep-{uuid.uuid4().hex[:12]}",

@@ -1,0 +1,1 @@
+"""Measurements that anyone can repeat; a timing is never a test."""

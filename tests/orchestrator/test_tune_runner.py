@@ -1,0 +1,131 @@
+"""The Tune runner from inside: checkpoints that spare work, GPU shares, and packs that fail."""
+
+import pickle
+import threading
+import time
+
+import psutil
+import pytest
+
+pytestmark = [
+    pytest.mark.ray,
+    # Ray and Tune warn about themselves: deprecations, sockets closed late.
+    pytest.mark.filterwarnings("ignore"),
+]
+
+ray = pytest.importorskip("ray")
+
+from orchestrator.cost import CostModel  # noqa: E402 - after the marks, so that Ray's import warnings are theirs
+from orchestrator.driver import Sweep  # noqa: E402
+from orchestrator.grid import Resources, load_grid  # noqa: E402
+from orchestrator.packing import PackQueue  # noqa: E402
+from orchestrator.tune_runner import ClusterError, PackTrainable, TuneRunner, gpu_share  # noqa: E402
+from orchestrator.work import Provenance  # noqa: E402
+from store.leases import Lease  # noqa: E402
+from store.store import Store  # noqa: E402
+from store.views import connect  # noqa: E402
+
+NOISY = """\
+sweep: noisy
+grids:
+  - {task: same_different, L: 16, d: 64, sigma2: 1, width: 256, gamma: 1, seed: {range: 2}, steps: STEPS, eval_every: 500}
+"""
+
+
+@pytest.fixture
+def noisy_grid(tmp_path):
+    def make(steps):
+        path = tmp_path / "noisy.yaml"
+        path.write_text(NOISY.replace("STEPS", str(steps)))
+        return load_grid(path)
+
+    return make
+
+
+def sweep_of(grid, results, runner, pack_seconds=1e9):
+    store = Store(results)
+    store.prepare()
+    queue = PackQueue(grid.cells, runner.machine(), CostModel(), None, pack_seconds)
+    queue.add(range(len(grid.cells)))
+    return Sweep(grid, queue, store, Lease(store), Provenance(store.results, ""))
+
+
+def pack_of(grid):
+    shared = {"cells": pickle.dumps(grid.cells), "task_files": grid.task_files, "threads": 1, "checkpoint_s": 30.0}
+    config = {"pack_id": "p", "cells": tuple(range(len(grid.cells))), "engine": "batched", "device": "cpu"}
+    trainable = object.__new__(PackTrainable)  # Tune's own bookkeeping is not under test
+    trainable.setup(config, shared)
+    return trainable
+
+
+def test_a_checkpoint_carries_the_pack_to_another_worker(noisy_grid, tmp_path):
+    grid = noisy_grid(1000)
+    first, second, whole = pack_of(grid), pack_of(grid), pack_of(grid)
+    first._work().run.advance(0.05)
+    assert 0 < first.work.fraction < 1
+    first.save_checkpoint(str(tmp_path))
+    second.load_checkpoint(str(tmp_path))
+    assert second.work.fraction == first.work.fraction
+    for trainable in (second, whole):
+        trainable._work().run.advance(float("inf"))
+    assert (second.work.run.curves == whole.work.run.curves).all()
+
+
+def test_a_killed_worker_goes_on_from_its_checkpoint(noisy_grid, results):
+    grid = noisy_grid(16000)
+    with TuneRunner(None, Resources(), checkpoint_s=1.0) as runner:
+        sweep = sweep_of(grid, results, runner)
+        seen, killed_at = [], []
+        progressed = sweep.progressed
+
+        def note(pack_id, fraction):
+            seen.append((pack_id, fraction))
+            progressed(pack_id, fraction)
+
+        sweep.progressed = note
+
+        def kill_in_the_middle():
+            while not any(f > 0.4 for _, f in seen):
+                time.sleep(0.05)
+            for p in psutil.Process().children(recursive=True):
+                if "Trainable" in " ".join(p.cmdline()):
+                    killed_at.append(len(seen))
+                    p.kill()
+                    return
+
+        thread = threading.Thread(target=kill_in_the_middle, daemon=True)
+        thread.start()
+        runner.run(sweep)
+        thread.join(timeout=10)
+    assert killed_at
+    victim = next(pack_id for pack_id, f in seen if f > 0.4)
+    before, after = ([f for p, f in part if p == victim] for part in (seen[: killed_at[0]], seen[killed_at[0] :]))
+    # Checkpoints are due each second and are taken after a step of a second: it lost at most the last two steps.
+    assert min(after) >= before[-3]
+    assert connect(results).execute("select count(*), count(distinct cell_id) from cells where status = 'ok'").fetchone() == (
+        4,
+        4,
+    )
+
+
+def test_fake_gpu_schedules_shares(noisy_grid, results):
+    grid = noisy_grid(500)
+    ray.init(address="local", num_cpus=2, num_gpus=1, include_dashboard=False, log_to_driver=False, logging_level=40)
+    try:
+        runner = TuneRunner(None, Resources(gpus_per_pack=0.25))
+        machine = runner.machine()
+        assert machine.device == "cuda"
+        sweep = sweep_of(grid, results, runner, pack_seconds=1e-9)
+        runner.run(sweep)
+        with pytest.raises(ClusterError, match="gpus_per_pack is 2"):
+            TuneRunner(None, Resources(gpus_per_pack=2)).machine()
+    finally:
+        ray.shutdown()
+    assert set(sweep.queue.ended.values()) == {"ok"}
+    assert len(sweep.queue.ended) == 2
+
+
+@pytest.mark.parametrize(("gib", "share"), [(1, 1 / 8), (4, 1 / 4), (9, 1 / 2), (13, 1), (100, 1)])
+def test_share_of_a_card_follows_the_memory(gib, share):
+    assert gpu_share(gib * 2**30, 24 * 2**30) == share
+    assert gpu_share(gib * 2**30, 24 * 2**30, asked=0.5) == 0.5
