@@ -107,7 +107,8 @@ def _run(
     todo = ordered(grid.cells, missing_cells(grid.cells, statuses, retry_failed=retry_failed, force=force), order)[:limit]
     merged = f" ({grid.merged} equal ones merged)" if grid.merged else ""
     say = (lambda text: None) if quiet else (lambda text: err.print(text, highlight=False, soft_wrap=True, markup=False))
-    say(f"{grid.sweep}: {len(grid.cells)} cells{merged}, {len(grid.cells) - len(todo)} not to train now, {len(todo)} to train")
+    there = sum(planned.cell_id in statuses for planned in grid.cells)
+    say(f"{grid.sweep}: {len(grid.cells)} cells{merged}, {there} in the store, {len(todo)} to train")
     cost = CostModel()
     cost.learn(connect(store.results))
     if dry_run or verbose:

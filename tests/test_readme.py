@@ -1,0 +1,43 @@
+"""What the README shows is what there is."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from orchestrator.grid import load_grid
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def fenced(language):
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def test_the_worked_example_is_the_file_that_the_tests_run():
+    assert (ROOT / "examples" / "parity.py").read_text().strip() in README
+
+
+@pytest.mark.parametrize("block", fenced("yaml"))
+def test_grids_load(block, tmp_path):
+    path = tmp_path / "readme.yaml"
+    path.write_text(block)
+    assert yaml.safe_load(block)["sweep"] == load_grid(path).sweep
+
+
+def test_pictures_and_files_exist():
+    for path in re.findall(r"\]\(([^)#:]+)\)", README) + re.findall(r"`((?:docs|grids|examples|trainables)/[\w./]+)`", README):
+        assert (ROOT / path).exists(), path
+
+
+def test_every_option_of_the_sweep_is_in_its_help():
+    from typer.testing import CliRunner
+
+    from orchestrator.sweep import app
+
+    shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
+    section = README.split("## Running a sweep")[1].split("\n## ")[0]
+    for option in set(re.findall(r"(?<![\w-])--[a-z-]+", section)) - {"--help"}:
+        assert option in shown, option
