@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.accuracy import Point
+from analysis.accuracy import Point, settings_vary
 from analysis.theory.rich import test_accuracy
 
 
@@ -16,6 +16,7 @@ def accuracy_frame(points: list[Point]) -> pd.DataFrame:
         {
             "d": [p.d for p in points],
             "width": [p.width for p in points],
+            **({"setting": [p.setting for p in points]} if settings_vary(points) else {}),
             "gamma": [p.gamma_label for p in points],
             "L": [p.L for p in points],
             "n": [p.best.n for p in points],
@@ -29,9 +30,10 @@ def accuracy_frame(points: list[Point]) -> pd.DataFrame:
 
 
 def accuracy_chart(points: list[Point], width: int = 560, height: int = 340) -> alt.LayerChart | alt.FacetChart:
-    """Best test accuracy against L, a colour a gamma, 95% intervals over seeds, Eq. 3 in black; a facet a (d, width)."""
+    """Best test accuracy against L, a colour a gamma, 95% intervals over seeds, Eq. 3 in black; a facet a (d, width, setting)."""
     data = accuracy_frame(points)
-    data["panel"] = [f"d = {d}, width = {m}" for d, m in zip(data.d, data.width, strict=True)]
+    several = settings_vary(points)
+    data["panel"] = [f"d = {p.d}, width = {p.width}" + (f", {p.setting}" if several else "") for p in points]
     labels = list(dict.fromkeys(data.gamma))
     numbers = range(int(data.L.min()), int(data.L.max()) + 1)
     theory = pd.DataFrame({"L": numbers, "eq3": test_accuracy(np.array(numbers, dtype=float))})
@@ -58,4 +60,5 @@ def accuracy_chart(points: list[Point], width: int = 560, height: int = 340) -> 
     if data.panel.nunique() == 1:
         return layered.properties(title=f"Same-different, {data.panel[0]}: mean and 95% interval over seeds")
     data_in_layers = alt.layer(*layers, data=data).properties(width=width // 2, height=height // 2)
-    return data_in_layers.facet("panel:N", columns=2)
+    panels: Any = alt.Facet("panel:N", title=None, sort=list(dict.fromkeys(data.panel)))
+    return data_in_layers.facet(panels, columns=2)

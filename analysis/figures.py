@@ -1,21 +1,21 @@
 """`python -m analysis.figures 1c`: a figure of the paper from the store, as SVG, PNG and CSV."""
 
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from analysis.accuracy import accuracy_points
 from analysis.charts import accuracy_chart, accuracy_frame
-from store.files import ResultsError
-from store.views import connect
+from analysis.coverage import coverage
+from analysis.source import ResultsError
+from analysis.terminal import stop
 
 FIGURES = {"1c": "test accuracy against L for each gamma, beside Eq. 3"}
 """Figures that can be drawn so far."""
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-err = Console(stderr=True)
 
 
 @app.command()
@@ -29,11 +29,9 @@ def figures(
     if figure not in FIGURES:
         stop(f"no figure {figure!r}: there are {', '.join(FIGURES)}")
     try:
-        connection = connect(results)
+        found = {name: points for name in coverage(results) if (points := accuracy_points(results, name))}
     except ResultsError as error:
         stop(str(error))
-    sweeps = [name for (name,) in connection.execute("select distinct sweep from plans order by sweep").fetchall()]
-    found = {name: points for name in sweeps if (points := accuracy_points(connection, name))}
     if sweep is None and len(found) != 1:
         stop(
             f"no data for figure {figure} in {results}: python -m orchestrator.sweep grid.yaml makes some"
@@ -49,12 +47,6 @@ def figures(
     chart.save(out / f"{figure}.png", scale_factor=2)
     accuracy_frame(found[name]).to_csv(out / f"{figure}.csv", index=False)
     Console().print(f"{out / figure}.svg, .png, .csv", highlight=False)
-
-
-def stop(message: str) -> NoReturn:
-    """Say what is wrong and leave with 2."""
-    err.print(message, style="red", highlight=False, soft_wrap=True, markup=False)
-    raise typer.Exit(2)
 
 
 if __name__ == "__main__":

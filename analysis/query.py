@@ -15,6 +15,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from analysis.source import existing
+from analysis.terminal import stop
 from store.files import Files, ResultsError, open_files
 from store.views import VIEWS, connect, run
 
@@ -49,19 +51,16 @@ def main(
     try:
         if form not in FORMATS:
             raise ResultsError(f"--format {form!r} is none of {', '.join(FORMATS)}")
-        files = open_files(results)
         if sql is None:
-            _show_views(files)
+            _show_views(open_files(results))
             return
-        if not files.exists():
-            raise ResultsError(f"no results directory at {files.root}: name it with --results, or run a sweep first")
+        files = existing(results)
         if form == "table":
             _show(*run(files, lambda connection: _fetch(connection, sql, rows)), limit=rows)
         else:
             _stream(files, sql, form)
     except (ResultsError, duckdb.Error) as error:
-        typer.echo(f"error: {error}" if isinstance(error, ResultsError) else str(error), err=True)
-        raise typer.Exit(2) from None
+        stop(str(error))
 
 
 def _checked(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
@@ -103,9 +102,10 @@ def _stream(files: Files, sql: str, form: str) -> None:
 
         def copy(connection: duckdb.DuckDBPyConnection) -> None:
             query = _checked(connection, sql)
-            connection.sql(query)  # binds the user's own text, so that an error points into it
+            bound = connection.sql(query)  # the user's own text, so that an error points into it
+            source = _json_source(query, bound) if form == "json" else f"FROM ({query}\n)"
             try:
-                connection.execute(f"COPY (FROM ({query}\n)) TO '{aside}' ({FORMATS[form]})")
+                connection.execute(f"COPY ({source}) TO '{aside}' ({FORMATS[form]})")
             except duckdb.ConversionException as error:  # without the line of ours that it quotes
                 raise duckdb.ConversionException(str(error).split("\n\nLINE ")[0]) from None
 
@@ -114,6 +114,32 @@ def _stream(files: Files, sql: str, form: str) -> None:
         with aside.open("rb") as source:
             shutil.copyfileobj(source, sys.stdout.buffer)
         sys.stdout.buffer.flush()
+
+
+def _json_source(query: str, bound: duckdb.DuckDBPyRelation) -> str:
+    """The query with null for NaN and infinity, which JSON lacks and DuckDB writes all the same."""
+    names = [f"c{i}" for i in range(len(bound.columns))]
+    columns = [_finite(name, kind) for name, kind in zip(names, bound.types, strict=True)]
+    if columns == names:
+        return f"FROM ({query}\n)"
+    quoted = ['"' + name.replace('"', '""') + '"' for name in bound.columns]
+    chosen = ", ".join(f"{column} AS {name}" for column, name in zip(columns, quoted, strict=True))
+    return f"SELECT {chosen} FROM ({query}\n) AS q({', '.join(names)})"
+
+
+def _finite(value: str, kind: Any, depth: int = 0) -> str:
+    """SQL for the value, with its numbers that are not finite as NULL; lists and structs of numbers too."""
+    if kind.id in ("double", "float"):
+        return f"CASE WHEN isfinite({value}) THEN {value} END"
+    if kind.id in ("list", "array"):
+        inner = _finite(f"x{depth}", kind.children[0][1], depth + 1)
+        return value if inner == f"x{depth}" else f"list_transform({value}, lambda x{depth}: {inner})"
+    if kind.id == "struct":
+        fields = {'"' + name.replace('"', '""') + '"': member for name, member in kind.children if name}
+        members = {name: _finite(f"{value}.{name}", member, depth) for name, member in fields.items()}
+        if any(text != f"{value}.{name}" for name, text in members.items()):
+            return f"CASE WHEN {value} IS NOT NULL THEN {{{', '.join(f'{n}: {t}' for n, t in members.items())}}} END"
+    return value
 
 
 def _show(names: list[str], types: list[str], rows: list[tuple[Any, ...]], limit: int) -> None:

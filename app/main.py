@@ -8,8 +8,7 @@ import streamlit as st
 from analysis.accuracy import accuracy_points
 from analysis.charts import accuracy_chart, accuracy_frame
 from analysis.coverage import coverage
-from store.files import ResultsError
-from store.views import connect
+from analysis.source import ResultsError
 
 REFRESH_S = 5
 """How often the page looks for new results of a running sweep."""
@@ -26,11 +25,13 @@ def results_directory() -> str:
 def page(results: str) -> None:
     """Everything below the title; runs again by itself."""
     try:
-        connection = connect(results)
+        _sweep(results)
     except ResultsError as error:
         st.error(str(error))
-        return
-    counts = coverage(connection)
+
+
+def _sweep(results: str) -> None:
+    counts = coverage(results)
     if not counts:
         st.info(f"Nothing in `{results}` yet. Type `python -m orchestrator.sweep grid.yaml` and leave this page open.")
         return
@@ -40,11 +41,15 @@ def page(results: str) -> None:
     st.query_params["sweep"] = sweep
     for column, (status, n) in zip(st.columns(len(counts[sweep])), counts[sweep].items(), strict=True):
         column.metric(status, n)
-    points = accuracy_points(connection, sweep)
+    points = accuracy_points(results, sweep)
     if not points:
         st.info("This sweep has no finished noiseless same-different networks to draw. Query it: `python -m analysis.query`.")
         return
-    st.altair_chart(accuracy_chart(points))
+    st.altair_chart(accuracy_chart(points, height=440))
+    st.caption(
+        "Mean over seeds with its 95% t interval. `best_test_acc` is the best of all evaluations of a network, which is biased "
+        "upward; `final_test_acc` is the last one."
+    )
     frame = accuracy_frame(points)
     st.dataframe(frame.round(4), hide_index=True)
     st.download_button("CSV", frame.to_csv(index=False), f"{sweep}.csv", "text/csv")

@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from trainables.cell import Cell
-from trainables.engines.base import shape_of
+from trainables.engines.base import is_noiseless_pairs, shape_of
 from trainables.tasks import SameDifferent
 
 EngineName = Literal["reference", "batched", "gram"]
@@ -31,7 +31,7 @@ PROCESS_BYTES = 600 * 2**20
 
 def can_train(engine: EngineName, cell: Cell) -> bool:
     """Whether the engine trains this cell; `gram` needs noiseless pairs of symbols."""
-    return engine != "gram" or (isinstance(cell.task, SameDifferent) and cell.task.sigma2 == 0)
+    return engine != "gram" or is_noiseless_pairs(cell)
 
 
 class CostModel:
@@ -40,22 +40,24 @@ class CostModel:
     def __init__(self) -> None:
         self._of_shape: dict[tuple[object, ...], float] = {}
         self._of_engine: dict[tuple[str, str], list[float]] = defaultdict(list)
+        self._typical: dict[tuple[str, str], float] = {}
 
     def seconds(self, cell: Cell, engine: EngineName, device: str = "cpu") -> float:
         """Predicted seconds of one core (or of the card) for this cell in a pack."""
-        correction = self._of_shape.get((engine, device, shape_of(cell)))
-        if correction is None:
-            ratios = self._of_engine[engine, device]
-            correction = float(np.median(ratios)) if ratios else 1.0
-        return correction * _predicted_seconds(cell, engine, device)
+        return self.correction(shape_of(cell), engine, device) * predicted_seconds(cell, engine, device)
+
+    def correction(self, shape: tuple[Any, ...], engine: EngineName, device: str) -> float:
+        """What packs of this shape took over what was predicted; for a shape not seen yet, the engine's median."""
+        return self._of_shape.get((engine, device, shape), self._typical.get((engine, device), 1.0))
 
     def observe(self, cell: Cell, engine: EngineName, device: str, seconds: float) -> None:
         """A cell of this shape really took `seconds`."""
-        ratio = seconds / _predicted_seconds(cell, engine, device)
+        ratio = seconds / predicted_seconds(cell, engine, device)
         key = (engine, device, shape_of(cell))
         old = self._of_shape.get(key, ratio)
         self._of_shape[key] = (old + ratio) / 2
-        self._of_engine[engine, device] = [*self._of_engine[engine, device][-30:], ratio]
+        recent = self._of_engine[engine, device] = [*self._of_engine[engine, device][-30:], ratio]
+        self._typical[engine, device] = float(np.median(recent))
 
     def learn(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Start from what the cells of a store took, by shape."""
@@ -75,7 +77,7 @@ class CostModel:
         options: list[tuple[EngineName, str]] = [("batched", device)]
         if can_train("gram", cell):
             options.append(("gram", "cpu"))
-        return min(options, key=lambda option: _predicted_seconds(cell, *option))
+        return min(options, key=lambda option: predicted_seconds(cell, *option))
 
 
 _MEASURED = """
@@ -104,7 +106,7 @@ def _cell_of(row: dict[str, Any]) -> Cell | None:
         return None
 
 
-def _predicted_seconds(cell: Cell, engine: EngineName, device: str) -> float:
+def predicted_seconds(cell: Cell, engine: EngineName, device: str) -> float:
     """Seconds of training and evaluation of one cell, one core or one card."""
     d_in, m, batch = cell.task.input_dim, cell.width, cell.batch
     flops = _GEMM_FLOPS[device] * (0.5 if cell.dtype == "float64" else 1.0)

@@ -1,20 +1,20 @@
 """One sweep from plan to end: what is missing, what became of each pack, what is recorded when something fails. Knows no Ray."""
 
 import random
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Protocol
 
 from orchestrator.grid import Grid, PlannedCell
-from orchestrator.packing import Order, PackQueue
+from orchestrator.packing import LATE, Order, PackQueue
 from orchestrator.work import Failure, Outcome, PackWork, Provenance, failed_row
 from store.files import ResultsError
 from store.leases import Lease
 from store.store import Store
+from store.views import Held
 
-Statuses = Mapping[str, tuple[str, frozenset[str]]]
+Statuses = Mapping[str, Held]
 """Of each stored cell: its status and which extras (curves, neurons) its row holds."""
 
 
@@ -31,7 +31,7 @@ def missing_cells(
     """Positions of the cells that want training: not stored, stored without the extras asked for, or failed if retrying."""
 
     def wanted(planned: PlannedCell) -> bool:
-        status, extras = statuses.get(planned.cell_id, ("missing", frozenset()))
+        status, extras = statuses.get(planned.cell_id, Held("missing", frozenset()))
         if status == "missing":
             return True
         if status == "failed":
@@ -42,13 +42,21 @@ def missing_cells(
 
 
 def ordered(plan: Sequence[PlannedCell], cells: Sequence[int], order: Order) -> list[int]:
-    """The cells in the order in which they start. `seed-first` runs the whole grid for one seed, then for the next."""
+    """The cells in the order in which they start. `seed-first`: the whole grid for one seed, then for the next."""
     if order == "grid":
         return list(cells)
     if order == "shuffled":
         return random.Random(0).sample(list(cells), len(cells))
     rank = {seed: k for k, seed in enumerate(dict.fromkeys(planned.cell.seed for planned in plan))}
     return sorted(cells, key=lambda i: rank[plan[i].cell.seed])
+
+
+def enqueue(queue: PackQueue, cells: Sequence[int], order: Order, late: Collection[int] = ()) -> None:
+    """Add ordered cells to the queue, `late` ones last; with `seed-first` packs keep to one seed where that is enough work."""
+    seeds = groupby((i for i in cells if i not in late), lambda i: queue.plan[i].cell.seed if order == "seed-first" else 0)
+    for rank, (_, group) in enumerate(seeds):
+        queue.add(list(group), rank)
+    queue.add([i for i in cells if i in late], LATE)
 
 
 @dataclass
@@ -65,9 +73,7 @@ class Sweep:
     fatal: str = ""
     """Why the sweep cannot go on at all, such as a full disk."""
     interrupted: bool = False
-    started: float = field(default_factory=time.monotonic)
-    _leased: frozenset[str] = frozenset()
-    _beat: float = 0.0
+    _leased: tuple[str, ...] = ()
 
     def drain(self) -> None:
         """Start no further pack; those in flight finish."""
@@ -81,15 +87,18 @@ class Sweep:
 
     def committed(self, pack_id: str, outcome: Outcome) -> None:
         """A pack is in the store."""
-        self.queue.finished(pack_id, outcome.statuses, outcome.best, outcome.seconds)
+        self.queue.finished(pack_id, outcome.statuses, outcome.best, outcome.seconds, outcome.device)
         self.changed()
 
     def failed(self, pack_id: str, failure: Failure) -> None:
         """A pack failed: its halves are tried again, and a cell that fails alone becomes a row with its reason and log."""
         for i in self.queue.failed(pack_id, failure.out_of_memory):
-            path = self._write_log(self.grid.cells[i].cell_id, failure.log)
-            row = failed_row(self.grid.cells[i], pack_id, failure.reason, path, self.provenance)
-            self.store.commit(pack_id, [row], failed=True)
+            planned = self.grid.cells[i]
+            try:
+                path = self.store.write_log(planned.cell_id, failure.log)
+                self.store.commit(pack_id, [failed_row(planned, pack_id, failure.reason, path, self.provenance)], failed=True)
+            except ResultsError as error:
+                self.cannot_go_on(str(error))
             if self.fail_fast:
                 self.queue.draining = True
         self.changed()
@@ -100,23 +109,12 @@ class Sweep:
         self.drain()
 
     def changed(self) -> None:
-        """Tell other drivers which cells are in flight here, at most every 5 s while they stay the same; redraw."""
-        in_flight = frozenset(self.grid.cells[i].cell_id for p in self.queue.in_flight.values() for i in p.cells)
+        """Tell other drivers which cells are in flight here, when packs came or went; redraw."""
+        in_flight = tuple(self.queue.in_flight)
         if in_flight != self._leased:
-            self.lease.update(sorted(in_flight))
-        elif time.monotonic() - self._beat > 5:
-            self.lease.beat()
-        else:
-            self.on_change()
-            return
-        self._leased, self._beat = in_flight, time.monotonic()
+            self._leased = in_flight
+            self.lease.update(self.grid.cells[i].cell_id for p in self.queue.in_flight.values() for i in p.cells)
         self.on_change()
-
-    def _write_log(self, cell_id: str, log: str) -> str:
-        path = Path(self.provenance.results) / "logs" / f"{cell_id}.txt"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(log)
-        return str(path)
 
 
 class DebugRunner:
@@ -126,15 +124,19 @@ class DebugRunner:
         while pack := sweep.queue.next():
             members = [sweep.grid.cells[i] for i in pack.cells]
             sweep.changed()
-            try:
-                work = PackWork(pack.pack_id, members, pack.engine, pack.device)
-                while not work.run.done:
-                    work.run.advance(1.0)
+            result: Outcome | Failure | None = None
+            work = None
+            while result is None:
+                try:
+                    work = work or PackWork(pack.pack_id, members, pack.engine, pack.device)
+                    result = work.advance(1.0, sweep.provenance)
+                except ResultsError as error:
+                    return sweep.cannot_go_on(str(error))
+                except Exception as error:  # noqa: BLE001 - whatever a cell raises becomes its row; the sweep goes on
+                    result = Failure.of(error)
+                if isinstance(result, Outcome):
+                    sweep.committed(pack.pack_id, result)
+                elif isinstance(result, Failure):
+                    sweep.failed(pack.pack_id, result)
+                elif work is not None:
                     sweep.progressed(pack.pack_id, work.fraction)
-            except Exception as error:  # noqa: BLE001 - whatever a cell raises becomes its row; the sweep goes on
-                sweep.failed(pack.pack_id, Failure.of(error))
-                continue
-            try:
-                sweep.committed(pack.pack_id, work.commit(sweep.provenance))
-            except ResultsError as error:
-                sweep.cannot_go_on(str(error))

@@ -1,14 +1,18 @@
 """What `--dry-run` says: cells, packs, seconds and memory, by engine and shape, before anything starts."""
 
-from collections.abc import Sequence
+import os
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from orchestrator.packing import PackQueue
+from orchestrator.grid import Resources
+from orchestrator.packing import Machine, PackQueue
 from orchestrator.progress import duration
+
+MEMORY_SHARE = 0.6
+"""Of this machine's memory, what packs may plan with."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +50,15 @@ class Forecast:
         return {"cells": sum(s.cells for s in self.shapes), "wall_s": self.wall_s, "bytes": self.bytes, **asdict(self)}
 
 
-def forecast(queue: PackQueue, cells: Sequence[int]) -> Forecast:
-    """Form the packs of a queue as a runner would, and add up what they cost."""
-    queue.add(cells)
+def this_machine(want: Resources, max_concurrent: int | None = None) -> Machine:
+    """What this machine's processors offer for packs, without asking Ray."""
+    slots = max(1, int(len(os.sched_getaffinity(0)) // want.cpus_per_pack))
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return Machine(min(slots, max_concurrent or slots), int(MEMORY_SHARE * memory / slots))
+
+
+def forecast(queue: PackQueue) -> Forecast:
+    """Form the packs of a filled queue as a runner would, and add up what they cost."""
     found: dict[tuple[str, str, str], list[float]] = {}
     while pack := queue.next():
         cell = queue.plan[pack.cells[0]].cell

@@ -185,6 +185,9 @@ def _resources(item: Item | None, report: Report) -> Resources:
             report.at(place, f"resources: unknown key {show(key)}{nearest(key, names) or ';'} legal: {listed(names)}")
             continue
         is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        if is_number and key == "gpus_per_pack" and value > 1 and value % 1:
+            report.at(part, f"resources: {key} = {show(part.value)}: above 1 it must be a whole number of cards")
+            continue
         least = 0 if key == "gpus_per_pack" else 1e-9
         if (key == "gpus_per_pack" and value == "auto") or (is_number and value >= least):
             given[key] = value

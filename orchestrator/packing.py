@@ -4,14 +4,17 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Any, Literal
 
-from orchestrator.cost import PROCESS_BYTES, CostModel, EngineName, pack_bytes
+from orchestrator.cost import PROCESS_BYTES, CostModel, EngineName, pack_bytes, predicted_seconds
 from orchestrator.grid import PlannedCell
 from trainables.engines.base import shape_of
 
 Shape = tuple[Any, ...]
 Order = Literal["seed-first", "grid", "shuffled"]
+LATE = 10**9
+"""Rank of cells that another sweep is training: they start last, and in packs of their own."""
 SMALLEST_PACK_S = 4.0
 """Towards the end packs shrink so that all slots finish together, but not below this: a pack costs some overhead."""
 
@@ -26,21 +29,31 @@ class Pack:
     device: str
     seconds: float
     bytes: int
+    memory_factor: float
+    """What the predicted bytes were multiplied by."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What packs run on: how many at once, memory for each, and the card's memory where there is one."""
+    """What packs run on: how many at once, and the memory of one, on processors and on cards (0 where there are none)."""
 
     slots: int
     bytes_per_pack: int
     gpu_slots: int = 0
-    gpu_bytes: int = 0
+    gpu_bytes_per_pack: int = 0
 
     @property
     def device(self) -> str:
         """Where `batched` trains: `cuda` when a card is there."""
         return "cuda" if self.gpu_slots else "cpu"
+
+    def slots_of(self, device: str) -> int:
+        """Packs that train at once on this kind of device; a pack on a card also needs its processor."""
+        return min(self.slots, self.gpu_slots) if device == "cuda" else self.slots
+
+    def bytes_of(self, device: str) -> int:
+        """Memory that a pack's arrays may take there."""
+        return self.gpu_bytes_per_pack if device == "cuda" else self.bytes_per_pack - PROCESS_BYTES
 
 
 @dataclass
@@ -56,7 +69,7 @@ class PackQueue:
     """Last look before a pack starts: which of these cells still want training."""
     draining: bool = False
     memory_factor: float = 1.0
-    """Doubles whenever a pack runs out of memory: what was predicted was too little."""
+    """Doubles when a pack that was sized by it runs out of memory: what was predicted was too little."""
     in_flight: dict[str, Pack] = field(default_factory=dict)
     fraction: dict[str, float] = field(default_factory=dict)
     ended: dict[int, str] = field(default_factory=dict)
@@ -66,18 +79,21 @@ class PackQueue:
 
     def __post_init__(self) -> None:
         self._shape = [shape_of(planned.cell) for planned in self.plan]
-        self._pending: dict[int, None] = {}  # in the order in which they should start
-        self._of_shape: dict[Shape, dict[int, None]] = defaultdict(dict)  # the same cells by shape
+        self._choice: dict[Shape, tuple[EngineName, str, float]] = {}
+        self._lanes: dict[tuple[int, Shape], dict[int, None]] = {}  # pending cells, lanes in the order in which they start
+        self._lane_of: dict[int, tuple[int, Shape]] = {}
         self._split: list[tuple[int, ...]] = []  # halves of packs that failed, to be tried first
 
-    def add(self, cells: Sequence[int]) -> None:
-        """Append cells, by position in the plan, in the order in which they should start."""
+    def add(self, cells: Sequence[int], rank: int = 0) -> None:
+        """Append cells, by position in the plan. A lower rank was added before and starts before; ranks meet only in packs
+        that would otherwise be very short."""
         for i in cells:
-            self._pending[i] = self._of_shape[self._shape[i]][i] = None
+            self._lane_of[i] = rank, self._shape[i]
+            self._lanes.setdefault(self._lane_of[i], {})[i] = None
 
     @property
     def n_pending(self) -> int:
-        return len(self._pending) + sum(map(len, self._split))
+        return sum(map(len, self._lanes.values())) + sum(map(len, self._split))
 
     @property
     def n_cells(self) -> int:
@@ -85,34 +101,44 @@ class PackQueue:
         return len(self.ended) + self.n_pending + sum(len(p.cells) for p in self.in_flight.values())
 
     def choice(self, i: int) -> tuple[EngineName, str]:
-        """Engine and device for a cell of the plan."""
-        cell = self.plan[i].cell
-        if self.engine is None:
-            return self.cost.choose(cell, self.machine.device)
-        return self.engine, "cpu" if self.engine == "gram" else self.machine.device
+        """Engine and device for a cell of the plan, the same for all of its shape."""
+        return self._chosen(i)[:2]
 
     def cell_seconds(self, i: int) -> float:
         """Predicted seconds of a cell of the plan, the same for all of its shape."""
-        return self.cost.seconds(self.plan[i].cell, *self.choice(i))
+        engine, device, predicted = self._chosen(i)
+        return predicted * self.cost.correction(self._shape[i], engine, device)
+
+    def _chosen(self, i: int) -> tuple[EngineName, str, float]:
+        shape, cell = self._shape[i], self.plan[i].cell
+        if shape not in self._choice:
+            if self.engine is None:
+                engine, device = self.cost.choose(cell, self.machine.device)
+            else:
+                engine, device = self.engine, "cpu" if self.engine == "gram" else self.machine.device
+            self._choice[shape] = engine, device, predicted_seconds(cell, engine, device)
+        return self._choice[shape]
 
     def remaining_seconds(self) -> float:
-        """Predicted wall time to the end: what is pending and in flight, over the slots."""
-        parts = [(next(iter(cells)), len(cells)) for cells in self._of_shape.values() if cells]
-        parts += [(part[0], len(part)) for part in self._split]
-        waiting = sum(n * self.cell_seconds(i) for i, n in parts)
-        running = [
-            len(p.cells) * self.cell_seconds(p.cells[0]) * (1 - self.fraction.get(p.pack_id, 0.0))
-            for p in self.in_flight.values()
-        ]
-        slots = max(1, min(self.machine.slots, self.n_pending + len(running)))
-        return max((waiting + sum(running)) / slots, max(running, default=0.0))
+        """Predicted wall time to the end: what is pending and in flight over the slots, on the device that takes longest."""
+        work: dict[str, float] = defaultdict(float)
+        longest = 0.0
+        for cells in (*self._lanes.values(), *self._split):
+            first = next(iter(cells))
+            work[self.choice(first)[1]] += len(cells) * self.cell_seconds(first)
+        for pack in self.in_flight.values():
+            left = len(pack.cells) * self.cell_seconds(pack.cells[0]) * (1 - self.fraction.get(pack.pack_id, 0.0))
+            work[pack.device] += left
+            longest = max(longest, left)
+        at_most = max(1, self.n_pending + len(self.in_flight))
+        return max([longest, *(seconds / min(at_most, self.machine.slots_of(d)) for d, seconds in work.items())])
 
     def next(self) -> Pack | None:
         """Take the next pack, or None when nothing is pending (or the sweep drains)."""
         while not self.draining:
             if self._split:
                 cells = list(self._split.pop(0))
-            elif self._pending:
+            elif self._lanes:
                 cells = self._gather()
             else:
                 return None
@@ -122,18 +148,28 @@ class PackQueue:
         return None
 
     def _gather(self) -> list[int]:
-        """The first pending cell and those of its shape that fit the time target and the memory."""
-        first = next(iter(self._pending))
-        engine, device = self.choice(first)
-        same = list(self._of_shape[self._shape[first]])
+        """The first pending cell and those of its shape and rank that fit the time target and the memory."""
+        rank, shape = next(iter(self._lanes))
+        first = next(iter(self._lanes[rank, shape]))
+        each = self.cell_seconds(first)
         target = min(self.pack_seconds, max(self.remaining_seconds() / 3, SMALLEST_PACK_S))
-        n = max(1, min(len(same), int(target / self.cell_seconds(first))))
-        limit = self.machine.gpu_bytes if device == "cuda" else self.machine.bytes_per_pack - PROCESS_BYTES
-        while n > 1 and self.memory_factor * pack_bytes([self.plan[i].cell for i in same[:n]], engine) > limit:
-            n = (n + 1) // 2
-        for i in same[:n]:
-            del self._pending[i], self._of_shape[self._shape[first]][i]
-        return same[:n]
+        same = list(self._lanes[rank, shape])
+        if len(same) * each < min(SMALLEST_PACK_S, target):
+            later = (cells for (r, s), cells in self._lanes.items() if s == shape and LATE > r > rank)
+            same = list(islice(chain(same, *later), max(1, int(min(SMALLEST_PACK_S, target) / each))))
+        same = same[: max(1, int(target / each))]
+        engine, device = self.choice(first)
+        while len(same) > 1 and self._bytes(same, engine) > self.machine.bytes_of(device):
+            same = same[: (len(same) + 1) // 2]
+        for i in same:
+            lane = self._lanes[self._lane_of[i]]
+            del lane[i]
+            if not lane:
+                del self._lanes[self._lane_of[i]]
+        return same
+
+    def _bytes(self, cells: Sequence[int], engine: EngineName) -> int:
+        return int(self.memory_factor * pack_bytes([self.plan[i].cell for i in cells], engine))
 
     def _start(self, cells: list[int]) -> Pack:
         engine, device = self.choice(cells[0])
@@ -145,7 +181,8 @@ class PackQueue:
             engine=engine,
             device=device,
             seconds=len(cells) * self.cell_seconds(cells[0]),
-            bytes=int(self.memory_factor * pack_bytes([p.cell for p in members], engine)) + PROCESS_BYTES,
+            bytes=self._bytes(cells, engine) + PROCESS_BYTES,
+            memory_factor=self.memory_factor,
         )
         self.in_flight[pack.pack_id] = pack
         return pack
@@ -155,13 +192,15 @@ class PackQueue:
         if pack_id in self.in_flight:
             self.fraction[pack_id] = fraction
 
-    def finished(self, pack_id: str, statuses: Sequence[str], best: Sequence[float | None], seconds: float) -> None:
-        """A pack was committed: status and best accuracy of its cells in order, and the seconds it trained."""
+    def finished(
+        self, pack_id: str, statuses: Sequence[str], best: Sequence[float | None], seconds: float, device: str = "cpu"
+    ) -> None:
+        """A pack was committed: status and best accuracy of its cells in order, the seconds it trained, and where it did."""
         pack = self._end(pack_id)
         if pack is None:
             return
         cell = self.plan[pack.cells[0]].cell
-        self.cost.observe(cell, pack.engine, pack.device, seconds / len(pack.cells))
+        self.cost.observe(cell, pack.engine, device, seconds / len(pack.cells))
         for i, status, accuracy in zip(pack.cells, statuses, best, strict=True):
             self.ended[i] = status
             if accuracy is not None:
@@ -172,8 +211,8 @@ class PackQueue:
         pack = self._end(pack_id)
         if pack is None:
             return []
-        if out_of_memory:
-            self.memory_factor *= 2
+        if out_of_memory:  # packs sized alike may fail together: they tell the same thing once
+            self.memory_factor = max(self.memory_factor, 2 * pack.memory_factor)
         if len(pack.cells) > 1:
             middle = len(pack.cells) // 2
             self._split += [pack.cells[:middle], pack.cells[middle:]]

@@ -12,10 +12,12 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
+from analysis.source import ResultsError, existing
+from analysis.terminal import err, stop
 from store.check import check as check_files
 from store.compact import compact as compact_files
 from store.export import export as export_views
-from store.files import Files, ResultsError, open_files
+from store.files import Files
 from store.summary import Summary, summarise
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__, rich_markup_mode=None)
@@ -26,13 +28,9 @@ Results = Annotated[str, typer.Option("--results", metavar="DIR_OR_URI", help="W
 def _existing(results: str) -> Iterator[Files]:
     """The results directory, which must be there; what is wrong with it ends the command with exit 2."""
     try:
-        files = open_files(results)
-        if not files.exists():
-            raise ResultsError(f"no results directory at {files.root}: name it with --results, or run a sweep first")
-        yield files
+        yield existing(results)
     except ResultsError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(2) from None
+        stop(str(error))
 
 
 @app.command()
@@ -55,8 +53,7 @@ def check(
     clean: Annotated[bool, typer.Option("--clean", help="Remove what dead processes left behind.")] = False,
 ) -> None:
     """Verify every file down to its checksums. Exit 1 if one is torn, foreign or damaged; readers leave those out."""
-    console = Console(stderr=True)
-    with _existing(results) as files, Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+    with _existing(results) as files, Progress(console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task("checking", total=None)
         report = check_files(files, clean, lambda done, total: bar.update(task, completed=done, total=total))
     for path, problem in report.bad.items():

@@ -8,36 +8,52 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 
+from analysis.terminal import err, stop
 from orchestrator.cost import ENGINES, CostModel, EngineName, can_train
-from orchestrator.driver import DebugRunner, Runner, Sweep, missing_cells, ordered
-from orchestrator.forecast import forecast, forecast_table
+from orchestrator.driver import DebugRunner, Runner, Statuses, Sweep, enqueue, missing_cells, ordered
+from orchestrator.forecast import forecast, forecast_table, this_machine
 from orchestrator.grid import DEFAULT_MAX_CELLS, Grid, GridError, load_grid
 from orchestrator.packing import Machine, Order, PackQueue
 from orchestrator.progress import Progress, duration
+from orchestrator.report import report
 from orchestrator.work import Provenance
 from store.files import ResultsError
 from store.leases import Lease, others_in_flight
 from store.store import Store
-from store.views import connect
-
-BYTES_PER_CELL = 2**15
-"""Room that a cell's row takes at most: curves and neurons of width 4096."""
+from store.views import run as run_query
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-err = Console(stderr=True)
 
 
-def stop(message: str) -> NoReturn:
-    """Bad input: say what is wrong and leave with 2, before anything has started."""
-    err.print(message, style="red", highlight=False, soft_wrap=True, markup=False)
-    raise typer.Exit(2)
+@dataclass(frozen=True)
+class Options:
+    """What the command line says beside the grid."""
+
+    engine: EngineName | None
+    order: Order
+    address: str | None
+    max_concurrent: int | None
+    limit: int | None
+    retry_failed: bool
+    retrain: bool
+    fail_fast: bool
+    dry_run: bool
+    debug: bool
+    as_json: bool
+    quiet: bool
+    verbose: bool
+    again: tuple[str, ...]
+    """The words that ask for the same sweep again."""
+    whole: bool
+    """Whether the grid is the file's, without overrides."""
 
 
 @app.command()
@@ -47,22 +63,23 @@ def sweep(
         list[str] | None, typer.Argument(metavar="[KEY=VALUES]...", help="Replace an axis: gamma=0.1,1 seed=range(3) steps=2000")
     ] = None,
     results: Annotated[str, typer.Option(metavar="DIR_OR_URI", help="Where results are stored and looked up.")] = "results",
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would run and how long it would take; start nothing.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run and for how long; start nothing.")] = False,
     address: Annotated[
-        str | None, typer.Option(help="A Ray cluster to join, as `auto`; else RAY_ADDRESS, else a local Ray.")
+        str | None, typer.Option(help="A Ray cluster to join, as `auto` on its head; else RAY_ADDRESS, else a local Ray.")
     ] = None,
     engine: Annotated[str, typer.Option(help=f"One of auto, {', '.join(ENGINES)}.")] = "auto",
     max_concurrent: Annotated[int | None, typer.Option(min=1, help="Packs at once at most.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Train at most N of the missing cells.")] = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Train cells again that failed.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Train everything again; also lifts the limit on the number of cells.")
+        bool,
+        typer.Option(
+            "--force", help=f"Train everything again; of a grid over {DEFAULT_MAX_CELLS:,} cells, train what is missing."
+        ),
     ] = False,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed cell.")] = False,
     order: Annotated[
-        str, typer.Option(help="seed-first (the whole grid for one seed, then the next), grid, or shuffled.")
+        str, typer.Option(help="seed-first (the whole grid for one seed, then for the next), grid, or shuffled.")
     ] = "seed-first",
     debug: Annotated[bool, typer.Option("--debug", help="Run in this process, without Ray.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output.")] = False,
@@ -85,83 +102,95 @@ def sweep(
             f"--engine {engine} cannot train {len(unfit)} of the {len(grid.cells)} cells, such as {unfit[0].describe()}: "
             "it needs noiseless same_different on the CPU; say --engine batched, or auto"
         )
+    again = [
+        grid_file,
+        *(overrides or ()),
+        *(["--engine", engine] if forced else []),
+        *(["--address", address] if address else []),
+    ]
+    options = Options(
+        forced, order, address, max_concurrent, limit, retry_failed,  # type: ignore[arg-type]
+        # A grid that needs --force to be planned at all must be able to go on where it stopped.
+        retrain=force and len(grid.cells) <= DEFAULT_MAX_CELLS,
+        fail_fast=fail_fast, dry_run=dry_run, debug=debug, as_json=as_json, quiet=quiet, verbose=verbose,
+        again=tuple(again), whole=not overrides,
+    )  # fmt: skip
     try:
-        raise typer.Exit(
-            _run(
-                grid, Store(results), forced, order,  # type: ignore[arg-type]
-                dry_run=dry_run, limit=limit, retry_failed=retry_failed, force=force, fail_fast=fail_fast, debug=debug,
-                address=address, max_concurrent=max_concurrent, as_json=as_json, quiet=quiet, verbose=verbose,
-                whole=not overrides, grid_file=grid_file,
-            )
-        )  # fmt: skip
+        raise typer.Exit(_run(grid, Store(results), options))
     except ResultsError as error:
         stop(str(error))
 
 
-def _run(
-    grid: Grid, store: Store, engine: EngineName | None, order: Order, *, dry_run: bool, limit: int | None, retry_failed: bool,
-    force: bool, fail_fast: bool, debug: bool, address: str | None, max_concurrent: int | None, as_json: bool, quiet: bool,
-    verbose: bool, whole: bool, grid_file: str,
-) -> int:  # fmt: skip
+def _run(grid: Grid, store: Store, options: Options) -> int:
+    """Plan, train, report; returns the exit code."""
     statuses = store.statuses()
-    todo = ordered(grid.cells, missing_cells(grid.cells, statuses, retry_failed=retry_failed, force=force), order)[:limit]
-    merged = f" ({grid.merged} equal ones merged)" if grid.merged else ""
-    say = (lambda text: None) if quiet else (lambda text: err.print(text, highlight=False, soft_wrap=True, markup=False))
+    missing = missing_cells(grid.cells, statuses, retry_failed=options.retry_failed, force=options.retrain)
+    todo = ordered(grid.cells, missing, options.order)[: options.limit]
     there = sum(planned.cell_id in statuses for planned in grid.cells)
-    say(f"{grid.sweep}: {len(grid.cells)} cells{merged}, {there} in the store, {len(todo)} to train")
+    merged = f" ({grid.merged} equal ones merged)" if grid.merged else ""
+    _say(options, f"{grid.sweep}: {len(grid.cells)} cells{merged}, {there} in the store, {len(todo)} to train")
     cost = CostModel()
-    cost.learn(connect(store.results))
-    if dry_run or verbose:
-        slots = max_concurrent or len(os.sched_getaffinity(0))
-        shown = forecast(PackQueue(grid.cells, Machine(slots, 2**34), cost, engine, grid.resources.pack_seconds), todo)
-        Console().print_json(json.dumps(shown.as_dict())) if dry_run and as_json else err.print(forecast_table(shown))
-        if dry_run:
-            return 0
+    run_query(store.results, cost.learn)
+    if options.dry_run or options.verbose:
+        queue = _queue(grid, this_machine(grid.resources, options.max_concurrent), cost, options)
+        enqueue(queue, todo, options.order)
+        shown = forecast(queue)
+        if options.dry_run and options.as_json:
+            Console().print_json(json.dumps(shown.as_dict()))
+        else:
+            err.print(forecast_table(shown))
+    if options.dry_run:
+        return 0
+    store.prepare(need_bytes=sum(_row_bytes(grid, i) for i in todo))
+    store.write_plan(grid.sweep, [planned.cell_id for planned in grid.cells], whole=options.whole)
     interrupted, fatal = False, ""
     if todo:
-        store.prepare(need_bytes=BYTES_PER_CELL * len(todo))
-        store.write_plan(grid.sweep, [planned.cell_id for planned in grid.cells], whole=whole)
-        with Lease(store) as lease, _runner(debug, address, grid, max_concurrent) as (runner, machine):
-            queue = PackQueue(grid.cells, machine, cost, engine, grid.resources.pack_seconds)
-            job = Sweep(grid, queue, store, lease, Provenance(store.results, _git_sha()), fail_fast)
-            _enqueue(job, todo, statuses, others_in_flight(store), say)
-            with Progress(queue, err, quiet) as progress, _draining(job):
+        with Lease(store) as lease, _runner(grid, options) as (runner, machine):
+            queue = _queue(grid, machine, cost, options)
+            job = Sweep(grid, queue, store, lease, Provenance(store.results, _git_sha()), options.fail_fast)
+            _leave_to_others(job, todo, statuses, options)
+            with Progress(queue, err, options.quiet) as progress, _draining(job):
                 job.on_change = progress.changed
                 runner.run(job)
-            interrupted, fatal = job.interrupted, job.fatal
-    else:
-        store.write_plan(grid.sweep, [planned.cell_id for planned in grid.cells], whole=whole)
-    return _report(grid, store, grid_file, interrupted=interrupted, fatal=fatal, as_json=as_json)
+        interrupted, fatal = job.interrupted, job.fatal
+    complete = report(grid, store, list(options.again), fatal, options.as_json)
+    if fatal:
+        err.print(f"the sweep could not go on: {fatal}", style="red", highlight=False, markup=False)
+    return 130 if interrupted else 0 if complete and not fatal else 1
 
 
-def _enqueue(job: Sweep, todo: list[int], before: Any, elsewhere: dict[str, str], say: Any) -> None:
-    """Cells in flight in another sweep come last, and are looked up once more before they start."""
-    late = [i for i in todo if job.grid.cells[i].cell_id in elsewhere]
+def _queue(grid: Grid, machine: Machine, cost: CostModel, options: Options) -> PackQueue:
+    return PackQueue(grid.cells, machine, cost, options.engine, grid.resources.pack_seconds)
+
+
+def _leave_to_others(job: Sweep, todo: list[int], before: Statuses, options: Options) -> None:
+    """Queue the cells; those in flight in another sweep come last, and are looked up once more before they start."""
+    elsewhere = others_in_flight(job.store)
+    late = {i: elsewhere[job.grid.cells[i].cell_id] for i in todo if job.grid.cells[i].cell_id in elsewhere}
     if late:
-        who = Counter(elsewhere[job.grid.cells[i].cell_id] for i in late)
-        say(f"{len(late)} cells are in flight in another sweep ({', '.join(who)}): they come last, if still missing then")
-    job.queue.add([i for i in todo if job.grid.cells[i].cell_id not in elsewhere])
-    job.queue.add(late)
-    waiting = set(late)
+        who = ", ".join(Counter(late.values()))
+        _say(options, f"{len(late)} cells are in flight in another sweep ({who}): they come last, if still missing then")
+    enqueue(job.queue, todo, options.order, late)
 
     def still_missing(cells: list[int]) -> list[int]:
-        if not waiting.intersection(cells):
+        if not any(i in late for i in cells):
             return cells
         now = job.store.statuses()
-        return [i for i in cells if now.get(job.grid.cells[i].cell_id) == before.get(job.grid.cells[i].cell_id)]
+        return [i for i in cells if i not in late or now.get(job.grid.cells[i].cell_id) == before.get(job.grid.cells[i].cell_id)]
 
     job.queue.accept = still_missing
 
 
 @contextmanager
-def _runner(debug: bool, address: str | None, grid: Grid, max_concurrent: int | None) -> Iterator[tuple[Runner, Machine]]:
-    if debug:
-        yield DebugRunner(), Machine(slots=1, bytes_per_pack=2**32)
+def _runner(grid: Grid, options: Options) -> Iterator[tuple[Runner, Machine]]:
+    if options.debug:
+        yield DebugRunner(), this_machine(grid.resources, max_concurrent=1)
         return
-    from orchestrator.tune_runner import ClusterError, TuneRunner
+    from orchestrator.cluster import ClusterError
+    from orchestrator.tune_runner import TuneRunner
 
     try:
-        with TuneRunner(address, grid.resources, max_concurrent) as runner:
+        with TuneRunner(options.address, grid.resources, options.max_concurrent) as runner:
             yield runner, runner.machine()
     except ClusterError as error:
         stop(str(error))
@@ -178,8 +207,8 @@ def _draining(job: Sweep) -> Iterator[None]:
             os._exit(130)  # Ray's local processes end with their driver
         job.interrupted = True
         job.queue.draining = True
-        n = len(job.queue.in_flight)
-        err.print(f"draining: {n} packs in flight finish, about {duration(job.queue.remaining_seconds())}; again to stop at once")
+        n, left = len(job.queue.in_flight), duration(job.queue.remaining_seconds())
+        err.print(f"draining: {n} packs in flight finish, about {left}; Ctrl-C again stops at once", highlight=False)
 
     old = {s: signal.signal(s, handle) for s in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -189,59 +218,31 @@ def _draining(job: Sweep) -> Iterator[None]:
             signal.signal(s, handler)
 
 
-def _report(grid: Grid, store: Store, grid_file: str, *, interrupted: bool, fatal: str, as_json: bool) -> int:
-    """Counts, the table beside Eq. 3, and what to type next; returns the exit code."""
-    from analysis.accuracy import RICH_LABEL, accuracy_points, eq3_table
-
-    held = store.statuses()
-    counts = Counter(held[p.cell_id][0] if p.cell_id in held else "missing" for p in grid.cells)
-    connection = connect(store.results)
-    points = [p for p in accuracy_points(connection, grid.sweep) if p.gamma_label == RICH_LABEL]
-    out = Console()
-    if as_json:
-        eq3 = [{**p._asdict(), "best": p.best._asdict(), "eq3": p.eq3, "difference": p.difference} for p in points]
-        summary = {"sweep": grid.sweep, "results": store.results, "cells": len(grid.cells), **counts, "eq3": eq3}
-        out.print_json(json.dumps(summary | ({"error": fatal} if fatal else {})))
-    else:
-        if points:
-            out.print(eq3_table(points))
-        words = ", ".join(f"{n} {status}" for status, n in sorted(counts.items(), key=lambda kv: -kv[1]))
-        where = _option(store)
-        out.print(f"{grid.sweep}: {len(grid.cells)} cells: {words}. Results: {store.results}", highlight=False, soft_wrap=True)
-        if counts["failed"]:
-            out.print(f"  failed:  python -m orchestrator.store status{where}   shows why", highlight=False)
-            out.print(
-                f"  retry:   python -m orchestrator.sweep {grid_file} --retry-failed{where}", highlight=False, soft_wrap=True
-            )
-        elif counts["missing"]:
-            out.print(f"  go on:   python -m orchestrator.sweep {grid_file}{where}", highlight=False, soft_wrap=True)
-        query = "SELECT L, gamma_label, avg(best_test_acc) FROM cells GROUP BY ALL ORDER BY ALL"
-        out.print(f'  query:   python -m analysis.query "{query}"{where}', highlight=False, soft_wrap=True, markup=False)
-        if points:
-            out.print(f"  figure:  python -m analysis.figures 1c --sweep {grid.sweep}{where}", highlight=False, soft_wrap=True)
-        app = "streamlit run app/main.py" + (f" --{where}" if where else "")
-        out.print(f"  app:     {app}", highlight=False, soft_wrap=True)
-    if fatal:
-        err.print(f"the sweep could not go on: {fatal}", style="red", highlight=False, markup=False)
-    if interrupted:
-        return 130
-    return 1 if fatal or counts["failed"] or counts["missing"] else 0
+def _row_bytes(grid: Grid, i: int) -> int:
+    """Room that a cell's row takes at most, uncompressed."""
+    cell, save = grid.cells[i].cell, grid.cells[i].save
+    curve = 32 * (cell.steps // cell.eval_every) if "curves" in save else 0
+    return 1024 + curve + (8 * cell.width if "neurons" in save else 0)
 
 
-def _option(store: Store) -> str:
-    return "" if Path(store.results) == Path("results").absolute() else f" --results {store.results}"
+def _say(options: Options, text: str) -> None:
+    if not options.quiet:
+        err.print(text, highlight=False, soft_wrap=True, markup=False)
 
 
 def _git_sha() -> str:
-    """Commit of this code, with `+` when files differ from it; empty outside a repository."""
-    root = Path(__file__).resolve().parent.parent
+    """Commit of this code, with `+` when files differ from it; empty outside a repository or without git."""
+    root = str(Path(__file__).resolve().parent.parent)
 
     def git(*args: str) -> str:
-        done = subprocess.run(["git", "-C", str(root), *args], capture_output=True, text=True, check=False)
+        done = subprocess.run(["git", "-C", root, *args], capture_output=True, text=True, check=False)
         return done.stdout.strip() if done.returncode == 0 else ""
 
-    sha = git("rev-parse", "HEAD")
-    return sha + ("+" if sha and git("status", "--porcelain", "--untracked-files=no") else "")
+    try:
+        sha = git("rev-parse", "HEAD")
+        return sha + ("+" if sha and git("status", "--porcelain", "--untracked-files=no") else "")
+    except OSError:
+        return ""
 
 
 def main() -> NoReturn:

@@ -1,25 +1,16 @@
 """Packs as Ray Tune trials, one each: actors reused, worker losses resumed from a checkpoint, everything else quiet."""
 
-import logging
 import os
 import pickle
-import shutil
-import socket
-import tempfile
 import time
 import uuid
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-# Read by Ray when it is imported.
-os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")
-os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")
-os.environ.setdefault("TUNE_DISABLE_SIGINT_HANDLER", "1")  # the sweep drains instead
-os.environ.setdefault("TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S", "0")
-os.environ.setdefault("RAY_CHDIR_TO_TRIAL_DIR", "0")
-os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "1")
+from orchestrator.cluster import check_nodes, gpu_share, joined, machine_of_cluster, scratch_directory  # isort: split
 
 import ray
 from ray import tune
@@ -27,7 +18,7 @@ from ray.tune.result import DONE, SHOULD_CHECKPOINT
 from ray.tune.search import Searcher
 
 from orchestrator.driver import Sweep
-from orchestrator.grid import Resources
+from orchestrator.grid import PlannedCell, Resources
 from orchestrator.packing import Machine, Pack
 from orchestrator.work import Failure, PackWork
 from store.files import ResultsError
@@ -38,11 +29,8 @@ CHECKPOINT_S = 30.0
 """How often a long pack is checkpointed: a lost worker costs at most about this."""
 WORKER_LOSSES = 2
 """How often a pack is taken up again after its worker died, before its halves are tried alone."""
-_GPU_SHARES = (1, 2, 4, 8)
-
-
-class ClusterError(Exception):
-    """The cluster cannot do what the sweep asks; the message says what it has."""
+CHUNK = 1000
+"""Cells that a worker loads together."""
 
 
 class PackTrainable(tune.Trainable):
@@ -58,7 +46,7 @@ class PackTrainable(tune.Trainable):
         assert shared is not None  # with_parameters gives it
         for task_file in shared["task_files"]:
             register_task_file(task_file)
-        self.cells = pickle.loads(shared["cells"])  # their tasks are known only now
+        self.chunk: tuple[int, Sequence[PlannedCell]] = (-1, ())
         self.shared = shared
         self.reset_config(config)
 
@@ -70,24 +58,30 @@ class PackTrainable(tune.Trainable):
     def step(self) -> dict[str, Any]:
         try:
             work = self._work()
-            work.run.advance(STEP_S)
+            outcome = work.advance(STEP_S, self.shared["provenance"])
+        except ResultsError as error:
+            return {DONE: True, "fraction": 1.0, "fatal": str(error)}
         except Exception as error:  # noqa: BLE001 - whatever a cell raises becomes its row; the sweep goes on
             self.work = None
             return {DONE: True, "fraction": 1.0, "failure": Failure.of(error)}
-        if work.run.done:
+        if outcome:
             self.work = None
-            try:
-                return {DONE: True, "fraction": 1.0, "outcome": work.commit(self.shared["provenance"])}
-            except ResultsError as error:
-                return {DONE: True, "fraction": 1.0, "fatal": str(error)}
+            return {DONE: True, "fraction": 1.0, "outcome": outcome}
         due = time.monotonic() - self.saved > self.shared["checkpoint_s"]
         return {"fraction": work.fraction, SHOULD_CHECKPOINT: due}
 
     def _work(self) -> PackWork:
         if self.work is None:
-            members = [self.cells[i] for i in self.pack["cells"]]
+            members = [self._cell(i) for i in self.pack["cells"]]
             self.work = PackWork(self.pack["pack_id"], members, self.pack["engine"], self.pack["device"], self.shared["threads"])
         return self.work
+
+    def _cell(self, i: int) -> PlannedCell:
+        """Cell i of the plan. Workers load the plan in chunks: a large one would fill the memory of each."""
+        number, k = divmod(i, CHUNK)
+        if self.chunk[0] != number:
+            self.chunk = number, pickle.loads(ray.get(self.shared["chunks"][number]))
+        return self.chunk[1][k]
 
     def save_checkpoint(self, checkpoint_dir: str) -> None:
         self.saved = time.monotonic()
@@ -155,8 +149,9 @@ class Reporter(tune.Callback):
         pack_id = self.searcher.packs[trial.trial_id].pack_id
         error = trial.get_error() or RuntimeError("the worker was lost")
         failure = Failure.of(error)
-        reason = f"the worker died {WORKER_LOSSES + 1} times: {failure.reason}"
-        self.sweep.failed(pack_id, Failure(reason, failure.log, failure.out_of_memory))
+        if isinstance(error, ray.exceptions.ActorDiedError):
+            failure = replace(failure, reason=f"the worker died {WORKER_LOSSES + 1} times: {failure.reason}")
+        self.sweep.failed(pack_id, failure)
 
 
 class TuneRunner:
@@ -165,121 +160,63 @@ class TuneRunner:
     def __init__(
         self, address: str | None, resources: Resources, max_concurrent: int | None = None, checkpoint_s: float = CHECKPOINT_S
     ) -> None:
-        self.address = address or os.environ.get("RAY_ADDRESS")
         self.resources, self.max_concurrent, self.checkpoint_s = resources, max_concurrent, checkpoint_s
+        self._joined = joined(address)
 
     def __enter__(self) -> "TuneRunner":
-        logging.getLogger("ray").setLevel(logging.CRITICAL)  # errors reach the user as rows with a reason, and a log
-        quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
-        if self.address and self.address != "local":
-            try:
-                _knock(self.address)
-                ray.init(address=self.address, **quiet)
-            except (OSError, RuntimeError, ValueError) as error:
-                raise ClusterError(f"no Ray cluster answers at {self.address!r}: {error}") from error
-        else:
-            cpus = len(os.sched_getaffinity(0))
-            ray.init(address="local", num_cpus=cpus, include_dashboard=False, object_store_memory=200 * 2**20, **quiet)
+        self._joined.__enter__()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        ray.shutdown()
+    def __exit__(self, *error: Any) -> None:
+        self._joined.__exit__(*error)
 
     def machine(self) -> Machine:
         """What the cluster offers for packs. ClusterError when it can never run one."""
-        have, want = ray.cluster_resources(), self.resources
-        cpus, gpus = have.get("CPU", 0), have.get("GPU", 0)
-        largest = max((node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]), default=0)
-        if want.cpus_per_pack > largest:
-            raise ClusterError(
-                f"cpus_per_pack is {want.cpus_per_pack:g}, but the largest node has {largest:g} CPUs: "
-                "the packs would wait for ever; ask for less under `resources:` in the grid"
-            )
-        if want.gpus_per_pack != "auto" and want.gpus_per_pack > gpus:
-            raise ClusterError(
-                f"gpus_per_pack is {want.gpus_per_pack:g}, but the cluster has {gpus:g} GPUs: "
-                "the packs would wait for ever; ask for less under `resources:` in the grid, or `auto`"
-            )
-        slots = max(1, int(cpus // want.cpus_per_pack))
-        use_gpus = gpus > 0 and want.gpus_per_pack != 0
-        return Machine(
-            slots=min(slots, self.max_concurrent or slots),
-            bytes_per_pack=int(0.8 * have.get("memory", 2**32) / slots),
-            gpu_slots=int(gpus) if use_gpus else 0,
-            gpu_bytes=int(0.8 * _card_bytes()) if use_gpus else 0,
-        )
+        return machine_of_cluster(self.resources, self.max_concurrent)
 
     def run(self, sweep: Sweep) -> None:
-        scratch = Path(tempfile.mkdtemp(prefix="sweep-"))
-        threads = max(1, int(self.resources.cpus_per_pack))
+        several_nodes = check_nodes(sweep.store.results)
+        cells = sweep.grid.cells
         shared = {
-            "cells": pickle.dumps(sweep.grid.cells),
+            # Pickled apart from the rest: a user's task can be unpickled only once its file is registered.
+            "chunks": [ray.put(pickle.dumps(cells[k : k + CHUNK])) for k in range(0, len(cells), CHUNK)],
             "task_files": sweep.grid.task_files,
             "provenance": sweep.provenance,
-            "threads": threads,
+            "threads": max(1, int(self.resources.cpus_per_pack)),
             "checkpoint_s": self.checkpoint_s,
         }
-        trainable = tune.with_resources(tune.with_parameters(PackTrainable, shared=shared), self._placement(sweep.queue.machine))
+        trainable = tune.with_parameters(PackTrainable, shared=shared)
+        trainable = tune.with_resources(trainable, _placement(self.resources, sweep.queue.machine))
         searcher = PackSearcher(sweep)
-        os.environ["TUNE_MAX_PENDING_TRIALS_PG"] = str(min(16, max(1, sweep.queue.machine.slots // 2)))
-        tuner = tune.Tuner(
-            trainable,
-            tune_config=tune.TuneConfig(
-                search_alg=searcher,
-                num_samples=-1,
-                reuse_actors=True,
-                max_concurrent_trials=self.max_concurrent,
-                trial_dirname_creator=lambda trial: trial.trial_id,  # by default it would spell the whole pack
-            ),
-            run_config=tune.RunConfig(
+        # One pack waits for the next free slot; on a cluster some more, so that an autoscaler sees the demand.
+        os.environ["TUNE_MAX_PENDING_TRIALS_PG"] = str(min(16, sweep.queue.machine.slots) if several_nodes else 1)
+        tuning = tune.TuneConfig(
+            search_alg=searcher,
+            num_samples=-1,
+            reuse_actors=True,
+            max_concurrent_trials=self.max_concurrent,
+            trial_dirname_creator=lambda trial: trial.trial_id,  # by default it would spell the whole pack
+        )
+        with scratch_directory(sweep.store.results, several_nodes) as scratch, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Tune's own deprecations are not the user's concern
+            run = tune.RunConfig(
                 name=f"sweep-{uuid.uuid4().hex[:12]}",
                 storage_path=str(scratch),
                 callbacks=[Reporter(sweep, searcher)],
                 failure_config=tune.FailureConfig(max_failures=WORKER_LOSSES),
                 checkpoint_config=tune.CheckpointConfig(num_to_keep=1, checkpoint_at_end=False),
                 verbose=0,
-            ),
-        )
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # Tune's own deprecations are not the user's concern
-                tuner.fit()
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
-
-    def _placement(self, machine: Machine) -> Any:
-        """Resources of a pack: its cores, and as a GPU pack its share 1/k of a card by memory."""
-
-        def of_pack(config: Mapping[str, Any]) -> tune.PlacementGroupFactory:
-            bundle: dict[str, float] = {"CPU": self.resources.cpus_per_pack}
-            if config["device"] == "cuda":
-                bundle["GPU"] = gpu_share(config["bytes"], machine.gpu_bytes, self.resources.gpus_per_pack)
-            return tune.PlacementGroupFactory([bundle])
-
-        return of_pack
+            )
+            tune.Tuner(trainable, tune_config=tuning, run_config=run).fit()
 
 
-def gpu_share(pack_bytes: int, gpu_bytes: int, asked: float | str = "auto") -> float:
-    """1/k of a card, the largest k in 1, 2, 4, 8 whose share of the memory holds the pack; or what the grid asks for."""
-    if asked != "auto":
-        return float(asked)
-    return 1 / max((k for k in _GPU_SHARES if k * pack_bytes <= gpu_bytes), default=1)
+def _placement(want: Resources, machine: Machine) -> Any:
+    """Resources of a pack: its cores, and as a GPU pack its share 1/k of a card by memory."""
 
+    def of_pack(config: Mapping[str, Any]) -> tune.PlacementGroupFactory:
+        bundle: dict[str, float] = {"CPU": want.cpus_per_pack}
+        if config["device"] == "cuda":
+            bundle["GPU"] = gpu_share(config["bytes"], machine, want.gpus_per_pack)
+        return tune.PlacementGroupFactory([bundle])
 
-def _knock(address: str) -> None:
-    """OSError when nobody listens at host:port: Ray itself would try for many minutes."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if host and port.isdigit():
-        socket.create_connection((host, int(port)), timeout=10).close()
-
-
-def _card_bytes() -> int:
-    """Memory of one of the cluster's cards, asked where it sits; 16 GiB where CUDA does not answer."""
-
-    @ray.remote(num_gpus=0.01, num_cpus=0)
-    def ask() -> int:
-        import torch
-
-        return int(torch.cuda.get_device_properties(0).total_memory) if torch.cuda.is_available() else 2**34
-
-    return int(ray.get(ask.remote()))
+    return of_pack

@@ -6,12 +6,17 @@ The file travels to the workers as text, so it must stand alone: it may import i
 import hashlib
 import inspect
 import linecache
+import re
 import sys
 import traceback
 import types
 from dataclasses import dataclass
+from typing import Any, Literal, get_args, get_origin
+
+import pyarrow as pa
 
 from orchestrator.keys import BLOCK_KEYS, CELL_KEYS
+from store.schema import KEYS, RESERVED
 from trainables.tasks import Task, register, task_class, task_names
 
 
@@ -98,9 +103,50 @@ def _check(f: TaskFile, cls: type[Task]) -> None:
         raise TaskFileError(f'task {cls.__name__} needs a name: name: ClassVar[str] = "parity"', line)
     if isinstance(base_lr, bool) or not isinstance(base_lr, int | float) or not 0 < base_lr < float("inf"):
         raise TaskFileError(f"task {cls.__name__} needs a learning rate: default_base_lr: ClassVar[float] = 0.1", line)
-    if taken := [k for k in cls.model_fields if k in CELL_KEYS or k in BLOCK_KEYS]:
-        raise TaskFileError(f"task {cls.__name__} has fields whose names a grid uses already: {', '.join(taken)}", line)
+    _check_fields(f, cls)
 
 
-def _line_of(f: TaskFile, cls: type[Task]) -> int | None:
-    return next((i for i, text in enumerate(f.source.splitlines(), 1) if text.startswith(f"class {cls.__name__}")), None)
+SHARED = {name: kind for name, kind in KEYS.items() if name not in (*CELL_KEYS, *BLOCK_KEYS, "gamma_label")}
+"""Columns for the keys of tasks; those of equal name and type share one."""
+
+_TYPES: dict[Any, tuple[Any, ...]] = {pa.int64(): (int,), pa.float64(): (float, int), pa.string(): (str,)}
+
+
+def _check_fields(f: TaskFile, cls: type[Task]) -> None:
+    """Each field becomes a key of grids and a column of the results: it must be free to be both."""
+    seen: dict[str, str] = {}
+    for name, field in cls.model_fields.items():
+
+        def refuse(why: str, name: str = name) -> TaskFileError:
+            return TaskFileError(f"task {cls.__name__}, field {name}: {why}", _line_of(f, cls, name))
+
+        kind = str if get_origin(field.annotation) is Literal else field.annotation
+        if name in CELL_KEYS or name in BLOCK_KEYS:
+            raise refuse("a grid uses this name already")
+        if kind not in (int, float, str, bool) or not all(isinstance(word, str) for word in get_args(field.annotation)):
+            given = getattr(field.annotation, "__name__", "") if kind is field.annotation and not get_args(kind) else ""
+            given = given or str(field.annotation).replace("typing.", "")
+            raise refuse(f"must be int, float, bool, str or a Literal of texts, to be a column; it is {given}")
+        if name in SHARED:
+            if kind not in _TYPES[SHARED[name]]:
+                legal = " or ".join(t.__name__ for t in _TYPES[SHARED[name]])
+                raise refuse(f"the results have a column of this name; make it {legal}, or choose another name")
+        elif name.lower() in RESERVED:
+            raise refuse("the results have a column of this name (case makes no difference); choose another")
+        if other := seen.get(name.lower()):
+            raise refuse(f"differs from {other} only in case, which the results cannot tell apart")
+        seen[name.lower()] = name
+
+
+def _line_of(f: TaskFile, cls: type[Task], field: str = "") -> int | None:
+    """Where the class starts, or the field in it; None where it is not found."""
+    lines = f.source.splitlines()
+    start = next((i for i, text in enumerate(lines, 1) if re.match(rf"class {cls.__name__}\b", text)), None)
+    if start is None or not field:
+        return start
+    for i, text in enumerate(lines[start:], start + 1):
+        if re.match(rf"\s+{field}\s*:", text):
+            return i
+        if re.match(r"class\b", text):
+            break
+    return start

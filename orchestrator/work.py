@@ -26,11 +26,12 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a committed pack reports: status and best test accuracy of its cells in order, and seconds of training."""
+    """What a committed pack reports: status and best test accuracy of its cells, seconds of training, and the device."""
 
     statuses: tuple[str, ...]
     best: tuple[float | None, ...]
     seconds: float
+    device: str
 
 
 class PackWork:
@@ -50,13 +51,19 @@ class PackWork:
         """Share of the steps done."""
         return self.run.step / self.run.n_steps
 
+    def advance(self, seconds: float, provenance: Provenance) -> Outcome | None:
+        """Train for about this long; once all is trained, write the pack's file: from then on it is never done again."""
+        self.run.advance(seconds)
+        return self.commit(provenance) if self.run.done else None
+
     def commit(self, provenance: Provenance) -> Outcome:
-        """Write the pack's file: from here on it is never done again."""
+        """Write the pack's file. ResultsError if the store cannot be written."""
         results = self.run.results()
         device = device_name(self.device)
         rows = [self._row(planned, result, device, provenance) for planned, result in zip(self.members, results, strict=True)]
         Store(provenance.results).commit(self.pack_id, rows)
-        return Outcome(tuple(row["status"] for row in rows), tuple(row["best_test_acc"] for row in rows), self.run.seconds)
+        statuses, best = (tuple(row[k] for row in rows) for k in ("status", "best_test_acc"))
+        return Outcome(statuses, best, self.run.seconds, self.device)
 
     def _row(self, planned: PlannedCell, result: CellResult, device: str, provenance: Provenance) -> dict[str, Any]:
         row = common_columns(planned, self.pack_id, provenance) | result.summary()
@@ -122,8 +129,13 @@ class Failure:
 
     @classmethod
     def of(cls, error: BaseException) -> "Failure":
-        """What an exception says."""
-        line = traceback.format_exception_only(error)[-1].strip().splitlines()[0]
-        memory = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
-        memory = memory or "not enough memory" in str(error) or "can't allocate memory" in str(error)
+        """What an exception says; Ray's wrapping of a remote one is taken off."""
+        told = getattr(error, "cause", None) or error
+        line = traceback.format_exception_only(told)[-1].strip().splitlines()[0]
+        memory = isinstance(told, MemoryError) or type(told).__name__ == "OutOfMemoryError"
+        memory = memory or any(words in str(error) for words in _OUT_OF_MEMORY)
         return cls(line[:500], "".join(traceback.format_exception(error)), memory)
+
+
+_OUT_OF_MEMORY = ("not enough memory", "can't allocate memory", "running low on memory", "OutOfMemoryError")
+"""What PyTorch's allocator and Ray's memory monitor write. (Ray's message on any dead worker mentions the OOM killer.)"""

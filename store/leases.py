@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import threading
+import time
 import uuid
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -19,6 +20,10 @@ from store.store import Store
 
 MAX_AGE_S = 60.0
 """A driver that has not been heard of for so long is taken for dead. Beat several times within it."""
+
+
+BEAT_EVERY_S = 15.0
+"""How often a live driver renews its lease."""
 
 
 class Driver(NamedTuple):
@@ -38,7 +43,7 @@ class Lease:
         self.driver_id = driver_id or f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._files = store.files
         self._path = f"{LEASES}/{self.driver_id}.json"
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may release while the same thread writes
         self._released = False
         started = datetime.now(UTC).isoformat(timespec="seconds")
         self._facts: dict[str, Any] = {"host": socket.gethostname(), "pid": os.getpid(), "started": started, "cell_ids": []}
@@ -61,12 +66,15 @@ class Lease:
             self._released = True
             self._files.delete(self._path)
 
-    def others_in_flight(self, max_age_s: float = MAX_AGE_S) -> dict[str, str]:
-        """Cells that other live drivers are training, each with who does."""
-        return _in_flight(self._files, max_age_s, self._path)
-
     def __enter__(self) -> "Lease":
+        threading.Thread(target=self._keep_beating, daemon=True).start()
         return self
+
+    def _keep_beating(self) -> None:
+        """Also while nothing is reported: packs may wait long for a busy cluster."""
+        while not self._released:
+            time.sleep(BEAT_EVERY_S)
+            self.beat()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.release()

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -48,6 +49,10 @@ REQUIRED = ("cell_id", "status", "pack_id", "finished_at", *HELD)
 STATUSES = ("ok", "diverged", "failed")
 """In order of preference: where a cell has several rows, the first of these wins."""
 
+_VIEWED = ("step", "train_loss", "train_acc", "test_acc", "neuron", "readout", "alignment", "file_row_number")
+RESERVED = frozenset(name.lower() for name in (*SCHEMA.names, *PLAN_SCHEMA.names, *_VIEWED))
+"""Names, in lower case, that no further key may have: DuckDB knows no case, and a join of two views would be ambiguous."""
+
 EXTRA_TYPES = (pa.int64(), pa.float64(), pa.string(), pa.bool_())
 """What a user's own key may be."""
 
@@ -55,9 +60,17 @@ EXTRA_TYPES = (pa.int64(), pa.float64(), pa.string(), pa.bool_())
 def table_of(rows: Sequence[dict[str, Any]]) -> pa.Table:
     """Rows as a table of the pinned schema; keys it does not know are appended, typed by their values.
 
-    ValueError where a user's key mixes types or is no number, text or truth value.
+    ValueError where a value does not fit its column, and where a user's key mixes types, is no number, text or truth value
+    or has the name of another column.
     """
     names = sorted({key for row in rows for key in row} - set(SCHEMA.names))
+    for name in names:
+        if name.lower() in RESERVED or sum(name.lower() == other.lower() for other in names) > 1:
+            raise ValueError(f"key {name!r} has the name of another column: case makes no difference")
+    for field in SCHEMA:
+        for row in rows:
+            if not _fits(row.get(field.name), field.type):
+                raise ValueError(f"{row[field.name]!r} does not fit column {field.name!r}, which is {field.type}")
     extras = [pa.field(name, kind) for name in names if (kind := _type_of(name, rows)) is not None]
     held = [
         {
@@ -67,7 +80,22 @@ def table_of(rows: Sequence[dict[str, Any]]) -> pa.Table:
         }
         for row in rows
     ]
-    return pa.Table.from_pylist(held, schema=pa.schema([*SCHEMA, *extras]))
+    try:
+        return pa.Table.from_pylist(held, schema=pa.schema([*SCHEMA, *extras]))
+    except (pa.ArrowException, OverflowError) as error:
+        raise ValueError(f"a value does not fit its column: {error}") from None
+
+
+def _fits(value: Any, kind: pa.DataType) -> bool:
+    """Whether a single number or text can be stored as it is: Arrow cuts 2.9 down to a whole 2, and takes True for 1."""
+    if value is None or kind not in (pa.int64(), pa.float64(), pa.string()):
+        return True  # Arrow sees to lists and times
+    if kind == pa.string():
+        return isinstance(value, str)
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if kind == pa.int64():
+        return whole or (isinstance(value, float | np.floating) and float(value).is_integer())
+    return whole or isinstance(value, float | np.floating)
 
 
 def _type_of(name: str, rows: Sequence[dict[str, Any]]) -> pa.DataType | None:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from store.files import Entry, Files, ResultsError
 from store.schema import EXTRA_TYPES, PLAN_SCHEMA, REQUIRED, SCHEMA
 
-PACKS, FAILED, COMPACTED, PLANS, LEASES = "packs", "failed", "compacted", "plans", "leases"
+PACKS, FAILED, COMPACTED, PLANS, LEASES, LOGS = "packs", "failed", "compacted", "plans", "leases", "logs"
 FOLDERS = (PACKS, FAILED, COMPACTED, PLANS)
 """Where files of data lie."""
 COVERS = b"covers"

@@ -11,7 +11,7 @@ import pyarrow as pa
 from store import views
 from store.files import open_files
 from store.schema import PLAN_SCHEMA, STATUSES, parquet_bytes, table_of
-from store.snapshot import FAILED, PACKS, PLANS, named
+from store.snapshot import FAILED, LOGS, PACKS, PLANS, named
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
@@ -52,6 +52,12 @@ class Store:
         path = named(FAILED if failed else PACKS, pack_id, data)
         self.files.write(path, data)
         return path
+
+    def write_log(self, cell_id: str, text: str) -> str:
+        """Keep the traceback of a cell that failed; returns its path. ResultsError if it cannot."""
+        path = f"{LOGS}/{cell_id}.txt"
+        self.files.write(path, text.encode())
+        return f"{self.results}/{path}"
 
     def statuses(self) -> dict[str, views.Held]:
         """Of every cell in the store: (status, extras), extras being those of `curves` and `neurons` that it holds."""

@@ -14,17 +14,30 @@ from store.views import connect
 pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.timeout(1500)]
 
 
+OF_THE_SWEEP = "from cells join plans using (cell_id) where sweep = 'acceptance' and status = 'ok' and width = 1024"
+"""`ACCEPTANCE_RESULTS` may be a store that other sweeps share."""
+RATIOS = f"""select readout_ratio {OF_THE_SWEEP} and task = 'same_different' and sigma2 = 0
+    and gamma_label = '1' and dtype = 'float32' and d = 512 and L = ?"""
+LAZY = f"select seed, dtype, best_test_acc {OF_THE_SWEEP} and gamma_label = 'lazy' and d = 16 and L = ? order by seed"
+
+
 @pytest.fixture(scope="module")
-def connection(tmp_path_factory):
+def results(tmp_path_factory):
     results = os.environ.get("ACCEPTANCE_RESULTS") or str(tmp_path_factory.mktemp("acceptance"))
     command = [sys.executable, "-m", "orchestrator.sweep", "grids/acceptance.yaml", "--results", results]
     done = subprocess.run(command, cwd=Path(__file__).parents[1], check=False, text=True, stdout=subprocess.PIPE)
     assert done.returncode == 0, done.stdout
-    return connect(results)
+    return results
 
 
-def test_rich_accuracy_is_near_eq3(connection):
-    points = [p for p in accuracy_points(connection, "acceptance") if (p.d, p.gamma_label) == (256, "1")]
+@pytest.fixture
+def connection(results):
+    with connect(results) as connection:
+        yield connection
+
+
+def test_rich_accuracy_is_near_eq3(results):
+    points = [p for p in accuracy_points(results, "acceptance") if (p.d, p.gamma_label) == (256, "1")]
     for p in points:
         print(f"L = {p.L:2d}: best {p.best.mean:.4f} ({p.best.low:.4f} to {p.best.high:.4f}, n = {p.best.n}), "
               f"last {p.final:.4f}, Eq. 3 {p.eq3:.4f}, difference {p.difference:+.4f}")  # fmt: skip
@@ -38,7 +51,7 @@ def test_rich_accuracy_is_near_eq3(connection):
 @pytest.mark.parametrize(("n_symbols", "ratio", "tolerance"), [(32, 1.56, 0.15), (2, 1.0, 0.1)])
 def test_readout_ratio(connection, n_symbols, ratio, tolerance):
     """|mean a-| / |mean a+| after training [Tong25 App. C.4]; the tolerance is the paper's +- and the error of ten runs."""
-    rows = connection.execute("select readout_ratio from cells where d = 512 and L = ?", [n_symbols]).fetchnumpy()
+    rows = connection.execute(RATIOS, [n_symbols]).fetchnumpy()
     found = rows["readout_ratio"]
     error = found.std(ddof=1) / np.sqrt(len(found))
     print(f"L = {n_symbols}: readout ratio {found.mean():.3f}, standard error {error:.3f}, n = {len(found)}")
@@ -48,8 +61,7 @@ def test_readout_ratio(connection, n_symbols, ratio, tolerance):
 
 @pytest.mark.parametrize("n_symbols", [16, 32])
 def test_lazy_float32_agrees_with_float64(connection, n_symbols):
-    query = "select seed, dtype, best_test_acc from cells where gamma_label = 'lazy' and L = ? order by seed"
-    rows = connection.execute(query, [n_symbols]).fetchall()
+    rows = connection.execute(LAZY, [n_symbols]).fetchall()
     single, double = (np.array([acc for _, t, acc in rows if t == dtype]) for dtype in ("float32", "float64"))
     spread = double.std(ddof=1)
     difference = np.abs(single - double).max()

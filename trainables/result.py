@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from trainables.tasks.base import Array
 
 
 @dataclass(frozen=True)

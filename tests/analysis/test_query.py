@@ -63,6 +63,17 @@ def test_json(store: Store) -> None:
     assert json.loads(ask(store, "SELECT 1 WHERE false", "--format", "json").stdout) == []
 
 
+def test_json_has_null_for_what_is_no_number(store: Store) -> None:
+    sql = """SELECT 'nan'::FLOAT AS "a b", 1.5::DOUBLE AS x, [1, '-inf'::DOUBLE, NULL] AS l, [['nan'::DOUBLE]] AS ll,
+             {'u': 'inf'::DOUBLE, 'v': 'w'} AS s, 'NaN' AS t; -- end"""
+    found = ask(store, sql, "--format", "json")
+    assert (found.exit_code, found.stderr) == (0, "")
+    expected = {"a b": None, "x": 1.5, "l": [1, None, None], "ll": [[None]], "s": {"u": None, "v": "w"}, "t": "NaN"}
+    assert json.loads(found.stdout, parse_constant=lambda word: pytest.fail(word)) == [expected]
+    found = ask(store, "SELECT seed, best_test_acc FROM cells ORDER BY seed DESC", "--format", "json")
+    assert [row["seed"] for row in json.loads(found.stdout)] == [2, 1, 0]
+
+
 def test_parquet(store: Store) -> None:
     found = ask(store, "SELECT * FROM curves", "--format", "parquet")
     assert pq.read_table(io.BytesIO(found.stdout_bytes)).num_rows == 9
@@ -96,14 +107,14 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("form", ["table", "csv"])
+@pytest.mark.parametrize("form", ["table", "csv", "json"])
 @pytest.mark.parametrize("sql", WRONG)
 def test_wrong_query(store: Store, sql: str, form: str) -> None:
     found = ask(store, sql, "--format", form)
     assert (found.exit_code, found.stdout) == (2, "")
     assert WRONG[sql] in found.stderr
     assert "Traceback" not in found.stderr
-    assert "COPY (FROM" not in found.stderr  # the user's own text, not what was made of it
+    assert "COPY (" not in found.stderr  # the user's own text, not what was made of it
 
 
 def test_unknown_format_names_the_legal_ones(store: Store) -> None:

@@ -40,3 +40,4 @@ def test_shows_counts_and_the_curve(page, tmp_path):
     assert shown.selectbox[0].value == "tiny"
     assert {m.label: m.value for m in shown.metric} == {"planned": "8", "ok": "8", "diverged": "0", "failed": "0", "missing": "0"}
     assert list(shown.dataframe[0].value.L) == [3, 4, 3, 4]
+    assert "95% t interval" in shown.caption[0].value

@@ -14,7 +14,7 @@ from orchestrator.work import PackWork, Provenance
 from store.files import ResultsError
 from store.leases import Lease
 from store.store import Store
-from store.views import connect
+from store.views import Held, connect
 
 
 def run(grid, results, cells=None, engine=None, pack_seconds=1e-9, fail_fast=False):
@@ -66,11 +66,11 @@ def test_result_does_not_depend_on_packs(small_grid, results, tmp_path):
 def test_missing_is_what_the_store_lacks(small_grid):
     cells = load_grid(small_grid).cells
     a, b, c = (p.cell_id for p in cells[:3])
-    held = {a: ("ok", frozenset({"curves"})), b: ("failed", frozenset()), c: ("diverged", frozenset())}
+    held = {a: Held("ok", frozenset({"curves"})), b: Held("failed", frozenset()), c: Held("diverged", frozenset())}
     assert missing_cells(cells, held) == list(range(3, 12))
     assert missing_cells(cells, held, retry_failed=True) == [1, *range(3, 12)]
     assert missing_cells(cells, held, force=True) == list(range(12))
-    held[a] = ("ok", frozenset())  # stored by a grid that did not save curves
+    held[a] = Held("ok", frozenset())  # stored by a grid that did not save curves
     assert missing_cells(cells, held) == [0, *range(3, 12)]
 
 

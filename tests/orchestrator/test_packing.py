@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.cost import ENGINES, PROCESS_BYTES, CostModel, can_train, distinct_pairs, pack_bytes
+from orchestrator.driver import enqueue, ordered
 from orchestrator.grid import PlannedCell
 from orchestrator.packing import SMALLEST_PACK_S, Machine, PackQueue
 from trainables.cell import Cell
@@ -129,6 +130,50 @@ def test_out_of_memory_makes_later_packs_smaller():
     sizes = [len(p.cells) for p in drain(queue)]
     assert sizes[:2] == [len(first.cells) // 2, len(first.cells) - len(first.cells) // 2]
     assert max(sizes) < len(first.cells)
+
+
+def test_packs_that_run_out_of_memory_together_tell_it_once():
+    cells = [planned(seed=s) for s in range(32)]
+    queue = PackQueue(cells, MACHINE, CostModel(), pack_seconds=1e-9)
+    queue.add(range(32))
+    for pack in [queue.next() for _ in range(8)]:
+        queue.failed(pack.pack_id, out_of_memory=True)
+    assert queue.memory_factor == 2
+
+
+def test_cells_of_another_sweep_start_last_and_in_packs_of_their_own():
+    cells = [planned(seed=s) for s in range(10)]
+    queue = PackQueue(cells, MACHINE, CostModel(), pack_seconds=1e9)
+    enqueue(queue, range(10), "seed-first", late={0, 1, 2})
+    packs = drain(queue)
+    assert [set(p.cells) for p in packs] == [set(range(3, 10)), {0, 1, 2}]
+
+
+def test_seed_first_keeps_packs_to_one_seed_where_that_is_enough_work():
+    cells = [planned(seed=s, gamma=g, sigma2=1.0, steps=100_000) for s in range(4) for g in (1.0, 0.3, 0.1)]
+    queue = PackQueue(cells, MACHINE, CostModel(), pack_seconds=1e9)
+    enqueue(queue, ordered(cells, range(12), "seed-first"), "seed-first")
+    assert queue.cell_seconds(0) > SMALLEST_PACK_S / 3  # three cells are enough for a pack
+    seeds = [[cells[i].cell.seed for i in p.cells] for p in drain(queue)]
+    assert all(len(set(pack)) == 1 for pack in seeds)
+    started = [pack[0] for pack in seeds]
+    assert started == sorted(started)
+
+
+def test_short_cells_of_several_seeds_share_a_pack():
+    cells = [planned(seed=s) for s in range(50)]
+    queue = PackQueue(cells, MACHINE, CostModel(), pack_seconds=60)
+    enqueue(queue, ordered(cells, range(50), "seed-first"), "seed-first")
+    assert len(drain(queue)) == 1
+
+
+def test_a_card_takes_as_many_packs_as_share_it():
+    cells = [planned(seed=s, sigma2=1.0) for s in range(64)]
+    one = PackQueue(cells, Machine(16, 2**32, gpu_slots=1, gpu_bytes_per_pack=2**33), CostModel())
+    four = PackQueue(cells, Machine(16, 2**32, gpu_slots=4, gpu_bytes_per_pack=2**31), CostModel())
+    for queue in (one, four):
+        queue.add(range(64))
+    assert one.remaining_seconds() == pytest.approx(4 * four.remaining_seconds())
 
 
 def test_draining_starts_nothing():

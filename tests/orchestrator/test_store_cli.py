@@ -37,7 +37,7 @@ def fill(store: Store) -> Lease:
 def test_missing_directory(store: Store, command: str) -> None:
     found = call(store, command)
     assert (found.exit_code, found.stdout) == (2, "")
-    assert found.stderr == f"error: no results directory at {store.results}: name it with --results, or run a sweep first\n"
+    assert found.stderr == f"no results directory at {store.results}: name it with --results, or run a sweep first\n"
     assert not os.path.exists(store.results)
 
 
@@ -130,7 +130,7 @@ def test_export(store: Store, tmp_path: Path) -> None:
     assert os.listdir(tmp_path / "there") == ["results.duckdb"]
     (tmp_path / "file").touch()
     found = call(store, "export", "--out", str(tmp_path / "file"))
-    assert (found.exit_code, found.stderr[:23]) == (2, "error: cannot export to")
+    assert (found.exit_code, found.stderr[:16]) == (2, "cannot export to")
 
 
 def test_help_and_unknown_command() -> None:

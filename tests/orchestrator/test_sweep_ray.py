@@ -48,7 +48,7 @@ def workers(driver: int) -> list[psutil.Process]:
     return [p for p in family if p.status() != psutil.STATUS_ZOMBIE and "Trainable" in " ".join(p.cmdline())]
 
 
-def test_runs_then_finds_nothing_to_do(small_grid, sweep, results):
+def test_runs_then_finds_nothing_to_do(small_grid, sweep, sweep_here, results):
     done = sweep(small_grid)
     assert done.returncode == 0, done.stderr
     assert "12 ok" in done.stdout
@@ -61,7 +61,7 @@ def test_runs_then_finds_nothing_to_do(small_grid, sweep, results):
     assert "0 to train" in again.stderr
     assert sorted(p.name for p in Path(results, "packs").iterdir()) == files
 
-    larger = sweep(small_grid, "seed=range(4)", "--json")
+    larger = sweep_here(small_grid, "seed=range(4)", "--json", "--debug")
     assert larger.returncode == 0
     assert "4 to train" in larger.stderr
     assert json.loads(larger.stdout)["ok"] == 16
@@ -94,7 +94,7 @@ def test_kill_9_of_the_driver_then_the_same_command(long_grid, start, sweep, res
     assert counts(results) == (24, 24)
 
 
-def test_ctrl_c_drains_and_a_second_one_ends_at_once(long_grid, start, results):
+def test_ctrl_c_drains(long_grid, start, results):
     process = start(long_grid)
     wait_for(lambda: counts(results)[0] > 0)
     process.send_signal(signal.SIGINT)
@@ -105,6 +105,9 @@ def test_ctrl_c_drains_and_a_second_one_ends_at_once(long_grid, start, results):
     landed = counts(results)
     assert 0 < landed[0] < 24
 
+
+@pytest.mark.slow
+def test_a_second_ctrl_c_ends_at_once(long_grid, start, results):
     process = start(long_grid)
     wait_for(lambda: bool(workers(process.pid)))
     process.send_signal(signal.SIGINT)
@@ -114,7 +117,6 @@ def test_ctrl_c_drains_and_a_second_one_ends_at_once(long_grid, start, results):
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 130, out
     assert time.monotonic() - asked < 15
-    assert counts(results)[0] >= landed[0]
 
 
 @pytest.mark.slow

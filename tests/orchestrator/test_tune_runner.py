@@ -1,8 +1,8 @@
 """The Tune runner from inside: checkpoints that spare work, GPU shares, and packs that fail."""
 
-import pickle
 import threading
 import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -15,11 +15,12 @@ pytestmark = [
 
 ray = pytest.importorskip("ray")
 
+from orchestrator.cluster import ClusterError, gpu_share  # noqa: E402
 from orchestrator.cost import CostModel  # noqa: E402 - after the marks, so that Ray's import warnings are theirs
 from orchestrator.driver import Sweep  # noqa: E402
 from orchestrator.grid import Resources, load_grid  # noqa: E402
-from orchestrator.packing import PackQueue  # noqa: E402
-from orchestrator.tune_runner import ClusterError, PackTrainable, TuneRunner, gpu_share  # noqa: E402
+from orchestrator.packing import Machine, PackQueue  # noqa: E402
+from orchestrator.tune_runner import PackTrainable, TuneRunner  # noqa: E402
 from orchestrator.work import Provenance  # noqa: E402
 from store.leases import Lease  # noqa: E402
 from store.store import Store  # noqa: E402
@@ -51,10 +52,11 @@ def sweep_of(grid, results, runner, pack_seconds=1e9):
 
 
 def pack_of(grid):
-    shared = {"cells": pickle.dumps(grid.cells), "task_files": grid.task_files, "threads": 1, "checkpoint_s": 30.0}
+    shared = {"chunks": [], "task_files": grid.task_files, "threads": 1, "checkpoint_s": 30.0}
     config = {"pack_id": "p", "cells": tuple(range(len(grid.cells))), "engine": "batched", "device": "cpu"}
     trainable = object.__new__(PackTrainable)  # Tune's own bookkeeping is not under test
     trainable.setup(config, shared)
+    trainable.chunk = (0, grid.cells)  # as loaded from the object store
     return trainable
 
 
@@ -103,8 +105,8 @@ def test_a_killed_worker_goes_on_from_its_checkpoint(noisy_grid, results):
     # Checkpoints are due each second and are taken after a step of a second: it lost at most the last two steps.
     assert min(after) >= before[-3]
     assert connect(results).execute("select count(*), count(distinct cell_id) from cells where status = 'ok'").fetchone() == (
-        4,
-        4,
+        2,
+        2,
     )
 
 
@@ -125,7 +127,26 @@ def test_fake_gpu_schedules_shares(noisy_grid, results):
     assert len(sweep.queue.ended) == 2
 
 
+def test_two_nodes_share_the_results_and_the_checkpoints(noisy_grid, results):
+    from ray.cluster_utils import Cluster
+
+    grid = noisy_grid(4000)
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    try:
+        cluster.add_node(num_cpus=1)
+        with TuneRunner(cluster.address, Resources(), checkpoint_s=0.5) as runner:
+            assert runner.machine().slots == 2
+            sweep = sweep_of(grid, results, runner, pack_seconds=1e-9)
+            runner.run(sweep)
+    finally:
+        cluster.shutdown()
+    assert sweep.queue.ended == {0: "ok", 1: "ok"}
+    assert not list(Path(results, ".scratch").iterdir())
+    assert not list(Path(results).glob(".probe*"))
+
+
 @pytest.mark.parametrize(("gib", "share"), [(1, 1 / 8), (4, 1 / 4), (9, 1 / 2), (13, 1), (100, 1)])
 def test_share_of_a_card_follows_the_memory(gib, share):
-    assert gpu_share(gib * 2**30, 24 * 2**30) == share
-    assert gpu_share(gib * 2**30, 24 * 2**30, asked=0.5) == 0.5
+    machine = Machine(8, 2**32, gpu_slots=4, gpu_bytes_per_pack=6 * 2**30)  # a card with room for 24 GiB of packs
+    assert gpu_share(gib * 2**30, machine) == share
+    assert gpu_share(gib * 2**30, machine, asked=0.5) == 0.5

@@ -11,6 +11,7 @@ import pytest
 import trainables.tasks.base
 from orchestrator.grid import GridError, load_grid
 from orchestrator.user_tasks import TaskFile, TaskFileError, register_task_file
+from store.schema import table_of
 from trainables.tasks import task_class
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -120,7 +121,6 @@ BAD = [
     (PARITY.replace('name: ClassVar[str] = "parity"', "pass"), "needs a name"),
     (PARITY.replace("default_base_lr: ClassVar[float] = 0.1", "pass"), "needs a learning rate"),
     (PARITY.replace("def input_dim", "def other_dim"), "lacks input_dim"),
-    (PARITY.replace("k: Annotated", "width: Annotated"), "uses already: width"),
     (PARITY.replace("= 2\n", "= 9\n", 1), "k (9) is larger than d (6)"),
     (PARITY.replace("return 1.0", "return 0.0"), "fails for d = 6, k = 2: ZeroDivisionError"),
 ]
@@ -132,6 +132,51 @@ def test_a_bad_task_file_says_where(load, source, said):
         load(source)
     assert len(caught.value.problems) == 1, str(caught.value)
     assert said in str(caught.value)
+
+
+K_FIELD = "k: Annotated[int, Field(ge=1)] = 2"
+BAD_FIELDS = [
+    ("width: int = 2", "mine.py:20: task Parity, field width: a grid uses this name already"),
+    ("save: int = 2", "field save: a grid uses this name already"),
+    ("status: int = 2", "field status: the results have a column of this name"),
+    ("Seed: int = 2", "field Seed: the results have a column of this name (case makes no difference)"),
+    ("p: int = 2", "field p: the results have a column of this name"),
+    ("curve_step: int = 2", "field curve_step: the results have a column of this name"),
+    ("gamma_label: str = 'a'", "field gamma_label: the results have a column of this name"),
+    ("sweep: str = 'a'", "field sweep: the results have a column of this name"),
+    ("L: str = 'a'", "field L: the results have a column of this name; make it int, or choose another name"),
+    ("P: float = 1.0", "field P: the results have a column of this name; make it int"),
+    ("P: bool = True", "field P: the results have a column of this name; make it int"),
+    ("sigma2: str = 'a'", "field sigma2: the results have a column of this name; make it float or int"),
+    (f"{K_FIELD}\n    K: int = 2", "mine.py:21: task Parity, field K: differs from k only in case"),
+    ("k: list[int] = [2]", "field k: must be int, float, bool, str or a Literal of texts, to be a column; it is list[int]"),
+    ("k: int | None = 2", "it is int | None"),
+    ("k: bytes = b'2'", "it is bytes"),
+    ("k: __import__('typing').Literal[1, 2] = 2", "it is Literal[1, 2]"),
+]
+
+
+@pytest.mark.parametrize(("field", "said"), BAD_FIELDS, ids=[field for field, _ in BAD_FIELDS])
+def test_a_field_that_cannot_be_a_column_is_refused(load, field, said):
+    with pytest.raises(GridError) as caught:
+        load(PARITY.replace(K_FIELD, field))
+    assert len(caught.value.problems) == 1, str(caught.value)
+    assert said in str(caught.value)
+
+
+def test_fields_of_every_kind_that_a_column_can_hold(load):
+    fields = f"""{K_FIELD}
+    L: int = 3
+    sigma2: Annotated[float, Field(ge=0)] = 0.5
+    depth: float = 1.5
+    deep: bool = True
+    kind: str = "a"
+    mode: Annotated[Literal["one", "two"], Field()] = "two"
+"""
+    source = PARITY.replace("import Annotated", "import Annotated, Literal").replace(f"{K_FIELD}\n", fields)
+    row = load(source).cells[0].cell.keys()
+    stored = table_of([{"cell_id": "c", **row}]).to_pylist()[0]
+    assert {name: stored[name] for name in row} == row
 
 
 def test_two_files_may_not_define_one_name(load, tmp_path):

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 from trainables.cell import Cell
 from trainables.streams import BLOCK_STEPS, stream, stream_owner
+from trainables.tasks import SameDifferent
 from trainables.tasks.base import Array
 
 
@@ -41,6 +42,11 @@ def shape_of(cell: Cell) -> tuple[Any, ...]:
     """Cells of equal shape can train in one pack: they differ at most in gamma, base_lr, seed and the task's shared keys."""
     free = {"gamma", "base_lr", "seed", *cell.task.shared_across}
     return tuple((k, v) for k, v in cell.keys().items() if k not in free)
+
+
+def is_noiseless_pairs(cell: Cell) -> bool:
+    """Whether the cell's inputs are noiseless pairs of training symbols, which is what engine `gram` trains."""
+    return isinstance(cell.task, SameDifferent) and cell.task.sigma2 == 0
 
 
 class Groups:

@@ -13,7 +13,8 @@ from trainables.engines.gram_kernel import FAST
 def gradients(h0, q, y, a0, b, eps, lr):
     """Replace q by minus the rate times dloss/dh, step b in place; returns the batch's mean loss and right predictions."""
     batch, width = h0.shape
-    inv_eps, zero = 1 / eps, eps * 0
+    zero = eps * 0
+    inv_eps = (zero + 1) / eps  # an integer over float32 would be float64, and all that follows with it
     a = a0 + eps * b
     gb = np.zeros_like(b)
     total, hits = 0.0, 0

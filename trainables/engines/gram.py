@@ -12,17 +12,11 @@ import torch
 from torch import Tensor
 
 from trainables.cell import Cell
-from trainables.engines.base import Measures, blocks
+from trainables.engines.base import Measures, blocks, is_noiseless_pairs
 from trainables.engines.ensemble import Ensemble
 from trainables.engines.gram_kernel import train_steps
 from trainables.streams import BLOCK_STEPS, stream
-from trainables.tasks import SameDifferent
 from trainables.tasks.base import Array
-
-
-def can_train(cell: Cell) -> bool:
-    """Whether the cell's inputs are noiseless pairs of training symbols."""
-    return isinstance(cell.task, SameDifferent) and cell.task.sigma2 == 0
 
 
 class Gram:
@@ -31,7 +25,7 @@ class Gram:
     name: ClassVar[str] = "gram"
 
     def __init__(self, cells: Sequence[Cell], device: str = "cpu") -> None:
-        if device != "cpu" or not all(map(can_train, cells)):
+        if device != "cpu" or not all(map(is_noiseless_pairs, cells)):
             raise ValueError("engine gram trains noiseless same_different cells on the CPU; take engine batched for others")
         self.nets = nets = Ensemble(cells, device)
         self.z = [nets.tensor(s) for s in nets.groups.symbols]  # (L, d) each

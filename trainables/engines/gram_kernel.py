@@ -52,7 +52,7 @@ def train_steps(u, v, p, q, omega, a0, b, gram, eps, lr, loss, right):
     n_steps, batch = u.shape
     n_symbols = p.shape[1]
     zero = eps * 0
-    inv_eps = 1 / eps
+    inv_eps = (zero + 1) / eps  # an integer over float32 would be float64, and all that follows with it
     count = np.zeros((n_symbols, n_symbols), np.int32)
     grad = np.zeros_like(p)
     gb, a, relu, on = np.zeros_like(b), np.zeros_like(b), np.zeros_like(b), np.zeros_like(b)
