@@ -73,6 +73,7 @@ def test_a_checkpoint_carries_the_pack_to_another_worker(noisy_grid, tmp_path):
     assert (second.work.run.curves == whole.work.run.curves).all()
 
 
+@pytest.mark.slow
 def test_a_killed_worker_goes_on_from_its_checkpoint(noisy_grid, results):
     grid = noisy_grid(16000)
     with TuneRunner(None, Resources(), checkpoint_s=1.0) as runner:
@@ -110,6 +111,7 @@ def test_a_killed_worker_goes_on_from_its_checkpoint(noisy_grid, results):
     )
 
 
+@pytest.mark.slow
 def test_fake_gpu_schedules_shares(noisy_grid, results):
     grid = noisy_grid(500)
     ray.init(address="local", num_cpus=2, num_gpus=1, include_dashboard=False, log_to_driver=False, logging_level=40)
@@ -127,6 +129,7 @@ def test_fake_gpu_schedules_shares(noisy_grid, results):
     assert len(sweep.queue.ended) == 2
 
 
+@pytest.mark.slow
 def test_two_nodes_share_the_results_and_the_checkpoints(noisy_grid, results):
     from ray.cluster_utils import Cluster
 
