@@ -109,6 +109,15 @@ def test_divergence_ends_its_cell_alone(engine, make_cell):
     np.testing.assert_allclose(run.curves[:, [0, 2]], undisturbed, rtol=0, atol=EXACT)
 
 
+@pytest.mark.parametrize("engine", FAST)
+@pytest.mark.parametrize("base_lr", [1e2, 1e6, 1e30])
+def test_engines_see_divergence_at_the_same_step_in_float32(engine, make_cell, base_lr):
+    cells = [make_cell(base_lr=base_lr, dtype="float32")]
+    ours, reference = (train(e, cells).diverged_at[0] for e in (engine, Reference))
+    assert reference > 0
+    assert abs(ours - reference) <= 1  # where float32 overflows may depend on the order of a sum
+
+
 @pytest.mark.parametrize("engine", ALL)
 def test_a_pack_that_diverged_whole_is_done(engine, make_cell):
     run = train(engine, [make_cell(base_lr=1e160, steps=10_000)])

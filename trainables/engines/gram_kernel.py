@@ -14,18 +14,18 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
 @numba.njit(cache=True, nogil=True, fastmath=FAST)
-def _preactivate(p0, p1, q0, q1, b, a0, eps, inv_eps, relu, on):
+def _preactivate(p0, p1, q0, q1, b, a0, eps, inv_eps, zero, one, relu, on):
     """Centred output of one pair; leaves relu(h) and the mask h > 0 (as 0 or 1) behind."""
-    f = b[0] * 0
+    f = zero
     for i in range(b.shape[0]):
         h0 = p0[i] + p1[i]
         dq = q0[i] + q1[i]
         h = h0 + eps * dq
-        is_on = h > 0
-        r = h if is_on else h * 0
+        is_on = h > zero
+        r = h if is_on else zero
         relu[i] = r
-        on[i] = 1 if is_on else 0
-        change = dq + min(h0, h0 * 0) * inv_eps if is_on else -max(h0, h0 * 0) * inv_eps
+        on[i] = one if is_on else zero
+        change = dq + min(h0, zero) * inv_eps if is_on else -max(h0, zero) * inv_eps
         f += b[i] * r + a0[i] * change
     return f
 
@@ -51,8 +51,9 @@ def train_steps(u, v, p, q, omega, a0, b, gram, eps, lr, loss, right):
     """Take the steps whose pairs are u, v (n_steps, B), in place; loss, right (n_steps,) get mean loss and right predictions."""
     n_steps, batch = u.shape
     n_symbols = p.shape[1]
-    zero = eps * 0
-    inv_eps = (zero + 1) / eps  # an integer over float32 would be float64, and all that follows with it
+    real = b.dtype.type  # numba widens float32 to float64 wherever a Python number meets it, and all that follows
+    zero, one = real(0), real(1)
+    inv_eps = one / eps
     count = np.zeros((n_symbols, n_symbols), np.int32)
     grad = np.zeros_like(p)
     gb, a, relu, on = np.zeros_like(b), np.zeros_like(b), np.zeros_like(b), np.zeros_like(b)
@@ -62,25 +63,26 @@ def train_steps(u, v, p, q, omega, a0, b, gram, eps, lr, loss, right):
         a[:] = a0 + eps * b
         gb[:] = 0
         grad[:] = 0
-        total, hits = 0.0, 0
+        total, hits = zero, 0
         for k in range(batch):
             i, j = u[t, k], v[t, k]
             n = count[i, j]
             if n == 0:  # this pair was counted with its first occurrence
                 continue
             count[i, j] = 0
-            f = _preactivate(p[0, i], p[1, j], q[0, i], q[1, j], b, a0, eps, inv_eps, relu, on)
+            f = _preactivate(p[0, i], p[1, j], q[0, i], q[1, j], b, a0, eps, inv_eps, zero, one, relu, on)
             same = 1.0 if i == j else 0.0
             f64 = float(f)
-            total += n * (max(f64, 0.0) + np.log1p(np.exp(-abs(f64))) - same * f64)
+            # Summed in the cell's precision: the loss is infinite when that overflows, as in any other engine.
+            total += real(n * (max(f64, 0.0) + np.log1p(np.exp(-abs(f64))) - same * f64))
             hits += n if (f64 > 0) == (i == j) else 0
             df = -lr * n / batch * (1 / (1 + np.exp(-f64)) - same)
-            _accumulate(zero + df, relu, on, a, gb, grad[0, i], grad[1, j])
+            _accumulate(real(df), relu, on, a, gb, grad[0, i], grad[1, j])
         loss[t] = total / batch
         right[t] = hits
-        _add_scaled(gb, zero + 1, b)
+        _add_scaled(gb, one, b)
         for s in range(2):
             for j in range(n_symbols):
-                _add_scaled(grad[s, j], zero + 1, omega[s, j])
+                _add_scaled(grad[s, j], one, omega[s, j])
                 for i in range(n_symbols):
                     _add_scaled(grad[s, j], gram[i, j], q[s, i])
