@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any, Literal
 
-from orchestrator.cost import PROCESS_BYTES, CostModel, EngineName, pack_bytes, predicted_seconds
+from orchestrator.cost import PROCESS_BYTES, CostModel, EngineName, can_train, pack_bytes, predicted_seconds
 from orchestrator.grid import PlannedCell
 from trainables.engines.base import shape_of
 
-Shape = tuple[Any, ...]
+Shape = tuple[tuple[Any, ...], bool]
 Order = Literal["seed-first", "grid", "shuffled"]
 LATE = 10**9
 """Rank of cells that another sweep is training: they start last, and in packs of their own."""
@@ -78,7 +78,8 @@ class PackQueue:
     """Best test accuracy of the cells that finished, in order of finishing."""
 
     def __post_init__(self) -> None:
-        self._shape = [shape_of(planned.cell) for planned in self.plan]
+        # Cells of one shape may differ in noise, and then in the engines that can train them.
+        self._shape = [(shape_of(p.cell), can_train("gram", p.cell)) for p in self.plan]
         self._choice: dict[Shape, tuple[EngineName, str, float]] = {}
         self._lanes: dict[tuple[int, Shape], dict[int, None]] = {}  # pending cells, lanes in the order in which they start
         self._lane_of: dict[int, tuple[int, Shape]] = {}
@@ -107,7 +108,7 @@ class PackQueue:
     def cell_seconds(self, i: int) -> float:
         """Predicted seconds of a cell of the plan, the same for all of its shape."""
         engine, device, predicted = self._chosen(i)
-        return predicted * self.cost.correction(self._shape[i], engine, device)
+        return predicted * self.cost.correction(self._shape[i][0], engine, device)
 
     def _chosen(self, i: int) -> tuple[EngineName, str, float]:
         shape, cell = self._shape[i], self.plan[i].cell

@@ -176,6 +176,16 @@ def test_a_card_takes_as_many_packs_as_share_it():
     assert one.remaining_seconds() == pytest.approx(4 * four.remaining_seconds())
 
 
+def test_noisy_and_noiseless_cells_of_one_shape_go_to_their_own_engines():
+    cells = [planned(seed=s, sigma2=s2) for s in range(3) for s2 in (0.0, 1.0)]
+    queue = PackQueue(cells, MACHINE, CostModel(), pack_seconds=1e9)
+    queue.add(range(6))
+    assert {(p.engine, frozenset(cells[i].cell.task.sigma2 for i in p.cells)) for p in drain(queue)} == {
+        ("gram", frozenset({0.0})),
+        ("batched", frozenset({1.0})),
+    }
+
+
 def test_draining_starts_nothing():
     queue = PackQueue([planned()], MACHINE, CostModel())
     queue.add([0])
