@@ -95,7 +95,7 @@ def test_kill_9_of_the_driver_then_the_same_command(long_grid, start, sweep, res
 
 
 def test_ctrl_c_drains(long_grid, start, results):
-    process = start(long_grid)
+    process = start(long_grid, "steps=10000", "--max-concurrent", 1)  # so that much is left when it drains
     wait_for(lambda: counts(results)[0] > 0)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=120)
