@@ -82,6 +82,9 @@ class PackQueue:
         self._shape = [(shape_of(p.cell), can_train("gram", p.cell)) for p in self.plan]
         self._choice: dict[Shape, tuple[EngineName, str, float]] = {}
         self._lanes: dict[tuple[int, Shape], dict[int, None]] = {}  # pending cells, lanes in the order in which they start
+        self._ranks: dict[Shape, dict[int, None]] = {}  # of each shape, the ranks that have pending cells, ascending
+        self._pending: dict[Shape, int] = {}  # of each shape, how many cells: a plan has far fewer shapes than lanes
+        self._example: dict[Shape, int] = {}
         self._lane_of: dict[int, tuple[int, Shape]] = {}
         self._split: list[tuple[int, ...]] = []  # halves of packs that failed, to be tried first
 
@@ -89,12 +92,16 @@ class PackQueue:
         """Append cells, by position in the plan. A lower rank was added before and starts before; ranks meet only in packs
         that would otherwise be very short."""
         for i in cells:
-            self._lane_of[i] = rank, self._shape[i]
-            self._lanes.setdefault(self._lane_of[i], {})[i] = None
+            shape = self._shape[i]
+            self._lane_of[i] = rank, shape
+            self._lanes.setdefault((rank, shape), {})[i] = None
+            self._ranks.setdefault(shape, {})[rank] = None
+            self._pending[shape] = self._pending.get(shape, 0) + 1
+            self._example.setdefault(shape, i)
 
     @property
     def n_pending(self) -> int:
-        return sum(map(len, self._lanes.values())) + sum(map(len, self._split))
+        return sum(self._pending.values()) + sum(map(len, self._split))
 
     @property
     def n_cells(self) -> int:
@@ -124,9 +131,9 @@ class PackQueue:
         """Predicted wall time to the end: what is pending and in flight over the slots, on the device that takes longest."""
         work: dict[str, float] = defaultdict(float)
         longest = 0.0
-        for cells in (*self._lanes.values(), *self._split):
-            first = next(iter(cells))
-            work[self.choice(first)[1]] += len(cells) * self.cell_seconds(first)
+        waiting = [(self._example[shape], n) for shape, n in self._pending.items()]
+        for i, n in (*waiting, *((cells[0], len(cells)) for cells in self._split)):
+            work[self.choice(i)[1]] += n * self.cell_seconds(i)
         for pack in self.in_flight.values():
             left = len(pack.cells) * self.cell_seconds(pack.cells[0]) * (1 - self.fraction.get(pack.pack_id, 0.0))
             work[pack.device] += left
@@ -154,19 +161,22 @@ class PackQueue:
         first = next(iter(self._lanes[rank, shape]))
         each = self.cell_seconds(first)
         target = min(self.pack_seconds, max(self.remaining_seconds() / 3, SMALLEST_PACK_S))
-        same = list(self._lanes[rank, shape])
-        if len(same) * each < min(SMALLEST_PACK_S, target):
-            later = (cells for (r, s), cells in self._lanes.items() if s == shape and LATE > r > rank)
-            same = list(islice(chain(same, *later), max(1, int(min(SMALLEST_PACK_S, target) / each))))
-        same = same[: max(1, int(target / each))]
+        lane = self._lanes[rank, shape]
+        same = list(islice(lane, max(1, int(target / each))))
+        if len(lane) * each < min(SMALLEST_PACK_S, target):
+            ranks = (r for r in self._ranks[shape] if r < LATE or r == rank)
+            lanes = chain.from_iterable(self._lanes[r, shape] for r in ranks)
+            same = list(islice(lanes, max(1, int(min(SMALLEST_PACK_S, target) / each))))
         engine, device = self.choice(first)
         while len(same) > 1 and self._bytes(same, engine) > self.machine.bytes_of(device):
             same = same[: (len(same) + 1) // 2]
         for i in same:
-            lane = self._lanes[self._lane_of[i]]
-            del lane[i]
-            if not lane:
-                del self._lanes[self._lane_of[i]]
+            del self._lanes[self._lane_of[i]][i]
+            if not self._lanes[self._lane_of[i]]:
+                del self._lanes[self._lane_of[i]], self._ranks[shape][self._lane_of[i][0]]
+        self._pending[shape] -= len(same)
+        if not self._pending[shape]:
+            del self._pending[shape]
         return same
 
     def _bytes(self, cells: Sequence[int], engine: EngineName) -> int:
