@@ -44,7 +44,9 @@ def accuracy_chart(points: list[Point], width: int = 560, height: int = 340) -> 
     colour: Any = alt.Color("gamma:N", title="gamma", sort=labels, scale=alt.Scale(domain=labels, scheme="viridis"))
     hover = ["L", "gamma", alt.Tooltip("best_test_acc", format=".3f"), alt.Tooltip("low", format=".3f"),
              alt.Tooltip("high", format=".3f"), alt.Tooltip("final_test_acc", format=".3f"), "n"]  # fmt: skip
-    base = alt.Chart(data)
+    # In a facet the layers must have no data of their own, or every panel shows all of it; theory is the same in each.
+    panels_shown = data.panel.nunique()
+    base = alt.Chart(data) if panels_shown == 1 else alt.Chart()
     layers = [
         base.mark_area(opacity=0.25, clip=True).encode(
             x=x, y=alt.Y("low:Q", title="", scale=accuracies), y2="high:Q", color=colour
@@ -57,7 +59,7 @@ def accuracy_chart(points: list[Point], width: int = 560, height: int = 340) -> 
         .encode(x=x, y="eq3:Q", text=alt.value("Eq. 3")),
     ]
     layered = alt.layer(*layers).properties(width=width, height=height)
-    if data.panel.nunique() == 1:
+    if panels_shown == 1:
         return layered.properties(title=f"Same-different, {data.panel[0]}: mean and 95% interval over seeds")
     data_in_layers = alt.layer(*layers, data=data).properties(width=width // 2, height=height // 2)
     panels: Any = alt.Facet("panel:N", title=None, sort=list(dict.fromkeys(data.panel)))

@@ -7,7 +7,7 @@ import streamlit as st
 
 from analysis.accuracy import accuracy_points
 from analysis.charts import accuracy_chart, accuracy_frame
-from analysis.coverage import coverage
+from analysis.coverage import coverage, failures
 from analysis.source import ResultsError
 
 REFRESH_S = 5
@@ -41,14 +41,16 @@ def _sweep(results: str) -> None:
     st.query_params["sweep"] = sweep
     for column, (status, n) in zip(st.columns(len(counts[sweep])), counts[sweep].items(), strict=True):
         column.metric(status, n)
+    for reason, n, log in failures(results, sweep):
+        st.warning(f"{n} cells: {reason}" + (f" (traceback: `{log}`)" if log else ""))
     points = accuracy_points(results, sweep)
     if not points:
         st.info("This sweep has no finished noiseless same-different networks to draw. Query it: `python -m analysis.query`.")
         return
     st.altair_chart(accuracy_chart(points, height=440))
     st.caption(
-        "Mean over seeds with its 95% t interval. `best_test_acc` is the best of all evaluations of a network, which is biased "
-        "upward; `final_test_acc` is the last one."
+        "Noiseless networks: mean over seeds with its 95% t interval. `best_test_acc` is the best of all evaluations, "
+        "which is biased upward; `final_test_acc` is the last one."
     )
     frame = accuracy_frame(points)
     st.dataframe(frame.round(4), hide_index=True)

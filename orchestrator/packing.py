@@ -84,6 +84,7 @@ class PackQueue:
         self._lanes: dict[tuple[int, Shape], dict[int, None]] = {}  # pending cells, lanes in the order in which they start
         self._ranks: dict[Shape, dict[int, None]] = {}  # of each shape, the ranks that have pending cells, ascending
         self._pending: dict[Shape, int] = {}  # of each shape, how many cells: a plan has far fewer shapes than lanes
+        self._trained: dict[Shape, int] = {}
         self._example: dict[Shape, int] = {}
         self._lane_of: dict[int, tuple[int, Shape]] = {}
         self._split: list[tuple[int, ...]] = []  # halves of packs that failed, to be tried first
@@ -141,6 +142,16 @@ class PackQueue:
         at_most = max(1, self.n_pending + len(self.in_flight))
         return max([longest, *(seconds / min(at_most, self.machine.slots_of(d)) for d, seconds in work.items())])
 
+    def done_seconds(self) -> float:
+        """Predicted seconds of one slot for what is done: the cells trained so far, and the share of packs in flight."""
+        running = (p.seconds * self.fraction.get(p.pack_id, 0.0) for p in self.in_flight.values())
+        return sum(n * self.cell_seconds(self._example[shape]) for shape, n in self._trained.items()) + sum(running)
+
+    def too_large(self) -> list[int]:
+        """A cell of each pending shape that even alone needs more memory than a pack may take."""
+        cells = [self._example[shape] for shape in self._pending]
+        return [i for i in cells if self.pack_bytes([i]) > self.machine.bytes_of(self.choice(i)[1])]
+
     def next(self) -> Pack | None:
         """Take the next pack, or None when nothing is pending (or the sweep drains)."""
         while not self.draining:
@@ -167,8 +178,8 @@ class PackQueue:
             ranks = (r for r in self._ranks[shape] if r < LATE or r == rank)
             lanes = chain.from_iterable(self._lanes[r, shape] for r in ranks)
             same = list(islice(lanes, max(1, int(min(SMALLEST_PACK_S, target) / each))))
-        engine, device = self.choice(first)
-        while len(same) > 1 and self._bytes(same, engine) > self.machine.bytes_of(device):
+        _, device = self.choice(first)
+        while len(same) > 1 and self.pack_bytes(same) > self.machine.bytes_of(device):
             same = same[: (len(same) + 1) // 2]
         for i in same:
             del self._lanes[self._lane_of[i]][i]
@@ -179,7 +190,9 @@ class PackQueue:
             del self._pending[shape]
         return same
 
-    def _bytes(self, cells: Sequence[int], engine: EngineName) -> int:
+    def pack_bytes(self, cells: Sequence[int]) -> int:
+        """Predicted memory of the arrays of a pack of these cells."""
+        engine, _ = self.choice(cells[0])
         return int(self.memory_factor * pack_bytes([self.plan[i].cell for i in cells], engine))
 
     def _start(self, cells: list[int]) -> Pack:
@@ -192,7 +205,7 @@ class PackQueue:
             engine=engine,
             device=device,
             seconds=len(cells) * self.cell_seconds(cells[0]),
-            bytes=self._bytes(cells, engine) + PROCESS_BYTES,
+            bytes=self.pack_bytes(cells) + PROCESS_BYTES,
             memory_factor=self.memory_factor,
         )
         self.in_flight[pack.pack_id] = pack
@@ -212,6 +225,8 @@ class PackQueue:
             return
         cell = self.plan[pack.cells[0]].cell
         self.cost.observe(cell, pack.engine, device, seconds / len(pack.cells))
+        shape = self._shape[pack.cells[0]]
+        self._trained[shape] = self._trained.get(shape, 0) + len(pack.cells)
         for i, status, accuracy in zip(pack.cells, statuses, best, strict=True):
             self.ended[i] = status
             if accuracy is not None:

@@ -49,8 +49,8 @@ class Snapshot:
         return ", ".join(parts)
 
 
-def snapshot(queue: PackQueue, elapsed_s: float) -> Snapshot:
-    """The state of the queue now."""
+def snapshot(queue: PackQueue, elapsed_s: float, pace: float = 1.0) -> Snapshot:
+    """The state of the queue now; `pace` is wall time over predicted time."""
     counts = Counter(queue.ended.values())
     running = sum(len(p.cells) * queue.fraction.get(p.pack_id, 0.0) for p in queue.in_flight.values())
     last = list(queue.latest.items())[-4:]
@@ -61,7 +61,7 @@ def snapshot(queue: PackQueue, elapsed_s: float) -> Snapshot:
         diverged=counts["diverged"],
         fraction=(len(queue.ended) + running) / max(1, queue.n_cells),
         elapsed_s=elapsed_s,
-        remaining_s=queue.remaining_seconds(),
+        remaining_s=pace * queue.remaining_seconds(),
         in_flight=len(queue.in_flight),
         draining=queue.draining,
         last=tuple(f"{queue.plan[i].cell.describe()}: best test accuracy {accuracy:.3f}" for i, accuracy in last),
@@ -74,6 +74,7 @@ class Progress:
     def __init__(self, queue: PackQueue, console: Console, quiet: bool = False) -> None:
         self.queue, self.console = queue, console
         self.started = self.shown = time.monotonic()
+        self.training_since: float | None = None
         self.quiet = quiet
         live = console.is_terminal and not quiet
         self.live = Live(console=console, refresh_per_second=5, transient=True) if live else None
@@ -81,6 +82,7 @@ class Progress:
     def __enter__(self) -> "Progress":
         if self.live:
             self.live.start()
+            self.live.update(_panel(self.now()))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -91,10 +93,19 @@ class Progress:
 
     def now(self) -> Snapshot:
         """The state at this moment."""
-        return snapshot(self.queue, time.monotonic() - self.started)
+        return snapshot(self.queue, time.monotonic() - self.started, self._pace())
+
+    def _pace(self) -> float:
+        """Wall time over predicted time so far, 1 at least: what the cost model does not see, as other work on the machine."""
+        done = self.queue.done_seconds() / self.queue.machine.slots
+        if self.training_since is None or done <= 0:
+            return 1.0
+        return max(1.0, (time.monotonic() - self.training_since) / done)
 
     def changed(self) -> None:
         """Redraw, or print the next line when it is due."""
+        if self.training_since is None and self.queue.done_seconds() > 0:
+            self.training_since = time.monotonic() - self.queue.done_seconds()  # the first report comes after some training
         since = time.monotonic() - self.shown
         if self.quiet or since < (REDRAW_EVERY_S if self.live else LINE_EVERY_S):
             return

@@ -23,7 +23,8 @@ def report(grid: Grid, store: Store, again: list[str], fatal: str, as_json: bool
     points = [p for p in accuracy_points(store.results, grid.sweep) if p.gamma_label == RICH_LABEL]
     out = Console()
     if as_json:
-        summary: dict[str, Any] = {"sweep": grid.sweep, "results": store.results, "cells": len(grid.cells), **counts}
+        every = {status: counts[status] for status in ("ok", "diverged", "failed", "missing")}
+        summary: dict[str, Any] = {"sweep": grid.sweep, "results": store.results, "cells": len(grid.cells), **every}
         summary |= {"eq3": [_as_dict(p) for p in points]} | ({"error": fatal} if fatal else {})
         out.print_json(json.dumps(_finite(summary), allow_nan=False))
     else:
@@ -51,7 +52,9 @@ def _next_commands(
     commands.append(("query", ["python", "-m", "analysis.query", QUERY, *where]))
     if has_curve:
         commands.append(("figure", ["python", "-m", "analysis.figures", "1c", "--sweep", grid.sweep, *where]))
-    commands.append(("app", ["streamlit", "run", "app/main.py", *(["--", *where] if where else [])]))
+    page = Path(__file__).resolve().parents[1] / "app" / "main.py"
+    shown = page.relative_to(Path.cwd()) if page.is_relative_to(Path.cwd()) else page
+    commands.append(("app", ["streamlit", "run", str(shown), *(["--", *where] if where else [])]))
     return commands
 
 

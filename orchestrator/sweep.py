@@ -149,6 +149,7 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
             queue = _queue(grid, machine, cost, options)
             job = Sweep(grid, queue, store, lease, Provenance(store.results, _git_sha()), options.fail_fast)
             _leave_to_others(job, todo, statuses, options)
+            _refuse_too_large(queue)
             with Progress(queue, err, options.quiet) as progress, _draining(job):
                 job.on_change = progress.changed
                 runner.run(job)
@@ -181,8 +182,19 @@ def _leave_to_others(job: Sweep, todo: list[int], before: Statuses, options: Opt
     job.queue.accept = still_missing
 
 
+def _refuse_too_large(queue: PackQueue) -> None:
+    """A network that no pack can hold would fail after hours of others: say so before the first pack."""
+    for i in queue.too_large()[:1]:
+        need, have = (n / 2**30 for n in (queue.pack_bytes([i]), queue.machine.bytes_of(queue.choice(i)[1])))
+        stop(
+            f"{queue.plan[i].cell.describe()} needs {need:,.1f} GiB, but a pack may take {have:,.1f}: "
+            "take a smaller network, or more cpus_per_pack, which leaves fewer packs to share the memory"
+        )
+
+
 @contextmanager
 def _runner(grid: Grid, options: Options) -> Iterator[tuple[Runner, Machine]]:
+    _say(options, "training in this process" if options.debug else "starting Ray ...")
     if options.debug:
         yield DebugRunner(), this_machine(grid.resources, max_concurrent=1)
         return

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from analysis.accuracy import accuracy_points, eq3_table
 from analysis.charts import accuracy_chart, accuracy_frame
-from analysis.coverage import coverage
+from analysis.coverage import coverage, failures
 from analysis.figures import app
 from analysis.terminal import stop
 from store import views
@@ -113,6 +113,19 @@ def test_a_compaction_between_connecting_and_reading_does_no_harm(filled, monkey
 
 def test_coverage_counts_every_planned_cell(filled):
     assert coverage(filled) == {"eq3": {"planned": 14, "ok": 12, "diverged": 0, "failed": 1, "missing": 1}}
+
+
+def test_failures_are_grouped_by_reason(filled):
+    assert failures(filled, "eq3") == [("lost", 1, None)]
+
+
+def test_each_panel_draws_its_own_points(filled):
+    """Vega-Lite facets only layers without data of their own."""
+    points = accuracy_points(filled, "eq3")
+    spec = accuracy_chart([*points, *(p._replace(d=32) for p in points)]).to_dict()
+    measured = [layer for layer in spec["spec"]["layer"] if "color" in layer["encoding"]]
+    assert len(measured) == 3
+    assert not any("data" in layer for layer in measured)
 
 
 def test_writes_svg_png_and_csv(filled, tmp_path):

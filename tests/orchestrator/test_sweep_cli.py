@@ -140,3 +140,8 @@ def test_help_is_cheap(module):
     code = f"import sys, {module}; sys.exit(' '.join({{'ray', 'torch', 'numba'}} & set(sys.modules)) or 0)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_network_that_no_pack_can_hold_is_refused(small_grid, sweep_here, results):
+    refused(sweep_here(small_grid, "d=1000000", "width=1000000", "--debug"), "GiB, but a pack may take", "d=1000000")
+    assert connect(results).execute("select count(*) from cells").fetchall() == [(0,)]
