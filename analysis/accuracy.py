@@ -12,7 +12,7 @@ from store.views import run
 RICH_LABEL = "1"
 """`gamma_label` of the networks that Eq. 3 speaks of."""
 
-SETTINGS = ("steps", "batch", "eval_every", "test_size", "base_lr", "dtype", "science_version")
+SETTINGS = ("steps", "batch", "eval_every", "test_size", "base_lr", "dtype", "prefactor", "science_version")
 """Everything else that sets cells of equal d, width, gamma and L apart, but for the seed."""
 
 _QUERY = f"""

@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 
 KEYS = {
     "task": pa.string(), "L": pa.int64(), "d": pa.int64(), "width": pa.int64(), "gamma": pa.float64(),
-    "gamma_label": pa.string(), "sigma2": pa.float64(), "P": pa.int64(), "seed": pa.int64(), "steps": pa.int64(),
+    "gamma_label": pa.string(), "sigma2": pa.float64(), "prefactor": pa.string(),
+    "P": pa.int64(), "seed": pa.int64(), "steps": pa.int64(),
     "batch": pa.int64(), "eval_every": pa.int64(), "test_size": pa.int64(), "base_lr": pa.float64(), "dtype": pa.string(),
 }  # fmt: skip
 """Grid keys, NULL where a task has no such key. A user's own task adds its keys as further columns."""

@@ -7,12 +7,14 @@ import pytest
 from pydantic import ValidationError
 
 from trainables.engines.base import shape_of
+from trainables.streams import stream_owner
 
 
 def test_id_depends_on_every_key_and_on_nothing_else(make_cell):
     base = make_cell()
     assert make_cell().cell_id == base.cell_id
-    changes = [{"L": 6}, {"d": 17}, {"sigma2": 0.5}, {"width": 33}, {"gamma": 0.5}, {"base_lr": 0.2}, {"steps": 80},
+    changes = [{"L": 6}, {"d": 17}, {"sigma2": 0.5}, {"prefactor": "none"}, {"width": 33}, {"gamma": 0.5}, {"base_lr": 0.2},
+        {"steps": 80},
                {"batch": 33}, {"eval_every": 40}, {"test_size": 65}, {"seed": 1}, {"dtype": "float32"}]  # fmt: skip
     assert len({base.cell_id, *(make_cell(**c).cell_id for c in changes)}) == 1 + len(changes)
     assert set().union(*changes) == set(base.keys()) - {"task"}
@@ -27,7 +29,7 @@ def test_id_is_fixed(make_cell):
     assert make_cell().cell_id == KNOWN_ID
 
 
-KNOWN_ID = "3e13f10999aaf87f5d72"
+KNOWN_ID = "e9d8fa5960e9b95170bd"
 
 
 @pytest.mark.parametrize("bad", [{"steps": 30}, {"gamma": 0.0}, {"gamma": -1.0}, {"gamma": float("nan")}, {"width": 0},
@@ -43,6 +45,14 @@ def test_rates_follow_the_paper(make_cell):
     assert make_cell(d=16, gamma=1.0).learning_rate == pytest.approx(16 * 0.1)
     assert make_cell(d=16, gamma=10.0).learning_rate == pytest.approx(10 * 4 * 0.1)
     assert make_cell(gamma="lazy").epsilon == pytest.approx(1e-5)
+
+
+def test_without_the_prefactor_output_and_rate_have_no_d(make_cell):
+    """[Tong25 App. F]: alpha = gamma^2 alpha_0 then, and initial weights and batches are the same."""
+    with_it, without = make_cell(d=16, gamma=0.5), make_cell(d=16, gamma=0.5, prefactor="none")
+    assert (with_it.epsilon, without.epsilon) == (2.0, 0.5)
+    assert without.learning_rate == pytest.approx(0.25 * 0.1)
+    assert stream_owner(with_it) == stream_owner(without)
 
 
 def test_gamma_labels(make_cell):

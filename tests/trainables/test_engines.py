@@ -151,3 +151,18 @@ def test_rich_learns_and_lazy_does_not(make_cell):
     rich, lazy = (r.summary()["best_test_acc"] for r in train(Gram, cells).results())
     assert rich > 0.93  # Eq. 3 says 0.998 after the paper's 25,000 steps
     assert lazy < 0.75
+
+
+def test_activation_change_depends_on_d_only_without_the_prefactor(make_cell):
+    """[Tong25 Fig. F1]: with 1/sqrt(d) the curves for all d coincide; without it the change falls with d."""
+
+    def change(d, prefactor):
+        # Small gamma: early in training the change is the learning rule's own, before the loss saturates.
+        cells = [
+            make_cell(L=16, d=d, width=512, gamma=0.01, prefactor=prefactor, steps=200, eval_every=200, seed=s) for s in range(4)
+        ]
+        return np.mean([r.activation_change for r in train(Gram, cells).results()])
+
+    with_it, without = ([change(d, prefactor) for d in (32, 128)] for prefactor in ("sqrt_d", "none"))
+    assert with_it[1] / with_it[0] == pytest.approx(1, abs=0.25)  # four seeds, finite d; it is 0.97
+    assert without[1] / without[0] == pytest.approx(0.5, abs=0.15)  # sqrt(32/128); it is 0.49

@@ -3,9 +3,10 @@
 L   number of training symbols, s ~ N(0, I/d), drawn once per network
 d   dimension of one symbol; the network sees x = (z1; z2) in R^{2d}
 sigma2   noise variance: z = s + eta, eta ~ N(0, sigma2 I/d), independent for z1 and z2
+prefactor   `sqrt_d`: f = 1/(gamma sqrt(d)) ..., rate gamma^2 d alpha_0; `none`: both without d, for [Tong25 Fig. F1]
 """
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -18,12 +19,13 @@ class SameDifferent(Task):
 
     name: ClassVar[str] = "same_different"
     default_base_lr: ClassVar[float] = 0.1
-    shared_across: ClassVar[tuple[str, ...]] = ("sigma2",)
+    shared_across: ClassVar[tuple[str, ...]] = ("sigma2", "prefactor")
     has_two_halves: ClassVar[bool] = True
 
     L: Annotated[int, Field(ge=2)]
     d: Annotated[int, Field(ge=1)]
     sigma2: Annotated[float, Field(ge=0)] = 0.0
+    prefactor: Literal["sqrt_d", "none"] = "sqrt_d"
 
     @property
     def input_dim(self) -> int:
@@ -31,7 +33,7 @@ class SameDifferent(Task):
 
     @property
     def richness_scale(self) -> float:
-        return float(np.sqrt(self.d))
+        return float(np.sqrt(self.d)) if self.prefactor == "sqrt_d" else 1.0
 
     def draw_symbols(self, rng: np.random.Generator) -> Array:
         """The L training symbols, (L, d) float32."""
