@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -202,7 +202,8 @@ def _runner(grid: Grid, options: Options) -> Iterator[tuple[Runner, Machine]]:
     from orchestrator.tune_runner import TuneRunner
 
     try:
-        with TuneRunner(options.address, grid.resources, options.max_concurrent) as runner:
+        # Ray tells of dead workers on standard output, which is for the summary alone.
+        with redirect_stdout(sys.stderr), TuneRunner(options.address, grid.resources, options.max_concurrent) as runner:
             yield runner, runner.machine()
     except ClusterError as error:
         stop(str(error))
