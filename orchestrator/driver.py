@@ -100,7 +100,7 @@ class Sweep:
             except ResultsError as error:
                 self.cannot_go_on(str(error))
             if self.fail_fast:
-                self.queue.draining = True
+                self.drain()
         self.changed()
 
     def cannot_go_on(self, reason: str) -> None:

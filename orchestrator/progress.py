@@ -27,7 +27,6 @@ class Snapshot:
     fraction: float
     elapsed_s: float
     remaining_s: float
-    in_flight: int
     draining: bool
     last: tuple[str, ...]
 
@@ -62,7 +61,6 @@ def snapshot(queue: PackQueue, elapsed_s: float, pace: float = 1.0) -> Snapshot:
         fraction=(len(queue.ended) + running) / max(1, queue.n_cells),
         elapsed_s=elapsed_s,
         remaining_s=pace * queue.remaining_seconds(),
-        in_flight=len(queue.in_flight),
         draining=queue.draining,
         last=tuple(f"{queue.plan[i].cell.describe()}: best test accuracy {accuracy:.3f}" for i, accuracy in last),
     )

@@ -142,7 +142,6 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
     if options.dry_run:
         return 0
     store.prepare(need_bytes=sum(_row_bytes(grid, i) for i in todo))
-    store.write_plan(grid.sweep, [planned.cell_id for planned in grid.cells], whole=options.whole)
     interrupted, fatal = False, ""
     if todo:
         with Lease(store) as lease, _runner(grid, options) as (runner, machine):
@@ -150,14 +149,22 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
             job = Sweep(grid, queue, store, lease, Provenance(store.results, _git_sha()), options.fail_fast)
             _leave_to_others(job, todo, statuses, options)
             _refuse_too_large(queue)
+            _write_plan(grid, store, options)
             with Progress(queue, err, options.quiet) as progress, _draining(job):
                 job.on_change = progress.changed
                 runner.run(job)
         interrupted, fatal = job.interrupted, job.fatal
+    else:
+        _write_plan(grid, store, options)
     complete = report(grid, store, list(options.again), fatal, options.as_json)
     if fatal:
         err.print(f"the sweep could not go on: {fatal}", style="red", highlight=False, markup=False)
     return 130 if interrupted else 0 if complete and not fatal else 1
+
+
+def _write_plan(grid: Grid, store: Store, options: Options) -> None:
+    """Only once nothing can be refused any more: a plan that was refused must not be counted as missing."""
+    store.write_plan(grid.sweep, [planned.cell_id for planned in grid.cells], whole=options.whole)
 
 
 def _queue(grid: Grid, machine: Machine, cost: CostModel, options: Options) -> PackQueue:

@@ -145,3 +145,4 @@ def test_help_is_cheap(module):
 def test_a_network_that_no_pack_can_hold_is_refused(small_grid, sweep_here, results):
     refused(sweep_here(small_grid, "d=1000000", "width=1000000", "--debug"), "GiB, but a pack may take", "d=1000000")
     assert connect(results).execute("select count(*) from cells").fetchall() == [(0,)]
+    assert connect(results).execute("select count(*) from plans").fetchall() == [(0,)]
