@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from trainables.cell import Cell
+from trainables.draws import standard_normal
 from trainables.streams import stream, stream_owner
 from trainables.tasks.base import Array
 
@@ -22,8 +23,8 @@ def draw_initial(cell: Cell) -> tuple[Array, Array]:
     """W0 (D, m) and a0 (m,) of the cell, float32."""
     rng = stream(stream_owner(cell), "weights")
     scale = np.float32(cell.width**-0.5)
-    w0 = rng.standard_normal((cell.task.input_dim, cell.width), dtype=np.float32) * scale
-    return w0, rng.standard_normal(cell.width, dtype=np.float32) * scale
+    w0 = standard_normal(rng, (cell.task.input_dim, cell.width)) * scale
+    return w0, standard_normal(rng, (cell.width,)) * scale
 
 
 def centred_output(h0: Tensor, q: Tensor, a0: Tensor, b: Tensor, eps: Tensor) -> tuple[Tensor, Tensor, Tensor]:

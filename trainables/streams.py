@@ -5,6 +5,7 @@ own position, so any block can be drawn at any time. Draws are float32 on the CP
 """
 
 import hashlib
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -30,5 +31,9 @@ def stream_owner(cell: Cell) -> str:
 
 def stream(owner: str, purpose: Purpose, block: int = 0) -> np.random.Generator:
     """Generator of one block of a stream: batches count blocks of BLOCK_STEPS steps, tests count steps."""
-    key = int.from_bytes(hashlib.sha256(f"{purpose}\n{owner}".encode()).digest()[:16], "little")
-    return np.random.Generator(np.random.Philox(key=key, counter=block << 128))
+    return np.random.Generator(np.random.Philox(key=_key(purpose, owner), counter=block << 128))
+
+
+@lru_cache(maxsize=1024)
+def _key(purpose: Purpose, owner: str) -> int:
+    return int.from_bytes(hashlib.sha256(f"{purpose}\n{owner}".encode()).digest()[:16], "little")

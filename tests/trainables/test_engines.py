@@ -9,6 +9,7 @@ from trainables.engines.batched import Batched
 from trainables.engines.gram import Gram
 from trainables.engines.reference import Reference
 from trainables.engines.run import PackRun
+from trainables.kernels.pairs import distinct_pairs
 
 GPU = pytest.param(
     lambda cells: Batched(cells, "cuda"),
@@ -132,6 +133,28 @@ def test_time_slices_change_nothing(engine, make_cell):
     while not sliced.done:
         sliced.advance(0.0)
     np.testing.assert_array_equal(sliced.curves, train(engine, cells).curves)
+
+
+@pytest.mark.parametrize(("L", "d", "width"), [(2, 3, 1), (5, 8, 300), (9, 4, 512), (150, 6, 20)])
+def test_gram_pads_to_no_effect(make_cell, L, d, width):
+    """Symbols come in fours and neurons in chunks inside: neither shows, nor more symbols than a batch holds."""
+    cells = [make_cell(L=L, d=d, width=width, gamma=g, steps=40, eval_every=20) for g in (1.0, "lazy")]
+    ours, theirs = train(Gram, cells), train(Reference, cells)
+    np.testing.assert_allclose(ours.curves, theirs.curves, rtol=0, atol=EXACT)
+    for a, b in zip(ours.results(), theirs.results(), strict=True):
+        np.testing.assert_allclose(a.alignment, b.alignment, rtol=0, atol=EXACT)
+
+
+def test_distinct_pairs_hold_the_whole_batch():
+    rng = np.random.default_rng(0)
+    for n_symbols, batch in ((2, 1), (3, 16), (40, 128), (5000, 64)):
+        u, v = rng.integers(0, n_symbols, (2, 20, batch))
+        pairs, n_pairs, rows, n_rows = distinct_pairs(np.sort(u * n_symbols + v, axis=1), n_symbols)
+        for t in range(20):
+            found = [(i, j) for i, j, n in pairs[t, : n_pairs[t]] for _ in range(n)]
+            assert sorted(found) == sorted(zip(u[t], v[t], strict=True))
+            for s, drawn in enumerate((u, v)):
+                assert sorted(rows[t, s, : n_rows[t, s]]) == sorted(set(drawn[t]))
 
 
 def test_gram_refuses_what_it_cannot_train(make_cell):

@@ -15,9 +15,10 @@ from torch.nn.functional import softplus
 
 from trainables.cell import Cell
 from trainables.engines.base import Measures, blocks
-from trainables.engines.dense_kernel import gradients
 from trainables.engines.ensemble import Ensemble
+from trainables.kernels.dense import gradients
 from trainables.network import centred_output
+from trainables.products import add_product, product
 from trainables.streams import BLOCK_STEPS, stream
 from trainables.tasks.base import Array
 
@@ -65,18 +66,17 @@ class Batched:
         nets = self.nets
         loss, right = torch.empty(2, len(nets.cells), dtype=torch.float64)
         a0, b, eps, lr = (t.numpy() for t in (nets.a0, nets.b, nets.eps[:, 0, 0], nets.lr[:, 0]))
-        q = torch.empty(y.shape[1], a0.shape[1], dtype=nets.dtype)
         for g, cells in enumerate(nets.groups.members):
-            h0, labels = (x[g] @ nets.w0[g]).numpy(), y[g].numpy()
+            h0, labels = product(x[g], nets.w0[g]).numpy(), y[g].numpy()
             for c in cells:
-                torch.mm(x[g], self.u[c], out=q)
+                q = product(x[g], self.u[c])
                 loss[c], right[c] = gradients(h0, q.numpy(), labels, a0[c], b[c], eps[c], lr[c])
-                self.u[c].addmm_(x[g].T, q)
+                add_product(self.u[c], x[g], q)
         return loss, right
 
     @torch.no_grad()
     def test_accuracy(self, step: int) -> Array:
-        return self.nets.test_accuracy(step, lambda c, x: x @ self.u[c])
+        return self.nets.test_accuracy(step, lambda c, x: product(x, self.u[c]))
 
     @torch.no_grad()
     def measures(self, step: int) -> Measures:

@@ -8,7 +8,9 @@ from torch import Tensor
 
 from trainables.cell import Cell
 from trainables.engines.base import Groups, Measures
+from trainables.kernels.dense import outputs
 from trainables.network import centred_output, draw_initial, half_alignment
+from trainables.products import product
 from trainables.streams import stream
 from trainables.tasks.base import Array
 
@@ -40,21 +42,26 @@ class Ensemble:
         right = torch.empty(len(self.cells), dtype=torch.float64, device=self.device)
         for g in range(len(self.groups)):
             x, y = self._test_examples(g, step)
-            h0 = x @ self.w0[g]
+            h0 = product(x, self.w0[g])
             for c in self.groups.members[g]:
-                f, _, _ = centred_output(h0, change(c, x), self.a0[c], self.b[c], self.eps[c])
-                right[c] = ((f > 0) == (y > 0)).double().mean()
+                right[c] = ((self._centred_output(c, h0, change(c, x)) > 0) == (y > 0)).double().mean()
         return right.cpu().numpy()
+
+    def _centred_output(self, c: int, h0: Tensor, q: Tensor) -> Tensor:
+        if self.device.type == "cpu":
+            parameters = (self.a0[c].numpy(), self.b[c].numpy(), self.eps[c, 0, 0].numpy()[()])
+            return torch.from_numpy(outputs(h0.numpy(), q.numpy(), *parameters))
+        return centred_output(h0, q, self.a0[c], self.b[c], self.eps[c])[0]
 
     def measures(self, step: int, scaled_weights: Callable[[int], Tensor]) -> Measures:
         """Weight structure and activation change; `scaled_weights(c)` is U (D, m) of cell c."""
         change, alignment = np.empty(len(self.cells)), np.full(self.a0.shape, np.nan)
         for g in range(len(self.groups)):
             x, _ = self._test_examples(g, step)
-            size = (x @ self.w0[g]).abs().mean()
+            size = product(x, self.w0[g]).abs().mean()
             for c in self.groups.members[g]:
                 moved = self.eps[c] * scaled_weights(c)
-                change[c] = (x @ moved).abs().mean() / size
+                change[c] = product(x, moved).abs().mean() / size
                 if self.cells[c].task.has_two_halves:
                     alignment[c] = half_alignment(self.w0[g] + moved).cpu().numpy()
         return Measures(self.readout().cpu().numpy(), alignment, change)

@@ -41,10 +41,9 @@ class SameDifferent(Task):
 
     def draw_pairs(self, rng: np.random.Generator, n: int) -> tuple[Array, Array]:
         """Symbol indices (u, v) of `n` training examples: u = v with probability 1/2, else u != v uniform."""
-        same = rng.integers(0, 2, n, dtype=np.int32) == 1
-        u = rng.integers(0, self.L, n, dtype=np.int32)
-        other = (u + rng.integers(1, self.L, n, dtype=np.int32)) % self.L
-        return u, np.where(same, u, other).astype(np.int32)
+        from trainables.draws import symbol_pairs  # here, so that reading a grid does not wait for numba
+
+        return symbol_pairs(rng, n, self.L)
 
     def train_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
         u, v = self.draw_pairs(rng, n)
@@ -57,7 +56,9 @@ class SameDifferent(Task):
         return self._noisy(rng, z), same
 
     def _normal(self, rng: np.random.Generator, shape: tuple[int, int]) -> Array:
-        return rng.standard_normal(shape, dtype=np.float32) / np.float32(np.sqrt(self.d))
+        from trainables.draws import standard_normal
+
+        return standard_normal(rng, shape) / np.float32(np.sqrt(self.d))
 
     def _noisy(self, rng: np.random.Generator, z: Array) -> Array:
         if self.sigma2 == 0:

@@ -1,0 +1,1 @@
+"""Compiled loops: numba infers their types, the docstrings give shapes."""

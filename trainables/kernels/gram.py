@@ -1,0 +1,164 @@
+"""The compiled step of `gram`: one network, many steps, nothing allocated inside the loop.
+
+Neurons come in chunks of CHUNK, and all that a chunk needs lies together, so that a step works in the first cache:
+p (n, 2, L, CHUNK)       initial preactivations Z W0_s of the symbols, s = 0, 1; h0 of a pair is p[0, u] + p[1, v]
+omega (n, 2, L, CHUNK)   scaled changes of the weights, U_s = Z^T omega_s; q = gram omega of the symbols, h = p + eps q
+a0, b, a (n, CHUNK)      initial readouts, scaled changes, a = a0 + eps b             gram (L, L)   Z Z^T, L a multiple of TILE
+
+A step visits each chunk once: it takes the chunk's gradient of the step before, then its share of this step's outputs.
+"""
+
+import numpy as np
+
+from trainables.kernels.compiled import compiled, inline
+from trainables.kernels.neuron import logistic, scaled_change
+
+CHUNK = 256
+TILE = 4
+"""Rows and columns of `gram` that are multiplied at a time; symbols are padded with zeros to a multiple of it."""
+
+
+@inline
+def _fill(x, value):
+    for n in range(CHUNK):
+        x[n] = value
+
+
+@inline
+def _product_of_tile(gram, r0, r1, r2, r3, omega, q, zero):
+    """Rows r0..r3 of gram omega into q (TILE, CHUNK)."""
+    q0, q1, q2, q3 = q[0], q[1], q[2], q[3]
+    for i in range(TILE):
+        _fill(q[i], zero)
+    for j in range(0, omega.shape[0], TILE):
+        x0, x1, x2, x3 = omega[j], omega[j + 1], omega[j + 2], omega[j + 3]
+        k00, k01, k02, k03 = gram[r0, j], gram[r0, j + 1], gram[r0, j + 2], gram[r0, j + 3]
+        k10, k11, k12, k13 = gram[r1, j], gram[r1, j + 1], gram[r1, j + 2], gram[r1, j + 3]
+        k20, k21, k22, k23 = gram[r2, j], gram[r2, j + 1], gram[r2, j + 2], gram[r2, j + 3]
+        k30, k31, k32, k33 = gram[r3, j], gram[r3, j + 1], gram[r3, j + 2], gram[r3, j + 3]
+        for n in range(CHUNK):
+            y0, y1, y2, y3 = x0[n], x1[n], x2[n], x3[n]
+            q0[n] += k00 * y0 + k01 * y1 + k02 * y2 + k03 * y3
+            q1[n] += k10 * y0 + k11 * y1 + k12 * y2 + k13 * y3
+            q2[n] += k20 * y0 + k21 * y1 + k22 * y2 + k23 * y3
+            q3[n] += k30 * y0 + k31 * y1 + k32 * y2 + k33 * y3
+
+
+@inline
+def _preactivate(gram, rows, n_rows, omega, p, eps, zero, keep, tile, q, h):
+    """h, and q where it is to be kept, of the symbols in `rows`; the last tile may repeat a symbol."""
+    last = n_rows - 1
+    for k in range(0, n_rows, TILE):
+        r0, r1, r2, r3 = rows[k], rows[min(k + 1, last)], rows[min(k + 2, last)], rows[min(k + 3, last)]
+        _product_of_tile(gram, r0, r1, r2, r3, omega, tile, zero)
+        for i in range(TILE):
+            r = rows[min(k + i, last)]
+            p_r, q_r, h_r, x = p[r], q[r], h[r], tile[i]
+            for n in range(CHUNK):
+                h_r[n] = p_r[n] + eps * x[n]
+            if keep:
+                for n in range(CHUNK):
+                    q_r[n] = x[n]
+
+
+@inline
+def _literal_output(h0, h1, a, zero):
+    """Sum of a relu(h) over the chunk."""
+    f = zero
+    for n in range(CHUNK):
+        f += a[n] * max(h0[n] + h1[n], zero)
+    return f
+
+
+@inline
+def _scaled_output(h0, h1, p0, p1, q0, q1, a0, b, inv_eps, zero):
+    """The chunk's share of the centred output."""
+    f = zero
+    for n in range(CHUNK):
+        f += b[n] * max(h0[n] + h1[n], zero) + a0[n] * scaled_change(p0[n] + p1[n], q0[n] + q1[n], inv_eps, zero)
+    return f
+
+
+@inline
+def _collect(h0, h1, df, zero, on0, on1):
+    """Add df of one pair to both its symbols where the neuron is on."""
+    for n in range(CHUNK):
+        on = df if h0[n] + h1[n] > zero else zero
+        on0[n] += on
+        on1[n] += on
+
+
+@inline
+def _follow(h, on, a, gb, omega):
+    """One symbol's share of the gradient of b, and the step of its omega."""
+    for n in range(CHUNK):
+        gb[n] += h[n] * on[n]
+        omega[n] += a[n] * on[n]
+
+
+@inline
+def _follow_readout(a0, gb, eps, b, a):
+    for n in range(CHUNK):
+        b[n] += gb[n]
+        a[n] = a0[n] + eps * b[n]
+
+
+@compiled
+def train_steps(pairs, n_pairs, rows, n_rows, batch, literal, f0, p, omega, q, h, a0, b, gram, eps, lr, loss, right):
+    """Take the steps of `distinct_pairs`, in place; loss, right (T,) get mean loss and right predictions before each.
+
+    `literal` takes the centred output as the difference it is, with sum a0 relu(h0) of each pair kept in f0 (L, L), NaN
+    where not met yet; without it, as trainables.network does, for an eps whose difference would lose its digits.
+    q, h are room to work, shaped as p.
+    """
+    real = b.dtype.type  # numba widens float32 to float64 wherever a Python number meets it, and all that follows
+    zero, inv_eps = real(0), real(1) / eps
+    n_steps, n_chunks = len(n_pairs), len(p)
+    on, tile = np.empty(p.shape[1:], b.dtype), np.empty((TILE, CHUNK), b.dtype)
+    gb, a = np.empty(CHUNK, b.dtype), a0 + eps * b
+    f, df = np.empty(pairs.shape[1], b.dtype), np.empty(pairs.shape[1], b.dtype)
+    for t in range(n_steps + 1):
+        f[:] = 0
+        for c in range(n_chunks):
+            if t > 0:
+                for s in range(2):
+                    for i in range(n_rows[t - 1, s]):
+                        _fill(on[s, rows[t - 1, s, i]], zero)
+                for k in range(n_pairs[t - 1]):
+                    u, v = pairs[t - 1, k, 0], pairs[t - 1, k, 1]
+                    _collect(h[c, 0, u], h[c, 1, v], df[k], zero, on[0, u], on[1, v])
+                _fill(gb, zero)
+                for s in range(2):
+                    for i in range(n_rows[t - 1, s]):
+                        r = rows[t - 1, s, i]
+                        _follow(h[c, s, r], on[s, r], a[c], gb, omega[c, s, r])
+                _follow_readout(a0[c], gb, eps, b[c], a[c])
+            if t < n_steps:
+                for s in range(2):
+                    _preactivate(
+                        gram, rows[t, s], n_rows[t, s], omega[c, s], p[c, s], eps, zero, not literal, tile, q[c, s], h[c, s]
+                    )
+                for k in range(n_pairs[t]):
+                    u, v = pairs[t, k, 0], pairs[t, k, 1]
+                    if literal:
+                        f[k] += _literal_output(h[c, 0, u], h[c, 1, v], a[c], zero)
+                    else:
+                        f[k] += _scaled_output(
+                            h[c, 0, u], h[c, 1, v], p[c, 0, u], p[c, 1, v], q[c, 0, u], q[c, 1, v], a0[c], b[c], inv_eps, zero
+                        )
+        if t < n_steps:
+            total, hits = zero, 0
+            for k in range(n_pairs[t]):
+                u, v, n = pairs[t, k]
+                if literal:
+                    if np.isnan(f0[u, v]):
+                        f0[u, v] = zero
+                        for c in range(n_chunks):
+                            f0[u, v] += _literal_output(p[c, 0, u], p[c, 1, v], a0[c], zero)
+                    f[k] = (f[k] - f0[u, v]) * inv_eps
+                term, slope = logistic(float(f[k]), 1.0 if u == v else 0.0)
+                # Summed in the cell's precision: the loss is infinite when that overflows, as in any other engine.
+                total += real(n * term)
+                hits += n if (f[k] > zero) == (u == v) else 0
+                df[k] = real(-lr * n / batch * slope)
+            loss[t], right[t] = total / batch, hits

@@ -1,0 +1,94 @@
+"""Counter-based random numbers: Philox4x32-10 [Salmon et al. 2011, SC'11], Box-Muller's normals, pairs of symbols."""
+
+import numpy as np
+
+from trainables.kernels.compiled import compiled, inline
+
+_CHUNK = 256
+"""Counters whose four words are computed together; small enough for the first cache."""
+
+
+@inline
+def philox(c0, c1, c2, c3, key0, key1):
+    """The four 32-bit words, in 64-bit integers, of one counter (c0, c1, c2, c3) under a key."""
+    low = np.uint64(0xFFFFFFFF)
+    half = np.uint64(32)
+    for _ in range(10):
+        x, y = np.uint64(0xD2511F53) * c0, np.uint64(0xCD9E8D57) * c2
+        c0, c2 = (y >> half) ^ c1 ^ key0, (x >> half) ^ c3 ^ key1
+        c1, c3 = y & low, x & low
+        key0, key1 = (key0 + np.uint64(0x9E3779B9)) & low, (key1 + np.uint64(0xBB67AE85)) & low
+    return c0, c1, c2, c3
+
+
+@inline
+def _log(x):
+    """Natural logarithm of 0 < x <= 1 in float32: x = 2^e m, m near 1, and the polynomial of Cephes' logf for log(m)."""
+    bits = np.float32(x).view(np.int32)
+    e = np.float32((bits >> np.int32(23)) - np.int32(126))
+    m = np.int32((bits & np.int32(0x007FFFFF)) | np.int32(0x3F000000)).view(np.float32)  # [0.5, 1)
+    small = m < np.float32(0.70710678)
+    e = e - np.float32(1) if small else e
+    m = m + m - np.float32(1) if small else m - np.float32(1)
+    p = np.float32(7.0376836292e-2)
+    for c in (-1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1, 2.0000714765e-1,
+              -2.4999993993e-1, 3.3333331174e-1):  # fmt: skip
+        p = p * m + np.float32(c)
+    return m - np.float32(0.5) * m * m + m * m * m * p + np.float32(0.69314718) * e
+
+
+@inline
+def _sin_cos(word):
+    """Sine and cosine of the angle 2 pi word / 2^32: the top bits name the quadrant, Taylor's series does the rest."""
+    quadrant = (word + np.uint64(0x20000000)) >> np.uint64(30)  # nearest multiple of pi/2
+    rest = np.int64(word) - np.int64(quadrant << np.uint64(30))  # [-2^29, 2^29)
+    a = np.float32(rest) * np.float32(2 * np.pi / 2**32)
+    s, c = a * a, a * a
+    s = a * (1 + s * (np.float32(-1 / 6) + s * (np.float32(1 / 120) - s * np.float32(1 / 5040))))
+    c = 1 - c * (np.float32(1 / 2) - c * (np.float32(1 / 24) - c * (np.float32(1 / 720) - c * np.float32(1 / 40320))))
+    turned = quadrant & np.uint64(1)
+    x, y = (c, s) if turned else (s, c)
+    x = -x if quadrant & np.uint64(2) else x
+    y = -y if (quadrant + np.uint64(1)) & np.uint64(2) else y
+    return x, y
+
+
+@compiled
+def fill_normals(key, out):
+    """Fill out (n,) float32 with N(0, 1)."""
+    low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
+    key0, key1 = key & low, key >> half
+    words = np.empty((4, _CHUNK), np.uint64)
+    drawn = np.empty((4, _CHUNK), np.float32)
+    for start in range(0, out.shape[0], 4 * _CHUNK):
+        block = np.uint64(start // 4)
+        for i in range(_CHUNK):
+            c = block + np.uint64(i)
+            words[0, i], words[1, i], words[2, i], words[3, i] = philox(
+                c & low, c >> half, np.uint64(0), np.uint64(0), key0, key1
+            )
+        for k in range(0, 4, 2):
+            for i in range(_CHUNK):
+                # (word + 1/2) / 2^32 lies in (0, 1], so its logarithm is finite: numbers up to 6.7.
+                u = (np.float32(words[k, i]) + np.float32(0.5)) * np.float32(2.0**-32)
+                radius = np.sqrt(np.float32(-2) * _log(u))
+                sine, cosine = _sin_cos(words[k + 1, i])
+                drawn[k, i], drawn[k + 1, i] = radius * sine, radius * cosine
+        n = min(4 * _CHUNK, out.shape[0] - start)
+        flat = drawn.reshape(-1)
+        for i in range(n):
+            out[start + i] = flat[i]
+
+
+@compiled
+def fill_pairs(key, n_symbols, u, v):
+    """Fill u, v (n,) with symbol indices: equal with probability 1/2, else different and uniform."""
+    low, half, none = np.uint64(0xFFFFFFFF), np.uint64(32), np.uint64(0)
+    n = np.uint64(n_symbols)
+    for i in range(len(u)):
+        same, first, other, _ = philox(np.uint64(i), none, none, none, key & low, key >> half)
+        # A word times n over 2^32 is uniform on 0..n-1 up to n/2^32.
+        x = (first * n) >> half
+        y = x + np.uint64(1) + ((other * (n - np.uint64(1))) >> half)
+        u[i] = x
+        v[i] = x if same & np.uint64(1) else (y - n if y >= n else y)
