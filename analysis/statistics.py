@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit  # scipy.stats would take a second to import
 
 
 class Interval(NamedTuple):
@@ -24,5 +24,5 @@ def mean_interval(values: Sequence[float], level: float = 0.95) -> Interval:
     mean = float(x.mean())
     if len(x) == 1:
         return Interval(mean, np.nan, np.nan, 1)
-    half = float(stats.t.ppf(0.5 + level / 2, len(x) - 1) * x.std(ddof=1) / np.sqrt(len(x)))
+    half = float(stdtrit(len(x) - 1, 0.5 + level / 2) * x.std(ddof=1) / np.sqrt(len(x)))
     return Interval(mean, mean - half, mean + half, len(x))

@@ -23,12 +23,10 @@ import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from orchestrator.grid import Resources
-from orchestrator.packing import Machine
+from orchestrator.packing import MEMORY_SHARE, Machine
 
 PACKS_PER_CARD = 4
 """Packs that share a card where the grid says `gpus_per_pack: auto`: one draws its data while others compute."""
-MEMORY_SHARE = 0.8
-"""Of the memory there is, what packs may plan with."""
 PROBE_S = 120.0
 """How long a node may take to answer; it may have to start a process and import the package."""
 

@@ -2,17 +2,19 @@
 
 import os
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from orchestrator.grid import Resources
-from orchestrator.packing import Machine, PackQueue
+from orchestrator.packing import MEMORY_SHARE, Machine, PackQueue
 from orchestrator.progress import duration
 
-MEMORY_SHARE = 0.6
-"""Of this machine's memory, what packs may plan with."""
+_MEMINFO = Path("/proc/meminfo")
+PACK_S = 0.15
+"""What a pack costs beside its training: handing it over, and writing its file."""
 
 
 @dataclass(frozen=True)
@@ -34,33 +36,39 @@ class Forecast:
 
     shapes: tuple[ShapeForecast, ...]
     slots: int
-
-    @property
-    def wall_s(self) -> float:
-        """Predicted time from start to end."""
-        return sum(s.seconds for s in self.shapes) / self.slots
-
-    @property
-    def bytes(self) -> int:
-        """Predicted memory of the workers when the largest packs meet."""
-        return self.slots * max((s.pack_bytes for s in self.shapes), default=0)
+    wall_s: float
+    """From the command to its end, Ray's start included."""
+    bytes: int
+    """Memory of the workers at their largest, each with the largest pack that comes to it."""
 
     def as_dict(self) -> dict[str, Any]:
         """For `--json`."""
-        return {"cells": sum(s.cells for s in self.shapes), "wall_s": self.wall_s, "bytes": self.bytes, **asdict(self)}
+        return {"cells": sum(s.cells for s in self.shapes), **asdict(self)}
 
 
 def this_machine(want: Resources, max_concurrent: int | None = None) -> Machine:
     """What this machine's processors offer for packs, without asking Ray."""
     slots = max(1, int(len(os.sched_getaffinity(0)) // want.cpus_per_pack))
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return Machine(min(slots, max_concurrent or slots), int(MEMORY_SHARE * memory / slots))
+    return Machine(min(slots, max_concurrent or slots), int(MEMORY_SHARE * _available_bytes() / slots))
+
+
+def _available_bytes() -> int:
+    """Memory that nobody uses, as Linux tells it; elsewhere all there is."""
+    for line in _MEMINFO.read_text().splitlines() if _MEMINFO.exists() else ():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def forecast(queue: PackQueue) -> Forecast:
     """Form the packs of a filled queue as a runner would, and add up what they cost."""
     found: dict[tuple[str, str, str], list[float]] = {}
+    free = [0.0] * queue.machine.slots  # when each slot has worked off what it was given
+    held = [0] * queue.machine.slots
     while pack := queue.next():
+        slot = free.index(min(free))
+        free[slot] += pack.seconds + PACK_S
+        held[slot] = max(held[slot], pack.bytes)
         cell = queue.plan[pack.cells[0]].cell
         keys = {k: v for k, v in cell.keys().items() if k in type(cell.task).model_fields or k in ("width", "steps")}
         shape = " ".join([cell.task.name, *(f"{k}={v}" for k, v in keys.items() if k not in cell.task.shared_across)])
@@ -71,7 +79,8 @@ def forecast(queue: PackQueue) -> Forecast:
         entry[3] = max(entry[3], pack.bytes)
         queue.in_flight.clear()
     shapes = [ShapeForecast(*key, int(n), int(p), s, int(b)) for key, (n, p, s, b) in found.items()]
-    return Forecast(tuple(shapes), queue.machine.slots)
+    start = queue.cost.rates.start_s if shapes else 0.0
+    return Forecast(tuple(shapes), queue.machine.slots, start + max(free), sum(held))
 
 
 def forecast_table(found: Forecast, most: int = 20) -> Table:

@@ -7,14 +7,18 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any, Literal
 
-from orchestrator.cost import PROCESS_BYTES, CostModel, EngineName, can_train, pack_bytes, predicted_seconds
+from orchestrator.amounts import EngineName, can_train
+from orchestrator.cost import CostModel, pack_bytes
 from orchestrator.grid import PlannedCell
 from trainables.engines.base import shape_of
+from trainables.tasks import Task
 
 Shape = tuple[tuple[Any, ...], bool]
 Order = Literal["seed-first", "grid", "shuffled"]
 LATE = 10**9
 """Rank of cells that another sweep is training: they start last, and in packs of their own."""
+MEMORY_SHARE = 0.8
+"""Of the memory there is, what packs may plan with."""
 SMALLEST_PACK_S = 4.0
 """Towards the end packs shrink so that all slots finish together, but not below this: a pack costs some overhead."""
 
@@ -52,8 +56,8 @@ class Machine:
         return min(self.slots, self.gpu_slots) if device == "cuda" else self.slots
 
     def bytes_of(self, device: str) -> int:
-        """Memory that a pack's arrays may take there."""
-        return self.gpu_bytes_per_pack if device == "cuda" else self.bytes_per_pack - PROCESS_BYTES
+        """Memory that a pack may take there."""
+        return self.gpu_bytes_per_pack if device == "cuda" else self.bytes_per_pack
 
 
 @dataclass
@@ -80,6 +84,11 @@ class PackQueue:
     def __post_init__(self) -> None:
         # Cells of one shape may differ in noise, and then in the engines that can train them.
         self._shape = [(shape_of(p.cell), can_train("gram", p.cell)) for p in self.plan]
+        self._inputs: dict[Shape, set[tuple[int, Task]]] = defaultdict(set)  # of each shape, those that differ
+        self._cells: dict[Shape, int] = defaultdict(int)
+        for shape, p in zip(self._shape, self.plan, strict=True):
+            self._inputs[shape].add((p.cell.seed, p.cell.task))
+            self._cells[shape] += 1
         self._choice: dict[Shape, tuple[EngineName, str, float]] = {}
         self._lanes: dict[tuple[int, Shape], dict[int, None]] = {}  # pending cells, lanes in the order in which they start
         self._ranks: dict[Shape, dict[int, None]] = {}  # of each shape, the ranks that have pending cells, ascending
@@ -121,11 +130,15 @@ class PackQueue:
     def _chosen(self, i: int) -> tuple[EngineName, str, float]:
         shape, cell = self._shape[i], self.plan[i].cell
         if shape not in self._choice:
+            group = self._cells[shape] / len(self._inputs[shape])
             if self.engine is None:
-                engine, device = self.cost.choose(cell, self.machine.device)
+                engine, device = self.cost.choose(cell, self.machine.device, group)
             else:
                 engine, device = self.engine, "cpu" if self.engine == "gram" else self.machine.device
-            self._choice[shape] = engine, device, predicted_seconds(cell, engine, device)
+            predicted = self.cost.predicted(cell, engine, device, group)
+            # Cells so large that a pack holds few of them share with those few alone.
+            group = min(group, max(1.0, self.pack_seconds / predicted))
+            self._choice[shape] = engine, device, self.cost.predicted(cell, engine, device, group)
         return self._choice[shape]
 
     def remaining_seconds(self) -> float:
@@ -150,7 +163,7 @@ class PackQueue:
     def too_large(self) -> list[int]:
         """A cell of each pending shape that even alone needs more memory than a pack may take."""
         cells = [self._example[shape] for shape in self._pending]
-        return [i for i in cells if self.pack_bytes([i]) > self.machine.bytes_of(self.choice(i)[1])]
+        return [i for i in cells if not self._fits([i])]
 
     def next(self) -> Pack | None:
         """Take the next pack, or None when nothing is pending (or the sweep drains)."""
@@ -178,8 +191,7 @@ class PackQueue:
             ranks = (r for r in self._ranks[shape] if r < LATE or r == rank)
             lanes = chain.from_iterable(self._lanes[r, shape] for r in ranks)
             same = list(islice(lanes, max(1, int(min(SMALLEST_PACK_S, target) / each))))
-        _, device = self.choice(first)
-        while len(same) > 1 and self.pack_bytes(same) > self.machine.bytes_of(device):
+        while len(same) > 1 and not self._fits(same):
             same = same[: (len(same) + 1) // 2]
         for i in same:
             del self._lanes[self._lane_of[i]][i]
@@ -191,9 +203,13 @@ class PackQueue:
         return same
 
     def pack_bytes(self, cells: Sequence[int]) -> int:
-        """Predicted memory of the arrays of a pack of these cells."""
-        engine, _ = self.choice(cells[0])
-        return int(self.memory_factor * pack_bytes([self.plan[i].cell for i in cells], engine))
+        """Predicted memory of a pack of these cells: of its arrays, and on a processor of the worker that holds them."""
+        engine, device = self.choice(cells[0])
+        arrays = int(self.memory_factor * pack_bytes([self.plan[i].cell for i in cells], engine))
+        return arrays + (0 if device == "cuda" else self.cost.rates.process_bytes)
+
+    def _fits(self, cells: Sequence[int]) -> bool:
+        return self.pack_bytes(cells) <= self.machine.bytes_of(self.choice(cells[0])[1])
 
     def _start(self, cells: list[int]) -> Pack:
         engine, device = self.choice(cells[0])
@@ -205,7 +221,7 @@ class PackQueue:
             engine=engine,
             device=device,
             seconds=len(cells) * self.cell_seconds(cells[0]),
-            bytes=self.pack_bytes(cells) + PROCESS_BYTES,
+            bytes=self.pack_bytes(cells),
             memory_factor=self.memory_factor,
         )
         self.in_flight[pack.pack_id] = pack
@@ -224,7 +240,8 @@ class PackQueue:
         if pack is None:
             return
         cell = self.plan[pack.cells[0]].cell
-        self.cost.observe(cell, pack.engine, device, seconds / len(pack.cells))
+        inputs = {(self.plan[i].cell.seed, self.plan[i].cell.task) for i in pack.cells}
+        self.cost.observe(cell, pack.engine, device, seconds / len(pack.cells), len(pack.cells) / len(inputs))
         shape = self._shape[pack.cells[0]]
         self._trained[shape] = self._trained.get(shape, 0) + len(pack.cells)
         for i, status, accuracy in zip(pack.cells, statuses, best, strict=True):

@@ -17,7 +17,9 @@ import typer
 from rich.console import Console
 
 from analysis.terminal import err, stop
-from orchestrator.cost import ENGINES, CostModel, EngineName, can_train
+from orchestrator.amounts import ENGINES, EngineName, can_train
+from orchestrator.calibration import machine_rates
+from orchestrator.cost import CostModel
 from orchestrator.driver import DebugRunner, Runner, Statuses, Sweep, enqueue, missing_cells, ordered
 from orchestrator.forecast import forecast, forecast_table, this_machine
 from orchestrator.grid import DEFAULT_MAX_CELLS, Grid, GridError, load_grid
@@ -129,7 +131,7 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
     there = sum(planned.cell_id in statuses for planned in grid.cells)
     merged = f" ({grid.merged} equal ones merged)" if grid.merged else ""
     _say(options, f"{grid.sweep}: {len(grid.cells)} cells{merged}, {there} in the store, {len(todo)} to train")
-    cost = CostModel()
+    cost = CostModel(machine_rates(lambda text: _say(options, text)))
     run_query(store.results, cost.learn)
     if options.dry_run or options.verbose:
         queue = _queue(grid, this_machine(grid.resources, options.max_concurrent), cost, options)

@@ -96,12 +96,14 @@ class PackTrainable(tune.Trainable):
 class PackSearcher(Searcher):
     """Gives Tune the next pack only when it has room for one, so that sizes follow what was measured so far."""
 
-    def __init__(self, sweep: Sweep) -> None:
+    def __init__(self, sweep: Sweep, most: int) -> None:
         super().__init__(metric="fraction", mode="max")
-        self.sweep = sweep
+        self.sweep, self.most = sweep, most
         self.packs: dict[str, Pack] = {}
 
     def suggest(self, trial_id: str) -> Any:
+        if len(self.sweep.queue.in_flight) >= self.most:
+            return None
         pack = self.sweep.queue.next()
         if pack is None:
             # A pack in flight may fail and come back as two halves: the end is when none is.
@@ -187,9 +189,14 @@ class TuneRunner:
         }
         trainable = tune.with_parameters(PackTrainable, shared=shared)
         trainable = tune.with_resources(trainable, _placement(self.resources, sweep.queue.machine))
-        searcher = PackSearcher(sweep)
+        machine = sweep.queue.machine
         # One pack waits for the next free slot; on a cluster some more, so that an autoscaler sees the demand.
-        os.environ["TUNE_MAX_PENDING_TRIALS_PG"] = str(min(16, sweep.queue.machine.slots) if several_nodes else 1)
+        waiting = min(16, machine.slots) if several_nodes else 1
+        # Without cards slots are alike, so that those in flight can be counted and all workers start together. Tune would start
+        # the next when the last has started.
+        most = 10**9 if machine.gpu_slots else machine.slots + waiting
+        searcher = PackSearcher(sweep, most)
+        os.environ["TUNE_MAX_PENDING_TRIALS_PG"] = str(waiting if machine.gpu_slots else most)
         tuning = tune.TuneConfig(
             search_alg=searcher,
             num_samples=-1,

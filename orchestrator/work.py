@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from orchestrator.cost import EngineName, cpu_name
+from orchestrator.amounts import EngineName
+from orchestrator.cost import cpu_name
 from orchestrator.grid import PlannedCell
 from store.store import Store
 from trainables.cell import Cell, science_version

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.cost import ENGINES, PROCESS_BYTES, CostModel, can_train, distinct_pairs, pack_bytes
+from orchestrator.calibration import Rates
+from orchestrator.cost import CostModel
 from orchestrator.driver import enqueue, ordered
 from orchestrator.grid import PlannedCell
 from orchestrator.packing import SMALLEST_PACK_S, Machine, PackQueue
@@ -12,6 +13,7 @@ from trainables.cell import Cell
 from trainables.engines.base import shape_of
 from trainables.tasks import SameDifferent
 
+PROCESS_BYTES = Rates().process_bytes
 MACHINE = Machine(slots=2, bytes_per_pack=4 * 2**30)
 
 
@@ -87,23 +89,6 @@ def test_cost_improves_as_packs_finish():
     pack = queue.next()
     queue.finished(pack.pack_id, ["ok"], [0.9], 100 * pack.seconds)
     assert queue.remaining_seconds() == pytest.approx(100 * before * 39 / 40, rel=1e-6)
-
-
-def test_another_shape_learns_from_the_same_engine():
-    model = CostModel()
-    small, other = planned(L=3).cell, planned(L=8).cell
-    guess = model.seconds(other, "gram")
-    model.observe(small, "gram", "cpu", 3 * model.seconds(small, "gram"))
-    assert model.seconds(other, "gram") == pytest.approx(3 * guess)
-
-
-def test_the_cheapest_fit_engine_is_chosen():
-    model = CostModel()
-    assert model.choose(planned(L=8, d=256).cell) == ("gram", "cpu")
-    assert model.choose(planned(L=8, d=256, sigma2=1.0).cell) == ("batched", "cpu")
-    assert model.choose(planned(L=1024, d=16).cell) == ("batched", "cpu")
-    assert model.choose(planned(L=8, d=256, sigma2=1.0).cell, "cuda") == ("batched", "cuda")
-    assert not can_train("gram", planned(sigma2=0.1).cell)
 
 
 def test_a_failing_pack_is_halved_down_to_the_cell_that_fails():
@@ -201,19 +186,3 @@ def test_late_cells_are_looked_up_before_they_start():
     queue.add(range(3))
     assert queue.next().cells == (0, 2)
     assert queue.n_cells == 2
-
-
-def test_distinct_pairs_matches_a_draw():
-    import numpy as np
-
-    rng = np.random.default_rng(0)
-    for L in (2, 5, 40):
-        drawn = [len(set(zip(*map(list, SameDifferent(L=L, d=1).draw_pairs(rng, 128)), strict=True))) for _ in range(300)]
-        # The mean of 300 draws, each with a spread below 5.
-        assert np.mean(drawn) == pytest.approx(distinct_pairs(L, 128), abs=1.5)
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_predicted_memory_grows_with_the_pack(engine):
-    cells = [planned(seed=s).cell for s in range(4)]
-    assert pack_bytes(cells[:1], engine) < pack_bytes(cells, engine)

@@ -75,7 +75,7 @@ def test_a_checkpoint_carries_the_pack_to_another_worker(noisy_grid, tmp_path):
 
 @pytest.mark.slow
 def test_a_killed_worker_goes_on_from_its_checkpoint(noisy_grid, results):
-    grid = noisy_grid(16000)
+    grid = noisy_grid(64000)
     with TuneRunner(None, Resources(), checkpoint_s=1.0) as runner:
         sweep = sweep_of(grid, results, runner)
         seen, killed_at = [], []

@@ -22,9 +22,12 @@ class Ensemble:
         self.cells, self.device = list(cells), torch.device(device)
         self.dtype = torch.float64 if cells[0].dtype == "float64" else torch.float32
         self.groups = Groups(cells)
-        initial = [draw_initial(cell) for cell in self.groups.cells]
-        self.w0 = self.tensor(np.stack([w for w, _ in initial]))
-        self.a0 = self.tensor(np.stack([initial[g][1] for g in self.groups.group]))
+        n, width = len(self.groups), cells[0].width
+        self.w0 = torch.empty(n, cells[0].task.input_dim, width, dtype=self.dtype, device=self.device)
+        self.a0 = torch.empty(len(cells), width, dtype=self.dtype, device=self.device)
+        for g, cell in enumerate(self.groups.cells):  # one by one: all of them drawn would be memory twice
+            w0, a0 = draw_initial(cell)
+            self.w0[g], self.a0[self.groups.members[g]] = self.tensor(w0), self.tensor(a0)
         self.b = torch.zeros_like(self.a0)
         self.eps = self.tensor(np.array([cell.epsilon for cell in cells]))[:, None, None]
         self.lr = self.tensor(np.array([cell.scaled_lr for cell in cells]))[:, None]

@@ -1,0 +1,101 @@
+"""How fast this machine is: rates for each kind of work, measured at first use and kept for the next time.
+
+Measuring needs torch and numba, so it runs in a process of its own; what it finds depends on processor, libraries and the
+engines' own code, and is measured again when one of them changes.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+_DOUBLE = {"gram": 2.0, "batched": 4.0, "reference": 2.0}
+"""Time of a step in float64 over float32: half as many numbers an instruction, and for `batched` no oneDNN."""
+_ROOT = Path(__file__).resolve().parents[1]
+
+# Seconds a unit, measured on one core of a 2-core AMD EPYC (Zen 5): where a processor was not measured, as another node's.
+_DEFAULT: dict[str, dict[str, float]] = {
+    "gram cpu": {"call": 3e-6, "pair": 2e-10, "lazy_pair": 3e-10, "tile": 1.6e-11,
+                 "evaluation": 5e-4, "product": 9e-12, "neuron": 3e-10, "number": 1.5e-9},
+    "batched cpu": {"call": 4e-5, "neuron": 7e-10, "product": 9e-12, "number": 2e-9, "evaluation": 5e-4},
+    "reference cpu": {"call": 2e-4, "neuron": 3e-9, "product": 2e-11, "number": 1e-8, "evaluation": 5e-4},
+    # Not measured: a card with some 20 TFLOP/s in float32. The first packs correct it.
+    "batched cuda": {"call": 2e-5, "neuron": 2e-11, "product": 1e-13, "number": 2e-9, "evaluation": 1e-3},
+    "reference cuda": {"call": 5e-4, "neuron": 3e-11, "product": 1e-13, "number": 1e-8, "evaluation": 1e-3},
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Seconds a unit of work by engine and device; seconds until a worker trains, and the memory it has by then."""
+
+    seconds: dict[str, dict[str, float]] = field(default_factory=lambda: _DEFAULT)
+    start_s: float = 12.0
+    """From the command to the first step: Ray's processes, then a worker that loads torch and numba."""
+    process_bytes: int = 600 * 2**20
+    """A worker with torch and numba loaded, before its first pack."""
+
+    @property
+    def engines(self) -> set[str]:
+        """Engines that there are rates for."""
+        return {key.split()[0] for key in self.seconds}
+
+    def of(self, engine: str, device: str, dtype: str = "float32") -> dict[str, float]:
+        """Seconds a unit of each kind of work."""
+        rates = self.seconds[f"{engine} {device}"]
+        return {k: _DOUBLE[engine] * s for k, s in rates.items()} if dtype == "float64" else rates
+
+
+def machine_rates(say: Callable[[str], None]) -> Rates:
+    """This machine's rates, measured now (some ten seconds) if they were not before."""
+    path = _path()
+    try:
+        return Rates(**json.loads(path.read_text()))
+    except (OSError, ValueError, TypeError):  # not there, torn, or of another version: measured again
+        pass
+    say("measuring how fast this machine is, once ...")
+    command = [sys.executable, "-m", "orchestrator.measure", str(time.monotonic())]
+    one_core = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=_ROOT, env=one_core, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        say(f"it could not be measured, so times are those of another machine until packs finish: {done.stderr.strip()[-500:]}")
+        return Rates()
+    rates = Rates(**json.loads(done.stdout))
+    _keep(path, asdict(rates), say)
+    return rates
+
+
+def _keep(path: Path, rates: dict[str, Any], say: Callable[[str], None]) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{os.getpid()}")
+        part.write_text(json.dumps(rates))
+        part.replace(path)
+    except OSError as error:
+        say(f"what was measured is not kept, the next run measures again: {error}")
+
+
+def _path() -> Path:
+    code = hashlib.sha256()
+    here = (Path(__file__).with_name(name) for name in ("amounts.py", "calibration.py", "measure.py"))
+    for file in sorted([*(_ROOT / "trainables").rglob("*.py"), *here]):
+        code.update(file.read_bytes())
+    made = [platform.machine(), _processor(), str(len(os.sched_getaffinity(0))), version("torch"), version("numba")]
+    digest = hashlib.sha256("\n".join([*made, code.hexdigest()]).encode()).hexdigest()[:16]
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "sweep-orchestrator" / f"rates-{digest}.json"
+
+
+def _processor() -> str:
+    """The processor's name, where Linux tells it."""
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text().splitlines() if path.exists() else []
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")

@@ -1,0 +1,99 @@
+"""`python -m orchestrator.measure [STARTED]`: this machine's rates as JSON, from a few seconds of every engine on one core.
+
+STARTED is the reading of the machine's monotonic clock when the process was asked for.
+
+The amounts of work of each measured shape are known, so the rates are what explains all times best: least squares of the
+relative error, no rate below zero.
+"""
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+
+import numpy as np
+import torch
+from scipy.optimize import nnls
+
+from orchestrator.amounts import Amounts, EngineName, evaluation_amounts, step_amounts
+from orchestrator.calibration import Rates
+from orchestrator.work import make_engine
+from trainables.cell import Cell, lazy_gamma
+from trainables.tasks import SameDifferent
+
+Shape = tuple[int, int, int, float, float, int]
+"""L, d, width, sigma2, gamma (0 for lazy), cells of the group."""
+SHAPES: dict[EngineName, list[Shape]] = {
+    "gram": [(3, 64, 1024, 0, 1, 1), (3, 64, 256, 0, 1, 4), (16, 64, 1024, 0, 1, 1), (16, 64, 1024, 0, 0, 1),
+             (64, 256, 1024, 0, 1, 1), (12, 512, 4096, 0, 1, 1)],
+    "batched": [(16, 16, 1024, 1, 1, 1), (16, 64, 1024, 1, 1, 1), (16, 64, 256, 1, 1, 1), (16, 64, 1024, 1, 1, 4),
+                (16, 256, 1024, 1, 1, 1)],
+    "reference": [(16, 16, 256, 1, 1, 1), (16, 64, 1024, 1, 1, 1), (16, 256, 1024, 1, 1, 1)],
+}  # fmt: skip
+RAY_S = 13.0
+"""What Ray needs on two cores: its processes, the library in each worker, the end. What the engines need to load is measured."""
+RAY_BYTES = 90 * 2**20
+"""What Ray adds to a worker's memory."""
+WINDOW_S = 0.08
+
+
+def cells_of(shape: Shape) -> list[Cell]:
+    """The group of cells that a shape stands for."""
+    n_symbols, d, width, sigma2, gamma, n = shape
+    task = SameDifferent(L=n_symbols, d=d, sigma2=sigma2)
+    rich = [gamma / (1 + k) for k in range(n)] if gamma else [lazy_gamma(task)]
+    return [Cell(task=task, width=width, gamma=g, base_lr=0.1, seed=0) for g in rich]
+
+
+def seconds_of(run: Callable[[], object], rounds: int = 3) -> float:
+    """Shortest mean time of a run over some windows: other work on the machine only ever adds."""
+    run()
+    best = float("inf")
+    for _ in range(rounds):
+        n, started = 0, time.perf_counter()
+        while (elapsed := time.perf_counter() - started) < WINDOW_S:
+            run()
+            n += 1
+        best = min(best, elapsed / n)
+    return best
+
+
+def fit(measured: list[tuple[Amounts, float]]) -> dict[str, float]:
+    """Rates that explain the measured seconds of these amounts."""
+    kinds = list(dict.fromkeys(k for amounts, _ in measured for k in amounts))
+    relative = np.array([[amounts.get(k, 0.0) / seconds for k in kinds] for amounts, seconds in measured])
+    found, _ = nnls(relative, np.ones(len(measured)))
+    return dict(zip(kinds, found.tolist(), strict=True))
+
+
+def rates_of(engine: EngineName) -> dict[str, float]:
+    """Rates of one engine on one core."""
+    measured = []
+    for shape in SHAPES[engine]:
+        cells = cells_of(shape)
+        made, n = make_engine(engine, cells, "cpu"), 20
+        seconds = seconds_of(lambda made=made, n=n: made.train(0, n)) / n / len(cells)  # type: ignore[misc]
+        measured.append((step_amounts(cells[0], engine, len(cells)), seconds))
+        if shape[0] > 3:
+            seconds = seconds_of(lambda made=made: made.test_accuracy(0), 1) / len(cells)  # type: ignore[misc]
+            measured.append((evaluation_amounts(cells[0], engine, len(cells)), seconds))
+    return fit(measured)
+
+
+def main() -> None:
+    """Print the rates."""
+    started = float(sys.argv[1]) if len(sys.argv) > 1 else time.monotonic()
+    torch.set_num_threads(1)
+    make_engine("gram", cells_of(SHAPES["gram"][0]), "cpu").train(0, 10)
+    make_engine("batched", cells_of(SHAPES["batched"][0]), "cpu").train(0, 10)
+    ready = time.monotonic() - started
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 + RAY_BYTES
+    default = Rates()
+    seconds = default.seconds | {f"{engine} cpu": rates_of(engine) for engine in SHAPES}
+    print(json.dumps(asdict(Rates(seconds, RAY_S + ready, memory))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""Predictions: amounts of work, this machine's rates, and what is learned from packs that finished."""
+
+import json
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+
+from orchestrator import calibration
+from orchestrator.amounts import ENGINES, can_train, distinct_pairs, distinct_symbols, step_amounts
+from orchestrator.calibration import Rates, machine_rates
+from orchestrator.cost import CostModel, pack_bytes
+from orchestrator.driver import DebugRunner, Sweep
+from orchestrator.grid import load_grid
+from orchestrator.measure import fit
+from orchestrator.packing import Machine, PackQueue
+from orchestrator.work import Provenance, make_engine
+from store.leases import Lease
+from store.store import Store
+from store.views import run as run_query
+from trainables.cell import Cell, lazy_gamma
+from trainables.engines.run import PackRun
+from trainables.tasks import SameDifferent
+
+
+def cell(L=3, d=16, seed=0, gamma=1.0, sigma2=0.0, steps=1000, width=64):
+    return Cell(task=SameDifferent(L=L, d=d, sigma2=sigma2), width=width, gamma=gamma, base_lr=0.1, steps=steps, seed=seed)
+
+
+def test_another_shape_learns_from_the_same_engine():
+    model = CostModel()
+    small, other = cell(L=3), cell(L=8)
+    guess = model.seconds(other, "gram")
+    model.observe(small, "gram", "cpu", 3 * model.seconds(small, "gram"))
+    assert model.seconds(other, "gram") == pytest.approx(3 * guess)
+
+
+def test_the_cheapest_fit_engine_is_chosen():
+    model = CostModel()
+    assert model.choose(cell(L=8, d=256)) == ("gram", "cpu")
+    assert model.choose(cell(L=8, d=256, sigma2=1.0)) == ("batched", "cpu")
+    assert model.choose(cell(L=1024, d=16)) == ("batched", "cpu")
+    assert model.choose(cell(L=8, d=256, sigma2=1.0), "cuda") == ("batched", "cuda")
+    assert not can_train("gram", cell(sigma2=0.1))
+
+
+@pytest.mark.parametrize("gamma", [1.0, "lazy"])
+@pytest.mark.parametrize(("L", "d", "sigma2"), [(4, 32, 0.0), (1000, 4, 0.0), (4, 8, 1.0)])
+def test_the_chosen_engine_is_fast_and_right(L, d, sigma2, gamma):
+    """Whatever the cost model picks is not `reference`, and gives its curve."""
+    task = SameDifferent(L=L, d=d, sigma2=sigma2)
+    chosen = Cell(
+        task=task, width=48, gamma=lazy_gamma(task) if gamma == "lazy" else gamma, base_lr=0.1, seed=3, steps=200,
+        eval_every=50, test_size=128, dtype="float64",
+    )  # fmt: skip
+    engine, device = CostModel().choose(chosen)
+    assert engine == ("gram" if (L, sigma2) == (4, 0.0) else "batched")
+    curves = []
+    for name in (engine, "reference"):
+        pack = PackRun([chosen], make_engine(name, [chosen], device))
+        pack.advance(float("inf"))
+        curves.append(pack.curves)
+    # As in test_engines: float64, 200 steps.
+    np.testing.assert_allclose(curves[0], curves[1], rtol=0, atol=1e-9)
+
+
+def test_expected_pairs_and_symbols_match_draws():
+    rng = np.random.default_rng(0)
+    for L in (2, 5, 40):
+        draws = [SameDifferent(L=L, d=1).draw_pairs(rng, 128) for _ in range(300)]
+        # The mean of 300 draws, each with a spread below 5.
+        assert np.mean([len(set(zip(u, v, strict=True))) for u, v in draws]) == pytest.approx(distinct_pairs(L, 128), abs=1.5)
+        assert np.mean([len(set(v)) for _, v in draws]) == pytest.approx(distinct_symbols(L, 128), abs=1.5)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_predicted_memory_grows_with_the_pack(engine):
+    cells = [cell(seed=s) for s in range(4)]
+    assert pack_bytes(cells[:1], engine) < pack_bytes(cells, engine)
+
+
+@pytest.mark.parametrize("engine", ["gram", "batched"])
+def test_cells_of_a_group_share_their_inputs(engine):
+    alone, shared = (CostModel().predicted(cell(d=256, sigma2=0.0), engine, group=g) for g in (1, 6))
+    assert shared < alone
+
+
+def test_rates_are_found_from_times():
+    """Five shapes timed with known rates and 1% of noise give those rates back."""
+    true = {"call": 1e-5, "neuron": 2e-10, "product": 1e-11, "number": 3e-9}
+    rng = np.random.default_rng(0)
+    shapes = [cell(d=d, width=w, sigma2=1.0) for d, w in ((1, 64), (8, 4096), (64, 512), (512, 64), (512, 2048))]
+    amounts = [step_amounts(shape, "batched", group) for shape in shapes for group in (1, 4)]
+    measured = [(a, sum(true[k] * n for k, n in a.items()) * (1 + 0.01 * rng.standard_normal())) for a in amounts]
+    found = fit(measured)
+    for a in amounts:
+        # Noise of 1% on ten times leaves less than 3% on any prediction made from their fit.
+        assert sum(found[k] * n for k, n in a.items()) == pytest.approx(sum(true[k] * n for k, n in a.items()), rel=0.03)
+
+
+@pytest.fixture
+def measured(monkeypatch, tmp_path):
+    """A machine not measured yet, and a measurement that takes no time; gives how often it was made."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    calls = []
+
+    class Done:
+        returncode, stderr = 0, ""
+        stdout = json.dumps(asdict(Rates(start_s=1.5)))
+
+    def run(*args, **kwargs):
+        calls.append(args)
+        return Done
+
+    monkeypatch.setattr(calibration.subprocess, "run", run)
+    return calls
+
+
+def test_a_machine_is_measured_once(measured):
+    said = []
+    for _ in range(2):
+        assert machine_rates(said.append) == Rates(start_s=1.5)
+    assert len(measured) == len(said) == 1
+
+
+def test_a_torn_measurement_is_made_again(measured, tmp_path):
+    machine_rates(lambda _: None)
+    (file,) = tmp_path.rglob("rates-*.json")
+    file.write_text(file.read_text()[:50])
+    assert machine_rates(lambda _: None).start_s == 1.5
+    assert len(measured) == 2
+
+
+def test_a_machine_that_cannot_be_measured_says_so_and_goes_on(measured, monkeypatch):
+    monkeypatch.setattr(calibration.subprocess.run(), "returncode", 1)
+    monkeypatch.setattr(calibration.subprocess.run(), "stderr", "no torch")
+    said = []
+    assert machine_rates(said.append) == Rates()
+    assert "no torch" in said[-1]
+
+
+def test_a_model_learns_from_a_store_what_packs_took(tmp_path):
+    """After a sweep whose packs took what they took, a new model predicts that, and not what it would have said."""
+    (tmp_path / "grid.yaml").write_text("""
+sweep: learn
+defaults: {steps: 400, batch: 32, eval_every: 200, test_size: 64}
+grids: [{task: same_different, L: [3, 20], d: 16, width: 64, gamma: [1, 0.1], seed: {range: 3}}]
+""")
+    grid, store = load_grid(str(tmp_path / "grid.yaml")), Store(str(tmp_path / "results"))
+    store.prepare()
+    queue = PackQueue(grid.cells, Machine(1, 2**32), CostModel(), "batched")
+    queue.add(range(len(grid.cells)))
+    DebugRunner().run(Sweep(grid, queue, store, Lease(store), Provenance(store.results, "")))
+    taken = dict(run_query(store.results, lambda c: c.execute("select L, median(seconds) from cells group by L").fetchall()))
+    model = CostModel()
+    run_query(store.results, model.learn)
+    for n_symbols, seconds in taken.items():
+        example = next(p.cell for p in grid.cells if n_symbols == p.cell.task.L)
+        assert model.seconds(example, "batched", group=2) == pytest.approx(seconds, rel=1e-6)
