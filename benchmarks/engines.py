@@ -1,58 +1,137 @@
-"""`python -m benchmarks.engines`: ms per step and network of each engine, side by side in one run, on one core."""
+"""`python -m benchmarks.engines`: ms a step and network of every engine in one run, all cores busy, beside what the machine can do.
+
+`reference` trains one network with all cores; the others one pack a core. The aims are ratios to `reference`.
+"""
 
 import time
+from pathlib import Path
 
 import torch
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from orchestrator.cost import ENGINES, EngineName, can_train
+from benchmarks.limits import CORES, Limits, limits, on_every_core
+from orchestrator.amounts import EngineName, can_train, step_amounts
+from orchestrator.calibration import machine_rates
+from orchestrator.cost import CostModel
+from orchestrator.grid import load_grid
+from orchestrator.packing import Machine, PackQueue
 from orchestrator.progress import duration
 from orchestrator.work import make_engine
 from trainables.cell import Cell, lazy_gamma
 from trainables.tasks import SameDifferent
 
-SHAPES = [
-    # L, d, width, sigma2
-    (3, 256, 1024, 0.0),
-    (12, 128, 512, 0.0),
-    (16, 256, 1024, 0.0),
-    (16, 1024, 4096, 0.0),
-    (64, 256, 1024, 0.0),
-    (64, 64, 1024, 1.0),
-    (64, 256, 1024, 1.0),
+SHAPES: list[tuple[int, int, int, float, int, str]] = [
+    # L, d, width, sigma2, gammas that share their inputs, aim
+    (3, 256, 1024, 0.0, 6, "200 x"),
+    (12, 128, 512, 0.0, 3, ""),
+    (16, 256, 1024, 0.0, 6, "100 x"),
+    (16, 1024, 4096, 0.0, 6, "400 x"),
+    (64, 256, 1024, 0.0, 6, ""),
+    (1024, 64, 1024, 0.0, 6, ""),
+    (64, 64, 1024, 1.0, 11, "1.5 x the product limit"),
+    (8192, 64, 1024, 1.0, 1, "data below 10%"),
+    (64, 256, 1024, 1.0, 11, ""),
 ]
 SECONDS = 1.5
 """How long each engine is timed on each shape."""
+GRIDS = Path(__file__).parents[1] / "grids"
 
 
-def ms_per_step(engine: EngineName, cells: list[Cell]) -> float:
-    """Milliseconds of training a step and network, data included, evaluation left out."""
+def cells_of(n_symbols: int, d: int, width: int, sigma2: float, gammas: int) -> list[Cell]:
+    """A group of cells that share their inputs, from rich to lazy."""
+    task = SameDifferent(L=n_symbols, d=d, sigma2=sigma2)
+    values = [10 ** (-k / 2) for k in range(gammas - 1)] + [1.0 if gammas == 1 else lazy_gamma(task)]
+    return [Cell(task=task, width=width, gamma=gamma, base_lr=0.1, seed=0) for gamma in values]
+
+
+def steps_a_second(engine: EngineName, cells: list[Cell], steps: int) -> float:
+    """Steps times networks, a second, data included and evaluation left out."""
     made = make_engine(engine, cells, "cpu")
     made.train(0, 10)
-    steps, started = 0, time.perf_counter()
+    done, started = 0, time.perf_counter()
     while (elapsed := time.perf_counter() - started) < SECONDS:
-        made.train(10 + steps, 20)
-        steps += 20
-    return 1e3 * elapsed / steps / len(cells)
+        made.train(10 + done, steps)
+        done += steps
+    return done * len(cells) / elapsed
+
+
+def data_share(cell: Cell) -> float:
+    """Seconds of one step's data, drawn in blocks as `batched` does."""
+    from trainables.engines.batched import Batched
+
+    made = Batched([cell])
+    made._block(0)
+    started = time.perf_counter()
+    for block in range(1, 51):
+        made._block(block)
+    return (time.perf_counter() - started) / 500
+
+
+def row(shape: tuple[int, int, int, float, int, str], best: Limits) -> list[str]:
+    """One line of the table: times, and what they are of reference's and of the machine's limits."""
+    n_symbols, d, width, sigma2, gammas, aim = shape
+    cells = cells_of(n_symbols, d, width, sigma2, gammas)
+    torch.set_num_threads(CORES)
+    reference = 1e3 / steps_a_second("reference", cells[:1], 10)
+    found: dict[EngineName, float] = {}
+    for engine in ("batched", "gram"):
+        if can_train(engine, cells[0]):
+            found[engine] = 1e3 / sum(on_every_core(steps_a_second, engine, cells, 100 if engine == "gram" else 20))
+    fastest = min(found, key=found.__getitem__)
+    amounts = step_amounts(cells[0], fastest, gammas)
+    products = 1e3 * (amounts.get("product", 0.0) + amounts.get("tile", 0.0)) / best.products
+    # What a step reads and writes at least: the changes of the weights, and of `gram` what they start from.
+    state = (6 if fastest == "gram" else 3) * (2 * n_symbols if fastest == "gram" else 2 * d) * width * 4
+    times = [f"{found[e]:.4f} ({reference / found[e]:.0f} x)" if e in found else "-" for e in ("batched", "gram")]
+    of_limits = [f"{found[fastest] / products:.2f}", f"{1e3 * state / best.memory / found[fastest]:.2f}"]
+    data = f"{100 * 1e3 * data_share(cells[0]) / gammas / CORES / found['batched']:.0f}%" if sigma2 else ""
+    return [str(n_symbols), str(d), str(width), f"{sigma2:g}", str(gammas), f"{reference:.3f}", *times, *of_limits, data, aim]
+
+
+def paper() -> Table:
+    """CPU hours of every figure in `grids/`, by the cost model on this machine's rates."""
+    table = Table(box=SIMPLE_HEAD, title="the paper in CPU hours, one core each, as predicted", title_justify="left")
+    for name in ("grid", "networks", "reference", "these engines", "here, all cores"):
+        table.add_column(name, justify="left" if name == "grid" else "right")
+    total = [0.0, 0.0, 0.0]
+    for path in sorted(GRIDS.glob("fig*.yaml")):
+        grid = load_grid(str(path), ())
+        hours = []
+        for engine in ("reference", None):
+            queue = PackQueue(grid.cells, Machine(CORES, 2**40), CostModel(machine_rates(print)), engine)  # type: ignore[arg-type]
+            hours.append(sum(queue.cell_seconds(i) for i in range(len(grid.cells))) / 3600)
+        total = [total[0] + len(grid.cells), total[1] + hours[0], total[2] + hours[1]]
+        table.add_row(path.stem, str(len(grid.cells)), *_hours(hours))
+    table.add_row("all", f"{total[0]:.0f}", *_hours(total[1:]))
+    return table
+
+
+def _hours(hours: list[float]) -> list[str]:
+    return [f"{hours[0]:,.0f} h", f"{hours[1]:,.1f} h", duration(3600 * hours[1] / CORES)]
 
 
 def main() -> None:
-    """Print the table."""
-    torch.set_num_threads(1)
-    table = Table(
-        box=SIMPLE_HEAD, title="ms per step and network, one core; x: times faster than reference", title_justify="left"
+    """Print both tables."""
+    best = limits()
+    print(
+        f"{CORES} cores together: {2 * best.products / 1e9:.0f} GFLOP/s in products (torch.mm {2 * best.torch_mm / 1e9:.0f}), "
+        f"{best.memory / 1e9:.0f} GB/s of memory"
     )
-    for name in ("L", "d", "width", "sigma2", *ENGINES, "25,000 steps of the fastest"):
+    title = (
+        "ms a step and network, all cores; (x): times faster than reference. Of the faster engine: its time over that of its\n"
+    )
+    title += "products alone at the limit; time to stream its state through memory over its time; share of drawing data"
+    table = Table(box=SIMPLE_HEAD, title=title, title_justify="left")
+    columns = ("L", "d", "width", "sigma2", "gammas", "reference", "batched", "gram", "/ products", "memory", "data", "aim")
+    for name in columns:
         table.add_column(name, justify="right")
-    for n_symbols, d, width, sigma2 in SHAPES:
-        task = SameDifferent(L=n_symbols, d=d, sigma2=sigma2)
-        cells = [Cell(task=task, width=width, gamma=g, base_lr=0.1, seed=0) for g in (1.0, 0.1, 0.01, lazy_gamma(task))]
-        found = {engine: ms_per_step(engine, cells) for engine in ENGINES if can_train(engine, cells[0])}
-        shown = [f"{found[e]:.3f} ({found['reference'] / found[e]:.1f}x)" if e in found else "-" for e in ENGINES]
-        table.add_row(str(n_symbols), str(d), str(width), f"{sigma2:g}", *shown, duration(25 * min(found.values())))
-    Console(width=130).print(table)
+    for shape in SHAPES:
+        table.add_row(*row(shape, best))
+    console = Console(width=150)
+    console.print(table)
+    console.print(paper())
 
 
 if __name__ == "__main__":

@@ -131,7 +131,9 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
     there = sum(planned.cell_id in statuses for planned in grid.cells)
     merged = f" ({grid.merged} equal ones merged)" if grid.merged else ""
     _say(options, f"{grid.sweep}: {len(grid.cells)} cells{merged}, {there} in the store, {len(todo)} to train")
-    cost = CostModel(machine_rates(lambda text: _say(options, text)))
+    if not options.dry_run:
+        store.prepare(need_bytes=sum(_row_bytes(grid, i) for i in todo))
+    cost = CostModel(machine_rates(lambda text: _say(options, text)) if todo else None)
     run_query(store.results, cost.learn)
     if options.dry_run or options.verbose:
         queue = _queue(grid, this_machine(grid.resources, options.max_concurrent), cost, options)
@@ -143,7 +145,6 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
             err.print(forecast_table(shown))
     if options.dry_run:
         return 0
-    store.prepare(need_bytes=sum(_row_bytes(grid, i) for i in todo))
     interrupted, fatal = False, ""
     if todo:
         with Lease(store) as lease, _runner(grid, options) as (runner, machine):

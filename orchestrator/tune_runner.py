@@ -7,6 +7,7 @@ import uuid
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -72,16 +73,18 @@ class PackTrainable(tune.Trainable):
 
     def _work(self) -> PackWork:
         if self.work is None:
-            members = [self._cell(i) for i in self.pack["cells"]]
+            members = self._members(self.pack["cells"])
             self.work = PackWork(self.pack["pack_id"], members, self.pack["engine"], self.pack["device"], self.shared["threads"])
         return self.work
 
-    def _cell(self, i: int) -> PlannedCell:
-        """Cell i of the plan. Workers load the plan in chunks: a large one would fill the memory of each."""
-        number, k = divmod(i, CHUNK)
-        if self.chunk[0] != number:
-            self.chunk = number, pickle.loads(ray.get(self.shared["chunks"][number]))
-        return self.chunk[1][k]
+    def _members(self, cells: Sequence[int]) -> list[PlannedCell]:
+        """Cells of the plan. Workers load it in chunks, each once a pack: all of a large one would fill the memory of each."""
+        found = {}
+        for number, part in groupby(sorted(cells), lambda i: i // CHUNK):
+            if self.chunk[0] != number:
+                self.chunk = number, pickle.loads(ray.get(self.shared["chunks"][number]))
+            found |= {i: self.chunk[1][i - number * CHUNK] for i in part}
+        return [found[i] for i in cells]
 
     def save_checkpoint(self, checkpoint_dir: str) -> None:
         self.saved = time.monotonic()
