@@ -79,7 +79,7 @@ class PackTrainable(tune.Trainable):
 
     def _members(self, cells: Sequence[int]) -> list[PlannedCell]:
         """Cells of the plan. Workers load it in chunks, each once a pack: all of a large one would fill the memory of each."""
-        found = {}
+        found: dict[int, PlannedCell] = {}
         for number, part in groupby(sorted(cells), lambda i: i // CHUNK):
             if self.chunk[0] != number:
                 self.chunk = number, pickle.loads(ray.get(self.shared["chunks"][number]))
