@@ -15,7 +15,9 @@ from trainables.kernels.neuron import logistic, scaled_change
 
 CHUNK = 256
 TILE = 4
-"""Rows and columns of `gram` that are multiplied at a time; symbols are padded with zeros to a multiple of it."""
+"""Columns of `gram` that are multiplied at a time; symbols are padded with zeros to a multiple of it."""
+MANY = 24
+"""Symbols in a batch from which rows are multiplied six at a time, else four."""
 
 
 @inline
@@ -25,11 +27,9 @@ def _fill(x, value):
 
 
 @inline
-def _product_of_tile(gram, r0, r1, r2, r3, omega, q, zero):
-    """Rows r0..r3 of gram omega into q (TILE, CHUNK)."""
+def _product_of_four(gram, r0, r1, r2, r3, omega, q):
+    """Rows r0..r3 of gram omega, added into q (4, CHUNK)."""
     q0, q1, q2, q3 = q[0], q[1], q[2], q[3]
-    for i in range(TILE):
-        _fill(q[i], zero)
     for j in range(0, omega.shape[0], TILE):
         x0, x1, x2, x3 = omega[j], omega[j + 1], omega[j + 2], omega[j + 3]
         k00, k01, k02, k03 = gram[r0, j], gram[r0, j + 1], gram[r0, j + 2], gram[r0, j + 3]
@@ -45,15 +45,45 @@ def _product_of_tile(gram, r0, r1, r2, r3, omega, q, zero):
 
 
 @inline
-def _preactivate(gram, rows, n_rows, omega, p, eps, zero, keep, tile, q, h):
-    """h, and q where it is to be kept, of the symbols in `rows`; the last tile may repeat a symbol."""
-    last = n_rows - 1
-    for k in range(0, n_rows, TILE):
+def _product_of_six(gram, r0, r1, r2, r3, r4, r5, omega, q):
+    """Rows r0..r5 of gram omega, added into q (6, CHUNK)."""
+    q0, q1, q2, q3, q4, q5 = q[0], q[1], q[2], q[3], q[4], q[5]
+    for j in range(0, omega.shape[0], TILE):
+        x0, x1, x2, x3 = omega[j], omega[j + 1], omega[j + 2], omega[j + 3]
+        k00, k01, k02, k03 = gram[r0, j], gram[r0, j + 1], gram[r0, j + 2], gram[r0, j + 3]
+        k10, k11, k12, k13 = gram[r1, j], gram[r1, j + 1], gram[r1, j + 2], gram[r1, j + 3]
+        k20, k21, k22, k23 = gram[r2, j], gram[r2, j + 1], gram[r2, j + 2], gram[r2, j + 3]
+        k30, k31, k32, k33 = gram[r3, j], gram[r3, j + 1], gram[r3, j + 2], gram[r3, j + 3]
+        k40, k41, k42, k43 = gram[r4, j], gram[r4, j + 1], gram[r4, j + 2], gram[r4, j + 3]
+        k50, k51, k52, k53 = gram[r5, j], gram[r5, j + 1], gram[r5, j + 2], gram[r5, j + 3]
+        for n in range(CHUNK):
+            y0, y1, y2, y3 = x0[n], x1[n], x2[n], x3[n]
+            q0[n] += k00 * y0 + k01 * y1 + k02 * y2 + k03 * y3
+            q1[n] += k10 * y0 + k11 * y1 + k12 * y2 + k13 * y3
+            q2[n] += k20 * y0 + k21 * y1 + k22 * y2 + k23 * y3
+            q3[n] += k30 * y0 + k31 * y1 + k32 * y2 + k33 * y3
+            q4[n] += k40 * y0 + k41 * y1 + k42 * y2 + k43 * y3
+            q5[n] += k50 * y0 + k51 * y1 + k52 * y2 + k53 * y3
+
+
+@inline
+def _preactivate(gram, rows, n_rows, omega, p, eps, zero, keep, room, q, h):
+    """h, and q where it is to be kept, of the symbols in `rows`; the last tile may repeat a symbol.
+
+    Six rows at a time read omega less often, which counts where it is larger than the first cache.
+    """
+    last, size = n_rows - 1, 6 if n_rows > MANY else 4
+    for k in range(0, n_rows, size):
         r0, r1, r2, r3 = rows[k], rows[min(k + 1, last)], rows[min(k + 2, last)], rows[min(k + 3, last)]
-        _product_of_tile(gram, r0, r1, r2, r3, omega, tile, zero)
-        for i in range(TILE):
+        for i in range(size):
+            _fill(room[i], zero)
+        if size == 6:
+            _product_of_six(gram, r0, r1, r2, r3, rows[min(k + 4, last)], rows[min(k + 5, last)], omega, room)
+        else:
+            _product_of_four(gram, r0, r1, r2, r3, omega, room)
+        for i in range(size):
             r = rows[min(k + i, last)]
-            p_r, q_r, h_r, x = p[r], q[r], h[r], tile[i]
+            p_r, q_r, h_r, x = p[r], q[r], h[r], room[i]
             for n in range(CHUNK):
                 h_r[n] = p_r[n] + eps * x[n]
             if keep:
@@ -114,7 +144,7 @@ def train_steps(pairs, n_pairs, rows, n_rows, batch, literal, f0, p, omega, q, h
     real = b.dtype.type  # numba widens float32 to float64 wherever a Python number meets it, and all that follows
     zero, inv_eps = real(0), real(1) / eps
     n_steps, n_chunks = len(n_pairs), len(p)
-    on, tile = np.empty(p.shape[1:], b.dtype), np.empty((TILE, CHUNK), b.dtype)
+    on, room = np.empty(p.shape[1:], b.dtype), np.empty((6, CHUNK), b.dtype)
     gb, a = np.empty(CHUNK, b.dtype), a0 + eps * b
     f, df = np.empty(pairs.shape[1], b.dtype), np.empty(pairs.shape[1], b.dtype)
     for t in range(n_steps + 1):
@@ -136,7 +166,7 @@ def train_steps(pairs, n_pairs, rows, n_rows, batch, literal, f0, p, omega, q, h
             if t < n_steps:
                 for s in range(2):
                     _preactivate(
-                        gram, rows[t, s], n_rows[t, s], omega[c, s], p[c, s], eps, zero, not literal, tile, q[c, s], h[c, s]
+                        gram, rows[t, s], n_rows[t, s], omega[c, s], p[c, s], eps, zero, not literal, room, q[c, s], h[c, s]
                     )
                 for k in range(n_pairs[t]):
                     u, v = pairs[t, k, 0], pairs[t, k, 1]
