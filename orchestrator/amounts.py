@@ -6,7 +6,7 @@ of drawing them and of the initial preactivations.
 
 from typing import Literal
 
-from trainables.cell import Cell
+from trainables.cell import SMALL_EPSILON, Cell
 from trainables.engines.base import is_noiseless_pairs
 
 EngineName = Literal["reference", "batched", "gram"]
@@ -27,7 +27,7 @@ def step_amounts(cell: Cell, engine: EngineName, group: float = 1.0) -> Amounts:
     d_in, m, batch = cell.task.input_dim, cell.width, cell.batch
     if engine == "gram":
         n_symbols: int = cell.task.L  # type: ignore[attr-defined]
-        pair = "lazy_pair" if cell.epsilon < 1e-2 else "pair"
+        pair = "lazy_pair" if cell.epsilon < SMALL_EPSILON else "pair"
         tiles = 2 * distinct_symbols(n_symbols, batch) * n_symbols * m
         return {"call": 0.5 + 0.5 / group, pair: distinct_pairs(n_symbols, batch) * m, "tile": tiles}
     products, share = (6.0, 1.0) if engine == "reference" else (2 + 1 / group, 1 / group)

@@ -27,8 +27,15 @@ _DEFAULT: dict[str, dict[str, float]] = {
                  "evaluation": 5e-4, "product": 9e-12, "neuron": 3e-10, "number": 1.5e-9},
     "batched cpu": {"call": 4e-5, "neuron": 7e-10, "product": 9e-12, "number": 2e-9, "evaluation": 5e-4},
     "reference cpu": {"call": 2e-4, "neuron": 3e-9, "product": 2e-11, "number": 1e-8, "evaluation": 5e-4},
-    # Not measured: a card with some 20 TFLOP/s in float32. The first packs correct it.
-    "batched cuda": {"call": 2e-5, "neuron": 2e-11, "product": 1e-13, "number": 2e-9, "evaluation": 1e-3},
+    # Not measured, any of these; the first packs correct it. `batched`, `reference`: a card with some 20 TFLOP/s in float32.
+    # `batched`: a dozen kernels a step from a CUDA graph, 3e-6 s each, shared by a pack of some ten networks.
+    # `gram`, reckoned from its machine code for an H200 (132 multiprocessors that issue 4 instructions a cycle, 1.75 GHz):
+    # with L = 12, B = 128 each of the 8 warps of 1,024 neurons takes some 14,600 a step, 29,000 cycles; half as long again with
+    # waits, 26e-6 s of one multiprocessor, 2e-7 s of a full card, four fifths of it for the 63 pairs.
+    # `call` is the host's draws, 3e-6 s a group and step; an evaluation some 20 small kernels a network.
+    "gram cuda": {"call": 1e-6, "pair": 2.4e-12, "lazy_pair": 3.2e-12, "tile": 1.4e-13,
+                  "evaluation": 3e-4, "product": 1e-13, "neuron": 2e-11, "number": 2e-9},
+    "batched cuda": {"call": 4e-6, "neuron": 2e-11, "product": 1e-13, "number": 2e-9, "evaluation": 1e-3},
     "reference cuda": {"call": 5e-4, "neuron": 3e-11, "product": 1e-13, "number": 1e-8, "evaluation": 1e-3},
 }  # fmt: skip
 

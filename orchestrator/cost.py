@@ -74,7 +74,7 @@ class CostModel:
         """
         options: list[tuple[EngineName, str]] = [("batched", device)]
         if can_train("gram", cell):
-            options.append(("gram", "cpu"))
+            options += [("gram", d) for d in dict.fromkeys(("cpu", device))]
         return min(options, key=lambda option: self.predicted(cell, option[0], option[1], group))
 
 
@@ -113,8 +113,8 @@ def _cell_of(row: dict[str, Any]) -> Cell | None:
         return None
 
 
-def pack_bytes(cells: Iterable[Cell], engine: EngineName) -> int:
-    """Predicted peak memory of a pack's arrays, without the process that holds them."""
+def pack_bytes(cells: Iterable[Cell], engine: EngineName, device: str = "cpu") -> int:
+    """Predicted peak memory of a pack's arrays there, without the process that holds them."""
     cells = list(cells)
     cell, n = cells[0], len(cells)
     n_groups = len({(c.seed, c.task) for c in cells})
@@ -124,8 +124,12 @@ def pack_bytes(cells: Iterable[Cell], engine: EngineName) -> int:
     evaluation = cell.test_size * (2 * d_in + 2 * m) + 2.5 * d_in * m  # the last for the measures at the end
     if engine == "gram":
         symbols = 2 * cell.task.L * m  # type: ignore[attr-defined]
-        return int(item * (initial + (n + n_groups + 3) * symbols + evaluation))
+        working = 2 * n if device == "cuda" else 2  # a card trains all at once
+        tables = 2 * n_groups * cell.task.L**2  # type: ignore[attr-defined]
+        return int(item * (initial + (n + n_groups + 1 + working) * symbols + tables + evaluation))
     inputs = 3 * n_groups * 10 * batch * d_in
     states = (3 if engine == "reference" else 1) * n * d_in * m
     live = 5 * batch * m + min(d_in * m, 2**20)
+    if engine == "batched" and device == "cuda":
+        live = n * batch * (6 * m + d_in)
     return int(item * (initial + evaluation + inputs + states + live))

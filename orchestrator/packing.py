@@ -48,7 +48,7 @@ class Machine:
 
     @property
     def device(self) -> str:
-        """Where `batched` trains: `cuda` when a card is there."""
+        """Where packs train: `cuda` when a card is there."""
         return "cuda" if self.gpu_slots else "cpu"
 
     def slots_of(self, device: str) -> int:
@@ -134,7 +134,7 @@ class PackQueue:
             if self.engine is None:
                 engine, device = self.cost.choose(cell, self.machine.device, group)
             else:
-                engine, device = self.engine, "cpu" if self.engine == "gram" else self.machine.device
+                engine, device = self.engine, self.machine.device
             predicted = self.cost.predicted(cell, engine, device, group)
             # Cells so large that a pack holds few of them share with those few alone.
             group = min(group, max(1.0, self.pack_seconds / predicted))
@@ -205,7 +205,7 @@ class PackQueue:
     def pack_bytes(self, cells: Sequence[int]) -> int:
         """Predicted memory of a pack of these cells: of its arrays, and on a processor of the worker that holds them."""
         engine, device = self.choice(cells[0])
-        arrays = int(self.memory_factor * pack_bytes([self.plan[i].cell for i in cells], engine))
+        arrays = int(self.memory_factor * pack_bytes([self.plan[i].cell for i in cells], engine, device))
         return arrays + (0 if device == "cuda" else self.cost.rates.process_bytes)
 
     def _fits(self, cells: Sequence[int]) -> bool:

@@ -102,7 +102,7 @@ def sweep(
     if unfit:
         stop(
             f"--engine {engine} cannot train {len(unfit)} of the {len(grid.cells)} cells, such as {unfit[0].describe()}: "
-            "it needs noiseless same_different on the CPU; say --engine batched, or auto"
+            "it needs noiseless same_different; say --engine batched, or auto"
         )
     again = [
         grid_file,

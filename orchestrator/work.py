@@ -77,15 +77,31 @@ class PackWork:
 
 
 def make_engine(name: EngineName, cells: Sequence[Cell], device: str) -> Engine:
-    """The engine of that name over these cells; torch and numba are loaded here."""
+    """The engine of that name over these cells; torch and numba are loaded here. RuntimeError where a card computes wrongly."""
     if name == "reference":
         from trainables.engines.reference import Reference
 
         return Reference(cells, device)
+    if device != "cpu":
+        from trainables.engines.proof import check_first_steps
+
+        made = _engine_on_card(name, cells, device)
+        check_first_steps(made, make_engine(name, cells[:1], "cpu"))
+        return made
     if name == "gram":
         from trainables.engines.gram import Gram
 
         return Gram(cells)
+    from trainables.engines.batched import Batched
+
+    return Batched(cells)
+
+
+def _engine_on_card(name: EngineName, cells: Sequence[Cell], device: str) -> Engine:
+    if name == "gram":
+        from trainables.engines.gram_cuda import GramCuda
+
+        return GramCuda(cells, device)
     from trainables.engines.batched import Batched
 
     return Batched(cells, device)

@@ -10,6 +10,10 @@ from trainables.tasks import Task
 SCIENCE_VERSION = "2"
 """Raised whenever the same cell would give other numbers (streams, tasks, network, training, measures)."""
 
+SMALL_EPSILON = 1e-2
+"""From here on float32 may take the output as the literal difference f(x; theta) - f(x; theta_0).
+
+Its rounding, 1e-8 of the sums, then stays near 1e-6 in the logit."""
 LAZY_EPSILON = 1e-5
 """gamma s in the lazy limit: `lazy` is gamma = 1e-5/sqrt(d) [Tong25 App. G.1]."""
 

@@ -41,6 +41,9 @@ def test_the_cheapest_fit_engine_is_chosen():
     assert model.choose(cell(L=8, d=256, sigma2=1.0)) == ("batched", "cpu")
     assert model.choose(cell(L=1024, d=16)) == ("batched", "cpu")
     assert model.choose(cell(L=8, d=256, sigma2=1.0), "cuda") == ("batched", "cuda")
+    for n_symbols in (2, 12, 64):  # those of the paper's noiseless figures at their width
+        assert model.choose(cell(L=n_symbols, d=256, width=1024), "cuda") == ("gram", "cuda")
+    assert model.choose(cell(L=1024, d=16, width=1024), "cuda") == ("batched", "cuda")
     assert not can_train("gram", cell(sigma2=0.1))
 
 
@@ -77,6 +80,15 @@ def test_expected_pairs_and_symbols_match_draws():
 def test_predicted_memory_grows_with_the_pack(engine):
     cells = [cell(seed=s) for s in range(4)]
     assert pack_bytes(cells[:1], engine) < pack_bytes(cells, engine)
+
+
+def test_a_card_that_trains_all_cells_at_once_needs_their_working_memory():
+    for engine in ("gram", "batched"):
+        assert pack_bytes([cell()], engine, "cuda") >= 0.9 * pack_bytes([cell()], engine)
+        # Of 64 cells each has its own room for a batch (or for its symbols twice), beside what it has on a processor.
+        cells = [cell(seed=s) for s in range(64)]
+        more = pack_bytes(cells, engine, "cuda") - pack_bytes(cells, engine)
+        assert more > 60 * 4 * (2 * 2 * 3 * 64 if engine == "gram" else 5 * 128 * 64)
 
 
 @pytest.mark.parametrize("engine", ["gram", "batched"])

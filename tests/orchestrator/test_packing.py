@@ -161,6 +161,14 @@ def test_a_card_takes_as_many_packs_as_share_it():
     assert one.remaining_seconds() == pytest.approx(4 * four.remaining_seconds())
 
 
+@pytest.mark.parametrize("engine", [None, "gram"])
+def test_noiseless_cells_go_to_the_card_where_there_is_one(engine):
+    cells = [planned(seed=s, width=1024, d=256) for s in range(8)]
+    queue = PackQueue(cells, Machine(16, 2**32, gpu_slots=4, gpu_bytes_per_pack=2**33), CostModel(), engine)
+    queue.add(range(8))
+    assert {(p.engine, p.device) for p in drain(queue)} == {("gram", "cuda")}
+
+
 def test_noisy_and_noiseless_cells_of_one_shape_go_to_their_own_engines():
     cells = [planned(seed=s, sigma2=s2) for s in range(3) for s2 in (0.0, 1.0)]
     queue = PackQueue(cells, MACHINE, CostModel(), pack_seconds=1e9)

@@ -7,17 +7,25 @@ import torch
 from trainables.engines.base import Engine
 from trainables.engines.batched import Batched
 from trainables.engines.gram import Gram
+from trainables.engines.proof import check_first_steps
 from trainables.engines.reference import Reference
 from trainables.engines.run import PackRun
 from trainables.kernels.pairs import distinct_pairs
 
-GPU = pytest.param(
-    lambda cells: Batched(cells, "cuda"),
-    id="batched-cuda",
-    marks=[pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")],
-)
+
+def gram_on_gpu(cells) -> Engine:
+    from trainables.engines.gram_cuda import GramCuda  # imports Triton, which is not there without CUDA
+
+    return GramCuda(cells)
+
+
+NEEDS_GPU = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")]
+GPU = [
+    pytest.param(lambda cells: Batched(cells, "cuda"), id="batched-cuda", marks=NEEDS_GPU),
+    pytest.param(gram_on_gpu, id="gram-cuda", marks=NEEDS_GPU),
+]
 TENSORS = pytest.param(lambda cells: Batched(cells, in_cache=False), id="batched-as-on-gpu")
-FAST = [pytest.param(Batched, id="batched"), TENSORS, pytest.param(Gram, id="gram"), GPU]
+FAST = [pytest.param(Batched, id="batched"), TENSORS, pytest.param(Gram, id="gram"), *GPU]
 ALL = [pytest.param(Reference, id="reference"), *FAST]
 
 # float64 keeps 16 digits; 200 steps of SGD on these sizes lose fewer than 4 of them, so 1e-9 leaves room and hides no error.
@@ -157,6 +165,24 @@ def test_distinct_pairs_hold_the_whole_batch():
                 assert sorted(rows[t, s, : n_rows[t, s]]) == sorted(set(drawn[t]))
 
 
+@pytest.mark.parametrize("engine", GPU)
+def test_no_wait_for_the_device_within_the_step_loop(engine, make_cell):
+    cells = [make_cell(gamma=g, seed=s) for g in (1.0, "lazy") for s in (0, 1)]
+    ours, twin = engine(cells), engine(cells)
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        curves = ours.take(0, 34)  # whole blocks and a part of one
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    np.testing.assert_array_equal(curves.cpu().numpy(), twin.train(0, 34))
+
+
+def test_float32_products_are_not_tf32():
+    """It would keep 3 digits; no engine may turn it on, nor may PyTorch's default change unseen."""
+    assert torch.get_float32_matmul_precision() == "highest"
+    assert not torch.backends.cuda.matmul.allow_tf32
+
+
 def test_gram_refuses_what_it_cannot_train(make_cell):
     with pytest.raises(ValueError, match="noiseless same_different"):
         Gram([make_cell(sigma2=0.1)])
@@ -189,3 +215,22 @@ def test_activation_change_depends_on_d_only_without_the_prefactor(make_cell):
     with_it, without = ([change(d, prefactor) for d in (32, 128)] for prefactor in ("sqrt_d", "none"))
     assert with_it[1] / with_it[0] == pytest.approx(1, abs=0.25)  # four seeds, finite d; it is 0.97
     assert without[1] / without[0] == pytest.approx(0.5, abs=0.15)  # sqrt(32/128); it is 0.49
+
+
+def test_a_card_is_checked_before_it_trains(make_cell):
+    """The same tensor program passes and is left as it was; one whose gradient is wrong does not."""
+    cells = [make_cell(gamma=g, dtype="float32") for g in (1.0, "lazy")]
+    run = PackRun(cells, Batched(cells, in_cache=False))
+    check_first_steps(run.engine, Batched(cells[:1]))
+    run.advance(float("inf"))
+    np.testing.assert_array_equal(run.curves, train(lambda c: Batched(c, in_cache=False), cells).curves)
+
+    wrong = Batched(cells, in_cache=False)
+    wrong.nets.lr *= 1.5
+    with pytest.raises(RuntimeError, match="does not compute what the processor does"):
+        check_first_steps(wrong, Batched(cells[:1]))
+
+
+def test_a_network_that_diverges_at_once_is_no_fault_of_the_card(make_cell):
+    cells = [make_cell(base_lr=1e30, dtype="float32")]
+    check_first_steps(Batched(cells, in_cache=False), Batched(cells))

@@ -2,13 +2,15 @@
 
 C cells fall into S groups that see the same inputs (they differ only in gamma or base_lr); a group's inputs and its initial
 preactivations h0, which centring needs, are computed once. The algebra is that of trainables.network; B is the batch, m the
-width. A GPU takes all cells at once; a core takes them one by one, so that what is between the products stays in its cache.
+width. A GPU takes all cells at once: the steps of a block are one CUDA graph, replayed while the host draws the next block, and
+nothing waits before the end of `train`. A core takes cells one by one, so that what is between the products stays in its cache.
+
+Products in float32 are in float32 on a GPU too: PyTorch's default leaves TF32, which has 3 digits, off.
 """
 
 from collections.abc import Sequence
 from typing import ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import softplus
@@ -16,6 +18,7 @@ from torch.nn.functional import softplus
 from trainables.cell import Cell
 from trainables.engines.base import Measures, blocks
 from trainables.engines.ensemble import Ensemble
+from trainables.engines.staging import Staging
 from trainables.kernels.dense import gradients
 from trainables.network import centred_output
 from trainables.products import add_product, product
@@ -34,17 +37,51 @@ class Batched:
         in_cache = nets.device.type == "cpu" if in_cache is None else in_cache
         self.step = self._step_in_cache if in_cache else self._step
         self.u = torch.zeros(len(cells), *nets.w0.shape[1:], dtype=nets.dtype, device=nets.device)  # (C, D, m)
+        # One block: inputs (S, BLOCK_STEPS, B, D), labels (S, BLOCK_STEPS, B); loss and right predictions (C, BLOCK_STEPS).
+        shape = (len(nets.groups), BLOCK_STEPS, cells[0].batch)
+        self.x = torch.zeros(*shape, cells[0].task.input_dim, dtype=nets.dtype, device=nets.device)
+        self.y = torch.zeros(shape, dtype=nets.dtype, device=nets.device)
+        self.staging = [Staging(self.x), Staging(self.y)]
+        self.loss, self.right = torch.zeros(2, len(cells), BLOCK_STEPS, dtype=torch.float64, device=nets.device)
+        self.graph = self._captured() if nets.device.type == "cuda" else None
+
+    def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
+        loss, right = self.take(first_step, n_steps).cpu().numpy()  # the one time that the host waits for the device
+        return loss, right
 
     @torch.no_grad()
-    def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
-        losses, rights = [], []
+    def take(self, first_step: int, n_steps: int) -> Tensor:
+        """What `train` does and returns, (2, C, n_steps), asked of the device and not waited for."""
+        curves = torch.empty(2, len(self.nets.cells), n_steps, dtype=torch.float64, device=self.nets.device)
+        done = 0
         for block, steps in blocks(first_step, n_steps):
-            x, y = self._block(block)
-            for k in range(steps.start, steps.stop):
-                loss, right = self.step(x[:, k], y[:, k])
-                losses.append(loss)
-                rights.append(right)
-        return torch.stack(losses, 1).cpu().numpy(), torch.stack(rights, 1).cpu().numpy()
+            self._draw(block)
+            if self.graph is not None and steps == slice(0, BLOCK_STEPS):
+                self.graph.replay()
+            else:
+                self._steps(steps)
+            end = done + steps.stop - steps.start
+            curves[0, :, done:end], curves[1, :, done:end] = self.loss[:, steps], self.right[:, steps]
+            done = end
+        return curves
+
+    def _steps(self, steps: slice) -> None:
+        """Take these steps of the block that is in x and y."""
+        for k in range(steps.start, steps.stop):
+            self.loss[:, k], self.right[:, k] = self.step(self.x[:, k], self.y[:, k])
+
+    @torch.no_grad()
+    def _captured(self) -> torch.cuda.CUDAGraph:
+        """The steps of a block, to be replayed on what is then in x and y. Called while x is zero, which changes no weight."""
+        aside = torch.cuda.Stream(self.nets.device)  # type: ignore[no-untyped-call]
+        aside.wait_stream(torch.cuda.current_stream(self.nets.device))
+        with torch.cuda.stream(aside):  # once outside the graph: libraries set themselves up at first use
+            self._steps(slice(0, 1))
+        torch.cuda.current_stream(self.nets.device).wait_stream(aside)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self._steps(slice(0, BLOCK_STEPS))
+        return graph
 
     def _step(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """One step of SGD from inputs (S, B, D) and labels (S, B); loss and right predictions of each cell before it."""
@@ -89,14 +126,12 @@ class Batched:
         self.u.copy_(torch.from_numpy(state["u"]))
         self.nets.b.copy_(torch.from_numpy(state["b"]))
 
-    def _block(self, block: int) -> tuple[Tensor, Tensor]:
-        """Inputs (S, BLOCK_STEPS, B, D) and labels (S, BLOCK_STEPS, B) of one block of steps."""
-        groups = self.nets.groups
-        shape = (len(groups), BLOCK_STEPS, self.nets.cells[0].batch)
-        drawn = [
-            cell.task.train_examples(stream(owner, "batches", block), symbols, BLOCK_STEPS * cell.batch)
-            for cell, owner, symbols in zip(groups.cells, groups.owners, groups.symbols, strict=True)
-        ]
-        x = self.nets.tensor(np.stack([x for x, _ in drawn]))
-        y = self.nets.tensor(np.stack([y for _, y in drawn]))
-        return x.view(*shape, -1), y.view(shape)
+    def _draw(self, block: int) -> None:
+        """Draw one block of steps into x and y, on a GPU as soon as it is done with what is in them."""
+        groups, rooms = self.nets.groups, [staging.room() for staging in self.staging]
+        for g, (cell, owner, symbols) in enumerate(zip(groups.cells, groups.owners, groups.symbols, strict=True)):
+            drawn = cell.task.train_examples(stream(owner, "batches", block), symbols, BLOCK_STEPS * cell.batch)
+            for room, numbers in zip(rooms, drawn, strict=True):
+                room[g].copy_(torch.from_numpy(numbers).view(room[g].shape))
+        for staging in self.staging:
+            staging.send()

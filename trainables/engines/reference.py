@@ -12,14 +12,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from trainables.cell import Cell
+from trainables.cell import SMALL_EPSILON, Cell
 from trainables.engines.base import Groups, Measures, blocks
 from trainables.network import draw_initial, half_alignment
 from trainables.streams import BLOCK_STEPS, stream
 from trainables.tasks.base import Array
-
-SMALL_EPSILON = 1e-2
-"""Below it the literal difference is taken in float64: its float32 rounding, about 1e-7/epsilon, would pass 1e-5 in the logit."""
 
 
 class Network:

@@ -36,3 +36,44 @@ def distinct_pairs(codes, n_symbols):
                 rows[t, 1, n_rows[t, 1]] = j
                 n_rows[t, 1] += 1
     return pairs, n_pairs, rows, n_rows
+
+
+def plan_length(n_symbols: int, batch: int) -> int:
+    """Numbers that `plan_steps` writes for a step."""
+    return 6 * batch + 4 * min(batch, n_symbols) + 5
+
+
+@compiled
+def plan_steps(codes, n_symbols, plan):
+    """Write what `gram` on a GPU reads of batches, from codes as for `distinct_pairs`, into plan (T, plan_length) int32.
+
+    Of a step: the number of pairs, of symbols in the first half, and in the second (3); u of each pair (B) and how often it
+    comes (B); then for each half its symbols (R), where the pairs of each start in the order of these symbols, with the end of
+    the last (R + 1), the pairs in that order (B), and the symbol of the other half in each (B). R = min(B, L); places past a
+    number are not set. The pairs come in the order of the first half, so its last part is v of each pair.
+    """
+    n_steps, batch = codes.shape
+    most = min(batch, n_symbols)
+    pairs, n_pairs, rows, n_rows = distinct_pairs(codes, n_symbols)
+    place = np.empty(n_symbols, np.int32)  # where the next pair of a symbol goes
+    for t in range(n_steps):
+        out = plan[t]
+        out[0], out[1], out[2] = n_pairs[t], n_rows[t, 0], n_rows[t, 1]
+        for k in range(n_pairs[t]):
+            out[3 + k], out[3 + batch + k] = pairs[t, k, 0], pairs[t, k, 2]
+        for s in range(2):
+            half = out[3 + 2 * batch + s * (2 * most + 1 + 2 * batch) :]
+            starts, order, partner = half[most:], half[2 * most + 1 :], half[2 * most + 1 + batch :]
+            for i in range(n_rows[t, s]):
+                half[i] = rows[t, s, i]
+                place[half[i]] = 0
+            for k in range(n_pairs[t]):
+                place[pairs[t, k, s]] += 1
+            starts[0] = 0
+            for i in range(n_rows[t, s]):
+                starts[i + 1] = starts[i] + place[half[i]]
+                place[half[i]] = starts[i]
+            for k in range(n_pairs[t]):
+                r = pairs[t, k, s]
+                order[place[r]], partner[place[r]] = k, pairs[t, k, 1 - s]
+                place[r] += 1
