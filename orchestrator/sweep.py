@@ -208,12 +208,14 @@ def _runner(grid: Grid, options: Options) -> Iterator[tuple[Runner, Machine]]:
     if options.debug:
         yield DebugRunner(), this_machine(grid.resources, max_concurrent=1)
         return
-    from orchestrator.cluster import ClusterError
-    from orchestrator.tune_runner import TuneRunner
+    from orchestrator.cluster import ClusterError, joined
 
     try:
         # Ray tells of dead workers on standard output, which is for the summary alone.
-        with redirect_stdout(sys.stderr), TuneRunner(options.address, grid.resources, options.max_concurrent) as runner:
+        with redirect_stdout(sys.stderr), joined(options.address):
+            from orchestrator.tune_runner import TuneRunner  # while Ray's first workers start
+
+            runner = TuneRunner(grid.resources, options.max_concurrent)
             yield runner, runner.machine()
     except ClusterError as error:
         stop(str(error))

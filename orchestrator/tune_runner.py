@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from orchestrator.cluster import check_nodes, gpu_share, joined, machine_of_cluster, scratch_directory  # isort: split
+from orchestrator.cluster import check_nodes, gpu_share, machine_of_cluster, scratch_directory  # isort: split
 
 import ray
 from ray import tune
@@ -160,20 +160,10 @@ class Reporter(tune.Callback):
 
 
 class TuneRunner:
-    """Runs a sweep's packs on a local Ray or on the cluster at `address`. Use as a context: Ray is up inside it."""
+    """Runs a sweep's packs on the Ray that this process has joined."""
 
-    def __init__(
-        self, address: str | None, resources: Resources, max_concurrent: int | None = None, checkpoint_s: float = CHECKPOINT_S
-    ) -> None:
+    def __init__(self, resources: Resources, max_concurrent: int | None = None, checkpoint_s: float = CHECKPOINT_S) -> None:
         self.resources, self.max_concurrent, self.checkpoint_s = resources, max_concurrent, checkpoint_s
-        self._joined = joined(address)
-
-    def __enter__(self) -> "TuneRunner":
-        self._joined.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._joined.__exit__(*error)
 
     def machine(self) -> Machine:
         """What the cluster offers for packs. ClusterError when it can never run one."""

@@ -15,7 +15,7 @@ pytestmark = [
 
 ray = pytest.importorskip("ray")
 
-from orchestrator.cluster import ClusterError, gpu_share  # noqa: E402
+from orchestrator.cluster import ClusterError, gpu_share, joined  # noqa: E402
 from orchestrator.cost import CostModel  # noqa: E402 - after the marks, so that Ray's import warnings are theirs
 from orchestrator.driver import Sweep  # noqa: E402
 from orchestrator.grid import Resources, load_grid  # noqa: E402
@@ -76,7 +76,8 @@ def test_a_checkpoint_carries_the_pack_to_another_worker(noisy_grid, tmp_path):
 @pytest.mark.slow
 def test_a_killed_worker_goes_on_from_its_checkpoint(noisy_grid, results):
     grid = noisy_grid(64000)
-    with TuneRunner(None, Resources(), checkpoint_s=1.0) as runner:
+    with joined(None):
+        runner = TuneRunner(Resources(), checkpoint_s=1.0)
         sweep = sweep_of(grid, results, runner)
         seen, killed_at = [], []
         progressed = sweep.progressed
@@ -116,13 +117,13 @@ def test_fake_gpu_schedules_shares(noisy_grid, results):
     grid = noisy_grid(500)
     ray.init(address="local", num_cpus=2, num_gpus=1, include_dashboard=False, log_to_driver=False, logging_level=40)
     try:
-        runner = TuneRunner(None, Resources(gpus_per_pack=0.25))
+        runner = TuneRunner(Resources(gpus_per_pack=0.25))
         machine = runner.machine()
         assert machine.device == "cuda"
         sweep = sweep_of(grid, results, runner, pack_seconds=1e-9)
         runner.run(sweep)
         with pytest.raises(ClusterError, match="gpus_per_pack is 2"):
-            TuneRunner(None, Resources(gpus_per_pack=2)).machine()
+            TuneRunner(Resources(gpus_per_pack=2)).machine()
     finally:
         ray.shutdown()
     assert set(sweep.queue.ended.values()) == {"ok"}
@@ -137,7 +138,8 @@ def test_two_nodes_share_the_results_and_the_checkpoints(noisy_grid, results):
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     try:
         cluster.add_node(num_cpus=1)
-        with TuneRunner(cluster.address, Resources(), checkpoint_s=0.5) as runner:
+        with joined(cluster.address):
+            runner = TuneRunner(Resources(), checkpoint_s=0.5)
             assert runner.machine().slots == 2
             sweep = sweep_of(grid, results, runner, pack_seconds=1e-9)
             runner.run(sweep)
