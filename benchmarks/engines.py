@@ -53,12 +53,12 @@ def steps_a_second(engine: EngineName, cells: list[Cell], steps: int) -> float:
     return steps * len(cells) * rate(lambda: made.train(10, steps), SECONDS)
 
 
-def data_share(cell: Cell) -> float:
+def data_seconds(cell: Cell) -> float:
     """Seconds of one step's data, drawn in blocks as `batched` does."""
     from trainables.engines.batched import Batched
 
     made = Batched([cell])
-    return 1 / BLOCK_STEPS / rate(lambda: made._block(1))
+    return 1 / BLOCK_STEPS / rate(lambda: made._draw(1))
 
 
 def row(shape: tuple[int, int, int, float, int, str], best: Limits) -> list[str]:
@@ -78,7 +78,7 @@ def row(shape: tuple[int, int, int, float, int, str], best: Limits) -> list[str]
     state = (6 if fastest == "gram" else 3) * (2 * n_symbols if fastest == "gram" else 2 * d) * width * 4
     times = [f"{found[e]:.4f} ({reference / found[e]:.0f} x)" if e in found else "-" for e in ("batched", "gram")]
     of_limits = [f"{found[fastest] / products:.2f}", f"{1e3 * state / best.memory / found[fastest]:.2f}"]
-    data = f"{100 * 1e3 * data_share(cells[0]) / gammas / CORES / found['batched']:.0f}%" if sigma2 else ""
+    data = f"{100 * 1e3 * data_seconds(cells[0]) / gammas / CORES / found['batched']:.0f}%" if sigma2 else ""
     return [str(n_symbols), str(d), str(width), f"{sigma2:g}", str(gammas), f"{reference:.3f}", *times, *of_limits, data, aim]
 
 
@@ -92,7 +92,7 @@ def paper() -> Table:
         grid = load_grid(str(path), ())
         hours = []
         for engine in ("reference", None):
-            queue = PackQueue(grid.cells, Machine(CORES, 2**40), CostModel(machine_rates(print)), engine)  # type: ignore[arg-type]
+            queue = PackQueue(grid.cells, Machine(CORES, 2**40), CostModel(machine_rates(print)), engine)
             hours.append(sum(queue.cell_seconds(i) for i in range(len(grid.cells))) / 3600)
         total = [total[0] + len(grid.cells), total[1] + hours[0], total[2] + hours[1]]
         table.add_row(path.stem, str(len(grid.cells)), *_hours(hours))

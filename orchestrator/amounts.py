@@ -8,13 +8,15 @@ from typing import Literal
 
 from trainables.cell import SMALL_EPSILON, Cell
 from trainables.engines.base import is_noiseless_pairs
+from trainables.kernels.sizes import CHUNK, TILE, padded
 
 EngineName = Literal["reference", "batched", "gram"]
 ENGINES: tuple[EngineName, ...] = ("reference", "batched", "gram")
 Amounts = dict[str, float]
-"""Work by kind: `call` is one step or evaluation, `product` one multiplication and addition of a dense product, `neuron`
-the arithmetic of one neuron on one example, `number` one normal number drawn; of `gram`, `pair` and `lazy_pair` the arithmetic
-of one neuron on one pair, and `tile` one multiplication and addition with the Gram matrix."""
+"""Work by kind: `call` is one step, `evaluation` one evaluation, `product` one multiplication and addition of a dense product,
+`neuron` the arithmetic of one neuron on one example, `number` one normal number drawn. Of `gram`: `example` is one pair of a
+batch drawn and sorted, `pair` and `lazy_pair` the arithmetic of one neuron on one distinct pair, and `tile` one multiplication
+and addition with the Gram matrix."""
 
 
 def can_train(engine: EngineName, cell: Cell) -> bool:
@@ -28,8 +30,9 @@ def step_amounts(cell: Cell, engine: EngineName, group: float = 1.0) -> Amounts:
     if engine == "gram":
         n_symbols: int = cell.task.L  # type: ignore[attr-defined]
         pair = "lazy_pair" if cell.epsilon < SMALL_EPSILON else "pair"
-        tiles = 2 * distinct_symbols(n_symbols, batch) * n_symbols * m
-        return {"call": 0.5 + 0.5 / group, pair: distinct_pairs(n_symbols, batch) * m, "tile": tiles}
+        m = padded(m, CHUNK)
+        tiles = 2 * distinct_symbols(n_symbols, batch) * padded(n_symbols, TILE) * m
+        return {"call": 1.0, "example": batch / group, pair: distinct_pairs(n_symbols, batch) * m, "tile": tiles}
     products, share = (6.0, 1.0) if engine == "reference" else (2 + 1 / group, 1 / group)
     return {"call": 1.0, "neuron": batch * m, "product": products * batch * d_in * m, "number": share * batch * d_in}
 

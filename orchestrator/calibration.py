@@ -4,26 +4,27 @@ Measuring needs torch and numba, so it runs in a process of its own; what it fin
 engines' own code, and is measured again when one of them changes.
 """
 
-import hashlib
 import json
 import os
 import platform
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+
+from trainables.cache import cache_folder, digest
 
 _DOUBLE = {"gram": 2.0, "batched": 4.0, "reference": 2.0}
 """Time of a step in float64 over float32: half as many numbers an instruction, and for `batched` no oneDNN."""
+MEASURE_S = 180
+"""After so long measuring has failed: kernels are compiled in some 20 s, and timed in 5."""
 _ROOT = Path(__file__).resolve().parents[1]
 
 # Seconds a unit, measured on one core of a 2-core AMD EPYC (Zen 5): where a processor was not measured, as another node's.
 _DEFAULT: dict[str, dict[str, float]] = {
-    "gram cpu": {"call": 3e-6, "pair": 2e-10, "lazy_pair": 3e-10, "tile": 1.6e-11,
+    "gram cpu": {"call": 3e-6, "example": 1e-8, "pair": 2e-10, "lazy_pair": 3e-10, "tile": 1.6e-11,
                  "evaluation": 5e-4, "product": 9e-12, "neuron": 3e-10, "number": 1.5e-9},
     "batched cpu": {"call": 4e-5, "neuron": 7e-10, "product": 9e-12, "number": 2e-9, "evaluation": 5e-4},
     "reference cpu": {"call": 2e-4, "neuron": 3e-9, "product": 2e-11, "number": 1e-8, "evaluation": 5e-4},
@@ -32,8 +33,8 @@ _DEFAULT: dict[str, dict[str, float]] = {
     # `gram`, reckoned from its machine code for an H200 (132 multiprocessors that issue 4 instructions a cycle, 1.75 GHz):
     # with L = 12, B = 128 each of the 8 warps of 1,024 neurons takes some 14,600 a step, 29,000 cycles; half as long again with
     # waits, 26e-6 s of one multiprocessor, 2e-7 s of a full card, four fifths of it for the 63 pairs.
-    # `call` is the host's draws, 3e-6 s a group and step; an evaluation some 20 small kernels a network.
-    "gram cuda": {"call": 1e-6, "pair": 2.4e-12, "lazy_pair": 3.2e-12, "tile": 1.4e-13,
+    # `example` is the host's draws, 3e-6 s a group and step; an evaluation some 20 small kernels a network.
+    "gram cuda": {"call": 1e-7, "example": 2e-8, "pair": 2.4e-12, "lazy_pair": 3.2e-12, "tile": 1.4e-13,
                   "evaluation": 3e-4, "product": 1e-13, "neuron": 2e-11, "number": 2e-9},
     "batched cuda": {"call": 4e-6, "neuron": 2e-11, "product": 1e-13, "number": 2e-9, "evaluation": 1e-3},
     "reference cuda": {"call": 5e-4, "neuron": 3e-11, "product": 1e-13, "number": 1e-8, "evaluation": 1e-3},
@@ -62,47 +63,44 @@ class Rates:
 
 
 def machine_rates(say: Callable[[str], None]) -> Rates:
-    """This machine's rates, measured now (some ten seconds) if they were not before."""
+    """This machine's rates, measured now (some twenty seconds) if they were not before."""
     path = _path()
     try:
         return Rates(**json.loads(path.read_text()))
     except (OSError, ValueError, TypeError):  # not there, torn, or of another version: measured again
         pass
-    say("measuring how fast this machine is, once ...")
-    command = [sys.executable, "-m", "orchestrator.measure", str(time.monotonic())]
-    one_core = os.environ | {"OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, cwd=_ROOT, env=one_core, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        say(f"it could not be measured, so times are those of another machine until packs finish: {done.stderr.strip()[-500:]}")
-        return Rates()
-    rates = Rates(**json.loads(done.stdout))
-    _keep(path, asdict(rates), say)
-    return rates
-
-
-def _keep(path: Path, rates: dict[str, Any], say: Callable[[str], None]) -> None:
+    say("measuring how fast this machine is, once (some 20 s) ...")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        rates = _measured()
+    except (subprocess.SubprocessError, ValueError, TypeError, IndexError) as error:
+        why = (getattr(error, "stderr", None) or str(error)).strip()[-500:]
+        say(f"it could not be measured, so times are those of another machine until packs finish: {why}")
+        return Rates()
+    try:
         part = path.with_suffix(f".{os.getpid()}")
-        part.write_text(json.dumps(rates))
+        part.write_text(json.dumps(asdict(rates)))
         part.replace(path)
     except OSError as error:
         say(f"what was measured is not kept, the next run measures again: {error}")
+    return rates
+
+
+def _measured() -> Rates:
+    command = [sys.executable, "-m", "orchestrator.measure"]
+    one_core = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=_ROOT, env=one_core, capture_output=True, text=True, check=True, timeout=MEASURE_S)
+    return Rates(**json.loads(done.stdout.splitlines()[-1]))  # libraries may print before
 
 
 def _path() -> Path:
-    code = hashlib.sha256()
     here = (Path(__file__).with_name(name) for name in ("amounts.py", "calibration.py", "measure.py"))
-    for file in sorted([*(_ROOT / "trainables").rglob("*.py"), *here]):
-        code.update(file.read_bytes())
-    made = [platform.machine(), _processor(), str(len(os.sched_getaffinity(0))), version("torch"), version("numba")]
-    digest = hashlib.sha256("\n".join([*made, code.hexdigest()]).encode()).hexdigest()[:16]
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "sweep-orchestrator" / f"rates-{digest}.json"
+    made = [platform.machine(), cpu_name(), version("torch"), version("numba")]
+    return cache_folder() / f"rates-{digest([*(_ROOT / 'trainables').rglob('*.py'), *here], *made)}.json"
 
 
-def _processor() -> str:
-    """The processor's name, where Linux tells it."""
+def cpu_name() -> str:
+    """What rows trained on a processor say of it: `cpu (AMD EPYC, 2 cores)`, where Linux tells the model."""
     path = Path("/proc/cpuinfo")
     lines = path.read_text().splitlines() if path.exists() else []
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+    return f"cpu ({model}, {len(os.sched_getaffinity(0))} cores)"

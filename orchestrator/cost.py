@@ -4,8 +4,6 @@ Seconds are amounts of work (orchestrator.amounts) times this machine's rates (o
 what packs really took.
 """
 
-import os
-import platform
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
@@ -15,9 +13,11 @@ import numpy as np
 from pydantic import ValidationError
 
 from orchestrator.amounts import EngineName, can_train, evaluation_amounts, step_amounts
-from orchestrator.calibration import Rates
+from orchestrator.calibration import Rates, cpu_name
 from trainables.cell import SCIENCE_VERSION, Cell
 from trainables.engines.base import shape_of
+from trainables.kernels.sizes import CHUNK, PART, TILE, padded
+from trainables.streams import BLOCK_STEPS
 from trainables.tasks import SameDifferent
 
 _EVALUATIONS_MORE = 2
@@ -70,7 +70,8 @@ class CostModel:
     def choose(self, cell: Cell, device: str = "cpu", group: float = 1.0) -> tuple[EngineName, str]:
         """The engine and the device that should train this cell: the cheapest as predicted, never `reference`.
 
-        What packs took does not enter: the engine of a cell must not depend on what ran before it.
+        What packs took does not enter: the engine of a cell must not depend on what ran before it. It may differ between
+        machines, where two engines cost nearly the same; they agree to rounding.
         """
         options: list[tuple[EngineName, str]] = [("batched", device)]
         if can_train("gram", cell):
@@ -98,11 +99,6 @@ def _is_here(device: str) -> bool:
     return not device.startswith("cpu") or device == cpu_name()
 
 
-def cpu_name() -> str:
-    """What rows trained on a processor say of it: `cpu (x86_64, 2 cores)`."""
-    return f"cpu ({platform.machine()}, {len(os.sched_getaffinity(0))} cores)"
-
-
 def _cell_of(row: dict[str, Any]) -> Cell | None:
     """A cell of the shape that a row of `_MEASURED` tells of; None where the store holds what this version would refuse."""
     settings = {k: row[k] for k in ("width", "gamma", "dtype", "steps", "batch", "eval_every", "test_size")}
@@ -123,13 +119,13 @@ def pack_bytes(cells: Iterable[Cell], engine: EngineName, device: str = "cpu") -
     initial = n_groups * d_in * m
     evaluation = cell.test_size * (2 * d_in + 2 * m) + 2.5 * d_in * m  # the last for the measures at the end
     if engine == "gram":
-        symbols = 2 * cell.task.L * m  # type: ignore[attr-defined]
+        symbols = 2 * padded(cell.task.L, TILE) * padded(m, CHUNK)  # type: ignore[attr-defined]
         working = 2 * n if device == "cuda" else 2  # a card trains all at once
         tables = 2 * n_groups * cell.task.L**2  # type: ignore[attr-defined]
         return int(item * (initial + (n + n_groups + 1 + working) * symbols + tables + evaluation))
-    inputs = 3 * n_groups * 10 * batch * d_in
+    inputs = 3 * n_groups * BLOCK_STEPS * batch * d_in
     states = (3 if engine == "reference" else 1) * n * d_in * m
-    live = 5 * batch * m + min(d_in * m, 2**20)
+    live = 5 * batch * m + min(d_in * m, PART)
     if engine == "batched" and device == "cuda":
         live = n * batch * (6 * m + d_in)
     return int(item * (initial + evaluation + inputs + states + live))

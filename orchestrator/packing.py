@@ -123,7 +123,7 @@ class PackQueue:
         return self._chosen(i)[:2]
 
     def cell_seconds(self, i: int) -> float:
-        """Predicted seconds of a cell of the plan, the same for all of its shape."""
+        """Predicted seconds of a cell of the plan, taken from one of its shape for all."""
         engine, device, predicted = self._chosen(i)
         return predicted * self.cost.correction(self._shape[i][0], engine, device)
 
@@ -241,7 +241,8 @@ class PackQueue:
             return
         cell = self.plan[pack.cells[0]].cell
         inputs = {(self.plan[i].cell.seed, self.plan[i].cell.task) for i in pack.cells}
-        self.cost.observe(cell, pack.engine, device, seconds / len(pack.cells), len(pack.cells) / len(inputs))
+        if "ok" in statuses:  # a pack that diverged ended early, and tells nothing of one that does not
+            self.cost.observe(cell, pack.engine, device, seconds / len(pack.cells), len(pack.cells) / len(inputs))
         shape = self._shape[pack.cells[0]]
         self._trained[shape] = self._trained.get(shape, 0) + len(pack.cells)
         for i, status, accuracy in zip(pack.cells, statuses, best, strict=True):

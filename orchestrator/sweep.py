@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -143,6 +144,8 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
             Console().print_json(json.dumps(shown.as_dict()))
         else:
             err.print(forecast_table(shown))
+            if shutil.which("nvidia-smi"):
+                err.print("(a forecast for processors alone: a sweep here also trains on the card)", highlight=False)
     if options.dry_run:
         return 0
     interrupted, fatal = False, ""

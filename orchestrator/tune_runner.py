@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from orchestrator.cluster import check_nodes, gpu_share, machine_of_cluster, scratch_directory  # isort: split
@@ -88,12 +87,12 @@ class PackTrainable(tune.Trainable):
 
     def save_checkpoint(self, checkpoint_dir: str) -> None:
         self.saved = time.monotonic()
-        state = self._work().run.state()
-        Path(checkpoint_dir, "run.pickle").write_bytes(pickle.dumps(state))
+        with open(os.path.join(checkpoint_dir, "run.pickle"), "wb") as file:
+            pickle.dump(self._work().run.state(copied=False), file, protocol=5)  # as it is: a copy would be memory twice
 
     def load_checkpoint(self, checkpoint_dir: str) -> None:  # type: ignore[override]
-        state = pickle.loads(Path(checkpoint_dir, "run.pickle").read_bytes())
-        self._work().run.load(state)
+        with open(os.path.join(checkpoint_dir, "run.pickle"), "rb") as file:
+            self._work().run.load(pickle.load(file))
 
 
 class PackSearcher(Searcher):

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from orchestrator.amounts import EngineName
-from orchestrator.cost import cpu_name
+from orchestrator.calibration import cpu_name
 from orchestrator.grid import PlannedCell
 from store.store import Store
 from trainables.cell import Cell, science_version
@@ -86,7 +86,7 @@ def make_engine(name: EngineName, cells: Sequence[Cell], device: str) -> Engine:
         from trainables.engines.proof import check_first_steps
 
         made = _engine_on_card(name, cells, device)
-        check_first_steps(made, make_engine(name, cells[:1], "cpu"))
+        check_first_steps(made, make_engine(name, [cells[0], cells[-1]], "cpu"))
         return made
     if name == "gram":
         from trainables.engines.gram import Gram

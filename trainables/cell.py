@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validat
 
 from trainables.tasks import Task
 
-SCIENCE_VERSION = "2"
+SCIENCE_VERSION = "3"
 """Raised whenever the same cell would give other numbers (streams, tasks, network, training, measures)."""
 
 SMALL_EPSILON = 1e-2

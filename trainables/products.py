@@ -8,8 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-_PART = 2**20
-"""Elements added by at a time: a temporary of tens of MB would be mapped, and paid for page by page, each time."""
+from trainables.kernels.sizes import PART
 
 
 def _linear() -> Callable[..., Tensor] | None:
@@ -31,7 +30,7 @@ def product(x: Tensor, w: Tensor) -> Tensor:
 
 def add_product(u: Tensor, x: Tensor, g: Tensor) -> None:
     """u += x^T g in place, u (k, m) for x (n, k), g (n, m)."""
-    rows = max(1, _PART // u.shape[1])
+    rows = max(1, PART // u.shape[1])
     if rows >= len(u):
         u += product(x.T, g)
         return

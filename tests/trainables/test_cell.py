@@ -29,7 +29,7 @@ def test_id_is_fixed(make_cell):
     assert make_cell().cell_id == KNOWN_ID
 
 
-KNOWN_ID = "9ca6945a9e0bc4a385c5"
+KNOWN_ID = "f68c300d02e11eb25471"
 
 
 @pytest.mark.parametrize("bad", [{"steps": 30}, {"gamma": 0.0}, {"gamma": -1.0}, {"gamma": float("nan")}, {"width": 0},

@@ -1,5 +1,9 @@
 """The compiled draws: Philox's published numbers, and what normal numbers must do."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -26,6 +30,32 @@ def test_normal_numbers_are_normal():
     for moment, expected, variance in ((1, 0, 1), (2, 1, 2), (4, 3, 96)):
         assert (x.astype(float) ** moment).mean() == pytest.approx(expected, abs=5 * (variance / n) ** 0.5)
     assert 4.5 < np.abs(x).max() < 6.7
+
+
+def test_known_numbers():
+    """Bit for bit, on every processor: what cells draw must not change silently. Raise SCIENCE_VERSION if it must."""
+    x = standard_normal(np.random.default_rng(0), (1024,))[[0, 1, 256, 512, 768, 1023]]
+    assert [float(value).hex() for value in x] == KNOWN_NORMALS
+    u, v = symbol_pairs(np.random.default_rng(0), 10, 7)
+    assert (u.tolist(), v.tolist()) == ([3, 3, 2, 6, 0, 5, 5, 4, 6, 2], [2, 5, 2, 6, 3, 1, 5, 4, 6, 2])
+
+
+KNOWN_NORMALS = ["-0x1.cd20600000000p-4", "-0x1.cefb640000000p-4", "-0x1.5a49a40000000p-2", "-0x1.d91ce00000000p-2",
+                 "-0x1.6558760000000p-3", "0x1.a5701c0000000p-1"]  # fmt: skip
+
+
+def test_draws_do_not_depend_on_the_processor():
+    """A processor without fused multiply-add gives the same numbers."""
+    code = (
+        "import numpy as np; from trainables.draws import standard_normal; "
+        "print(standard_normal(np.random.default_rng(0), (4096,)).tobytes().hex())"
+    )
+    old = os.environ | {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+    here, there = (
+        subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True).stdout
+        for env in (os.environ, old)
+    )
+    assert here == there
 
 
 def test_neighbours_are_independent():

@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 import torch
 
-from trainables.engines.base import Engine
+from trainables.cell import Cell
+from trainables.engines.base import Engine, is_noiseless_pairs
 from trainables.engines.batched import Batched
 from trainables.engines.gram import Gram
 from trainables.engines.proof import check_first_steps
 from trainables.engines.reference import Reference
 from trainables.engines.run import PackRun
 from trainables.kernels.pairs import distinct_pairs
+from trainables.tasks import SameDifferent
 
 
 def gram_on_gpu(cells) -> Engine:
@@ -218,19 +220,49 @@ def test_activation_change_depends_on_d_only_without_the_prefactor(make_cell):
 
 
 def test_a_card_is_checked_before_it_trains(make_cell):
-    """The same tensor program passes and is left as it was; one whose gradient is wrong does not."""
-    cells = [make_cell(gamma=g, dtype="float32") for g in (1.0, "lazy")]
+    """The same tensor program passes and is left as it was; one whose gradient is wrong, of any cell compared, does not."""
+    cells = [make_cell(gamma=g, dtype="float32") for g in (1.0, 0.3, "lazy")]
+    ends = [cells[0], cells[-1]]
     run = PackRun(cells, Batched(cells, in_cache=False))
-    check_first_steps(run.engine, Batched(cells[:1]))
+    check_first_steps(run.engine, Batched(ends))
     run.advance(float("inf"))
     np.testing.assert_array_equal(run.curves, train(lambda c: Batched(c, in_cache=False), cells).curves)
-
-    wrong = Batched(cells, in_cache=False)
-    wrong.nets.lr *= 1.5
-    with pytest.raises(RuntimeError, match="does not compute what the processor does"):
-        check_first_steps(wrong, Batched(cells[:1]))
+    for c, factor in ((0, 1.5), (2, -1.0)):
+        wrong = Batched(cells, in_cache=False)
+        wrong.nets.lr[c] *= factor
+        with pytest.raises(RuntimeError, match="does not compute what the processor does"):
+            check_first_steps(wrong, Batched(ends))
 
 
 def test_a_network_that_diverges_at_once_is_no_fault_of_the_card(make_cell):
     cells = [make_cell(base_lr=1e30, dtype="float32")]
-    check_first_steps(Batched(cells, in_cache=False), Batched(cells))
+    check_first_steps(Batched(cells, in_cache=False), Batched([cells[0], cells[0]]))
+
+
+@pytest.mark.parametrize("engine", [Batched, Gram])
+def test_what_is_left_of_a_diverged_network_is_no_result(engine, make_cell):
+    """Alone it stops where it was seen to diverge, in a pack it trains on: its measures at the end would differ."""
+    wild, calm = make_cell(base_lr=1e160), make_cell()
+    for cells in ([wild], [wild, calm]):
+        found = train(engine, cells).results()[0].summary()
+        assert [found[k] for k in ("readout_ratio", "alignment_pos", "alignment_neg", "activation_change")] == [None] * 4
+
+
+def test_a_task_derived_from_same_different_keeps_its_own_labels(make_cell):
+    class Flipped(SameDifferent):
+        def train_examples(self, rng, symbols, n):
+            x, y = super().train_examples(rng, symbols, n)
+            return x, ~y
+
+    assert not is_noiseless_pairs(Cell(task=Flipped(L=3, d=4), width=8, gamma=1.0, base_lr=0.1, seed=0))
+    assert is_noiseless_pairs(make_cell())
+
+
+def test_inputs_may_be_views_of_any_kind(make_cell):
+    class Mirrored(SameDifferent):
+        def train_examples(self, rng, symbols, n):
+            x, y = super().train_examples(rng, symbols, n)
+            return x[:, ::-1], y[::-1][::-1]
+
+    cell = make_cell().model_copy(update={"task": Mirrored(L=5, d=16)})
+    np.testing.assert_allclose(train(Batched, [cell]).curves, train(Reference, [cell]).curves, rtol=0, atol=EXACT)

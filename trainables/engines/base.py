@@ -46,7 +46,8 @@ def shape_of(cell: Cell) -> tuple[Any, ...]:
 
 def is_noiseless_pairs(cell: Cell) -> bool:
     """Whether the cell's inputs are noiseless pairs of training symbols, which is what engine `gram` trains."""
-    return isinstance(cell.task, SameDifferent) and cell.task.sigma2 == 0
+    # A task derived from it may draw or label in its own way.
+    return type(cell.task) is SameDifferent and cell.task.sigma2 == 0
 
 
 class Groups:

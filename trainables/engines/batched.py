@@ -11,6 +11,7 @@ Products in float32 are in float32 on a GPU too: PyTorch's default leaves TF32, 
 from collections.abc import Sequence
 from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import softplus
@@ -132,6 +133,6 @@ class Batched:
         for g, (cell, owner, symbols) in enumerate(zip(groups.cells, groups.owners, groups.symbols, strict=True)):
             drawn = cell.task.train_examples(stream(owner, "batches", block), symbols, BLOCK_STEPS * cell.batch)
             for room, numbers in zip(rooms, drawn, strict=True):
-                room[g].copy_(torch.from_numpy(numbers).view(room[g].shape))
+                room[g].copy_(torch.from_numpy(np.ascontiguousarray(numbers)).view(room[g].shape))
         for staging in self.staging:
             staging.send()

@@ -34,7 +34,7 @@ class Ensemble:
 
     def tensor(self, x: Array) -> Tensor:
         """The array on this ensemble's device in its precision."""
-        return torch.from_numpy(x).to(self.device, self.dtype)
+        return torch.from_numpy(np.ascontiguousarray(x)).to(self.device, self.dtype)
 
     def readout(self) -> Tensor:
         """a = a0 + eps b, (C, m)."""

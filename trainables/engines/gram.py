@@ -16,9 +16,14 @@ from trainables.cell import SMALL_EPSILON, Cell
 from trainables.engines.base import Measures
 from trainables.engines.ensemble import Ensemble
 from trainables.engines.span import Span, check_noiseless_pairs
-from trainables.kernels.gram import CHUNK, TILE, train_steps
+from trainables.kernels.gram import train_steps
 from trainables.kernels.pairs import distinct_pairs
+from trainables.kernels.sizes import CHUNK, TILE, padded
+from trainables.streams import BLOCK_STEPS
 from trainables.tasks.base import Array
+
+MOST_STEPS = 20 * BLOCK_STEPS
+"""Steps whose pairs are held at a time."""
 
 
 class Gram:
@@ -31,7 +36,7 @@ class Gram:
         self.nets = nets = Ensemble(cells, "cpu")
         self.span, self.width = Span(nets), cells[0].width
         n_groups, n_symbols = len(nets.groups), self.span.n_symbols
-        self.gram = [self.span.gram_matrix(g, -(-n_symbols // TILE) * TILE).numpy() for g in range(n_groups)]
+        self.gram = [self.span.gram_matrix(g, padded(n_symbols, TILE)).numpy() for g in range(n_groups)]
         self.p = [self._initial(g) for g in range(n_groups)]
         self.f0 = [np.full((n_symbols, n_symbols), np.nan, self.p[0].dtype) for _ in range(n_groups)]
         self.room = np.empty((2, *self.p[0].shape), self.p[0].dtype)
@@ -44,12 +49,15 @@ class Gram:
         nets = self.nets
         loss, right = np.empty((2, len(nets.cells), n_steps))
         eps, lr = nets.eps[:, 0, 0].numpy(), nets.lr[:, 0].numpy()
-        for g, cells in enumerate(nets.groups.members):
-            seen = distinct_pairs(self.span.codes(g, first_step, n_steps), self.span.n_symbols)
-            for c in cells:
-                literal, batch = bool(eps[c] >= SMALL_EPSILON), nets.cells[c].batch
-                network = (self.f0[g], self.p[g], self.omega[c], *self.room, self.a0[c], self.b[c], self.gram[g], eps[c], lr[c])
-                train_steps(*seen, batch, literal, *network, loss[c], right[c])
+        for start in range(0, n_steps, MOST_STEPS) or [0]:
+            part = slice(start, min(start + MOST_STEPS, n_steps))
+            for g, cells in enumerate(nets.groups.members):
+                codes = self.span.codes(g, first_step + start, part.stop - start)
+                seen = distinct_pairs(codes, self.span.n_symbols)
+                for c in cells:
+                    literal, batch = bool(eps[c] >= SMALL_EPSILON), nets.cells[c].batch
+                    weights = (self.f0[g], self.p[g], self.omega[c], *self.room, self.a0[c], self.b[c])
+                    train_steps(*seen, batch, literal, *weights, self.gram[g], eps[c], lr[c], loss[c, part], right[c, part])
         nets.b.copy_(torch.from_numpy(self.b).flatten(1)[:, : self.width])
         return loss, right
 

@@ -26,7 +26,8 @@ REGISTERS = 128
 """Of a thread at most where that spills but a few words: two networks share a multiprocessor, one works while the other waits."""
 MOST_STEPS = 250
 PLAN_NUMBERS = 2**23
-"""Steps of one launch, and numbers in its plan, at most: short, so that the host draws the next while it runs."""
+"""Steps of one launch, and numbers in its plan, at most, but no less than a block of steps: short, so that the host
+draws the next while it runs."""
 
 
 class GramCuda:

@@ -81,6 +81,8 @@ class PackRun:
             at = int(self.diverged_at[c])
             kept = steps < at if at else steps > 0
             loss, train_acc, test_acc = self.curves[:, c, kept]
+            # A network that diverged trains on with its pack, so what it is by then is no result of its own.
+            last = [np.full_like(m[c], np.nan) if at else m[c] for m in measures]
             out.append(
                 CellResult(
                     status="diverged" if at else "ok",
@@ -89,18 +91,18 @@ class PackRun:
                     train_loss=loss,
                     train_acc=train_acc,
                     test_acc=test_acc,
-                    readout=measures.readout[c],
-                    alignment=measures.alignment[c],
-                    activation_change=float(measures.activation_change[c]),
+                    readout=last[0],
+                    alignment=last[1],
+                    activation_change=float(last[2]),
                     seconds=self.seconds / len(self.cells),
                 )
             )
         return out
 
-    def state(self) -> dict[str, Any]:
-        """Arrays and numbers from which another process can go on."""
+    def state(self, copied: bool = True) -> dict[str, Any]:
+        """Arrays and numbers from which another process can go on; not copied, training goes on in the engine's."""
         own = {k: copy(getattr(self, k)) for k in ("step", "seconds", "diverged_at", "curves", "_steps")}
-        return {**own, "engine": {k: v.copy() for k, v in self.engine.state().items()}}
+        return {**own, "engine": {k: v.copy() if copied else v for k, v in self.engine.state().items()}}
 
     def load(self, state: dict[str, Any]) -> None:
         """Go on from what `state` returned."""

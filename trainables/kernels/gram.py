@@ -12,12 +12,7 @@ import numpy as np
 
 from trainables.kernels.compiled import compiled, inline
 from trainables.kernels.neuron import logistic, scaled_change
-
-CHUNK = 256
-TILE = 4
-"""Columns of `gram` that are multiplied at a time; symbols are padded with zeros to a multiple of it."""
-MANY = 24
-"""Symbols in a batch from which rows are multiplied six at a time, else four."""
+from trainables.kernels.sizes import CHUNK, MANY, TILE
 
 
 @inline

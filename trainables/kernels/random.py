@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from trainables.kernels.compiled import compiled, inline
+from trainables.kernels.compiled import exact, exact_inline
 
 _CHUNK = 256
 """Counters whose four words are computed together; small enough for the first cache."""
 
 
-@inline
+@exact_inline
 def philox(c0, c1, c2, c3, key0, key1):
     """The four 32-bit words, in 64-bit integers, of one counter (c0, c1, c2, c3) under a key."""
     low = np.uint64(0xFFFFFFFF)
@@ -21,7 +21,7 @@ def philox(c0, c1, c2, c3, key0, key1):
     return c0, c1, c2, c3
 
 
-@inline
+@exact_inline
 def _log(x):
     """Natural logarithm of 0 < x <= 1 in float32: x = 2^e m, m near 1, and the polynomial of Cephes' logf for log(m)."""
     bits = np.float32(x).view(np.int32)
@@ -37,7 +37,7 @@ def _log(x):
     return m - np.float32(0.5) * m * m + m * m * m * p + np.float32(0.69314718) * e
 
 
-@inline
+@exact_inline
 def _sin_cos(word):
     """Sine and cosine of the angle 2 pi word / 2^32: the top bits name the quadrant, Taylor's series does the rest."""
     quadrant = (word + np.uint64(0x20000000)) >> np.uint64(30)  # nearest multiple of pi/2
@@ -53,7 +53,7 @@ def _sin_cos(word):
     return x, y
 
 
-@compiled
+@exact
 def fill_normals(key, out):
     """Fill out (n,) float32 with N(0, 1)."""
     low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
@@ -80,7 +80,7 @@ def fill_normals(key, out):
             out[start + i] = flat[i]
 
 
-@compiled
+@exact
 def fill_pairs(key, n_symbols, u, v):
     """Fill u, v (n,) with symbol indices: equal with probability 1/2, else different and uniform."""
     low, half, none = np.uint64(0xFFFFFFFF), np.uint64(32), np.uint64(0)

@@ -1,0 +1,29 @@
+"""Where what this package makes once a machine is kept: compiled loops, and how fast the machine is."""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def cache_folder() -> Path:
+    """A folder of this user's that can be written: under XDG_CACHE_HOME or ~/.cache, else beside other temporary files."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    last = Path(tempfile.gettempdir(), f"sweep-orchestrator-{os.getuid()}")
+    for folder in (Path(home, "sweep-orchestrator"), last):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:  # a home that is not there or read-only: the next place
+            continue
+        if os.access(folder, os.W_OK):
+            return folder
+    return last
+
+
+def digest(files: Iterable[Path], *words: str) -> str:
+    """16 hex digits that change with the content of any of these files and with the words."""
+    found = hashlib.sha256("\n".join(words).encode())
+    for file in sorted(files):
+        found.update(file.read_bytes())
+    return found.hexdigest()[:16]
