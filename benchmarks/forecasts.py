@@ -47,7 +47,7 @@ def _workers_bytes(sweep: psutil.Process) -> int:
     found = 0
     try:
         for process in sweep.children(recursive=True):
-            if "PackTrainable" in " ".join(process.cmdline()):
+            if "Trainable" in " ".join(process.cmdline()):
                 found += process.memory_info().rss
     except psutil.Error:  # one of them ended meanwhile: the next look sees the others
         return 0

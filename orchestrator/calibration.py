@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
+from math import inf
 from pathlib import Path
 
 from trainables.cache import cache_folder, digest
@@ -51,6 +52,14 @@ class Rates:
     process_bytes: int = 600 * 2**20
     """A worker with torch and numba loaded, before its first pack."""
 
+    def __post_init__(self) -> None:
+        """ValueError where a rate is missing or is no time."""
+        if missing := [f"{key} {kind}" for key in _DEFAULT for kind in _DEFAULT[key] if kind not in self.seconds.get(key, {})]:
+            raise ValueError(f"no rate for {', '.join(missing)}")
+        times = [self.start_s, *(s for rates in self.seconds.values() for s in rates.values())]
+        if not all(0 <= s < inf for s in times) or not any(times) or self.process_bytes <= 0:
+            raise ValueError("a rate is negative, infinite or not a number")
+
     @property
     def engines(self) -> set[str]:
         """Engines that there are rates for."""
@@ -67,12 +76,12 @@ def machine_rates(say: Callable[[str], None]) -> Rates:
     path = _path()
     try:
         return Rates(**json.loads(path.read_text()))
-    except (OSError, ValueError, TypeError):  # not there, torn, or of another version: measured again
+    except (OSError, ValueError, TypeError, AttributeError):  # not there, torn, or not what this version writes: measured again
         pass
     say("measuring how fast this machine is, once (some 20 s) ...")
     try:
         rates = _measured()
-    except (subprocess.SubprocessError, ValueError, TypeError, IndexError) as error:
+    except (subprocess.SubprocessError, ValueError, TypeError, AttributeError, IndexError) as error:
         why = (getattr(error, "stderr", None) or str(error)).strip()[-500:]
         say(f"it could not be measured, so times are those of another machine until packs finish: {why}")
         return Rates()

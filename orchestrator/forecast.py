@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
+from rich.console import Group
 from rich.table import Table
+from rich.text import Text
 
 from orchestrator.grid import Resources
 from orchestrator.packing import MEMORY_SHARE, Machine, PackQueue
@@ -71,7 +73,8 @@ def forecast(queue: PackQueue) -> Forecast:
         held[slot] = max(held[slot], pack.bytes)
         cell = queue.plan[pack.cells[0]].cell
         keys = {k: v for k, v in cell.keys().items() if k in type(cell.task).model_fields or k in ("width", "steps")}
-        shape = " ".join([cell.task.name, *(f"{k}={v}" for k, v in keys.items() if k not in cell.task.shared_across)])
+        words = [cell.task.name, *(f"{k}={v}" for k, v in keys.items() if k not in cell.task.shared_across)]
+        shape = " ".join([*words, *(["noise"] if getattr(cell.task, "sigma2", 0) else [])])
         entry = found.setdefault((shape, pack.engine, pack.device), [0, 0, 0.0, 0])
         entry[0] += len(pack.cells)
         entry[1] += 1
@@ -83,22 +86,24 @@ def forecast(queue: PackQueue) -> Forecast:
     return Forecast(tuple(shapes), queue.machine.slots, start + max(free), sum(held))
 
 
-def forecast_table(found: Forecast, most: int = 20) -> Table:
-    """The forecast for the terminal, the costliest shapes first."""
+def forecast_table(found: Forecast, most: int = 20) -> Group:
+    """The forecast for the terminal, the costliest shapes first; what all shapes have in common is said once."""
     shapes = sorted(found.shapes, key=lambda s: -s.seconds)
     cells, packs = sum(s.cells for s in shapes), sum(s.packs for s in shapes)
-    table = Table(
-        box=SIMPLE_HEAD,
-        title=f"{cells} cells in {packs} packs: about {duration(found.wall_s)} with {found.slots} packs at once, "
-        f"up to {found.bytes / 2**30:.1f} GiB",
-        title_justify="left",
+    title = (
+        f"{cells} cells in {packs} packs: about {duration(found.wall_s)} with {found.slots} packs at once, "
+        f"up to {found.bytes / 2**30:.1f} GiB"
     )
-    for name in ("shape", "engine", "device", "cells", "packs", "time", "GiB a pack"):
+    words = [s.shape.split() for s in shapes]
+    common = [word for word in words[0] if len(shapes) > 1 and all(word in others for others in words)] if words else []
+    table = Table(box=SIMPLE_HEAD)
+    for name in ("shape", "engine", "device", "cells", "packs", "core time", "GiB a pack"):
         table.add_column(name, justify="left" if name in ("shape", "engine", "device") else "right")
-    for s in shapes[:most]:
-        table.add_row(s.shape, s.engine, s.device, str(s.cells), str(s.packs), duration(s.seconds), f"{s.pack_bytes / 2**30:.2f}")
+    for s, own in zip(shapes[:most], words, strict=False):
+        shape = " ".join(word for word in own if word not in common)
+        table.add_row(shape, s.engine, s.device, str(s.cells), str(s.packs), duration(s.seconds), f"{s.pack_bytes / 2**30:.2f}")
     if len(shapes) > most:
         rest = shapes[most:]
         table.add_row(f"... {len(rest)} more shapes", "", "", str(sum(s.cells for s in rest)), str(sum(s.packs for s in rest)),
                       duration(sum(s.seconds for s in rest)), "")  # fmt: skip
-    return table
+    return Group(Text(title), *([Text(f"all: {' '.join(common)}")] if common else []), table)

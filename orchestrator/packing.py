@@ -146,13 +146,14 @@ class PackQueue:
         work: dict[str, float] = defaultdict(float)
         longest = 0.0
         waiting = [(self._example[shape], n) for shape, n in self._pending.items()]
-        for i, n in (*waiting, *((cells[0], len(cells)) for cells in self._split)):
+        waiting += [(cells[0], len(cells)) for cells in self._split]
+        for i, n in () if self.draining else waiting:
             work[self.choice(i)[1]] += n * self.cell_seconds(i)
         for pack in self.in_flight.values():
             left = len(pack.cells) * self.cell_seconds(pack.cells[0]) * (1 - self.fraction.get(pack.pack_id, 0.0))
             work[pack.device] += left
             longest = max(longest, left)
-        at_most = max(1, self.n_pending + len(self.in_flight))
+        at_most = max(1, (0 if self.draining else self.n_pending) + len(self.in_flight))
         return max([longest, *(seconds / min(at_most, self.machine.slots_of(d)) for d, seconds in work.items())])
 
     def done_seconds(self) -> float:

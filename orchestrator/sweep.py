@@ -139,10 +139,12 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
     if options.dry_run or options.verbose:
         queue = _queue(grid, this_machine(grid.resources, options.max_concurrent), cost, options)
         enqueue(queue, todo, options.order)
+        if options.dry_run:
+            _refuse_too_large(queue)
         shown = forecast(queue)
         if options.dry_run and options.as_json:
             Console().print_json(json.dumps(shown.as_dict()))
-        else:
+        elif todo:
             err.print(forecast_table(shown))
             if shutil.which("nvidia-smi"):
                 err.print("(a forecast for processors alone: a sweep here also trains on the card)", highlight=False)
@@ -150,6 +152,10 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
         return 0
     interrupted, fatal = False, ""
     if todo:
+        if not (options.address or os.environ.get("RAY_ADDRESS")):  # a cluster's nodes are asked once it is joined
+            local = _queue(grid, this_machine(grid.resources, options.max_concurrent), cost, options)
+            local.add(todo)
+            _refuse_too_large(local)
         with Lease(store) as lease, _runner(grid, options) as (runner, machine):
             queue = _queue(grid, machine, cost, options)
             job = Sweep(grid, queue, store, lease, Provenance(store.results, _git_sha()), options.fail_fast)
@@ -200,8 +206,13 @@ def _refuse_too_large(queue: PackQueue) -> None:
     for i in queue.too_large()[:1]:
         need, have = (n / 2**30 for n in (queue.pack_bytes([i]), queue.machine.bytes_of(queue.choice(i)[1])))
         stop(
-            f"{queue.plan[i].cell.describe()} needs {need:,.1f} GiB, but a pack may take {have:,.1f}: "
-            "take a smaller network, or more cpus_per_pack, which leaves fewer packs to share the memory"
+            f"{queue.plan[i].cell.describe()} needs {need:,.1f} GiB, but each of {queue.machine.slots} packs at once may take "
+            f"{have:,.1f}: take a smaller network"
+            + (
+                ", or more cpus_per_pack, which leaves fewer packs to share the memory"
+                if need <= have * queue.machine.slots
+                else ""
+            )
         )
 
 

@@ -143,12 +143,26 @@ def test_a_torn_measurement_is_made_again(measured, tmp_path):
     assert measured.calls == 2
 
 
-@pytest.mark.parametrize("answer", ["", "not json", "[]", '{"seconds": {}, "what": 1}'])
+@pytest.mark.parametrize("answer", ["", "not json", "[]", '{"seconds": {}}', '{"seconds": 1}', '{"what": 1}'])
 def test_an_answer_that_is_none_says_so_and_goes_on(measured, answer):
     measured.stdout = answer
     said = []
     assert machine_rates(said.append) == Rates()
     assert "could not be measured" in said[-1]
+
+
+@pytest.mark.parametrize("change", [{"pair": float("nan")}, {"pair": -1.0}, {"pair": float("inf")}, {"pair": None}, None])
+def test_rates_that_are_none_are_measured_again(measured, tmp_path, change):
+    machine_rates(lambda _: None)
+    (file,) = tmp_path.rglob("rates-*.json")
+    kept = json.loads(file.read_text())
+    if change is None:
+        del kept["seconds"]["batched cpu"]
+    else:
+        kept["seconds"]["gram cpu"] |= change
+    file.write_text(json.dumps(kept))
+    assert machine_rates(lambda _: None).start_s == 1.5
+    assert measured.calls == 2
 
 
 def test_a_machine_that_cannot_be_measured_says_why_and_goes_on(measured):

@@ -194,3 +194,12 @@ def test_late_cells_are_looked_up_before_they_start():
     queue.add(range(3))
     assert queue.next().cells == (0, 2)
     assert queue.n_cells == 2
+
+
+def test_draining_counts_what_is_in_flight_alone():
+    cells = [planned(seed=s, sigma2=1.0, steps=100_000) for s in range(40)]
+    queue = PackQueue(cells, MACHINE, CostModel(), pack_seconds=20)
+    queue.add(range(40))
+    packs = [queue.next(), queue.next()]
+    queue.draining = True
+    assert queue.remaining_seconds() == pytest.approx(max(p.seconds for p in packs), rel=0.01)
