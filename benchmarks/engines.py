@@ -87,12 +87,12 @@ def paper() -> Table:
     table = Table(box=SIMPLE_HEAD, title="the paper in CPU hours, one core each, as predicted", title_justify="left")
     for name in ("grid", "networks", "reference", "these engines", "here, all cores"):
         table.add_column(name, justify="left" if name == "grid" else "right")
-    total = [0.0, 0.0, 0.0]
+    total, rates = [0.0, 0.0, 0.0], machine_rates(print)
     for path in sorted(GRIDS.glob("fig*.yaml")):
         grid = load_grid(str(path), ())
         hours = []
         for engine in ("reference", None):
-            queue = PackQueue(grid.cells, Machine(CORES, 2**40), CostModel(machine_rates(print)), engine)
+            queue = PackQueue(grid.cells, Machine(CORES, 2**40), CostModel(rates), engine)
             hours.append(sum(queue.cell_seconds(i) for i in range(len(grid.cells))) / 3600)
         total = [total[0] + len(grid.cells), total[1] + hours[0], total[2] + hours[1]]
         table.add_row(path.stem, str(len(grid.cells)), *_hours(hours))

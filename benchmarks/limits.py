@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import torch
 
+from orchestrator.measure import seconds_of
 from trainables.products import product
 
 CORES = len(os.sched_getaffinity(0))
@@ -40,15 +41,7 @@ def _import_engines(_: int) -> None:
 
 def rate(run: Callable[[], object], seconds: float = 0.5) -> float:
     """Runs a second, the best of some windows."""
-    run()
-    best = 0.0
-    for _ in range(5):
-        n, started = 0, time.perf_counter()
-        while (elapsed := time.perf_counter() - started) < seconds / 5:
-            run()
-            n += 1
-        best = max(best, n / elapsed)
-    return best
+    return 1 / seconds_of(run, rounds=5, window_s=seconds / 5)
 
 
 def limits_of_a_core() -> Limits:

@@ -6,7 +6,7 @@ of drawing them and of the initial preactivations.
 
 from typing import Literal
 
-from trainables.cell import SMALL_EPSILON, Cell
+from trainables.cell import Cell
 from trainables.engines.base import is_noiseless_pairs
 from trainables.kernels.sizes import CHUNK, TILE, padded
 
@@ -29,7 +29,7 @@ def step_amounts(cell: Cell, engine: EngineName, group: float = 1.0) -> Amounts:
     d_in, m, batch = cell.task.input_dim, cell.width, cell.batch
     if engine == "gram":
         n_symbols: int = cell.task.L  # type: ignore[attr-defined]
-        pair = "lazy_pair" if cell.epsilon < SMALL_EPSILON else "pair"
+        pair = "pair" if cell.output_is_literal else "lazy_pair"
         m = padded(m, CHUNK)
         tiles = 2 * distinct_symbols(n_symbols, batch) * padded(n_symbols, TILE) * m
         return {"call": 1.0, "example": batch / group, pair: distinct_pairs(n_symbols, batch) * m, "tile": tiles}

@@ -60,11 +60,6 @@ class Rates:
         if not all(0 <= s < inf for s in times) or not any(times) or self.process_bytes <= 0:
             raise ValueError("a rate is negative, infinite or not a number")
 
-    @property
-    def engines(self) -> set[str]:
-        """Engines that there are rates for."""
-        return {key.split()[0] for key in self.seconds}
-
     def of(self, engine: str, device: str, dtype: str = "float32") -> dict[str, float]:
         """Seconds a unit of each kind of work."""
         rates = self.seconds[f"{engine} {device}"]

@@ -12,7 +12,7 @@ import duckdb
 import numpy as np
 from pydantic import ValidationError
 
-from orchestrator.amounts import EngineName, can_train, evaluation_amounts, step_amounts
+from orchestrator.amounts import ENGINES, EngineName, can_train, evaluation_amounts, step_amounts
 from orchestrator.calibration import Rates, cpu_name
 from trainables.cell import SCIENCE_VERSION, Cell
 from trainables.engines.base import shape_of
@@ -64,7 +64,7 @@ class CostModel:
         for row in rows:
             found = dict(zip(names, row, strict=True))
             cell = _cell_of(found)
-            if cell is not None and found["engine"] in self.rates.engines and _is_here(found["device"]):
+            if cell is not None and found["engine"] in ENGINES and _is_here(found["device"]):
                 self.observe(cell, found["engine"], found["device"].split()[0], found["seconds"], found["same_inputs"])
 
     def choose(self, cell: Cell, device: str = "cpu", group: float = 1.0) -> tuple[EngineName, str]:

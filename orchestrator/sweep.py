@@ -136,11 +136,14 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
         store.prepare(need_bytes=sum(_row_bytes(grid, i) for i in todo))
     cost = CostModel(machine_rates(lambda text: _say(options, text)) if todo else None)
     run_query(store.results, cost.learn)
-    if options.dry_run or options.verbose:
-        queue = _queue(grid, this_machine(grid.resources, options.max_concurrent), cost, options)
+    here = not (options.address or os.environ.get("RAY_ADDRESS"))  # a cluster's nodes are asked once it is joined
+    if options.dry_run or options.verbose or (todo and here):
+        at_once = 1 if options.debug else options.max_concurrent  # as _runner has it
+        queue = _queue(grid, this_machine(grid.resources, at_once), cost, options)
         enqueue(queue, todo, options.order)
-        if options.dry_run:
+        if options.dry_run or here:
             _refuse_too_large(queue)
+    if options.dry_run or options.verbose:
         shown = forecast(queue)
         if options.dry_run and options.as_json:
             Console().print_json(json.dumps(shown.as_dict()))
@@ -152,10 +155,6 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
         return 0
     interrupted, fatal = False, ""
     if todo:
-        if not (options.address or os.environ.get("RAY_ADDRESS")):  # a cluster's nodes are asked once it is joined
-            local = _queue(grid, this_machine(grid.resources, options.max_concurrent), cost, options)
-            local.add(todo)
-            _refuse_too_large(local)
         with Lease(store) as lease, _runner(grid, options) as (runner, machine):
             queue = _queue(grid, machine, cost, options)
             job = Sweep(grid, queue, store, lease, Provenance(store.results, _git_sha()), options.fail_fast)

@@ -46,6 +46,11 @@ class Cell(BaseModel):
         return self.gamma * self.task.richness_scale
 
     @property
+    def output_is_literal(self) -> bool:
+        """Whether float32 may take the output as the literal difference f(x; theta) - f(x; theta_0)."""
+        return self.epsilon >= SMALL_EPSILON
+
+    @property
     def learning_rate(self) -> float:
         """SGD's rate on a and w: gamma^2 s^2 alpha_0 for gamma <= 1, gamma s alpha_0 above [Tong25 App. G.1]."""
         return self.scaled_lr * self.epsilon**2

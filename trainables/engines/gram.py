@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainables.cell import SMALL_EPSILON, Cell
+from trainables.cell import Cell
 from trainables.engines.base import Measures
 from trainables.engines.ensemble import Ensemble
 from trainables.engines.span import Span, check_noiseless_pairs
@@ -43,6 +43,7 @@ class Gram:
         self.omega = np.zeros((len(cells), *self.p[0].shape), self.p[0].dtype)
         self.a0 = _chunks(nets.a0.numpy())
         self.b = np.zeros_like(self.a0)
+        nets.b = torch.from_numpy(self.b).flatten(1)[:, : self.width]  # what the ensemble evaluates is what the kernel trains
         self.train(0, 0)  # compiles, so that no pack is charged for it
 
     def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
@@ -55,10 +56,9 @@ class Gram:
                 codes = self.span.codes(g, first_step + start, part.stop - start)
                 seen = distinct_pairs(codes, self.span.n_symbols)
                 for c in cells:
-                    literal, batch = bool(eps[c] >= SMALL_EPSILON), nets.cells[c].batch
+                    literal, batch = nets.cells[c].output_is_literal, nets.cells[c].batch
                     weights = (self.f0[g], self.p[g], self.omega[c], *self.room, self.a0[c], self.b[c])
                     train_steps(*seen, batch, literal, *weights, self.gram[g], eps[c], lr[c], loss[c, part], right[c, part])
-        nets.b.copy_(torch.from_numpy(self.b).flatten(1)[:, : self.width])
         return loss, right
 
     def test_accuracy(self, step: int) -> Array:
@@ -72,12 +72,11 @@ class Gram:
 
     def load(self, state: dict[str, Array]) -> None:
         self.omega[:], self.b[:] = state["omega"], state["b"]
-        self.nets.b.copy_(torch.from_numpy(self.b).flatten(1)[:, : self.width])
 
     def _initial(self, g: int) -> Array:
         """p of the kernel: the group's initial preactivations."""
-        padded = np.pad(self.span.initial(g).numpy(), ((0, 0), (0, -self.span.n_symbols % TILE), (0, 0)))
-        return np.ascontiguousarray(_chunks(padded).transpose(2, 0, 1, 3))
+        p = np.pad(self.span.initial(g).numpy(), ((0, 0), (0, -self.span.n_symbols % TILE), (0, 0)))
+        return np.ascontiguousarray(_chunks(p).transpose(2, 0, 1, 3))
 
     def _omega(self, c: int) -> Tensor:
         """omega (2, L, m) of a cell."""
@@ -87,5 +86,5 @@ class Gram:
 
 def _chunks(x: Array) -> Array:
     """(..., m) as (..., n, CHUNK), padded with zeros."""
-    padded = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, -x.shape[-1] % CHUNK)])
-    return padded.reshape(*x.shape[:-1], -1, CHUNK)
+    whole = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, -x.shape[-1] % CHUNK)])
+    return whole.reshape(*x.shape[:-1], -1, CHUNK)

@@ -10,13 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainables.cell import SMALL_EPSILON, Cell
+from trainables.cell import Cell
 from trainables.engines.base import Measures
 from trainables.engines.ensemble import Ensemble
 from trainables.engines.span import Span, check_noiseless_pairs
 from trainables.engines.staging import Staging
 from trainables.kernels.gram_cuda import TILE, UNROLL, train_steps
 from trainables.kernels.pairs import plan_length, plan_steps
+from trainables.kernels.sizes import padded
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks.base import Array
 
@@ -63,7 +64,7 @@ class GramCuda:
         self.eps, self.lr = nets.eps.flatten(), nets.lr.flatten()
         self.f, self.df = zeros(2, n_cells, int(self.sizes["PAIRS"]))
         self.group = torch.tensor(nets.groups.group, device=nets.device)
-        self.literal = [bool(cell.epsilon >= SMALL_EPSILON) for cell in cells]
+        self.literal = [cell.output_is_literal for cell in cells]
         self.literals = torch.tensor(self.literal, dtype=torch.int32, device=nets.device)
         self.f0 = zeros(n_groups, *(2 * (n_symbols if any(self.literal) else 0,)))
         length = plan_length(n_symbols, self.batch)
@@ -141,8 +142,8 @@ def sizes(n_symbols: int, width: int, batch: int) -> dict[str, float]:
     """What the kernel is compiled for: its constants for L symbols, m neurons, B examples."""
     block = min(LARGEST_BLOCK, max(32, _power_of_2(width)))
     return {
-        "PADDED": _multiple(n_symbols, UNROLL), "BATCH": batch, "PAIRS": _power_of_2(batch),
-        "WIDTH": _multiple(width, block), "BLOCK": block, "TILE": TILE, "UNROLL": UNROLL,
+        "PADDED": padded(n_symbols, UNROLL), "BATCH": batch, "PAIRS": _power_of_2(batch),
+        "WIDTH": padded(width, block), "BLOCK": block, "TILE": TILE, "UNROLL": UNROLL,
     }  # fmt: skip
 
 
@@ -155,8 +156,3 @@ def options(sizes: dict[str, float], dtype: torch.dtype) -> dict[str, int]:
 def _power_of_2(n: int) -> int:
     """The smallest power of two from n on."""
     return 1 << (n - 1).bit_length()
-
-
-def _multiple(n: int, of: int) -> int:
-    """The smallest multiple from n on."""
-    return -(-n // of) * of

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from trainables.cell import SMALL_EPSILON, Cell
+from trainables.cell import Cell
 from trainables.engines.base import Groups, Measures, blocks
 from trainables.network import draw_initial, half_alignment
 from trainables.streams import BLOCK_STEPS, stream
@@ -24,7 +24,7 @@ class Network:
 
     def __init__(self, cell: Cell, device: str) -> None:
         self.cell = cell
-        self.dtype = torch.float64 if cell.dtype == "float64" or cell.epsilon < SMALL_EPSILON else torch.float32
+        self.dtype = torch.float64 if cell.dtype == "float64" or not cell.output_is_literal else torch.float32
         w0, a0 = draw_initial(cell)
         self.w0, self.a0 = (torch.from_numpy(p).to(device, self.dtype) for p in (w0, a0))
         self.w, self.a = (p.clone().requires_grad_() for p in (self.w0, self.a0))
