@@ -4,7 +4,6 @@ import shutil
 import signal
 import sys
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,19 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.source import existing
+from analysis.statements import EXAMPLES, bound, checked, in_own_words
 from analysis.terminal import stop
 from store.files import Files, ResultsError, open_files
 from store.views import VIEWS, connect, run
-
-READING = ("SELECT", "EXPLAIN", "MULTI")
-"""Kinds of statement that only read (MULTI is how DuckDB sees a PIVOT)."""
-
-EXAMPLES = """\
-  python -m analysis.query "SELECT L, gamma_label, avg(best_test_acc) AS acc, count(*) AS n FROM cells GROUP BY ALL ORDER BY ALL"
-  python -m analysis.query "SELECT reason, count(*) FROM cells WHERE status <> 'ok' GROUP BY ALL"
-  python -m analysis.query "SELECT step, avg(test_acc) FROM curves JOIN cells USING (cell_id) WHERE L = 3 GROUP BY ALL ORDER BY 1"
-  python -m analysis.query "FROM cells JOIN plans USING (cell_id) WHERE sweep = 'eq3'" --format csv > eq3.csv"""
-
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 FORMATS = {
@@ -63,35 +53,13 @@ def main(
         stop(str(error))
 
 
-def _checked(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
-    """The one reading statement in the text. ResultsError for anything else, duckdb.Error for bad syntax."""
-    statements = connection.extract_statements(sql)
-    if len(statements) != 1:
-        raise ResultsError("one query at a time" if statements else "the query is empty")
-    if statements[0].type.name not in READING:
-        raise ResultsError(f"a {statements[0].type.name} statement: this reads results only; use --format and > to write a file")
-    return _without_semicolon(connection, statements[0].query)
-
-
-def _without_semicolon(connection: duckdb.DuckDBPyConnection, query: str) -> str:
-    """The query up to the semicolon that ends it, so that it can stand in brackets; one in a string or a comment stays."""
-    for i in (i for i, letter in enumerate(query) if letter == ";"):
-        with suppress(duckdb.Error):
-            if not connection.extract_statements(query[i + 1 :]) and connection.extract_statements(query[:i]):
-                return query[:i]
-    return query
-
-
 def _fetch(connection: duckdb.DuckDBPyConnection, sql: str, limit: int) -> tuple[list[str], list[str], list[tuple[Any, ...]]]:
     """Names and types of the columns, and up to one row more than the limit."""
-    found = connection.sql(_checked(connection, sql))
-    names, types = found.columns, [str(kind) for kind in found.types]
-    if "TIMESTAMP WITH TIME ZONE" in types:  # cannot be fetched without pytz
-        quoted = ['"' + name.replace('"', '""') + '"' for name in names]
-        found = found.project(
-            ", ".join(f"{q}::VARCHAR AS {q}" if "TIME ZONE" in t else q for q, t in zip(quoted, types, strict=True))
-        )
-    return names, types, (found.limit(limit + 1) if limit else found).fetchall()
+    found = bound(connection, sql, limit + 1 if limit else 0)
+    try:
+        return found.columns, found.types, connection.execute(found.sql).fetchall()
+    except duckdb.Error as error:
+        raise in_own_words(error) from None
 
 
 def _stream(files: Files, sql: str, form: str) -> None:
@@ -101,9 +69,9 @@ def _stream(files: Files, sql: str, form: str) -> None:
         aside = Path(folder, "result")
 
         def copy(connection: duckdb.DuckDBPyConnection) -> None:
-            query = _checked(connection, sql)
-            bound = connection.sql(query)  # the user's own text, so that an error points into it
-            source = _json_source(query, bound) if form == "json" else f"FROM ({query}\n)"
+            query = checked(connection, sql)
+            found = connection.sql(query)  # the user's own text, so that an error points into it
+            source = _json_source(query, found) if form == "json" else f"FROM ({query}\n)"
             try:
                 connection.execute(f"COPY ({source}) TO '{aside}' ({FORMATS[form]})")
             except duckdb.ConversionException as error:  # without the line of ours that it quotes
@@ -116,13 +84,13 @@ def _stream(files: Files, sql: str, form: str) -> None:
         sys.stdout.buffer.flush()
 
 
-def _json_source(query: str, bound: duckdb.DuckDBPyRelation) -> str:
+def _json_source(query: str, found: duckdb.DuckDBPyRelation) -> str:
     """The query with null for NaN and infinity, which JSON lacks and DuckDB writes all the same."""
-    names = [f"c{i}" for i in range(len(bound.columns))]
-    columns = [_finite(name, kind) for name, kind in zip(names, bound.types, strict=True)]
+    names = [f"c{i}" for i in range(len(found.columns))]
+    columns = [_finite(name, kind) for name, kind in zip(names, found.types, strict=True)]
     if columns == names:
         return f"FROM ({query}\n)"
-    quoted = ['"' + name.replace('"', '""') + '"' for name in bound.columns]
+    quoted = ['"' + name.replace('"', '""') + '"' for name in found.columns]
     chosen = ", ".join(f"{column} AS {name}" for column, name in zip(columns, quoted, strict=True))
     return f"SELECT {chosen} FROM ({query}\n) AS q({', '.join(names)})"
 
@@ -186,7 +154,8 @@ def _show_views(files: Files) -> None:
             console.print(Text.assemble((view, "bold"), f": {meaning}"))
             console.print(Text(", ".join(f"{name} {kind.lower()}" for name, kind, *_ in described)), style="dim")
     console.print("\nExamples")
-    console.print(Text(EXAMPLES), soft_wrap=True)
+    for title, sql in EXAMPLES:
+        console.print(Text(f'  {title}:\n    python -m analysis.query "{sql}"'), soft_wrap=True)
     console.print("\n--results names the directory, --format the output (table, csv, parquet, json); --help says more.")
 
 

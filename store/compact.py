@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from store.files import Entry, Files, age_s
 from store.schema import parquet_bytes
 from store.snapshot import COMPACTED, COVERS, LiveFile, Snapshot, condemn, inspect, named, take, verify
-from store.views import BEST, BEST_CURVE, connect_to
+from store.views import BEST, BEST_CURVE, rows_of
 
 TARGET_BYTES = 128 << 20
 """Files of about this size are left alone: small enough to merge in memory, large enough to scan fast."""
@@ -109,7 +109,7 @@ def _chosen(files: Files, batch: list[LiveFile]) -> pa.Array:
     and the one with the curve that they would choose where that is another."""
     starts = accumulate((file.n_rows for file in batch), initial=0)
     start_of = {files.address(file.entry.path): start for file, start in zip(batch, starts, strict=False)}
-    with connect_to(files, Snapshot(rows=tuple(batch), plans=(), superseded={}, bad={})) as connection:
+    with rows_of(files, Snapshot(rows=tuple(batch), plans=(), superseded={}, bad={})) as connection:
         rows = connection.execute(f"""
             SELECT _file, _row FROM internal.rows
             QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {BEST}) = 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from store.files import Files, ResultsError
-from store.views import VIEWS, run
+from store.views import VIEWS, connect_to, run
 
 ORDER = {"cells": "cell_id", "curves": "cell_id, step", "neurons": "cell_id, neuron", "plans": "sweep, cell_id"}
 
@@ -20,7 +20,7 @@ def export(files: Files, out: Path, csv: bool = True) -> dict[Path, int]:
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
-        return run(files, lambda connection: _export(connection, out, csv))
+        return run(files, lambda connection: _export(connection, out, csv), opener=connect_to)
     except OSError as error:
         raise ResultsError(f"cannot export to {out}: {error.strerror}") from None
     except duckdb.Error as error:

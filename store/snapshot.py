@@ -22,6 +22,14 @@ COVERS = b"covers"
 """Metadata of a compacted file: a JSON list of the files it stands for. Its rename publishes file and list as one."""
 
 
+class Request(NamedTuple):
+    """What all rows of a plan file have in common; `planned_at` in microseconds since 1970."""
+
+    sweep: str
+    planned_at: int
+    whole: bool
+
+
 class Inspection(NamedTuple):
     """What the footer of one file says. Files with equal `columns` can be read as one."""
 
@@ -29,14 +37,16 @@ class Inspection(NamedTuple):
     columns: tuple[tuple[str, str], ...] = ()
     n_rows: int = 0
     covers: tuple[str, ...] = ()
+    request: Request | None = None
 
 
 class LiveFile(NamedTuple):
-    """A file that readers read."""
+    """A file that readers read. `request` is that of a plan file, None where its rows do not agree."""
 
     entry: Entry
     columns: tuple[tuple[str, str], ...]
     n_rows: int
+    request: Request | None = None
 
 
 @dataclass(frozen=True)
@@ -78,9 +88,27 @@ def _inspect(files: Files, entry: Entry) -> Inspection:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
         return Inspection(f"torn or not Parquet: {_first_line(error)}")
-    problem, columns = _columns(schema.remove_metadata(), entry.path.startswith(f"{PLANS}/"))
+    is_plan = entry.path.startswith(f"{PLANS}/")
+    problem, columns = _columns(schema.remove_metadata(), is_plan)
     covers = tuple(json.loads((metadata.metadata or {}).get(COVERS, b"[]"))) if entry.path.startswith(f"{COMPACTED}/") else ()
-    return Inspection(problem, columns, metadata.num_rows, covers)
+    request = _request(metadata) if is_plan and not problem else None
+    return Inspection(problem, columns, metadata.num_rows, covers, request)
+
+
+def _request(metadata: pq.FileMetaData) -> Request | None:
+    """The one value of each column but cell_id, by the statistics of the footer; None where they do not tell."""
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    names = metadata.schema.names
+    found = []
+    for name in Request._fields:
+        statistics = [group.column(names.index(name)).statistics for group in groups]
+        if not all(s and s.has_min_max and s.has_null_count and s.null_count == 0 for s in statistics):
+            return None
+        values = {value for s in statistics for value in ((s.min_raw, s.max_raw) if name == "planned_at" else (s.min, s.max))}
+        if len(values) != 1:
+            return None
+        found.append(values.pop())
+    return Request(*found)
 
 
 @lru_cache(maxsize=256)
@@ -128,7 +156,7 @@ def _take(files: Files) -> Snapshot:
     def live(entries: list[Entry]) -> Iterator[LiveFile]:
         for entry in entries:
             if entry not in bad and entry.path not in superseded_by:
-                yield LiveFile(entry, found[entry].columns, found[entry].n_rows)
+                yield LiveFile(entry, found[entry].columns, found[entry].n_rows, found[entry].request)
 
     return Snapshot(
         rows=tuple(live([*compacted, *packs])),

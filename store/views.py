@@ -3,13 +3,17 @@
 A connection sees the files of the moment it was made; connect again to see more. One row a cell, whatever lies in the files.
 """
 
-from collections.abc import Callable, Iterable
+import atexit
+import os
+import threading
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import duckdb
 import pyarrow as pa
 
-from store.files import Files, open_files
+from store.distinct import by_columns, forget_others, hashes, repeated, scan
+from store.files import Entry, Files, open_files
 from store.schema import CURVES, HELD, NEURONS, PLAN_SCHEMA, SCHEMA, STATUSES
 from store.snapshot import FOLDERS, LiveFile, Snapshot, condemn, take, verify
 
@@ -42,7 +46,20 @@ _OF_FILES = (
 )
 """Exact types that a missing or damaged file was seen to raise; no wrong name or syntax in a query does."""
 
+_SETTINGS = (
+    "SET TimeZone = 'UTC'; SET parquet_metadata_cache = true; SET python_enable_replacements = false; "
+    "SET enable_external_file_cache = false; SET enable_progress_bar = false"
+)
+"""Of every connection. What the system's cache holds is not cached again by DuckDB."""
+
+_NO_GAIN = "partial_aggregate_pushdown"
+"""DuckDB 2.0 aggregates both sides of a join by cell before it joins them: 2.5 times slower where each side has a cell once."""
+
+MAX_KEPT = 4
+"""Directories of which `run` keeps a database."""
+
 T = TypeVar("T")
+Opener = Callable[[Files, Snapshot], duckdb.DuckDBPyConnection]
 
 
 class Held(NamedTuple):
@@ -53,26 +70,23 @@ class Held(NamedTuple):
 
 
 def connect(results: str | Files) -> duckdb.DuckDBPyConnection:
-    """An in-memory connection with the views; a missing directory gives empty ones. Times are UTC."""
-    files = open_files(results) if isinstance(results, str) else results
-    return connect_to(files, take(files))
+    """An in-memory connection of its own with the views; a missing directory gives empty ones. Times are UTC."""
+    return _again_while_files_change(_files(results), connect_to, lambda connection: connection)
 
 
-def run(results: str | Files, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
-    """Do `work` on a fresh connection, and again where a compaction deleted a file meanwhile or one proves damaged.
+def run(results: str | Files, work: Callable[[duckdb.DuckDBPyConnection], T], opener: Opener | None = None) -> T:
+    """Do `work` on the files of this moment, and again where a compaction deleted one meanwhile or one proves damaged.
 
     `work` must give its result as a whole. Errors of the query itself come out as they are (duckdb.Error).
+    Without an opener the database is one that this process keeps for as long as the directory does not change: quick to ask
+    again, from any thread, and for reading only. Whoever attaches or sets something takes `connect_to` or `fenced`.
     """
-    files = open_files(results) if isinstance(results, str) else results
-    while True:
-        snapshot = take(files)
-        try:
-            with connect_to(files, snapshot) as connection:
-                return work(connection)
-        except duckdb.Error as error:
-            # Every round finds a file gone or leaves a damaged one out, so this ends.
-            if not (type(error) in _OF_FILES and _changed(files, snapshot)):
-                raise
+
+    def close_after(connection: duckdb.DuckDBPyConnection) -> T:
+        with connection:
+            return work(connection)
+
+    return _again_while_files_change(_files(results), opener or _kept, close_after)
 
 
 def fetch(results: str | Files, sql: str) -> list[tuple[Any, ...]]:
@@ -82,22 +96,44 @@ def fetch(results: str | Files, sql: str) -> list[tuple[Any, ...]]:
 
 def held(results: str | Files) -> dict[str, Held]:
     """Of every cell in the store: its status and which of `curves` and `neurons` it has."""
-    rows = fetch(
+    rows = run(
         results,
-        f"""SELECT cell_id, status, bool_or(holds_curves), bool_or(holds_neurons) FROM internal.rows
-            GROUP BY cell_id, status QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {_RANK}) = 1""",
+        lambda connection: connection.execute(
+            f"""SELECT cell_id, status, bool_or(holds_curves), bool_or(holds_neurons) FROM internal.rows
+                GROUP BY cell_id, status QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {_RANK}) = 1"""
+        ).fetchall(),
+        opener=rows_of,
     )
     extras = {(c, n): frozenset(["curves"] * c + ["neurons"] * n) for c in (False, True) for n in (False, True)}
     return {cell_id: Held(status, extras[bool(curves), bool(neurons)]) for cell_id, status, curves, neurons in rows}
 
 
-def _changed(files: Files, snapshot: Snapshot) -> bool:
-    """Whether files are gone, or else damaged: those are left out from now on."""
+def _files(results: str | Files) -> Files:
+    return open_files(results) if isinstance(results, str) else results
+
+
+def _again_while_files_change(files: Files, opener: Opener, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+    while True:
+        snapshot = take(files)
+        try:
+            return work(opener(files, snapshot))
+        except duckdb.Error as error:
+            # Every round finds a file gone or leaves a damaged one out, so this ends.
+            missing = type(error) in (*_OF_FILES, duckdb.PermissionException) and _gone(files, snapshot)
+            if not missing and not (type(error) in _OF_FILES and _damaged(files, snapshot)):
+                raise
+
+
+def _gone(files: Files, snapshot: Snapshot) -> bool:
+    """Whether files were deleted. Behind a fence a missing file is a directory to look into, which is forbidden."""
     entries = {file.entry for file in (*snapshot.rows, *snapshot.plans)}
-    if entries - {entry for folder in FOLDERS for entry in files.entries(folder)}:
-        return True
+    return bool(entries - {entry for folder in FOLDERS for entry in files.entries(folder)})
+
+
+def _damaged(files: Files, snapshot: Snapshot) -> bool:
+    """Whether files are damaged, or gone after all: the damaged ones are left out from now on."""
     changed = False
-    for entry in entries:
+    for entry in {file.entry for file in (*snapshot.rows, *snapshot.plans)}:
         try:
             problem = verify(files, entry)
         except FileNotFoundError:
@@ -108,55 +144,161 @@ def _changed(files: Files, snapshot: Snapshot) -> bool:
     return changed
 
 
+def _kept(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
+    """A connection of the calling thread to the database that this process keeps of the directory, made anew if it changed."""
+    listing = tuple(file.entry for file in (*snapshot.rows, *snapshot.plans))
+    with _databases_lock:
+        if files.root not in _databases or _databases[files.root][0] != listing:
+            # One that is let go lives until its last reader is done; closing it would close the readers' connections.
+            _databases.pop(files.root, None)
+            while len(_databases) >= MAX_KEPT:
+                _databases.pop(next(iter(_databases)))
+            _databases[files.root] = (listing, connect_to(files, snapshot))
+        connection = _databases[files.root][1].cursor()
+    connection.execute(_SETTINGS)  # they are a connection's, not the database's
+    return connection
+
+
+def close_kept() -> None:
+    """Close the databases that `run` keeps; the next call opens them again."""
+    with _databases_lock:
+        for _, connection in _databases.values():
+            connection.close()
+        _databases.clear()
+
+
+def _leave_to_parent() -> None:
+    # A forked child has none of the database's threads: it neither uses nor closes what it inherited.
+    global _databases, _databases_lock
+    _inherited.append(_databases)
+    _databases, _databases_lock = {}, threading.RLock()
+
+
+_databases: dict[str, tuple[tuple[Entry, ...], duckdb.DuckDBPyConnection]] = {}
+_databases_lock = threading.RLock()
+_inherited: list[object] = []
+atexit.register(close_kept)
+os.register_at_fork(after_in_child=_leave_to_parent)
+
+
+def rows_of(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
+    """A database with no views but `internal.rows`: all rows of the files, a cell perhaps in several, with _file and _row."""
+    connection = duckdb.connect()
+    connection.execute(f"{_SETTINGS}; CREATE SCHEMA internal")
+    if connection.execute("FROM duckdb_optimizers() WHERE name = ?", [_NO_GAIN]).fetchall():
+        connection.execute(f"SET disabled_optimizers = '{_NO_GAIN}'")  # of the database, for all its connections
+    for name, schema in (("rows", SCHEMA), ("plans", PLAN_SCHEMA)):
+        columns = ", ".join(f'"{field.name}" {_sql(field.type)}' for field in schema)
+        connection.execute(f"CREATE TABLE internal.no_{name} ({columns}, _file VARCHAR, _row BIGINT)")
+    _union(connection, "rows", "rows", [scan(files, group) for group in by_columns(snapshot.rows)])
+    return connection
+
+
 def connect_to(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
     """The views over these files and no others."""
-    connection = duckdb.connect()
-    connection.execute("SET TimeZone = 'UTC'; SET parquet_metadata_cache = true; SET python_enable_replacements = false")
-    connection.execute("CREATE SCHEMA internal")
-    _union(connection, files, "rows", SCHEMA, snapshot.rows)
-    _union(connection, files, "plans", PLAN_SCHEMA, snapshot.plans)
+    connection = rows_of(files, snapshot)
+    forget_others(files, (*snapshot.rows, *snapshot.plans))
+    _hide(connection, files, snapshot.rows)
     lists = ", ".join([*CURVES, *NEURONS, *HELD, "_file", "_row"])
     # finished_at as a plain timestamp: fetching one with a time zone needs pytz, which DuckDB does not bring.
     connection.execute(f"""
         CREATE VIEW cells AS
-            SELECT * EXCLUDE ({lists}) REPLACE (finished_at AT TIME ZONE 'UTC' AS finished_at) FROM internal.rows
-            QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {BEST}) = 1;
+            SELECT * EXCLUDE ({lists}) REPLACE (finished_at AT TIME ZONE 'UTC' AS finished_at) FROM internal.best;
         CREATE VIEW curves AS
             SELECT cell_id, unnest(curve_step) AS step, unnest(curve_train_loss) AS train_loss,
                    unnest(curve_train_acc) AS train_acc, unnest(curve_test_acc) AS test_acc
-            FROM internal.rows WHERE (_file, _row) IN ({_best(BEST_CURVE)});
+            FROM internal.best_curve;
         CREATE VIEW neurons AS
             SELECT cell_id, unnest(range(len(neuron_readout))) AS neuron, unnest(neuron_readout) AS readout,
                    unnest(neuron_alignment) AS alignment
-            FROM internal.rows WHERE (_file, _row) IN ({_best(BEST)});
-        CREATE VIEW plans AS
-            SELECT DISTINCT sweep, cell_id FROM (
-                SELECT * FROM internal.plans
-                QUALIFY planned_at >= coalesce(max(planned_at) FILTER (whole) OVER (PARTITION BY sweep), planned_at));
+            FROM internal.best;
+        CREATE VIEW plans AS {_plans(connection, files, snapshot.plans)};
     """)
     return connection
 
 
-def _best(order: str) -> str:
-    # The winners are found on small columns first: a window over the rows themselves would carry all lists with it.
-    return f"SELECT (_file, _row) FROM internal.rows QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {order}) = 1"
+def fenced(files: Files, snapshot: Snapshot, memory_gb: float = 1.0, threads: int = 2) -> duckdb.DuckDBPyConnection:
+    """The same for SQL of strangers: nothing but these files can be opened, no setting changed, nothing spilled to disk.
+
+    It does not refuse to write to these very files: let no statement through that writes.
+    """
+    connection = connect_to(files, snapshot)
+    live = [files.address(file.entry.path) for file in (*snapshot.rows, *snapshot.plans)]
+    connection.execute("SET allowed_paths = [" + ", ".join("'" + path.replace("'", "''") + "'" for path in live) + "]")
+    connection.execute(f"""
+        SET threads = {threads}; SET memory_limit = '{memory_gb}GB'; SET temp_directory = '';
+        SET autoinstall_known_extensions = false; SET autoload_known_extensions = false;
+        SET allow_community_extensions = false; SET enable_external_access = false; SET lock_configuration = true""")
+    return connection
 
 
-def _union(connection: duckdb.DuckDBPyConnection, files: Files, name: str, schema: pa.Schema, live: Iterable[LiveFile]) -> None:
-    """View internal.<name> over the files; those of equal columns in one scan, which then opens only the first to plan."""
-    columns = ", ".join(f'"{field.name}" {_sql(field.type)}' for field in schema)
-    connection.execute(f"CREATE TABLE internal.no_{name} ({columns}, _file VARCHAR, _row BIGINT)")
-    groups: dict[tuple[tuple[str, str], ...], list[str]] = {}
+def _hide(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[LiveFile]) -> None:
+    """Views internal.best and internal.best_curve: of each cell the row that `cells` and that `curves` shows.
+
+    Choosing costs a window over ids and ranks. So it is done once, and only for cells that have several rows; files without
+    a row to hide are then read as they are, the others less what `internal.hidden` lists.
+    """
+    twice, where = repeated(hashes(connection, files, live))
+    if where:
+        scans = [scan(files, group) for group in by_columns([live[i] for i in where])]
+        _union(connection, "several", "rows", scans)
+        connection.register("twice", pa.table({"hash": twice}))
+        connection.execute(f"""
+            CREATE TABLE internal.hidden AS FROM (
+                SELECT _file, _row, row_number() OVER (PARTITION BY cell_id ORDER BY {BEST}) > 1 AS best,
+                       row_number() OVER (PARTITION BY cell_id ORDER BY {BEST_CURVE}) > 1 AS best_curve
+                FROM internal.several WHERE hash(cell_id) IN (SELECT hash FROM twice))
+            WHERE best OR best_curve""")
+        connection.unregister("twice")
+    for name in ("best", "best_curve"):
+        found = connection.execute(f"SELECT DISTINCT _file FROM internal.hidden WHERE {name}").fetchall() if where else []
+        if not found:
+            connection.execute(f"CREATE VIEW internal.{name} AS FROM internal.rows")
+            continue
+        partly = {path for (path,) in found}
+        scans = []
+        for group in by_columns(live):
+            clean = [file for file in group if files.address(file.entry.path) not in partly]
+            rest = [file for file in group if files.address(file.entry.path) in partly]
+            scans += [scan(files, clean)] if clean else []
+            hidden = f"(SELECT _file, _row FROM internal.hidden WHERE {name})"
+            scans += [f"({scan(files, rest)} ANTI JOIN {hidden} USING (_file, _row))"] if rest else []
+        _union(connection, name, "rows", scans)
+
+
+def _plans(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[LiveFile]) -> str:
+    """SQL for what each sweep's last whole grid and the requests since ask for, each cell once."""
+    live = [file for file in live if file.n_rows]
+    if not all(file.request for file in live):  # not as write_plan writes them
+        _union(connection, "plans", "plans", [scan(files, group) for group in by_columns(live)])
+        return """SELECT DISTINCT sweep, cell_id FROM (
+            SELECT * FROM internal.plans
+            QUALIFY planned_at >= coalesce(max(planned_at) FILTER (whole) OVER (PARTITION BY sweep), planned_at))"""
+    sweeps: dict[str, list[LiveFile]] = {}
+    since: dict[str, int] = {}
     for file in live:
-        groups.setdefault(file.columns, []).append(files.address(file.entry.path))
-    scans = [f"SELECT * FROM internal.no_{name}"]
-    for paths in groups.values():
-        listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
-        scans.append(
-            f"SELECT * EXCLUDE (file_row_number), file_row_number AS _row "
-            f"FROM read_parquet([{listed}], filename='_file', file_row_number=true)"
-        )
-    connection.execute(f"CREATE VIEW internal.{name} AS {' UNION ALL BY NAME '.join(scans)}")
+        assert file.request
+        sweep, planned_at, whole = file.request
+        sweeps.setdefault(sweep, []).append(file)
+        if whole:
+            since[sweep] = max(planned_at, since.get(sweep, planned_at))
+    once: list[LiveFile] = []
+    several: list[LiveFile] = []
+    for sweep, requests in sweeps.items():
+        asked = [
+            file for file in requests if file.request and file.request.planned_at >= since.get(sweep, file.request.planned_at)
+        ]
+        (several if repeated(hashes(connection, files, asked))[1] else once).extend(asked)
+    parts = ["SELECT sweep, cell_id FROM internal.no_plans"]
+    parts += [f"SELECT sweep, cell_id FROM {scan(files, group)}" for group in by_columns(once)]
+    parts += [f"SELECT DISTINCT sweep, cell_id FROM {scan(files, group)}" for group in by_columns(several)]
+    return " UNION ALL ".join(parts)
+
+
+def _union(connection: duckdb.DuckDBPyConnection, name: str, kind: str, scans: Sequence[str]) -> None:
+    """View internal.<name> over the scans, with the columns of the schema in any case."""
+    united = " UNION ALL BY NAME ".join(f"SELECT * FROM {part}" for part in (f"internal.no_{kind}", *scans))
+    connection.execute(f"CREATE VIEW internal.{name} AS {united}")
 
 
 def _sql(kind: pa.DataType) -> str:
