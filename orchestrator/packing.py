@@ -96,7 +96,7 @@ class PackQueue:
         self._trained: dict[Shape, int] = {}
         self._example: dict[Shape, int] = {}
         self._lane_of: dict[int, tuple[int, Shape]] = {}
-        self._split: list[tuple[int, ...]] = []  # halves of packs that failed, to be tried first
+        self._split: list[tuple[int, ...]] = []  # of packs that failed or were lost, to be tried first
 
     def add(self, cells: Sequence[int], rank: int = 0) -> None:
         """Append cells, by position in the plan. A lower rank was added before and starts before; ranks meet only in packs
@@ -264,6 +264,11 @@ class PackQueue:
             return []
         self.ended[pack.cells[0]] = "failed"
         return list(pack.cells)
+
+    def lost(self, pack_id: str) -> None:
+        """A pack was taken from its worker through no known fault of its own: it is tried again as it is, and first."""
+        if pack := self._end(pack_id):
+            self._split.insert(0, pack.cells)
 
     def _end(self, pack_id: str) -> Pack | None:
         self.fraction.pop(pack_id, None)

@@ -187,8 +187,22 @@ class TuneRunner:
         # Without cards slots are alike, so that those in flight can be counted and all workers start together. Tune would start
         # the next when the last has started.
         most = 10**9 if machine.gpu_slots else machine.slots + waiting
-        searcher = PackSearcher(sweep, most)
         os.environ["TUNE_MAX_PENDING_TRIALS_PG"] = str(waiting if machine.gpu_slots else most)
+        with scratch_directory(sweep.store.results, several_nodes) as scratch, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Tune's own deprecations are not the user's concern
+            kills, ended = 0, -1
+            while True:
+                try:
+                    return self._fit(sweep, trainable, PackSearcher(sweep, most), str(scratch))
+                except RuntimeError as error:
+                    # Ray's memory monitor ended a worker: Tune knows no such end of a trial and gives up the whole run.
+                    if not isinstance(error.__cause__, ray.exceptions.OutOfMemoryError):
+                        raise
+                    kills = 0 if len(sweep.queue.ended) > ended else kills + 1
+                    ended = len(sweep.queue.ended)
+                    _after_memory_kill(sweep, error.__cause__, kills)
+
+    def _fit(self, sweep: Sweep, trainable: Any, searcher: PackSearcher, scratch: str) -> None:
         tuning = tune.TuneConfig(
             search_alg=searcher,
             num_samples=-1,
@@ -196,17 +210,25 @@ class TuneRunner:
             max_concurrent_trials=self.max_concurrent,
             trial_dirname_creator=lambda trial: trial.trial_id,  # by default it would spell the whole pack
         )
-        with scratch_directory(sweep.store.results, several_nodes) as scratch, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Tune's own deprecations are not the user's concern
-            run = tune.RunConfig(
-                name=f"sweep-{uuid.uuid4().hex[:12]}",
-                storage_path=str(scratch),
-                callbacks=[Reporter(sweep, searcher)],
-                failure_config=tune.FailureConfig(max_failures=WORKER_LOSSES),
-                checkpoint_config=tune.CheckpointConfig(num_to_keep=1, checkpoint_at_end=False),
-                verbose=0,
-            )
-            tune.Tuner(trainable, tune_config=tuning, run_config=run).fit()
+        run = tune.RunConfig(
+            name=f"sweep-{uuid.uuid4().hex[:12]}",
+            storage_path=scratch,
+            callbacks=[Reporter(sweep, searcher)],
+            failure_config=tune.FailureConfig(max_failures=WORKER_LOSSES),
+            checkpoint_config=tune.CheckpointConfig(num_to_keep=1, checkpoint_at_end=False),
+            verbose=0,
+        )
+        tune.Tuner(trainable, tune_config=tuning, run_config=run).fit()
+
+
+def _after_memory_kill(sweep: Sweep, error: ray.exceptions.OutOfMemoryError, kills: int) -> None:
+    """Put the packs in flight back. The memory may be another program's; after some kills in which nothing ended it is theirs."""
+    for pack_id in list(sweep.queue.in_flight):
+        if kills < WORKER_LOSSES:
+            sweep.queue.lost(pack_id)
+        else:
+            sweep.failed(pack_id, Failure.of(error))
+    sweep.changed()
 
 
 def _placement(want: Resources, machine: Machine) -> Any:

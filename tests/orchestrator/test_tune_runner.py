@@ -20,7 +20,7 @@ from orchestrator.cost import CostModel  # noqa: E402 - after the marks, so that
 from orchestrator.driver import Sweep  # noqa: E402
 from orchestrator.grid import Resources, load_grid  # noqa: E402
 from orchestrator.packing import Machine, PackQueue  # noqa: E402
-from orchestrator.tune_runner import PackTrainable, TuneRunner  # noqa: E402
+from orchestrator.tune_runner import PackTrainable, TuneRunner, _after_memory_kill  # noqa: E402
 from orchestrator.work import Provenance  # noqa: E402
 from store.leases import Lease  # noqa: E402
 from store.store import Store  # noqa: E402
@@ -155,3 +155,49 @@ def test_share_of_a_card_follows_the_memory(gib, share):
     machine = Machine(8, 2**32, gpu_slots=4, gpu_bytes_per_pack=6 * 2**30)  # a card with room for 24 GiB of packs
     assert gpu_share(gib * 2**30, machine) == share
     assert gpu_share(gib * 2**30, machine, asked=0.5) == 0.5
+
+
+def test_a_kill_by_rays_memory_monitor_does_not_end_the_sweep(noisy_grid, tmp_path, monkeypatch):
+    """Tune raises where the monitor ended a worker."""
+    from ray.air.execution._internal import event_manager
+
+    get, left = ray.get, [1]
+
+    class Shim:
+        def __getattr__(self, name):
+            return getattr(ray, name)
+
+        @staticmethod
+        def get(future):
+            result = get(future)
+            if left[0] and isinstance(result, dict) and "fraction" in result:
+                left[0] -= 1
+                raise ray.exceptions.OutOfMemoryError("1 worker(s) were killed due to the node running low on memory")
+            return result
+
+    monkeypatch.setattr(event_manager, "ray", Shim())
+    with joined("local"):
+        runner = TuneRunner(Resources())
+        sweep = sweep_of(noisy_grid(500), str(tmp_path / "results"), runner)
+        runner.run(sweep)
+    assert left == [0]
+    assert sorted(sweep.queue.ended.values()) == ["ok", "ok"]
+    assert not sweep.queue.in_flight and not sweep.fatal
+
+
+def test_packs_are_kept_whole_at_first_and_halved_where_nothing_ends(noisy_grid, tmp_path):
+    class Alone:
+        def machine(self):
+            return Machine(slots=1, bytes_per_pack=10**9)
+
+    sweep = sweep_of(noisy_grid(500), str(tmp_path / "results"), Alone())
+    error = ray.exceptions.OutOfMemoryError("the node running low on memory")
+    sizes = []
+    for kills in range(4):
+        sizes.append(len(sweep.queue.next().cells))
+        _after_memory_kill(sweep, error, kills)
+    assert sizes == [2, 2, 2, 1]
+    assert sweep.queue.ended == {0: "failed"} and sweep.queue.n_pending == 1
+    with connect(str(tmp_path / "results")) as connection:
+        ((reason,),) = connection.execute("select reason from cells where status = 'failed'").fetchall()
+    assert "low on memory" in reason
