@@ -1,5 +1,10 @@
-"""How far each sweep is: its planned cells by status."""
+"""How far each sweep is: its planned cells by status, what is being trained, and why cells failed."""
 
+from datetime import datetime
+from typing import NamedTuple
+
+from store.files import open_files
+from store.leases import drivers
 from store.views import fetch, run
 
 _QUERY = """
@@ -24,3 +29,88 @@ def coverage(results: str) -> dict[str, dict[str, int]]:
 def failures(results: str, sweep: str) -> list[tuple[str, int, str | None]]:
     """Why cells of a sweep failed or diverged: reason, number of cells, the log of one of them; the commonest first."""
     return run(results, lambda connection: connection.execute(_FAILURES, [sweep]).fetchall())
+
+
+RECENT = "10 minutes"
+"""Span before a sweep's last commit over which its rate is taken."""
+
+_PROGRESS = f"""
+WITH planned AS (
+    SELECT sweep, status, finished_at, plans.cell_id IN (SELECT unnest(?::VARCHAR[])) AS leased,
+        max(finished_at) OVER (PARTITION BY sweep) AS last
+    FROM plans LEFT JOIN cells USING (cell_id))
+SELECT sweep, count(*), count(*) FILTER (status = 'ok'), count(*) FILTER (status = 'diverged'),
+    count(*) FILTER (status = 'failed' AND NOT leased), count(*) FILTER (leased AND coalesce(status, 'failed') = 'failed'),
+    count(*) FILTER (status IS NULL AND NOT leased), any_value(last),
+    count(*) FILTER (finished_at >= last - INTERVAL {RECENT}),
+    extract(epoch FROM any_value(last) - min(finished_at) FILTER (finished_at >= last - INTERVAL {RECENT}))
+FROM planned GROUP BY sweep ORDER BY any_value(last) DESC NULLS LAST, sweep
+"""
+
+# Reasons that differ in numbers alone are one.
+_REASONS = r"""
+SELECT sweep, status, min(first), count(*), min(cell_id), arg_min(log_path, cell_id)
+FROM (SELECT *, coalesce(split_part(trim(reason), chr(10), 1), 'no reason given') AS first
+      FROM cells JOIN plans USING (cell_id) WHERE status <> 'ok')
+GROUP BY sweep, status, regexp_replace(first, '[0-9]+', '#', 'g') ORDER BY sweep, count(*) DESC, 3
+"""
+
+
+class Progress(NamedTuple):
+    """Cells of a sweep's plan; ok to missing add up to `planned`. Times are UTC, without a zone."""
+
+    sweep: str
+    planned: int
+    ok: int
+    diverged: int
+    failed: int
+    running: int
+    """In packs that a live sweep has in flight; a failed cell that is tried again runs."""
+    missing: int
+    last: datetime | None
+    """When the last of its cells finished."""
+    per_minute: float | None
+    """Cells finished a minute over the last RECENT before that."""
+
+    @property
+    def done(self) -> int:
+        """Cells that need no more training."""
+        return self.ok + self.diverged
+
+
+class Reason(NamedTuple):
+    """Cells of a sweep that ended alike, numbers in the reason aside; one of them as the example."""
+
+    sweep: str
+    status: str
+    reason: str
+    n: int
+    cell_id: str
+    log_path: str | None
+
+
+def sweeps(results: str) -> list[str]:
+    """Names of all sweeps with a plan; much quicker than what each has."""
+    return [sweep for (sweep,) in fetch(results, "SELECT DISTINCT sweep FROM plans ORDER BY sweep")]
+
+
+def progress(results: str) -> list[Progress]:
+    """All sweeps with a plan, the one that a cell of finished last first."""
+    leased = [cell for driver in drivers(open_files(results)) if driver.alive for cell in driver.cell_ids]
+    rows = run(results, lambda connection: connection.execute(_PROGRESS, [leased]).fetchall())
+    return [
+        Progress(sweep, planned, ok, diverged, failed, running, missing, last, _rate(n, seconds))
+        for sweep, planned, ok, diverged, failed, running, missing, last, n, seconds in rows
+    ]
+
+
+def reasons(results: str) -> dict[str, list[Reason]]:
+    """Of each sweep: why cells failed or diverged, the commonest first."""
+    found: dict[str, list[Reason]] = {}
+    for row in fetch(results, _REASONS):
+        found.setdefault(row[0], []).append(Reason(*row))
+    return found
+
+
+def _rate(n: int, seconds: float | None) -> float | None:
+    return 60 * n / float(seconds) if seconds else None

@@ -1,8 +1,15 @@
 """Where results come from, for those that read them through analysis alone."""
 
-from store.files import Files, ResultsError, open_files
+import hashlib
 
-__all__ = ["ResultsError", "existing"]
+from duckdb import Error as QueryError
+
+from store.files import Files, ResultsError, open_files
+from store.leases import drivers
+from store.snapshot import FOLDERS
+from store.views import VIEWS, run
+
+__all__ = ["QueryError", "ResultsError", "columns_of_views", "existing", "state"]
 
 
 def existing(results: str) -> Files:
@@ -11,3 +18,19 @@ def existing(results: str) -> Files:
     if not files.exists():
         raise ResultsError(f"no results directory at {files.root}: name it with --results, or run a sweep first")
     return files
+
+
+def state(results: str) -> str:
+    """Changes when what can be read changes, or which cells live sweeps train. Cheap: it lists the directory."""
+    files = open_files(results)
+    digest = hashlib.blake2b(files.root.encode(), digest_size=12)
+    for folder in FOLDERS:
+        digest.update(repr(files.entries(folder)).encode())
+    digest.update(repr(sorted((driver.path, driver.cell_ids) for driver in drivers(files) if driver.alive)).encode())
+    return digest.hexdigest()
+
+
+def columns_of_views(results: str) -> dict[str, tuple[str, list[tuple[str, str]]]]:
+    """What each view holds, and its columns with their DuckDB types."""
+    described = run(results, lambda c: {view: c.execute(f"DESCRIBE {view}").fetchall() for view in VIEWS})
+    return {view: (VIEWS[view], [(name, kind) for name, kind, *_ in columns]) for view, columns in described.items()}

@@ -10,8 +10,8 @@ import pytest
 
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """After Ray ran in this process its modules outlive the interpreter, and DuckDB's bindings print pages about leaks."""
-    if "ray" in sys.modules and hasattr(config, "exit_status"):
+    """Modules of Ray and torch outlive the interpreter, and DuckDB's bindings then print pages about leaks."""
+    if {"ray", "torch"} & sys.modules.keys() and hasattr(config, "exit_status"):
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(config.exit_status)

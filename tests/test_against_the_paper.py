@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.accuracy import accuracy_points
+from analysis.outcome import rich_networks
 from store.views import connect
 
 pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.timeout(1500)]
@@ -37,13 +37,13 @@ def connection(results):
 
 
 def test_rich_accuracy_is_near_eq3(results):
-    points = [p for p in accuracy_points(results, "acceptance") if (p.d, p.gamma_label) == (256, "1")]
-    for p in points:
-        print(f"L = {p.L:2d}: best {p.best.mean:.4f} ({p.best.low:.4f} to {p.best.high:.4f}, n = {p.best.n}), "
-              f"last {p.final:.4f}, Eq. 3 {p.eq3:.4f}, difference {p.difference:+.4f}")  # fmt: skip
-    assert [p.L for p in points] == list(range(2, 13))
-    assert all(p.best.n == 6 for p in points)
-    for p in points:
+    points = rich_networks(results, "acceptance").query("d == 256")
+    for p in points.itertuples():
+        print(f"L = {p.L:2d}: best {p.mean:.4f} ({p.low:.4f} to {p.high:.4f}, n = {p.n}), "
+              f"last {p.last:.4f}, Eq. 3 {p.expected:.4f}, difference {p.difference:+.4f}")  # fmt: skip
+    assert list(points.L) == list(range(2, 13))
+    assert (points.n == 6).all()
+    for p in points.itertuples():
         # Six seeds have a standard error of about 0.004 at L = 3; the rest is Eq. 3's own: it takes rho = 1.5 and infinite width.
         assert abs(p.difference) <= (0.02 if p.L == 2 else 0.03), p
 

@@ -1,4 +1,4 @@
-"""The app's page over an empty and a small store."""
+"""Logic of the pages, without a browser: empty, small and running stores, selections that live in the URL."""
 
 import sys
 from pathlib import Path
@@ -7,37 +7,173 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import app
+from app.main import PAGES
+from store.leases import Lease
+from store.store import Store
+from tests.store_rows import rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Streamlit's own
 
 
+def _script(name):
+    from importlib import import_module
+
+    from app.shared import guarded
+
+    guarded(name, "", import_module(f"app.screens.{name}").show)
+
+
 @pytest.fixture
 def page(monkeypatch):
-    def open_page(results):
+    def open_page(name, results, **query):
         monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", str(results)])
-        return AppTest.from_file(str(Path(app.__file__).parent / "main.py"), default_timeout=60).run()
+        shown = AppTest.from_function(_script, default_timeout=60, args=(name,))
+        for key, value in query.items():
+            shown.query_params[key] = value
+        shown = shown.run()
+        assert not shown.exception, shown.exception
+        return shown
 
     return open_page
 
 
-def test_empty_store_says_what_to_type(page, tmp_path):
-    shown = page(tmp_path / "none")
+def said(shown):
+    return "\n".join(caption.value for caption in shown.caption)
+
+
+def values(shown):
+    return {box.label: box.value for box in shown.selectbox}
+
+
+def test_the_script_opens_the_first_page_and_an_empty_store_says_what_to_type(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", str(tmp_path / "none")])
+    shown = AppTest.from_file(str(Path(app.__file__).parent / "main.py"), default_timeout=60).run()
     assert not shown.exception
+    assert shown.header[0].value == PAGES["overview"][0]
     assert "python -m orchestrator.sweep grid.yaml" in shown.info[0].value
 
 
-def test_shows_counts_and_the_curve(page, tmp_path):
-    from orchestrator.grid import load_grid
-    from tests.orchestrator.test_driver import run
+def test_a_results_uri_that_cannot_be_read_is_an_error_on_the_page(page):
+    assert "not supported" in page("overview", "gs://somewhere").error[0].value
 
-    path = tmp_path / "small.yaml"
-    path.write_text("sweep: tiny\ngrids: [{task: same_different, L: [3, 4], d: 8, width: 16, gamma: [1, lazy], seed: {range: 2},"
-                    " steps: 20, eval_every: 10, batch: 8, test_size: 16}]\n")  # fmt: skip
-    grid = load_grid(path)
-    run(grid, str(tmp_path / "results")).store.write_plan(grid.sweep, [p.cell_id for p in grid.cells], whole=True)
-    shown = page(tmp_path / "results")
+
+def test_overview_counts_what_is_done_failed_running_and_not_yet(page, small_results):
+    with Lease(Store(small_results)) as lease:
+        lease.update([f"{0:020x}"])
+        shown = page("overview", small_results)
+    bar = next(html.proto.body for html in shown.get("html"))
+    assert "16 done" in bar and "1 failed" in bar and "1 running" in bar and "2 not yet" in bar
+    assert "80.0% of 20" in shown.markdown[0].value
+    assert "1 network is being trained" in said(shown)
+    assert "1 of tiny diverged or failed" in shown.expander[0].label
+    assert "failed at step 0" in shown.get("html")[1].proto.body
+    assert "traceback" not in said(shown).lower()
+
+
+def test_overview_of_many_sweeps(page, tmp_path):
+    store = Store(str(tmp_path))
+    store.commit("one", rows(0, 30))
+    for i in range(30):
+        store.write_plan(f"sweep{i}", [f"{i:020x}", f"{i + 1000:020x}"], whole=True)
+    shown = page("overview", tmp_path)
+    assert sum("50.0% of 2" in text.value for text in shown.markdown) == 30
+
+
+def test_curves_shows_accuracy_against_L_by_gamma_beside_theory(page, small_results):
+    shown = page("curves", small_results)
+    assert values(shown) == {"Sweep": "tiny", "Measure": "best test accuracy", "Across": "L", "Colour": "gamma_label",
+                             "Panels": "(none)", "Centre": "mean"}  # fmt: skip
+    table = shown.dataframe[0].value
+    assert list(zip(table.L, table.gamma_label, table.n, strict=True)) == [
+        (3, "lazy", 4),
+        (3, "1", 4),
+        (4, "lazy", 4),
+        (4, "1", 4),
+    ]
+    assert table["Eq. 3"].notna().sum() == 2
+    assert "mean over 4 seeds a point with its 95% interval; 16 networks" in said(shown)
+
+
+def test_a_link_reproduces_the_view(page, small_results):
+    shown = page("curves", small_results, measure="last test accuracy", colour="(none)", at_gamma_label="1", centre="median",
+                 theory="false", log_L="true")  # fmt: skip
+    assert values(shown)["Measure"] == "last test accuracy" and values(shown)["gamma"] == "1"
+    table = shown.dataframe[0].value
+    assert "gamma_label" not in table and "final" not in table
+    assert list(table.n) == [4, 4]
+    assert "gamma_label = 1; median over 4 seeds" in said(shown)
+    assert "no interval where there are fewer than six seeds" in said(shown)
+    assert shown.toggle(key="log_L").value and not shown.toggle(key="theory").value
+
+
+def test_a_link_with_unknown_values_shows_the_usual_view(page, small_results):
+    shown = page("curves", small_results, measure="nonsense", colour="(none)", at_gamma_label="7")
+    assert values(shown)["Measure"] == "best test accuracy" and values(shown)["gamma"] in ("1", "lazy")
+
+
+def test_colour_none_asks_for_one_gamma_and_never_averages_over_it(page, small_results):
+    shown = page("curves", small_results)
+    shown.selectbox(key="colour").set_value("(none)").run()
     assert not shown.exception
-    assert shown.selectbox[0].value == "tiny"
-    assert {m.label: m.value for m in shown.metric} == {"planned": "8", "ok": "8", "diverged": "0", "failed": "0", "missing": "0"}
-    assert list(shown.dataframe[0].value.L) == [3, 4, 3, 4]
-    assert "95% t interval" in shown.caption[0].value
+    assert set(shown.dataframe[0].value.n) == {4}
+    shown.selectbox(key="at_gamma_label").set_value("lazy").run()
+    assert "gamma_label = lazy" in said(shown)
+
+
+def test_a_value_that_goes_with_no_other_moves_the_others(page, tmp_path):
+    store = Store(str(tmp_path))
+    cells = rows(0, 44)
+    for i, cell in enumerate(cells):
+        cell["d"], cell["width"] = (64, 16) if i < 11 else (128, 32)
+    store.commit("one", cells)
+    store.write_plan("two", [cell["cell_id"] for cell in cells], whole=True)
+    shown = page("curves", tmp_path, colour="(none)")
+    assert (values(shown)["d"], values(shown)["width"]) == ("128", "32")
+    shown.selectbox(key="at_width").set_value("16").run()
+    assert not shown.exception
+    assert (values(shown)["d"], values(shown)["width"]) == ("64", "16")
+
+
+def test_structure_shows_the_network_of_the_link_and_its_origin(page, small_results):
+    from analysis.one_network import networks
+    from analysis.selection import Selection
+
+    found = networks(small_results, Selection("tiny"), True)
+    setting = found.frame[(found.frame.L == 4) & (found.frame.gamma_label == "lazy")].iloc[0]
+    shown = page("structure", small_results, cell_id=setting.cells[2])
+    assert values(shown) == {"Sweep": "tiny", "L": "4", "gamma": "lazy", "seed": "2"}
+    assert "one of 4 seeds" in said(shown)
+    origin = shown.expander[-1].table[0].value
+    assert setting.cells[2] in str(origin) and "abc" in str(origin)
+
+
+def test_structure_first_shows_a_rich_network(page, small_results):
+    shown = page("structure", small_results)
+    assert values(shown)["gamma"] == "1"
+    assert "[Tong25 Theorem 1]" in str(shown.table[0].value)
+    assert "[Tong25 Eq. C.18]" in str(shown.table[0].value)
+
+
+def test_structure_of_a_network_that_is_not_there(page, small_results):
+    assert "No network `nowhere`" in page("structure", small_results, cell_id="nowhere").warning[0].value
+
+
+def test_sql_answers_and_shows_errors_in_the_words_of_duckdb(page, small_results):
+    shown = page("sql", small_results, sql="SELECT count(*) AS n FROM cells WHERE status = 'ok'")
+    assert list(shown.dataframe[0].value.n) == [16]
+    shown.text_area[0].set_value("SELECT nothing FROM cells").run()
+    assert 'Referenced column "nothing" not found' in shown.error[0].value
+    shown.text_area[0].set_value("DROP VIEW cells").run()
+    assert "reads results only" in shown.error[0].value
+
+
+def test_sql_examples_can_be_clicked(page, small_results):
+    shown = page("sql", small_results)
+    shown.button[1].click().run()
+    assert not shown.error and "status <> 'ok'" in shown.text_area[0].value
+
+
+def test_sql_says_when_rows_are_left_out(page, small_results):
+    shown = page("sql", small_results, sql="FROM range(5000)")
+    assert len(shown.dataframe[0].value) == 1000
+    assert "the first 1,000 rows" in said(shown)

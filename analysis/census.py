@@ -1,0 +1,57 @@
+"""How many networks there are over two keys."""
+
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from analysis.charts import TITLES, styled
+from analysis.points import shown
+from analysis.selection import Selection, axes, quoted
+from store.views import run
+
+MOST_VALUES = 60
+"""Values of a key beyond which a map cannot be read."""
+
+
+def keys_of(results: str, selection: Selection) -> list[str]:
+    """Keys with several values among the selected networks, the likeliest axes first."""
+    found = [key for key, values in axes(results, selection).items() if 1 < len(values) <= MOST_VALUES]
+    found = [key for key in found if not (key == "gamma" and "gamma_label" in found)]
+    order = ("L", "d", "gamma_label", "sigma2")
+    return [*(key for key in order if key in found), *(key for key in found if key not in order)]
+
+
+def census(results: str, selection: Selection, x: str, y: str) -> pd.DataFrame:
+    """One row a pair of values: x, y, and numbers of networks ok, diverged, failed."""
+    counts = ", ".join(f"count(*) FILTER (status = '{name}') AS {name}" for name in ("ok", "diverged", "failed"))
+    gamma = ", min(gamma) AS by_gamma" if "gamma_label" in (x, y) else ""
+    sql = (
+        f"SELECT {quoted(x)}, {quoted(y)}, {counts}{gamma} FROM {selection.source} WHERE {selection.condition} "
+        f"GROUP BY {quoted(x)}, {quoted(y)} ORDER BY ALL"
+    )
+    return run(results, lambda connection: connection.execute(sql).df())
+
+
+def census_chart(frame: pd.DataFrame, x: str, y: str) -> Any:
+    """Counts as text on colour; a red frame where networks diverged or failed."""
+    texts = frame.assign(
+        **{key: frame[key].map(lambda v: "none" if pd.isna(v) else shown(v)) for key in (x, y)}, bad=frame.diverged + frame.failed
+    )
+    across = alt.X(f"{x}:N", sort=_order(frame, x), title=TITLES.get(x, x), axis=alt.Axis(labelAngle=0))
+    down = alt.Y(f"{y}:N", sort=_order(frame, y)[::-1], title=TITLES.get(y, y))
+    most = max(1, int(frame["ok"].max()))
+    base = alt.Chart(texts).encode(x=across, y=down, tooltip=[x, y, "ok:Q", "diverged:Q", "failed:Q"])
+    rects = base.mark_rect(strokeWidth=2).encode(
+        color=alt.Color("ok:Q", title="networks", scale=alt.Scale(scheme="teals", domain=[0, most]), legend=None),
+        stroke=alt.condition("datum.bad > 0", alt.value("#c2532d"), alt.value("white")),
+    )
+    words = base.mark_text(fontSize=10).encode(
+        text="ok:Q", color=alt.condition(f"datum.ok > {0.6 * most}", alt.value("white"), alt.value("#333"))
+    )
+    return styled(alt.layer(rects, words).properties(width=alt.Step(34), height=alt.Step(24)))
+
+
+def _order(frame: pd.DataFrame, key: str) -> list[str]:
+    sorted_ = frame.sort_values("by_gamma" if key == "gamma_label" else key)
+    return list(dict.fromkeys("none" if pd.isna(v) else shown(v) for v in sorted_[key]))

@@ -1,0 +1,69 @@
+"""Measured intervals of all claims of a topic beside what is expected, each in units of its own tolerance."""
+
+from collections.abc import Iterable
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from analysis.charts import styled
+from analysis.claims.verdict import VERDICTS, Checked, Measured
+
+EDGE = 4.0
+"""Where the axis ends; the expected region is -1 to 1."""
+COLOURS = dict(zip(VERDICTS, ("#1b7f4d", "#c0392b", "#8a8a8a"), strict=True))
+
+
+def positions(checked: Iterable[Checked]) -> pd.DataFrame:
+    """A row a measured claim: value, low, high and the expected region on an axis where the region of `equal` is -1 to 1.
+
+    A claim with one bound has it at -1 (at least) or 1 (at most), and the farthest finite end of what is measured one unit from
+    it: the side and the share of the interval on it are to scale, the distance is not.
+    """
+    rows = []
+    for one in checked:
+        if not isinstance(one.measured, Measured):
+            continue
+        interval, (least, most) = one.measured.interval, one.claim.expected.region
+        numbers = np.array([interval.value, *(interval.value if np.isnan(b) else b for b in (interval.low, interval.high))])
+        if np.isfinite(least) and np.isfinite(most):
+            middle, unit = (least + most) / 2, (most - least) / 2
+        else:
+            bound, sign = (least, -1) if np.isfinite(least) else (most, 1)
+            unit = np.abs(numbers[np.isfinite(numbers)] - bound).max(initial=0.0) or 1.0
+            middle = bound - sign * unit
+        at, low, high = (numbers - middle) / unit
+        region = [(end - middle) / unit if np.isfinite(end) else EDGE * np.sign(end) for end in (least, most)]
+        rows.append(
+            {"id": one.claim.id, "topic": one.claim.topic, "verdict": one.verdict, "at": at, "low": low, "high": high,
+             "region_low": region[0], "region_high": region[1], "expected": str(one.claim.expected),
+             "measured": f"{interval.value:.4g} ({interval.low:.4g} to {interval.high:.4g})"}
+        )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def claims_chart(checked: Iterable[Checked], width: int = 560) -> alt.TopLevelMixin | None:
+    """One row a claim; None where none is measured."""
+    data = positions(checked)
+    if data.empty:
+        return None
+    for name in ("at", "low", "high"):
+        data[name] = data[name].clip(-EDGE, EDGE)
+    scale = alt.Scale(domain=[-EDGE, EDGE], nice=False)
+    labels = "datum.value == -1 ? 'expected from' : datum.value == 1 ? 'to' : ''"
+    axis = alt.Axis(values=[-1, 0, 1], labelExpr=labels, grid=True, title=None)
+    y = alt.Y("id:N", title=None, sort=data["id"].tolist(), axis=alt.Axis(labelLimit=260, grid=False))
+    used = [v for v in VERDICTS if (data["verdict"] == v).any()]
+    domain = alt.Scale(domain=used, range=[COLOURS[v] for v in used])
+    colour = alt.Color("verdict:N", title="verdict", scale=domain)
+    marks = {"confirmed": "circle", "contradicted": "cross", "not enough data": "diamond"}
+    shape = alt.Shape("verdict:N", title="verdict", scale=alt.Scale(domain=used, range=[marks[v] for v in used]))
+    base = alt.Chart(data)
+    layers = [
+        base.mark_bar(color="#dcefe3", height=14).encode(
+            x=alt.X("region_low:Q", scale=scale, axis=axis), x2="region_high:Q", y=y),
+        base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", scale=scale), x2="high:Q", y=y, color=colour),
+        base.mark_point(filled=True, size=70, opacity=1).encode(
+            x=alt.X("at:Q", scale=scale), y=y, color=colour, shape=shape, tooltip=["id", "verdict", "measured", "expected"]),
+    ]  # fmt: skip
+    return styled(alt.layer(*layers).properties(width=width, height=alt.Step(20)))

@@ -1,0 +1,53 @@
+"""All claims put to the test on one store."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pandas as pd
+
+from analysis.claims.entries import Claim, load_claims
+from analysis.claims.measuring import KINDS
+from analysis.claims.verdict import Checked, Measured, NotMeasured, judge
+
+
+def check(results: str, claims: Iterable[Claim] | None = None) -> list[Checked]:
+    """Verdicts on the claims (by default all) from the networks of a store, whichever sweeps trained them."""
+    return list(check_each(results, claims))
+
+
+def check_each(results: str, claims: Iterable[Claim] | None = None) -> Iterator[Checked]:
+    """The same, each as it comes."""
+    for claim in load_claims() if claims is None else claims:
+        yield _checked(results, claim)
+
+
+def _checked(results: str, claim: Claim) -> Checked:
+    arguments = dict(claim.measure)
+    found: Measured | NotMeasured = KINDS[arguments.pop("kind")](results, **arguments)
+    if isinstance(found, NotMeasured):
+        return Checked(claim, "not enough data", found, found.why)
+    verdict, why = judge(claim.expected, found.interval)
+    return Checked(claim, verdict, found, why)
+
+
+def claims_frame(checked: Iterable[Checked]) -> pd.DataFrame:
+    """A row a claim, for tables and CSV."""
+    return pd.DataFrame([_row(one) for one in checked], columns=list(COLUMNS))
+
+
+COLUMNS = (
+    "id", "topic", "source", "says", "verdict", "measured", "low", "high", "n", "expected", "because", "of",
+    "why", "grid", "note",
+)  # fmt: skip
+
+
+def _row(one: Checked) -> dict[str, Any]:
+    claim, interval = one.claim, one.measured.interval if isinstance(one.measured, Measured) else None
+    return {
+        "id": claim.id, "topic": claim.topic, "source": claim.source, "says": claim.says, "verdict": one.verdict,
+        "measured": interval.value if interval else None, "low": interval.low if interval else None,
+        "high": interval.high if interval else None, "n": interval.n if interval else 0,
+        "expected": str(claim.expected), "because": claim.because,
+        "of": one.measured.what if isinstance(one.measured, Measured) else "", "why": one.why,
+        "grid": claim.grid or "simulated here", "note": claim.note,
+    }  # fmt: skip

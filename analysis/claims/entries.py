@@ -1,0 +1,102 @@
+"""Entries of analysis/claims.yaml, read and checked."""
+
+import itertools
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+PATH = Path(__file__).resolve().parent.parent / "claims.yaml"
+
+
+class Frozen(BaseModel):
+    """Nothing unknown, nothing changed later."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Expected(Frozen):
+    """The values that confirm a claim: `equal` within a tolerance, or one side of a bound."""
+
+    equal: float | None = None
+    within: float | None = Field(default=None, gt=0)
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> "Expected":
+        if (self.equal is None) != (self.within is None):
+            raise ValueError("`equal` and `within` go together")
+        if self.equal is None and self.at_least is None and self.at_most is None:
+            raise ValueError("say `equal` and `within`, `at_least` or `at_most`")
+        if self.equal is not None and (self.at_least is not None or self.at_most is not None):
+            raise ValueError("either `equal` or bounds")
+        return self
+
+    @property
+    def region(self) -> tuple[float, float]:
+        """Least and largest confirming value."""
+        if self.equal is not None and self.within is not None:
+            return self.equal - self.within, self.equal + self.within
+        low, high = self.at_least, self.at_most
+        return (-np.inf if low is None else low), (np.inf if high is None else high)
+
+    def __str__(self) -> str:
+        if self.equal is not None:
+            return f"{self.equal:.4g} ± {self.within:g}"
+        parts = [f"{sign} {value:g}" for sign, value in (("≥", self.at_least), ("≤", self.at_most)) if value is not None]
+        return " and ".join(parts)
+
+
+class Claim(Frozen):
+    """One statement of a paper, and how it is put to the test."""
+
+    id: str
+    topic: str
+    source: str
+    says: str
+    """The statement in our words."""
+    grid: str | None = None
+    """What yields its data; None where it is simulated here."""
+    measure: dict[str, Any]
+    """`kind` names a function of `measuring.KINDS`; the rest are its arguments."""
+    expected: Expected
+    because: str
+    """Why this tolerance."""
+    note: str = ""
+    """What is known of a disagreement."""
+
+
+def load_claims(path: Path = PATH) -> list[Claim]:
+    """All entries, those with `for` once for each set of its values. ValueError with the entry's id for a mistake."""
+    claims: list[Claim] = []
+    for entry in yaml.safe_load(path.read_text())["claims"]:
+        each = entry.pop("for", {})
+        sets = each if isinstance(each, list) else [dict(zip(each, v, strict=True)) for v in itertools.product(*each.values())]
+        for values in sets:
+            filled = _filled(entry, values)
+            try:
+                claims.append(Claim.model_validate(filled))
+            except ValidationError as error:
+                wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+                raise ValueError(f"{path.name}: claim {filled.get('id')}: {wrong}") from error
+    ids = [claim.id for claim in claims]
+    if twice := sorted({name for name in ids if ids.count(name) > 1}):
+        raise ValueError(f"{path.name}: ids used twice: {', '.join(twice)}")
+    return claims
+
+
+def _filled(value: Any, names: dict[str, Any]) -> Any:
+    """`{L}` in a text becomes the value of L; a text that is nothing else becomes the value itself, a number a number."""
+    if isinstance(value, dict):
+        return {key: _filled(inner, names) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_filled(inner, names) for inner in value]
+    if isinstance(value, str):
+        if (whole := re.fullmatch(r"\{(\w+)\}", value)) and whole[1] in names:
+            return names[whole[1]]
+        return re.sub(r"\{(\w+)\}", lambda found: str(names.get(found[1], found[0])), value)
+    return value

@@ -1,0 +1,61 @@
+"""Claims of a store that grows, checked in the background: what is known is shown while the rest comes."""
+
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from threading import Lock
+from time import monotonic
+from typing import Any, NamedTuple
+
+from analysis.claims.check import check_each
+from analysis.claims.entries import Claim, load_claims
+from analysis.claims.verdict import Checked
+
+PAUSE_S = 30.0
+"""At least, between the end of one check and the start of the next: a running sweep changes the store every few seconds."""
+
+
+class State(NamedTuple):
+    """Verdicts as far as known, in the order of the claims; those of the store before it last changed until the new come."""
+
+    checked: list[Checked]
+    n_to_come: int
+    error: BaseException | None
+
+
+class Following:
+    """Checks the claims of one store anew whenever its token changes, one check at a time."""
+
+    def __init__(self, results: str, claims: list[Claim] | None = None, pause_s: float = PAUSE_S) -> None:
+        self.pause_s, self.ended_at = pause_s, 0.0
+        self.results, self.claims = results, load_claims() if claims is None else claims
+        self.known: dict[str, Checked] = {}
+        self.n_done = 0
+        """Claims checked since the start, each as often as it was."""
+        self.to_come: set[str] = set()
+        self.token: Any = None
+        self.running: Future[None] | None = None
+        self.lock = Lock()
+        self.pool = ThreadPoolExecutor(1, thread_name_prefix="claims")
+
+    def look(self, token: Any, wait_s: float = 0.0) -> State:
+        """What is known. Starts a check where `token` is another than the last one checked and none is running."""
+        with self.lock:
+            rested = self.running is None or (self.running.done() and monotonic() >= self.ended_at + self.pause_s)
+            if rested and token != self.token:
+                self.token, self.to_come = token, {claim.id for claim in self.claims}
+                self.running = self.pool.submit(self._check)
+            running = self.running
+        if running is not None:
+            wait([running], wait_s)
+        error = running.exception() if running is not None and running.done() else None
+        with self.lock:
+            return State([self.known[c.id] for c in self.claims if c.id in self.known], len(self.to_come), error)
+
+    def _check(self) -> None:
+        try:
+            for one in check_each(self.results, self.claims):
+                with self.lock:
+                    self.known[one.claim.id] = one
+                    self.to_come.discard(one.claim.id)
+                    self.n_done += 1
+        finally:
+            self.ended_at = monotonic()

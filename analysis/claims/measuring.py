@@ -1,0 +1,144 @@
+"""How claims are measured: each kind of measurement gives a value with its 95% interval, from the store or from a simulation."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.claims.networks import networks
+from analysis.claims.simulated import SIMULATED
+from analysis.claims.verdict import Measured, NotMeasured
+from analysis.measures import MEASURES
+from analysis.overlays import beside
+from analysis.scaling import exponent, thresholds
+from analysis.statistics import Interval, linear_fit, mean_interval
+
+Where = Mapping[str, Any]
+Found = Measured | NotMeasured
+
+NO_NETWORKS = "no finished networks of this kind in the store"
+FEWEST_D = 3
+"""Values of d that an exponent needs: through two points every power law is perfect."""
+
+
+def mean(results: str, measure: str, of: Where, prefer: Where | None = None) -> Found:
+    """Mean over the seeds of one setting."""
+    found = networks(results, of, measure, prefer=prefer)
+    if found.frame.empty:
+        return NotMeasured(NO_NETWORKS)
+    what = MEASURES[measure]
+    return Measured(mean_interval(found.frame["value"], bounds=(what.low, what.high)), f"mean {found.what}")
+
+
+def slope(results: str, measure: str, of: Where, over: str, log: bool = False, prefer: Where | None = None) -> Found:
+    """What the measure gains when `over` doubles; with `log`, the exponent of a power law. Each network is a point."""
+    found = networks(results, of, measure, (over,), prefer)
+    frame = found.frame[found.frame["value"] > 0] if log and len(found.frame) else found.frame
+    if frame.empty:
+        return NotMeasured(NO_NETWORKS)
+    if frame[over].nunique() < 2:
+        return NotMeasured(f"networks of one {over} only")
+    if log:
+        line = linear_fit(np.log(frame[over].to_numpy(float)), np.log(frame["value"].to_numpy(float)))
+        return Measured(line.slope, f"exponent of {over} in the {found.what}")
+    line = linear_fit(frame[over].to_numpy(float), frame["value"].to_numpy(float), per_doubling=True)
+    return Measured(line.slope, f"gain per doubling of {over} of the {found.what}")
+
+
+def difference(results: str, measure: str, of: Where, a: Where, b: Where, prefer: Where | None = None) -> Found:
+    """Mean of the measure at `a` minus at `b`, over networks that agree in seed, L and d, and so share their data."""
+    sides = [networks(results, {**of, **side}, measure, ("L", "d"), prefer) for side in (a, b)]
+    if any(side.frame.empty for side in sides):
+        return NotMeasured(NO_NETWORKS)
+    left, right = (side.frame.set_index(["L", "d", "seed"])["value"] for side in sides)
+    pairs = (left - right).dropna()
+    if pairs.empty:
+        return NotMeasured("no two networks that share L, d and seed")
+    # Networks of one seed at several L are independent: each pair counts.
+    return Measured(mean_interval(pairs), f"{len(pairs)} pairs that share L, d and seed; {sides[0].what}")
+
+
+def beside_theory(
+    results: str, measure: str, of: Where, theory: str, largest: str | None = None, prefer: Where | None = None
+) -> Found:
+    """Mean of the measure minus what a theory says of the same networks, at the largest value of a key where one is named."""
+    axes = [largest] if largest else []
+    found = networks(results, of, measure, axes, prefer)
+    if found.frame.empty:
+        return NotMeasured(NO_NETWORKS)
+    frame = found.frame if largest is None else found.frame[found.frame[largest] == found.frame[largest].max()]
+    values = beside(frame, measure).values
+    said = values[values["theory"] == theory].set_index("point")["value"]
+    if said.empty:
+        return NotMeasured(f"{theory} says nothing of these networks")
+    at = "" if largest is None else f" at {largest} = {frame[largest].iloc[0]:g}"
+    interval = mean_interval(frame["value"] - said.reindex(frame.index))
+    return Measured(interval, f"measured {frame['value'].mean():.3f} minus {theory} {said.mean():.3f}{at}; {found.what}")
+
+
+def threshold_ratio(
+    results: str, level: float, of: Where, a: Where, b: Where, over: str = "L", prefer: Where | None = None
+) -> Found:
+    """How many times more symbols networks `a` need than `b` for the mean test accuracy `level`."""
+    sides = [networks(results, {**of, **side}, "best_test_acc", (over,), prefer) for side in (a, b)]
+    if any(side.frame.empty for side in sides):
+        return NotMeasured(NO_NETWORKS)
+    curves = [thresholds(_by_point(side.frame), level, over) for side in sides]
+    if any(len(curve) != 1 for curve in curves):
+        return NotMeasured(f"networks of one {over} only")
+    left, right = (curve["threshold"].iloc[0] for curve in curves)
+    what = f"{left.describe(over)} against {right.describe(over)} for accuracy {level:g}"
+    if right.reached != "reached" or not len(left.draws) or not len(right.draws):
+        return NotMeasured(f"the richer networks' threshold is not within the range: {what}")
+    rng = np.random.default_rng(0)
+    with np.errstate(invalid="ignore"):
+        ratios = rng.permutation(left.draws) / right.draws
+    low, high = np.quantile(np.nan_to_num(ratios, nan=1.0, posinf=np.inf, neginf=0.0), [0.025, 0.975], method="inverted_cdf")
+    return Measured(
+        Interval(left.value / right.value, float(low), float(high), min(left.n_seeds, right.n_seeds), "resampled"), what
+    )
+
+
+def threshold_exponent(
+    results: str,
+    level: float,
+    of: Where,
+    over: str = "L",
+    against: str = "d",
+    minus: Where | None = None,
+    prefer: Where | None = None,
+) -> Found:
+    """Exponent of the threshold over `over` in `against`; minus that of the networks `minus`, if given."""
+    found = networks(results, of, "best_test_acc", (over, against), prefer)
+    if found.frame.empty:
+        return NotMeasured(NO_NETWORKS)
+    fit = exponent(thresholds(_by_point(found.frame), level, over), against)
+    if fit is None or fit.n_used < FEWEST_D:
+        return NotMeasured(f"accuracy {level:g} is reached within the range at fewer than {FEWEST_D} values of {against}")
+    interval = fit.interval
+    what = f"{over}* ~ {against}^b for accuracy {level:g} at {fit.n_used} {against} ({fit.censored}); {found.what}"
+    if minus is None:
+        return Measured(interval, what)
+    other = threshold_exponent(results, level, minus, over, against, None, prefer)
+    if isinstance(other, NotMeasured):
+        return NotMeasured(f"of the networks compared with: {other.why}")
+    b = other.interval
+    # Independent networks: errors add in quadrature, on each side.
+    low = np.hypot(interval.value - interval.low, b.high - b.value)
+    high = np.hypot(interval.high - interval.value, b.value - b.low)
+    value = interval.value - b.value
+    found_interval = Interval(value, value - float(low), value + float(high), min(interval.n, b.n), "errors in quadrature")
+    return Measured(found_interval, f"{interval.value:.2f} minus {b.value:.2f}; {what}")
+
+
+def _by_point(frame: pd.DataFrame) -> pd.DataFrame:
+    """Networks as `scaling.thresholds` takes them: a row a point with the list of its seeds' values."""
+    keys = [key for key in frame.columns if key not in ("cell_id", "seed", "value", "n") and frame[key].notna().any()]
+    return frame.groupby(keys, dropna=False)["value"].apply(list).reset_index(name="seeds")
+
+
+KINDS: dict[str, Callable[..., Found]] = {
+    function.__name__: function for function in (mean, slope, difference, beside_theory, threshold_ratio, threshold_exponent)
+} | SIMULATED
+"""Kinds of measurement that analysis/claims.yaml may name."""

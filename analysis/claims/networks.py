@@ -1,0 +1,52 @@
+"""The networks that a claim is about: raw values, all of one setting."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from analysis.measures import MEASURES
+from analysis.points import described, one_setting, seeds, varying
+from analysis.selection import Selection, grid_keys
+
+PREFER: dict[str, Any] = {"width": 1024, "steps": 25000, "dtype": "float32", "batch": 128}
+"""The paper's settings, taken where networks of several are there."""
+
+
+class Networks(NamedTuple):
+    """One row a network: its keys, `seed` and `value`."""
+
+    frame: pd.DataFrame
+    what: str
+    """Of which networks, for a person."""
+
+
+def networks(
+    results: str, of: Mapping[str, Any], measure: str, axes: Iterable[str] = (), prefer: Mapping[str, Any] | None = None
+) -> Networks:
+    """Networks that are as `of` says (a value, a list, or a range {at_least, at_most} for each key) and vary in `axes` only.
+
+    Of several settings of the other keys the one nearest to `prefer` is taken. The frame may be empty.
+    """
+    ranges = {key: value for key, value in of.items() if isinstance(value, Mapping)}
+    selection = Selection().only({key: value for key, value in of.items() if key not in ranges})
+    keys = grid_keys(results)
+    if unknown := {*of, *axes} - {*keys}:
+        return Networks(pd.DataFrame(columns=[*keys, "seed", "value"]), f"no column {', '.join(sorted(unknown))}")
+    frame = seeds(results, selection, measure, keys).assign(n=1)
+    for key, limits in ranges.items():
+        frame = frame[(frame[key] >= limits.get("at_least", -float("inf"))) & (frame[key] <= limits.get("at_most", float("inf")))]
+    if frame.empty:
+        return Networks(frame, "")
+    fixed = [key for key, value in of.items() if not isinstance(value, list | Mapping)]
+    # A key with several allowed values is an axis or fixed to one of them by the setting.
+    setting = one_setting(frame, keys, axes, PREFER | dict(prefer or {}))
+    shown = {key: setting.values.get(key) for key in ("L", "d", "sigma2", "width", "steps") if key not in fixed}
+    parts = [described(shown), *(f"{key} = {_range(setting.frame[key])}" for key in varying(setting.frame, axes))]
+    return Networks(setting.frame, f"{MEASURES[measure].title}; {', '.join(filter(None, parts))}; {len(setting.frame)} networks")
+
+
+def _range(values: "pd.Series[Any]") -> str:
+    if pd.api.types.is_numeric_dtype(values):
+        return f"{values.min():.6g} to {values.max():.6g}"
+    return ", ".join(map(str, values.unique()))

@@ -1,0 +1,77 @@
+"""Claims about the theory's own models, measured by drawing from them: they need no store."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from analysis.claims.verdict import Measured, NotMeasured
+from analysis.statistics import Interval, mean_interval
+from analysis.theory import handcrafted, markov, max_margin
+from analysis.theory.kept import kept
+
+Found = Measured | NotMeasured
+
+
+def markov_mu(results: str, sign: int, definition: str, runs: int = 2000) -> Found:
+    """mu of the Markov process [App. C.3], mean over runs; `definition` is code or text (see `theory.markov`)."""
+    mu = np.asarray(kept(mus, sign, runs)[definition])
+    known = mu[~np.isnan(mu)]
+    return Measured(
+        mean_interval(known), f"mu by the {definition}'s definition, 2 s.d. of runs {2 * known.std():.3f}; {runs} runs"
+    )
+
+
+def handcrafted_accuracy(results: str, rho: float, d: int = 64, examples: int = 100_000) -> Found:
+    """Share of different pairs that the hand-crafted network gets right [S3.1]."""
+    share = kept(different_right, float(rho), d, examples)
+    error = 1.96 * np.sqrt(share * (1 - share) / examples)
+    return Measured(
+        Interval(share, share - error, share + error, examples, "normal"), f"rho = {rho:g}, {examples} different pairs drawn"
+    )
+
+
+def max_margin_eigenvalue(
+    results: str, sign: int, d: int = 8, symbols: int = 20_000, examples: int = 200_000, draws: int = 6
+) -> Found:
+    """Mean of the d eigenvalues of 2d X with this sign [Theorem 1], over draws of symbols and examples."""
+    means = kept(eigenvalues, d, symbols, examples, draws)["positive" if sign > 0 else "negative"]
+    return Measured(mean_interval(means), f"d = {d}, {symbols} symbols, {examples} examples, {draws} draws")
+
+
+def max_margin_halves(results: str, sign: int, draws: int = 6) -> Found:
+    """Cosine of the halves of the extreme eigenvector at Fig. C1's size: 3000 examples of 64 symbols, d = 1024."""
+    cosines = kept(cosines_of_halves, draws)["largest" if sign > 0 else "smallest"]
+    return Measured(mean_interval(cosines, bounds=(-1, 1)), f"64 symbols, d = 1024, 3000 examples, {draws} draws")
+
+
+# What is drawn, kept on disk: plain values in and out.
+
+
+def mus(sign: int, runs: int) -> dict[str, list[float]]:
+    """mu of each run by both definitions."""
+    drawn = markov.simulate(1 if sign > 0 else -1, n_runs=runs)
+    return {"code": drawn.mu_code.tolist(), "text": drawn.mu_text.tolist()}
+
+
+def different_right(rho: float, d: int, examples: int) -> float:
+    """Share of `examples` different pairs."""
+    return float(handcrafted.drawn_accuracy(rho, d, 2 * examples, np.random.default_rng(0)).different)
+
+
+def eigenvalues(d: int, symbols: int, examples: int, draws: int) -> dict[str, list[float]]:
+    """Of each draw: the mean of the d largest eigenvalues and of the d smallest."""
+    spectra = [max_margin.empirical_spectrum(symbols, d, examples, np.random.default_rng(s)).eigenvalues for s in range(draws)]
+    return {"positive": [float(v[-d:].mean()) for v in spectra], "negative": [float(v[:d].mean()) for v in spectra]}
+
+
+def cosines_of_halves(draws: int) -> dict[str, list[float]]:
+    """Of each draw: the cosine for the eigenvector of the largest eigenvalue and of the smallest."""
+    vectors = [max_margin.empirical_spectrum(64, 1024, 3000, np.random.default_rng(s)).vectors[:, [0, -1]] for s in range(draws)]
+    smallest, largest = np.array([max_margin.halves_cosine(v) for v in vectors]).T.tolist()
+    return {"smallest": smallest, "largest": largest}
+
+
+SIMULATED: dict[str, Callable[..., Found]] = {
+    function.__name__: function for function in (markov_mu, handcrafted_accuracy, max_margin_eigenvalue, max_margin_halves)
+}
+"""Kinds of measurement that need no store."""

@@ -1,0 +1,47 @@
+"""What a measurement says of a claim."""
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from analysis.claims.entries import Claim, Expected
+from analysis.statistics import Interval
+
+Verdict = Literal["confirmed", "contradicted", "not enough data"]
+VERDICTS: tuple[Verdict, ...] = ("confirmed", "contradicted", "not enough data")
+
+
+class Measured(NamedTuple):
+    """A value with its 95% interval, and of which networks (or draws) it is."""
+
+    interval: Interval
+    what: str
+
+
+class NotMeasured(NamedTuple):
+    """Why there is no value."""
+
+    why: str
+
+
+class Checked(NamedTuple):
+    """A claim with its verdict."""
+
+    claim: Claim
+    verdict: Verdict
+    measured: Measured | NotMeasured
+    why: str
+    """The verdict in a few words."""
+
+
+def judge(expected: Expected, interval: Interval) -> tuple[Verdict, str]:
+    """Confirmed where the whole interval lies in the expected region, contradicted where all of it lies outside; else more data
+    must decide. One value has no interval and decides nothing."""
+    low, high = expected.region
+    if np.isnan(interval.value) or np.isnan(interval.low) or np.isnan(interval.high):
+        return "not enough data", "no interval: more seeds are needed"
+    if low <= interval.low and interval.high <= high:
+        return "confirmed", "the 95% interval lies within what is expected"
+    if interval.high < low or high < interval.low:
+        return "contradicted", "the 95% interval lies outside what is expected"
+    return "not enough data", "the 95% interval reaches across the edge of what is expected: more seeds would decide"

@@ -1,0 +1,205 @@
+"""Any measure against any key: which axes a selection has, what to show of it first, and the chart of what was chosen."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analysis import overlays
+from analysis.charts import Look, curves_chart, with_residuals
+from analysis.figures.curves import PAPER
+from analysis.measures import MEASURES
+from analysis.points import STATISTICS, Points, described, one_setting, seeds, shown, varying, with_intervals
+from analysis.selection import Selection, Value
+from store.views import run
+
+MOST_POINTS = 4000
+"""Points or raw values that a chart shows at most: more is slow to draw and not to be read."""
+MOST_PANELS = 12
+
+X_FIRST = ("L", "P", "d", "gamma", "sigma2", "width")
+COLOURS_FIRST = ("gamma_label", "sigma2", "d", "L", "prefactor", "width")
+"""Keys that make a good first figure, best first; others follow in the store's order."""
+
+
+def measured(results: str, selection: Selection) -> list[str]:
+    """Names of the measures of which some selected network has a value."""
+    counts = ", ".join(f"count({measure.sql})" for measure in MEASURES.values())
+    sql = f"SELECT {counts} FROM {selection.source} WHERE {selection.condition}"
+    row = run(results, lambda connection: connection.execute(sql).fetchone()) or ()
+    return [name for name, n in zip(MEASURES, row, strict=False) if n]
+
+
+class Axes(NamedTuple):
+    """Keys that may be an abscissa, and those that may tell curves or panels apart."""
+
+    numbers: list[str]
+    others: list[str]
+
+
+def axes_of(points: Points) -> Axes:
+    """Keys that vary among some points, those first that make a good figure."""
+    vary = varying(points.frame, points.keys)
+    numbers = [key for key in points.keys if pd.api.types.is_numeric_dtype(points.frame[key]) and points.frame[key].nunique() > 1]
+    return Axes(_first(numbers, X_FIRST), _first(vary, COLOURS_FIRST))
+
+
+def suggested(points: Points, axes: Axes) -> tuple[str, str | None]:
+    """Abscissa and colour of a first figure. ValueError where no number varies."""
+    if not axes.numbers:
+        raise ValueError("no key that is a number varies")
+    x = axes.numbers[0]
+    part = one_setting(points.frame, points.keys, [x, *axes.others[:1]], PAPER).frame
+    return x, next((key for key in axes.others if not same_axis(key, x) and part[key].nunique() > 1), None)
+
+
+def suits_log(values: "pd.Series[Any]") -> bool:
+    """Whether a logarithmic axis suits values: all positive, and over more than a factor of 20."""
+    return bool(values.min() > 0 and values.max() > 20 * values.min())
+
+
+def same_axis(key: str, other: str) -> bool:
+    """Whether two keys are one: gamma and its label."""
+    return key == other or {key, other} == {"gamma", "gamma_label"}
+
+
+def rest_of(points: Points, chosen: Iterable[str]) -> list[str]:
+    """Keys that vary beside the chosen ones: each must have one value, as only seeds are averaged over."""
+    chosen = list(chosen)
+    return [key for key in varying(points.frame, points.keys) if not any(same_axis(key, other) for other in chosen)]
+
+
+def settled(points: Points, rest: Sequence[str], wanted: Mapping[str, Value], first: str | None = None) -> dict[str, Value]:
+    """A value for each key of `rest` such that there are points: as wanted where that can be, `first` before the others.
+
+    What is not wanted or cannot be is as in the paper, or else what most networks have.
+    """
+    frame = points.frame
+    for key in sorted(wanted, key=lambda key: key != first):
+        if key in rest and (part := matching(frame, {key: wanted[key]})).any():
+            frame = frame[part]
+    # Where gamma is among the rest it is so by its label.
+    axes = [key for key in points.keys if key not in rest and not (key == "gamma" and "gamma_label" in rest)]
+    return one_setting(frame, points.keys, axes, PAPER).values if rest else {}
+
+
+def matching(frame: pd.DataFrame, values: Mapping[str, Value]) -> "pd.Series[bool]":
+    """Which rows have these values, None being no value."""
+    found = pd.Series(True, index=frame.index)
+    for key, value in values.items():
+        found &= frame[key].isna() if value is None else frame[key] == value
+    return found
+
+
+def values_of(points: Points, key: str) -> list[Value]:
+    """The values of a key among points, sorted, gamma's labels by gamma, None last."""
+    frame = points.frame.sort_values("gamma" if key == "gamma_label" and "gamma" in points.frame else key)
+    known = frame[key].dropna().unique().tolist()
+    return [*known, *([None] if frame[key].isna().any() else [])]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What to draw of some points: `setting` fixes all that varies beside the axes of `look`."""
+
+    look: Look
+    setting: tuple[tuple[str, Value], ...] = ()
+    centre: str = "mean"
+    intervals: bool = True
+    raw: bool = False
+    theory: bool = True
+
+
+class Explored(NamedTuple):
+    """A chart, its data, what to say below it, and theory that is still to be computed."""
+
+    chart: Any
+    frame: pd.DataFrame
+    caption: str
+    missing: list[overlays.Later]
+
+
+class TooMuch(ValueError):
+    """More than a chart can show; the message says what and what to do."""
+
+
+def explore(results: str, selection: Selection, points: Points, choices: Choices) -> Explored | None:
+    """The chart of the chosen points; None where there are none. TooMuch where they are too many."""
+    look, setting = choices.look, dict(choices.setting)
+    axes = [key for key in (look.x, look.colour, look.facet) if key]
+    frame = points.frame[matching(points.frame, setting)].dropna(subset=[look.x])
+    if look.log_x:
+        frame = frame[frame[look.x] > 0]
+    if frame.empty:
+        return None
+    _check_size(frame, look, choices.raw)
+    data = with_intervals(frame.reset_index(drop=True), points.measure, choices.centre)
+    drawn = data if choices.intervals else data.assign(low=np.nan, high=np.nan)
+    theory = residuals = None
+    missing: list[overlays.Later] = []
+    wide = pd.DataFrame(index=data.index)
+    if choices.theory or look.residual:
+        beside = overlays.beside(data, points.measure.name, wait=False)
+        missing = beside.missing
+        if len(beside.values):
+            wide = beside.values.pivot(index="point", columns="theory", values="value")
+        panels = [key for key in (look.facet,) if key]
+        theory = overlays.curves(data, points.measure.name, look.x, panels, wait=False) if choices.theory else None
+        residuals = with_residuals(drawn, beside.values, choices.centre) if look.residual else None
+    raw = None
+    if choices.raw:
+        fixed = {key: value for key, value in setting.items() if key != "gamma_label" or value is not None}
+        raw = seeds(results, selection.only(fixed), points.measure.name, axes)
+    chart = curves_chart(drawn, points.measure, look, theory, residuals, raw, choices.centre)
+    keys = list(dict.fromkeys([*axes, *(["gamma"] if "gamma_label" in axes else [])]))
+    table = data[[*keys, *STATISTICS]].join(wide)
+    return Explored(chart, table, _caption(points, data, setting, axes, choices), missing)
+
+
+def _check_size(frame: pd.DataFrame, look: Look, raw: bool) -> None:
+    n_values = int(frame["n"].sum())
+    if len(frame) > MOST_POINTS:
+        raise TooMuch(
+            f"{len(frame):,} points are more than a chart can show ({MOST_POINTS:,}): choose another abscissa or colour"
+        )
+    if raw and n_values > MOST_POINTS:
+        raise TooMuch(f"{n_values:,} networks are more than a chart can show ({MOST_POINTS:,}): switch the raw seeds off")
+    if look.facet and frame[look.facet].nunique() > MOST_PANELS:
+        n = frame[look.facet].nunique()
+        raise TooMuch(f"{n} panels are more than {MOST_PANELS}: choose another key for the panels, or use it as colour")
+
+
+def _caption(points: Points, data: pd.DataFrame, setting: Mapping[str, Value], axes: Sequence[str], choices: Choices) -> str:
+    least, most, diverged = int(data["n"].min()), int(data["n"].max()), int(data["diverged"].sum())
+    seeds_ = f"{least} seed{'s' * (least != 1)}" if least == most else f"{least} to {most} seeds"
+    # What is the same in all points is as much a part of the setting as what was chosen.
+    same = {key: data[key].iloc[0] for key in ("d", "L", "width", "steps", "prefactor") if _one(data, key) and key not in axes}
+    parts = [
+        described(same | dict(setting)),
+        f"{choices.centre} over {seeds_} a point" + (" with its 95% interval" if choices.intervals else ""),
+        f"{int(data['n'].sum())} networks",
+    ]
+    if choices.intervals and data["low"].isna().any():
+        need = "six seeds" if choices.centre == "median" else "two seeds"
+        parts.append(f"no interval where there are fewer than {need}")
+    if diverged:
+        parts.append(f"{diverged} diverged ones left out")
+    others = len(points.frame) - len(data)
+    if others:
+        parts.append(f"{others} points of other settings not shown")
+    return "; ".join(part for part in parts if part) + "."
+
+
+def _one(frame: pd.DataFrame, key: str) -> bool:
+    return key in frame and frame[key].nunique(dropna=False) == 1
+
+
+def _first(keys: Sequence[str], order: Sequence[str]) -> list[str]:
+    return [*(key for key in order if key in keys), *(key for key in keys if key not in order)]
+
+
+def label(value: Value) -> str:
+    """A value as a list of choices and a URL show it."""
+    return "none" if value is None else shown(value)

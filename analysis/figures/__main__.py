@@ -1,0 +1,57 @@
+"""`python -m analysis.figures 1c`: a figure of the paper from the store, as SVG, PNG and CSV."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from analysis.terminal import computed, left_out, stop
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+NAMES = "1a, 1b, 1c, 1d, 1e, 1f, 2, C1, C2, C3, F1"
+"""As in the registry, which is slow to import and so not asked for the help."""
+
+
+@app.command()
+def figures(
+    figure: Annotated[str, typer.Argument(metavar="FIG", help=f"One of {NAMES} of [Tong25].")],
+    sweep: Annotated[
+        str | None, typer.Option(help="Draw the networks of this sweep alone; by default those of the whole store.")
+    ] = None,
+    results: Annotated[str, typer.Option(metavar="DIR_OR_URI", help="Where results are stored.")] = "results",
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the three files go.")] = Path("figures"),
+    wait: Annotated[bool, typer.Option(help="Compute theory that takes minutes and is not kept on disk yet.")] = True,
+) -> None:
+    """Write FIG.svg, FIG.png and FIG.csv: measured means with 95% intervals and the theory beside them."""
+    from analysis.coverage import coverage
+    from analysis.figures.registry import FIGURES, Missing
+    from analysis.source import ResultsError, existing
+
+    names = {name.lower(): name for name in FIGURES}
+    if figure.lower() not in names:
+        stop(f"no figure {figure!r}: there are {', '.join(FIGURES)}")
+    chosen = FIGURES[names[figure.lower()]]
+    try:
+        if chosen.grids:
+            existing(results)
+        sweeps = list(coverage(results)) if sweep is not None else []
+        if sweep is not None and sweep not in sweeps:
+            stop(f"no sweep {sweep!r} in {results}: there are {', '.join(sweeps) or 'none'}")
+        drawn = chosen.draw_in_full(results, sweep, computed if wait else left_out)
+    except ResultsError as error:
+        stop(f"{error}. Its data come from {chosen.commands}" if chosen.grids else str(error))
+    if isinstance(drawn, Missing):
+        stop(f"figure {chosen.name}: {drawn.needs} in {results}; run {chosen.commands}")
+    out.mkdir(parents=True, exist_ok=True)
+    drawn.chart.save(out / f"{chosen.name}.svg")
+    drawn.chart.save(out / f"{chosen.name}.png", scale_factor=2)
+    drawn.frame.to_csv(out / f"{chosen.name}.csv", index=False)
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(f"{chosen.title}. {drawn.caption}", markup=False)
+    console.print(f"{out / chosen.name}.svg, .png, .csv", markup=False)
+
+
+if __name__ == "__main__":
+    app(prog_name="python -m analysis.figures")

@@ -1,0 +1,55 @@
+"""What a figure is, and what drawing one gives."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from analysis.overlays import Later
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure over some data: `frame` is what it shows, as its CSV holds it."""
+
+    chart: Any
+    frame: pd.DataFrame
+    caption: str
+    """What the networks are, how many, and what was left out."""
+    sql: str | None = None
+    """The query behind it; None for a figure of theory alone."""
+    missing: list[Later] = field(default_factory=list)
+    """Theory that is left out as it takes long; once computed, drawing again shows it."""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """The store lacks what the figure needs."""
+
+    needs: str
+
+
+class Figure(NamedTuple):
+    """A figure of the paper."""
+
+    name: str
+    title: str
+    source: str
+    grids: tuple[str, ...]
+    """Grids that yield its data: the paper's own, then a smaller one."""
+    draw: Callable[[str, str | None], Drawn | Missing]
+    """From a results directory and of a sweep (None: all)."""
+
+    def draw_in_full(self, results: str, sweep: str | None, compute: Callable[[list[Later]], None]) -> Drawn | Missing:
+        """`draw`, with the theory that takes long computed by `compute`."""
+        drawn = self.draw(results, sweep)
+        if isinstance(drawn, Missing) or not drawn.missing:
+            return drawn
+        compute(drawn.missing)
+        return self.draw(results, sweep)
+
+    @property
+    def commands(self) -> str:
+        """What to type to get its data."""
+        return " or ".join(f"`python -m orchestrator.sweep {grid}`" for grid in self.grids)

@@ -1,0 +1,52 @@
+"""Figures that map test accuracy over L and d: 1b (rich) and 1e (lazy) of [Tong25]."""
+
+import numpy as np
+
+from analysis.figures.curves import PAPER, SD
+from analysis.figures.drawn import Drawn, Figure, Missing
+from analysis.maps import heat_map
+from analysis.points import described, one_setting, points
+from analysis.scaling import exponent, seeds_by_point, threshold_table, thresholds
+from analysis.selection import Selection, Value
+
+LEVEL = 0.85
+"""Test accuracy at which networks count as having learned the task: midway between chance and the rich networks' end, and a
+little above, so that the largest lazy networks of grids/quick.yaml reach it."""
+
+
+def _draw(results: str, sweep: str | None, gamma_label: str, prefer: dict[str, Value]) -> Drawn | Missing:
+    selection = Selection(sweep).only(SD | {"gamma_label": gamma_label, "sigma2": [0.0, None], "prefactor": "sqrt_d"})
+    found = points(results, selection)
+    if found.frame.empty or found.frame["d"].nunique() < 2 or found.frame["L"].nunique() < 2:
+        return Missing("no networks at two L and two d")
+    setting = one_setting(found.frame, found.keys, ("L", "d"), PAPER | prefer)
+    if setting.frame["d"].nunique() < 2:
+        return Missing("no two d in any one setting")
+    fixed = Selection(sweep).only(dict(selection.where) | {k: v for k, v in setting.values.items() if k != "gamma_label"})
+    contour = thresholds(seeds_by_point(results, fixed, "best_test_acc"), LEVEL) if gamma_label == "lazy" else None
+    table = None if contour is None else threshold_table(contour, ["d"]).rename(columns={"threshold": "value"})
+    fit = None if contour is None else exponent(contour)
+    chart = heat_map(setting.frame, found.measure, "d", "L", table, fit and fit.law, 2.0 if gamma_label == "lazy" else None)
+    caption = (
+        f"{described(setting.values, ('width', 'steps', 'dtype'))}; mean over {int(setting.frame['n'].max())} seeds at most, "
+    )
+    caption += f"{int(setting.frame['n'].sum())} networks"
+    if table is not None:
+        n_reached = int(np.isfinite(table["value"]).sum())
+        caption += (
+            f"; dots: L at which the mean accuracy reaches {LEVEL:g}, with 95% interval, reached at {n_reached} of {len(table)} d"
+        )
+    if fit is not None:
+        caption += (
+            f"; L* ~ d^{fit.interval.value:.2f} ({fit.interval.low:.2f} to {fit.interval.high:.2f}, d from {fit.law.x_low:g} to "
+            f"{fit.law.x_high:g}, n = {fit.n_used}), Theorem 2 bounds the exponent by 2"
+        )
+    return Drawn(chart, setting.frame[["L", "d", "n", "mean", "low", "high"]], caption + ".", found.sql)
+
+
+MAP_FIGURES = [
+    Figure("1b", "Rich networks: test accuracy over L and d", "[Tong25 Fig. 1b]", ("grids/fig1b_rich.yaml", "grids/quick.yaml"),
+           lambda results, sweep: _draw(results, sweep, "1", {})),
+    Figure("1e", "Lazy networks: test accuracy over L and d, with the L that suffices", "[Tong25 Fig. 1e, Theorem 2]",
+           ("grids/fig1e_lazy.yaml", "grids/quick.yaml"), lambda results, sweep: _draw(results, sweep, "lazy", {})),
+]  # fmt: skip

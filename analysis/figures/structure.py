@@ -1,0 +1,70 @@
+"""Figures of what the hidden weights look like: 1a, 1d, C2 (measured) and C1 (the matrix of Theorem 1)."""
+
+import altair as alt
+import pandas as pd
+
+from analysis.charts import styled
+from analysis.figures.drawn import Drawn, Figure, Missing
+from analysis.selection import literal
+from store.views import run
+
+SAVING = ("grid.yaml", "grids/quick.yaml")
+"""Grids that save neurons."""
+
+MOST_NEURONS = 4000
+"""Points that a scatter shows at most."""
+
+
+def neurons_of(results: str, cell_id: str) -> pd.DataFrame:
+    """Readout and alignment of each hidden neuron of a cell; empty where it was not saved."""
+    return run(results, lambda c: c.execute("SELECT * FROM neurons WHERE cell_id = ? LIMIT ?", [cell_id, MOST_NEURONS]).df())
+
+
+def structure_chart(neurons: pd.DataFrame, width: int = 380, height: int = 300) -> alt.TopLevelMixin:
+    """Alignment v1.v2/(|v1||v2|) against the readout a_i, a point a neuron."""
+    readout = alt.X("readout:Q", title="readout aᵢ", scale=alt.Scale(zero=False))
+    alignment = alt.Y("alignment:Q", title="alignment of the halves of wᵢ", scale=alt.Scale(domain=[-1.05, 1.05], nice=False))
+    zero = pd.DataFrame({"zero": [0.0]})
+    points = alt.Chart(neurons).mark_point(filled=True, size=12, opacity=0.35, clip=True)
+    sides = alt.Color(
+        "side:N",
+        title=None,
+        legend=alt.Legend(orient="top"),
+        scale=alt.Scale(domain=["a > 0", "a < 0"], range=["#277f8e", "#c2532d"]),
+    )
+    drawn = points.transform_calculate(side="datum.readout > 0 ? 'a > 0' : 'a < 0'").encode(
+        x=readout, y=alignment, color=sides, tooltip=["neuron:Q", "readout:Q", "alignment:Q"]
+    )
+    rules = alt.Chart(zero).mark_rule(color="#999", strokeDash=[3, 3])
+    layered = alt.layer(rules.encode(x="zero:Q"), rules.encode(y="zero:Q"), drawn)
+    return styled(layered.properties(width=width, height=height))
+
+
+def _draw(results: str, sweep: str | None, gamma_label: str, symbols: str) -> Drawn | Missing:
+    joined = "" if sweep is None else "JOIN plans USING (cell_id)"
+    limit = "" if sweep is None else f"AND sweep = {literal(sweep)}"
+    sql = f"""SELECT cell_id, L, d, width, seed, readout_ratio, alignment_pos, alignment_neg FROM cells {joined}
+WHERE task = 'same_different' AND gamma_label = {literal(gamma_label)} AND coalesce(sigma2, 0) = 0 AND status = 'ok' AND {symbols}
+  AND cell_id IN (SELECT cell_id FROM internal.rows WHERE holds_neurons) {limit}
+ORDER BY (L = 32) DESC, width DESC, d DESC, L, seed LIMIT 1"""
+    found = run(results, lambda connection: connection.execute(sql).df())
+    if found.empty:
+        return Missing("no such network whose neurons were saved (`save: [curves, neurons]`)")
+    cell = found.iloc[0]
+    caption = (
+        f"One network: L = {cell.L}, d = {cell.d}, width = {cell.width}, seed = {cell.seed}; a point a hidden neuron. "
+        f"Mean alignment {cell.alignment_pos:+.2f} where a > 0 and {cell.alignment_neg:+.2f} where a < 0; "
+        f"|mean a-| / |mean a+| = {cell.readout_ratio:.2f}."
+    )
+    neurons = neurons_of(results, cell.cell_id)
+    return Drawn(structure_chart(neurons), neurons, caption, sql)
+
+
+STRUCTURE_FIGURES = [
+    Figure("1a", "Rich networks: alignment of hidden weights against readouts", "[Tong25 Fig. 1a]", SAVING,
+           lambda results, sweep: _draw(results, sweep, "1", "L >= 3")),
+    Figure("1d", "Lazy networks: alignment of hidden weights against readouts", "[Tong25 Fig. 1d]", SAVING,
+           lambda results, sweep: _draw(results, sweep, "lazy", "L >= 3")),
+    Figure("C2", "Rich networks of two symbols: alignment against readouts", "[Tong25 Fig. C2]", SAVING,
+           lambda results, sweep: _draw(results, sweep, "1", "L = 2")),
+]  # fmt: skip

@@ -1,0 +1,36 @@
+"""What is measured of a network, as the views name it, and what values it can take."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Measure(NamedTuple):
+    """A column of `cells`, or an expression over its columns."""
+
+    name: str
+    title: str
+    sql: str
+    low: float = -np.inf
+    """Least possible value; intervals end there."""
+    high: float = np.inf
+    logarithmic: bool = False
+    """Whether a logarithmic axis suits it."""
+
+
+MEASURES = {
+    m.name: m
+    for m in (
+        Measure("best_test_acc", "best test accuracy", "best_test_acc", 0, 1),
+        Measure("final_test_acc", "last test accuracy", "final_test_acc", 0, 1),
+        Measure("best_test_error", "test error at the best evaluation", "(1 - best_test_acc)", 0, 1, True),
+        Measure("final_train_acc", "last training accuracy", "final_train_acc", 0, 1),
+        Measure("final_train_loss", "last training loss (nats)", "final_train_loss", 0, logarithmic=True),
+        Measure("readout_ratio", "readout ratio |mean a-| / |mean a+|", "readout_ratio", 0),
+        Measure("alignment_pos", "alignment of neurons with a > 0", "alignment_pos", -1, 1),
+        Measure("alignment_neg", "alignment of neurons with a < 0", "alignment_neg", -1, 1),
+        Measure("activation_change", "relative activation change", "activation_change", 0, logarithmic=True),
+        Measure("seconds", "training seconds, a network's share of its pack", "seconds", 0, logarithmic=True),
+    )
+}
+"""By name."""

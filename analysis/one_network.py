@@ -1,0 +1,164 @@
+"""Single networks: which there are, what theory says of one, its training curve and where it comes from."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from analysis.charts import styled
+from analysis.points import sorting
+from analysis.selection import SEED, Selection, Value, grid_keys, quoted
+from analysis.theory import rich
+from store.views import run
+
+MOST_SEEDS = 30
+"""Training curves drawn beside one at most."""
+
+ORIGIN = ("cell_id", "seed", "status", "reason", "engine", "device", "host", "seconds", "git_sha", "science_version", "pack_id",
+          "finished_at", "log_path")  # fmt: skip
+"""Where the numbers of a network come from."""
+
+_HOLDING = "cell_id IN (SELECT cell_id FROM internal.rows WHERE holds_neurons)"
+
+
+class Networks(NamedTuple):
+    """One row a setting, networks that differ in their seed only: its keys, `n`, and lists `seeds` and `cells` in their order."""
+
+    frame: pd.DataFrame
+    keys: list[str]
+
+
+def networks(results: str, selection: Selection, with_neurons: bool) -> Networks:
+    """Finished networks, diverged ones too, or of them those whose neurons were saved."""
+    keys = grid_keys(results)
+    names = ", ".join(map(quoted, keys))
+    limit = f" AND {_HOLDING}" if with_neurons else ""
+    sql = (
+        f"SELECT {names}, count(*) AS n, list({SEED} ORDER BY {SEED}) AS seeds, list(cell_id ORDER BY {SEED}) AS cells "
+        f"FROM {selection.source} WHERE {selection.condition} AND status <> 'failed'{limit} GROUP BY {names}"
+    )
+    frame = run(results, lambda connection: connection.execute(sql).df())
+    keys = [key for key in keys if frame[key].notna().any()]
+    frame = frame[[*keys, "n", "seeds", "cells"]].sort_values(sorting(keys))
+    return Networks(frame.reset_index(drop=True), keys)
+
+
+def setting_of(results: str, cell_id: str) -> dict[str, Value] | None:
+    """The keys of a network, `seed` among them; None where there is none of this id."""
+    cell = network(results, cell_id)
+    keys = [*grid_keys(results), SEED]
+    return None if cell is None else {key: cell[key] for key in keys}
+
+
+def network(results: str, cell_id: str) -> dict[str, Any] | None:
+    """The row of a network."""
+
+    def work(connection: Any) -> dict[str, Any] | None:
+        found = connection.execute("SELECT * FROM cells WHERE cell_id = ?", [cell_id])
+        names = [name for name, *_ in found.description]
+        row = found.fetchone()
+        return None if row is None else dict(zip(names, row, strict=True))
+
+    return run(results, work)
+
+
+def training(results: str, cell_ids: Iterable[str]) -> pd.DataFrame:
+    """Evaluations of networks: cell_id, seed, step, train_loss, train_acc, test_acc."""
+    ids = list(cell_ids)[:MOST_SEEDS]
+    sql = (
+        "SELECT cell_id, seed, step, train_loss, train_acc, test_acc FROM curves JOIN cells USING (cell_id) "
+        f"WHERE cell_id IN ({', '.join('?' * len(ids))}) ORDER BY seed, step"
+    )
+    return run(results, lambda connection: connection.execute(sql, ids).df())
+
+
+class Expected(NamedTuple):
+    """What theory says of a measure of a network."""
+
+    value: float
+    source: str
+
+
+def expected(cell: Mapping[str, Any]) -> dict[str, Expected]:
+    """By measure; empty where no theory speaks of the network (other tasks, noise, gamma between lazy and rich)."""
+    if cell.get("task") != "same_different" or (cell.get("sigma2") or 0) > 0:
+        return {}
+    if cell["gamma_label"] == "lazy":
+        source = "at initial weights: lazy weights hardly move"
+        return {
+            name: Expected(value, source) for name, value in (("readout_ratio", 1), ("alignment_pos", 0), ("alignment_neg", 0))
+        }
+    if cell["gamma"] < 1:
+        return {}
+    margin = "[Tong25 Theorem 1]"
+    ratio = Expected(1.0, "[Tong25 App. C.4]") if cell["L"] == 2 else Expected(rich.EQ3_RHO, "[Tong25 Eq. 3]")
+    found = {"readout_ratio": ratio, "alignment_pos": Expected(1, margin), "alignment_neg": Expected(-1, margin),
+             "best_test_acc": Expected(float(rich.test_accuracy(cell["L"])), "[Tong25 Eq. 3]")}  # fmt: skip
+    ratio_here = cell.get("readout_ratio")
+    if cell["L"] > 2 and ratio_here is not None and np.isfinite(ratio_here):
+        by_ratio = float(rich.test_accuracy(cell["L"], ratio_here))
+        found["final_test_acc"] = Expected(by_ratio, "[Tong25 Eq. C.18] at this network's readout ratio")
+    return found
+
+
+EXTENT = 45
+"""Room for the labels of an ordinate, so that panels line up."""
+
+_SERIES = {"test_acc": "test accuracy", "train_acc": "training accuracy"}
+
+
+def training_chart(
+    curves: pd.DataFrame,
+    cell_id: str,
+    theory: float | None = None,
+    log_step: bool = False,
+    log_loss: bool = True,
+    width: int = 520,
+) -> alt.TopLevelMixin:
+    """Accuracies above, loss below; the network in strong lines, others of its setting in thin ones."""
+    x = alt.X(
+        "step:Q",
+        title=None,
+        scale=alt.Scale(type="log" if log_step else "linear", nice=False),
+        axis=alt.Axis(grid=False, format="~s"),
+    )
+    below = alt.X("step:Q", title="training step", scale=alt.Scale(type="log" if log_step else "linear", nice=False),
+                  axis=alt.Axis(grid=False, format="~s"))  # fmt: skip
+    if log_step:
+        curves = curves[curves["step"] > 0]
+    long = curves.melt(["cell_id", "seed", "step"], list(_SERIES), "series", "accuracy").replace({"series": _SERIES})
+    low = min(0.45, float(long["accuracy"].min()))
+    y = alt.Y("accuracy:Q", title="accuracy", scale=alt.Scale(domain=[low, 1.01], nice=False), axis=alt.Axis(minExtent=EXTENT))
+    colour = alt.Color("series:N", title=None, sort=list(_SERIES.values()),
+                       scale=alt.Scale(domain=list(_SERIES.values()), range=["#277f8e", "#d9a500"]),
+                       legend=alt.Legend(orient="top", direction="horizontal"))  # fmt: skip
+    above = _lines(long, cell_id, x, y, "accuracy", ["series"], color=colour)
+    if theory is not None:
+        rule = alt.Chart(pd.DataFrame({"accuracy": [theory], "theory": ["Eq. 3"]})).mark_rule(color="black", strokeDash=[5, 3])
+        above.append(rule.encode(y=y, tooltip=["theory", alt.Tooltip("accuracy:Q", format=".4f")]))
+    if log_loss:
+        curves = curves[curves["train_loss"] > 0]
+    loss = alt.Y("train_loss:Q", title="loss (nats)", scale=alt.Scale(type="log" if log_loss else "linear"),
+                 axis=alt.Axis(format="~g", tickCount=4, minExtent=EXTENT))  # fmt: skip
+    under = _lines(curves, cell_id, below, loss, "train_loss", [], color=alt.value("#46327e"))
+    return styled(
+        alt.vconcat(
+            alt.layer(*above).properties(width=width, height=220),
+            alt.layer(*under).properties(width=width, height=130),
+            spacing=8,
+        )
+    )
+
+
+def _lines(frame: pd.DataFrame, cell_id: str, x: Any, y: Any, value: str, series: Sequence[str], color: Any) -> list[Any]:
+    here = frame["cell_id"] == cell_id
+    hover = ["seed:Q", "step:Q", *series, alt.Tooltip(f"{value}:Q", format=".4g")]
+    layers = []
+    if (~here).any():
+        others = alt.Chart(frame[~here]).mark_line(strokeWidth=0.7, opacity=0.45, clip=True)
+        layers.append(others.encode(x=x, y=y, color=color, detail="cell_id:N", tooltip=hover))
+    strong = alt.Chart(frame[here]).mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=18), clip=True)
+    layers.append(strong.encode(x=x, y=y, color=color, tooltip=hover))
+    return layers

@@ -1,0 +1,167 @@
+"""Points of measured curves: networks that differ in their seed only, aggregated by DuckDB, with intervals."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analysis.measures import MEASURES, Measure
+from analysis.selection import SEED, Selection, Value, grid_keys, points_sql, quoted
+from analysis.statistics import FEW, LEAST_MEDIAN, Interval, mean_interval, mean_intervals, median_interval, t_intervals
+from store.views import run
+
+STATISTICS = ("n", "mean", "median", "sd", "low", "high", "diverged")
+"""Columns of a frame of points beside its keys: n seeds, their mean, median, standard deviation, 95% interval of the mean."""
+
+
+class Points(NamedTuple):
+    """One row a point: its keys (all but the seed, and of these only what some point has) and STATISTICS."""
+
+    frame: pd.DataFrame
+    keys: list[str]
+    measure: Measure
+    sql: str
+
+
+CENTRES = ("mean", "median")
+"""What a point shows of its networks, each with its own interval."""
+
+
+def points(results: str, selection: Selection, measure: str = "best_test_acc", centre: str = "mean") -> Points:
+    """All points of a selection; an empty frame where there are none. KeyError for an unknown measure."""
+    found = groups(results, selection, measure)
+    return found._replace(frame=with_intervals(found.frame, found.measure, centre))
+
+
+def groups(results: str, selection: Selection, measure: str = "best_test_acc") -> Points:
+    """The same without the interval, `low` and `high`, but with `seeds`, a list of values: for `with_intervals` of some."""
+    what = MEASURES[measure]
+    keys = grid_keys(results)
+    sql = points_sql(selection, what, keys, LEAST_MEDIAN)
+    frame = run(results, lambda connection: connection.execute(sql).df())
+    keys = [key for key in keys if frame[key].notna().any()]
+    frame = frame[[*keys, "n", "mean", "median", "sd", "seeds", "diverged"]]
+    return Points(frame.sort_values(sorting(keys)).reset_index(drop=True), keys, what, sql)
+
+
+def with_intervals(frame: pd.DataFrame, measure: Measure, centre: str = "mean") -> pd.DataFrame:
+    """Groups with the 95% interval of their mean or median, without their seeds."""
+    bounds = (measure.low, measure.high)
+    if centre == "median":
+        low, high = np.full((2, len(frame)), np.nan)
+        for i in np.flatnonzero(frame["n"] >= LEAST_MEDIAN):
+            _, low[i], high[i], *_ = median_interval(frame["seeds"].iloc[i])
+    else:
+        low, high = t_intervals(frame["mean"].to_numpy(), frame["sd"].to_numpy(float), frame["n"].to_numpy(), bounds=bounds)
+        # Many seeds: the bootstrap, which need not believe in a normal distribution.
+        many = np.flatnonzero(frame["n"] >= FEW)
+        low[many], high[many] = mean_intervals([frame["seeds"].iloc[i] for i in many], bounds)
+    return frame.drop(columns="seeds").assign(low=low, high=high)
+
+
+def sorting(keys: Iterable[str]) -> list[str]:
+    """Keys to sort by: gamma before its label, which is text."""
+    return sorted(keys, key=lambda key: key == "gamma_label")
+
+
+def seeds(results: str, selection: Selection, measure: str, keys: Sequence[str]) -> pd.DataFrame:
+    """The raw values: one row a network, its keys, `seed`, `cell_id` and `value`."""
+    value = MEASURES[measure].sql
+    names = ", ".join(map(quoted, [*keys, SEED]))
+    sql = (
+        f"SELECT cell_id, {names}, {value} AS value FROM {selection.source} "
+        f"WHERE {selection.condition} AND status = 'ok' AND isfinite({value}) ORDER BY {names}"
+    )
+    return run(results, lambda connection: connection.execute(sql).df())
+
+
+def varying(frame: pd.DataFrame, keys: Iterable[str]) -> list[str]:
+    """Keys with more than one value; `gamma` not beside its label, which tells the lazy limits of all d as one."""
+    names = [key for key in keys if frame[key].nunique(dropna=False) > 1]
+    return [key for key in names if not (key == "gamma" and "gamma_label" in frame)]
+
+
+def in_order(frame: pd.DataFrame, key: str) -> list[Any]:
+    """The values of a key as a legend lists them: numbers by size, gamma's labels by gamma."""
+    if key == "gamma_label":
+        return list(dict.fromkeys(frame.sort_values("gamma")["gamma_label"]))
+    return sorted(frame[key].dropna().unique().tolist())
+
+
+def numeric_keys(found: Points) -> list[str]:
+    """Keys with several values, all numbers above 0: what can be a logarithmic axis; L, P, d, gamma and width first."""
+    columns = {key: found.frame[key].dropna() for key in found.keys}
+    several = [k for k, c in columns.items() if pd.api.types.is_numeric_dtype(c) and c.nunique() > 1 and (c > 0).all()]
+    return sorted(several, key=lambda key: FIRST.index(key) if key in FIRST else len(FIRST))
+
+
+def grouping_keys(found: Points, *taken: str) -> list[str]:
+    """Keys with several values that can tell curves apart beside those taken: gamma's label first."""
+    return sorted([key for key in varying(found.frame, found.keys) if key not in taken], key=lambda key: key != "gamma_label")
+
+
+FIRST = ("L", "P", "d", "gamma", "width")
+
+
+class Setting(NamedTuple):
+    """The part of some points in which nothing varies but the axes of a figure."""
+
+    frame: pd.DataFrame
+    values: dict[str, Value]
+    others: int
+    """Further settings that hold points too."""
+
+
+def one_setting(
+    frame: pd.DataFrame, keys: Iterable[str], axes: Iterable[str], prefer: Mapping[str, Value] | None = None
+) -> Setting:
+    """Of points that vary in more than `axes`, those of one setting of the rest: nearest to `prefer`, then with most networks.
+
+    ValueError for an empty frame.
+    """
+    if frame.empty:
+        raise ValueError("no points to choose a setting of")
+    axes = {*axes} | ({"gamma_label"} if "gamma" in {*axes} else set())
+    # The lazy gamma depends on d: where gamma is fixed its label says it.
+    rest = [key for key in keys if key not in axes and not (key == "gamma" and "gamma_label" in frame)]
+    if not rest:
+        return Setting(frame, {}, 0)
+    groups = list(frame.groupby(rest, dropna=False, sort=True))
+
+    def rank(group: tuple[Any, pd.DataFrame]) -> tuple[int, int, int]:
+        values = dict(zip(rest, group[0], strict=True))
+        wanted = sum(values.get(key) == value for key, value in (prefer or {}).items())
+        return wanted, len(group[1]), int(group[1]["n"].sum())
+
+    chosen, part = max(groups, key=rank)
+    values: dict[str, Any] = dict(zip(rest, chosen, strict=True))
+    plain = {key: None if pd.isna(value) else _plain(value) for key, value in values.items()}
+    return Setting(part.reset_index(drop=True), plain, len(groups) - 1)
+
+
+def _plain(value: Any) -> Value:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def described(values: Mapping[str, Any], only: Iterable[str] | None = None) -> str:
+    """`d = 256, width = 1024`; without what is not given."""
+    names = list(values) if only is None else [name for name in only if name in values]
+    return ", ".join(f"{name} = {shown(values[name])}" for name in names if values[name] is not None)
+
+
+def shown(value: Any) -> str:
+    """A value for a person: whole numbers whole, others to six digits."""
+    return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def means_of(results: str, cell_ids: tuple[str, ...], measures: tuple[str, ...]) -> dict[str, Interval]:
+    """Mean and interval over some networks, by measure; those of which some network has a value."""
+    lists = ", ".join(f"list({MEASURES[m].sql}) FILTER (status = 'ok' AND isfinite({MEASURES[m].sql}))" for m in measures)
+    sql = f"SELECT {lists} FROM cells WHERE cell_id IN ({', '.join('?' * len(cell_ids))})"
+    row = run(results, lambda connection: connection.execute(sql, list(cell_ids)).fetchone()) or ()
+    return {name: _mean(values, MEASURES[name]) for name, values in zip(measures, row, strict=False) if values}
+
+
+def _mean(values: list[float], what: Measure) -> Interval:
+    return mean_interval(values, bounds=(what.low, what.high))

@@ -1,0 +1,1 @@
+"""One HTML file of everything that a store says beside the theory."""

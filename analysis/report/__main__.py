@@ -1,0 +1,42 @@
+"""`python -m analysis.report`: one HTML file with what was run, the claims and the figures of a store beside the theory."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from analysis.terminal import computed, left_out, stop, told
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+@app.command()
+def report(
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The file to write.")] = Path("report.html"),
+    results: Annotated[str, typer.Option(metavar="DIR_OR_URI", help="Where results are stored.")] = "results",
+    wait: Annotated[bool, typer.Option(help="Compute theory that takes minutes and is not kept on disk yet.")] = True,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors.")] = False,
+) -> None:
+    """Write a self-contained report. Theory of infinite width is computed once, in minutes, and kept on disk."""
+    from analysis.report.build import build
+    from analysis.source import ResultsError
+
+    if out.is_dir():
+        stop(f"{out} is a directory: name a file with --out, such as {out / 'report.html'}")
+    if not out.absolute().parent.is_dir():
+        stop(f"no directory {out.absolute().parent} to write {out.name} in: make it, or name another file with --out")
+    try:
+        html = build(results, computed if wait else left_out, (lambda text: None) if quiet else told)
+        partial = out.with_name(f".{out.name}.inprogress")
+        partial.write_text(html)
+        partial.replace(out)
+    except ResultsError as error:
+        stop(f"{error}. `python -m orchestrator.sweep grids/quick.yaml` trains a little of every figure")
+    except OSError as error:
+        stop(f"cannot write {out}: {error.strerror}")
+    Console(highlight=False, soft_wrap=True).print(str(out), markup=False)
+
+
+if __name__ == "__main__":
+    app(prog_name="python -m analysis.report")

@@ -1,0 +1,66 @@
+"""Curves of an accuracy over one key, such as L, for several values of another, such as d: do they fall together over L / d^e?"""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analysis.statistics import BestExponent, Collapse, Curve, best_exponent, collapse
+
+FEWEST = 2
+"""Points of a curve, and curves, that a collapse needs."""
+
+
+class Family(NamedTuple):
+    """Curves of at least FEWEST points over `over`, one for each value of `against`."""
+
+    frame: pd.DataFrame
+    """Their points, with `error`, the standard error of each mean."""
+    over: str
+    against: str
+    scales: list[float]
+    curves: list[Curve]
+
+
+def family(points: pd.DataFrame, over: str, against: str) -> Family:
+    """Of points that differ in `over` and `against` alone. ValueError in a few words where they make no two curves."""
+    frame = points.assign(error=standard_errors(points))
+    frame = frame[frame.groupby(against)[over].transform("nunique") >= FEWEST]
+    groups = list(frame.groupby(against))
+    if len(groups) < FEWEST:
+        raise ValueError(f"needs {FEWEST} values of {against} with {FEWEST} values of {over} each, there are {len(groups)}")
+    curves = [Curve(part[over], part["mean"], part["error"]) for _, part in groups]
+    return Family(frame.reset_index(drop=True), over, against, [float(part[against].iloc[0]) for _, part in groups], curves)
+
+
+def standard_errors(points: pd.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    """Of the mean accuracy of each point: by the spread of its seeds, but no less than its test examples leave.
+
+    One seed has no spread, and where all examples are right all seeds may agree.
+    """
+    examples = points["n"].to_numpy(float) * (points["test_size"].fillna(1024).to_numpy(float) if "test_size" in points else 1024)
+    p = np.clip(points["mean"].to_numpy(float), 0, 1)
+    of_tests = np.maximum(np.sqrt(p * (1 - p) / examples), 1 / examples)
+    return np.fmax(points["sd"].to_numpy(float) / np.sqrt(points["n"].to_numpy(float)), of_tests)
+
+
+class Rescaled(NamedTuple):
+    """A family over x / against^exponent."""
+
+    frame: pd.DataFrame
+    """The family's points with `rescaled`, where `over` stands at the middle of the values of `against`."""
+    quality: Collapse
+    exponent: float
+
+
+def rescaled(curves: Family, exponent: float) -> Rescaled:
+    """With this exponent; `rescaled` is over / (against / its geometric mean)^exponent, so that it keeps its size."""
+    middle = float(np.exp(np.log(curves.scales).mean()))
+    found = collapse(curves.curves, np.asarray(curves.scales) ** exponent)
+    x = curves.frame[curves.over] / (curves.frame[curves.against] / middle) ** exponent
+    return Rescaled(curves.frame.assign(rescaled=x), found, exponent)
+
+
+def best(curves: Family, n_resamples: int = 200) -> BestExponent:
+    """The exponent of the best collapse; ValueError where there is none within -1..4."""
+    return best_exponent(curves.curves, curves.scales, n_resamples=n_resamples)

@@ -1,0 +1,165 @@
+"""Thresholds over one key, L*(d) and the like, from the networks of a selection."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analysis.measures import MEASURES
+from analysis.points import in_order, sorting
+from analysis.predictions import PREDICTIONS, Prediction, predicted
+from analysis.selection import Selection, grid_keys, quoted
+from analysis.statistics import Interval, PowerLaw, Threshold, exponent_of_thresholds, power_law, threshold_interval
+from store.views import run
+
+LEAST = 2
+"""Values of x that a curve needs at least to have a threshold."""
+
+
+def seeds_by_point(results: str, selection: Selection, measure: str) -> pd.DataFrame:
+    """One row a point: its keys (those that some point has) and `seeds`, the list of its networks' values."""
+    value, keys = MEASURES[measure].sql, grid_keys(results)
+    names = ", ".join(map(quoted, keys))
+    sql = (
+        f"SELECT {names}, list({value} ORDER BY seed) AS seeds FROM {selection.source} "
+        f"WHERE {selection.condition} AND status = 'ok' AND isfinite({value}) GROUP BY {names}"
+    )
+    frame = run(results, lambda connection: connection.execute(sql).df())
+    return frame[[*[key for key in keys if frame[key].notna().any()], "seeds"]]
+
+
+def thresholds(points: pd.DataFrame, level: float, over: str = "L") -> pd.DataFrame:
+    """Of each curve over `over` (points that agree in all else): its keys and `threshold`, where its mean reaches `level`.
+
+    points: as `seeds_by_point` gives them. Curves of fewer than LEAST points are left out.
+    """
+    # The lazy gamma changes with d: its label says which networks belong together.
+    keys = [key for key in points.columns if key not in (over, "seeds", "gamma")]
+    rows = []
+    for values, curve in points.groupby(keys, dropna=False) if len(points) else []:
+        if len(curve) >= LEAST:
+            found = threshold_interval(curve[over].to_numpy(float), list(curve["seeds"]), level)
+            gamma = {"gamma": curve["gamma"].iloc[0]} if "gamma" in curve else {}
+            keyed: dict[str, Any] = dict(zip(keys, values, strict=True))
+            rows.append({**keyed, **gamma, "threshold": found})
+    frame = pd.DataFrame(rows, columns=[*map(str, keys), *(["gamma"] if "gamma" in points else []), "threshold"])
+    return frame.sort_values(sorting(str(c) for c in frame if c != "threshold"), ignore_index=True)
+
+
+class Exponent(NamedTuple):
+    """Exponent of thresholds against a key, with what it stands on."""
+
+    interval: Interval
+    law: PowerLaw
+    n_used: int
+    n_not_reached: int
+    n_below_range: int
+
+    @property
+    def censored(self) -> str:
+        """How many thresholds were left out, and why."""
+        return f"{self.n_not_reached} not reached, {self.n_below_range} already at the smallest"
+
+
+def exponent(
+    frame: pd.DataFrame, against: str = "d", within: tuple[float, float] = (0.0, np.inf), offset: bool = False
+) -> Exponent | None:
+    """Of `thresholds` that differ in `against` alone, from its values `within` these ends; None where fewer than two reach.
+
+    The interval comes from the thresholds' own uncertainty; where they scatter more about the law than that (misfit above 1),
+    from the scatter. `offset` fits a constant beside the power and needs four. ValueError where it has fewer or finds no fit.
+    """
+    frame = frame[frame[against].between(*within)]
+    found = list(frame["threshold"])
+    reached = [t.reached == "reached" for t in found]
+    if sum(reached) < 2:
+        return None
+    if offset:
+        law = _with_offset(frame[against].to_numpy(float)[reached], [t for t in found if t.reached == "reached"])
+        n_not_reached = sum(t.reached == "not reached" for t in found)
+        return Exponent(law.exponent, law, law.n, n_not_reached, len(found) - law.n - n_not_reached)
+    fit = exponent_of_thresholds(frame[against].to_numpy(float), found)
+    interval = fit.law.exponent if fit.misfit > 1 and fit.n_used > 2 else fit.exponent
+    return Exponent(interval, fit.law, fit.n_used, fit.n_not_reached, fit.n_below_range)
+
+
+def _with_offset(x: np.ndarray[Any, Any], found: list[Threshold]) -> PowerLaw:
+    values, lows, highs = (np.array([getattr(t, name) for t in found]) for name in ("value", "low", "high"))
+    if np.isfinite(lows).all() and np.isfinite(highs).all() and (highs > lows).all():
+        return power_law(x, values, lows, highs, offset=True)
+    return power_law(x, values, offset=True)
+
+
+def exponents(
+    frame: pd.DataFrame,
+    by: str,
+    over: str = "L",
+    against: str = "d",
+    within: tuple[float, float] = (0.0, np.inf),
+    predictions: Iterable[Prediction] = PREDICTIONS,
+) -> pd.DataFrame:
+    """A row for each value of `by`: exponent of the thresholds, its interval, what it stands on, and what is predicted there.
+
+    frame: `thresholds` that differ in `by` and `against` alone. A value with too few thresholds has no exponent.
+    """
+    rows = []
+    for value in in_order(frame, by):
+        group = frame[frame[by] == value]
+        fit, here = exponent(group, against, within), group[group[against].between(*within)]
+        states = [t.reached for t in here["threshold"]]
+        keys = {key: group[key].iloc[0] for key in group if key not in (against, "threshold")}
+        said = predicted(over, against, keys, predictions)
+        rows.append(
+            {
+                by: value, **({"gamma": keys["gamma"]} if by == "gamma_label" else {}),
+                "exponent": fit.interval.value if fit else np.nan, "low": fit.interval.low if fit else np.nan,
+                "high": fit.interval.high if fit else np.nan, "n": states.count("reached"),
+                "not reached": states.count("not reached"), "below range": states.count("already at the smallest x"),
+                "predicted": said.exponent if said else np.nan, "prediction": str(said) if said else "",
+            }
+        )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+class Fitted(NamedTuple):
+    """By the values of a grouping key, None without one: exponents, what is predicted, and why there is no exponent."""
+
+    fits: dict[Any, Exponent]
+    predictions: dict[Any, Prediction]
+    problems: dict[Any, str]
+
+
+def fitted(
+    frame: pd.DataFrame,
+    over: str,
+    against: str,
+    by: str | None,
+    within: tuple[float, float] = (0.0, np.inf),
+    offset: bool = False,
+) -> Fitted:
+    """Of `thresholds` that differ in `by` and `against` alone."""
+    found = Fitted({}, {}, {})
+    for value in in_order(frame, by) if by else [None]:
+        group = frame if by is None else frame[frame[by] == value]
+        try:
+            fit = exponent(group, against, within, offset)
+        except ValueError as error:
+            fit, found.problems[value] = None, str(error)
+        if fit:
+            found.fits[value] = fit
+        elif value not in found.problems:
+            found.problems[value] = f"fewer than two {against} have a threshold"
+        if said := predicted(over, against, {str(key): group[key].iloc[0] for key in group if key != "threshold"}):
+            found.predictions[value] = said
+    return found
+
+
+def threshold_table(frame: pd.DataFrame, keys: Iterable[str]) -> pd.DataFrame:
+    """For a person or a CSV: the keys and the threshold's numbers."""
+
+    def numbers(t: Threshold) -> dict[str, Any]:
+        return {"threshold": t.value, "low": t.low, "high": t.high, "n": t.n_seeds, "state": t.reached,
+                "smallest x": t.x_low, "largest x": t.x_high}  # fmt: skip
+
+    return pd.concat([frame[list(keys)], pd.DataFrame([numbers(t) for t in frame["threshold"]])], axis=1)

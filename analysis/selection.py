@@ -1,0 +1,103 @@
+"""Which networks: of one sweep or of the whole store, with some values of some grid keys; as SQL that a person can run too."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from analysis.measures import Measure
+from store.schema import KEYS, SCHEMA
+from store.views import run
+
+Value = str | int | float | bool | None
+
+SEED = "seed"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Cells of `sweep` (None: of the whole store) whose keys have one of the values in `where`; hashable."""
+
+    sweep: str | None = None
+    where: tuple[tuple[str, tuple[Value, ...]], ...] = field(default=())
+
+    @classmethod
+    def of(cls, sweep: str | None = None, **where: Value | Iterable[Value]) -> "Selection":
+        """A value or several a key: `Selection.of("eq3", task="same_different", gamma_label=["1", "lazy"])`."""
+        return cls(sweep).only(where)
+
+    def only(self, where: Mapping[str, Value | Iterable[Value]]) -> "Selection":
+        """The same with these keys limited to these values, whatever they were limited to before."""
+        several = {key: (v,) if v is None or isinstance(v, str | int | float) else tuple(v) for key, v in where.items()}
+        return replace(self, where=tuple(sorted((dict(self.where) | several).items())))
+
+    @property
+    def source(self) -> str:
+        """What stands after FROM."""
+        return "cells" if self.sweep is None else "cells JOIN plans USING (cell_id)"
+
+    @property
+    def condition(self) -> str:
+        """What stands after WHERE; true where nothing limits."""
+        limits = [] if self.sweep is None else [f"sweep = {literal(self.sweep)}"]
+        for key, values in self.where:
+            known = [v for v in values if v is not None]
+            one_of = [f"{quoted(key)} IN ({', '.join(map(literal, known))})"] if known else []
+            null = [f"{quoted(key)} IS NULL"] if len(known) < len(values) else []
+            limits.append(" OR ".join([*one_of, *null]).join("()" if one_of and null else ("", "")) or "false")
+        return " AND ".join(limits) or "true"
+
+
+def quoted(name: str) -> str:
+    """A column's name as SQL."""
+    return name if name.isidentifier() else '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: str | int | float | bool) -> str:
+    """A value as SQL, the very same number: DuckDB reads 0.1 as a decimal and 0.1e0 as a double."""
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, float):
+        return repr(value) if "e" in repr(value) else f"{value!r}e0"
+    return str(value)
+
+
+def grid_keys(results: str) -> list[str]:
+    """All grid keys that the store has columns for, users' own among them, but for the seed."""
+    columns = run(results, lambda connection: [name for name, *_ in connection.execute("DESCRIBE cells").fetchall()])
+    return [name for name in columns if (name in KEYS or name not in SCHEMA.names) and name != SEED]
+
+
+def axes(results: str, selection: Selection) -> dict[str, list[Value]]:
+    """The values that each key has among the selected cells, sorted (`gamma_label` by gamma); None last, only beside others."""
+    keys = grid_keys(results)
+    values = {key: quoted(key) for key in keys} | {"gamma_label": "{'gamma': gamma, 'label': gamma_label}"}
+    lists = ", ".join(f"list(DISTINCT {values[key]})" for key in keys)
+    sql = f"SELECT {lists} FROM {selection.source} WHERE {selection.condition}"
+    row = run(results, lambda connection: connection.execute(sql).fetchone()) or ()
+    found: dict[str, list[Value]] = {}
+    for key, distinct in zip(keys, row, strict=True):
+        known = [value for value in distinct or [] if value is not None]
+        if key == "gamma_label":
+            by_gamma = sorted((pair["gamma"], pair["label"]) for pair in known if pair["label"] is not None)
+            known = list(dict.fromkeys(label for _, label in by_gamma))
+        else:
+            known.sort()
+        if known:
+            found[key] = [*known, *([None] if None in distinct else [])]
+    return found
+
+
+def points_sql(selection: Selection, measure: Measure, keys: Iterable[str], few: int) -> str:
+    """SQL of one row a group of cells that differ in their seed only; from `few` seeds on with all values, for a bootstrap.
+
+    `n` cells have a value; diverged ones are counted beside them, never averaged.
+    """
+    names = ", ".join(map(quoted, keys))
+    value = f"{measure.sql}) FILTER (status = 'ok' AND isfinite({measure.sql})"
+    return f"""SELECT {names},
+    count({value}) AS n, avg({value}) AS mean, median({value}) AS median, stddev_samp({value}) AS sd,
+    CASE WHEN count({value}) >= {few} THEN list({value}) END AS seeds,
+    count(*) FILTER (status = 'diverged') AS diverged
+FROM {selection.source}
+WHERE {selection.condition}
+GROUP BY {names}
+HAVING count({value}) > 0"""

@@ -1,0 +1,40 @@
+"""Intervals over seeds, thresholds, exponents and collapses, with their uncertainty.
+
+Importing this stays fast: scipy.stats, scipy.optimize and statsmodels take seconds and are imported where they are used.
+"""
+
+from analysis.statistics.collapse import BestExponent, Collapse, Curve, best_exponent, collapse
+from analysis.statistics.fits import (
+    Line,
+    PowerLaw,
+    ThresholdExponent,
+    exponent_of_thresholds,
+    linear_fit,
+    power_law,
+)
+from analysis.statistics.intervals import FEW, LEAST_MEDIAN, Interval, mean_interval, mean_intervals, median_interval, t_intervals
+from analysis.statistics.thresholds import Threshold, threshold, threshold_interval
+
+__all__ = [
+    "FEW",
+    "LEAST_MEDIAN",
+    "BestExponent",
+    "Collapse",
+    "Curve",
+    "Interval",
+    "Line",
+    "PowerLaw",
+    "Threshold",
+    "ThresholdExponent",
+    "best_exponent",
+    "collapse",
+    "exponent_of_thresholds",
+    "linear_fit",
+    "mean_interval",
+    "mean_intervals",
+    "median_interval",
+    "power_law",
+    "t_intervals",
+    "threshold",
+    "threshold_interval",
+]

@@ -1,0 +1,103 @@
+"""What the theory pages share: reads kept until the store changes, and a select box for every key that would mix settings."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from analysis.charts import TITLES
+from analysis.figures.curves import PAPER
+from analysis.points import Points, Setting, described, in_order, one_setting, points, shown, varying
+from analysis.scaling import seeds_by_point, thresholds
+from analysis.selection import Selection, Value
+from analysis.statistics import Interval
+from app.shared import choice, remembered, sweep_choice
+
+ACCURACIES = {"best_test_acc": "best", "final_test_acc": "last"}
+PREFER: dict[str, Value] = PAPER | {"sigma2": 0.0}
+
+
+def _thresholds(results: str, selection: Selection, measure: str, level: float, over: str) -> pd.DataFrame:
+    return thresholds(seeds_by_point(results, selection, measure), level, over)
+
+
+def measured(results: str, selection: Selection, measure: str) -> Points:
+    """`points`, kept until the store changes."""
+    return remembered(points, results, selection, measure)
+
+
+def crossings(results: str, selection: Selection, measure: str, level: float, over: str) -> pd.DataFrame:
+    """`thresholds` of all curves of a selection, kept likewise."""
+    return remembered(_thresholds, results, selection, measure, level, over)
+
+
+def accuracy_choice() -> str:
+    """Which test accuracy."""
+    return str(choice("Test accuracy", list(ACCURACIES), key="measure", format_func=lambda name: ACCURACIES[name], width=130))
+
+
+def task_choice(results: str) -> Selection:
+    """The sweep and, of several, the task."""
+    selection = sweep_choice(results)
+    frame = measured(results, selection, "best_test_acc").frame
+    tasks = in_order(frame, "task") if "task" in frame else []
+    if len(tasks) > 1:
+        selection = selection.only({"task": choice("Task", tasks, "same_different", key="task", width=170)})
+    return selection
+
+
+def lacking(found: Points, least: Mapping[str, int], grids: str) -> bool:
+    """Whether the points have too few values of some keys; says so, and what would yield them."""
+    counts = {key: found.frame[key].nunique() if key in found.keys else 0 for key in least}
+    short = [f"{least[key]} values of {key}" + (f" (there is {n})" if n else "") for key, n in counts.items() if n < least[key]]
+    if short:
+        tasks = ", ".join(in_order(found.frame, "task")) if "task" in found.keys else "the selected networks"
+        st.info(f"This page needs finished networks at {' and '.join(short)}; {tasks} have none such yet. {grids} yields some.")
+    return bool(short)
+
+
+def rest(found: Points, axes: Iterable[str], prefer: Mapping[str, Value] | None = None) -> Setting:
+    """The points of one setting of every key but `axes`: a select box for each that varies."""
+    axes, frame, values = {*axes}, found.frame, dict[str, Value]()
+    axes |= {"gamma_label"} if "gamma" in axes else set()
+    for key in [key for key in found.keys if key not in axes and not (key == "gamma" and "gamma_label" in found.keys)]:
+        default = one_setting(frame, found.keys, axes, PREFER | dict(prefer or {})).values[key]
+        if key in varying(frame, [key]):
+            options = [*in_order(frame, key), *([None] if frame[key].isna().any() else [])]
+            format_func = lambda value: "none" if value is None else shown(value)  # noqa: E731
+            default = choice(TITLES.get(key, key), options, default, key=key, format_func=format_func, width=170)
+        frame = frame[frame[key].isna() if default is None else frame[key] == default]
+        values[key] = default
+    return Setting(frame.reset_index(drop=True), values, 0)
+
+
+def narrowed(selection: Selection, setting: Setting) -> Selection:
+    """The networks of one setting."""
+    return selection.only(setting.values)
+
+
+def number(label: str, low: float, high: float, default: float, step: float, key: str, **more: Any) -> float:
+    """A number that lives in the URL."""
+    more = {"width": 150} | more
+    return float(st.number_input(label, low, high, default, step, key=key, bind="query-params", persist_state="session", **more))
+
+
+def interval_text(interval: Interval, digits: int = 2, sign: str = "") -> str:
+    """`1.09 (0.85 to 1.34)`."""
+    value, low, high = (f"{number:{sign}.{digits}f}" for number in interval[:3])
+    return value if pd.isna(interval.low) else f"{value} ({low} to {high})"
+
+
+def about(setting: Setting, *more: str) -> str:
+    """A caption: what is fixed, how many networks, and more."""
+    frame, fixed = setting.frame, ("task", "gamma_label", "L", "d", "sigma2", "width", "steps", "prefactor", "dtype", "base_lr")
+    text = "; ".join(
+        filter(None, [described(setting.values, fixed), f"{int(frame['n'].sum())} networks, {_seeds(frame)}", *more])
+    )
+    return text.replace("gamma_label", "gamma") + "."
+
+
+def _seeds(frame: pd.DataFrame) -> str:
+    least, most = int(frame["n"].min()), int(frame["n"].max())
+    return f"{most} seeds a point" if least == most else f"{least} to {most} seeds a point"

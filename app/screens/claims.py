@@ -1,0 +1,98 @@
+"""The paper's statements, each with a verdict from the networks in the store."""
+
+import pandas as pd
+import streamlit as st
+
+from analysis.claims.chart import COLOURS, claims_chart
+from analysis.claims.check import claims_frame
+from analysis.claims.following import Following
+from analysis.claims.verdict import VERDICTS, Checked, Measured
+from analysis.rounding import in_digits, with_interval
+from analysis.source import state
+from app.shared import choice, downloads, figure, watched
+
+ALL = "(choose one)"
+MARKS = dict(zip(VERDICTS, ("✓", "✗", "?"), strict=True))
+
+
+@st.cache_resource
+def _following(results: str) -> Following:
+    return Following(results)
+
+
+def show(results: str) -> None:
+    """The page."""
+    following = _following(results)
+    watched["claims"] = lambda: following.n_done
+    found = following.look(state(results), wait_s=0.8)
+    if found.error:
+        st.error(f"The claims could not be checked: {found.error}")
+    if not found.checked:
+        st.info("Checking the claims; they appear as they come.")
+        return
+    if found.n_to_come:
+        st.caption(f"Checking: {found.n_to_come} claims to come.")
+    frame = claims_frame(found.checked)
+    for column, verdict in zip(st.columns([1, 1, 1, 3]), VERDICTS, strict=False):
+        column.metric(f"{MARKS[verdict]} {verdict}", int((frame["verdict"] == verdict).sum()))
+    one = choice("One claim", [ALL, *(claim.id for claim in following.claims)], key="claim", width=360)
+    if one != ALL:
+        checked = [c for c in found.checked if c.claim.id == one]
+        _detail(checked[0]) if checked else st.info(f"{one} is still to be checked.")
+        return
+    with st.container(horizontal=True):
+        verdicts = _several("Verdict", list(VERDICTS), "verdict")
+        topics = _several("Topic", list(dict.fromkeys(claim.topic for claim in following.claims)), "topic")
+    kept = frame[frame["verdict"].isin(verdicts) & frame["topic"].isin(topics)]
+    downloads("claims", kept)
+    for topic, part in kept.groupby("topic", sort=False):
+        st.subheader(str(topic), anchor=False)
+        st.dataframe(_styled(part), hide_index=True, height="content", column_config=WIDTHS)
+        chart = claims_chart([c for c in found.checked if c.claim.id in set(part["id"])])
+        if chart is not None:
+            with st.expander("Measured beside expected", expanded=True):
+                figure(chart)
+                downloads(f"claims-{topic}", part, chart)
+
+
+WIDTHS = {
+    "verdict": st.column_config.TextColumn(width=140),
+    "id": st.column_config.TextColumn(width=150),
+    "says": st.column_config.TextColumn("statement", width=400),
+    "measured": st.column_config.TextColumn("measured (95% interval)", width=205),
+    "n": st.column_config.NumberColumn(width=50),
+    "expected": st.column_config.TextColumn(width=100),
+    "because": st.column_config.TextColumn("why this tolerance", width=260),
+    "to run": st.column_config.TextColumn(width=170),
+}
+
+
+def _several(label: str, options: list[str], key: str) -> list[str]:
+    """Those chosen, all where none is."""
+    return (
+        list(st.pills(label, options, selection_mode="multi", key=key, bind="query-params", persist_state="session")) or options
+    )
+
+
+def _styled(part: pd.DataFrame) -> "pd.io.formats.style.Styler":
+    intervals = ["" if pd.isna(row.measured) else in_digits(row.measured, row.low, row.high) for row in part.itertuples()]
+    to_run = part["grid"].where(part["verdict"] == "not enough data", "")
+    table = part.assign(measured=intervals, verdict=part["verdict"].map(lambda v: f"{MARKS[v]} {v}"), **{"to run": to_run})
+    table = table[["verdict", "id", "says", "measured", "n", "expected", "because", "source", "why", "note", "to run"]]
+    return table.style.map(lambda text: f"color: {COLOURS[text[2:]]}; font-weight: 600", subset=["verdict"])
+
+
+def _detail(one: Checked) -> None:
+    claim = one.claim
+    st.subheader(f"{MARKS[one.verdict]} {one.verdict}: {claim.says}", anchor=False)
+    st.markdown(f"**{claim.topic}**, {claim.source}: {one.why}.")
+    if isinstance(one.measured, Measured):
+        st.markdown(f"Measured: **{with_interval(one.measured.interval)}**: {one.measured.what}")
+    if claim.note:
+        st.info(claim.note)
+    st.markdown(f"Expected: **{claim.expected}**. {claim.because}")
+    st.markdown(f"From: `{claim.grid}`" if claim.grid else "Simulated here.")
+    if one.verdict == "not enough data" and claim.grid:
+        st.code(f"python -m orchestrator.sweep {claim.grid}", language="bash")
+    if (chart := claims_chart([one])) is not None:
+        figure(chart)

@@ -1,0 +1,146 @@
+"""Any measure against any key: points with intervals, the theory's curves, residuals."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from analysis.charts import TITLES, Look
+from analysis.explore import (
+    Choices,
+    Explored,
+    TooMuch,
+    axes_of,
+    explore,
+    label,
+    measured,
+    rest_of,
+    same_axis,
+    settled,
+    suggested,
+    suits_log,
+    values_of,
+)
+from analysis.measures import MEASURES
+from analysis.points import CENTRES, Points, groups
+from analysis.selection import Selection, Value
+from app.shared import choice, compute_later, downloads, figure, remembered, sweep_choice, switch
+
+NONE = "(none)"
+WIDTH, HEIGHT = 720, 400
+COLUMNS = 2
+"""Panels side by side."""
+
+
+def show(results: str) -> None:
+    """The page."""
+    with st.sidebar:
+        selection = sweep_choice(results)
+        names = remembered(measured, results, selection)
+        if not names:
+            st.info("No finished networks yet.")
+            return
+        titles = {MEASURES[name].title: name for name in names}
+        measure = titles[choice("Measure", list(titles), key="measure")]
+        points = remembered(groups, results, selection, measure)
+        axes = axes_of(points)
+        if not axes.numbers:
+            st.info("No key that is a number has two values here: another sweep, or all, may have.")
+            return
+        look = _look(points)
+        setting = _setting(points, [key for key in (look.x, look.colour, look.facet) if key])
+        choices = _choices(points, look, setting)
+    try:
+        found = remembered(_explored, results, selection, measure, choices)
+    except TooMuch as error:
+        st.warning(f"{error}.")
+        return
+    if found is None:
+        st.info("No networks with these values together; choose others on the left.")
+        return
+    figure(found.chart, "curves")
+    st.caption(found.caption)
+    compute_later(found.missing)
+    downloads(f"{measure}-{look.x}", found.frame, found.chart, points.sql)
+    st.dataframe(found.frame, hide_index=True, height=min(400, 38 + 35 * len(found.frame)))
+
+
+def _explored(results: str, selection: Selection, measure: str, choices: Choices) -> Explored | None:
+    return explore(results, selection, remembered(groups, results, selection, measure), choices)
+
+
+def _look(points: Points) -> Look:
+    axes = axes_of(points)
+    x, colour = suggested(points, axes)
+    x = choice("Across", axes.numbers, x, "x", format_func=_title)
+    others = [key for key in axes.others if not same_axis(key, x)]
+    colour = choice("Colour", [NONE, *others], colour, "colour", format_func=_title)
+    others = [key for key in others if not same_axis(key, colour)]
+    facet = choice("Panels", [NONE, *others], NONE, "panels", format_func=_title)
+    small = facet != NONE
+    return Look(
+        x,
+        None if colour == NONE else colour,
+        None if facet == NONE else facet,
+        width=WIDTH // COLUMNS - 20 if small else WIDTH,
+        height=240 if small else HEIGHT,
+        columns=COLUMNS if small else 1,
+    )
+
+
+def _title(key: str) -> str:
+    return TITLES.get(key, key)
+
+
+def _setting(points: Points, axes: Sequence[str]) -> dict[str, Value]:
+    """One value for each key that varies beside the axes; those that do not go with the last one chosen move."""
+    rest = rest_of(points, axes)
+    options = {key: {label(value): value for value in values_of(points, key)} for key in rest}
+    wanted = {key: options[key][text] for key in rest if (text := _held(key)) in options[key]}
+    for key, value in settled(points, rest, wanted, st.session_state.get(_LAST)).items():
+        if key in rest:
+            st.session_state[_name(key)] = label(value)
+    if rest:
+        st.caption("Only seeds are averaged over. Of all else:")
+    columns = st.columns(2)
+    chosen = {}
+    for i, key in enumerate(rest):
+        with columns[i % 2]:
+            text = choice(key.replace("_label", ""), list(options[key]), key=_name(key), on_change=partial(_remember, key))
+        chosen[key] = options[key][text]
+    return chosen
+
+
+_LAST = "_last_setting"
+
+
+def _name(key: str) -> str:
+    """What the URL calls the value of a key."""
+    return f"at_{key}"
+
+
+def _held(key: str) -> Any:
+    return st.session_state.get(_name(key), st.query_params.get(_name(key)))
+
+
+def _remember(key: str) -> None:
+    st.session_state[_LAST] = key
+
+
+def _choices(points: Points, look: Look, setting: Mapping[str, Value]) -> Choices:
+    from dataclasses import replace
+
+    left, right = st.columns(2)
+    with left:
+        log_x = switch("Log x", suits_log(points.frame[look.x]), f"log_{look.x}")
+        intervals = switch("Intervals", True, "intervals")
+        theory = switch("Theory", True, "theory")
+    with right:
+        log_y = switch("Log y", points.measure.logarithmic, f"log_{points.measure.name}")
+        raw = switch("Each seed", False, "seeds")
+        residual = switch("Residuals", True, "residuals")
+    centre = choice("Centre", CENTRES, key="centre")
+    return Choices(
+        replace(look, log_x=log_x, log_y=log_y, residual=residual), tuple(setting.items()), centre, intervals, raw, theory
+    )

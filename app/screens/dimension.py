@@ -1,0 +1,87 @@
+"""Accuracy over L and d, the L that suffices for an accuracy, its exponent in d beside Theorem 2 and Eq. 3."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from analysis import overlays
+from analysis.maps import heat_map, product, theory_contours
+from analysis.measures import MEASURES
+from analysis.points import Setting
+from analysis.predictions import compared, predicted
+from analysis.scaling import Exponent, exponent, threshold_table
+from app.choosing import about, accuracy_choice, crossings, interval_text, lacking, measured, narrowed, number, rest, task_choice
+from app.shared import compute_later, downloads, figure, switch
+
+GRIDS = "`grids/fig1e_lazy.yaml` (lazy), `grids/fig1b_rich.yaml` (rich) or a little of both, `grids/quick.yaml`,"
+
+
+def show(results: str) -> None:
+    """The page."""
+    with st.container(horizontal=True):
+        selection = task_choice(results)
+        measure = accuracy_choice()
+        found = measured(results, selection, measure)
+        if lacking(found, {"L": 2, "d": 2}, GRIDS):
+            return
+        setting = rest(found, ("L", "d"), {"gamma_label": "lazy", "prefactor": "sqrt_d"})
+        level = number("Accuracy that suffices", 0.5, 1.0, 0.85, 0.01, "level")
+    contour = crossings(results, narrowed(selection, setting), measure, level, "L")
+    fit = exponent(contour)
+    table = threshold_table(contour, ["d"])
+    said = predicted("L", "d", setting.values | {"gamma": setting.frame["gamma"].min()})
+    beside = overlays.beside(setting.frame, measure, wait=False)
+    everywhere = product(setting.frame, "d", "L")
+    cheap = theory_contours(everywhere, overlays.beside(everywhere, measure, cheap_only=True).values, level, "d", "L")
+    costly = theory_contours(setting.frame, beside.values, level, "d", "L")
+    theory = pd.concat([cheap, costly[~costly["theory"].isin(cheap["theory"])]])
+    chart = heat_map(
+        setting.frame, MEASURES[measure], "d", "L", table.rename(columns={"threshold": "value"}), fit and fit.law,
+        said.exponent if said and said.is_bound else None, theory, width=680, height=440,
+    )  # fmt: skip
+    figure(chart)
+    st.caption(about(setting, "white: not measured", f"dots: L*, where the mean accuracy reaches {level:g}, with 95% intervals"))
+    _state_exponent(table, fit, setting, level)
+    downloads(f"dimension-{setting.values.get('gamma_label', '')}", _numbers(setting, beside.values), chart, found.sql)
+    with st.expander("L* at each d"):
+        st.dataframe(_readable(table), hide_index=True, width="content")
+        downloads("thresholds-over-d", table)
+    if beside.missing and switch("Compute the missing points of the infinite-width theory", False, "infinite"):
+        compute_later(beside.missing)
+
+
+def _state_exponent(table: pd.DataFrame, fit: Exponent | None, setting: Setting, level: float) -> None:
+    states = table["state"].value_counts().to_dict()
+    counts = (
+        f"{states.get('reached', 0)} of {len(table)} d with a curve reach {level:g} within the measured L, "
+        f"{states.get('not reached', 0)} do not, {states.get('already at the smallest x', 0)} are there at the smallest L already"
+    )
+    if fit is None:
+        st.info(f"No exponent: it needs L* at two d. {counts}.")
+        return
+    said = predicted("L", "d", setting.values | {"gamma": setting.frame["gamma"].min()})
+    st.markdown(
+        f"**L\\* ~ d^{interval_text(fit.interval)}**, fitted to n = {fit.n_used} values of d from {fit.law.x_low:g} to "
+        f"{fit.law.x_high:g}, over which L\\* changes {_factor(fit):.3g}-fold (95% interval by {fit.interval.method}); {counts}."
+    )
+    if said:
+        meaning = "" if said.exponent else ": L\\* does not depend on d"
+        st.markdown(f"Predicted: {said}{meaning}; {compared(fit.interval, said)}.")
+
+
+def _factor(fit: Exponent) -> float:
+    low, high = fit.law.curve([fit.law.x_low, fit.law.x_high])
+    return float(high / low)
+
+
+def _numbers(setting: Setting, values: pd.DataFrame) -> pd.DataFrame:
+    wide = (
+        values.pivot(index="point", columns="theory", values="value") if len(values) else pd.DataFrame(index=setting.frame.index)
+    )
+    return setting.frame[["L", "d", "n", "mean", "low", "high", "diverged"]].join(wide)
+
+
+def _readable(table: pd.DataFrame) -> pd.DataFrame:
+    return table.replace({np.inf: np.nan, -np.inf: np.nan}).rename(
+        columns={"threshold": "L*", "smallest x": "L from", "largest x": "to"}
+    )

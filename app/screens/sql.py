@@ -1,0 +1,74 @@
+"""Questions of your own, in SQL over the views."""
+
+import time
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from analysis.answers import MOST_ROWS, answer_bytes
+from analysis.guarded import Answer, guarded_query
+from analysis.source import QueryError, ResultsError, columns_of_views
+from analysis.statements import EXAMPLES
+from app.shared import remembered
+
+SHOWN = 1000
+"""Rows that the table shows at most."""
+
+_SQL, _ANSWERED, _ANSWER = "sql", "_answered", "_answer"
+
+
+def show(results: str) -> None:
+    """The page."""
+    with st.container(horizontal=True):
+        for title, sql in EXAMPLES:
+            st.button(title, on_click=_take, args=(sql,), help=f"```sql\n{sql}\n```")
+    sql = st.text_area(
+        "One query in DuckDB's SQL",
+        EXAMPLES[0].sql,
+        key=_SQL,
+        height=120,
+        bind="query-params",
+        persist_state="session",
+        help="Ctrl+Enter runs it. It reads the store and nothing else, for 10 s at most.",
+    )
+    if st.button("Run", type="primary") or st.session_state.get(_ANSWERED) != sql:
+        _ask(results, sql)
+    answer, seconds = st.session_state[_ANSWER]
+    if isinstance(answer, str):
+        st.error(f"```text\n{answer}\n```")
+    else:
+        _show(results, sql, answer, seconds)
+    with st.expander("Views and their columns"):
+        for view, (meaning, columns) in remembered(columns_of_views, results).items():
+            st.markdown(f"**{view}**: {meaning}  \n" + ", ".join(f"`{name}` {kind.lower()}" for name, kind in columns))
+
+
+def _take(sql: str) -> None:
+    st.session_state[_SQL] = sql
+    st.session_state.pop(_ANSWERED, None)
+
+
+def _ask(results: str, sql: str) -> None:
+    """Asked when the text changes or Run is pressed, not whenever a running sweep commits: a query may take long."""
+    started = time.perf_counter()
+    answer: Answer | str
+    with st.spinner("Running ...", show_time=True):
+        try:
+            answer = guarded_query(results, sql, max_rows=SHOWN)
+        except (ResultsError, QueryError) as error:
+            answer = str(error)
+    st.session_state[_ANSWERED], st.session_state[_ANSWER] = sql, (answer, time.perf_counter() - started)
+
+
+def _show(results: str, sql: str, answer: Answer, seconds: float) -> None:
+    st.dataframe(answer.frame, hide_index=True, height=min(420, 38 + 35 * max(1, len(answer.rows))))
+    n = len(answer.rows)
+    said = f"the first {n:,} rows; a download holds them all" if answer.truncated else f"{n:,} row{'s' * (n != 1)}"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for form, mime in (("csv", "text/csv"), ("parquet", "application/vnd.apache.parquet")):
+            file: Any = partial(answer_bytes, results, sql, form)
+            st.download_button(form.upper(), file, f"answer.{form}", mime, on_click="ignore", key=f"answer-{form}")
+        st.caption(
+            f"{said}, in {seconds:.2f} s. Files have {MOST_ROWS:,} rows and 100 MB at most; `python -m analysis.query` has none."
+        )

@@ -1,0 +1,159 @@
+"""Hidden weights of one network beside the theory, its training curves, and where it comes from."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from analysis.explore import label, matching, settled, values_of
+from analysis.figures.structure import neurons_of, structure_chart
+from analysis.measures import MEASURES
+from analysis.one_network import ORIGIN, expected, network, networks, setting_of, training, training_chart
+from analysis.points import described, means_of, varying
+from analysis.selection import Selection, Value
+from analysis.statistics import Interval
+from app.shared import choice, downloads, figure, remembered, sweep_choice, switch
+
+MEASURED = ("readout_ratio", "alignment_pos", "alignment_neg", "best_test_acc", "final_test_acc", "activation_change")
+
+FIRST: dict[str, Value] = {"gamma_label": "1", "L": 32}
+"""The network to look at first, where there is one: Fig. 1a."""
+NAMED = ("task", "L", "d", "gamma_label", "sigma2", "width", "prefactor", "steps", "seed")
+
+
+def show(results: str) -> None:
+    """The page."""
+    linked = _linked(results)
+    with st.sidebar:
+        selection = sweep_choice(results)
+        with_neurons = switch("Only where neurons were saved", _some_hold_neurons(results, selection, linked), "neurons")
+        found = remembered(networks, results, selection, with_neurons)
+        if found.frame.empty:
+            st.info("No such networks" + (": a grid with `save: [curves, neurons]` saves them." if with_neurons else " yet."))
+            return
+        cell_id, seeds = _network(found, linked)
+        others = switch("All seeds of this setting", True, "all_seeds")
+        log_step = switch("Log step", False, "log_step")
+        log_loss = switch("Log loss", True, "log_loss")
+    cell = remembered(network, results, cell_id)
+    st.caption(f"{described(cell, NAMED)}; one of {len(seeds)} seeds.")
+    left, right = st.columns(2)
+    with left:
+        _weights(results, cell)
+    with right:
+        _training(results, cell, seeds if others else [cell_id], log_step, log_loss)
+    _beside_theory(results, seeds, cell)
+    with st.expander("Where it comes from"):
+        st.table({name: str(cell[name]) for name in (*found.keys, *ORIGIN) if cell[name] is not None})
+
+
+def _linked(results: str) -> dict[str, Value] | None:
+    """What `?cell_id=...` names, once."""
+    cell_id = st.query_params.get("cell_id")
+    if not cell_id:
+        return None
+    del st.query_params["cell_id"]  # the keys stand for it from here on
+    found = remembered(setting_of, results, cell_id)
+    if found is None:
+        st.warning(f"No network `{cell_id}` in the store.")
+        return None
+    return {**found, "cell_id": cell_id}
+
+
+def _some_hold_neurons(results: str, selection: Selection, linked: Mapping[str, Value] | None) -> bool:
+    saved = remembered(networks, results, selection, True).frame
+    if linked is not None:
+        held = saved["cells"].map(lambda cells: linked["cell_id"] in cells).any()
+        if not held:
+            st.session_state["neurons"] = False
+        return bool(held)
+    return len(saved) > 0
+
+
+def _network(found: Any, linked: Mapping[str, Value] | None) -> tuple[str, list[str]]:
+    """The chosen network's id, and those of all seeds of its setting."""
+    rest = varying(found.frame, found.keys)
+    options = {key: {label(value): value for value in values_of(found, key)} for key in rest}
+    wanted = FIRST | {key: options[key][text] for key in rest if (text := _held(key)) in options[key]}
+    if linked is not None:
+        wanted = {key: linked[key] for key in rest}
+        st.session_state["of_seed"] = str(linked["seed"])
+    for key, value in settled(found, rest, wanted, st.session_state.get(_LAST)).items():
+        if key in rest:
+            st.session_state[f"of_{key}"] = label(value)
+    columns = st.columns(2)
+    chosen = {}
+    for i, key in enumerate(rest):
+        with columns[i % 2]:
+            text = choice(key.replace("_label", ""), list(options[key]), key=f"of_{key}", on_change=_remember, args=(key,))
+        chosen[key] = options[key][text]
+    part = found.frame[matching(found.frame, chosen)]
+    row = part.iloc[0] if len(part) else found.frame.iloc[0]
+    cells = dict(zip(map(str, row["seeds"]), row["cells"], strict=True))
+    with columns[len(rest) % 2]:
+        seed = choice("seed", list(cells), key="of_seed")
+    return cells[seed], list(cells.values())
+
+
+_LAST = "_last_structure"
+
+
+def _held(key: str) -> Any:
+    return st.session_state.get(f"of_{key}", st.query_params.get(f"of_{key}"))
+
+
+def _remember(key: str) -> None:
+    st.session_state[_LAST] = key
+
+
+def _weights(results: str, cell: Mapping[str, Any]) -> None:
+    st.subheader("Hidden weights", anchor=False)
+    neurons = remembered(neurons_of, results, cell["cell_id"])
+    if neurons.empty:
+        st.info("Its neurons were not saved: `save: [curves, neurons]` in the grid does that.")
+        return
+    chart = structure_chart(neurons, width=330, height=350)
+    figure(chart, "weights")
+    st.caption("A point a hidden neuron: the cosine between the two halves of its weights, against its readout.")
+    downloads(f"neurons-{cell['cell_id']}", neurons, chart)
+
+
+def _training(results: str, cell: Mapping[str, Any], cells: list[str], log_step: bool, log_loss: bool) -> None:
+    st.subheader("Training", anchor=False)
+    curves = remembered(training, results, tuple(dict.fromkeys([cell["cell_id"], *cells])))
+    if not (curves["cell_id"] == cell["cell_id"]).any():
+        st.info("Its training curve was not saved.")
+        return
+    theory = expected(cell).get("best_test_acc")
+    chart = training_chart(curves, cell["cell_id"], theory and theory.value, log_step, log_loss, width=330)
+    figure(chart, "training")
+    said = f"{curves['cell_id'].nunique()} seeds, this one strong" if curves["cell_id"].nunique() > 1 else "this seed"
+    st.caption(
+        f"{said}; loss and training accuracy are means since the evaluation before" + ("; dashed: Eq. 3." if theory else ".")
+    )
+    downloads(f"training-{cell['cell_id']}", curves, chart)
+
+
+def _beside_theory(results: str, cells: list[str], cell: Mapping[str, Any]) -> None:
+    st.subheader("Beside the theory", anchor=False)
+    theory = expected(cell)
+    means = remembered(means_of, results, tuple(cells), MEASURED)
+    rows = []
+    for name in MEASURED:
+        if cell[name] is None:
+            continue
+        mean = means.get(name)
+        rows.append({
+            "measure": MEASURES[name].title, "this network": f"{cell[name]:.4g}",
+            "mean over seeds": _interval(mean),
+            "theory": f"{theory[name].value:.4g}" if name in theory else "",
+            "from": theory[name].source if name in theory else "",
+        })  # fmt: skip
+    st.table(rows)
+
+
+def _interval(mean: Interval | None) -> str:
+    if mean is None:
+        return ""
+    around = f" ({mean.low:.4g} to {mean.high:.4g})" if mean.n > 1 else ""
+    return f"{mean.value:.4g}{around}, n = {mean.n}"

@@ -1,0 +1,221 @@
+"""What all pages share: where the results are, selections that live in the URL, errors, downloads, following a running sweep."""
+
+import argparse
+import io
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from functools import lru_cache
+from importlib import import_module
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import streamlit as st
+
+from analysis.coverage import sweeps
+from analysis.source import ResultsError, state
+
+if TYPE_CHECKING:  # pandas and what needs it take a second to import: pages do that once they need it
+    import pandas as pd
+
+    from analysis.overlays import Later
+    from analysis.selection import Selection
+
+REFRESH_S = 5
+"""How often an open page looks for new results of a running sweep."""
+
+WHOLE = "(all sweeps)"
+
+links: dict[str, Any] = {}
+"""The pages by name, for `st.page_link`."""
+
+T = TypeVar("T")
+
+
+def results_directory() -> str:
+    """What follows `--` on the command line."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--results", default="results")
+    return str(parser.parse_args(sys.argv[1:]).results)
+
+
+def guarded(title: str, meaning: str, show: Callable[[str], None]) -> None:
+    """A page below its title: runs again when there is more to show, says what to type where the store is empty, shows a bad
+    store as an error."""
+    st.header(title, help=meaning, anchor=False)
+    results = results_directory()
+    try:
+        st.session_state[_SEEN] = _moment(results)
+        if st.session_state.get(_PAGE) != title:
+            st.session_state[_PAGE], st.session_state[_UNLINKED] = title, True
+        if not remembered(sweeps, results):
+            st.info(f"Nothing in `{results}` yet. Type `python -m orchestrator.sweep grid.yaml` and leave this page open.")
+        else:
+            show(results)
+    except ResultsError as error:
+        st.error(str(error))
+    st.session_state[_FRESH] = True
+    _follow(results)
+    _load_the_rest()
+
+
+@st.cache_resource
+def _load_the_rest() -> None:
+    """Once a server, after its first page: imports what the others need, so that they open at once."""
+    threading.Thread(target=import_module, args=("app.screens.curves",), name="imports", daemon=True).start()
+
+
+_SEEN, _FRESH, _PAGE, _UNLINKED = "_seen", "_fresh", "_page", "_unlinked"
+
+
+watched: dict[str, Callable[[], int]] = {}
+"""By name, how much of something that a page does in the background is done; where it grows, open pages run again."""
+
+
+def _moment(results: str) -> tuple[str, int]:
+    return state(results), _theory_worker().n_done + sum(n_done() for n_done in watched.values())
+
+
+@st.fragment(run_every=REFRESH_S)
+def _follow(results: str) -> None:
+    """Runs the page again when the store has changed or theory was computed; while nothing changes nothing is drawn anew."""
+    if st.session_state.pop(_FRESH, False):
+        return
+    try:
+        now = _moment(results)
+    except ResultsError:
+        return  # the page says so
+    # Streamlit writes first selections into the URL in the second run of a page only.
+    if now != st.session_state.get(_SEEN) or st.session_state.pop(_UNLINKED, False):
+        st.rerun()
+
+
+def remembered(work: Callable[..., T], results: str, *arguments: Any) -> T:
+    """work(results, *arguments), computed once for each state of the store; of module-level functions and hashable arguments.
+
+    What comes out is shared by all who look: it must not be changed.
+    """
+    return _remembered(work, st.session_state.get(_SEEN), results, *arguments)
+
+
+@lru_cache(maxsize=48)
+def _remembered(work: Callable[..., T], moment: object, results: str, *arguments: Any) -> T:
+    return work(results, *arguments)
+
+
+def choice(label: str, options: Sequence[Any], default: Any = None, key: str | None = None, **more: Any) -> Any:
+    """A select box whose value lives in the URL, under `key`, and lasts from page to page.
+
+    The URL names the default too: what is best to show first changes as a store grows, and a link must not.
+    """
+    options = list(options)
+    key = key or label.lower().replace(" ", "_")
+    held = st.session_state.get(key)
+    # Assigned each time: Streamlit keeps in the URL what code assigns, and what the user chose, but no default.
+    st.session_state[key] = held if held in options else default if default in options else next(iter(options), None)
+    more = {"bind": "query-params", "persist_state": "session", "required": True} | more
+    return st.selectbox(label, options, index=None, key=key, **more)
+
+
+def switch(label: str, default: bool, key: str, **more: Any) -> bool:
+    """A toggle whose value lives in the URL."""
+    return bool(st.toggle(label, default, key=key, bind="query-params", persist_state="session", **more))
+
+
+def sweep_choice(results: str) -> "Selection":
+    """The sweep to look at, or the whole store."""
+    from analysis.selection import Selection
+
+    names = remembered(sweeps, results)
+    sweep = choice("Sweep", [WHOLE, *names], names[0] if len(names) == 1 else WHOLE, key="sweep")
+    return Selection(None if sweep == WHOLE else sweep)
+
+
+def figure(chart: Any, key: str | None = None) -> None:
+    """A chart as analysis draws it, at its own size and in its own colours."""
+    st.altair_chart(chart.properties(autosize="pad"), width="content", theme=None, key=key)
+
+
+def downloads(name: str, frame: "pd.DataFrame", chart: Any | None = None, sql: str | None = None) -> None:
+    """Buttons for the figure as SVG and PNG and its data as CSV, made when they are pressed, and the query behind it."""
+    with st.container(horizontal=True):
+        if chart is not None:
+            for kind, mime in IMAGES.items():
+                st.download_button(
+                    kind.upper(),
+                    lambda kind=kind: _image(chart, kind),
+                    f"{name}.{kind}",
+                    mime,
+                    on_click="ignore",
+                    key=f"{name}-{kind}",
+                )
+        st.download_button(
+            "CSV", lambda: frame.to_csv(index=False), f"{name}.csv", "text/csv", on_click="ignore", key=f"{name}-csv"
+        )
+        if sql is not None:
+            st.download_button("SQL", sql + "\n", f"{name}.sql", "text/plain", on_click="ignore", key=f"{name}-sql")
+    if sql is not None:
+        with st.expander("The SQL behind it"):
+            st.code(sql, language="sql")
+
+
+class TheoryWorker:
+    """Computes theory that takes long, one value at a time and each once, while pages show what is there."""
+
+    def __init__(self) -> None:
+        self.asked: dict[str, Future[float]] = {}
+        self.queue: SimpleQueue[Later] = SimpleQueue()
+        # A daemon, unlike a pool's threads: Ctrl+C must not wait for all that was asked.
+        threading.Thread(target=self._work, name="theory", daemon=True).start()
+
+    @property
+    def n_done(self) -> int:
+        """How many values have been computed or failed."""
+        return sum(future.done() for future in list(self.asked.values()))
+
+    def ask(self, missing: "Sequence[Later]") -> None:
+        """Values to compute, unless they were asked for before."""
+        for later in missing:
+            if later.name not in self.asked:
+                self.asked[later.name] = Future()
+                self.queue.put(later)
+
+    def _work(self) -> None:
+        while True:
+            later = self.queue.get()
+            try:
+                self.asked[later.name].set_result(later.compute())
+            except Exception as error:  # noqa: BLE001 - whatever it is, the page says it
+                self.asked[later.name].set_exception(error)
+
+
+@st.cache_resource
+def _theory_worker() -> TheoryWorker:
+    return TheoryWorker()
+
+
+def compute_later(missing: "Sequence[Later]") -> None:
+    """Start what is missing of the theory and say so; the page shows it when it runs again by itself."""
+    if missing:
+        worker = _theory_worker()
+        worker.ask(missing)
+        failed = [error for later in missing if (f := worker.asked[later.name]).done() and (error := f.exception())]
+        n = len(missing) - len(failed)
+        if n:
+            st.caption(f"Computing the theory of {n} more point{'s' * (n != 1)}; they appear by themselves and are kept on disk.")
+        for error in failed[:1]:
+            st.warning(f"Theory could not be computed: {error}")
+
+
+IMAGES = {"svg": "image/svg+xml", "png": "image/png"}
+
+
+def _image(chart: Any, kind: str) -> bytes:
+    if kind == "svg":
+        text = io.StringIO()
+        chart.save(text, format="svg")
+        return text.getvalue().encode()
+    data = io.BytesIO()
+    chart.save(data, format="png", scale_factor=2)
+    return data.getvalue()

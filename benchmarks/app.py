@@ -1,0 +1,158 @@
+"""`python -m benchmarks.app`: seconds and memory of the app in a real browser over a synthetic store of 100,000 cells.
+
+What a user waits for: first paint of a page of a fresh server, from the request to the finished figure; a change of a control,
+from the click to the finished figure. Memory is that of the server's process.
+"""
+
+import os
+import re
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import psutil
+from playwright.sync_api import Page, sync_playwright
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.views import N_GROUPS, fill
+
+ROOT = Path(__file__).parent.parent
+REPEATS = 3
+CHART = "[data-testid=stVegaLiteChart] svg"
+
+
+def chromium() -> str | None:
+    """A browser on this machine."""
+    return next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+
+
+@contextmanager
+def server(results: str | Path) -> Iterator[tuple[str, psutil.Process]]:
+    """The app over a results directory, at a free port: its URL and its process."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app/main.py", "--server.headless", "true", "--server.port", str(port)]
+    process = subprocess.Popen(
+        [*command, "--", "--results", str(results)], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                urlopen(f"http://localhost:{port}/_stcore/health").close()
+                break
+            except OSError:
+                if time.monotonic() > deadline or process.poll() is not None:
+                    raise RuntimeError("the app's server does not start") from None
+                time.sleep(0.1)
+        yield f"http://localhost:{port}", psutil.Process(process.pid)
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def settled(page: Page) -> None:
+    """Until the script has run and nothing on the page is of the run before."""
+    page.wait_for_function(
+        """() => document.querySelector('[data-testid=stApp]')?.getAttribute('data-test-script-state') === 'notRunning'
+                 && !document.querySelector('[data-stale=true]')""",
+        timeout=60_000,
+    )
+
+
+def pick(page: Page, label: str, option: str) -> None:
+    """Choose an option of a select box."""
+    page.get_by_label(label, exact=True).click()
+    page.get_by_role("option", name=option, exact=True).click()
+
+
+def _timed(work: Callable[[], Any]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def _first_paint(page: Page, url: str, chart: bool) -> float:
+    def paint() -> None:
+        page.goto(url)
+        page.locator("[data-testid=stHeading]").first.wait_for(timeout=60_000)
+        if chart:
+            page.locator(CHART).first.wait_for(timeout=60_000)
+        settled(page)
+
+    return _timed(paint)
+
+
+def _changed(page: Page, change: Callable[[], None], expected: str) -> float:
+    def wait() -> None:
+        change()
+        page.wait_for_url(re.compile(expected), timeout=60_000)
+        page.wait_for_timeout(50)
+        settled(page)
+
+    return _timed(wait)
+
+
+def main(n_cells: int = 100 * N_GROUPS) -> None:
+    """Print the table."""
+    found: dict[str, list[float]] = {}
+    memory = 0.0
+    browser_path = chromium()
+    if browser_path is None:
+        raise SystemExit("no chromium on PATH")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        results = os.path.join(folder, "results")
+        fill(results, n_cells, True, True, 1)
+        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"])
+
+        def note(name: str, seconds: float) -> None:
+            found.setdefault(name, []).append(seconds)
+
+        for _ in range(REPEATS):
+            for name, path, chart in (("overview", "/", False), ("curves", "/curves", True)):
+                with server(results) as (url, process):
+                    page = browser.new_page(viewport={"width": 1400, "height": 1000})
+                    note(f"first paint of a fresh server: {name}", _first_paint(page, url + path, chart))
+                    if chart:
+                        page.wait_for_timeout(6000)  # first selections come into the URL
+                        note("change of d", _changed(page, partial(pick, page, "d", "64"), "at_d=64"))
+                        note(
+                            "change of colour",
+                            _changed(page, partial(pick, page, "Colour", "input dimension d"), "colour=input"),
+                        )
+                        note(
+                            "change of measure",
+                            _changed(page, partial(pick, page, "Measure", "last test accuracy"), "measure=last"),
+                        )
+                        click = page.get_by_text("Each seed").click
+                        note("each seed", _changed(page, click, "seeds=true"))
+                        note("first paint of a server that runs: curves", _first_paint(page, url + path, True))
+                        note("first paint of a server that runs: structure", _first_paint(page, url + "/structure", True))
+                    memory = max(memory, process.memory_info().rss / 2**20)
+                    page.close()
+        browser.close()
+    load = os.getloadavg()[0] / (os.cpu_count() or 1)
+    table = Table(box=SIMPLE_HEAD, title=f"{n_cells:,} cells; load {load:.1f} a core; median of {REPEATS}", title_justify="left")
+    table.add_column("")
+    table.add_column("seconds", justify="right")
+    for name, times in found.items():
+        table.add_row(name, f"{statistics.median(times):.2f}")
+    table.add_row("peak memory of the server, MB", f"{memory:.0f}")
+    Console(width=100).print(table)
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

@@ -1,0 +1,59 @@
+"""The table at the end of a sweep: rich networks beside what theory says of them."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from analysis.outcome import outcome_table, rich_networks
+from analysis.theory.rich import test_accuracy as eq3
+from store.store import Store
+from tests.store_rows import row
+
+
+def text(table):
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(table)
+    return console.export_text()
+
+
+def test_rich_networks_beside_eq3_and_bayes(measured):
+    frame = rich_networks(measured, "measured")
+    assert set(frame["theory"]) == {"Eq. 3", "Bayes, generalising"}
+    noiseless = frame[frame["theory"] == "Eq. 3"]
+    assert list(noiseless["expected"]) == pytest.approx([float(eq3(n)) for n in noiseless["L"]])
+    assert (abs(noiseless["difference"]) < 0.01).all() and (frame["n"] == 4).all()
+    assert list(frame["last"]) == pytest.approx(list(frame["mean"] - 0.01), abs=1e-9)
+    shown = text(outcome_table(frame))
+    assert "Bayes, generalising" in shown and "sigma2" in shown
+
+
+def test_one_theory_heads_its_own_column(measured):
+    frame = rich_networks(measured, "measured").query("theory == 'Eq. 3'")
+    shown = text(outcome_table(frame))
+    assert "beside Eq. 3 [Tong25]" in shown and "expected" not in shown
+
+
+@pytest.mark.parametrize(
+    ("other", "values"), [({"eval_every": 25}, {1000, 25}), ({"base_lr": 0.05}, {0.1, 0.05}), ({"dtype": "float64"}, None)]
+)
+def test_networks_that_differ_in_more_than_their_seed_are_told_apart(tmp_path, other, values):
+    common = {"sigma2": 0.0, "prefactor": "sqrt_d", "eval_every": 1000, "base_lr": 0.1, "dtype": "float32", "final_test_acc": 0.9}
+    rows = [row(i, L=3, seed=i % 3, best_test_acc=0.9 + i / 1000, **(common | (other if i >= 3 else {}))) for i in range(6)]
+    store = Store(str(tmp_path))
+    store.prepare()
+    store.commit("p", rows)
+    store.write_plan("s", [r["cell_id"] for r in rows], whole=True)
+    frame = rich_networks(store.results, "s")
+    (key,) = other
+    assert list(frame["n"]) == [3, 3] and set(frame[key]) == (values or {"float32", "float64"})
+    assert key in text(outcome_table(frame))
+
+
+def test_nothing_to_say(measured, tmp_path):
+    assert rich_networks(measured, "other").empty
+    store = Store(str(tmp_path))
+    store.prepare()
+    store.commit("p", [row(i, task="parity", L=None, gamma=1.0, seed=i) for i in range(2)])
+    store.write_plan("s", ["0" * 20])
+    assert rich_networks(store.results, "s").empty

@@ -1,0 +1,105 @@
+"""Selections as SQL, and points: networks that differ in their seed only, with honest intervals."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.points import one_setting, points, seeds, varying
+from analysis.selection import Selection, axes, grid_keys, literal
+from analysis.statistics import FEW
+from store.store import Store
+from store.views import fetch, run
+from tests.measured_store import SEEDS
+from tests.store_rows import row
+
+
+def test_a_point_is_the_mean_of_its_seeds_with_students_interval(measured):
+    found = points(measured, Selection.of("measured", L=3, d=128, gamma_label="1"))
+    (point,) = found.frame.to_dict("records")
+    values = [v for (v,) in fetch(measured, "SELECT best_test_acc FROM cells WHERE L = 3 AND d = 128 AND status = 'ok'")]
+    from scipy.stats import t
+
+    low, high = t.interval(0.95, SEEDS - 1, np.mean(values), np.std(values, ddof=1) / np.sqrt(SEEDS))
+    assert (point["n"], point["mean"]) == (SEEDS, pytest.approx(np.mean(values)))
+    assert point["median"] == pytest.approx(np.median(values))
+    assert (point["low"], point["high"]) == (pytest.approx(low), pytest.approx(high))
+
+
+def test_everything_but_the_seed_tells_points_apart(measured):
+    found = points(measured, Selection("measured"))
+    n_points = fetch(measured, "SELECT count(DISTINCT (L, d, gamma_label, sigma2)) FROM cells WHERE status = 'ok'")[0][0]
+    assert len(found.frame) == n_points
+    assert (found.frame["n"] == SEEDS).all()
+    assert set(varying(found.frame, found.keys)) == {"L", "d", "gamma_label", "sigma2"}
+
+
+def test_diverged_networks_are_counted_beside_the_mean(measured):
+    frame = points(measured, Selection.of(L=3, d=64, gamma_label="1", sigma2=0.0)).frame
+    assert list(frame["diverged"]) == [1] and list(frame["n"]) == [SEEDS]
+
+
+def test_the_sql_shown_gives_the_same_points(measured):
+    found = points(measured, Selection.of("measured", gamma_label="lazy"))
+    again = run(measured, lambda connection: connection.execute(found.sql).df())
+    assert sorted(again["mean"]) == pytest.approx(sorted(found.frame["mean"]))
+
+
+def test_accuracies_have_no_interval_beyond_one(tmp_path):
+    store = Store(str(tmp_path))
+    store.prepare()
+    store.commit("p", [row(i, best_test_acc=v, L=3, seed=i) for i, v in enumerate((1.0, 0.999, 0.99))])
+    (point,) = points(store.results, Selection()).frame.to_dict("records")
+    assert point["high"] == 1.0 and point["low"] < 0.99
+
+
+def test_many_seeds_get_the_bootstrap(tmp_path):
+    store = Store(str(tmp_path))
+    store.prepare()
+    values = np.random.default_rng(0).exponential(0.05, FEW)
+    store.commit("p", [row(i, best_test_acc=1 - v, L=3, seed=i) for i, v in enumerate(values)])
+    (point,) = points(store.results, Selection()).frame.to_dict("records")
+    # Skewed values: the t interval is symmetric about the mean, the accelerated one is not.
+    assert abs((point["high"] - point["mean"]) - (point["mean"] - point["low"])) > 1e-3
+    assert point["n"] == FEW
+
+
+def test_raw_seeds(measured):
+    frame = seeds(measured, Selection.of(L=2, d=64), "best_test_acc", ["L", "d"])
+    assert list(frame["seed"]) == list(range(SEEDS)) and set(frame) == {"cell_id", "L", "d", "seed", "value"}
+
+
+def test_axes_list_gamma_by_size_and_not_by_name(measured):
+    found = axes(measured, Selection("measured"))
+    assert found["gamma_label"] == ["lazy", "0.0001", "0.001", "0.01", "1"]
+    assert found["d"] == [16, 32, 64, 128, 256]
+    assert "seed" not in found and "P" not in found
+
+
+def test_a_users_task_brings_its_own_keys(tmp_path):
+    store = Store(str(tmp_path))
+    store.prepare()
+    store.commit("p", [row(i, task="parity", L=None, k=1 + i % 2, seed=i, best_test_acc=0.5 + i / 10) for i in range(4)])
+    assert "k" in grid_keys(store.results)
+    found = points(store.results, Selection.of(task="parity"))
+    assert "L" not in found.keys and list(found.frame["k"]) == [1, 2]
+
+
+def test_one_setting_is_the_preferred_one_and_never_a_mixture(measured):
+    found = points(measured, Selection.of(gamma_label="1", sigma2=0.0))
+    chosen = one_setting(found.frame, found.keys, ("L",), {"d": 128})
+    assert chosen.values["d"] == 128 and chosen.others == 2
+    assert chosen.frame["L"].is_unique
+    with pytest.raises(ValueError, match="no points"):
+        one_setting(pd.DataFrame(), [], ())
+
+
+@pytest.mark.parametrize("value", [0.1, 0.31622776601683794, 3.1622776601683795e-05, 1e-300, 2.0])
+def test_a_number_in_sql_is_the_same_number(measured, value):
+    assert fetch(measured, f"SELECT {literal(value)}")[0][0] == value
+
+
+def test_hostile_text_stays_text(measured):
+    name = "x' OR 1=1 --"
+    assert points(measured, Selection(name)).frame.empty
+    assert points(measured, Selection.of(gamma_label=name)).frame.empty
+    assert points(measured, Selection.of(gamma_label=["1", None], L=3, d=64, sigma2=0.0)).frame["n"].tolist() == [SEEDS]

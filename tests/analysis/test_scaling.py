@@ -1,0 +1,34 @@
+"""Thresholds and exponents from a store whose law is known."""
+
+import pytest
+
+from analysis.scaling import exponent, seeds_by_point, threshold_table, thresholds
+from analysis.selection import Selection
+from tests.measured_store import LAZY_EXPONENT, SEEDS, lazy_threshold
+
+
+def test_thresholds_and_their_exponent_are_those_of_the_law(measured):
+    found = thresholds(seeds_by_point(measured, Selection.of(gamma_label="lazy"), "best_test_acc"), 0.85)
+    assert list(found["d"]) == [16, 32, 64]
+    for d, t in zip(found["d"], found["threshold"], strict=True):
+        # Interpolation in log L between points a factor of two apart is off by some percent of a smooth curve.
+        assert t.value == pytest.approx(lazy_threshold(d), rel=0.06)
+        assert t.n_seeds == SEEDS and t.reached == "reached"
+    fit = exponent(found)
+    assert fit is not None
+    assert fit.interval.value == pytest.approx(LAZY_EXPONENT, abs=0.05)
+    assert fit.n_used == 3 and fit.censored == "0 not reached, 0 already at the smallest"
+    assert list(threshold_table(found, ["d"])["state"]) == ["reached"] * 3
+
+
+def test_what_is_not_reached_is_said(measured):
+    found = thresholds(seeds_by_point(measured, Selection.of(gamma_label="lazy", L=[8, 16, 32]), "best_test_acc"), 0.85)
+    assert [t.reached for t in found["threshold"]] == ["reached", "not reached", "not reached"]
+    assert exponent(found) is None
+
+
+def test_the_lazy_gammas_of_several_d_are_one_curve(measured):
+    points = seeds_by_point(measured, Selection.of(gamma_label="lazy", L=32), "best_test_acc")
+    assert points["gamma"].nunique() == 3
+    found = thresholds(points, 0.85, over="d")
+    assert len(found) == 1

@@ -1,0 +1,23 @@
+"""A small store, trained here, that all tests of the app read."""
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def small_results(tmp_path_factory):
+    """16 networks of two L, two gamma and four seeds, with curves and neurons; one more failed; a plan of 20."""
+    from orchestrator.grid import load_grid
+    from tests.orchestrator.test_driver import run
+    from tests.store_rows import row
+
+    folder = tmp_path_factory.mktemp("app")
+    path = folder / "small.yaml"
+    path.write_text("sweep: tiny\ngrids: [{task: same_different, L: [3, 4], d: 8, width: 16, gamma: [1, lazy], seed: {range: 4},"
+                    " steps: 20, eval_every: 10, batch: 8, test_size: 16, save: [curves, neurons]}]\n")  # fmt: skip
+    grid = load_grid(path)
+    results = str(folder / "results")
+    store = run(grid, results).store
+    log = store.write_log("f" * 20, "Traceback ...")
+    store.commit("broken", [row("f" * 20, status="failed", log_path=log)], failed=True)
+    store.write_plan("tiny", [*(p.cell_id for p in grid.cells), "f" * 20, *(f"{i:020x}" for i in range(3))], whole=True)
+    return results

@@ -1,0 +1,126 @@
+"""All pages in a real browser over a real store: no error on the page or in the console; links, controls and downloads work."""
+
+import re
+
+import pytest
+
+from app.main import PAGES
+from benchmarks.app import CHART, chromium, pick, server, settled
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(chromium() is None, reason="no chromium, chromium-browser or google-chrome on PATH"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),  # playwright's own
+]
+
+# Streamlit asks for these below the page's own path first, and then at the root.
+HARMLESS = re.compile(r"/_stcore/(health|host-config)$")
+
+
+@pytest.fixture(scope="module")
+def url(small_results):
+    with server(small_results) as (address, _):
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def page(browser):
+    """A page that fails the test where the console or a box on the page told of an error."""
+    context = browser.new_context(viewport={"width": 1400, "height": 1000}, accept_downloads=True)
+    shown = context.new_page()
+    errors = []
+    shown.on("pageerror", lambda error: errors.append(str(error)))
+    shown.on(
+        "response", lambda r: errors.append(f"{r.status} {r.url}") if r.status >= 400 and not HARMLESS.search(r.url) else None
+    )
+    shown.on(
+        "console",
+        lambda m: errors.append(m.text) if m.type == "error" and "Failed to load resource" not in m.text else None,
+    )
+    yield shown
+    boxes = shown.locator("[data-testid=stException], [data-testid=stAlertContentError]").all_inner_texts()
+    context.close()
+    assert not boxes + errors
+
+
+def opened(page, address):
+    page.goto(address)
+    page.locator("[data-testid=stHeading]").first.wait_for(timeout=60_000)
+    settled(page)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_opens_by_its_address(page, url, name):
+    opened(page, f"{url}/{name if name != next(iter(PAGES)) else ''}")
+    assert page.locator("[data-testid=stHeading]").first.inner_text().startswith(PAGES[name][0])
+
+
+def test_curves_control_link_and_download(page, url):
+    opened(page, f"{url}/curves?measure=last+test+accuracy")
+    page.locator(CHART).first.wait_for()
+    pick(page, "Colour", "(none)")
+    page.wait_for_url(re.compile("colour=%28none%29"))
+    settled(page)
+    pick(page, "gamma", "lazy")
+    page.wait_for_url(re.compile("at_gamma_label=lazy"))
+    settled(page)
+    said = page.get_by_text("gamma_label = lazy").inner_text()
+    link = page.url
+    assert "measure=last+test+accuracy" in link
+
+    opened(page, link)
+    assert page.get_by_text("gamma_label = lazy").inner_text() == said
+
+    for kind, start in (("CSV", b"L,"), ("SVG", b"<svg"), ("PNG", b"\x89PNG"), ("SQL", b"SELECT")):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=kind, exact=True).click()
+        with open(download.value.path(), "rb") as file:
+            assert file.read(len(start)) == start
+    settled(page)
+
+
+def test_overview_links_to_curves_of_the_sweep(page, url):
+    opened(page, url)
+    page.locator("[data-testid=stPageLink] a").first.click()
+    page.wait_for_url(re.compile(r"/curves\?.*sweep=tiny"))
+    page.locator(CHART).first.wait_for()
+    settled(page)
+
+
+def test_first_selections_come_into_the_address(page, url):
+    opened(page, f"{url}/curves")
+    page.wait_for_url(re.compile("colour=gamma.*centre=mean"), timeout=15_000)
+
+
+def test_sql_downloads_the_answer(page, url):
+    opened(page, f"{url}/sql?sql=SELECT+count(*)+AS+n+FROM+cells")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="PARQUET").click()
+    with open(download.value.path(), "rb") as file:
+        assert file.read(4) == b"PAR1"
+
+
+def test_empty_store_and_the_page_that_follows_it(page, tmp_path):
+    from store.store import Store
+    from tests.store_rows import rows
+
+    with server(tmp_path / "results") as (address, _):
+        opened(page, f"{address}/curves")
+        page.get_by_text("python -m orchestrator.sweep grid.yaml").wait_for()
+        store = Store(str(tmp_path / "results"))
+        cells = rows(0, 22)
+        store.commit("one", cells)
+        store.write_plan("late", [cell["cell_id"] for cell in cells], whole=True)
+        page.locator(CHART).first.wait_for(timeout=20_000)
+        settled(page)
+        page.goto("about:blank")  # before the server goes

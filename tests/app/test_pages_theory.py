@@ -1,0 +1,201 @@
+"""Pages dimension, noise, scaling and claims over stores whose accuracies follow a known law."""
+
+import itertools
+import sys
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from analysis.theory.bayes import generalising_accuracy
+from store.store import Store
+from tests.store_rows import row
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Streamlit's own
+
+DS, LS = (4, 8, 16), (2, 4, 8, 16, 32, 64, 128, 256)
+WIGGLE = (-0.002, 0.0, 0.002)
+"""What sets three seeds apart."""
+LAW = {
+    "lazy": lambda L, d: 0.5 + 0.5 * L / (L + d**2 / 4),  # 0.85 at L = 0.58 d^2
+    "1": lambda L, d: 0.5 + 0.5 * L / (L + 4),  # 0.85 at L = 9.3, whatever d
+}
+COMMON = {"width": 1024, "steps": 25000, "batch": 128, "eval_every": 1000, "test_size": 1024, "base_lr": 0.1, "dtype": "float32",
+          "prefactor": "sqrt_d", "curves": 0}  # fmt: skip
+
+
+def cells(**more):
+    """A row for each seed."""
+    name = "-".join(f"{key}{value}" for key, value in more.items())
+    accuracy = more.pop("accuracy")
+    values = COMMON | {"gamma_label": "1", "gamma": 1.0} | more
+    if values["gamma_label"] == "lazy":
+        values["gamma"] = 1e-5 / values["d"] ** 0.5
+    return [
+        row(f"{name}-{seed}", seed=seed, best_test_acc=accuracy + wiggle, final_test_acc=accuracy - 0.01, **values)
+        for seed, wiggle in enumerate(WIGGLE)
+    ]
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    store = Store(str(tmp_path_factory.mktemp("filled") / "results"))
+    store.prepare()
+    rows = [
+        one
+        for d, L, (label, law) in itertools.product(DS, LS, LAW.items())
+        for one in cells(L=L, d=d, gamma_label=label, sigma2=0.0, accuracy=law(L, d))
+    ]
+    for sigma2, L, label in itertools.product((1.0, 2.0), (4, 16), LAW):
+        off = {"lazy": 0.10, "1": 0.03}[label] * (2 if L == 4 else 1)
+        accuracy = float(generalising_accuracy(sigma2, 16)) - off
+        rows += cells(L=L, d=16, gamma_label=label, sigma2=sigma2, accuracy=accuracy)
+    store.commit("p", rows)
+    store.write_plan("law", [one["cell_id"] for one in rows], whole=True)
+    return store.results
+
+
+@pytest.fixture(scope="module")
+def parity(tmp_path_factory):
+    """A user's own task, which has no L."""
+    store = Store(str(tmp_path_factory.mktemp("parity") / "results"))
+    store.prepare()
+    rows = [one for d in (10, 20, 40) for one in cells(task="parity", L=None, d=d, k=2, accuracy=0.9)]
+    store.commit("p", rows)
+    store.write_plan("parity", [one["cell_id"] for one in rows], whole=True)
+    return store.results
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    def open_page(name, results, query=None):
+        monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", str(results)])
+        script = f"from app.screens import {name}\nfrom app.shared import results_directory\n{name}.show(results_directory())"
+        page = AppTest.from_string(script, default_timeout=60)
+        for key, value in (query or {}).items():
+            page.query_params[key] = value
+        return page.run()
+
+    return open_page
+
+
+def text(page):
+    return "\n".join(element.value for kind in (page.markdown, page.caption, page.info) for element in kind)
+
+
+@pytest.mark.parametrize("name", ["dimension", "noise", "scaling"])
+def test_a_task_without_L_is_told_what_the_page_needs(opened, parity, name):
+    page = opened(name, parity)
+    assert not page.exception
+    assert "grids/" in page.info[0].value
+    assert "need" in page.info[0].value
+
+
+@pytest.mark.parametrize("name", ["dimension", "noise", "scaling"])
+def test_an_empty_store_does_not_fail(opened, tmp_path, name):
+    page = opened(name, tmp_path / "none")
+    assert not page.exception
+    assert page.info
+
+
+def test_dimension_recovers_the_exponent_2_of_lazy_networks(opened, filled):
+    page = opened("dimension", filled)
+    assert not page.exception
+    assert "d^2.0" in text(page)
+    assert "fitted to n = 3 values of d from 4 to 16" in text(page)
+    assert "3 of 3 d with a curve reach 0.85" in text(page)
+    assert "≤ 2 [Theorem 2]" in text(page)
+    table = page.dataframe[0].value
+    assert list(table["d"]) == list(DS)
+    assert table["L*"].iloc[-1] == pytest.approx(0.7 / 0.3 * 16**2 / 4, rel=0.05)  # interpolated between powers of 2
+
+
+def test_dimension_says_that_rich_networks_do_not_depend_on_d(opened, filled):
+    page = opened("dimension", filled, {"gamma_label": "1"})
+    assert "d^0.00" in text(page) or "d^-0.00" in text(page)
+    assert "does not depend on d; the interval holds the prediction" in text(page)
+
+
+def test_dimension_counts_what_is_not_reached(opened, filled):
+    page = opened("dimension", filled, {"level": "0.95"})
+    assert "2 of 3 d with a curve reach 0.95" in text(page)
+    assert "1 do not" in text(page)
+    page = opened("dimension", filled, {"level": "0.999"})
+    assert "No exponent" in page.info[0].value
+
+
+def test_noise_measures_against_bayes_at_the_largest_L(opened, filled):
+    page = opened("noise", filled)
+    assert not page.exception
+    table = page.dataframe[0].value
+    assert list(zip(table["sigma2"], table["gamma"], table["L"], table["n"], strict=True)) == [
+        (sigma2, gamma, 16, 3) for sigma2 in (1.0, 2.0) for gamma in ("lazy", "1")
+    ]
+    assert [float(t.split(" ")[0]) for t in table["minus generalising"]] == pytest.approx([-0.1, -0.03] * 2, abs=1e-3)
+
+
+def test_scaling_puts_exponents_beside_predictions(opened, filled):
+    page = opened("scaling", filled, {"sigma2": "0"})
+    assert not page.exception
+    said = [m.value for m in page.markdown]
+    lazy = next(s for s in said if "gamma = lazy" in s)
+    rich = next(s for s in said if "gamma = 1:" in s)
+    assert "d^2.0" in lazy and "Theorem 2" in lazy and "n = 3" in lazy
+    assert "0 [Eq. 3]; the interval holds the prediction" in rich
+    assert "S = " in text(page)
+    best = opened("scaling", filled, {"sigma2": "0", "best": "true"})
+    assert any("Best: **d^2.0" in m.value for m in best.markdown)
+
+
+def test_scaling_takes_any_two_keys_and_says_what_is_missing(opened, filled):
+    page = opened("scaling", filled, {"over": "d", "against": "L"})
+    assert not page.exception
+    page = opened("scaling", filled, {"against": "gamma", "sigma2": "0", "d": "8"})
+    assert not page.exception
+    offset = opened("scaling", filled, {"sigma2": "0", "offset": "true"})
+    assert "too few points for this fit: 3, needs 4" in text(offset)
+
+
+def test_claims_come_as_they_are_checked(opened, filled, monkeypatch):
+    from analysis.claims import following
+    from analysis.claims.entries import load_claims
+
+    few = [c for c in load_claims() if c.id in ("eq3-L4", "lazy-exponent-at-most-2", "markov-mu-1-code")]
+    monkeypatch.setattr(following, "load_claims", lambda: few[:2])
+    from app.screens import claims
+
+    claims._following.clear()
+    page = opened("claims", filled)
+    for _ in range(20):
+        if len(page.dataframe) == 2 and "to come" not in text(page):
+            break
+        page.run()
+    assert not page.exception
+    counts = {m.label[2:]: int(m.value) for m in page.metric}
+    assert sum(counts.values()) == 2
+    assert len(page.dataframe) == 2  # a table a topic
+    verdict = page.dataframe[0].value["verdict"].iloc[0]
+    assert verdict == "✗ contradicted"  # 0.75 at L = 4 where Eq. 3 says 0.949
+    one = opened("claims", filled, {"claim": "eq3-L4"})
+    assert "contradicted" in one.subheader[0].value
+    assert "0.949" in text(one) or "Eq. 3" in text(one)
+    none = opened("claims", filled, {"verdict": "confirmed", "topic": "Rich accuracy"})
+    assert not none.exception
+    claims._following.clear()
+
+
+@pytest.mark.parametrize("name", ["dimension", "noise", "scaling"])
+def test_of_several_tasks_one_is_shown(opened, filled, tmp_path, name):
+    store = Store(str(tmp_path / "results"))
+    store.prepare()
+    rows = [one for d in (10, 20, 40) for one in cells(task="parity", L=None, d=d, k=2, accuracy=0.9)]
+    for d, L, sigma2 in itertools.product(DS, (4, 16), (0.0, 1.0)):
+        rows += cells(L=L, d=d, sigma2=sigma2, accuracy=LAW["1"](L, d))
+    store.commit("p", rows)
+    store.write_plan("both", [one["cell_id"] for one in rows], whole=True)
+    page = opened(name, store.results)
+    assert not page.exception
+    assert not page.info
+    assert next(box.value for box in page.selectbox if box.label == "Task") == "same_different"
+    page = opened(name, store.results, {"task": "parity"})
+    assert not page.exception
+    assert "grids/" in page.info[0].value
