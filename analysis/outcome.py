@@ -1,9 +1,8 @@
 """What came out of a sweep, for its end on the terminal: rich networks beside the theory."""
 
-from typing import Any
-
 import pandas as pd
 from rich.box import SIMPLE_HEAD
+from rich.console import Console
 from rich.table import Table
 
 from analysis.overlays import beside
@@ -37,24 +36,36 @@ def rich_networks(results: str, sweep: str) -> pd.DataFrame:
     return frame[[*keys, *COLUMNS]].sort_values(keys, ignore_index=True)
 
 
-def outcome_table(frame: pd.DataFrame) -> Table:
-    """`rich_networks` for the terminal, its first MOST_ROWS rows."""
+def print_outcome(frame: pd.DataFrame, out: Console) -> None:
+    """`rich_networks` as a table; where the terminal is too narrow without the intervals and the last accuracies."""
+    table = _table(frame, brief=False)
+    need = out.measure(table, options=out.options.update(max_width=1000)).maximum
+    if need > out.width and out.is_terminal:
+        table = _table(frame, brief=True)
+    elif need > out.width:
+        out = Console(file=out.file, width=need)  # a pipe has no width to fold to
+    out.print(table)
+
+
+def _table(frame: pd.DataFrame, brief: bool) -> Table:
     theories = list(dict.fromkeys(frame["theory"]))
     title = f"Best test accuracy of rich networks, mean over n seeds, beside {' and '.join(theories)} [Tong25]"
     table = Table(box=SIMPLE_HEAD, title=title, title_justify="left")
     keys = list(frame.columns[: list(frame.columns).index("n")])
-    several = ["theory"] if len(theories) > 1 else []
-    for name in (*keys, "n", "best", "95% interval", "last", *several, theories[0] if not several else "expected", "difference"):
-        table.add_column(name, justify="left" if name == "theory" else "right", no_wrap=True)
+    several = len(theories) > 1
+    for name in keys:
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in ("n", "best", *(() if brief else ("95% interval", "last"))):
+        table.add_column(name, justify="right", no_wrap=True)
+    if several and not brief:
+        table.add_column("theory", no_wrap=True)
+    for name in ("expected" if several else theories[0], "difference"):
+        table.add_column(name, justify="right", no_wrap=True)
     for row in frame.head(MOST_ROWS).to_dict("records"):
-        table.add_row(*_cells(row, keys, several))
+        interval = f"{row['low']:.3f} to {row['high']:.3f}" if row["n"] > 1 else "one seed"
+        more = [] if brief else [interval, f"{row['last']:.3f}", *([row["theory"]] if several else [])]
+        beside_it = [f"{row['expected']:.3f}", f"{row['difference']:+.3f}"]
+        table.add_row(*(shown(row[key]) for key in keys), str(row["n"]), f"{row['mean']:.3f}", *more, *beside_it)
     if len(frame) > MOST_ROWS:
         table.caption, table.caption_justify = f"and {len(frame) - MOST_ROWS} more points: see the app or the query below", "left"
     return table
-
-
-def _cells(row: dict[Any, Any], keys: list[str], several: list[str]) -> list[str]:
-    interval = f"{row['low']:.3f} to {row['high']:.3f}" if row["n"] > 1 else "one seed"
-    numbers = [f"{row['mean']:.3f}", interval, f"{row['last']:.3f}"]
-    beside_it = [f"{row['expected']:.3f}", f"{row['difference']:+.3f}"]
-    return [*(shown(row[key]) for key in keys), str(row["n"]), *numbers, *(row[name] for name in several), *beside_it]

@@ -18,7 +18,7 @@ def report(grid: Grid, store: Store, again: list[str], fatal: str, as_json: bool
     """Print the summary; `again` are the arguments of this sweep. Whether every cell was trained and none failed."""
     held = store.statuses()
     counts = Counter(held[p.cell_id].status if p.cell_id in held else "missing" for p in grid.cells)
-    from analysis.outcome import outcome_table, rich_networks  # pandas, once the sweep is over
+    from analysis.outcome import print_outcome, rich_networks  # pandas, once the sweep is over
 
     points = rich_networks(store.results, grid.sweep)
     out = Console()
@@ -29,7 +29,7 @@ def report(grid: Grid, store: Store, again: list[str], fatal: str, as_json: bool
         out.print_json(json.dumps(_finite(summary), allow_nan=False))
     else:
         if len(points):
-            out.print(outcome_table(points))
+            print_outcome(points, out)
         words = ", ".join(f"{n} {status}" for status, n in counts.most_common())
         out.print(f"{grid.sweep}: {len(grid.cells)} cells: {words}. Results: {store.results}", highlight=False, soft_wrap=True)
         for name, command in _next_commands(grid, store, again, counts):

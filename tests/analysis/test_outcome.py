@@ -5,16 +5,16 @@ import io
 import pytest
 from rich.console import Console
 
-from analysis.outcome import outcome_table, rich_networks
+from analysis.outcome import print_outcome, rich_networks
 from analysis.theory.rich import test_accuracy as eq3
 from store.store import Store
 from tests.store_rows import row
 
 
-def text(table):
-    console = Console(width=200, record=True, file=io.StringIO())
-    console.print(table)
-    return console.export_text()
+def text(frame, width=200, terminal=False):
+    shown = io.StringIO()
+    print_outcome(frame, Console(width=width, file=shown, force_terminal=terminal, color_system=None))
+    return shown.getvalue()
 
 
 def test_rich_networks_beside_eq3_and_bayes(measured):
@@ -24,13 +24,13 @@ def test_rich_networks_beside_eq3_and_bayes(measured):
     assert list(noiseless["expected"]) == pytest.approx([float(eq3(n)) for n in noiseless["L"]])
     assert (abs(noiseless["difference"]) < 0.01).all() and (frame["n"] == 4).all()
     assert list(frame["last"]) == pytest.approx(list(frame["mean"] - 0.01), abs=1e-9)
-    shown = text(outcome_table(frame))
+    shown = text(frame)
     assert "Bayes, generalising" in shown and "sigma2" in shown
 
 
 def test_one_theory_heads_its_own_column(measured):
     frame = rich_networks(measured, "measured").query("theory == 'Eq. 3'")
-    shown = text(outcome_table(frame))
+    shown = text(frame)
     assert "beside Eq. 3 [Tong25]" in shown and "expected" not in shown
 
 
@@ -47,7 +47,7 @@ def test_networks_that_differ_in_more_than_their_seed_are_told_apart(tmp_path, o
     frame = rich_networks(store.results, "s")
     (key,) = other
     assert list(frame["n"]) == [3, 3] and set(frame[key]) == (values or {"float32", "float64"})
-    assert key in text(outcome_table(frame))
+    assert key in text(frame)
 
 
 def test_nothing_to_say(measured, tmp_path):
@@ -57,3 +57,10 @@ def test_nothing_to_say(measured, tmp_path):
     store.commit("p", [row(i, task="parity", L=None, gamma=1.0, seed=i) for i in range(2)])
     store.write_plan("s", ["0" * 20])
     assert rich_networks(store.results, "s").empty
+
+
+def test_a_narrow_terminal_and_a_pipe_lose_no_number(measured):
+    frame = rich_networks(measured, "measured")
+    assert "…" not in text(frame, 80) and "95% interval" in text(frame, 80)
+    narrow = text(frame, 80, terminal=True)
+    assert "…" not in narrow and "95% interval" not in narrow and "difference" in narrow
