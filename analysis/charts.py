@@ -143,7 +143,7 @@ def _y_scale(points: pd.DataFrame, measure: Measure, look: Look, theory: pd.Data
         return alt.Scale(
             type="log", domain=[float(positive.min()) / 1.3, float(positive.max()) * 1.3] if len(positive) else [1, 10]
         )
-    if measure.name in ("best_test_acc", "final_test_acc", "final_train_acc"):
+    if measure.is_accuracy:
         floor = min(0.45, low - 0.02) if low < 0.6 else low - 0.02  # chance is shown where some curve is near it
         return alt.Scale(domain=[float(floor), 1.01], nice=False, zero=False)
     reach = 0.5 * (high - low) or 0.05
@@ -224,10 +224,12 @@ def _residual_panel(residuals: pd.DataFrame, points: pd.DataFrame, look: Look, s
 
 
 def with_residuals(points: pd.DataFrame, values: pd.DataFrame, centre: str = "mean") -> pd.DataFrame:
-    """Points with what each theory says of them: columns theory, value, residual and the interval of the residual."""
+    """Points with what each theory says of them: columns theory, value, residual and the interval of the residual, in which a
+    theory that is drawn at random has its share."""
     joined = values.join(points, on="point")
+    error = joined["error"].fillna(0)
     return joined.assign(
         residual=joined[centre] - joined["value"],
-        residual_low=joined["low"] - joined["value"],
-        residual_high=joined["high"] - joined["value"],
+        residual_low=joined[centre] - joined["value"] - np.hypot(joined[centre] - joined["low"], 1.96 * error),
+        residual_high=joined[centre] - joined["value"] + np.hypot(joined["high"] - joined[centre], 1.96 * error),
     )

@@ -9,8 +9,8 @@ import pandas as pd
 
 from analysis import overlays
 from analysis.charts import Look, curves_chart, with_residuals
-from analysis.figures.curves import PAPER
 from analysis.measures import MEASURES
+from analysis.paper import PAPER
 from analysis.points import STATISTICS, Points, described, one_setting, seeds, shown, varying, with_intervals
 from analysis.selection import Selection, Value
 from store.views import run

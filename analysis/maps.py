@@ -27,8 +27,8 @@ def heat_map(
     value, a contour of each theory. Each cell reaches half-way to its neighbours, but not far into what was not measured.
     """
     data = points.assign(**_edges(points, x, "x"), **_edges(points, y, "y", within=x))
-    low = 0.5 if "acc" in measure.name else float(data["mean"].min())
-    high = 1.0 if "acc" in measure.name else float(data["mean"].max())
+    low = 0.5 if measure.is_accuracy else float(data["mean"].min())
+    high = 1.0 if measure.is_accuracy else float(data["mean"].max())
     log_x = alt.Scale(type="log", nice=False, domain=[float(data["x0"].min()), float(data["x1"].max())])
     log_y = alt.Scale(type="log", nice=False, domain=[float(data["y0"].min()), float(data["y1"].max())])
     viridis = alt.Scale(scheme="viridis", domain=[low, high], clamp=True)

@@ -17,6 +17,11 @@ class Measure(NamedTuple):
     logarithmic: bool = False
     """Whether a logarithmic axis suits it."""
 
+    @property
+    def is_accuracy(self) -> bool:
+        """Whether 1/2 is chance and 1 is perfect."""
+        return self.name.endswith("_acc")
+
 
 MEASURES = {
     m.name: m

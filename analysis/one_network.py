@@ -90,7 +90,7 @@ def expected(cell: Mapping[str, Any]) -> dict[str, Expected]:
         return {
             name: Expected(value, source) for name, value in (("readout_ratio", 1), ("alignment_pos", 0), ("alignment_neg", 0))
         }
-    if cell["gamma"] < 1:
+    if cell["gamma"] < 1 or cell.get("prefactor") != "sqrt_d":  # without the prefactor gamma = 1 is less rich the larger d
         return {}
     margin = "[Tong25 Theorem 1]"
     ratio = Expected(1.0, "[Tong25 App. C.4]") if cell["L"] == 2 else Expected(rich.EQ3_RHO, "[Tong25 Eq. 3]")

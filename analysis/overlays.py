@@ -28,6 +28,8 @@ class Theory(NamedTuple):
     measures: tuple[str, ...]
     smooth: bool = True
     """Whether it is cheap enough to be drawn between the measured points too."""
+    error: Callable[[Mapping[str, Any]], float] = lambda values: 0.0
+    """Standard error of its value, where it is drawn at random."""
     is_kept: Callable[[Mapping[str, Any]], bool] = lambda values: True
     """Whether the value need not be computed any more; a page does not wait for those that must."""
 
@@ -41,26 +43,30 @@ class Later(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """Theory beside some points. `values`: rows (theory, point, value), `point` being the label of a row of the points;
-    `missing`: what would add more."""
+    """Theory beside some points. `values`: rows (theory, point, value, error), `point` being the label of a row of the points,
+    `error` the standard error of a value that is drawn at random; `missing`: what would add more."""
 
     values: pd.DataFrame
     missing: list[Later]
 
 
-def beside(frame: pd.DataFrame, measure: str, wait: bool = True, cheap_only: bool = False) -> Beside:
-    """What the theories say of each point. `wait=False` leaves out what would take long and lists it; `cheap_only` leaves out the
-    theories of which that may be said at all."""
-    parts = [pd.DataFrame({"theory": pd.Series(dtype=str), "point": pd.Series(dtype=int), "value": pd.Series(dtype=float)})]
+def beside(
+    frame: pd.DataFrame, measure: str, wait: bool = True, cheap_only: bool = False, only: Iterable[str] | None = None
+) -> Beside:
+    """What the theories say of each point, those named in `only` or all. `wait=False` leaves out what would take long and lists
+    it; `cheap_only` leaves out the theories of which that may be said at all."""
+    types = {"theory": str, "point": int, "value": float, "error": float}
+    parts = [pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in types.items()})]
     missing: list[Later] = []
     for theory, spoken_of in _applying(frame, measure):
-        if cheap_only and not theory.smooth:
+        if (cheap_only and not theory.smooth) or (only is not None and theory.name not in only):
             continue
         for values, rows in _by_values(spoken_of, theory.keys):
             if not (wait or theory.is_kept(values)):
                 missing.append(Later(f"{theory.name} {theory.source} {values}", partial(theory.of, values)))
                 continue
-            parts.append(pd.DataFrame({"theory": theory.name, "point": rows.index, "value": theory.of(values)}))
+            said = {"theory": theory.name, "point": rows.index, "value": theory.of(values), "error": theory.error(values)}
+            parts.append(pd.DataFrame(said))
     return Beside(pd.concat([part for part in parts if len(part)] or parts, ignore_index=True), missing)
 
 
@@ -154,7 +160,7 @@ def _memorising(at: Mapping[str, Any]) -> tuple[int, float, int]:
 def _predicted(at: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "n_symbols": int(at["L"]), "d": int(at["d"]), "steps": int(at["steps"]), "eval_every": int(at["eval_every"]),
-        "base_lr": float(at["base_lr"]),
+        "base_lr": float(at["base_lr"]), "test_size": int(at.get("test_size", kernel_flow.TESTED)),
     }  # fmt: skip
 
 
@@ -175,7 +181,7 @@ _flow_known: set[tuple[tuple[str, Any], ...]] = set()
 
 def _flow_is_kept(**at: Any) -> bool:
     known = tuple(sorted(at.items())) in _flow_known
-    return known or kernel_flow.is_predicted(**at)
+    return known or kernel_flow.is_predicted(**{key: value for key, value in at.items() if key != "test_size"})
 
 
 def _kappa(at: Mapping[str, Any]) -> float:
@@ -191,7 +197,7 @@ MOST_OF_A_WIDTH = 2**24
 """L^2 m up to which the theory of a finite width is computed: a minute or so a point at the end, L = 128 at width 1024."""
 
 DRAWS_OF_A_WIDTH = 4
-_TRAINED = ("L", "d", "steps", "eval_every", "base_lr")
+_TRAINED = ("L", "d", "steps", "eval_every", "test_size", "base_lr")
 
 THEORIES = [
     Theory("Eq. 3", "[Tong25 Eq. 3]", ("L",), lambda at: float(rich.test_accuracy(at["L"])), _rich, ACCURACIES),
@@ -202,26 +208,31 @@ THEORIES = [
     Theory(
         "Bayes, memorising", "[Tong25 App. E.2], fresh symbols", ("L", "sigma2", "d"),
         lambda at: kept(bayes.memorising_accuracy, *_memorising(at)).value, _noisy, ACCURACIES, smooth=False,
+        error=lambda at: kept(bayes.memorising_accuracy, *_memorising(at)).standard_error,
         is_kept=lambda at: is_kept(bayes.memorising_accuracy, *_memorising(at)),
     ),
     Theory(
         "lazy, its width", "tangent kernel of drawn networks of this width, best of the evaluations", (*_TRAINED, "width"),
         lambda at: _flow(**_drawn(at)).best_reported, _lazy_and_small, ("best_test_acc",), smooth=False,
+        error=lambda at: _flow(**_drawn(at)).best_reported_error,
         is_kept=lambda at: _flow_is_kept(**_drawn(at)),
     ),
     Theory(
         "lazy, its width", "tangent kernel of drawn networks of this width, at the end", (*_TRAINED, "width"),
         lambda at: _flow(**_drawn(at)).last, _lazy_and_small, ("final_test_acc",), smooth=False,
+        error=lambda at: float(_flow(**_drawn(at)).standard_error[-1]),
         is_kept=lambda at: _flow_is_kept(**_drawn(at)),
     ),
     Theory(
         "lazy, infinite width", "NTK gradient flow, best of the evaluations", _TRAINED,
         lambda at: _flow(**_predicted(at)).best_reported, _lazy, ("best_test_acc",), smooth=False,
+        error=lambda at: _flow(**_predicted(at)).best_reported_error,
         is_kept=lambda at: _flow_is_kept(**_predicted(at)),
     ),
     Theory(
         "lazy, infinite width", "NTK gradient flow, at the end", _TRAINED,
         lambda at: _flow(**_predicted(at)).last, _lazy, ("final_test_acc",), smooth=False,
+        error=lambda at: float(_flow(**_predicted(at)).standard_error[-1]),
         is_kept=lambda at: _flow_is_kept(**_predicted(at)),
     ),
     Theory(

@@ -131,7 +131,8 @@ def one_setting(
 
     def rank(group: tuple[Any, pd.DataFrame]) -> tuple[int, int, int]:
         values = dict(zip(rest, group[0], strict=True))
-        wanted = sum(values.get(key) == value for key, value in (prefer or {}).items())
+        held = {key: value for key, value in values.items() if not pd.isna(value)}  # NA would make the sum NA
+        wanted = sum(key in held and held[key] == value for key, value in (prefer or {}).items())
         return wanted, len(group[1]), int(group[1]["n"].sum())
 
     chosen, part = max(groups, key=rank)

@@ -26,9 +26,11 @@ class Prediction(NamedTuple):
         return f"{'≤ ' if self.is_bound else ''}{self.exponent:g} [{self.source}]"
 
 
+_SPOKEN_OF = {"task": "same_different", "sigma2": 0, "prefactor": "sqrt_d"}
+
 PREDICTIONS = (
-    Prediction("L", "d", 2.0, "Theorem 2", {"task": "same_different", "sigma2": 0, "gamma_label": "lazy"}, is_bound=True),
-    Prediction("L", "d", 0.0, "Eq. 3", {"task": "same_different", "sigma2": 0, "gamma": {"at_least": 1}}),
+    Prediction("L", "d", 2.0, "Theorem 2", _SPOKEN_OF | {"gamma_label": "lazy"}, is_bound=True),
+    Prediction("L", "d", 0.0, "Eq. 3", _SPOKEN_OF | {"gamma": {"at_least": 1}}),
 )
 """[Tong25]: the lazy error falls as exp(-L/d^2) or faster; the rich accuracy has no d in it."""
 

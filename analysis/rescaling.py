@@ -61,6 +61,11 @@ def rescaled(curves: Family, exponent: float) -> Rescaled:
     return Rescaled(curves.frame.assign(rescaled=x), found, exponent)
 
 
-def best(curves: Family, n_resamples: int = 200) -> BestExponent:
+def best(curves: Family, n_resamples: int = 1000) -> BestExponent:
     """The exponent of the best collapse; ValueError where there is none within -1..4."""
-    return best_exponent(curves.curves, curves.scales, n_resamples=n_resamples)
+    return best_exponent(curves.curves, curves.scales, n_resamples=n_resamples, n_seeds=int(curves.frame["n"].min()))
+
+
+def far(n_seeds: int) -> float:
+    """S above which curves of so many seeds do not collapse: twice what perfect ones have on average (`Collapse`)."""
+    return 2 * (2.9 if n_seeds <= 3 else 1.4 if n_seeds <= 6 else 1.2)

@@ -47,8 +47,8 @@ class Selection:
 
 
 def quoted(name: str) -> str:
-    """A column's name as SQL."""
-    return name if name.isidentifier() else '"' + name.replace('"', '""') + '"'
+    """A column's name as SQL; a user's key may be a word of SQL."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def literal(value: str | int | float | bool) -> str:

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from analysis.charts import TITLES
-from analysis.figures.curves import PAPER
+from analysis.paper import PAPER
 from analysis.points import Points, Setting, described, in_order, one_setting, points, shown, varying
 from analysis.scaling import seeds_by_point, thresholds
 from analysis.selection import Selection, Value

@@ -34,15 +34,16 @@ def scan(files: Files, group: Sequence[LiveFile]) -> str:
 
 def hashes(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[LiveFile]) -> list[Hashes]:
     """Of every file the hash of each row's cell_id, in the order of its rows. duckdb.Error where a file is gone or damaged."""
-    found = [_hashes.get((files.root, file.entry)) for file in live]
-    for group in by_columns([file for file, known in zip(live, found, strict=True) if known is None]):
+    # Apart from what all threads share: another may forget a file that this one still reads.
+    found = {file.entry: known for file in live if (known := _hashes.get((files.root, file.entry))) is not None}
+    for group in by_columns([file for file in live if file.entry not in found]):
         columns = connection.execute(f"SELECT hash(cell_id) AS hash, _row FROM {scan(files, group)}").fetchnumpy()
         sizes = [file.n_rows for file in group]
         if not np.array_equal(columns["_row"], np.concatenate([np.arange(size) for size in sizes])):
             raise duckdb.IOException("the rows of a file are not as many as its footer says")
         for file, part in zip(group, np.split(np.asarray(columns["hash"]), np.cumsum(sizes)[:-1]), strict=True):
-            _hashes[files.root, file.entry] = part.copy()  # not a view that keeps the whole
-    return [_hashes[files.root, file.entry] if known is None else known for file, known in zip(live, found, strict=True)]
+            found[file.entry] = _hashes[files.root, file.entry] = part.copy()  # not a view that keeps the whole
+    return [found[file.entry] for file in live]
 
 
 def forget_others(files: Files, live: Sequence[LiveFile]) -> None:

@@ -50,8 +50,13 @@ REQUIRED = ("cell_id", "status", "pack_id", "finished_at", *HELD)
 STATUSES = ("ok", "diverged", "failed")
 """In order of preference: where a cell has several rows, the first of these wins."""
 
+_AGGREGATED = (
+    "n", "mean", "median", "sd", "low", "high", "seeds", "diverged", "value", "point", "theory", "threshold", "residual",
+)  # fmt: skip
+"""What analysis calls the statistics beside the keys of networks."""
+
 _VIEWED = ("step", "train_loss", "train_acc", "test_acc", "neuron", "readout", "alignment", "file_row_number")
-RESERVED = frozenset(name.lower() for name in (*SCHEMA.names, *PLAN_SCHEMA.names, *_VIEWED))
+RESERVED = frozenset(name.lower() for name in (*SCHEMA.names, *PLAN_SCHEMA.names, *_VIEWED, *_AGGREGATED))
 """Names, in lower case, that no further key may have: DuckDB knows no case, and a join of two views would be ambiguous."""
 
 EXTRA_TYPES = (pa.int64(), pa.float64(), pa.string(), pa.bool_())

@@ -1,13 +1,35 @@
 """All claims put to the test on one store."""
 
+import inspect
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from analysis.claims.entries import Claim, load_claims
+from analysis.claims.entries import PATH, Claim, read_claims
 from analysis.claims.measuring import KINDS
 from analysis.claims.verdict import Checked, Measured, NotMeasured, judge
+from analysis.measures import MEASURES
+from analysis.overlays import THEORIES
+
+
+def load_claims(path: Path = PATH) -> list[Claim]:
+    """All entries, their measurements known and given what they need. ValueError with the entry's id for a mistake."""
+    claims = read_claims(path)
+    for claim in claims:
+        arguments = dict(claim.measure)
+        kind = arguments.pop("kind", None)
+        try:
+            if kind not in KINDS:
+                raise ValueError(f"unknown kind {kind!r}; there are {', '.join(KINDS)}")
+            inspect.signature(KINDS[kind]).bind("", **arguments)
+            for what, known in (("measure", MEASURES), ("theory", {theory.name for theory in THEORIES})):
+                if what in arguments and arguments[what] not in known:
+                    raise ValueError(f"unknown {what} {arguments[what]!r}; there are {', '.join(sorted(known))}")
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path.name}: claim {claim.id}: measure: {error}") from error
+    return claims
 
 
 def check(results: str, claims: Iterable[Claim] | None = None) -> list[Checked]:

@@ -70,7 +70,7 @@ class Claim(Frozen):
     """What is known of a disagreement."""
 
 
-def load_claims(path: Path = PATH) -> list[Claim]:
+def read_claims(path: Path = PATH) -> list[Claim]:
     """All entries, those with `for` once for each set of its values. ValueError with the entry's id for a mistake."""
     claims: list[Claim] = []
     for entry in yaml.safe_load(path.read_text())["claims"]:

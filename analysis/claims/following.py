@@ -5,8 +5,8 @@ from threading import Lock
 from time import monotonic
 from typing import Any, NamedTuple
 
-from analysis.claims.check import check_each
-from analysis.claims.entries import Claim, load_claims
+from analysis.claims.check import check_each, load_claims
+from analysis.claims.entries import Claim
 from analysis.claims.verdict import Checked
 
 PAUSE_S = 30.0

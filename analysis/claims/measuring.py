@@ -17,7 +17,6 @@ from analysis.statistics import Interval, linear_fit, mean_interval
 Where = Mapping[str, Any]
 Found = Measured | NotMeasured
 
-NO_NETWORKS = "no finished networks of this kind in the store"
 FEWEST_D = 3
 """Values of d that an exponent needs: through two points every power law is perfect."""
 
@@ -26,7 +25,7 @@ def mean(results: str, measure: str, of: Where, prefer: Where | None = None) -> 
     """Mean over the seeds of one setting."""
     found = networks(results, of, measure, prefer=prefer)
     if found.frame.empty:
-        return NotMeasured(NO_NETWORKS)
+        return NotMeasured(found.what)
     what = MEASURES[measure]
     return Measured(mean_interval(found.frame["value"], bounds=(what.low, what.high)), f"mean {found.what}")
 
@@ -36,7 +35,7 @@ def slope(results: str, measure: str, of: Where, over: str, log: bool = False, p
     found = networks(results, of, measure, (over,), prefer)
     frame = found.frame[found.frame["value"] > 0] if log and len(found.frame) else found.frame
     if frame.empty:
-        return NotMeasured(NO_NETWORKS)
+        return NotMeasured(found.what)
     if frame[over].nunique() < 2:
         return NotMeasured(f"networks of one {over} only")
     if log:
@@ -48,15 +47,15 @@ def slope(results: str, measure: str, of: Where, over: str, log: bool = False, p
 
 def difference(results: str, measure: str, of: Where, a: Where, b: Where, prefer: Where | None = None) -> Found:
     """Mean of the measure at `a` minus at `b`, over networks that agree in seed, L and d, and so share their data."""
-    sides = [networks(results, {**of, **side}, measure, ("L", "d"), prefer) for side in (a, b)]
-    if any(side.frame.empty for side in sides):
-        return NotMeasured(NO_NETWORKS)
-    left, right = (side.frame.set_index(["L", "d", "seed"])["value"] for side in sides)
+    found = networks(results, {**of, **_either(a, b)}, measure, ("L", "d", *a), prefer)
+    left, right = (_like(found.frame, side).set_index(["L", "d", "seed"])["value"] for side in (a, b))
+    if left.empty or right.empty:
+        return NotMeasured(found.what if found.frame.empty else f"networks of one side only: {found.what}")
     pairs = (left - right).dropna()
     if pairs.empty:
         return NotMeasured("no two networks that share L, d and seed")
     # Networks of one seed at several L are independent: each pair counts.
-    return Measured(mean_interval(pairs), f"{len(pairs)} pairs that share L, d and seed; {sides[0].what}")
+    return Measured(mean_interval(pairs), f"{len(pairs)} pairs that share L, d and seed; {found.what}")
 
 
 def beside_theory(
@@ -66,14 +65,16 @@ def beside_theory(
     axes = [largest] if largest else []
     found = networks(results, of, measure, axes, prefer)
     if found.frame.empty:
-        return NotMeasured(NO_NETWORKS)
+        return NotMeasured(found.what)
     frame = found.frame if largest is None else found.frame[found.frame[largest] == found.frame[largest].max()]
-    values = beside(frame, measure).values
-    said = values[values["theory"] == theory].set_index("point")["value"]
-    if said.empty:
+    values = beside(frame, measure, only=[theory]).values.set_index("point")
+    if values.empty:
         return NotMeasured(f"{theory} says nothing of these networks")
+    said, error = values["value"], 1.96 * values["error"].max()
     at = "" if largest is None else f" at {largest} = {frame[largest].iloc[0]:g}"
-    interval = mean_interval(frame["value"] - said.reindex(frame.index))
+    found_mean = mean_interval(frame["value"] - said.reindex(frame.index))
+    value, low, high = found_mean[:3]
+    interval = found_mean._replace(low=value - np.hypot(value - low, error), high=value + np.hypot(high - value, error))
     return Measured(interval, f"measured {frame['value'].mean():.3f} minus {theory} {said.mean():.3f}{at}; {found.what}")
 
 
@@ -81,23 +82,28 @@ def threshold_ratio(
     results: str, level: float, of: Where, a: Where, b: Where, over: str = "L", prefer: Where | None = None
 ) -> Found:
     """How many times more symbols networks `a` need than `b` for the mean test accuracy `level`."""
-    sides = [networks(results, {**of, **side}, "best_test_acc", (over,), prefer) for side in (a, b)]
-    if any(side.frame.empty for side in sides):
-        return NotMeasured(NO_NETWORKS)
-    curves = [thresholds(_by_point(side.frame), level, over) for side in sides]
+    found = networks(results, {**of, **_either(a, b)}, "best_test_acc", (over, *a), prefer)
+    sides = [_like(found.frame, side) for side in (a, b)]
+    if any(side.empty for side in sides):
+        return NotMeasured(found.what if found.frame.empty else f"networks of one side only: {found.what}")
+    curves = [thresholds(_by_point(side), level, over) for side in sides]
     if any(len(curve) != 1 for curve in curves):
         return NotMeasured(f"networks of one {over} only")
     left, right = (curve["threshold"].iloc[0] for curve in curves)
     what = f"{left.describe(over)} against {right.describe(over)} for accuracy {level:g}"
-    if right.reached != "reached" or not len(left.draws) or not len(right.draws):
-        return NotMeasured(f"the richer networks' threshold is not within the range: {what}")
-    rng = np.random.default_rng(0)
-    with np.errstate(invalid="ignore"):
-        ratios = rng.permutation(left.draws) / right.draws
-    low, high = np.quantile(np.nan_to_num(ratios, nan=1.0, posinf=np.inf, neginf=0.0), [0.025, 0.975], method="inverted_cdf")
-    return Measured(
-        Interval(left.value / right.value, float(low), float(high), min(left.n_seeds, right.n_seeds), "resampled"), what
-    )
+    if not len(left.draws) or not len(right.draws):
+        return NotMeasured(f"one seed at some {over} leaves no interval: {what}")
+    if right.reached != "reached":
+        return NotMeasured(f"the threshold of the networks compared with is not within the range: {what}")
+    # Already reached at the smallest x: somewhere below it. Not reached by either: nothing is known of the ratio.
+    drawn = np.random.default_rng(0).permutation(left.draws)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        least = np.where(drawn == -np.inf, 0.0, drawn) / np.where(right.draws == -np.inf, right.x_low, right.draws)
+        most = np.where(drawn == -np.inf, left.x_low, drawn) / np.where(right.draws == -np.inf, 0.0, right.draws)
+    low = np.quantile(np.nan_to_num(least, nan=0.0, posinf=np.inf), 0.025, method="inverted_cdf")
+    high = np.quantile(np.nan_to_num(most, nan=np.inf, posinf=np.inf), 0.975, method="inverted_cdf")
+    value = max(left.value, 0.0) / right.value
+    return Measured(Interval(value, float(low), float(high), min(left.n_seeds, right.n_seeds), "resampled"), what)
 
 
 def threshold_exponent(
@@ -112,12 +118,19 @@ def threshold_exponent(
     """Exponent of the threshold over `over` in `against`; minus that of the networks `minus`, if given."""
     found = networks(results, of, "best_test_acc", (over, against), prefer)
     if found.frame.empty:
-        return NotMeasured(NO_NETWORKS)
-    fit = exponent(thresholds(_by_point(found.frame), level, over), against)
+        return NotMeasured(found.what)
+    curves = thresholds(_by_point(found.frame), level, over)
+    reached = curves.loc[[t.reached == "reached" for t in curves["threshold"]], against]
+    beyond = curves.loc[[t.reached == "not reached" for t in curves["threshold"]], against]
+    if len(reached) and (beyond < reached.max()).any():
+        # Left out of the fit they would draw the exponent towards 0; beyond its range they only shorten it.
+        return NotMeasured(f"accuracy {level:g} is not reached at some {against} below {reached.max():g}: more {over} are needed")
+    fit = exponent(curves, against)
     if fit is None or fit.n_used < FEWEST_D:
         return NotMeasured(f"accuracy {level:g} is reached within the range at fewer than {FEWEST_D} values of {against}")
     interval = fit.interval
-    what = f"{over}* ~ {against}^b for accuracy {level:g} at {fit.n_used} {against} ({fit.censored}); {found.what}"
+    at = f"at {fit.n_used} {against} from {fit.law.x_low:g} to {fit.law.x_high:g} ({fit.censored})"
+    what = f"{over}* ~ {against}^b for accuracy {level:g} {at}; {found.what}"
     if minus is None:
         return Measured(interval, what)
     other = threshold_exponent(results, level, minus, over, against, None, prefer)
@@ -130,6 +143,19 @@ def threshold_exponent(
     value = interval.value - b.value
     found_interval = Interval(value, value - float(low), value + float(high), min(interval.n, b.n), "errors in quadrature")
     return Measured(found_interval, f"{interval.value:.2f} minus {b.value:.2f}; {what}")
+
+
+def _either(a: Where, b: Where) -> dict[str, Any]:
+    """Networks of both sides, which differ in the same keys, so that one setting of all others is chosen for both."""
+    if a.keys() != b.keys():
+        raise ValueError(f"sides that differ in {sorted(a)} and in {sorted(b)}")
+    return {key: [a[key], b[key]] for key in a}
+
+
+def _like(frame: pd.DataFrame, side: Where) -> pd.DataFrame:
+    for key, value in side.items():
+        frame = frame[frame[key] == value]
+    return frame
 
 
 def _by_point(frame: pd.DataFrame) -> pd.DataFrame:

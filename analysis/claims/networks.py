@@ -6,11 +6,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from analysis.measures import MEASURES
+from analysis.paper import PAPER
 from analysis.points import described, one_setting, seeds, varying
 from analysis.selection import Selection, grid_keys
-
-PREFER: dict[str, Any] = {"width": 1024, "steps": 25000, "dtype": "float32", "batch": 128}
-"""The paper's settings, taken where networks of several are there."""
 
 
 class Networks(NamedTuple):
@@ -32,17 +30,19 @@ def networks(
     selection = Selection().only({key: value for key, value in of.items() if key not in ranges})
     keys = grid_keys(results)
     if unknown := {*of, *axes} - {*keys}:
-        return Networks(pd.DataFrame(columns=[*keys, "seed", "value"]), f"no column {', '.join(sorted(unknown))}")
+        return Networks(pd.DataFrame(columns=[*keys, "seed", "value"]), f"no networks have a key {', '.join(sorted(unknown))}")
     frame = seeds(results, selection, measure, keys).assign(n=1)
     for key, limits in ranges.items():
         frame = frame[(frame[key] >= limits.get("at_least", -float("inf"))) & (frame[key] <= limits.get("at_most", float("inf")))]
     if frame.empty:
-        return Networks(frame, "")
+        return Networks(frame, "no finished networks of this kind in the store")
     fixed = [key for key, value in of.items() if not isinstance(value, list | Mapping)]
     # A key with several allowed values is an axis or fixed to one of them by the setting.
-    setting = one_setting(frame, keys, axes, PREFER | dict(prefer or {}))
+    setting = one_setting(frame, keys, axes, PAPER | dict(prefer or {}))
     shown = {key: setting.values.get(key) for key in ("L", "d", "sigma2", "width", "steps") if key not in fixed}
+    differing = {key for key in PAPER if key not in {*fixed, *shown} and setting.values.get(key) not in (None, PAPER[key])}
     parts = [described(shown), *(f"{key} = {_range(setting.frame[key])}" for key in varying(setting.frame, axes))]
+    parts += [f"{key} = {value} where the paper has {PAPER[key]}" for key, value in setting.values.items() if key in differing]
     return Networks(setting.frame, f"{MEASURES[measure].title}; {', '.join(filter(None, parts))}; {len(setting.frame)} networks")
 
 

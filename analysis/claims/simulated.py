@@ -1,6 +1,7 @@
 """Claims about the theory's own models, measured by drawing from them: they need no store."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -33,9 +34,9 @@ def handcrafted_accuracy(results: str, rho: float, d: int = 64, examples: int = 
 def max_margin_eigenvalue(
     results: str, sign: int, d: int = 8, symbols: int = 20_000, examples: int = 200_000, draws: int = 6
 ) -> Found:
-    """Mean of the d eigenvalues of 2d X with this sign [Theorem 1], over draws of symbols and examples."""
-    means = kept(eigenvalues, d, symbols, examples, draws)["positive" if sign > 0 else "negative"]
-    return Measured(mean_interval(means), f"d = {d}, {symbols} symbols, {examples} examples, {draws} draws")
+    """Of the d eigenvalues of 2d X with this sign [Theorem 1] the one farthest from it, mean over draws."""
+    farthest = kept(eigenvalues, d, symbols, examples, draws)["positive" if sign > 0 else "negative"]
+    return Measured(mean_interval(farthest), f"d = {d}, {symbols} symbols, {examples} examples, {draws} draws")
 
 
 def max_margin_halves(results: str, sign: int, draws: int = 6) -> Found:
@@ -55,13 +56,17 @@ def mus(sign: int, runs: int) -> dict[str, list[float]]:
 
 def different_right(rho: float, d: int, examples: int) -> float:
     """Share of `examples` different pairs."""
-    return float(handcrafted.drawn_accuracy(rho, d, 2 * examples, np.random.default_rng(0)).different)
+    return float(handcrafted.drawn_accuracy(rho, d, examples, np.random.default_rng(0)).different)
 
 
 def eigenvalues(d: int, symbols: int, examples: int, draws: int) -> dict[str, list[float]]:
     """Of each draw: the mean of the d largest eigenvalues and of the d smallest."""
     spectra = [max_margin.empirical_spectrum(symbols, d, examples, np.random.default_rng(s)).eigenvalues for s in range(draws)]
-    return {"positive": [float(v[-d:].mean()) for v in spectra], "negative": [float(v[:d].mean()) for v in spectra]}
+    return {"positive": [_farthest(v[-d:], 1) for v in spectra], "negative": [_farthest(v[:d], -1) for v in spectra]}
+
+
+def _farthest(values: np.ndarray[Any, Any], ideal: int) -> float:
+    return float(values[np.abs(values - ideal).argmax()])
 
 
 def cosines_of_halves(draws: int) -> dict[str, list[float]]:

@@ -9,11 +9,9 @@ import pandas as pd
 from analysis import overlays
 from analysis.charts import Look, curves_chart, with_residuals
 from analysis.figures.drawn import Drawn, Figure, Missing
+from analysis.paper import PAPER
 from analysis.points import STATISTICS, described, one_setting, points
 from analysis.selection import Selection, Value
-
-PAPER: dict[str, Value] = {"width": 1024, "steps": 25000, "dtype": "float32", "prefactor": "sqrt_d", "batch": 128}
-"""What is preferred where networks of several settings are there."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,6 @@ class CurveFigure:
     where: Mapping[str, Value]
     keep: Callable[[pd.DataFrame], "pd.Series[bool]"]
     prefer: Mapping[str, Value] = field(default_factory=dict)
-    facet_needed: bool = False
 
     def draw(self, results: str, sweep: str | None) -> Drawn | Missing:
         """From the store; Missing where it has no two points of a curve."""

@@ -2,16 +2,13 @@
 
 import numpy as np
 
-from analysis.figures.curves import PAPER, SD
+from analysis.figures.curves import SD
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.maps import heat_map
+from analysis.paper import LEVEL, PAPER
 from analysis.points import described, one_setting, points
 from analysis.scaling import exponent, seeds_by_point, threshold_table, thresholds
 from analysis.selection import Selection, Value
-
-LEVEL = 0.85
-"""Test accuracy at which networks count as having learned the task: midway between chance and the rich networks' end, and a
-little above, so that the largest lazy networks of grids/quick.yaml reach it."""
 
 
 def _draw(results: str, sweep: str | None, gamma_label: str, prefer: dict[str, Value]) -> Drawn | Missing:

@@ -1,4 +1,4 @@
-"""Figures of what the hidden weights look like: 1a, 1d, C2 (measured) and C1 (the matrix of Theorem 1)."""
+"""Figures of what the hidden weights look like: 1a, 1d and C2."""
 
 import altair as alt
 import pandas as pd
@@ -12,12 +12,12 @@ SAVING = ("grid.yaml", "grids/quick.yaml")
 """Grids that save neurons."""
 
 MOST_NEURONS = 4000
-"""Points that a scatter shows at most."""
+"""Points that a scatter shows at most: of more, every second, third, ... neuron."""
 
 
 def neurons_of(results: str, cell_id: str) -> pd.DataFrame:
     """Readout and alignment of each hidden neuron of a cell; empty where it was not saved."""
-    return run(results, lambda c: c.execute("SELECT * FROM neurons WHERE cell_id = ? LIMIT ?", [cell_id, MOST_NEURONS]).df())
+    return run(results, lambda c: c.execute("SELECT * FROM neurons WHERE cell_id = ? ORDER BY neuron", [cell_id]).df())
 
 
 def structure_chart(neurons: pd.DataFrame, width: int = 380, height: int = 300) -> alt.TopLevelMixin:
@@ -25,7 +25,8 @@ def structure_chart(neurons: pd.DataFrame, width: int = 380, height: int = 300) 
     readout = alt.X("readout:Q", title="readout aᵢ", scale=alt.Scale(zero=False))
     alignment = alt.Y("alignment:Q", title="alignment of the halves of wᵢ", scale=alt.Scale(domain=[-1.05, 1.05], nice=False))
     zero = pd.DataFrame({"zero": [0.0]})
-    points = alt.Chart(neurons).mark_point(filled=True, size=12, opacity=0.35, clip=True)
+    drawn_ones = neurons[:: max(1, -(-len(neurons) // MOST_NEURONS))]
+    points = alt.Chart(drawn_ones).mark_point(filled=True, size=12, opacity=0.35, clip=True)
     sides = alt.Color(
         "side:N",
         title=None,

@@ -33,6 +33,8 @@ def report(
         partial.replace(out)
     except ResultsError as error:
         stop(f"{error}. `python -m orchestrator.sweep grids/quick.yaml` trains a little of every figure")
+    except ValueError as error:  # an entry of claims.yaml
+        stop(str(error))
     except OSError as error:
         stop(f"cannot write {out}: {error.strerror}")
     Console(highlight=False, soft_wrap=True).print(str(out), markup=False)

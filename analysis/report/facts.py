@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from analysis.coverage import coverage, failures
+from analysis.coverage import coverage, reasons
 from store.views import run
 
 PACKAGES = ("sweep-orchestrator", "ray", "torch", "numpy", "scipy", "statsmodels", "duckdb", "altair")
@@ -26,7 +26,7 @@ def facts(results: str) -> dict[str, Any]:
         "results": results,
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "sweeps": counts,
-        "failures": {sweep: failures(results, sweep) for sweep in counts},
+        "reasons": reasons(results),
         "origins": origins,
         "networks": sum(origin["networks"] for origin in origins),
         "hours": sum(origin["hours"] or 0 for origin in origins),

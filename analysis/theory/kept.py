@@ -16,13 +16,16 @@ from joblib import Memory
 T = TypeVar("T")
 
 
+# Once, as the process imports them: an edit made while it runs must not name what the old code computes.
+_CODE = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()[:16]
+
+
 def theory_cache() -> Memory:
     """The Memory under $XDG_CACHE_HOME or ~/.cache, or beside other temporary files where that cannot be written.
 
     Made at each call, so that the environment of the moment holds: a page and a test need not share it.
     """
-    code = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py"))))
-    return Memory(_folder() / "theory" / code.hexdigest()[:16], verbose=0)
+    return Memory(_folder() / "theory" / _CODE, verbose=0)
 
 
 def kept(function: Callable[..., T], *arguments: Any, **named: Any) -> T:

@@ -172,11 +172,12 @@ def predict(
     base_lr: float = 0.1,
     width: int | None = None,
     draws: int | None = None,
+    test_size: int = TESTED,
 ) -> Prediction:
     """Mean over draws of symbols, each kept on disk. Seconds for L = 16; minutes for L = 1024."""
     found = [kept(solve, *call) for call in _calls(n_symbols, d, steps, eval_every, base_lr, width, draws)]
     accuracy, accuracy_error = _mean_and_error([s.accuracy for s in found])
-    best, best_error = _mean_and_error([expected_best(s.steps, s.accuracy, eval_every) for s in found])
+    best, best_error = _mean_and_error([expected_best(s.steps, s.accuracy, eval_every, test_size) for s in found])
     slope, slope_error = _mean_and_error([s.activation_slope for s in found])
     return Prediction(
         steps=found[0].steps,

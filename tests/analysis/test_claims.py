@@ -5,13 +5,15 @@ import re
 import numpy as np
 import pytest
 
-from analysis.claims.check import check, claims_frame
-from analysis.claims.entries import Claim, Expected, load_claims
+from analysis.claims.check import check, claims_frame, load_claims
+from analysis.claims.entries import Claim, Expected
 from analysis.claims.measuring import KINDS
 from analysis.claims.verdict import Measured, NotMeasured, judge
 from analysis.statistics import Interval
 from analysis.theory.rich import test_accuracy as eq3
+from store.store import Store
 from tests.measured_store import LAZY_EXPONENT
+from tests.store_rows import row
 
 RICH = {"task": "same_different", "sigma2": 0, "prefactor": "sqrt_d", "gamma": 1}
 LAZY = {"task": "same_different", "sigma2": 0, "prefactor": "sqrt_d", "gamma_label": "lazy"}
@@ -71,6 +73,59 @@ def test_a_mistake_in_the_file_names_the_entry(tmp_path):
         load_claims(path)
 
 
+@pytest.mark.parametrize(
+    ("measure", "words"),
+    [
+        ("{kind: nothing}", "unknown kind 'nothing'; there are mean"),
+        ("{kind: mean, of: {}}", "missing a required argument: 'measure'"),
+        ("{kind: mean, measure: accuracy, of: {}}", "unknown measure 'accuracy'; there are activation_change"),
+        ("{kind: mean, measure: best_test_acc, of: {}, over: d}", "got an unexpected keyword argument 'over'"),
+        ("{kind: beside_theory, measure: best_test_acc, of: {}, theory: Eq. 4}", "unknown theory 'Eq. 4'"),
+    ],
+)
+def test_a_measurement_that_cannot_be_made_is_told_when_read(tmp_path, measure, words):
+    path = tmp_path / "claims.yaml"
+    path.write_text(
+        f"claims: [{{id: mine, topic: t, source: s, says: x, measure: {measure}, expected: {{at_least: 1}}, because: y}}]"
+    )
+    with pytest.raises(ValueError, match=f"claim mine: measure: {re.escape(words)}"):
+        load_claims(path)
+
+
+def test_the_setting_is_the_same_for_both_sides(tmp_path):
+    """Networks of gamma 10 exist at another width only: there is no difference to take."""
+    store = Store(str(tmp_path))
+    store.prepare()
+    common = {"L": 3, "d": 256, "sigma2": 0.0, "prefactor": "sqrt_d"}
+    rows = [row(i, seed=i, width=1024, best_test_acc=0.9, **common) for i in range(3)]
+    rows += [row(10 + i, seed=i, width=512, gamma=10.0, gamma_label="10", best_test_acc=0.9, **common) for i in range(3)]
+    store.commit("p", rows)
+    of = {"task": "same_different", "L": 3}
+    found = KINDS["difference"](store.results, measure="best_test_acc", of=of, a={"gamma": 10}, b={"gamma": 1})
+    assert isinstance(found, NotMeasured) and "one side only" in found.why
+
+
+def test_another_base_rate_is_told_and_not_preferred(tmp_path):
+    store = Store(str(tmp_path))
+    store.prepare()
+    common = {"L": 3, "sigma2": 0.0, "prefactor": "sqrt_d", "width": 1024}
+    rows = [row(i, seed=i, base_lr=0.1, best_test_acc=0.9, **common) for i in range(3)]
+    rows += [row(10 + i, seed=i, base_lr=0.5, best_test_acc=0.6, **common) for i in range(6)]
+    store.commit("p", rows)
+    found = KINDS["mean"](store.results, measure="best_test_acc", of={"L": 3})
+    assert found.interval.value == pytest.approx(0.9)
+    other = KINDS["mean"](store.results, measure="best_test_acc", of={"L": 3, "base_lr": 0.5})
+    assert other.interval.value == pytest.approx(0.6)
+
+
+def test_a_threshold_missing_within_the_range_leaves_no_exponent(measured):
+    of = {**LAZY, "L": {"at_most": 128}, "d": [16, 32, 64]}
+    found = KINDS["threshold_exponent"](measured, level=0.85, of=of)
+    assert isinstance(found, NotMeasured) and "fewer than 3" in found.why  # d = 64 is beyond: only shorter
+    middle = {**LAZY, "L": [8, 16]}
+    assert isinstance(KINDS["threshold_exponent"](measured, level=0.95, of=middle), NotMeasured)
+
+
 def test_mean(measured):
     found = KINDS["mean"](measured, measure="best_test_acc", of=RICH | {"L": 3, "d": 128})
     assert found.interval.value == pytest.approx(float(eq3(3)), abs=0.01) and found.interval.n == 4
@@ -98,10 +153,10 @@ def test_beside_theory_at_the_largest(measured):
 
 
 def test_difference_is_of_pairs_that_share_their_data(measured):
-    found = KINDS["difference"](measured, measure="best_test_acc", of=RICH | {"d": 64}, a={"L": [3]}, b={"L": [3]})
-    assert found.interval.value == 0 and found.interval.n == 4
-    apart = KINDS["difference"](measured, measure="best_test_acc", of={**RICH, "L": 64, "d": 64}, a={}, b={"gamma": 1e-3})
-    assert isinstance(apart, NotMeasured)
+    found = KINDS["difference"](measured, measure="best_test_acc", of=RICH | {"d": 64}, a={"gamma": 1}, b={"gamma": 1})
+    assert found.interval.value == 0 and found.interval.n == 20
+    with pytest.raises(ValueError, match="sides that differ"):
+        KINDS["difference"](measured, measure="best_test_acc", of=RICH, a={}, b={"gamma": 1})
 
 
 def test_threshold_exponent_and_its_difference(measured):
@@ -128,7 +183,7 @@ def test_verdicts_of_a_store_and_of_an_empty_one(measured, tmp_path):
     assert verdicts["eq3-L3"].verdict == verdicts["five-symbols"].verdict == "confirmed"
     assert verdicts["lazy-exponent-at-most-2"].verdict == "confirmed"
     assert verdicts["readout-ratio-L3"].verdict == "confirmed"
-    assert verdicts["ultra-rich-10"].verdict == "not enough data"
+    assert verdicts["ultra-rich-10-L3"].verdict == "not enough data"
     frame = claims_frame(verdicts.values())
     assert list(frame["id"]) == [claim.id for claim in claims] and (frame["n"] >= 0).all()
     assert {one.verdict for one in check(str(tmp_path), claims)} == {"not enough data"}

@@ -140,11 +140,20 @@ def test_networks_of_a_setting_their_curves_and_means(store):
 
 
 def test_theory_of_a_network():
-    cell = {"task": "same_different", "L": 8, "sigma2": 0.0, "gamma": 1.0, "gamma_label": "1", "readout_ratio": 1.5}
+    cell = {
+        "task": "same_different",
+        "L": 8,
+        "sigma2": 0.0,
+        "prefactor": "sqrt_d",
+        "gamma": 1.0,
+        "gamma_label": "1",
+        "readout_ratio": 1.5,
+    }
     rich = expected(cell)
     assert rich["readout_ratio"].value == 1.5 and rich["alignment_neg"].value == -1
     assert rich["best_test_acc"].value == pytest.approx(0.998, abs=5e-4)  # [Tong25 Eq. 3]
     assert rich["final_test_acc"].value == rich["best_test_acc"].value  # Eq. C.18 at the ratio of Eq. 3
     assert expected(cell | {"L": 2})["readout_ratio"].value == 1
     assert expected(cell | {"gamma": 1e-6, "gamma_label": "lazy"})["alignment_pos"].value == 0
-    assert expected(cell | {"gamma": 0.1, "gamma_label": "0.1"}) == {} == expected(cell | {"sigma2": 1.0})
+    for other in ({"gamma": 0.1, "gamma_label": "0.1"}, {"sigma2": 1.0}, {"prefactor": "none"}):
+        assert expected(cell | other) == {}

@@ -6,7 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from analysis.coverage import coverage, failures
+from analysis.coverage import coverage, reasons
 from analysis.figures.__main__ import NAMES, app
 from analysis.figures.registry import FIGURES, Drawn, Missing
 from analysis.terminal import stop
@@ -87,7 +87,8 @@ def test_coverage_and_failures(measured):
     (counts,) = coverage(measured).values()
     assert counts["diverged"] == counts["missing"] == 1 and counts["failed"] == 0
     assert counts["planned"] == counts["ok"] + 2
-    assert failures(measured, "measured") == [("diverged at step 1000000", 1, None)]
+    (reason,) = reasons(measured)["measured"]
+    assert (reason.status, reason.n, reason.log_path) == ("diverged", 1, None)
 
 
 def test_writes_svg_png_and_csv(measured, tmp_path):

@@ -103,3 +103,24 @@ def test_hostile_text_stays_text(measured):
     assert points(measured, Selection(name)).frame.empty
     assert points(measured, Selection.of(gamma_label=name)).frame.empty
     assert points(measured, Selection.of(gamma_label=["1", None], L=3, d=64, sigma2=0.0)).frame["n"].tolist() == [SEEDS]
+
+
+def test_words_of_sql_may_be_keys_of_a_users_task(tmp_path):
+    store = Store(str(tmp_path))
+    store.prepare()
+    store.commit(
+        "p",
+        [row(i, task="mine", L=None, order=1 + i % 2, limit=3, end=True, seed=i, best_test_acc=0.5 + i / 10) for i in range(4)],
+    )
+    found = points(store.results, Selection.of(task="mine", order=[1, 2]))
+    assert list(found.frame["order"]) == [1, 2] and list(found.frame["n"]) == [2, 2]
+    assert axes(store.results, Selection())["order"] == [1, 2]
+    assert len(seeds(store.results, Selection(), "best_test_acc", ["order", "limit"])) == 4
+
+
+@pytest.mark.parametrize("name", ["n", "mean", "seeds", "Value"])
+def test_names_of_statistics_are_no_keys(tmp_path, name):
+    store = Store(str(tmp_path))
+    store.prepare()
+    with pytest.raises(ValueError, match=f"key '{name}' has the name of another column"):
+        store.commit("p", [row(1, **{name: 2})])

@@ -5,7 +5,7 @@ import re
 import pytest
 from typer.testing import CliRunner
 
-from analysis.claims.entries import load_claims
+from analysis.claims.check import load_claims
 from analysis.figures.registry import FIGURES
 from analysis.report.__main__ import app
 

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.claims import following
 from analysis.claims.chart import EDGE, claims_chart, positions
-from analysis.claims.entries import load_claims
+from analysis.claims.check import load_claims
 from analysis.claims.verdict import Checked, Measured, NotMeasured, judge
 from analysis.maps import _edges, heat_map, product, theory_contours
 from analysis.measures import MEASURES
@@ -28,8 +28,8 @@ def seeds():
     rng = np.random.default_rng(0)
     return pd.DataFrame(
         [
-            {"task": "same_different", "L": L, "d": d, "sigma2": 0.0, "gamma": 1e-5 / d**0.5 if lazy else 1.0,
-             "gamma_label": "lazy" if lazy else "1",
+            {"task": "same_different", "L": L, "d": d, "sigma2": 0.0, "prefactor": "sqrt_d",
+             "gamma": 1e-5 / d**0.5 if lazy else 1.0, "gamma_label": "lazy" if lazy else "1",
              "seeds": list(np.clip(accuracy(L, d, lazy) + 0.003 * rng.standard_normal(4), 0, 1))}
             for L in LS for d in (4, 8, 12, 16) for lazy in (True, False)
         ]
@@ -64,17 +64,18 @@ def test_exponent_with_an_offset_needs_four_thresholds(seeds):
         ({"gamma_label": "0.1", "gamma": 0.1}, None),
         ({"gamma_label": "lazy", "gamma": 1e-6, "sigma2": 1.0}, None),
         ({"gamma_label": "lazy", "gamma": 1e-6, "task": "parity"}, None),
+        ({"gamma_label": "1", "gamma": 1.0, "prefactor": "none"}, None),
     ],
 )
 def test_predictions_speak_of_their_networks_only(values, source):
-    said = predicted("L", "d", {"task": "same_different", "sigma2": 0.0} | values)
+    said = predicted("L", "d", {"task": "same_different", "sigma2": 0.0, "prefactor": "sqrt_d"} | values)
     assert (said and said.source) == source
-    assert predicted("P", "d", {"task": "same_different", "sigma2": 0.0} | values) is None
+    assert predicted("P", "d", {"task": "same_different", "sigma2": 0.0, "prefactor": "sqrt_d"} | values) is None
 
 
 def test_an_interval_is_compared_with_a_bound_and_with_a_value():
-    bound = predicted("L", "d", {"task": "same_different", "sigma2": 0, "gamma_label": "lazy"})
-    value = predicted("L", "d", {"task": "same_different", "sigma2": 0, "gamma": 1})
+    bound = predicted("L", "d", {"task": "same_different", "sigma2": 0, "prefactor": "sqrt_d", "gamma_label": "lazy"})
+    value = predicted("L", "d", {"task": "same_different", "sigma2": 0, "prefactor": "sqrt_d", "gamma": 1})
     assert compared(Interval(1, 0.5, 1.5, 3), bound).endswith("lies within the bound")
     assert compared(Interval(2, 1.5, 2.5, 3), bound).endswith("reaches across the bound")
     assert compared(Interval(3, 2.5, 3.5, 3), bound).endswith("lies above the bound")

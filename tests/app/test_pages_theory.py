@@ -157,7 +157,7 @@ def test_scaling_takes_any_two_keys_and_says_what_is_missing(opened, filled):
 
 def test_claims_come_as_they_are_checked(opened, filled, monkeypatch):
     from analysis.claims import following
-    from analysis.claims.entries import load_claims
+    from analysis.claims.check import load_claims
 
     few = [c for c in load_claims() if c.id in ("eq3-L4", "lazy-exponent-at-most-2", "markov-mu-1-code")]
     monkeypatch.setattr(following, "load_claims", lambda: few[:2])
