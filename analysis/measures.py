@@ -1,6 +1,6 @@
 """What is measured of a network, as the views name it, and what values it can take."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,12 @@ class Measure(NamedTuple):
     high: float = np.inf
     logarithmic: bool = False
     """Whether a logarithmic axis suits it."""
+
+    def sd_of_ties(self, mean: Any, test_size: Any) -> Any:
+        """Standard deviation of seeds whose values are all equal: of an accuracy that of one evaluation, for all else 0."""
+        if not self.is_accuracy:
+            return np.zeros_like(mean)
+        return np.maximum(np.sqrt(np.clip(mean * (1 - mean), 0, None) / test_size), 1 / test_size)
 
     @property
     def is_accuracy(self) -> bool:

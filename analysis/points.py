@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.measures import MEASURES, Measure
+from analysis.paper import PAPER
 from analysis.selection import SEED, Selection, Value, grid_keys, points_sql, quoted
 from analysis.statistics import FEW, LEAST_MEDIAN, Interval, mean_interval, mean_intervals, median_interval, t_intervals
 from store.views import run
@@ -53,11 +54,19 @@ def with_intervals(frame: pd.DataFrame, measure: Measure, centre: str = "mean") 
         for i in np.flatnonzero(frame["n"] >= LEAST_MEDIAN):
             _, low[i], high[i], *_ = median_interval(frame["seeds"].iloc[i])
     else:
-        low, high = t_intervals(frame["mean"].to_numpy(), frame["sd"].to_numpy(float), frame["n"].to_numpy(), bounds=bounds)
+        means, sds = frame["mean"].to_numpy(float), frame["sd"].to_numpy(float)
+        ties = measure.sd_of_ties(means, _test_sizes(frame))
+        low, high = t_intervals(means, np.where(sds == 0, ties, sds), frame["n"].to_numpy(), bounds=bounds)
         # Many seeds: the bootstrap, which need not believe in a normal distribution.
         many = np.flatnonzero(frame["n"] >= FEW)
         low[many], high[many] = mean_intervals([frame["seeds"].iloc[i] for i in many], bounds)
     return frame.drop(columns="seeds").assign(low=low, high=high)
+
+
+def _test_sizes(frame: pd.DataFrame) -> Any:
+    """Examples in an evaluation of each point's networks; the paper's where it is not told."""
+    told = frame["test_size"] if "test_size" in frame else pd.Series(np.nan, frame.index)
+    return told.astype(float).fillna(PAPER["test_size"]).to_numpy()
 
 
 def sorting(keys: Iterable[str]) -> list[str]:
@@ -149,6 +158,12 @@ def described(values: Mapping[str, Any], only: Iterable[str] | None = None) -> s
     """`d = 256, width = 1024`; without what is not given."""
     names = list(values) if only is None else [name for name in only if name in values]
     return ", ".join(f"{name} = {shown(values[name])}" for name in names if values[name] is not None)
+
+
+def n_seeds(frame: pd.DataFrame) -> str:
+    """`6 seeds`, `3 to 6 seeds`, `1 seed`."""
+    least, most = int(frame["n"].min()), int(frame["n"].max())
+    return f"{least} seed{'s' * (least != 1)}" if least == most else f"{least} to {most} seeds"
 
 
 def shown(value: Any) -> str:

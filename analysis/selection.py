@@ -18,6 +18,8 @@ class Selection:
 
     sweep: str | None = None
     where: tuple[tuple[str, tuple[Value, ...]], ...] = field(default=())
+    limits: str = ""
+    """A further condition as SQL, of ours."""
 
     @classmethod
     def of(cls, sweep: str | None = None, **where: Value | Iterable[Value]) -> "Selection":
@@ -43,7 +45,7 @@ class Selection:
             one_of = [f"{quoted(key)} IN ({', '.join(map(literal, known))})"] if known else []
             null = [f"{quoted(key)} IS NULL"] if len(known) < len(values) else []
             limits.append(" OR ".join([*one_of, *null]).join("()" if one_of and null else ("", "")) or "false")
-        return " AND ".join(limits) or "true"
+        return " AND ".join([*limits, *([self.limits] if self.limits else [])]) or "true"
 
 
 def quoted(name: str) -> str:
@@ -100,4 +102,5 @@ def points_sql(selection: Selection, measure: Measure, keys: Iterable[str], few:
 FROM {selection.source}
 WHERE {selection.condition}
 GROUP BY {names}
-HAVING count({value}) > 0"""
+HAVING count({value}) > 0
+ORDER BY {names}"""

@@ -6,10 +6,10 @@ from duckdb import Error as QueryError
 
 from store.files import Files, ResultsError, open_files
 from store.leases import drivers
-from store.snapshot import FOLDERS
+from store.snapshot import FOLDERS, take
 from store.views import VIEWS, run
 
-__all__ = ["QueryError", "ResultsError", "columns_of_views", "existing", "state"]
+__all__ = ["QueryError", "ResultsError", "columns_of_views", "damaged", "existing", "state"]
 
 
 def existing(results: str) -> Files:
@@ -28,6 +28,11 @@ def state(results: str) -> str:
         digest.update(repr(files.entries(folder)).encode())
     digest.update(repr(sorted((driver.path, driver.cell_ids) for driver in drivers(files) if driver.alive)).encode())
     return digest.hexdigest()
+
+
+def damaged(results: str) -> list[tuple[str, str]]:
+    """Files that are left out, and why, as far as their footers tell: torn, empty or foreign ones."""
+    return sorted((entry.path, problem) for entry, problem in take(open_files(results)).bad.items())
 
 
 def columns_of_views(results: str) -> dict[str, tuple[str, list[tuple[str, str]]]]:

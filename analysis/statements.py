@@ -22,12 +22,14 @@ class Example(NamedTuple):
 EXAMPLES = (
     Example(
         "Accuracy by L and gamma",
-        "SELECT L, gamma_label, avg(best_test_acc) AS acc, count(*) AS n FROM cells GROUP BY ALL ORDER BY ALL",
+        "SELECT d, width, sigma2, prefactor, steps, gamma_label, L, avg(best_test_acc) AS acc, count(*) AS n "
+        "FROM cells GROUP BY ALL ORDER BY ALL",
     ),
     Example("Why cells failed", "SELECT reason, count(*) FROM cells WHERE status <> 'ok' GROUP BY ALL"),
     Example(
-        "Mean training curve",
-        "SELECT step, avg(test_acc) FROM curves JOIN cells USING (cell_id) WHERE L = 3 GROUP BY ALL ORDER BY 1",
+        "Mean training curves",
+        "SELECT d, width, sigma2, gamma_label, step, avg(test_acc) FROM curves JOIN cells USING (cell_id) WHERE L = 3 "
+        "GROUP BY ALL ORDER BY ALL",
     ),
     Example("Cells of a sweep", "FROM cells JOIN plans USING (cell_id) WHERE sweep = 'eq3'"),
 )

@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.claims.entries import PATH, Claim, read_claims
 from analysis.claims.measuring import KINDS
 from analysis.claims.verdict import Checked, Measured, NotMeasured, judge
+from analysis.commands import sweep_command
 from analysis.measures import MEASURES
 from analysis.overlays import THEORIES
 
@@ -50,6 +51,18 @@ def _checked(results: str, claim: Claim) -> Checked:
         return Checked(claim, "not enough data", found, found.why)
     verdict, why = judge(claim.expected, found.interval)
     return Checked(claim, verdict, found, why)
+
+
+QUICK = "grids/quick.yaml"
+
+
+def advice(one: Checked, results: str) -> list[str]:
+    """Commands that may decide a claim that the data leave open: as many seeds again, or what yields its networks at all."""
+    if one.verdict != "not enough data" or one.claim.grid is None:
+        return []
+    if isinstance(one.measured, Measured) and one.measured.again:
+        return [sweep_command(one.claim.grid, results, *one.measured.again)]
+    return [sweep_command(grid, results) for grid in dict.fromkeys([QUICK, one.claim.grid])]
 
 
 def claims_frame(checked: Iterable[Checked]) -> pd.DataFrame:

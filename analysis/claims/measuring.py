@@ -11,6 +11,7 @@ from analysis.claims.simulated import SIMULATED
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.measures import MEASURES
 from analysis.overlays import beside
+from analysis.paper import PAPER
 from analysis.scaling import exponent, thresholds
 from analysis.statistics import Interval, linear_fit, mean_interval
 
@@ -27,7 +28,10 @@ def mean(results: str, measure: str, of: Where, prefer: Where | None = None) -> 
     if found.frame.empty:
         return NotMeasured(found.what)
     what = MEASURES[measure]
-    return Measured(mean_interval(found.frame["value"], bounds=(what.low, what.high)), f"mean {found.what}")
+    ties = _sd_of_ties(found.frame, measure)
+    return Measured(
+        mean_interval(found.frame["value"], bounds=(what.low, what.high), sd_of_ties=ties), f"mean {found.what}", found.again
+    )
 
 
 def slope(results: str, measure: str, of: Where, over: str, log: bool = False, prefer: Where | None = None) -> Found:
@@ -40,9 +44,9 @@ def slope(results: str, measure: str, of: Where, over: str, log: bool = False, p
         return NotMeasured(f"networks of one {over} only")
     if log:
         line = linear_fit(np.log(frame[over].to_numpy(float)), np.log(frame["value"].to_numpy(float)))
-        return Measured(line.slope, f"exponent of {over} in the {found.what}")
+        return Measured(line.slope, f"exponent of {over} in the {found.what}", found.again)
     line = linear_fit(frame[over].to_numpy(float), frame["value"].to_numpy(float), per_doubling=True)
-    return Measured(line.slope, f"gain per doubling of {over} of the {found.what}")
+    return Measured(line.slope, f"gain per doubling of {over} of the {found.what}", found.again)
 
 
 def difference(results: str, measure: str, of: Where, a: Where, b: Where, prefer: Where | None = None) -> Found:
@@ -55,7 +59,8 @@ def difference(results: str, measure: str, of: Where, a: Where, b: Where, prefer
     if pairs.empty:
         return NotMeasured("no two networks that share L, d and seed")
     # Networks of one seed at several L are independent: each pair counts.
-    return Measured(mean_interval(pairs), f"{len(pairs)} pairs that share L, d and seed; {found.what}")
+    interval = mean_interval(pairs, sd_of_ties=_sd_of_ties(found.frame, measure))
+    return Measured(interval, f"{len(pairs)} pairs that share L, d and seed; {found.what}", found.again)
 
 
 def beside_theory(
@@ -72,10 +77,12 @@ def beside_theory(
         return NotMeasured(f"{theory} says nothing of these networks")
     said, error = values["value"], 1.96 * values["error"].max()
     at = "" if largest is None else f" at {largest} = {frame[largest].iloc[0]:g}"
-    found_mean = mean_interval(frame["value"] - said.reindex(frame.index))
+    found_mean = mean_interval(frame["value"] - said.reindex(frame.index), sd_of_ties=_sd_of_ties(frame, measure))
     value, low, high = found_mean[:3]
     interval = found_mean._replace(low=value - np.hypot(value - low, error), high=value + np.hypot(high - value, error))
-    return Measured(interval, f"measured {frame['value'].mean():.3f} minus {theory} {said.mean():.3f}{at}; {found.what}")
+    return Measured(
+        interval, f"measured {frame['value'].mean():.3f} minus {theory} {said.mean():.3f}{at}; {found.what}", found.again
+    )
 
 
 def threshold_ratio(
@@ -103,7 +110,7 @@ def threshold_ratio(
     low = np.quantile(np.nan_to_num(least, nan=0.0, posinf=np.inf), 0.025, method="inverted_cdf")
     high = np.quantile(np.nan_to_num(most, nan=np.inf, posinf=np.inf), 0.975, method="inverted_cdf")
     value = max(left.value, 0.0) / right.value
-    return Measured(Interval(value, float(low), float(high), min(left.n_seeds, right.n_seeds), "resampled"), what)
+    return Measured(Interval(value, float(low), float(high), min(left.n_seeds, right.n_seeds), "resampled"), what, found.again)
 
 
 def threshold_exponent(
@@ -132,7 +139,7 @@ def threshold_exponent(
     at = f"at {fit.n_used} {against} from {fit.law.x_low:g} to {fit.law.x_high:g} ({fit.censored})"
     what = f"{over}* ~ {against}^b for accuracy {level:g} {at}; {found.what}"
     if minus is None:
-        return Measured(interval, what)
+        return Measured(interval, what, found.again)
     other = threshold_exponent(results, level, minus, over, against, None, prefer)
     if isinstance(other, NotMeasured):
         return NotMeasured(f"of the networks compared with: {other.why}")
@@ -143,6 +150,11 @@ def threshold_exponent(
     value = interval.value - b.value
     found_interval = Interval(value, value - float(low), value + float(high), min(interval.n, b.n), "errors in quadrature")
     return Measured(found_interval, f"{interval.value:.2f} minus {b.value:.2f}; {what}")
+
+
+def _sd_of_ties(frame: pd.DataFrame, measure: str) -> float:
+    told = frame["test_size"].dropna().tolist() if "test_size" in frame else []
+    return float(MEASURES[measure].sd_of_ties(frame["value"].mean(), float(told[0] if told else PAPER["test_size"])))
 
 
 def _either(a: Where, b: Where) -> dict[str, Any]:

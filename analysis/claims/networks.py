@@ -7,7 +7,7 @@ import pandas as pd
 
 from analysis.measures import MEASURES
 from analysis.paper import PAPER
-from analysis.points import described, one_setting, seeds, varying
+from analysis.points import described, one_setting, seeds, shown, varying
 from analysis.selection import Selection, grid_keys
 
 
@@ -17,6 +17,8 @@ class Networks(NamedTuple):
     frame: pd.DataFrame
     what: str
     """Of which networks, for a person."""
+    again: tuple[str, ...] = ()
+    """Arguments of a sweep that trains as many seeds again of them."""
 
 
 def networks(
@@ -43,7 +45,18 @@ def networks(
     differing = {key for key in PAPER if key not in {*fixed, *shown} and setting.values.get(key) not in (None, PAPER[key])}
     parts = [described(shown), *(f"{key} = {_range(setting.frame[key])}" for key in varying(setting.frame, axes))]
     parts += [f"{key} = {value} where the paper has {PAPER[key]}" for key, value in setting.values.items() if key in differing]
-    return Networks(setting.frame, f"{MEASURES[measure].title}; {', '.join(filter(None, parts))}; {len(setting.frame)} networks")
+    return Networks(
+        setting.frame,
+        f"{MEASURES[measure].title}; {', '.join(filter(None, parts))}; {len(setting.frame)} networks",
+        _again(setting.frame),
+    )
+
+
+def _again(frame: pd.DataFrame) -> tuple[str, ...]:
+    columns = ("L", "d", "sigma2", "width", "gamma_label", "prefactor", "steps")
+    told = {column.removesuffix("_label"): frame[column].dropna().unique() for column in columns if column in frame}
+    seeds_ = 2 * (int(frame["seed"].max()) + 1)
+    return (*(f"{key}={','.join(map(shown, values))}" for key, values in told.items() if len(values)), f"seed=range({seeds_})")
 
 
 def _range(values: "pd.Series[Any]") -> str:

@@ -16,6 +16,8 @@ class Measured(NamedTuple):
 
     interval: Interval
     what: str
+    again: tuple[str, ...] = ()
+    """Arguments of a sweep that trains as many seeds again."""
 
 
 class NotMeasured(NamedTuple):

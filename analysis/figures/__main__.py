@@ -41,13 +41,16 @@ def figures(
             stop(f"no sweep {sweep!r} in {results}: there are {', '.join(sweeps) or 'none'}")
         drawn = chosen.draw_in_full(results, sweep, computed if wait else left_out)
     except ResultsError as error:
-        stop(f"{error}. Its data come from {chosen.commands}" if chosen.grids else str(error))
+        stop(f"{error}. Its data come from {' or '.join(chosen.commands(results))}" if chosen.grids else str(error))
     if isinstance(drawn, Missing):
-        stop(f"figure {chosen.name}: {drawn.needs} in {results}; run {chosen.commands}")
-    out.mkdir(parents=True, exist_ok=True)
-    drawn.chart.save(out / f"{chosen.name}.svg")
-    drawn.chart.save(out / f"{chosen.name}.png", scale_factor=2)
-    drawn.frame.to_csv(out / f"{chosen.name}.csv", index=False)
+        stop(f"figure {chosen.name}: {drawn.needs} in {results}; run {' or '.join(chosen.commands(results))}")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        drawn.chart.save(out / f"{chosen.name}.svg")
+        drawn.chart.save(out / f"{chosen.name}.png", scale_factor=2)
+        drawn.frame.to_csv(out / f"{chosen.name}.csv", index=False)
+    except OSError as error:
+        stop(f"cannot write {chosen.name}.svg, .png and .csv in {out}: {error.strerror}; name a folder with --out")
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"{chosen.title}. {drawn.caption}", markup=False)
     console.print(f"{out / chosen.name}.svg, .png, .csv", markup=False)

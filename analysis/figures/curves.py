@@ -1,6 +1,6 @@
 """Figures that are curves of one measure over one key: 1c, 1f, 2, C3, F1 of [Tong25]."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -9,9 +9,11 @@ import pandas as pd
 from analysis import overlays
 from analysis.charts import Look, curves_chart, with_residuals
 from analysis.figures.drawn import Drawn, Figure, Missing
+from analysis.noise import noisy_settings
 from analysis.paper import PAPER
-from analysis.points import STATISTICS, described, one_setting, points
-from analysis.selection import Selection, Value
+from analysis.points import STATISTICS, described, n_seeds, one_setting, points
+from analysis.selection import Selection, Value, points_sql
+from analysis.statistics import FEW
 
 
 @dataclass(frozen=True)
@@ -21,16 +23,18 @@ class CurveFigure:
     look: Look
     measure: str
     where: Mapping[str, Value]
-    keep: Callable[[pd.DataFrame], "pd.Series[bool]"]
+    limits: str
+    """Which of them, as SQL."""
     prefer: Mapping[str, Value] = field(default_factory=dict)
 
     def draw(self, results: str, sweep: str | None) -> Drawn | Missing:
         """From the store; Missing where it has no two points of a curve."""
-        found = points(results, Selection(sweep).only(self.where), self.measure)
+        selection = Selection(sweep, limits=self.limits).only(self.where)
+        found = points(results, selection, self.measure)
         needed = [key for key in (self.look.x, self.look.colour, self.look.facet) if key]
         if found.frame.empty or not {*needed, "gamma"} <= {*found.keys}:
             return Missing("no finished networks of this kind")
-        frame = found.frame[self.keep(found.frame)]
+        frame = noisy_settings(found.frame, found.keys) if "sigma2" in needed else found.frame
         if frame[self.look.x].nunique() < 2:
             return Missing(f"no two values of {self.look.x}")
         setting = one_setting(frame, found.keys, needed, PAPER | dict(self.prefer))
@@ -45,7 +49,8 @@ class CurveFigure:
         residuals = with_residuals(data, beside.values)
         chart = curves_chart(data, found.measure, look, theory, residuals)
         table, caption = _table(data, needed, beside.values), _caption(setting.values, data, setting.others, short)
-        return Drawn(chart, table, caption, found.sql, beside.missing)
+        shown = list(dict.fromkeys([*needed, "gamma"]))
+        return Drawn(chart, table, caption, points_sql(selection.only(setting.values), found.measure, shown, FEW), beside.missing)
 
 
 def _table(data: pd.DataFrame, needed: list[str], values: pd.DataFrame) -> pd.DataFrame:
@@ -55,58 +60,55 @@ def _table(data: pd.DataFrame, needed: list[str], values: pd.DataFrame) -> pd.Da
 
 
 def _long_series(data: pd.DataFrame, look: Look) -> tuple[pd.DataFrame, int]:
-    """Without lines that span less than half of the longest one's range, which belong to other figures; how many those are."""
+    """Without lines that span less than half of the longest in their panel, which belong to other figures; how many those are."""
     series = [key for key in (look.colour, look.facet) if key]
     x = np.log(data[look.x]) if look.log_x else data[look.x]
     groups = x.groupby([data[key] for key in series])
     span = groups.transform("max") - groups.transform("min")
-    long = (span >= span.max() / 2) & (groups.transform("nunique") > 1)
+    longest = span.groupby(data[look.facet]).transform("max") if look.facet else span.max()
+    long = (span >= longest / 2) & (groups.transform("nunique") > 1)
     return data[long].reset_index(drop=True), int(data[~long].groupby(series).ngroups)
 
 
 def _caption(values: Mapping[str, Value], data: pd.DataFrame, others: int, short: int) -> str:
-    least, most, diverged = int(data["n"].min()), int(data["n"].max()), int(data["diverged"].sum())
-    seeds = f"{least} seed{'s' * (least > 1)}" if least == most else f"{least} to {most} seeds"
+    diverged = int(data["diverged"].sum())
     parts = [
         described(values, ("L", "d", "sigma2", "width", "steps", "prefactor", "dtype", "base_lr")),
-        f"mean over {seeds} a point with its 95% interval, {int(data['n'].sum())} networks",
+        f"mean over {n_seeds(data)} a point with its 95% interval, {int(data['n'].sum())} networks",
     ]
     if diverged:
         parts.append(f"{diverged} diverged ones left out")
     if short:
-        parts.append(f"{short} short lines left out")
+        parts.append(f"{short} lines that span less than half of the longest left out")
     if others:
         parts.append(f"{others} other settings in the store not shown")
     return "; ".join(parts) + "."
 
 
-def _noiseless(frame: pd.DataFrame) -> "pd.Series[bool]":
-    return frame["sigma2"].fillna(0) == 0
-
-
 SD: dict[str, Value] = {"task": "same_different"}
+
+NOISELESS = "coalesce(sigma2, 0) = 0"
 
 CURVES = {
     "1c": CurveFigure(
         Look("L", "gamma_label", log_x=True, residual=True), "best_test_acc", SD | {"prefactor": "sqrt_d"},
-        lambda f: _noiseless(f) & (f["gamma"] <= 1), {"d": 256},
+        f"{NOISELESS} AND gamma <= 1", {"d": 256},
     ),
     "1f": CurveFigure(
         Look("d", "gamma_label", log_x=True, residual=True), "best_test_acc", SD | {"prefactor": "sqrt_d"},
-        lambda f: _noiseless(f) & (f["gamma"] <= 1), {"L": 16},
+        f"{NOISELESS} AND gamma <= 1", {"L": 16},
     ),
     "2": CurveFigure(
         Look("L", "gamma_label", "sigma2", log_x=True, width=320, height=240, columns=2), "best_test_acc",
-        SD | {"prefactor": "sqrt_d"}, lambda f: (f["gamma"] <= 1) & f.groupby([k for k in ("d", "width", "steps") if k in f])[
-            "sigma2"].transform(lambda s: (s > 0).any()), {"d": 64},
+        SD | {"prefactor": "sqrt_d"}, "gamma <= 1", {"d": 64},
     ),
     "C3": CurveFigure(
         Look("L", "gamma_label", residual=True), "best_test_acc", SD | {"prefactor": "sqrt_d"},
-        lambda f: _noiseless(f) & (f["gamma"] >= 1) & (f["L"] <= 12), {"d": 256},
+        f"{NOISELESS} AND gamma >= 1 AND L <= 12", {"d": 256},
     ),
     "F1": CurveFigure(
         Look("gamma", "d", "prefactor", log_x=True, log_y=True, width=320, height=260, columns=2), "activation_change", SD,
-        lambda f: _noiseless(f) & (f["gamma"] <= 1) & (f["gamma_label"] != "lazy"), {"L": 16},
+        f"{NOISELESS} AND gamma <= 1 AND gamma_label <> 'lazy'", {"L": 16},
     ),
 }  # fmt: skip
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from analysis.commands import sweep_command
 from analysis.overlays import Later
 
 
@@ -49,7 +50,6 @@ class Figure(NamedTuple):
         compute(drawn.missing)
         return self.draw(results, sweep)
 
-    @property
-    def commands(self) -> str:
+    def commands(self, results: str) -> list[str]:
         """What to type to get its data."""
-        return " or ".join(f"`python -m orchestrator.sweep {grid}`" for grid in self.grids)
+        return [sweep_command(grid, results) for grid in self.grids]

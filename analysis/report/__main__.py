@@ -1,5 +1,6 @@
 """`python -m analysis.report`: one HTML file with what was run, the claims and the figures of a store beside the theory."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,7 @@ def report(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors.")] = False,
 ) -> None:
     """Write a self-contained report. Theory of infinite width is computed once, in minutes, and kept on disk."""
+    from analysis.commands import sweep_command
     from analysis.report.build import build
     from analysis.source import ResultsError
 
@@ -26,13 +28,15 @@ def report(
         stop(f"{out} is a directory: name a file with --out, such as {out / 'report.html'}")
     if not out.absolute().parent.is_dir():
         stop(f"no directory {out.absolute().parent} to write {out.name} in: make it, or name another file with --out")
+    if not os.access(out.absolute().parent, os.W_OK):
+        stop(f"cannot write in {out.absolute().parent}: name another file with --out")
     try:
         html = build(results, computed if wait else left_out, (lambda text: None) if quiet else told)
         partial = out.with_name(f".{out.name}.inprogress")
         partial.write_text(html)
         partial.replace(out)
     except ResultsError as error:
-        stop(f"{error}. `python -m orchestrator.sweep grids/quick.yaml` trains a little of every figure")
+        stop(f"{error}. {sweep_command('grids/quick.yaml', results)} trains a little of every figure")
     except ValueError as error:  # an entry of claims.yaml
         stop(str(error))
     except OSError as error:

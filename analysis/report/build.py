@@ -10,8 +10,8 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from analysis.claims.check import check
-from analysis.claims.verdict import VERDICTS
+from analysis.claims.check import advice, check
+from analysis.claims.verdict import VERDICTS, Checked, Verdict
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.registry import FIGURES
 from analysis.overlays import Later
@@ -31,19 +31,25 @@ def build(results: str, compute: Callable[[list[Later]], None], say: Callable[[s
     panels = []
     for figure in FIGURES.values():
         say(f"drawing figure {figure.name} ...")
-        panels.append(_panel(figure, figure.draw_in_full(results, None, compute)))
+        panels.append(_panel(figure, figure.draw_in_full(results, None, compute), results))
     environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
-    environment.filters |= {"number": _number, "with_interval": with_interval}
-    counts = {verdict: sum(one.verdict == verdict for one in checked) for verdict in VERDICTS}
+    environment.filters |= {"number": _number, "with_interval": with_interval, "advice": lambda one: advice(one, results)}
+    measured, simulated = ([one for one in checked if (one.claim.grid is None) == here] for here in (False, True))
     topics = list(dict.fromkeys(one.claim.topic for one in checked))
     by_topic = {topic: [one for one in checked if one.claim.topic == topic] for topic in topics}
     template = environment.get_template("template.html")
-    return template.render(facts=about, few=FEW, panels=panels, counts=counts, topics=by_topic)
+    return template.render(
+        facts=about, few=FEW, panels=panels, counts=_counts(measured), simulated=_counts(simulated), topics=by_topic
+    )
 
 
-def _panel(figure: Figure, drawn: Drawn | Missing) -> dict[str, Any]:
+def _counts(checked: list[Checked]) -> dict[Verdict, int]:
+    return {verdict: sum(one.verdict == verdict for one in checked) for verdict in VERDICTS}
+
+
+def _panel(figure: Figure, drawn: Drawn | Missing, results: str) -> dict[str, Any]:
     if isinstance(drawn, Missing):
-        return {"figure": figure, "missing": drawn.needs}
+        return {"figure": figure, "missing": drawn.needs, "commands": figure.commands(results)}
     svg = io.StringIO()
     drawn.chart.save(svg, format="svg")
     data = base64.b64encode(drawn.frame.to_csv(index=False).encode()).decode()

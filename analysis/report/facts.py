@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from analysis.coverage import coverage, reasons
+from analysis.source import damaged
 from store.views import run
 
 PACKAGES = ("sweep-orchestrator", "ray", "torch", "numpy", "scipy", "statsmodels", "duckdb", "altair")
@@ -27,6 +28,7 @@ def facts(results: str) -> dict[str, Any]:
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "sweeps": counts,
         "reasons": reasons(results),
+        "damaged": damaged(results),
         "origins": origins,
         "networks": sum(origin["networks"] for origin in origins),
         "hours": sum(origin["hours"] or 0 for origin in origins),

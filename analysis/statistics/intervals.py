@@ -29,11 +29,14 @@ class Interval(NamedTuple):
     """Where the bounds come from: `Student t`, `BCa bootstrap`, ..."""
 
 
-def mean_interval(values: ArrayLike, level: float = 0.95, bounds: tuple[float, float] | None = None) -> Interval:
+def mean_interval(
+    values: ArrayLike, level: float = 0.95, bounds: tuple[float, float] | None = None, sd_of_ties: float = 0.0
+) -> Interval:
     """Mean with Student's t interval for fewer than FEW values, else bias-corrected accelerated bootstrap [Efron 1987].
 
     The same values always give the same interval. `bounds`, (0, 1) for accuracies, are what the mean can be at all: to cut the
-    interval there loses no coverage, as the truth is never in what is cut off. ValueError for no values, NaN, values outside.
+    interval there loses no coverage, as the truth is never in what is cut off. `sd_of_ties` is the standard deviation taken where
+    all values are equal: accuracies on few examples tie by chance. ValueError for no values, NaN, values outside.
     """
     x = _values(values, level)
     if bounds is not None and not (bounds[0] <= x.min() and x.max() <= bounds[1]):
@@ -44,7 +47,8 @@ def mean_interval(values: ArrayLike, level: float = 0.95, bounds: tuple[float, f
     low, high = (float(end[0]) for end in _bca(x[None], level)) if n >= FEW else (np.nan, np.nan)
     method = "BCa bootstrap"
     if not (np.isfinite(low) and np.isfinite(high)):
-        half = float(stdtrit(n - 1, 0.5 + level / 2) * x.std(ddof=1) / np.sqrt(n))
+        sd = x.std(ddof=1) if np.ptp(x) > 0 else sd_of_ties
+        half = float(stdtrit(n - 1, 0.5 + level / 2) * sd / np.sqrt(n))
         low, high, method = mean - half, mean + half, "Student t"
     if bounds is not None:
         low, high = max(low, bounds[0]), min(high, bounds[1])

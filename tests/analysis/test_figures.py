@@ -37,14 +37,22 @@ def test_every_figure_is_drawn_from_its_networks(measured, name):
 def test_what_the_store_lacks_is_said(measured):
     found = FIGURES["1d"].draw(measured, None)
     assert isinstance(found, Missing) and "neurons were saved" in found.needs
-    assert "grids/quick.yaml" in FIGURES["1d"].commands
+    assert f"python -m orchestrator.sweep grids/quick.yaml --results {measured}" in FIGURES["1d"].commands(measured)
 
 
-def test_1c_holds_the_means_beside_eq3(measured):
+def test_c3_holds_the_means_beside_eq3(measured):
     frame = drawn(measured, "C3").frame
     assert set(frame["L"]) == {2, 3, 4, 5, 8}
     assert list(frame["Eq. 3"]) == pytest.approx([float(eq3(n)) for n in frame["L"]])
     assert (abs(frame["mean"] - frame["Eq. 3"]) < 4 * 0.004 / 2).all()  # four standard errors of four seeds
+
+
+@pytest.mark.parametrize("name", ["1c", "1f", "2", "C3", "F1"])
+def test_the_sql_of_a_figure_gives_its_points(measured, name):
+    found = drawn(measured, name)
+    again = views.run(measured, lambda connection: connection.execute(found.sql).df())
+    assert set(found.frame["mean"].round(12)) <= set(again["mean"].round(12))
+    assert len(again) == len(found.frame) or "lines that span less" in found.caption
 
 
 def test_1e_fits_the_law_of_the_store(measured):
@@ -106,7 +114,7 @@ def test_writes_svg_png_and_csv(measured, tmp_path):
     [
         (["9z"], "no figure '9z': there are 1a, 1b"),
         (["1c", "--sweep", "x"], "no sweep 'x'"),
-        (["1d"], "run `python -m orchestrator.sweep grid.yaml` or"),
+        (["1d"], "run python -m orchestrator.sweep grid.yaml --results"),
     ],
 )
 def test_bad_input(measured, tmp_path, args, words):
