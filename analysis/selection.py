@@ -49,8 +49,8 @@ class Selection:
 
 
 def quoted(name: str) -> str:
-    """A column's name as SQL; a user's key may be a word of SQL."""
-    return '"' + name.replace('"', '""') + '"'
+    """A column's name as SQL; a user's key may be a word of SQL, ours are not."""
+    return name if name in SCHEMA.names else '"' + name.replace('"', '""') + '"'
 
 
 def literal(value: str | int | float | bool) -> str:

@@ -2,13 +2,13 @@
 
 import json
 import math
-import shlex
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
+from analysis.commands import joined, where
 from analysis.selection import literal, quoted
 from orchestrator.grid import Grid
 from store.store import Store
@@ -33,25 +33,25 @@ def report(grid: Grid, store: Store, again: list[str], fatal: str, as_json: bool
         words = ", ".join(f"{n} {status}" for status, n in counts.most_common())
         out.print(f"{grid.sweep}: {len(grid.cells)} cells: {words}. Results: {store.results}", highlight=False, soft_wrap=True)
         for name, command in _next_commands(grid, store, again, counts):
-            out.print(f"  {name + ':':8} {shlex.join(command)}", highlight=False, soft_wrap=True, markup=False)
+            out.print(f"  {name + ':':8} {joined(command)}", highlight=False, soft_wrap=True, markup=False)
     return not (counts["failed"] or counts["missing"])
 
 
 def _next_commands(grid: Grid, store: Store, again: list[str], counts: Counter[str]) -> list[tuple[str, list[str]]]:
     """Name and words of the commands a user may want now."""
-    where = [] if Path(store.results) == Path("results").absolute() else ["--results", store.results]
-    sweep = ["python", "-m", "orchestrator.sweep", *again, *where]
+    here = where(store.results)
+    sweep = ["python", "-m", "orchestrator.sweep", *again, *here]
     commands = []
     if counts["failed"]:
-        commands.append(("failed", ["python", "-m", "orchestrator.store", "status", *where]))
+        commands.append(("failed", ["python", "-m", "orchestrator.store", "status", *here]))
         commands.append(("retry", [*sweep, "--retry-failed"]))
     elif counts["missing"]:
         commands.append(("go on", sweep))
-    commands.append(("query", ["python", "-m", "analysis.query", _query(grid), *where]))
-    commands.append(("report", ["python", "-m", "analysis.report", *where]))
+    commands.append(("query", ["python", "-m", "analysis.query", _query(grid), *here]))
+    commands.append(("report", ["python", "-m", "analysis.report", *here]))
     page = Path(__file__).resolve().parents[1] / "app" / "main.py"
     shown = page.relative_to(Path.cwd()) if page.is_relative_to(Path.cwd()) else page
-    commands.append(("app", ["streamlit", "run", str(shown), *(["--", *where] if where else [])]))
+    commands.append(("app", ["streamlit", "run", str(shown), *(["--", *here] if here else [])]))
     return commands
 
 

@@ -41,3 +41,13 @@ def test_every_option_of_the_sweep_is_in_its_help():
     section = README.split("## Running a sweep")[1].split("\n## ")[0]
     for option in set(re.findall(r"(?<![\w-])--[a-z-]+", section)) - {"--help"}:
         assert option in shown, option
+
+
+def test_the_sample_output_is_what_a_sweep_prints():
+    from analysis.outcome import COLUMNS
+
+    sample = README.split("```console\n$ make sweep\n")[1].split("```")[0]
+    assert "Best test accuracy of rich networks, mean over n seeds, beside Eq. 3 [Tong25]" in sample
+    assert COLUMNS[-1] in sample
+    for command in ("python -m analysis.query", "python -m analysis.report", "streamlit run app/main.py"):
+        assert command in sample
