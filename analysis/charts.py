@@ -63,7 +63,7 @@ def curves_chart(
         if has_residual:
             below = _residual_panel(of["residuals"], points, look, _residual_scale(residuals))
             below = below.properties(width=look.width, height=look.height // 3)
-            panels.append(alt.vconcat(main, below, spacing=8))
+            panels.append(alt.vconcat(main, below, spacing=8).resolve_scale(x="shared"))
         else:
             panels.append(main)
     chart = alt.concat(*panels, columns=look.columns) if len(panels) > 1 else panels[0]

@@ -1,8 +1,8 @@
 """Any measure against any key: which axes a selection has, what to show of it first, and the chart of what was chosen."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,8 @@ from analysis.charts import Look, curves_chart, with_residuals
 from analysis.measures import MEASURES
 from analysis.paper import PAPER
 from analysis.points import STATISTICS, Points, described, one_setting, seeds, shown, varying, with_intervals
-from analysis.selection import Selection, Value
+from analysis.selection import Selection, Value, points_sql, quoted
+from analysis.statistics import FEW
 from store.views import run
 
 MOST_POINTS = 4000
@@ -30,6 +31,15 @@ def measured(results: str, selection: Selection) -> list[str]:
     sql = f"SELECT {counts} FROM {selection.source} WHERE {selection.condition}"
     row = run(results, lambda connection: connection.execute(sql).fetchone()) or ()
     return [name for name, n in zip(MEASURES, row, strict=False) if n]
+
+
+class Keyed(Protocol):
+    """Points, or networks: rows, and which of their columns are grid keys."""
+
+    @property
+    def frame(self) -> pd.DataFrame: ...
+    @property
+    def keys(self) -> list[str]: ...
 
 
 class Axes(NamedTuple):
@@ -65,16 +75,22 @@ def same_axis(key: str, other: str) -> bool:
     return key == other or {key, other} == {"gamma", "gamma_label"}
 
 
-def rest_of(points: Points, chosen: Iterable[str]) -> list[str]:
+def rest_of(points: Keyed, chosen: Iterable[str]) -> list[str]:
     """Keys that vary beside the chosen ones: each must have one value, as only seeds are averaged over."""
     chosen = list(chosen)
     return [key for key in varying(points.frame, points.keys) if not any(same_axis(key, other) for other in chosen)]
 
 
-def settled(points: Points, rest: Sequence[str], wanted: Mapping[str, Value], first: str | None = None) -> dict[str, Value]:
+def settled(
+    points: Keyed,
+    rest: Sequence[str],
+    wanted: Mapping[str, Value],
+    first: str | None = None,
+    prefer: Mapping[str, Value] | None = None,
+) -> dict[str, Value]:
     """A value for each key of `rest` such that there are points: as wanted where that can be, `first` before the others.
 
-    What is not wanted or cannot be is as in the paper, or else what most networks have.
+    What is not wanted or cannot be is as preferred (without `prefer` as in the paper), or else what most networks have.
     """
     frame = points.frame
     for key in sorted(wanted, key=lambda key: key != first):
@@ -82,7 +98,7 @@ def settled(points: Points, rest: Sequence[str], wanted: Mapping[str, Value], fi
             frame = frame[part]
     # Where gamma is among the rest it is so by its label.
     axes = [key for key in points.keys if key not in rest and not (key == "gamma" and "gamma_label" in rest)]
-    return one_setting(frame, points.keys, axes, PAPER).values if rest else {}
+    return one_setting(frame, points.keys, axes, PAPER if prefer is None else prefer).values if rest else {}
 
 
 def matching(frame: pd.DataFrame, values: Mapping[str, Value]) -> "pd.Series[bool]":
@@ -93,7 +109,7 @@ def matching(frame: pd.DataFrame, values: Mapping[str, Value]) -> "pd.Series[boo
     return found
 
 
-def values_of(points: Points, key: str) -> list[Value]:
+def values_of(points: Keyed, key: str) -> list[Value]:
     """The values of a key among points, sorted, gamma's labels by gamma, None last."""
     frame = points.frame.sort_values("gamma" if key == "gamma_label" and "gamma" in points.frame else key)
     known = frame[key].dropna().unique().tolist()
@@ -119,6 +135,8 @@ class Explored(NamedTuple):
     frame: pd.DataFrame
     caption: str
     missing: list[overlays.Later]
+    sql: str
+    """Gives these points, without their intervals."""
 
 
 class TooMuch(ValueError):
@@ -155,7 +173,10 @@ def explore(results: str, selection: Selection, points: Points, choices: Choices
     chart = curves_chart(drawn, points.measure, look, theory, residuals, raw, choices.centre)
     keys = list(dict.fromkeys([*axes, *(["gamma"] if "gamma_label" in axes else [])]))
     table = data[[*keys, *STATISTICS]].join(wide)
-    return Explored(chart, table, _caption(points, data, setting, axes, choices), missing)
+    limits = [f"{quoted(look.x)} > 0" if look.log_x else f"{quoted(look.x)} IS NOT NULL"]
+    shown_ones = replace(selection.only(setting), limits=" AND ".join(limits))
+    sql = points_sql(shown_ones, points.measure, keys, FEW)
+    return Explored(chart, table, _caption(points, data, setting, axes, choices), missing, sql)
 
 
 def _check_size(frame: pd.DataFrame, look: Look, raw: bool) -> None:

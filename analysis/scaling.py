@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.measures import MEASURES
 from analysis.points import in_order, sorting
-from analysis.predictions import PREDICTIONS, Prediction, predicted
+from analysis.predictions import Prediction, predicted
 from analysis.selection import Selection, grid_keys, quoted
 from analysis.statistics import Interval, PowerLaw, Threshold, exponent_of_thresholds, power_law, threshold_interval
 from store.views import run
@@ -34,16 +34,17 @@ def thresholds(points: pd.DataFrame, level: float, over: str = "L") -> pd.DataFr
 
     points: as `seeds_by_point` gives them. Curves of fewer than LEAST points are left out.
     """
-    # The lazy gamma changes with d: its label says which networks belong together.
-    keys = [key for key in points.columns if key not in (over, "seeds", "gamma")]
+    # The lazy gamma changes with d: its label says which networks belong together. Over gamma neither does.
+    keys = [key for key in points.columns if key not in (over, "seeds", "gamma", *(["gamma_label"] if over == "gamma" else []))]
+    with_gamma = "gamma" in points and over != "gamma"
     rows = []
     for values, curve in points.groupby(keys, dropna=False) if len(points) else []:
         if len(curve) >= LEAST:
             found = threshold_interval(curve[over].to_numpy(float), list(curve["seeds"]), level)
-            gamma = {"gamma": curve["gamma"].iloc[0]} if "gamma" in curve else {}
+            gamma = {"gamma": curve["gamma"].iloc[0]} if with_gamma else {}
             keyed: dict[str, Any] = dict(zip(keys, values, strict=True))
             rows.append({**keyed, **gamma, "threshold": found})
-    frame = pd.DataFrame(rows, columns=[*map(str, keys), *(["gamma"] if "gamma" in points else []), "threshold"])
+    frame = pd.DataFrame(rows, columns=[*map(str, keys), *(["gamma"] if with_gamma else []), "threshold"])
     return frame.sort_values(sorting(str(c) for c in frame if c != "threshold"), ignore_index=True)
 
 
@@ -91,37 +92,6 @@ def _with_offset(x: np.ndarray[Any, Any], found: list[Threshold]) -> PowerLaw:
     return power_law(x, values, offset=True)
 
 
-def exponents(
-    frame: pd.DataFrame,
-    by: str,
-    over: str = "L",
-    against: str = "d",
-    within: tuple[float, float] = (0.0, np.inf),
-    predictions: Iterable[Prediction] = PREDICTIONS,
-) -> pd.DataFrame:
-    """A row for each value of `by`: exponent of the thresholds, its interval, what it stands on, and what is predicted there.
-
-    frame: `thresholds` that differ in `by` and `against` alone. A value with too few thresholds has no exponent.
-    """
-    rows = []
-    for value in in_order(frame, by):
-        group = frame[frame[by] == value]
-        fit, here = exponent(group, against, within), group[group[against].between(*within)]
-        states = [t.reached for t in here["threshold"]]
-        keys = {key: group[key].iloc[0] for key in group if key not in (against, "threshold")}
-        said = predicted(over, against, keys, predictions)
-        rows.append(
-            {
-                by: value, **({"gamma": keys["gamma"]} if by == "gamma_label" else {}),
-                "exponent": fit.interval.value if fit else np.nan, "low": fit.interval.low if fit else np.nan,
-                "high": fit.interval.high if fit else np.nan, "n": states.count("reached"),
-                "not reached": states.count("not reached"), "below range": states.count("already at the smallest x"),
-                "predicted": said.exponent if said else np.nan, "prediction": str(said) if said else "",
-            }
-        )  # fmt: skip
-    return pd.DataFrame(rows)
-
-
 class Fitted(NamedTuple):
     """By the values of a grouping key, None without one: exponents, what is predicted, and why there is no exponent."""
 
@@ -153,6 +123,30 @@ def fitted(
         if said := predicted(over, against, {str(key): group[key].iloc[0] for key in group if key != "threshold"}):
             found.predictions[value] = said
     return found
+
+
+def exponents(
+    found: Fitted, frame: pd.DataFrame, by: str, against: str = "d", within: tuple[float, float] = (0.0, np.inf)
+) -> pd.DataFrame:
+    """A row for each value of `by`: what `fitted` found there with these arguments, its interval and what it stands on.
+
+    A value with too few thresholds has no exponent.
+    """
+    rows = []
+    for value in in_order(frame, by):
+        group = frame[frame[by] == value]
+        fit, said = found.fits.get(value), found.predictions.get(value)
+        states = [t.reached for t in group[group[against].between(*within)]["threshold"]]
+        rows.append(
+            {
+                by: value, **({"gamma": group["gamma"].iloc[0]} if by == "gamma_label" else {}),
+                "exponent": fit.interval.value if fit else np.nan, "low": fit.interval.low if fit else np.nan,
+                "high": fit.interval.high if fit else np.nan, "n": states.count("reached"),
+                "not reached": states.count("not reached"), "below range": states.count("already at the smallest x"),
+                "predicted": said.exponent if said else np.nan, "prediction": str(said) if said else "",
+            }
+        )  # fmt: skip
+    return pd.DataFrame(rows)
 
 
 def threshold_table(frame: pd.DataFrame, keys: Iterable[str]) -> pd.DataFrame:

@@ -1,20 +1,21 @@
-"""What the theory pages share: reads kept until the store changes, and a select box for every key that would mix settings."""
+"""What the pages beside theory share: reads kept until the store changes, what to look at, and the words about it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from analysis.charts import TITLES
+from analysis.measures import MEASURES
 from analysis.paper import PAPER
-from analysis.points import Points, Setting, described, in_order, one_setting, points, shown, varying
+from analysis.points import Points, Setting, described, in_order, points
 from analysis.scaling import seeds_by_point, thresholds
 from analysis.selection import Selection, Value
 from analysis.statistics import Interval
+from app.setting import name, one
 from app.shared import choice, remembered, sweep_choice
 
-ACCURACIES = {"best_test_acc": "best", "final_test_acc": "last"}
+ACCURACIES = ("best_test_acc", "final_test_acc")
 PREFER: dict[str, Value] = PAPER | {"sigma2": 0.0}
 
 
@@ -32,9 +33,14 @@ def crossings(results: str, selection: Selection, measure: str, level: float, ov
     return remembered(_thresholds, results, selection, measure, level, over)
 
 
+def measure_choice(names: Sequence[str], **more: Any) -> str:
+    """One of some measures; the same key and words on all pages, so that it lasts from one to the next."""
+    return str(choice("Measure", names, key="measure", format_func=lambda key: MEASURES[key].title, **more))
+
+
 def accuracy_choice() -> str:
     """Which test accuracy."""
-    return str(choice("Test accuracy", list(ACCURACIES), key="measure", format_func=lambda name: ACCURACIES[name], width=130))
+    return measure_choice(ACCURACIES, width=190)
 
 
 def task_choice(results: str) -> Selection:
@@ -43,7 +49,7 @@ def task_choice(results: str) -> Selection:
     frame = measured(results, selection, "best_test_acc").frame
     tasks = in_order(frame, "task") if "task" in frame else []
     if len(tasks) > 1:
-        selection = selection.only({"task": choice("Task", tasks, "same_different", key="task", width=170)})
+        selection = selection.only({"task": choice("Task", tasks, "same_different", key=name("task"), width=170)})
     return selection
 
 
@@ -59,17 +65,7 @@ def lacking(found: Points, least: Mapping[str, int], grids: str) -> bool:
 
 def rest(found: Points, axes: Iterable[str], prefer: Mapping[str, Value] | None = None) -> Setting:
     """The points of one setting of every key but `axes`: a select box for each that varies."""
-    axes, frame, values = {*axes}, found.frame, dict[str, Value]()
-    axes |= {"gamma_label"} if "gamma" in axes else set()
-    for key in [key for key in found.keys if key not in axes and not (key == "gamma" and "gamma_label" in found.keys)]:
-        default = one_setting(frame, found.keys, axes, PREFER | dict(prefer or {})).values[key]
-        if key in varying(frame, [key]):
-            options = [*in_order(frame, key), *([None] if frame[key].isna().any() else [])]
-            format_func = lambda value: "none" if value is None else shown(value)  # noqa: E731
-            default = choice(TITLES.get(key, key), options, default, key=key, format_func=format_func, width=170)
-        frame = frame[frame[key].isna() if default is None else frame[key] == default]
-        values[key] = default
-    return Setting(frame.reset_index(drop=True), values, 0)
+    return one(found, axes, PREFER | dict(prefer or {}), width=170)
 
 
 def narrowed(selection: Selection, setting: Setting) -> Selection:

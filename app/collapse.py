@@ -4,13 +4,10 @@ import streamlit as st
 
 from analysis.points import Setting, in_order
 from analysis.predictions import predicted
-from analysis.rescaling import best, family, rescaled
+from analysis.rescaling import best, family, far, rescaled
 from analysis.scaling_charts import collapse_chart
 from app.choosing import interval_text, number
 from app.shared import choice, downloads, figure, switch
-
-FAR = 2.0
-"""S of a perfect collapse is about 1.3 with six seeds (`analysis.statistics.Collapse`)."""
 
 
 def collapse(setting: Setting, over: str, against: str, by: str | None, title: str) -> None:
@@ -24,7 +21,7 @@ def collapse(setting: Setting, over: str, against: str, by: str | None, title: s
         if by:
             value = choice("Curves of " + by.replace("_label", ""), in_order(data, by), key="collapse_of", width=170)
             data, key = data[data[by] == value], f"exponent_{value}"  # each group has its own prediction
-        said = predicted(over, against, {key: data[key].iloc[0] for key in data})
+        said = predicted(over, against, {str(key): data[key].iloc[0] for key in data})
         default = said.exponent if said else 1.0
         is_best = switch("Best exponent", False, "best")
         e = number("Exponent", -4.0, 6.0, default, 0.05, key, disabled=is_best)
@@ -36,10 +33,10 @@ def collapse(setting: Setting, over: str, against: str, by: str | None, title: s
             st.markdown(
                 f"Best: **{against}^{interval_text(found.exponent)}** with S = {found.quality:.3g} over {found.n_points} points."
             )
-            if found.quality > FAR:
+            if found.quality > far(int(data["n"].min())):
                 st.caption(
-                    "S is far above 1: the curves do not fall together within their errors. The interval takes for granted that "
-                    "they do, and is too narrow."
+                    "S is far above what so many seeds leave by chance: the curves do not fall together within their errors. "
+                    "The interval takes for granted that they do, and is too narrow."
                 )
         scaled = rescaled(curves, e)
     except ValueError as error:

@@ -16,8 +16,13 @@ PAGES = {
     "claims": ("Claims", "The paper's statements and whether these networks confirm them"),
     "sql": ("SQL", "Questions of your own"),
 }
-# Less empty space on top; and selections always have a value: no need to say so beside each.
-STYLE = "<style>[data-testid=stMainBlockContainer]{padding-top:4rem} [data-testid=stWidgetLabelRequired]{display:none}</style>"
+# Less empty space, charts that shrink with the window, no word beside each selection that it must have a value.
+STYLE = """<style>
+[data-testid=stMainBlockContainer] {padding-top: 4rem}
+@media (max-width: 1100px) {[data-testid=stMainBlockContainer] {padding-left: 2rem; padding-right: 2rem}}
+[data-testid=stVegaLiteChart] svg {max-width: 100%; height: auto}
+[data-testid=stWidgetLabelRequired] {display: none}
+</style>"""
 
 
 def _page(name: str) -> st.Page:

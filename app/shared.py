@@ -4,17 +4,19 @@ import argparse
 import io
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import streamlit as st
 
+from analysis.commands import sweep_command
 from analysis.coverage import sweeps
-from analysis.source import ResultsError, state
+from analysis.source import QueryError, ResultsError, state
 
 if TYPE_CHECKING:  # pandas and what needs it take a second to import: pages do that once they need it
     import pandas as pd
@@ -30,12 +32,22 @@ WHOLE = "(all sweeps)"
 links: dict[str, Any] = {}
 """The pages by name, for `st.page_link`."""
 
+NONE = "(none)"
+"""What a select box calls no key."""
+
 T = TypeVar("T")
 
 
+class _Options(argparse.ArgumentParser):
+    """Options of the app; its reader sits at a browser, not at the terminal."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ResultsError(f"{message}. Type `streamlit run app/main.py -- --results DIR`")
+
+
 def results_directory() -> str:
-    """What follows `--` on the command line."""
-    parser = argparse.ArgumentParser()
+    """What follows `--` on the command line. ResultsError for anything but `--results DIR`."""
+    parser = _Options(add_help=False)
     parser.add_argument("--results", default="results")
     return str(parser.parse_args(sys.argv[1:]).results)
 
@@ -44,20 +56,34 @@ def guarded(title: str, meaning: str, show: Callable[[str], None]) -> None:
     """A page below its title: runs again when there is more to show, says what to type where the store is empty, shows a bad
     store as an error."""
     st.header(title, help=meaning, anchor=False)
-    results = results_directory()
+    try:
+        results = results_directory()
+    except ResultsError as error:
+        st.error(str(error))
+        return
     try:
         st.session_state[_SEEN] = _moment(results)
         if st.session_state.get(_PAGE) != title:
             st.session_state[_PAGE], st.session_state[_UNLINKED] = title, True
         if not remembered(sweeps, results):
-            st.info(f"Nothing in `{results}` yet. Type `python -m orchestrator.sweep grid.yaml` and leave this page open.")
+            st.info(f"Nothing in `{results}` yet. Type `{sweep_command('grid.yaml', results)}` and leave this page open.")
         else:
             show(results)
-    except ResultsError as error:
+    except (ResultsError, QueryError) as error:
+        st.error(str(error))
+    except ValueError as error:
+        if not _is_ours(error):
+            raise
         st.error(str(error))
     st.session_state[_FRESH] = True
     _follow(results)
     _load_the_rest()
+
+
+def _is_ours(error: ValueError) -> bool:
+    """Whether this project's own code raised it, with words for a person; else it is a mistake, and its traceback helps."""
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    return frame.f_globals.get("__name__", "").partition(".")[0] in ("analysis", "app", "store")
 
 
 @st.cache_resource
@@ -66,7 +92,7 @@ def _load_the_rest() -> None:
     threading.Thread(target=import_module, args=("app.screens.curves",), name="imports", daemon=True).start()
 
 
-_SEEN, _FRESH, _PAGE, _UNLINKED = "_seen", "_fresh", "_page", "_unlinked"
+_SEEN, _FRESH, _PAGE, _UNLINKED, _INSTEAD = "_seen", "_fresh", "_page", "_unlinked", "_instead"
 
 
 watched: dict[str, Callable[[], int]] = {}
@@ -94,7 +120,8 @@ def _follow(results: str) -> None:
 def remembered(work: Callable[..., T], results: str, *arguments: Any) -> T:
     """work(results, *arguments), computed once for each state of the store; of module-level functions and hashable arguments.
 
-    What comes out is shared by all who look: it must not be changed.
+    What comes out is shared by all who look: it must not be changed. Not for work that reads which networks are being trained:
+    that is read after the state, and the store may return to that state when a lease ends.
     """
     return _remembered(work, st.session_state.get(_SEEN), results, *arguments)
 
@@ -107,15 +134,22 @@ def _remembered(work: Callable[..., T], moment: object, results: str, *arguments
 def choice(label: str, options: Sequence[Any], default: Any = None, key: str | None = None, **more: Any) -> Any:
     """A select box whose value lives in the URL, under `key`, and lasts from page to page.
 
-    The URL names the default too: what is best to show first changes as a store grows, and a link must not.
+    The URL names the default too: what is best to show first changes as a store grows, and a link must not. What was chosen on
+    one page and cannot be on another comes back where it can, unless something else was chosen there.
     """
     options = list(options)
     key = key or label.lower().replace(" ", "_")
     held = st.session_state.get(key)
+    instead: dict[str, tuple[Any, Any]] = st.session_state.setdefault(_INSTEAD, {})
+    chosen, shown = instead.get(key, (held, held))
+    wanted = chosen if held == shown else held
     # Assigned each time: Streamlit keeps in the URL what code assigns, and what the user chose, but no default.
-    st.session_state[key] = held if held in options else default if default in options else next(iter(options), None)
+    value = wanted if wanted in options else default if default in options else next(iter(options), None)
+    instead[key] = (value if wanted is None else wanted, value)
+    st.session_state[key] = value
     more = {"bind": "query-params", "persist_state": "session", "required": True} | more
-    return st.selectbox(label, options, index=None, key=key, **more)
+    box: Any = st.selectbox  # no overload of it takes options by name
+    return box(label, options, index=None, key=key, **more)
 
 
 def switch(label: str, default: bool, key: str, **more: Any) -> bool:
@@ -144,7 +178,7 @@ def downloads(name: str, frame: "pd.DataFrame", chart: Any | None = None, sql: s
             for kind, mime in IMAGES.items():
                 st.download_button(
                     kind.upper(),
-                    lambda kind=kind: _image(chart, kind),
+                    partial(_image, chart, kind),
                     f"{name}.{kind}",
                     mime,
                     on_click="ignore",

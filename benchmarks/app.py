@@ -30,6 +30,8 @@ from benchmarks.views import N_GROUPS, fill
 
 ROOT = Path(__file__).parent.parent
 REPEATS = 3
+DRAWN = ("structure", "dimension", "noise", "scaling")
+"""Pages with a chart at their first paint; claims come one by one, after it."""
 CHART = "[data-testid=stVegaLiteChart] svg"
 
 
@@ -140,7 +142,9 @@ def main(n_cells: int = 100 * N_GROUPS) -> None:
                         click = page.get_by_text("Each seed").click
                         note("each seed", _changed(page, click, "seeds=true"))
                         note("first paint of a server that runs: curves", _first_paint(page, url + path, True))
-                        note("first paint of a server that runs: structure", _first_paint(page, url + "/structure", True))
+                        for other in ("structure", "dimension", "noise", "scaling", "claims"):
+                            chart = other in DRAWN
+                            note(f"first paint of a server that runs: {other}", _first_paint(page, f"{url}/{other}", chart))
                     memory = max(memory, process.memory_info().rss / 2**20)
                     page.close()
         browser.close()

@@ -61,8 +61,9 @@ def table_of_cells(first: int, n: int, curves: bool, pack: str) -> pa.Table:
     columns: dict[str, Any] = {
         "cell_id": [hashlib.sha256(b"%d" % i).hexdigest()[:20] for i in number],
         "task": ["same_different"] * n, "L": LS[group // len(GAMMAS) // len(DS)], "d": d, "width": np.full(n, width),
-        "gamma": np.where(gamma < 10, GAMMAS[gamma], 1e-5 / np.sqrt(d)), "gamma_label": LABELS[gamma], "sigma2": np.zeros(n),
-        "prefactor": ["gamma"] * n, "seed": seed, "steps": np.full(n, 25000), "batch": np.full(n, 128),
+        "gamma": np.where(gamma < 10, GAMMAS[gamma], 1e-5 / np.sqrt(d)), "gamma_label": LABELS[gamma],
+        "sigma2": np.where(d == DS[0], 1.0, 0.0), "prefactor": ["sqrt_d"] * n, "seed": seed, "steps": np.full(n, 25000),
+        "batch": np.full(n, 128),
         "eval_every": np.full(n, 1000), "test_size": np.full(n, 1024), "base_lr": np.full(n, 0.1), "dtype": ["float32"] * n,
         "status": status, "reason": [None if one == "ok" else "loss is nan at step 3000" for one in status],
         **{name: rng.random(n) for name in SCHEMA.names if name.startswith(("best", "final", "readout_", "align", "activ"))},

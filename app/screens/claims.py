@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from analysis.claims.chart import COLOURS, claims_chart
-from analysis.claims.check import claims_frame
+from analysis.claims.check import advice, claims_frame
 from analysis.claims.following import Following
 from analysis.claims.verdict import VERDICTS, Checked, Measured
 from analysis.rounding import in_digits, with_interval
@@ -38,7 +38,7 @@ def show(results: str) -> None:
     one = choice("One claim", [ALL, *(claim.id for claim in following.claims)], key="claim", width=360)
     if one != ALL:
         checked = [c for c in found.checked if c.claim.id == one]
-        _detail(checked[0]) if checked else st.info(f"{one} is still to be checked.")
+        _detail(checked[0], results) if checked else st.info(f"{one} is still to be checked.")
         return
     with st.container(horizontal=True):
         verdicts = _several("Verdict", list(VERDICTS), "verdict")
@@ -75,14 +75,15 @@ def _several(label: str, options: list[str], key: str) -> list[str]:
 
 
 def _styled(part: pd.DataFrame) -> "pd.io.formats.style.Styler":
-    intervals = ["" if pd.isna(row.measured) else in_digits(row.measured, row.low, row.high) for row in part.itertuples()]
+    numbers = part[["measured", "low", "high"]].astype(float).itertuples(index=False)
+    intervals = ["" if pd.isna(measured) else in_digits(measured, low, high) for measured, low, high in numbers]
     to_run = part["grid"].where(part["verdict"] == "not enough data", "")
     table = part.assign(measured=intervals, verdict=part["verdict"].map(lambda v: f"{MARKS[v]} {v}"), **{"to run": to_run})
     table = table[["verdict", "id", "says", "measured", "n", "expected", "because", "source", "why", "note", "to run"]]
     return table.style.map(lambda text: f"color: {COLOURS[text[2:]]}; font-weight: 600", subset=["verdict"])
 
 
-def _detail(one: Checked) -> None:
+def _detail(one: Checked, results: str) -> None:
     claim = one.claim
     st.subheader(f"{MARKS[one.verdict]} {one.verdict}: {claim.says}", anchor=False)
     st.markdown(f"**{claim.topic}**, {claim.source}: {one.why}.")
@@ -92,7 +93,7 @@ def _detail(one: Checked) -> None:
         st.info(claim.note)
     st.markdown(f"Expected: **{claim.expected}**. {claim.because}")
     st.markdown(f"From: `{claim.grid}`" if claim.grid else "Simulated here.")
-    if one.verdict == "not enough data" and claim.grid:
-        st.code(f"python -m orchestrator.sweep {claim.grid}", language="bash")
+    for command in advice(one, results):
+        st.code(command, language="bash")
     if (chart := claims_chart([one])) is not None:
         figure(chart)

@@ -1,8 +1,6 @@
 """Any measure against any key: points with intervals, the theory's curves, residuals."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any
 
 import streamlit as st
 
@@ -13,21 +11,18 @@ from analysis.explore import (
     TooMuch,
     axes_of,
     explore,
-    label,
     measured,
     rest_of,
     same_axis,
-    settled,
     suggested,
     suits_log,
-    values_of,
 )
-from analysis.measures import MEASURES
 from analysis.points import CENTRES, Points, groups
 from analysis.selection import Selection, Value
-from app.shared import choice, compute_later, downloads, figure, remembered, sweep_choice, switch
+from app.choosing import measure_choice
+from app.setting import fixed
+from app.shared import NONE, choice, compute_later, downloads, figure, remembered, sweep_choice, switch
 
-NONE = "(none)"
 WIDTH, HEIGHT = 720, 400
 COLUMNS = 2
 """Panels side by side."""
@@ -41,8 +36,7 @@ def show(results: str) -> None:
         if not names:
             st.info("No finished networks yet.")
             return
-        titles = {MEASURES[name].title: name for name in names}
-        measure = titles[choice("Measure", list(titles), key="measure")]
+        measure = measure_choice(names)
         points = remembered(groups, results, selection, measure)
         axes = axes_of(points)
         if not axes.numbers:
@@ -62,7 +56,7 @@ def show(results: str) -> None:
     figure(found.chart, "curves")
     st.caption(found.caption)
     compute_later(found.missing)
-    downloads(f"{measure}-{look.x}", found.frame, found.chart, points.sql)
+    downloads(f"{measure}-{look.x}", found.frame, found.chart, found.sql)
     st.dataframe(found.frame, hide_index=True, height=min(400, 38 + 35 * len(found.frame)))
 
 
@@ -94,38 +88,11 @@ def _title(key: str) -> str:
 
 
 def _setting(points: Points, axes: Sequence[str]) -> dict[str, Value]:
-    """One value for each key that varies beside the axes; those that do not go with the last one chosen move."""
+    """One value for each key that varies beside the axes."""
     rest = rest_of(points, axes)
-    options = {key: {label(value): value for value in values_of(points, key)} for key in rest}
-    wanted = {key: options[key][text] for key in rest if (text := _held(key)) in options[key]}
-    for key, value in settled(points, rest, wanted, st.session_state.get(_LAST)).items():
-        if key in rest:
-            st.session_state[_name(key)] = label(value)
     if rest:
         st.caption("Only seeds are averaged over. Of all else:")
-    columns = st.columns(2)
-    chosen = {}
-    for i, key in enumerate(rest):
-        with columns[i % 2]:
-            text = choice(key.replace("_label", ""), list(options[key]), key=_name(key), on_change=partial(_remember, key))
-        chosen[key] = options[key][text]
-    return chosen
-
-
-_LAST = "_last_setting"
-
-
-def _name(key: str) -> str:
-    """What the URL calls the value of a key."""
-    return f"at_{key}"
-
-
-def _held(key: str) -> Any:
-    return st.session_state.get(_name(key), st.query_params.get(_name(key)))
-
-
-def _remember(key: str) -> None:
-    st.session_state[_LAST] = key
+    return fixed(points, rest, places=st.columns(2))
 
 
 def _choices(points: Points, look: Look, setting: Mapping[str, Value]) -> Choices:

@@ -13,10 +13,9 @@ from analysis.scaling import Exponent, exponents, fitted, threshold_table
 from analysis.scaling_charts import exponent_chart, threshold_chart
 from app.choosing import about, accuracy_choice, crossings, interval_text, measured, narrowed, number, rest, task_choice
 from app.collapse import collapse
-from app.shared import choice, downloads, figure, switch
+from app.shared import NONE, choice, downloads, figure, switch
 
 GRIDS = "`grids/fig1e_lazy.yaml`, `grids/fig1b_rich.yaml` or, a little of both, `grids/quick.yaml`"
-ONE = "(one setting)"
 
 
 def show(results: str) -> None:
@@ -30,16 +29,16 @@ def show(results: str) -> None:
             return
         over = choice("Threshold over", numbers, "L" if "L" in numbers else "P", key="over", width=140)
         against = choice("against", [key for key in numbers if key != over], "d", key="against", width=140)
-        groups = [] if against == "gamma" else grouping_keys(found, over, against)
+        groups = [key for key in grouping_keys(found, over, against) if key != "gamma_label" or "gamma" not in (over, against)]
         by = choice(
             "Colour",
-            [*groups, ONE],
-            groups[0] if groups else ONE,
+            [NONE, *groups],
+            groups[0] if groups else NONE,
             key="colour",
             format_func=lambda key: TITLES.get(key, key),
             width=140,
         )
-        by = None if by == ONE else by
+        by = None if by == NONE else by
         setting = rest(found, {over, against, *([by] if by else [])})
         level = number("Accuracy that suffices", 0.5, 1.0, 0.85, 0.01, "level")
     frame = crossings(results, narrowed(selection, setting), measure, level, over)
@@ -61,7 +60,8 @@ def _thresholds(
                 f"Fitted from {against}", values, within, key=f"fit_{against}", format_func=shown, width=380, bind="query-params"
             )
         offset = switch("With an offset, c + A x^b", False, "offset")
-    fits, said, problems = fitted(frame, over, against, by, within, offset)
+    laws = fitted(frame, over, against, by, within, offset)
+    fits, said, problems = laws
     table = threshold_table(frame, [*([by] if by else []), *(["gamma"] if by == "gamma_label" else []), against])
     chart = threshold_chart(table, over, against, by, fits, said)
     left, right = st.columns([2, 1])
@@ -83,7 +83,7 @@ def _thresholds(
         st.dataframe(table.replace({np.inf: np.nan, -np.inf: np.nan}).assign(**{"in words": states}), hide_index=True)
     if by and len(fits) > 1:
         st.subheader(f"The exponent by {_title(by)}", anchor=False)
-        rows = exponents(frame, by, over, against, within)
+        rows = exponents(laws, frame, by, against, within)
         curve = exponent_chart(rows, by, over, against)
         figure(curve)
         st.caption(f"{over}* ~ {against}^exponent for {against} from {within[0]:g} to {within[1]:g}; ticks: predictions.")

@@ -5,13 +5,15 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.explore import label, matching, settled, values_of
+from analysis.explore import matching
 from analysis.figures.structure import neurons_of, structure_chart
 from analysis.measures import MEASURES
-from analysis.one_network import ORIGIN, expected, network, networks, setting_of, training, training_chart
+from analysis.one_network import ORIGIN, Networks, expected, network, networks, setting_of, training, training_chart
+from analysis.paper import PAPER
 from analysis.points import described, means_of, varying
 from analysis.selection import Selection, Value
 from analysis.statistics import Interval
+from app.setting import fixed, name
 from app.shared import choice, downloads, figure, remembered, sweep_choice, switch
 
 MEASURED = ("readout_ratio", "alignment_pos", "alignment_neg", "best_test_acc", "final_test_acc", "activation_change")
@@ -32,19 +34,20 @@ def show(results: str) -> None:
             st.info("No such networks" + (": a grid with `save: [curves, neurons]` saves them." if with_neurons else " yet."))
             return
         cell_id, seeds = _network(found, linked)
+        cell = remembered(network, results, cell_id)
+        assert cell is not None  # it was just listed
         others = switch("All seeds of this setting", True, "all_seeds")
         log_step = switch("Log step", False, "log_step")
         log_loss = switch("Log loss", True, "log_loss")
-    cell = remembered(network, results, cell_id)
     st.caption(f"{described(cell, NAMED)}; one of {len(seeds)} seeds.")
-    left, right = st.columns(2)
-    with left:
+    side_by_side = st.container(horizontal=True)  # one below the other where they do not fit
+    with side_by_side, st.container(width=430):
         _weights(results, cell)
-    with right:
+    with side_by_side, st.container(width=480):
         _training(results, cell, seeds if others else [cell_id], log_step, log_loss)
     _beside_theory(results, seeds, cell)
     with st.expander("Where it comes from"):
-        st.table({name: str(cell[name]) for name in (*found.keys, *ORIGIN) if cell[name] is not None})
+        st.table({key: str(cell[key]) for key in (*found.keys, *ORIGIN) if cell[key] is not None})
 
 
 def _linked(results: str) -> dict[str, Value] | None:
@@ -70,40 +73,19 @@ def _some_hold_neurons(results: str, selection: Selection, linked: Mapping[str, 
     return len(saved) > 0
 
 
-def _network(found: Any, linked: Mapping[str, Value] | None) -> tuple[str, list[str]]:
+def _network(found: Networks, linked: Mapping[str, Value] | None) -> tuple[str, list[str]]:
     """The chosen network's id, and those of all seeds of its setting."""
     rest = varying(found.frame, found.keys)
-    options = {key: {label(value): value for value in values_of(found, key)} for key in rest}
-    wanted = FIRST | {key: options[key][text] for key in rest if (text := _held(key)) in options[key]}
     if linked is not None:
-        wanted = {key: linked[key] for key in rest}
-        st.session_state["of_seed"] = str(linked["seed"])
-    for key, value in settled(found, rest, wanted, st.session_state.get(_LAST)).items():
-        if key in rest:
-            st.session_state[f"of_{key}"] = label(value)
+        st.session_state[name("seed")] = str(linked["seed"])
+        linked = {key: linked[key] for key in rest}
     columns = st.columns(2)
-    chosen = {}
-    for i, key in enumerate(rest):
-        with columns[i % 2]:
-            text = choice(key.replace("_label", ""), list(options[key]), key=f"of_{key}", on_change=_remember, args=(key,))
-        chosen[key] = options[key][text]
-    part = found.frame[matching(found.frame, chosen)]
-    row = part.iloc[0] if len(part) else found.frame.iloc[0]
+    chosen = fixed(found, rest, PAPER | FIRST, linked, places=columns)
+    row = found.frame[matching(found.frame, chosen)].iloc[0]
     cells = dict(zip(map(str, row["seeds"]), row["cells"], strict=True))
     with columns[len(rest) % 2]:
-        seed = choice("seed", list(cells), key="of_seed")
+        seed = choice("seed", list(cells), key=name("seed"))
     return cells[seed], list(cells.values())
-
-
-_LAST = "_last_structure"
-
-
-def _held(key: str) -> Any:
-    return st.session_state.get(f"of_{key}", st.query_params.get(f"of_{key}"))
-
-
-def _remember(key: str) -> None:
-    st.session_state[_LAST] = key
 
 
 def _weights(results: str, cell: Mapping[str, Any]) -> None:
@@ -139,15 +121,15 @@ def _beside_theory(results: str, cells: list[str], cell: Mapping[str, Any]) -> N
     theory = expected(cell)
     means = remembered(means_of, results, tuple(cells), MEASURED)
     rows = []
-    for name in MEASURED:
-        if cell[name] is None:
+    for measure in MEASURED:
+        if cell[measure] is None:
             continue
-        mean = means.get(name)
+        mean = means.get(measure)
         rows.append({
-            "measure": MEASURES[name].title, "this network": f"{cell[name]:.4g}",
+            "measure": MEASURES[measure].title, "this network": f"{cell[measure]:.4g}",
             "mean over seeds": _interval(mean),
-            "theory": f"{theory[name].value:.4g}" if name in theory else "",
-            "from": theory[name].source if name in theory else "",
+            "theory": f"{theory[measure].value:.4g}" if measure in theory else "",
+            "from": theory[measure].source if measure in theory else "",
         })  # fmt: skip
     st.table(rows)
 

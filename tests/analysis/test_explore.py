@@ -61,9 +61,8 @@ def test_a_first_figure_and_its_setting(store):
     assert suggested(found, axes) == ("L", None)  # no other key varies where most networks are
     rest = rest_of(found, ["L"])
     assert rest == ["d", "width"]
-    assert settled(found, rest, {}) == {"d": 128, "width": 32} | {
-        key: value for key, value in settled(found, rest, {}).items() if key not in rest
-    }
+    assert settled(found, rest, {}) == {"d": 128, "width": 32}
+    assert settled(found, rest, {}, prefer={"d": 64}) == {"d": 64, "width": 16}
     chosen = settled(found, rest, {"d": 128, "width": 16}, first="width")
     assert (chosen["d"], chosen["width"]) == (64, 16)
     chosen = settled(found, rest, {"d": 128, "width": 16}, first="d")
@@ -74,7 +73,7 @@ def test_the_chart_shows_the_setting_alone_and_says_so(store):
     found = groups(store.results, Selection("sweep"))
     drawn = explore(store.results, Selection("sweep"), found, Choices(Look("L"), (("d", 64), ("width", 16)), raw=True))
     assert list(drawn.frame["L"]) == [3, 4] and list(drawn.frame["n"]) == [12, 12]
-    assert drawn.caption.startswith("width = 16, steps = 3000, prefactor = sqrt_d, d = 64") or "d = 64" in drawn.caption
+    assert drawn.caption.startswith("d = 64, width = 16, steps = 3000, prefactor = sqrt_d; mean over 12 seeds a point")
     assert "24 networks; 4 points of other settings not shown" in drawn.caption
     assert "Eq. 3" in drawn.frame
     assert explore(store.results, Selection("sweep"), found, Choices(Look("L"), (("d", 64), ("width", 32)))) is None

@@ -32,3 +32,13 @@ def test_the_lazy_gammas_of_several_d_are_one_curve(measured):
     assert points["gamma"].nunique() == 3
     found = thresholds(points, 0.85, over="d")
     assert len(found) == 1
+
+
+def test_thresholds_over_gamma(measured):
+    """Labels do not cut a curve over gamma into single points."""
+    points = seeds_by_point(measured, Selection.of(L=8, sigma2=0.0, d=64), "best_test_acc")
+    assert sorted(points["gamma_label"]) == ["1", "lazy"]
+    found = thresholds(points, 0.85, over="gamma")
+    assert len(found) == 1 and not {"gamma", "gamma_label"} & set(found)
+    (t,) = found["threshold"]
+    assert t.reached == "reached" and 1e-5 / 8 < t.value < 1

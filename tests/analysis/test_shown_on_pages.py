@@ -13,7 +13,7 @@ from analysis.measures import MEASURES
 from analysis.noise import noisy_settings
 from analysis.predictions import compared, predicted
 from analysis.rescaling import best, family, rescaled, standard_errors
-from analysis.scaling import exponent, exponents, thresholds
+from analysis.scaling import exponent, exponents, fitted, thresholds
 from analysis.statistics import Interval
 
 LS = np.array([2, 4, 8, 16, 32, 64, 128, 256])
@@ -37,14 +37,30 @@ def seeds():
 
 
 def test_exponents_by_gamma_beside_what_is_predicted(seeds):
-    rows = exponents(thresholds(seeds, 0.85), "gamma_label")
+    found = thresholds(seeds, 0.85)
+    rows = exponents(fitted(found, "L", "d", "gamma_label"), found, "gamma_label")
     assert list(rows["gamma_label"]) == ["lazy", "1"]
     assert list(rows["predicted"]) == [2.0, 0.0]
     for row in rows.itertuples():
         assert row.low - 0.03 < row.predicted < row.high + 0.03  # 0.03: interpolation between powers of 2
         assert row.n == 4
-    part = exponents(thresholds(seeds, 0.85), "gamma_label", within=(8, 16))
+    part = exponents(fitted(found, "L", "d", "gamma_label", (8, 16)), found, "gamma_label", within=(8, 16))
     assert list(part["n"]) == [3, 3]
+
+
+def test_the_table_of_exponents_is_of_the_law_that_was_fitted(seeds):
+    found = thresholds(seeds, 0.85)
+    plain, offset = (fitted(found, "L", "d", "gamma_label", offset=offset) for offset in (False, True))
+    for fits in (plain, offset):
+        rows = exponents(fits, found, "gamma_label").set_index("gamma_label")
+        for gamma in ("lazy", "1"):
+            fit = fits.fits.get(gamma)
+            assert rows["exponent"][gamma] == pytest.approx(fit.interval.value if fit else np.nan, nan_ok=True)
+    assert plain.fits["lazy"].interval.value != offset.fits["lazy"].interval.value
+    # Three thresholds are too few for an offset: the reason is said, the table has no number.
+    few = fitted(found, "L", "d", "gamma_label", (4, 12), offset=True)
+    assert "too few points" in few.problems["lazy"]
+    assert exponents(few, found, "gamma_label", within=(4, 12))["exponent"].isna().all()
 
 
 def test_exponent_with_an_offset_needs_four_thresholds(seeds):

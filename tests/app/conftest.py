@@ -21,3 +21,11 @@ def small_results(tmp_path_factory):
     store.commit("broken", [row("f" * 20, status="failed", log_path=log)], failed=True)
     store.write_plan("tiny", [*(p.cell_id for p in grid.cells), "f" * 20, *(f"{i:020x}" for i in range(3))], whole=True)
     return results
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory):
+    """A cache of theory that tests and the servers they start do not share with their user."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+        yield

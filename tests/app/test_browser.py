@@ -1,4 +1,4 @@
-"""All pages in a real browser over a real store: no error on the page or in the console; links, controls and downloads work."""
+"""All pages in a real browser over synthetic networks: no error on the page or in the console; links and controls work."""
 
 import re
 
@@ -6,6 +6,7 @@ import pytest
 
 from app.main import PAGES
 from benchmarks.app import CHART, chromium, pick, server, settled
+from tests.measured_store import measured_store
 
 pytestmark = [
     pytest.mark.browser,
@@ -18,8 +19,9 @@ HARMLESS = re.compile(r"/_stcore/(health|host-config)$")
 
 
 @pytest.fixture(scope="module")
-def url(small_results):
-    with server(small_results) as (address, _):
+def url(tmp_path_factory):
+    """Over synthetic networks of many L, d and sigma2, lazy and rich: what every page needs for its charts."""
+    with server(measured_store(tmp_path_factory.mktemp("laws"))) as (address, _):
         yield address
 
 
@@ -59,10 +61,27 @@ def opened(page, address):
     settled(page)
 
 
+N_CHARTS = {"curves": 1, "dimension": 1, "noise": 1, "structure": 2, "scaling": 3, "claims": 1}
+
+
 @pytest.mark.parametrize("name", PAGES)
-def test_page_opens_by_its_address(page, url, name):
+def test_page_opens_by_its_address_and_its_charts_fit_a_narrow_window(page, url, name):
+    page.set_viewport_size({"width": 1000, "height": 700})
     opened(page, f"{url}/{name if name != next(iter(PAGES)) else ''}")
     assert page.locator("[data-testid=stHeading]").first.inner_text().startswith(PAGES[name][0])
+    n_charts = N_CHARTS.get(name, 0)
+    if n_charts:
+        page.locator(CHART).nth(n_charts - 1).wait_for(timeout=30_000)
+    settled(page)
+    ends = page.locator(CHART).evaluate_all(
+        """charts => charts.map(chart => {
+            const [own, room] = [chart, chart.closest('[data-testid=stMainBlockContainer]')].map(e => e.getBoundingClientRect())
+            return [own.left - room.left, room.right - own.right, own.width, chart.querySelectorAll('path').length]
+        })"""
+    )
+    assert len(ends) >= n_charts
+    for left, right, width, n_paths in ends:
+        assert left >= 0 and right >= 0 and width > 200 and n_paths > 5
 
 
 def test_curves_control_link_and_download(page, url):
@@ -92,7 +111,7 @@ def test_curves_control_link_and_download(page, url):
 def test_overview_links_to_curves_of_the_sweep(page, url):
     opened(page, url)
     page.locator("[data-testid=stPageLink] a").first.click()
-    page.wait_for_url(re.compile(r"/curves\?.*sweep=tiny"))
+    page.wait_for_url(re.compile(r"/curves\?.*sweep=measured"))
     page.locator(CHART).first.wait_for()
     settled(page)
 
@@ -108,6 +127,39 @@ def test_sql_downloads_the_answer(page, url):
         page.get_by_role("button", name="PARQUET").click()
     with open(download.value.path(), "rb") as file:
         assert file.read(4) == b"PAR1"
+
+
+def go(page, name):
+    """By a click, in the same session."""
+    page.get_by_role("link", name=PAGES[name][0], exact=True).first.click()
+    page.wait_for_url(re.compile(f"/{name}"))
+    page.get_by_role("heading", name=PAGES[name][0], exact=True).wait_for()
+    page.locator(CHART).first.wait_for()
+    settled(page)
+
+
+def chosen(page, label):
+    return page.get_by_label(label, exact=True).input_value()
+
+
+def test_selections_last_from_page_to_page(page, url):
+    opened(page, f"{url}/curves?measure=last+test+accuracy&colour=%28none%29&at_gamma_label=lazy")
+    page.locator(CHART).first.wait_for()
+    go(page, "scaling")
+    assert [chosen(page, label) for label in ("Measure", "Colour", "gamma")] == ["last test accuracy", "(none)", "lazy"]
+    go(page, "dimension")
+    assert [chosen(page, label) for label in ("Measure", "gamma")] == ["last test accuracy", "lazy"]
+    go(page, "curves")
+    assert [chosen(page, label) for label in ("Measure", "Colour", "gamma")] == ["last test accuracy", "(none)", "lazy"]
+    # What a page cannot show comes back on one that can.
+    ratio = "readout ratio |mean a-| / |mean a+|"
+    pick(page, "Measure", ratio)
+    page.wait_for_url(re.compile("measure=readout"))
+    settled(page)
+    go(page, "scaling")
+    assert chosen(page, "Measure") == "best test accuracy"
+    go(page, "curves")
+    assert chosen(page, "Measure") == ratio
 
 
 def test_empty_store_and_the_page_that_follows_it(page, tmp_path):

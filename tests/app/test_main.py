@@ -57,6 +57,52 @@ def test_a_results_uri_that_cannot_be_read_is_an_error_on_the_page(page):
     assert "not supported" in page("overview", "gs://somewhere").error[0].value
 
 
+@pytest.mark.parametrize("options", [["--result-dir", "x"], ["elsewhere"], ["--results"]])
+def test_a_wrong_option_is_an_error_on_the_page(monkeypatch, options):
+    monkeypatch.setattr(sys, "argv", ["app/main.py", *options])
+    shown = AppTest.from_function(_script, default_timeout=60, args=("overview",)).run()
+    assert not shown.exception
+    assert "-- --results DIR" in shown.error[0].value and "--results" in shown.error[0].value
+
+
+def _failing(module, error):
+    from app.shared import guarded
+
+    def show(results):
+        import duckdb
+
+        kinds = {"duckdb": duckdb.CatalogException("no table named cells"), "value": ValueError("two values are needed")}
+        exec("raise error", {"__name__": module, "error": kinds[error]})
+
+    guarded("Failing", "", show)
+
+
+@pytest.mark.parametrize(
+    ("module", "error", "box"),
+    [
+        ("analysis.points", "value", "two values are needed"),
+        ("analysis.points", "duckdb", "no table named cells"),
+        ("duckdb", "duckdb", "no table named cells"),
+        ("numpy.linalg", "value", None),
+    ],
+)
+def test_what_is_said_to_people_is_a_box_and_a_mistake_keeps_its_traceback(monkeypatch, small_results, module, error, box):
+    monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", str(small_results)])
+    shown = AppTest.from_function(_failing, default_timeout=60, args=(module, error)).run()
+    assert [one.value for one in shown.error] == ([box] if box else [])
+    assert [one.message for one in shown.exception] == ([] if box else ["two values are needed"])
+
+
+def test_no_network_is_said_to_run_once_its_lease_has_ended(page, small_results, monkeypatch):
+    # A lease taken between the look at the store's state and the reading of progress, and given back: the state is as before.
+    monkeypatch.setattr("app.shared.state", lambda results: "as before")
+    with Lease(Store(small_results)) as lease:
+        lease.update([f"{0:020x}"])
+        shown = page("overview", small_results)
+        assert "1 network is being trained" in said(shown)
+    assert "being trained" not in said(shown.run())
+
+
 def test_overview_counts_what_is_done_failed_running_and_not_yet(page, small_results):
     with Lease(Store(small_results)) as lease:
         lease.update([f"{0:020x}"])
@@ -81,7 +127,7 @@ def test_overview_of_many_sweeps(page, tmp_path):
 
 def test_curves_shows_accuracy_against_L_by_gamma_beside_theory(page, small_results):
     shown = page("curves", small_results)
-    assert values(shown) == {"Sweep": "tiny", "Measure": "best test accuracy", "Across": "L", "Colour": "gamma_label",
+    assert values(shown) == {"Sweep": "tiny", "Measure": "best_test_acc", "Across": "L", "Colour": "gamma_label",
                              "Panels": "(none)", "Centre": "mean"}  # fmt: skip
     table = shown.dataframe[0].value
     assert list(zip(table.L, table.gamma_label, table.n, strict=True)) == [
@@ -97,7 +143,7 @@ def test_curves_shows_accuracy_against_L_by_gamma_beside_theory(page, small_resu
 def test_a_link_reproduces_the_view(page, small_results):
     shown = page("curves", small_results, measure="last test accuracy", colour="(none)", at_gamma_label="1", centre="median",
                  theory="false", log_L="true")  # fmt: skip
-    assert values(shown)["Measure"] == "last test accuracy" and values(shown)["gamma"] == "1"
+    assert values(shown)["Measure"] == "final_test_acc" and values(shown)["gamma"] == "1"
     table = shown.dataframe[0].value
     assert "gamma_label" not in table and "final" not in table
     assert list(table.n) == [4, 4]
@@ -108,7 +154,7 @@ def test_a_link_reproduces_the_view(page, small_results):
 
 def test_a_link_with_unknown_values_shows_the_usual_view(page, small_results):
     shown = page("curves", small_results, measure="nonsense", colour="(none)", at_gamma_label="7")
-    assert values(shown)["Measure"] == "best test accuracy" and values(shown)["gamma"] in ("1", "lazy")
+    assert values(shown)["Measure"] == "best_test_acc" and values(shown)["gamma"] in ("1", "lazy")
 
 
 def test_colour_none_asks_for_one_gamma_and_never_averages_over_it(page, small_results):

@@ -6,7 +6,9 @@ import sys
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from analysis.scaling_charts import exponent_chart
 from analysis.theory.bayes import generalising_accuracy
+from app.screens import scaling
 from store.store import Store
 from tests.store_rows import row
 
@@ -78,6 +80,10 @@ def opened(monkeypatch):
     return open_page
 
 
+def values(page):
+    return {box.label: box.value for box in page.selectbox}
+
+
 def text(page):
     return "\n".join(element.value for kind in (page.markdown, page.caption, page.info) for element in kind)
 
@@ -110,7 +116,7 @@ def test_dimension_recovers_the_exponent_2_of_lazy_networks(opened, filled):
 
 
 def test_dimension_says_that_rich_networks_do_not_depend_on_d(opened, filled):
-    page = opened("dimension", filled, {"gamma_label": "1"})
+    page = opened("dimension", filled, {"at_gamma_label": "1"})
     assert "d^0.00" in text(page) or "d^-0.00" in text(page)
     assert "does not depend on d; the interval holds the prediction" in text(page)
 
@@ -134,7 +140,7 @@ def test_noise_measures_against_bayes_at_the_largest_L(opened, filled):
 
 
 def test_scaling_puts_exponents_beside_predictions(opened, filled):
-    page = opened("scaling", filled, {"sigma2": "0"})
+    page = opened("scaling", filled, {"at_sigma2": "0"})
     assert not page.exception
     said = [m.value for m in page.markdown]
     lazy = next(s for s in said if "gamma = lazy" in s)
@@ -142,17 +148,51 @@ def test_scaling_puts_exponents_beside_predictions(opened, filled):
     assert "d^2.0" in lazy and "Theorem 2" in lazy and "n = 3" in lazy
     assert "0 [Eq. 3]; the interval holds the prediction" in rich
     assert "S = " in text(page)
-    best = opened("scaling", filled, {"sigma2": "0", "best": "true"})
+    best = opened("scaling", filled, {"at_sigma2": "0", "best": "true"})
     assert any("Best: **d^2.0" in m.value for m in best.markdown)
 
 
 def test_scaling_takes_any_two_keys_and_says_what_is_missing(opened, filled):
     page = opened("scaling", filled, {"over": "d", "against": "L"})
     assert not page.exception
-    page = opened("scaling", filled, {"against": "gamma", "sigma2": "0", "d": "8"})
+    page = opened("scaling", filled, {"against": "gamma", "at_sigma2": "0"})
     assert not page.exception
-    offset = opened("scaling", filled, {"sigma2": "0", "offset": "true"})
+    assert values(page)["Colour"] == "d"
+    offset = opened("scaling", filled, {"at_sigma2": "0", "offset": "true"})
     assert "too few points for this fit: 3, needs 4" in text(offset)
+
+
+def test_scaling_over_gamma_finds_the_gamma_that_suffices(opened, filled):
+    page = opened("scaling", filled, {"over": "gamma", "against": "d", "colour": "training symbols L", "at_sigma2": "0"})
+    assert not page.exception and not page.info
+    table = page.dataframe[0].value
+    # 0.85 lies between lazy and rich networks where L is at least 16 but short of what the lazy ones need.
+    reached = {(row.L, row.d) for row in table.itertuples() if row.state == "reached"}
+    assert reached == {(L, d) for L in LS for d in DS if LAW["lazy"](L, d) < 0.85 < LAW["1"](L, d)}
+
+
+@pytest.mark.parametrize("offset", ["false", "true"])
+def test_scaling_shows_one_exponent_in_words_and_in_the_chart(opened, tmp_path, monkeypatch, offset):
+    store = Store(str(tmp_path / "results"))
+    store.prepare()
+    rows = [
+        one
+        for d, L, label in itertools.product((4, 6, 8, 12, 16), LS, LAW)
+        for one in cells(L=L, d=d, gamma_label=label, sigma2=0.0, accuracy=LAW[label](L, d) + (label == "1") * 0.002 * d)
+    ]
+    store.commit("p", rows)
+    store.write_plan("law", [one["cell_id"] for one in rows], whole=True)
+    drawn = {}
+
+    def noted(rows, *axes):
+        drawn.update(zip(rows["gamma_label"], rows["exponent"], strict=True))
+        return exponent_chart(rows, *axes)
+
+    monkeypatch.setattr(scaling, "exponent_chart", noted)
+    page = opened("scaling", store.results, {"offset": offset})
+    assert not page.exception and set(drawn) == {"lazy", "1"}
+    for label, value in drawn.items():
+        assert any(f"gamma = {label}: " in m.value and f"d^{value:.2f}" in m.value for m in page.markdown)
 
 
 def test_claims_come_as_they_are_checked(opened, filled, monkeypatch):
@@ -179,7 +219,7 @@ def test_claims_come_as_they_are_checked(opened, filled, monkeypatch):
     assert "contradicted" in one.subheader[0].value
     assert "0.949" in text(one) or "Eq. 3" in text(one)
     none = opened("claims", filled, {"verdict": "confirmed", "topic": "Rich accuracy"})
-    assert not none.exception
+    assert not none.exception and none.metric and not none.dataframe  # the one rich claim here is contradicted
     claims._following.clear()
 
 
@@ -196,6 +236,6 @@ def test_of_several_tasks_one_is_shown(opened, filled, tmp_path, name):
     assert not page.exception
     assert not page.info
     assert next(box.value for box in page.selectbox if box.label == "Task") == "same_different"
-    page = opened(name, store.results, {"task": "parity"})
+    page = opened(name, store.results, {"at_task": "parity"})
     assert not page.exception
     assert "grids/" in page.info[0].value
