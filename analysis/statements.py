@@ -1,6 +1,7 @@
 """SQL as people type it: one statement that reads, its answer, and errors in the words of whoever typed it."""
 
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -44,6 +45,7 @@ def checked(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
         raise ResultsError("one query at a time" if statements else "the query is empty")
     kind = statements[0].type.name
     if kind not in READING:
+        kind = "INSTALL" if kind == "LOAD" and "INSTALL" in _words(statements[0].query) else kind  # DuckDB has one kind for both
         raise _writes(f"{'an' if kind[0] in 'AEIOU' else 'a'} {kind} statement")
     query = _without_semicolon(connection, statements[0].query)
     _check_that_it_reads(connection, _EXPLAIN.sub("", query, count=1) if kind == "EXPLAIN" else query)
@@ -101,8 +103,13 @@ class Bound(NamedTuple):
     sql: str
 
 
-def bound(connection: duckdb.DuckDBPyConnection, sql: str, limit: int = 0) -> Bound:
-    """The one reading statement in the text, with no more rows than the limit (0 for all). Errors as in `checked`."""
+def _has_zone(kind: str) -> bool:
+    return "TIME ZONE" in kind  # fetching it takes pytz
+
+
+def bound(connection: duckdb.DuckDBPyConnection, sql: str, limit: int = 0, as_text: Callable[[str], bool] = _has_zone) -> Bound:
+    """The one reading statement in the text, with no more rows than the limit (0 for all); columns whose type is to be text are
+    cast to it. Errors as in `checked`."""
     query = checked(connection, sql)
     if connection.extract_statements(query)[0].type.name == "EXPLAIN":
         return Bound(["explain_key", "explain_value"], ["VARCHAR", "VARCHAR"], query)
@@ -112,9 +119,8 @@ def bound(connection: duckdb.DuckDBPyConnection, sql: str, limit: int = 0) -> Bo
         raise in_own_words(error) from None
     types = [str(kind) for kind in found.types]
     quoted = ['"' + name.replace('"', '""') + '"' for name in found.columns]
-    # Times with a zone as text: fetching them takes pytz.
-    chosen = ", ".join(f"{q}::VARCHAR AS {q}" if "TIME ZONE" in t else q for q, t in zip(quoted, types, strict=True))
-    chosen = chosen if any("TIME ZONE" in t for t in types) else "*"
+    chosen = ", ".join(f"{q}::VARCHAR AS {q}" if as_text(t) else q for q, t in zip(quoted, types, strict=True))
+    chosen = chosen if any(map(as_text, types)) else "*"
     return Bound(found.columns, types, f"SELECT {chosen} {bracketed(query)}" + (f" LIMIT {limit}" if limit else ""))
 
 

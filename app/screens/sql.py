@@ -6,14 +6,15 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.answers import MOST_ROWS, answer_bytes
-from analysis.guarded import Answer, guarded_query
+from analysis.guarded import FILE_ROWS, Answer, answer_bytes, guarded_query
 from analysis.source import QueryError, ResultsError, columns_of_views
 from analysis.statements import EXAMPLES
 from app.shared import remembered
 
 SHOWN = 1000
 """Rows that the table shows at most."""
+SHOWN_CHARS, SHOWN_BYTES = 1000, 10 << 20
+"""The same for the characters of a value, and for all values as Arrow holds them."""
 
 _SQL, _ANSWERED, _ANSWER = "sql", "_answered", "_answer"
 
@@ -55,7 +56,7 @@ def _ask(results: str, sql: str) -> None:
     answer: Answer | str
     with st.spinner("Running ...", show_time=True):
         try:
-            answer = guarded_query(results, sql, max_rows=SHOWN)
+            answer = guarded_query(results, sql, max_rows=SHOWN, max_chars=SHOWN_CHARS, max_bytes=SHOWN_BYTES)
         except (ResultsError, QueryError) as error:
             answer = str(error)
     st.session_state[_ANSWERED], st.session_state[_ANSWER] = sql, (answer, time.perf_counter() - started)
@@ -64,11 +65,12 @@ def _ask(results: str, sql: str) -> None:
 def _show(results: str, sql: str, answer: Answer, seconds: float) -> None:
     st.dataframe(answer.frame, hide_index=True, height=min(420, 38 + 35 * max(1, len(answer.rows))))
     n = len(answer.rows)
-    said = f"the first {n:,} rows; a download holds them all" if answer.truncated else f"{n:,} row{'s' * (n != 1)}"
+    said = f"the first {n:,} rows; a download holds more" if answer.truncated else f"{n:,} row{'s' * (n != 1)}"
+    said += f", values cut to {SHOWN_CHARS:,} characters" if answer.cut else ""
     with st.container(horizontal=True, vertical_alignment="center"):
         for form, mime in (("csv", "text/csv"), ("parquet", "application/vnd.apache.parquet")):
             file: Any = partial(answer_bytes, results, sql, form)
             st.download_button(form.upper(), file, f"answer.{form}", mime, on_click="ignore", key=f"answer-{form}")
         st.caption(
-            f"{said}, in {seconds:.2f} s. Files have {MOST_ROWS:,} rows and 100 MB at most; `python -m analysis.query` has none."
+            f"{said}, in {seconds:.2f} s. Files have {FILE_ROWS:,} rows and 100 MB at most; `python -m analysis.query` has none."
         )

@@ -1,14 +1,21 @@
 """The SQL of people who may type anything: what it reads, what it refuses, and that it ends."""
 
 import hashlib
+import io
+import os
 import resource
+import signal
+import threading
 import time
 from pathlib import Path
 
 import duckdb
+import psutil
+import pyarrow.parquet as pq
 import pytest
 
-from analysis.guarded import guarded_query
+from analysis import guarded
+from analysis.guarded import Request, answer_bytes, answered, guarded_query
 from analysis.source import ResultsError
 from analysis.statements import EXAMPLES
 from store.files import LocalFiles
@@ -23,6 +30,11 @@ def store(tmp_path: Path) -> Store:
     store.commit("q", rows(2, 3, minute=1))
     store.write_plan("eq3", [f"{i:020x}" for i in range(5)])
     return store
+
+
+def asked_here(store: Store, sql: str) -> dict[str, list[str]]:
+    """What the process of a query says: in this one, which is quicker."""
+    return answered(Request(store.results, sql, "rows", 10, 1000, 1.0, 1 << 20))[0]
 
 
 def test_an_answer(store: Store) -> None:
@@ -48,9 +60,8 @@ def test_the_examples_work(store: Store, example: tuple[str, str]) -> None:
     ],
 )  # fmt: skip
 def test_what_reads_is_answered(store: Store, sql: str) -> None:
-    found = guarded_query(store.results, sql)
-    assert len(found.columns) == len(found.types)
-    assert all(len(row) == len(found.columns) for row in found.rows)
+    found = asked_here(store, sql)
+    assert len(found["columns"]) == len(found["types"]) > 0
 
 
 REFUSED = {
@@ -69,8 +80,9 @@ REFUSED = {
     "WITH a AS (DELETE FROM internal.no_rows RETURNING *) FROM a": "this reads results only",
     "ATTACH '{out}'": "an ATTACH statement: this reads results only",
     "EXPORT DATABASE '{out}'": "this reads results only",
-    "INSTALL httpfs": "this reads results only",
-    "LOAD httpfs": "this reads results only",
+    "INSTALL httpfs": "an INSTALL statement: this reads results only",
+    "FORCE INSTALL httpfs": "an INSTALL statement: this reads results only",
+    "LOAD httpfs": "a LOAD statement: this reads results only",
     "SET memory_limit = '100GB'": "a SET statement: this reads results only",
     "RESET memory_limit": "this reads results only",
     "PRAGMA database_list": "a PRAGMA statement: this reads results only",
@@ -105,7 +117,7 @@ def test_what_does_not_is_refused(store: Store, tmp_path: Path, sql: str, target
     out = live.replace("'", "''") if target != "elsewhere" else str(tmp_path / "out")
     before = {path: digest(path) for path in tmp_path.rglob("*") if path.is_file()}
     with pytest.raises(ResultsError, match=REFUSED[sql]):
-        guarded_query(store.results, sql.format(out=out, secret=secret))
+        asked_here(store, sql.format(out=out, secret=secret))
     assert {path: digest(path) for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
@@ -123,6 +135,7 @@ WRONG = {
     "FROM '/etc/passwd'": "Table with name /etc/passwd does not exist",
     "SELECT * FROM store": "does not exist",  # Python's variables are no tables
     "SELECT error('mine')": "mine",
+    "SELECT CASE WHEN range = 2000000 THEN error('late') END FROM range(3000000) WHERE range NOT BETWEEN 9 AND 1999990": "late",
     "FROM enable_logging('QueryLog', storage = 'file', storage_path = '/tmp/x')": "the configuration has been locked",
 }
 
@@ -130,7 +143,7 @@ WRONG = {
 @pytest.mark.parametrize("sql", WRONG)
 def test_a_wrong_query_has_duckdbs_message(store: Store, sql: str) -> None:
     with pytest.raises(duckdb.Error, match=f"(?s){WRONG[sql]}") as caught:
-        guarded_query(store.results, sql)
+        asked_here(store, sql)
     assert "FROM (" not in str(caught.value)
 
 
@@ -181,10 +194,90 @@ def test_it_reads_past_a_compaction(store: Store, monkeypatch: pytest.MonkeyPatc
         return times[-1]
 
     monkeypatch.setattr(views, "connect_to", connect_then_compact)
-    assert guarded_query(store.results, "SELECT count(*) FROM cells").rows == [(5,)]
+    assert asked_here(store, "SELECT count(*) FROM cells")["columns"] == ["count_star()"]
     assert len(times) == 2
 
 
 def test_a_missing_directory_is_named(tmp_path: Path) -> None:
     with pytest.raises(ResultsError, match="no results directory at"):
         guarded_query(str(tmp_path / "none"), "SELECT 1")
+
+
+BOMBS = {
+    "SELECT repeat('x', 1000000000)": r"(?s)more than 1 GB: ask for less|stopped after 4 s",
+    "SELECT repeat('x', 1000000000) FROM range(100)": r"more than 1 GB: ask for less|stopped after 4 s",
+    "SELECT list(range) FROM range(500000000)": r"more than 1 GB: ask for less|stopped after 4 s",
+    "SELECT error(repeat('x', 1000000))": r"x{1000} \.\.\.$",
+    "PIVOT (FROM range(5000)) ON range": "the answer has 5,000 columns, and 2,000 are the most",
+    "PIVOT (SELECT repeat('x', 10000) AS a) ON a": "the name of a column has more than 1,000 characters",
+}
+
+
+@pytest.mark.parametrize("sql", BOMBS)
+def test_a_giant_value_is_stopped(store: Store, sql: str) -> None:
+    guarded_query(store.results, "SELECT 1")
+    before, started = psutil.Process().memory_info().rss, time.monotonic()
+    with pytest.raises((ResultsError, duckdb.Error), match=BOMBS[sql]) as caught:
+        guarded_query(store.results, sql, timeout_s=4, max_rows=1000, max_chars=1000)
+    assert time.monotonic() - started < 4 + 3
+    assert psutil.Process().memory_info().rss - before < 50 << 20
+    assert len(str(caught.value)) < 6000
+
+
+@pytest.mark.parametrize("sql", ["SELECT list(range) AS x FROM range(5000000)", "SELECT repeat('x', 50000000) AS x"])
+def test_a_great_value_is_cut(store: Store, sql: str) -> None:
+    before = psutil.Process().memory_info().rss
+    found = guarded_query(store.results, sql, max_chars=1000)
+    assert (len(found.rows), len(found.rows[0][0]), found.cut, found.truncated) == (1, 1000, True, False)
+    assert psutil.Process().memory_info().rss - before < 50 << 20
+    assert not guarded_query(store.results, "SELECT 'é'", max_chars=1).cut
+
+
+def test_a_row_beyond_the_limit_is_refused(store: Store) -> None:
+    with pytest.raises(ResultsError, match="one row alone has more than 1 MB"):
+        guarded_query(store.results, "SELECT repeat('x', 2000000)", max_bytes=1 << 20)
+
+
+def test_a_killed_process_is_said(store: Store) -> None:
+    def kill_the_busiest() -> None:
+        time.sleep(2)
+        children = [child for child in psutil.Process().children() if "analysis.guarded" in child.cmdline()]
+        os.kill(max(children, key=lambda child: sum(child.cpu_times()[:2])).pid, signal.SIGKILL)
+
+    guarded_query(store.results, "SELECT 1")
+    threading.Thread(target=kill_the_busiest).start()
+    with pytest.raises(ResultsError, match=r"process was ended \(SIGKILL\), most likely because memory ran out"):
+        guarded_query(store.results, ENDLESS["a product of ranges"], timeout_s=60)
+    assert guarded_query(store.results, "SELECT 1").rows == [(1,)]
+    guarded.close_waiting()
+    assert not [child for child in psutil.Process().children() if "analysis.guarded" in child.cmdline()]
+
+
+ODD = """SELECT sum(seed) AS h, 170141183460469231731687303715884105727::HUGEINT AS hh, 1::UHUGEINT AS u, 1.5 AS d,
+    INTERVAL 1 DAY AS i, [1, NULL] AS l, {'a': [1]} AS s, MAP {'a': 1} AS m, TIME '10:00' AS t, now() AS z, [now()] AS lz,
+    'infinity'::DATE AS di, '-infinity'::TIMESTAMP AS ti, DATE '29000-01-01' AS dl, DATE '2026-01-01' AS da, uuid() AS id,
+    '\\xAA'::BLOB AS b, '101'::BIT AS bit, union_value(a := 1) AS un, NULL AS n, 'a'::ENUM ('a') AS e,
+    18446744073709551615::UBIGINT AS ub, '1'::JSON AS j, TIMESTAMP_NS '2020-01-01' AS ns, 'nan'::DOUBLE AS nan FROM cells"""
+
+
+def test_values_of_all_types_are_shown_and_saved(store: Store, recwarn: pytest.WarningsRecorder) -> None:
+    import pyarrow as pa
+
+    found = guarded_query(store.results, ODD)
+    row = dict(zip(found.columns, found.rows[0], strict=True))
+    assert (row["h"], row["hh"], str(row["d"])) == (10, str(2**127 - 1), "1.5")
+    assert (row["i"], row["l"], row["s"], row["m"]) == ("1 day", "[1, NULL]", "{'a': [1]}", "{a=1}")
+    pa.Table.from_pandas(found.frame)  # as Streamlit does; where it fails, the server's log gets a traceback
+    table = pq.read_table(io.BytesIO(answer_bytes(store.results, ODD, "parquet")))
+    assert (table.num_rows, table["l"].to_pylist(), table["i"].to_pylist()) == (1, [[1, None]], ["1 day"])
+    lines = answer_bytes(store.results, ODD, "csv").decode().splitlines()
+    assert (len(lines), lines[0][:7], lines[1].split(",")[:2]) == (2, "h,hh,u,", ["10", str(2**127 - 1)])
+
+
+def test_files_are_cut_between_rows(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analysis.guarded.MAX_BYTES", 1 << 20)
+    csv = answer_bytes(store.results, "SELECT range, 0.1::DOUBLE AS x FROM range(1000000)", "csv")
+    assert (1 << 19) < len(csv) <= 1 << 20
+    assert csv.endswith(b",0.1\n")
+    parquet = answer_bytes(store.results, "SELECT uuid() AS a FROM range(1000000)", "parquet")
+    assert (1 << 19) < len(parquet) <= 1 << 20

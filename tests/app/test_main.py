@@ -219,6 +219,17 @@ def test_sql_examples_can_be_clicked(page, small_results):
     assert not shown.error and "status <> 'ok'" in shown.text_area[0].value
 
 
+def test_sql_stops_what_needs_too_much_memory_and_cuts_long_values(page, small_results, caplog):
+    shown = page("sql", small_results, sql="SELECT list(range) FROM range(500000000)")
+    assert "more than 1 GB: ask for less" in shown.error[0].value or "stopped after 10 s" in shown.error[0].value
+    shown.text_area[0].set_value(
+        "SELECT 1 AS a, 2 AS a, repeat('x', 2000) AS x, [1] AS l, {'a': now()} AS s, sum(L) AS n FROM cells"
+    ).run()
+    assert not shown.error and not shown.exception
+    assert "1 row, values cut to 1,000 characters" in said(shown)
+    assert "unsuccessful" not in caplog.text
+
+
 def test_sql_says_when_rows_are_left_out(page, small_results):
     shown = page("sql", small_results, sql="FROM range(5000)")
     assert len(shown.dataframe[0].value) == 1000
