@@ -4,6 +4,7 @@ import argparse
 import io
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -194,12 +195,17 @@ def downloads(name: str, frame: "pd.DataFrame", chart: Any | None = None, sql: s
             st.code(sql, language="sql")
 
 
+REST_S = 2.0
+"""How long pages must have been left alone before theory that takes long is computed."""
+
+
 class TheoryWorker:
     """Computes theory that takes long, one value at a time and each once, while pages show what is there."""
 
     def __init__(self) -> None:
         self.asked: dict[str, Future[float]] = {}
         self.queue: SimpleQueue[Later] = SimpleQueue()
+        self.asked_at = 0.0
         # A daemon, unlike a pool's threads: Ctrl+C must not wait for all that was asked.
         threading.Thread(target=self._work, name="theory", daemon=True).start()
 
@@ -210,6 +216,7 @@ class TheoryWorker:
 
     def ask(self, missing: "Sequence[Later]") -> None:
         """Values to compute, unless they were asked for before."""
+        self.asked_at = time.monotonic()
         for later in missing:
             if later.name not in self.asked:
                 self.asked[later.name] = Future()
@@ -218,6 +225,8 @@ class TheoryWorker:
     def _work(self) -> None:
         while True:
             later = self.queue.get()
+            while (rest := self.asked_at + REST_S - time.monotonic()) > 0:
+                time.sleep(rest)  # the page that asked, and the next click, come first
             try:
                 self.asked[later.name].set_result(later.compute())
             except Exception as error:  # noqa: BLE001 - whatever it is, the page says it
