@@ -11,7 +11,7 @@ from analysis import overlays
 from analysis.charts import Look, curves_chart, with_residuals
 from analysis.measures import MEASURES
 from analysis.paper import PAPER
-from analysis.points import STATISTICS, Points, described, one_setting, seeds, shown, varying, with_intervals
+from analysis.points import STATISTICS, Points, described, n_seeds, one_setting, seeds, shown, varying, with_intervals
 from analysis.selection import Selection, Value, points_sql, quoted
 from analysis.statistics import FEW
 from store.views import run
@@ -157,22 +157,20 @@ def explore(results: str, selection: Selection, points: Points, choices: Choices
     drawn = data if choices.intervals else data.assign(low=np.nan, high=np.nan)
     theory = residuals = None
     missing: list[overlays.Later] = []
-    wide = pd.DataFrame(index=data.index)
+    values = overlays.NOTHING
     if choices.theory or look.residual:
         beside = overlays.beside(data, points.measure.name, wait=False)
-        missing = beside.missing
-        if len(beside.values):
-            wide = beside.values.pivot(index="point", columns="theory", values="value")
+        values, missing = beside
         panels = [key for key in (look.facet,) if key]
         theory = overlays.curves(data, points.measure.name, look.x, panels, wait=False) if choices.theory else None
-        residuals = with_residuals(drawn, beside.values, choices.centre) if look.residual else None
+        residuals = with_residuals(drawn, values, choices.centre) if look.residual else None
     raw = None
     if choices.raw:
         fixed = {key: value for key, value in setting.items() if key != "gamma_label" or value is not None}
         raw = seeds(results, selection.only(fixed), points.measure.name, axes)
     chart = curves_chart(drawn, points.measure, look, theory, residuals, raw, choices.centre)
     keys = list(dict.fromkeys([*axes, *(["gamma"] if "gamma_label" in axes else [])]))
-    table = data[[*keys, *STATISTICS]].join(wide)
+    table = overlays.joined(data[[*keys, *STATISTICS]], values)
     limits = [f"{quoted(look.x)} > 0" if look.log_x else f"{quoted(look.x)} IS NOT NULL"]
     shown_ones = replace(selection.only(setting), limits=" AND ".join(limits))
     sql = points_sql(shown_ones, points.measure, keys, FEW)
@@ -193,13 +191,12 @@ def _check_size(frame: pd.DataFrame, look: Look, raw: bool) -> None:
 
 
 def _caption(points: Points, data: pd.DataFrame, setting: Mapping[str, Value], axes: Sequence[str], choices: Choices) -> str:
-    least, most, diverged = int(data["n"].min()), int(data["n"].max()), int(data["diverged"].sum())
-    seeds_ = f"{least} seed{'s' * (least != 1)}" if least == most else f"{least} to {most} seeds"
+    diverged = int(data["diverged"].sum())
     # What is the same in all points is as much a part of the setting as what was chosen.
     same = {key: data[key].iloc[0] for key in ("d", "L", "width", "steps", "prefactor") if _one(data, key) and key not in axes}
     parts = [
         described(same | dict(setting)),
-        f"{choices.centre} over {seeds_} a point" + (" with its 95% interval" if choices.intervals else ""),
+        f"{choices.centre} over {n_seeds(data)} a point" + (" with its 95% interval" if choices.intervals else ""),
         f"{int(data['n'].sum())} networks",
     ]
     if choices.intervals and data["low"].isna().any():

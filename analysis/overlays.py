@@ -50,13 +50,22 @@ class Beside(NamedTuple):
     missing: list[Later]
 
 
+NOTHING = pd.DataFrame({"theory": pd.Series(dtype=str), "point": pd.Series(dtype=int), "value": pd.Series(dtype=float),
+                        "error": pd.Series(dtype=float)})  # fmt: skip
+"""`values` where no theory speaks."""
+
+
+def joined(points: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
+    """The points with a column for each theory that speaks of one of them."""
+    return points.join(values.pivot(index="point", columns="theory", values="value")) if len(values) else points
+
+
 def beside(
     frame: pd.DataFrame, measure: str, wait: bool = True, cheap_only: bool = False, only: Iterable[str] | None = None
 ) -> Beside:
     """What the theories say of each point, those named in `only` or all. `wait=False` leaves out what would take long and lists
     it; `cheap_only` leaves out the theories of which that may be said at all."""
-    types = {"theory": str, "point": int, "value": float, "error": float}
-    parts = [pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in types.items()})]
+    parts = [NOTHING]
     missing: list[Later] = []
     for theory, spoken_of in _applying(frame, measure):
         if (cheap_only and not theory.smooth) or (only is not None and theory.name not in only):

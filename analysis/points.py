@@ -176,8 +176,5 @@ def means_of(results: str, cell_ids: tuple[str, ...], measures: tuple[str, ...])
     lists = ", ".join(f"list({MEASURES[m].sql}) FILTER (status = 'ok' AND isfinite({MEASURES[m].sql}))" for m in measures)
     sql = f"SELECT {lists} FROM cells WHERE cell_id IN ({', '.join('?' * len(cell_ids))})"
     row = run(results, lambda connection: connection.execute(sql, list(cell_ids)).fetchone()) or ()
-    return {name: _mean(values, MEASURES[name]) for name, values in zip(measures, row, strict=False) if values}
-
-
-def _mean(values: list[float], what: Measure) -> Interval:
-    return mean_interval(values, bounds=(what.low, what.high))
+    bounds = {name: (MEASURES[name].low, MEASURES[name].high) for name in measures}
+    return {name: mean_interval(values, bounds=bounds[name]) for name, values in zip(measures, row, strict=False) if values}

@@ -8,7 +8,7 @@ import streamlit as st
 
 from analysis.measures import MEASURES
 from analysis.paper import PAPER
-from analysis.points import Points, Setting, described, in_order, points
+from analysis.points import Points, Setting, described, in_order, n_seeds, points
 from analysis.scaling import seeds_by_point, thresholds
 from analysis.selection import Selection, Value
 from analysis.statistics import Interval
@@ -89,11 +89,6 @@ def about(setting: Setting, *more: str) -> str:
     """A caption: what is fixed, how many networks, and more."""
     frame, fixed = setting.frame, ("task", "gamma_label", "L", "d", "sigma2", "width", "steps", "prefactor", "dtype", "base_lr")
     text = "; ".join(
-        filter(None, [described(setting.values, fixed), f"{int(frame['n'].sum())} networks, {_seeds(frame)}", *more])
+        filter(None, [described(setting.values, fixed), f"{int(frame['n'].sum())} networks, {n_seeds(frame)} a point", *more])
     )
     return text.replace("gamma_label", "gamma") + "."
-
-
-def _seeds(frame: pd.DataFrame) -> str:
-    least, most = int(frame["n"].min()), int(frame["n"].max())
-    return f"{most} seeds a point" if least == most else f"{least} to {most} seeds a point"

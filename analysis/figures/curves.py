@@ -54,9 +54,8 @@ class CurveFigure:
 
 
 def _table(data: pd.DataFrame, needed: list[str], values: pd.DataFrame) -> pd.DataFrame:
-    wide = values.pivot(index="point", columns="theory", values="value") if len(values) else pd.DataFrame(index=data.index)
     keys = list(dict.fromkeys([*needed, *(["gamma"] if "gamma_label" in needed else [])]))
-    return data[[*keys, *STATISTICS]].join(wide)
+    return overlays.joined(data[[*keys, *STATISTICS]], values)
 
 
 def _long_series(data: pd.DataFrame, look: Look) -> tuple[pd.DataFrame, int]:

@@ -1,6 +1,7 @@
 """Any measure against any key: points with intervals, the theory's curves, residuals."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import streamlit as st
 
@@ -96,8 +97,6 @@ def _setting(points: Points, axes: Sequence[str]) -> dict[str, Value]:
 
 
 def _choices(points: Points, look: Look, setting: Mapping[str, Value]) -> Choices:
-    from dataclasses import replace
-
     left, right = st.columns(2)
     with left:
         log_x = switch("Log x", suits_log(points.frame[look.x]), f"log_{look.x}")

@@ -7,6 +7,7 @@ import streamlit as st
 from analysis import overlays
 from analysis.maps import heat_map, product, theory_contours
 from analysis.measures import MEASURES
+from analysis.paper import LEVEL
 from analysis.points import Setting
 from analysis.predictions import compared, predicted
 from analysis.scaling import Exponent, exponent, threshold_table
@@ -25,7 +26,7 @@ def show(results: str) -> None:
         if lacking(found, {"L": 2, "d": 2}, GRIDS):
             return
         setting = rest(found, ("L", "d"), {"gamma_label": "lazy", "prefactor": "sqrt_d"})
-        level = number("Accuracy that suffices", 0.5, 1.0, 0.85, 0.01, "level")
+        level = number("Accuracy that suffices", 0.5, 1.0, LEVEL, 0.01, "level")
     contour = crossings(results, narrowed(selection, setting), measure, level, "L")
     fit = exponent(contour)
     table = threshold_table(contour, ["d"])
@@ -75,10 +76,7 @@ def _factor(fit: Exponent) -> float:
 
 
 def _numbers(setting: Setting, values: pd.DataFrame) -> pd.DataFrame:
-    wide = (
-        values.pivot(index="point", columns="theory", values="value") if len(values) else pd.DataFrame(index=setting.frame.index)
-    )
-    return setting.frame[["L", "d", "n", "mean", "low", "high", "diverged"]].join(wide)
+    return overlays.joined(setting.frame[["L", "d", "n", "mean", "low", "high", "diverged"]], values)
 
 
 def _readable(table: pd.DataFrame) -> pd.DataFrame:

@@ -40,8 +40,8 @@ def show(results: str) -> None:
     figure(chart)
     below = "below: minus the generalising Bayes classifier" if residual else ""
     st.caption(about(setting, "mean and its 95% interval", below))
-    wide = beside.values.pivot(index="point", columns="theory", values="value")
-    downloads("noise", data[[*AXES, "n", "mean", "low", "high", "diverged"]].join(wide), chart, found.sql)
+    numbers = overlays.joined(data[[*AXES, "n", "mean", "low", "high", "diverged"]], beside.values)
+    downloads("noise", numbers, chart, found.sql)
     table = beside_bayes(data, beside.values)
     st.subheader(
         "At the largest L", anchor=False, help="Measured mean minus the Bayes accuracy, with the 95% interval of the mean"

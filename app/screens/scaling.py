@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from analysis.charts import TITLES
+from analysis.paper import LEVEL
 from analysis.points import Points, Setting, grouping_keys, in_order, numeric_keys, shown
 from analysis.predictions import Prediction, compared
 from analysis.scaling import Exponent, exponents, fitted, threshold_table
@@ -40,7 +41,7 @@ def show(results: str) -> None:
         )
         by = None if by == NONE else by
         setting = rest(found, {over, against, *([by] if by else [])})
-        level = number("Accuracy that suffices", 0.5, 1.0, 0.85, 0.01, "level")
+        level = number("Accuracy that suffices", 0.5, 1.0, LEVEL, 0.01, "level")
     frame = crossings(results, narrowed(selection, setting), measure, level, over)
     if frame.empty:
         st.info(f"No curve has two values of {over} in this setting, which a threshold needs. {GRIDS} yields some.")
