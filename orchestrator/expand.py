@@ -52,7 +52,7 @@ def expand(block: Block, report: Report) -> Iterator[tuple[str, Cell]]:
     pick_task = _picker([i for i, is_task in enumerate(is_task_key) if is_task])
     pick_cell = _picker([i for i, is_task in enumerate(is_task_key) if not is_task])
     task_keys, cell_keys = pick_task([a.key for a in axes]), pick_cell([a.key for a in axes])
-    names = [*cell_keys, "task", *block.task.model_fields]
+    names = [*cell_keys, "task", *(name for name in block.task.model_fields if name not in block.task.locations)]
     in_id_order = _picker(sorted(range(len(names)), key=names.__getitem__))
     gamma = cell_keys.index("gamma")
     is_excluded = _excluder(block, names, report)
@@ -103,7 +103,7 @@ def _resolve(block: Block, keys: dict[str, Any], report: Report) -> _Resolved | 
     except Exception as error:  # noqa: BLE001 - a user's own task may raise anything
         report.at(block.place, f"task {block.task.name} fails for {given}: {type(error).__name__}: {error}")
         return None
-    fields = {name: getattr(task, name) for name in block.task.model_fields}
+    fields = task.identity()
     texts = (_text("task", task.name), *(_text(k, v) for k, v in fields.items()))
     return _Resolved(task, lazy, science_version(task), (task.name, *fields.values()), texts)
 

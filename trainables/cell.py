@@ -70,13 +70,13 @@ class Cell(BaseModel):
 
     def describe(self) -> str:
         """The keys that tell cells of one sweep apart, for people: `same_different L=8 d=128 width=512 gamma=1 seed=0`."""
-        task = " ".join(f"{k}={v}" for k, v in self.task.model_dump().items() if v != type(self.task).model_fields[k].default)
+        task = " ".join(f"{k}={v}" for k, v in self.task.identity().items() if v != type(self.task).model_fields[k].default)
         return f"{self.task.name} {task} width={self.width} gamma={self.gamma_label} seed={self.seed}"
 
     def keys(self) -> dict[str, Any]:
         """Every grid key with its resolved value, task keys first."""
         settings = {k: getattr(self, k) for k in Cell.model_fields if k != "task"}
-        return {"task": self.task.name, **{k: getattr(self.task, k) for k in type(self.task).model_fields}, **settings}
+        return {"task": self.task.name, **self.task.identity(), **settings}
 
     @property
     def cell_id(self) -> str:

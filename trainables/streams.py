@@ -24,7 +24,7 @@ def stream_owner(cell: Cell) -> str:
     It leaves out gamma, base_lr, steps, precision, and what the task names in `shared_across`.
     """
     task = cell.task
-    keys = {k: getattr(task, k) for k in type(task).model_fields if k not in task.shared_across}
+    keys = {k: v for k, v in task.identity().items() if k not in task.shared_across}
     keys |= {"width": cell.width, "seed": cell.seed}
     return "\n".join([task.name, task.source, *(f"{k}={v!r}" for k, v in sorted(keys.items()))])
 

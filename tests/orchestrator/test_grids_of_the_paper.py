@@ -15,9 +15,14 @@ PAPER = {
     "fig1e_lazy": (2400, 4096, 50_000, {"L": (128, 1024, 20), "d": (128, 1024, 20)}),
     "fig2": (3432, 1024, 25_000, {"L": (2, 8192, 13), "d": (64, 64, 1), "sigma2": (0, 4, 4), "gamma": (1e-5 / 8, 1, 11)}),
     "figc3": (1584, 1024, 25_000, {"L": (2, 12, 11), "d": (128, 1024, 4), "gamma": (1, 100, 6)}),
-    # 528 in the paper, of which the half without the 1/sqrt(d) prefactor waits for its task
     "figf1": (528, 4096, 25_000, {"L": (16, 16, 1), "d": (128, 1024, 4), "gamma": (1e-5, 1, 11)}),
+    "fig3b": (288, 512, 100_000, {"L": (16, 2048, 8), "patches": (5, 5, 1), "gamma": (1e-5, 1, 6)}),
+    "fig3c": (324, 512, 100_000, {"L": (1024, 1024, 1), "patches": (2, 10, 9), "gamma": (1e-5, 1, 6)}),
+    "fig3e": (288, 512, 100_000, {"L": (2, 16, 8), "patches": (2, 2, 1), "gamma": (1e-5, 1, 6), "blur": (0.5, 0.5, 1)}),
+    "fig3f": (648, 512, 100_000, {"L": (14, 16, 2), "patches": (2, 10, 9), "gamma": (1e-5, 1, 6)}),
 }
+TASKS = {"fig3b": ("psvrt", 0.5), "fig3c": ("psvrt", 0.5), "fig3e": ("pentomino", 0.5), "fig3f": ("pentomino", 0.5)}
+"""Task and base rate of a figure; all others are same-different at 0.1."""
 
 
 def axis(grid: Grid, key: str) -> tuple[float, float, int]:
@@ -32,7 +37,8 @@ def test_a_figure_has_the_papers_axes(name):
     assert (len(grid.cells), grid.merged) == (count, 0)
     assert grid.sweep == name
     assert {key: axis(grid, key) for key in axes} == {key: pytest.approx(ends) for key, ends in axes.items()}
-    fixed = {"task": "same_different", "batch": 128, "eval_every": 1000, "test_size": 1024, "base_lr": 0.1, "dtype": "float32"}
+    task, base_lr = TASKS.get(name, ("same_different", 0.1))
+    fixed = {"task": task, "batch": 128, "eval_every": 1000, "test_size": 1024, "base_lr": base_lr, "dtype": "float32"}
     for p in grid.cells:
         keys = p.cell.keys()
         assert {k: keys[k] for k in fixed} == fixed

@@ -1,8 +1,11 @@
 """The tasks a grid may name. Adding one: subclass `Task` here or in a file that the grid lists under `tasks:`."""
 
 from trainables.tasks.base import Task, register, task_class, task_names
+from trainables.tasks.pentomino import Pentomino
+from trainables.tasks.psvrt import PSVRT
 from trainables.tasks.same_different import SameDifferent
 
-register(SameDifferent)
+for _task in (SameDifferent, PSVRT, Pentomino):
+    register(_task)
 
-__all__ = ["SameDifferent", "Task", "register", "task_class", "task_names"]
+__all__ = ["PSVRT", "Pentomino", "SameDifferent", "Task", "register", "task_class", "task_names"]

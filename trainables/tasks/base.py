@@ -27,11 +27,26 @@ class Task(BaseModel, ABC):
     """Whether the input is a pair (z1; z2), so that the alignment of a neuron's two halves means something."""
     source: ClassVar[str] = ""
     """Digest of the source file of a task that is not part of this package; it enters the cell id."""
+    locations: ClassVar[tuple[str, ...]] = ()
+    """Keys that say where something lies, not what it is: they enter neither the cell id nor the results."""
 
     @property
     @abstractmethod
     def input_dim(self) -> int:
         """Length of the network's input vector."""
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """Shape of an input as people look at it: (height, width) of an image, (2, d) of a pair; with `as_shown`."""
+        return (2, self.input_dim // 2) if self.has_two_halves else (self.input_dim,)
+
+    def as_shown(self, x: Array) -> Array:
+        """Inputs, or weights of neurons, (n, input_dim) as (n, *input_shape)."""
+        return x.reshape(len(x), *self.input_shape)
+
+    def identity(self) -> dict[str, Any]:
+        """The keys that make the task what it is, with their values: all but `locations`."""
+        return {k: getattr(self, k) for k in type(self).model_fields if k not in self.locations}
 
     @property
     @abstractmethod

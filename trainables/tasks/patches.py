@@ -1,0 +1,91 @@
+"""Images that are empty but for two patches: what PSVRT and Pentomino share [Tong25 S4, App. G.3, G.4].
+
+n   patches a side; P = n^2 places in the image, numbered row by row
+k   pixels of a patch, patch_size^2
+An input is the image with the pixels of a patch next to each other, (P k,): the network does not know how pixels lie.
+"""
+
+from abc import abstractmethod
+from typing import Annotated, ClassVar, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from trainables.tasks.base import Array, Task
+
+
+class Placed(NamedTuple):
+    """N images: patch s of image i is row form[i, s] of `forms` (F, k) float32, at place[i, s]; all other pixels are 0."""
+
+    forms: Array
+    form: Array
+    """(N, 2) integers."""
+    place: Array
+    """(N, 2) integers, the two of an image different."""
+    same: Array
+    """(N,) bool, the labels."""
+
+
+class PatchTask(Task):
+    """Two patches of an image hold something: is it the same? A subclass says what."""
+
+    default_base_lr: ClassVar[float] = 0.5
+
+    patches: Annotated[int, Field(ge=2)]
+    patch_size: Annotated[int, Field(ge=1)]
+
+    @property
+    def n_places(self) -> int:
+        """P, the patches of an image."""
+        return self.patches**2
+
+    @property
+    def input_dim(self) -> int:
+        return self.n_places * self.patch_size**2
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        return 2 * (self.patches * self.patch_size,)
+
+    @property
+    def richness_scale(self) -> float:
+        return 1.0  # two patches hold something however large the image is: its norm does not grow [Tong25 App. G.3]
+
+    def as_shown(self, x: Array) -> Array:
+        n, size = self.patches, self.patch_size
+        return x.reshape(-1, n, n, size, size).swapaxes(2, 3).reshape(-1, *self.input_shape)
+
+    @abstractmethod
+    def train_images(self, rng: np.random.Generator, symbols: Array, n: int) -> Placed:
+        """`n` training images."""
+
+    @abstractmethod
+    def test_images(self, rng: np.random.Generator, symbols: Array, n: int) -> Placed:
+        """`n` fresh test images, of what training never shows."""
+
+    def train_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
+        return self._pixels(self.train_images(rng, symbols, n))
+
+    def test_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
+        return self._pixels(self.test_images(rng, symbols, n))
+
+    def draw_places(self, rng: np.random.Generator, n: int) -> Array:
+        """Two different places for each of `n` images, (n, 2), uniform."""
+        first = rng.integers(self.n_places, size=n)
+        return np.stack([first, another(rng, first, self.n_places)], axis=1)
+
+    def _pixels(self, images: Placed) -> tuple[Array, Array]:
+        x = np.zeros((len(images.form), self.n_places, images.forms.shape[1]), np.float32)
+        np.put_along_axis(x, images.place[:, :, None], images.forms[images.form], axis=1)
+        return x.reshape(len(x), -1), images.same
+
+
+def draw_pairs(rng: np.random.Generator, n: int, n_symbols: int) -> tuple[Array, Array]:
+    """Pairs (n, 2) out of n_symbols, and whether both are the same: with probability 1/2, else different and uniform."""
+    same, first = rng.integers(0, 2, n) == 1, rng.integers(n_symbols, size=n)
+    return np.stack([first, np.where(same, first, another(rng, first, n_symbols))], axis=1), same
+
+
+def another(rng: np.random.Generator, taken: Array, n: int) -> Array:
+    """For each number of `taken` another of 0..n-1, uniform."""
+    return (taken + 1 + rng.integers(n - 1, size=taken.shape)) % n

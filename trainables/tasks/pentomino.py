@@ -1,0 +1,77 @@
+"""Pentomino: are two pentominoes on an empty image the same shape, in whatever rotation? [Tong25 S4.2, App. G.4]
+
+L            training shapes of the 18 one-sided pentominoes, drawn once per network; test images show the others
+patches      patches a side of the image
+patch_size   pixels a side of a patch; a shape lies in a frame of 5x5 in its middle, its pixels 1
+blur         standard deviation, in pixels, of the Gaussian blur of training images; test images have none
+"""
+
+from functools import cache
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from trainables.tasks.base import Array
+from trainables.tasks.patches import PatchTask, Placed, draw_pairs
+from trainables.tasks.polyominoes import drawn, one_sided, rotations
+
+FRAME = 5
+"""Pixels a side of what holds a pentomino in every rotation."""
+N_SHAPES = 18
+
+
+class Pentomino(PatchTask):
+    """Pentominoes in two patches: the same up to rotation, not reflection?"""
+
+    name: ClassVar[str] = "pentomino"
+
+    L: Annotated[int, Field(ge=2)]
+    patches: Annotated[int, Field(ge=2)] = 2
+    patch_size: Annotated[int, Field(ge=FRAME)] = 7
+    blur: Annotated[float, Field(ge=0)] = 0.5
+
+    @model_validator(mode="after")
+    def _two_are_left(self) -> "Pentomino":
+        if self.L > N_SHAPES - 2:
+            raise ValueError(
+                f"L ({self.L}) is too large: of the {N_SHAPES} shapes a different pair of the test needs two that training does "
+                f"not show, so L is at most {N_SHAPES - 2}"
+            )
+        return self
+
+    def draw_symbols(self, rng: np.random.Generator) -> Array:
+        """All 18 shapes in random order, (18,) int64: the first L are for training, the rest for the test."""
+        return rng.permutation(N_SHAPES)
+
+    def train_images(self, rng: np.random.Generator, symbols: Array, n: int) -> Placed:
+        return self._images(rng, symbols[: self.L], n, self.blur)
+
+    def test_images(self, rng: np.random.Generator, symbols: Array, n: int) -> Placed:
+        return self._images(rng, symbols[self.L :], n, 0.0)
+
+    def _images(self, rng: np.random.Generator, shapes: Array, n: int, blur: float) -> Placed:
+        forms, first, count = drawn_shapes(self.patch_size, blur)
+        pair, same = draw_pairs(rng, n, len(shapes))
+        shape = shapes[pair]
+        return Placed(forms, first[shape] + rng.integers(count[shape]), self.draw_places(rng, n), same)
+
+
+@cache
+def drawn_shapes(patch_size: int, blur: float) -> tuple[Array, Array, Array]:
+    """Pixels (63, k) of all shapes in all rotations, and for each of the 18 shapes the first of its rows and their number.
+
+    Each patch is blurred by itself. What the blur carries over its border, at most 3e-4 of a pixel at the standard deviation
+    of 0.5, is left out: a patch of 7 pixels leaves one free on each side.
+    """
+    from scipy.ndimage import gaussian_filter  # here, so that reading a grid does not wait for it
+
+    turned = [rotations(shape) for shape in one_sided(5)]
+    count = np.array([len(t) for t in turned])
+    frames = np.stack([drawn(p, FRAME) for t in turned for p in t])
+    before = (patch_size - FRAME) // 2
+    after = patch_size - FRAME - before
+    patches = np.pad(frames, ((0, 0), (before, after), (before, after)))
+    if blur:
+        patches = gaussian_filter(patches, blur, mode="constant", axes=(1, 2))
+    return patches.reshape(len(patches), -1), np.cumsum(count) - count, count

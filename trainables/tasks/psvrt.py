@@ -1,0 +1,57 @@
+"""PSVRT: are two bit patterns on an empty image the same? [Tong25 S4.1, App. G.3]
+
+L            training patterns, a fixed random set of the 2^k there are; test images show the others
+patches      patches a side of the image
+patch_size   pixels a side of a patch; k = patch_size^2 bits, +1 or -1
+"""
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from trainables.tasks.base import Array
+from trainables.tasks.patches import PatchTask, Placed, draw_pairs
+
+
+class PSVRT(PatchTask):
+    """Bit patterns in two patches: the same, wherever they are?"""
+
+    name: ClassVar[str] = "psvrt"
+
+    L: Annotated[int, Field(ge=2)]
+    patches: Annotated[int, Field(ge=2)] = 5
+    patch_size: Annotated[int, Field(ge=2, le=7)] = 5  # 2^64 patterns would not fit the numbers that stand for them
+
+    @model_validator(mode="after")
+    def _two_are_left(self) -> "PSVRT":
+        most = self.n_patterns - 2
+        if self.L > most:
+            raise ValueError(
+                f"L ({self.L}) is too large: of the 2^({self.patch_size}x{self.patch_size}) = {self.n_patterns} patterns a "
+                f"different pair of the test needs two that training does not show, so L is at most {most}"
+            )
+        return self
+
+    @property
+    def n_patterns(self) -> int:
+        """All patterns there are."""
+        return 2**self.patch_size**2
+
+    def draw_symbols(self, rng: np.random.Generator) -> Array:
+        """The numbers of the training patterns, (L,) int64, ascending."""
+        return np.sort(rng.choice(self.n_patterns, self.L, replace=False))
+
+    def train_images(self, rng: np.random.Generator, symbols: Array, n: int) -> Placed:
+        form, same = draw_pairs(rng, n, self.L)
+        return Placed(self.bits(symbols), form, self.draw_places(rng, n), same)
+
+    def test_images(self, rng: np.random.Generator, symbols: Array, n: int) -> Placed:
+        drawn, same = draw_pairs(rng, n, self.n_patterns - self.L)
+        # The r-th pattern that training does not show lies above as many training patterns as are at most r + their own rank.
+        unseen = drawn + np.searchsorted(symbols - np.arange(self.L), drawn, side="right")
+        return Placed(self.bits(unseen.reshape(-1)), np.arange(2 * n).reshape(n, 2), self.draw_places(rng, n), same)
+
+    def bits(self, patterns: Array) -> Array:
+        """Pixels (F, k) float32, +1 or -1, of patterns by number (F,)."""
+        return ((patterns[:, None] >> np.arange(self.patch_size**2)) & 1).astype(np.float32) * 2 - 1
