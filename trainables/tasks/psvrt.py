@@ -26,7 +26,7 @@ class PSVRT(PatchTask):
     @model_validator(mode="after")
     def _two_are_left(self) -> "PSVRT":
         most = self.n_patterns - 2
-        if self.L > most:
+        if most < self.L:
             raise ValueError(
                 f"L ({self.L}) is too large: of the 2^({self.patch_size}x{self.patch_size}) = {self.n_patterns} patterns a "
                 f"different pair of the test needs two that training does not show, so L is at most {most}"
