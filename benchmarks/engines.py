@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.limits import CORES, Limits, limits, on_every_core, rate
-from orchestrator.amounts import EngineName, can_train, step_amounts
+from orchestrator.amounts import step_amounts
 from orchestrator.calibration import machine_rates
 from orchestrator.cost import CostModel
 from orchestrator.grid import load_grid
@@ -19,6 +19,7 @@ from orchestrator.packing import Machine, PackQueue
 from orchestrator.progress import duration
 from orchestrator.work import make_engine
 from trainables.cell import Cell, lazy_gamma
+from trainables.engines.base import EngineName, can_train
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks import SameDifferent
 

@@ -10,10 +10,9 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from orchestrator.amounts import EngineName
 from orchestrator.work import make_engine
 from trainables.cell import Cell, lazy_gamma
-from trainables.engines.base import Engine
+from trainables.engines.base import Engine, EngineName
 from trainables.tasks import SameDifferent
 
 RICH = [float(g) for g in np.logspace(0, 2, 6)]

@@ -4,24 +4,17 @@ L symbols, input of length D, width m, batch B, T test examples; of `group` cell
 of drawing them and of the initial preactivations.
 """
 
-from typing import Literal
-
 from trainables.cell import Cell
-from trainables.engines.base import is_noiseless_pairs
+from trainables.engines.base import EngineName
 from trainables.kernels.sizes import CHUNK, TILE, padded
+from trainables.tasks.patches import PatchTask
 
-EngineName = Literal["reference", "batched", "gram"]
-ENGINES: tuple[EngineName, ...] = ("reference", "batched", "gram")
 Amounts = dict[str, float]
 """Work by kind: `call` is one step, `evaluation` one evaluation, `product` one multiplication and addition of a dense product,
 `neuron` the arithmetic of one neuron on one example, `number` one normal number drawn. Of `gram`: `example` is one pair of a
 batch drawn and sorted, `pair` and `lazy_pair` the arithmetic of one neuron on one distinct pair, and `tile` one multiplication
-and addition with the Gram matrix."""
-
-
-def can_train(engine: EngineName, cell: Cell) -> bool:
-    """Whether the engine trains this cell; `gram` needs noiseless pairs of symbols."""
-    return engine != "gram" or is_noiseless_pairs(cell)
+and addition with the Gram matrix. Of `patches`: `example` is one image drawn, `pair` one neuron on one image, `atom` one neuron
+on one atom (a patch at a place), `tile` one multiplication and addition of an atom with a weight, `weight` one weight passed."""
 
 
 def step_amounts(cell: Cell, engine: EngineName, group: float = 1.0) -> Amounts:
@@ -33,6 +26,9 @@ def step_amounts(cell: Cell, engine: EngineName, group: float = 1.0) -> Amounts:
         m = padded(m, CHUNK)
         tiles = 2 * distinct_symbols(n_symbols, batch) * padded(n_symbols, TILE) * m
         return {"call": 1.0, "example": batch / group, pair: distinct_pairs(n_symbols, batch) * m, "tile": tiles}
+    if engine == "patches":
+        atoms = distinct_atoms(_images(cell).n_train_forms, _images(cell), batch)
+        return {"call": 1.0, "example": batch / group, **_patch_work(cell, 2 + 1 / group, batch, atoms)}
     products, share = (6.0, 1.0) if engine == "reference" else (2 + 1 / group, 1 / group)
     return {"call": 1.0, "neuron": batch * m, "product": products * batch * d_in * m, "number": share * batch * d_in}
 
@@ -43,6 +39,9 @@ def evaluation_amounts(cell: Cell, engine: EngineName, group: float = 1.0) -> Am
     if engine == "gram":
         n_symbols: int = cell.task.L  # type: ignore[attr-defined]
         products = n * (m * d_in / group + n_symbols * (d_in + 2 * m))
+    elif engine == "patches":
+        atoms = distinct_atoms(_images(cell).n_test_forms, _images(cell), n)
+        return {"evaluation": 1.0, "example": n / group, **_patch_work(cell, 1 + 1 / group, n, atoms)}
     else:
         products = n * m * d_in * (2.0 if engine == "reference" else 1 + 1 / group)
     share = 1.0 if engine == "reference" else 1 / group
@@ -58,3 +57,22 @@ def distinct_pairs(n_symbols: int, batch: int) -> float:
 def distinct_symbols(n_symbols: int, batch: int) -> float:
     """Expected number of different symbols in one half of a batch."""
     return n_symbols * (1 - (1 - 1 / n_symbols) ** batch)
+
+
+def distinct_atoms(n_forms: float, task: PatchTask, batch: int) -> float:
+    """Expected number of different (form, place) in a batch, if one of n_forms is drawn for each patch."""
+    n = n_forms * task.n_places
+    return n * (1 - (1 - 1 / n) ** (2 * batch))
+
+
+def _patch_work(cell: Cell, products: float, images: int, atoms: float) -> Amounts:
+    """Arithmetic on images, with so many products of their atoms and the weights."""
+    task, m = _images(cell), padded(cell.width, CHUNK)
+    pixels = padded(task.patch_size**2, TILE)
+    places = task.n_places * (1 - (1 - 1 / task.n_places) ** atoms)
+    work = {"pair": images * m, "atom": products * atoms * m, "tile": products * atoms * pixels * m}
+    return work | {"weight": products * places * pixels * m}
+
+
+def _images(cell: Cell) -> PatchTask:
+    return cell.task  # type: ignore[return-value]

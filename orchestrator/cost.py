@@ -12,13 +12,15 @@ import duckdb
 import numpy as np
 from pydantic import ValidationError
 
-from orchestrator.amounts import ENGINES, EngineName, can_train, evaluation_amounts, step_amounts
+from analysis.selection import quoted
+from orchestrator.amounts import evaluation_amounts, step_amounts
 from orchestrator.calibration import Rates, cpu_name
-from trainables.cell import SCIENCE_VERSION, Cell
-from trainables.engines.base import shape_of
+from store.schema import SUMMARY
+from trainables.cell import Cell, science_version
+from trainables.engines.base import ENGINES, EngineName, can_train, shape_of
 from trainables.kernels.sizes import CHUNK, PART, TILE, padded
 from trainables.streams import BLOCK_STEPS
-from trainables.tasks import SameDifferent
+from trainables.tasks import task_class, task_names
 
 _EVALUATIONS_MORE = 2
 """The weights at the start and the measures at the end cost about as much as this many evaluations."""
@@ -59,13 +61,13 @@ class CostModel:
 
     def learn(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Start from what the packs of a store took."""
-        rows = connection.execute(_MEASURED, [SCIENCE_VERSION]).fetchall()
-        names = [column[0] for column in connection.description or []]
-        for row in rows:
-            found = dict(zip(names, row, strict=True))
-            cell = _cell_of(found)
-            if cell is not None and found["engine"] in ENGINES and _is_here(found["device"]):
-                self.observe(cell, found["engine"], found["device"].split()[0], found["seconds"], found["same_inputs"])
+        columns = [name for name, *_ in connection.execute("describe cells").fetchall()]
+        keys = [name for name in columns if name not in _NO_KEYS]
+        for row in connection.execute(_measured(keys)).fetchall():
+            engine, device, version, same_inputs, seconds, *values = row
+            cell = _cell_of(dict(zip(keys, values, strict=True)), version)
+            if cell is not None and engine in ENGINES and _is_here(device):
+                self.observe(cell, engine, device.split()[0], seconds, same_inputs)
 
     def choose(self, cell: Cell, device: str = "cpu", group: float = 1.0) -> tuple[EngineName, str]:
         """The engine and the device that should train this cell: the cheapest as predicted, never `reference`.
@@ -76,22 +78,34 @@ class CostModel:
         options: list[tuple[EngineName, str]] = [("batched", device)]
         if can_train("gram", cell):
             options += [("gram", d) for d in dict.fromkeys(("cpu", device))]
+        if can_train("patches", cell):
+            options.append(("patches", "cpu"))
         return min(options, key=lambda option: self.predicted(cell, option[0], option[1], group))
 
 
-# Of each shape the last few packs: a store may hold many thousands.
-_MEASURED = """
-with packs as (
-    select pack_id, engine, device, task, L, d, width, dtype, steps, batch, eval_every, test_size, max(sigma2) as sigma2,
-        median(gamma) as gamma, median(seconds) as seconds, count(*) / count(distinct (seed, sigma2)) as same_inputs,
-        max(finished_at) as ended
-    from cells where status = 'ok' and seconds > 0 and task = 'same_different' and science_version = ? group by all
-)
-select * from packs
-qualify row_number() over (partition by engine, device, L, d, width, dtype, steps, batch, eval_every, test_size, sigma2 > 0
-                           order by ended desc) <= 3
-order by ended
-"""
+_NO_KEYS = {"cell_id", "gamma_label", *SUMMARY}
+_ALIKE = ("gamma", "base_lr")
+"""Keys in which cells of a pack may differ that see the same inputs."""
+
+
+def _measured(keys: list[str]) -> str:
+    """SQL for what packs took: engine, device, science version, cells that see the same inputs, seconds, and a cell's keys.
+
+    Of each setting the last few packs: a store may hold many thousands.
+    """
+    inputs = ", ".join(quoted(key) for key in keys if key not in _ALIKE)
+    setting = ", ".join(quoted(key) for key in keys if key not in (*_ALIKE, "seed"))
+    return f"""
+        with packs as (
+            select engine, device, science_version, count(*) / count(distinct ({inputs})) as same_inputs,
+                median(seconds) as seconds, max(finished_at) as ended,
+                unnest(arg_min(struct_pack({", ".join(f"{quoted(key)} := {quoted(key)}" for key in keys)}), cell_id))
+            from cells where status = 'ok' and seconds > 0 group by pack_id, engine, device, science_version
+        )
+        select * exclude (ended) from packs
+        qualify row_number() over (partition by engine, device, {setting} order by ended desc) <= 3
+        order by ended
+    """
 
 
 def _is_here(device: str) -> bool:
@@ -99,14 +113,17 @@ def _is_here(device: str) -> bool:
     return not device.startswith("cpu") or device == cpu_name()
 
 
-def _cell_of(row: dict[str, Any]) -> Cell | None:
-    """A cell of the shape that a row of `_MEASURED` tells of; None where the store holds what this version would refuse."""
-    settings = {k: row[k] for k in ("width", "gamma", "dtype", "steps", "batch", "eval_every", "test_size")}
-    try:
-        task = SameDifferent(L=row["L"], d=row["d"], sigma2=row["sigma2"])
-        return Cell(task=task, base_lr=task.default_base_lr, seed=0, **settings)
-    except ValidationError:
+def _cell_of(keys: dict[str, Any], version: str) -> Cell | None:
+    """The cell with these keys; None where the store holds what this version would refuse, or numbers of another version."""
+    if keys["task"] not in task_names():
         return None
+    task_type = task_class(keys["task"])
+    try:
+        task = task_type(**{k: keys[k] for k in task_type.model_fields if k in keys})
+        cell = Cell(task=task, **{k: keys[k] for k in Cell.model_fields if k != "task"})
+    except (ValidationError, KeyError):
+        return None
+    return cell if science_version(task) == version else None
 
 
 def pack_bytes(cells: Iterable[Cell], engine: EngineName, device: str = "cpu") -> int:
@@ -123,6 +140,10 @@ def pack_bytes(cells: Iterable[Cell], engine: EngineName, device: str = "cpu") -
         working = 2 * n if device == "cuda" else 2  # a card trains all at once
         tables = 2 * n_groups * cell.task.L**2  # type: ignore[attr-defined]
         return int(item * (initial + (n + n_groups + 1 + working) * symbols + tables + evaluation))
+    if engine == "patches":
+        weights = cell.task.n_places * padded(cell.task.patch_size**2, TILE) * padded(m, CHUNK)  # type: ignore[attr-defined]
+        atoms = 2 * max(BLOCK_STEPS * batch, 2 * cell.test_size) + 3 * batch  # their preactivations, as initially and as trained
+        return int(item * (initial + (n + n_groups) * weights + atoms * padded(m, CHUNK) + evaluation))
     inputs = 3 * n_groups * BLOCK_STEPS * batch * d_in
     states = (3 if engine == "reference" else 1) * n * d_in * m
     live = 5 * batch * m + min(d_in * m, PART)

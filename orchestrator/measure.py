@@ -11,25 +11,45 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from scipy.optimize import nnls
 
-from orchestrator.amounts import Amounts, EngineName, evaluation_amounts, step_amounts
+from orchestrator.amounts import Amounts, evaluation_amounts, step_amounts
 from orchestrator.calibration import Rates
 from orchestrator.work import make_engine
 from trainables.cell import Cell, lazy_gamma
-from trainables.tasks import SameDifferent
+from trainables.engines.base import EngineName
+from trainables.tasks import PSVRT, Pentomino, SameDifferent, Task
 
-Shape = tuple[int, int, int, float, float, int, int]
-"""L, d, width, sigma2, gamma (0 for lazy), cells of the group, batch."""
+
+class Shape(NamedTuple):
+    """A group of `n` cells that see the same inputs; gamma 0 is lazy."""
+
+    task: Task
+    width: int
+    gamma: float = 1
+    n: int = 1
+    batch: int = 128
+
+
+def _pairs(n_symbols: int, d: int, sigma2: float = 0.0) -> SameDifferent:
+    return SameDifferent(L=n_symbols, d=d, sigma2=sigma2)
+
+
 SHAPES: dict[EngineName, list[Shape]] = {
-    "gram": [(3, 64, 1024, 0, 1, 1, 128), (3, 64, 256, 0, 1, 4, 128), (3, 64, 256, 0, 1, 1, 8192), (16, 64, 1024, 0, 1, 1, 128),
-             (16, 64, 1024, 0, 0, 1, 128), (64, 256, 1024, 0, 1, 1, 128), (12, 512, 4096, 0, 1, 1, 128)],
-    "batched": [(16, 16, 1024, 1, 1, 1, 128), (16, 64, 1024, 1, 1, 1, 128), (16, 64, 256, 1, 1, 1, 128),
-                (16, 64, 1024, 1, 1, 4, 128), (16, 256, 1024, 1, 1, 1, 128)],
-    "reference": [(16, 16, 256, 1, 1, 1, 128), (16, 64, 1024, 1, 1, 1, 128), (16, 256, 1024, 1, 1, 1, 128)],
+    "gram": [Shape(_pairs(3, 64), 1024), Shape(_pairs(3, 64), 256, n=4), Shape(_pairs(3, 64), 256, batch=8192),
+             Shape(_pairs(16, 64), 1024), Shape(_pairs(16, 64), 1024, 0), Shape(_pairs(64, 256), 1024),
+             Shape(_pairs(12, 512), 4096)],
+    "batched": [Shape(_pairs(16, 16, 1), 1024), Shape(_pairs(16, 64, 1), 1024), Shape(_pairs(16, 64, 1), 256),
+                Shape(_pairs(16, 64, 1), 1024, n=4), Shape(_pairs(16, 256, 1), 1024)],
+    "patches": [Shape(PSVRT(L=16), 512), Shape(PSVRT(L=1024), 512, n=4), Shape(PSVRT(L=1024, patches=2), 512),
+                Shape(PSVRT(L=1024, patches=10), 512), Shape(PSVRT(L=4, patches=2), 2048),
+                Shape(PSVRT(L=12, patches=2, patch_size=2), 256), Shape(Pentomino(L=16), 512, n=4),
+                Shape(Pentomino(L=16, patches=6), 512)],
+    "reference": [Shape(_pairs(16, 16, 1), 256), Shape(_pairs(16, 64, 1), 1024), Shape(_pairs(16, 256, 1), 1024)],
 }  # fmt: skip
 RAY_S = 11.5
 """What Ray needs on two cores: its processes, the library in each worker, the end. What the engines need to load is measured."""
@@ -40,10 +60,9 @@ WINDOW_S = 0.08
 
 def cells_of(shape: Shape) -> list[Cell]:
     """The group of cells that a shape stands for."""
-    n_symbols, d, width, sigma2, gamma, n, batch = shape
-    task = SameDifferent(L=n_symbols, d=d, sigma2=sigma2)
-    rich = [gamma / (1 + k) for k in range(n)] if gamma else [lazy_gamma(task)]
-    return [Cell(task=task, width=width, gamma=g, base_lr=0.1, batch=batch, seed=0) for g in rich]
+    gammas = [shape.gamma / (1 + k) for k in range(shape.n)] if shape.gamma else [lazy_gamma(shape.task)]
+    task, width, base_lr = shape.task, shape.width, shape.task.default_base_lr
+    return [Cell(task=task, width=width, gamma=gamma, base_lr=base_lr, batch=shape.batch, seed=0) for gamma in gammas]
 
 
 def seconds_of(run: Callable[[], object], rounds: int = 3, window_s: float | None = None) -> float:
@@ -64,8 +83,9 @@ def fit(measured: list[tuple[Amounts, float]]) -> dict[str, float]:
     """Rates that explain the measured seconds of these amounts."""
     kinds = list(dict.fromkeys(k for amounts, _ in measured for k in amounts))
     relative = np.array([[amounts.get(k, 0.0) / seconds for k in kinds] for amounts, seconds in measured])
-    found, _ = nnls(relative, np.ones(len(measured)))
-    return dict(zip(kinds, found.tolist(), strict=True))
+    size = np.linalg.norm(relative, axis=0)  # amounts differ by eight orders: unscaled, the largest would be taken for zero
+    found, _ = nnls(relative / size, np.ones(len(measured)))
+    return dict(zip(kinds, (found / size).tolist(), strict=True))
 
 
 def rates_of(engine: EngineName) -> dict[str, float]:
@@ -76,7 +96,7 @@ def rates_of(engine: EngineName) -> dict[str, float]:
         made, n = make_engine(engine, cells, "cpu"), 20
         seconds = seconds_of(lambda made=made, n=n: made.train(0, n)) / n / len(cells)  # type: ignore[misc]
         measured.append((step_amounts(cells[0], engine, len(cells)), seconds))
-        if shape[0] > 3:
+        if shape.task.L > 3:  # type: ignore[attr-defined]
             seconds = seconds_of(lambda made=made: made.test_accuracy(0), 1) / len(cells)  # type: ignore[misc]
             measured.append((evaluation_amounts(cells[0], engine, len(cells)), seconds))
     return fit(measured)

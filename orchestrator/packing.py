@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any, Literal
 
-from orchestrator.amounts import EngineName, can_train
 from orchestrator.cost import CostModel, pack_bytes
 from orchestrator.grid import PlannedCell
-from trainables.engines.base import shape_of
+from trainables.engines.base import ENGINES, ON_CARD, EngineName, can_train, shape_of
 from trainables.tasks import Task
 
-Shape = tuple[tuple[Any, ...], bool]
+Shape = tuple[tuple[Any, ...], tuple[bool, ...]]
 Order = Literal["seed-first", "grid", "shuffled"]
 LATE = 10**9
 """Rank of cells that another sweep is training: they start last, and in packs of their own."""
@@ -83,7 +82,7 @@ class PackQueue:
 
     def __post_init__(self) -> None:
         # Cells of one shape may differ in noise, and then in the engines that can train them.
-        self._shape = [(shape_of(p.cell), can_train("gram", p.cell)) for p in self.plan]
+        self._shape = [(shape_of(p.cell), tuple(can_train(e, p.cell) for e in ENGINES)) for p in self.plan]
         self._inputs: dict[Shape, set[tuple[int, Task]]] = defaultdict(set)  # of each shape, those that differ
         self._cells: dict[Shape, int] = defaultdict(int)
         for shape, p in zip(self._shape, self.plan, strict=True):
@@ -134,7 +133,7 @@ class PackQueue:
             if self.engine is None:
                 engine, device = self.cost.choose(cell, self.machine.device, group)
             else:
-                engine, device = self.engine, self.machine.device
+                engine, device = self.engine, self.machine.device if self.engine in ON_CARD else "cpu"
             predicted = self.cost.predicted(cell, engine, device, group)
             # Cells so large that a pack holds few of them share with those few alone.
             group = min(group, max(1.0, self.pack_seconds / predicted))

@@ -18,7 +18,6 @@ import typer
 from rich.console import Console
 
 from analysis.terminal import err, stop
-from orchestrator.amounts import ENGINES, EngineName, can_train
 from orchestrator.calibration import machine_rates
 from orchestrator.cost import CostModel
 from orchestrator.driver import DebugRunner, Runner, Statuses, Sweep, enqueue, missing_cells, ordered
@@ -32,6 +31,7 @@ from store.files import ResultsError
 from store.leases import Lease, others_in_flight
 from store.store import Store
 from store.views import run as run_query
+from trainables.engines.base import ENGINES, NEEDS, EngineName, can_train
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -100,10 +100,10 @@ def sweep(
         stop(str(error))
     forced: EngineName | None = None if engine == "auto" else engine  # type: ignore[assignment]
     unfit = [planned.cell for planned in grid.cells if forced and not can_train(forced, planned.cell)]
-    if unfit:
+    if forced and unfit:
         stop(
             f"--engine {engine} cannot train {len(unfit)} of the {len(grid.cells)} cells, such as {unfit[0].describe()}: "
-            "it needs noiseless same_different; say --engine batched, or auto"
+            f"it trains {NEEDS[forced]}; say --engine batched, or auto"
         )
     again = [
         grid_file,

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from orchestrator.amounts import EngineName
 from orchestrator.calibration import cpu_name
 from orchestrator.grid import PlannedCell
 from store.store import Store
 from trainables.cell import Cell, science_version
-from trainables.engines.base import Engine
+from trainables.engines.base import Engine, EngineName
 from trainables.engines.run import PackRun
 from trainables.result import CellResult
 
@@ -92,6 +91,10 @@ def make_engine(name: EngineName, cells: Sequence[Cell], device: str) -> Engine:
         from trainables.engines.gram import Gram
 
         return Gram(cells)
+    if name == "patches":
+        from trainables.engines.patches import Patches
+
+        return Patches(cells)
     from trainables.engines.batched import Batched
 
     return Batched(cells)

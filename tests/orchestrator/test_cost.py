@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from orchestrator import calibration, measure
-from orchestrator.amounts import ENGINES, can_train, distinct_pairs, distinct_symbols, step_amounts
+from orchestrator.amounts import distinct_atoms, distinct_pairs, distinct_symbols, step_amounts
 from orchestrator.calibration import Rates, machine_rates
 from orchestrator.cost import CostModel, pack_bytes
 from orchestrator.driver import DebugRunner, Sweep
@@ -21,12 +21,22 @@ from store.leases import Lease
 from store.store import Store
 from store.views import run as run_query
 from trainables.cell import Cell, lazy_gamma
+from trainables.engines.base import ENGINES, can_train
 from trainables.engines.run import PackRun
-from trainables.tasks import SameDifferent
+from trainables.tasks import PSVRT, Pentomino, SameDifferent
 
 
 def cell(L=3, d=16, seed=0, gamma=1.0, sigma2=0.0, steps=1000, width=64):
     return Cell(task=SameDifferent(L=L, d=d, sigma2=sigma2), width=width, gamma=gamma, base_lr=0.1, steps=steps, seed=seed)
+
+
+def image_cell(task=None, seed=0, gamma=1.0, width=64, **settings):
+    return Cell(task=task or PSVRT(L=40), width=width, gamma=gamma, base_lr=0.5, seed=seed, **settings)
+
+
+def cell_for(engine, **settings):
+    """One that the engine trains."""
+    return image_cell(**settings) if engine == "patches" else cell(**settings)
 
 
 def test_another_shape_learns_from_the_same_engine():
@@ -47,6 +57,8 @@ def test_the_cheapest_fit_engine_is_chosen():
         assert model.choose(cell(L=n_symbols, d=256, width=1024), "cuda") == ("gram", "cuda")
     assert model.choose(cell(L=1024, d=16, width=1024), "cuda") == ("batched", "cuda")
     assert not can_train("gram", cell(sigma2=0.1))
+    for task in (PSVRT(L=256), PSVRT(L=1024, patches=10), Pentomino(L=16)):  # those of Fig. 3, of the paper's width
+        assert model.choose(image_cell(task, width=512)) == ("patches", "cpu")
 
 
 @pytest.mark.parametrize("gamma", [1.0, "lazy"])
@@ -78,9 +90,20 @@ def test_expected_pairs_and_symbols_match_draws():
         assert np.mean([len(set(v)) for _, v in draws]) == pytest.approx(distinct_symbols(L, 128), rel=0.03)
 
 
+def test_expected_atoms_match_draws():
+    rng = np.random.default_rng(0)
+    for task in (PSVRT(L=4, patches=2), PSVRT(L=64, patches=4), Pentomino(L=8)):
+        found = []
+        for _ in range(100):
+            images = task.train_images(rng, task.draw_symbols(rng), 128)
+            found.append(len(set(zip(images.form.ravel().tolist(), images.place.ravel().tolist(), strict=True))))
+        # Shapes with fewer rotations come as often as others, so that forms are not quite uniform: 5%, and 2% of chance.
+        assert np.mean(found) == pytest.approx(distinct_atoms(task.n_train_forms, task, 128), rel=0.07)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_predicted_memory_grows_with_the_pack(engine):
-    cells = [cell(seed=s) for s in range(4)]
+    cells = [cell_for(engine, seed=s) for s in range(4)]
     assert pack_bytes(cells[:1], engine) < pack_bytes(cells, engine)
 
 
@@ -188,7 +211,7 @@ def test_measuring_gives_a_rate_for_every_engine(monkeypatch, capsys):
     measure.main()
     rates = Rates(**json.loads(capsys.readouterr().out.splitlines()[-1]))
     for engine in ENGINES:
-        found = CostModel(rates).predicted(cell(L=16, d=64, width=1024), engine)
+        found = CostModel(rates).predicted(cell_for(engine, width=1024), engine)
         assert 0 < found < 3600
     assert rates.start_s > measure.RAY_S
     assert 2**28 < rates.process_bytes < 2**31
@@ -204,13 +227,16 @@ def test_a_pack_that_diverged_teaches_nothing():
 
 
 @pytest.mark.parametrize("width", [1, 64, 1024])
-@pytest.mark.parametrize("engine", ["gram", "batched"])
+@pytest.mark.parametrize("engine", ["gram", "batched", "patches"])
 def test_predicted_memory_holds_the_arrays(engine, width):
-    cells = [cell(L=64, d=32, seed=s, gamma=g, width=width) for s in range(3) for g in (1.0, 0.1)]
+    of_shape = {} if engine == "patches" else {"L": 64, "d": 32}
+    cells = [cell_for(engine, seed=s, gamma=g, width=width, **of_shape) for s in range(3) for g in (1.0, 0.1)]
     made = make_engine(engine, cells, "cpu")
     arrays = list(made.state().values())
     if engine == "gram":
         arrays += [*made.p, made.room, made.nets.w0.numpy()]
+    elif engine == "patches":
+        arrays += [made.w0, made.nets.w0.numpy(), made._draw(0, 0, slice(0, 10))[0].p]
     else:
         arrays += [made.x.numpy(), made.y.numpy(), made.nets.w0.numpy()]
     held = sum(a.nbytes for a in arrays)

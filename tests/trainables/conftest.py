@@ -6,15 +6,17 @@ from typing import Any
 import pytest
 
 from trainables.cell import Cell, lazy_gamma
-from trainables.tasks import SameDifferent
+from trainables.tasks import SameDifferent, Task
 
 MakeCell = Callable[..., Cell]
 
 
 @pytest.fixture
 def make_cell() -> MakeCell:
-    def make(L: int = 5, d: int = 16, sigma2: float = 0.0, prefactor: Any = "sqrt_d", **settings: Any) -> Cell:
-        task = SameDifferent(L=L, d=d, sigma2=sigma2, prefactor=prefactor)
+    def make(
+        L: int = 5, d: int = 16, sigma2: float = 0.0, prefactor: Any = "sqrt_d", task: Task | None = None, **settings: Any
+    ) -> Cell:
+        task = task or SameDifferent(L=L, d=d, sigma2=sigma2, prefactor=prefactor)
         defaults: dict[str, Any] = {"width": 32, "gamma": 1.0, "base_lr": 0.1, "steps": 40, "eval_every": 20, "test_size": 64}
         settings = defaults | {"batch": 32, "seed": 0, "dtype": "float64"} | settings
         if settings["gamma"] == "lazy":

@@ -1,12 +1,20 @@
 """What every engine offers, and the cells that may train together."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from trainables.cell import Cell
 from trainables.streams import BLOCK_STEPS, stream, stream_owner
 from trainables.tasks import SameDifferent
 from trainables.tasks.base import Array
+from trainables.tasks.patches import PatchTask
+
+EngineName = Literal["reference", "batched", "gram", "patches"]
+ENGINES: tuple[EngineName, ...] = ("reference", "batched", "gram", "patches")
+ON_CARD: tuple[EngineName, ...] = ("reference", "batched", "gram")
+"""Engines that also train on a GPU."""
+NEEDS: dict[EngineName, str] = {"gram": "noiseless same_different", "patches": "images that hold two patches, such as psvrt"}
+"""What an engine trains, of those that do not train every task; see `can_train`."""
 
 
 class Measures(NamedTuple):
@@ -44,10 +52,15 @@ def shape_of(cell: Cell) -> tuple[Any, ...]:
     return tuple((k, v) for k, v in cell.keys().items() if k not in free)
 
 
-def is_noiseless_pairs(cell: Cell) -> bool:
-    """Whether the cell's inputs are noiseless pairs of training symbols, which is what engine `gram` trains."""
-    # A task derived from it may draw or label in its own way.
-    return type(cell.task) is SameDifferent and cell.task.sigma2 == 0
+def can_train(engine: EngineName, cell: Cell) -> bool:
+    """Whether the engine trains this cell; a task derived from one that it knows may draw or label in its own way."""
+    task = type(cell.task)
+    if engine == "gram":  # noiseless pairs of training symbols
+        return task is SameDifferent and cell.task.sigma2 == 0  # type: ignore[attr-defined]
+    if engine == "patches":  # images that hold two patches
+        same = task.train_examples is PatchTask.train_examples and task.test_examples is PatchTask.test_examples
+        return issubclass(task, PatchTask) and same
+    return True
 
 
 class Groups:

@@ -9,6 +9,7 @@ from torch import Tensor
 from trainables.cell import Cell
 from trainables.engines.base import Groups, Measures
 from trainables.kernels.dense import outputs
+from trainables.kernels.sizes import CHUNK
 from trainables.network import centred_output, draw_initial, half_alignment
 from trainables.products import product
 from trainables.streams import stream
@@ -73,3 +74,9 @@ class Ensemble:
         cell = self.groups.cells[g]
         x, y = cell.task.test_examples(stream(self.groups.owners[g], "test", step), self.groups.symbols[g], cell.test_size)
         return self.tensor(x), self.tensor(y)
+
+
+def chunked(x: Array) -> Array:
+    """(..., m) as (..., n, CHUNK), padded with zeros, as compiled steps take neurons."""
+    whole = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, -x.shape[-1] % CHUNK)])
+    return whole.reshape(*x.shape[:-1], -1, CHUNK)

@@ -14,11 +14,11 @@ from torch import Tensor
 
 from trainables.cell import Cell
 from trainables.engines.base import Measures
-from trainables.engines.ensemble import Ensemble
+from trainables.engines.ensemble import Ensemble, chunked
 from trainables.engines.span import Span, check_noiseless_pairs
 from trainables.kernels.gram import train_steps
 from trainables.kernels.pairs import distinct_pairs
-from trainables.kernels.sizes import CHUNK, TILE, padded
+from trainables.kernels.sizes import TILE, padded
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks.base import Array
 
@@ -41,7 +41,7 @@ class Gram:
         self.f0 = [np.full((n_symbols, n_symbols), np.nan, self.p[0].dtype) for _ in range(n_groups)]
         self.room = np.empty((2, *self.p[0].shape), self.p[0].dtype)
         self.omega = np.zeros((len(cells), *self.p[0].shape), self.p[0].dtype)
-        self.a0 = _chunks(nets.a0.numpy())
+        self.a0 = chunked(nets.a0.numpy())
         self.b = np.zeros_like(self.a0)
         nets.b = torch.from_numpy(self.b).flatten(1)[:, : self.width]  # what the ensemble evaluates is what the kernel trains
         self.train(0, 0)  # compiles, so that no pack is charged for it
@@ -76,15 +76,9 @@ class Gram:
     def _initial(self, g: int) -> Array:
         """p of the kernel: the group's initial preactivations."""
         p = np.pad(self.span.initial(g).numpy(), ((0, 0), (0, -self.span.n_symbols % TILE), (0, 0)))
-        return np.ascontiguousarray(_chunks(p).transpose(2, 0, 1, 3))
+        return np.ascontiguousarray(chunked(p).transpose(2, 0, 1, 3))
 
     def _omega(self, c: int) -> Tensor:
         """omega (2, L, m) of a cell."""
         omega = torch.from_numpy(self.omega[c]).permute(1, 2, 0, 3).flatten(2)
         return omega[:, : self.span.n_symbols, : self.width].contiguous()
-
-
-def _chunks(x: Array) -> Array:
-    """(..., m) as (..., n, CHUNK), padded with zeros."""
-    whole = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, -x.shape[-1] % CHUNK)])
-    return whole.reshape(*x.shape[:-1], -1, CHUNK)

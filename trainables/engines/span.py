@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from trainables.cell import Cell
-from trainables.engines.base import blocks, is_noiseless_pairs
+from trainables.engines.base import blocks, can_train
 from trainables.engines.ensemble import Ensemble
 from trainables.products import product
 from trainables.streams import BLOCK_STEPS, stream
@@ -16,7 +16,7 @@ from trainables.tasks.base import Array
 
 def check_noiseless_pairs(cells: Sequence[Cell]) -> None:
     """ValueError where a cell's inputs are not in the span of the training symbols."""
-    if not all(map(is_noiseless_pairs, cells)):
+    if not all(can_train("gram", cell) for cell in cells):
         raise ValueError("engine gram trains noiseless same_different cells; take engine batched for others")
 
 

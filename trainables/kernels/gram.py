@@ -12,53 +12,8 @@ import numpy as np
 
 from trainables.kernels.compiled import compiled, inline
 from trainables.kernels.neuron import logistic, scaled_change
-from trainables.kernels.sizes import CHUNK, MANY, TILE
-
-
-@inline
-def _fill(x, value):
-    for n in range(CHUNK):
-        x[n] = value
-
-
-@inline
-def _product_of_four(gram, r0, r1, r2, r3, omega, q):
-    """Rows r0..r3 of gram omega, added into q (4, CHUNK)."""
-    q0, q1, q2, q3 = q[0], q[1], q[2], q[3]
-    for j in range(0, omega.shape[0], TILE):
-        x0, x1, x2, x3 = omega[j], omega[j + 1], omega[j + 2], omega[j + 3]
-        k00, k01, k02, k03 = gram[r0, j], gram[r0, j + 1], gram[r0, j + 2], gram[r0, j + 3]
-        k10, k11, k12, k13 = gram[r1, j], gram[r1, j + 1], gram[r1, j + 2], gram[r1, j + 3]
-        k20, k21, k22, k23 = gram[r2, j], gram[r2, j + 1], gram[r2, j + 2], gram[r2, j + 3]
-        k30, k31, k32, k33 = gram[r3, j], gram[r3, j + 1], gram[r3, j + 2], gram[r3, j + 3]
-        for n in range(CHUNK):
-            y0, y1, y2, y3 = x0[n], x1[n], x2[n], x3[n]
-            q0[n] += k00 * y0 + k01 * y1 + k02 * y2 + k03 * y3
-            q1[n] += k10 * y0 + k11 * y1 + k12 * y2 + k13 * y3
-            q2[n] += k20 * y0 + k21 * y1 + k22 * y2 + k23 * y3
-            q3[n] += k30 * y0 + k31 * y1 + k32 * y2 + k33 * y3
-
-
-@inline
-def _product_of_six(gram, r0, r1, r2, r3, r4, r5, omega, q):
-    """Rows r0..r5 of gram omega, added into q (6, CHUNK)."""
-    q0, q1, q2, q3, q4, q5 = q[0], q[1], q[2], q[3], q[4], q[5]
-    for j in range(0, omega.shape[0], TILE):
-        x0, x1, x2, x3 = omega[j], omega[j + 1], omega[j + 2], omega[j + 3]
-        k00, k01, k02, k03 = gram[r0, j], gram[r0, j + 1], gram[r0, j + 2], gram[r0, j + 3]
-        k10, k11, k12, k13 = gram[r1, j], gram[r1, j + 1], gram[r1, j + 2], gram[r1, j + 3]
-        k20, k21, k22, k23 = gram[r2, j], gram[r2, j + 1], gram[r2, j + 2], gram[r2, j + 3]
-        k30, k31, k32, k33 = gram[r3, j], gram[r3, j + 1], gram[r3, j + 2], gram[r3, j + 3]
-        k40, k41, k42, k43 = gram[r4, j], gram[r4, j + 1], gram[r4, j + 2], gram[r4, j + 3]
-        k50, k51, k52, k53 = gram[r5, j], gram[r5, j + 1], gram[r5, j + 2], gram[r5, j + 3]
-        for n in range(CHUNK):
-            y0, y1, y2, y3 = x0[n], x1[n], x2[n], x3[n]
-            q0[n] += k00 * y0 + k01 * y1 + k02 * y2 + k03 * y3
-            q1[n] += k10 * y0 + k11 * y1 + k12 * y2 + k13 * y3
-            q2[n] += k20 * y0 + k21 * y1 + k22 * y2 + k23 * y3
-            q3[n] += k30 * y0 + k31 * y1 + k32 * y2 + k33 * y3
-            q4[n] += k40 * y0 + k41 * y1 + k42 * y2 + k43 * y3
-            q5[n] += k50 * y0 + k51 * y1 + k52 * y2 + k53 * y3
+from trainables.kernels.sizes import CHUNK, MANY
+from trainables.kernels.tiles import add_product_of_four, add_product_of_six, fill
 
 
 @inline
@@ -71,11 +26,11 @@ def _preactivate(gram, rows, n_rows, omega, p, eps, zero, keep, room, q, h):
     for k in range(0, n_rows, size):
         r0, r1, r2, r3 = rows[k], rows[min(k + 1, last)], rows[min(k + 2, last)], rows[min(k + 3, last)]
         for i in range(size):
-            _fill(room[i], zero)
+            fill(room[i], zero)
         if size == 6:
-            _product_of_six(gram, r0, r1, r2, r3, rows[min(k + 4, last)], rows[min(k + 5, last)], omega, room)
+            add_product_of_six(gram, r0, r1, r2, r3, rows[min(k + 4, last)], rows[min(k + 5, last)], omega, room)
         else:
-            _product_of_four(gram, r0, r1, r2, r3, omega, room)
+            add_product_of_four(gram, r0, r1, r2, r3, omega, room)
         for i in range(size):
             r = rows[min(k + i, last)]
             p_r, q_r, h_r, x = p[r], q[r], h[r], room[i]
@@ -148,11 +103,11 @@ def train_steps(pairs, n_pairs, rows, n_rows, batch, literal, f0, p, omega, q, h
             if t > 0:
                 for s in range(2):
                     for i in range(n_rows[t - 1, s]):
-                        _fill(on[s, rows[t - 1, s, i]], zero)
+                        fill(on[s, rows[t - 1, s, i]], zero)
                 for k in range(n_pairs[t - 1]):
                     u, v = pairs[t - 1, k, 0], pairs[t - 1, k, 1]
                     _collect(h[c, 0, u], h[c, 1, v], df[k], zero, on[0, u], on[1, v])
-                _fill(gb, zero)
+                fill(gb, zero)
                 for s in range(2):
                     for i in range(n_rows[t - 1, s]):
                         r = rows[t - 1, s, i]

@@ -40,6 +40,16 @@ class PatchTask(Task):
         return self.patches**2
 
     @property
+    @abstractmethod
+    def n_train_forms(self) -> float:
+        """How many different things a patch of a training image may hold, on average over networks."""
+
+    @property
+    @abstractmethod
+    def n_test_forms(self) -> float:
+        """The same of a test image."""
+
+    @property
     def input_dim(self) -> int:
         return self.n_places * self.patch_size**2
 

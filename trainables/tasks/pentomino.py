@@ -18,7 +18,8 @@ from trainables.tasks.polyominoes import drawn, one_sided, rotations
 
 FRAME = 5
 """Pixels a side of what holds a pentomino in every rotation."""
-N_SHAPES = 18
+N_SHAPES, N_ROTATED = 18, 63
+"""Pentominoes up to rotation, and with their rotations."""
 
 
 class Pentomino(PatchTask):
@@ -39,6 +40,14 @@ class Pentomino(PatchTask):
                 f"not show, so L is at most {N_SHAPES - 2}"
             )
         return self
+
+    @property
+    def n_train_forms(self) -> float:
+        return self.L * N_ROTATED / N_SHAPES
+
+    @property
+    def n_test_forms(self) -> float:
+        return N_ROTATED - self.n_train_forms
 
     def draw_symbols(self, rng: np.random.Generator) -> Array:
         """All 18 shapes in random order, (18,) int64: the first L are for training, the rest for the test."""

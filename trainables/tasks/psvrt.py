@@ -34,6 +34,14 @@ class PSVRT(PatchTask):
         return self
 
     @property
+    def n_train_forms(self) -> float:
+        return self.L
+
+    @property
+    def n_test_forms(self) -> float:
+        return self.n_patterns - self.L
+
+    @property
     def n_patterns(self) -> int:
         """All patterns there are."""
         return 2**self.patch_size**2
