@@ -41,7 +41,7 @@ def only(lines: list[str]) -> str:
 
 ONE_VALUE = [
     # a key's value, its line, and what the message must say
-    ({"task": "same_diferent"}, 3, ["unknown task 'same_diferent'", "did you mean 'same_different'?", "legal: same_different"]),
+    ({"task": "same_diferent"}, 3, ["unknown task 'same_diferent'", "did you mean 'same_different'?", "psvrt, same_different"]),
     ({"widht": "3"}, 9, ["unknown key 'widht'", "did you mean 'width'?", "legal keys of same_different: task, L, d, sigma2"]),
     ({"l": "3"}, 9, ["unknown key 'l'", "did you mean 'L'?"]),
     ({"L": "1"}, 4, ["L = 1", ">= 2"]),

@@ -89,9 +89,12 @@ def test_pentominoes_have_as_many_rotations_as_their_symmetry_leaves():
     """X has one; I, Z and S two; all others four (shared fact of the 18 one-sided pentominoes)."""
     counts = sorted(len(rotations(p)) for p in one_sided(5))
     assert counts == [1, 2, 2, 2] + [4] * 14
-    frames = [drawn(q, 5) for p in one_sided(5) for q in rotations(p)]
-    assert len({f.tobytes() for f in frames}) == 63
-    assert all(f.sum() == 5 for f in frames)
+    forms, first, count = drawn_shapes(7, 0.0)
+    assert sorted(count) == counts
+    assert len({f.tobytes() for f in forms}) == 63
+    for p, at, n in zip(one_sided(5), first, count, strict=True):
+        whole = np.pad(drawn(p, 5), 1)  # a shape turns with its frame, about the frame's middle
+        assert {np.rot90(whole, k).tobytes() for k in range(4)} == {f.tobytes() for f in forms[at : at + n]}
 
 
 def test_pentomino_labels_compare_shapes_up_to_rotation_and_not_reflection():

@@ -31,6 +31,7 @@ class PatchTask(Task):
 
     default_base_lr: ClassVar[float] = 0.5
 
+    L: Annotated[int, Field(ge=2)]
     patches: Annotated[int, Field(ge=2)]
     patch_size: Annotated[int, Field(ge=1)]
 

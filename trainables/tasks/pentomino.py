@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from trainables.tasks.base import Array
 from trainables.tasks.patches import PatchTask, Placed, draw_pairs
-from trainables.tasks.polyominoes import drawn, one_sided, rotations
+from trainables.tasks.polyominoes import drawn, one_sided
 
 FRAME = 5
 """Pixels a side of what holds a pentomino in every rotation."""
@@ -27,7 +27,6 @@ class Pentomino(PatchTask):
 
     name: ClassVar[str] = "pentomino"
 
-    L: Annotated[int, Field(ge=2)]
     patches: Annotated[int, Field(ge=2)] = 2
     patch_size: Annotated[int, Field(ge=FRAME)] = 7
     blur: Annotated[float, Field(ge=0)] = 0.5
@@ -75,12 +74,18 @@ def drawn_shapes(patch_size: int, blur: float) -> tuple[Array, Array, Array]:
     """
     from scipy.ndimage import gaussian_filter  # here, so that reading a grid does not wait for it
 
-    turned = [rotations(shape) for shape in one_sided(5)]
+    turned = [_turned(drawn(shape, FRAME)) for shape in one_sided(5)]
     count = np.array([len(t) for t in turned])
-    frames = np.stack([drawn(p, FRAME) for t in turned for p in t])
+    frames = np.concatenate(turned)
     before = (patch_size - FRAME) // 2
     after = patch_size - FRAME - before
     patches = np.pad(frames, ((0, 0), (before, after), (before, after)))
     if blur:
         patches = gaussian_filter(patches, blur, mode="constant", axes=(1, 2))
     return patches.reshape(len(patches), -1), np.cumsum(count) - count, count
+
+
+def _turned(frame: Array) -> Array:
+    """The different rotations (n, size, size) of a frame by right angles, about its own middle."""
+    frames = [np.rot90(frame, k) for k in range(4)]
+    return np.stack(list({f.tobytes(): f for f in frames}.values()))

@@ -19,7 +19,6 @@ class PSVRT(PatchTask):
 
     name: ClassVar[str] = "psvrt"
 
-    L: Annotated[int, Field(ge=2)]
     patches: Annotated[int, Field(ge=2)] = 5
     patch_size: Annotated[int, Field(ge=2, le=7)] = 5  # 2^64 patterns would not fit the numbers that stand for them
 
