@@ -119,7 +119,9 @@ def _one_task(task: type[Task], tasks: list[type[Task]], given: dict[str, Item],
         report.at(place, f"this block of {task.name} does not say {listed(missing)}; give it here or under `defaults`")
     legal = dict.fromkeys(name for t in tasks for name in ["task", *axis_keys(t)])
     zipped = _zip(given.get("zip"), axes, legal, ctx)
-    conditions = _conditions(given.get("exclude"), legal, report)
+    # Where something lies says nothing about a network, so no condition may ask for it.
+    asked = dict.fromkeys(name for name in legal if not any(name in t.locations for t in tasks))
+    conditions = _conditions(given.get("exclude"), asked, report)
     if not any({"steps", "eval_every"} & set(condition.names) for _, condition in conditions):  # else the cells will tell
         _check_steps(axes, zipped, given.get("steps", given.get("eval_every", place)), ctx)
     save = _save(given.get("save"), report)

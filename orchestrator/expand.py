@@ -60,6 +60,7 @@ def expand(block: Block, report: Report) -> Iterator[tuple[str, Cell]]:
     values = [list(zip(*(axis.values for axis in group), strict=True)) for group in block.groups]
     texts = [list(zip(*([_text(axis.key, v) for v in axis.values] for axis in group), strict=True)) for group in block.groups]
     resolved: dict[tuple[str, ...], _Resolved | None] = {}
+    reasons: set[str] = set()
     flat = itertools.chain.from_iterable
     n_wrong = 0
     for value_point, text_point in zip(itertools.product(*values), itertools.product(*texts), strict=True):
@@ -67,10 +68,9 @@ def expand(block: Block, report: Report) -> Iterator[tuple[str, Cell]]:
         task_texts = pick_task(point_texts)
         if task_texts not in resolved:
             keys = dict(zip(task_keys, pick_task(point), strict=True))
-            resolved[task_texts] = _resolve(block, keys, report)
-            n_wrong += resolved[task_texts] is None
+            resolved[task_texts] = _resolve(block, keys, report, reasons)
         task = resolved[task_texts]
-        if n_wrong >= SHOWN_PROBLEMS:
+        if n_wrong + len(reasons) >= SHOWN_PROBLEMS:
             return
         if task is None:
             continue
@@ -91,17 +91,23 @@ def expand(block: Block, report: Report) -> Iterator[tuple[str, Cell]]:
         yield hashlib.sha256(text.encode()).hexdigest()[:20], cell
 
 
-def _resolve(block: Block, keys: dict[str, Any], report: Report) -> _Resolved | None:
-    """The task with these keys; None, with a report, where its own checks refuse them."""
+def _resolve(block: Block, keys: dict[str, Any], report: Report, reasons: set[str]) -> _Resolved | None:
+    """The task with these keys; None, with a report, where its own checks refuse them: once for each reason."""
     given = listed(f"{k} = {show(v)}" for k, v in keys.items())
     try:
         task = block.task(**keys)
         lazy = float(lazy_gamma(task))
     except ValidationError as error:
-        report.at(block.place, f"task {block.task.name} refuses {given}: {pydantic_reason(error)}")
+        reason = pydantic_reason(error)
+        if reason not in reasons:
+            report.at(block.place, f"task {block.task.name} refuses {given}: {reason}")
+        reasons.add(reason)
         return None
     except Exception as error:  # noqa: BLE001 - a user's own task may raise anything
-        report.at(block.place, f"task {block.task.name} fails for {given}: {type(error).__name__}: {error}")
+        reason = f"{type(error).__name__}: {error}"
+        if reason not in reasons:
+            report.at(block.place, f"task {block.task.name} fails for {given}: {reason}")
+        reasons.add(reason)
         return None
     fields = task.identity()
     texts = (_text("task", task.name), *(_text(k, v) for k, v in fields.items()))

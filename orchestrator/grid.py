@@ -199,7 +199,7 @@ def _resources(item: Item | None, report: Report) -> Resources:
 
 def _tasks(item: Item | None, folder: Path, report: Report) -> tuple[tuple[TaskFile, ...], dict[str, type[Task]], bool]:
     """The user's task files, the tasks that blocks may name (the package's and those), and whether all files were good."""
-    tasks = {name: task_class(name) for name in task_names() if not task_class(name).source}
+    tasks = {name: task_class(name) for name in task_names() if not task_class(name).file_digest}
     files: list[TaskFile] = []
     if item is None or item.value is None:
         return (), tasks, True

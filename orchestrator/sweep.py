@@ -24,6 +24,7 @@ from orchestrator.driver import DebugRunner, Runner, Statuses, Sweep, enqueue, m
 from orchestrator.forecast import forecast, forecast_table, this_machine
 from orchestrator.grid import DEFAULT_MAX_CELLS, Grid, GridError, load_grid
 from orchestrator.packing import Machine, Order, PackQueue
+from orchestrator.prepare import prepare
 from orchestrator.progress import Progress, duration
 from orchestrator.report import report
 from orchestrator.work import Provenance
@@ -32,6 +33,7 @@ from store.leases import Lease, others_in_flight
 from store.store import Store
 from store.views import run as run_query
 from trainables.engines.base import ENGINES, NEEDS, EngineName, can_train
+from trainables.tasks.base import TaskError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -151,6 +153,12 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
             err.print(forecast_table(shown))
             if shutil.which("nvidia-smi"):
                 err.print("(a forecast for processors alone: a sweep here also trains on the card)", highlight=False)
+    try:
+        prepare((grid.cells[i].cell.task for i in todo), Console(quiet=True) if options.quiet else err, options.dry_run)
+    except TaskError as error:
+        stop(str(error))
+    except KeyboardInterrupt:
+        return 130
     if options.dry_run:
         return 0
     interrupted, fatal = False, ""

@@ -49,7 +49,7 @@ def register_task_file(f: TaskFile) -> list[type[Task]]:
     if f.digest not in _LOADED:
         _LOADED[f.digest] = _load(f)
     for cls in _LOADED[f.digest]:
-        if cls.name in task_names() and not task_class(cls.name).source:
+        if cls.name in task_names() and not task_class(cls.name).file_digest:
             raise TaskFileError(f"the name {cls.name!r} belongs to a task of this package; choose another", _line_of(f, cls))
         register(cls)
     return list(_LOADED[f.digest])
@@ -87,7 +87,7 @@ def _tasks_of(f: TaskFile, module: types.ModuleType) -> list[type[Task]]:
         raise TaskFileError("it defines no task; subclass trainables.tasks.Task (examples/parity.py shows how)")
     for cls in tasks:
         _check(f, cls)
-        cls.source = f.digest
+        cls.file_digest = f.digest
     if len({cls.name for cls in tasks}) < len(tasks):
         raise TaskFileError("two of its tasks have the same name")
     return tasks

@@ -27,3 +27,14 @@ def digest(files: Iterable[Path], *words: str) -> str:
     for file in sorted(files):
         found.update(file.read_bytes())
     return found.hexdigest()[:16]
+
+
+def write_whole(file: Path, text: str) -> None:
+    """Write a small file so that readers see the old one or the whole new one; its folder is made where there is none."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=file.parent, prefix=f".{file.name}.", delete=False) as part:
+        part.write(text)
+        part.flush()
+        os.fsync(part.fileno())
+    os.chmod(part.name, 0o644)  # a temporary file is its owner's alone; what is kept may be another user's too
+    os.replace(part.name, file)

@@ -20,9 +20,24 @@ PAPER = {
     "fig3c": (324, 512, 100_000, {"L": (1024, 1024, 1), "patches": (2, 10, 9), "gamma": (1e-5, 1, 6)}),
     "fig3e": (288, 512, 100_000, {"L": (2, 16, 8), "patches": (2, 2, 1), "gamma": (1e-5, 1, 6), "blur": (0.5, 0.5, 1)}),
     "fig3f": (648, 512, 100_000, {"L": (14, 16, 2), "patches": (2, 10, 9), "gamma": (1e-5, 1, 6)}),
+    # Layers are of 6 lengths, and so lazy is 6 numbers.
+    "fig3h_g1": (2520, 1024, 50_000, {"L": (8, 90, 5), "layer": ("id", "relu5_3", 14), "gamma": (1e-5 / 2**8.5, 1, 11)}),
 }
-TASKS = {"fig3b": ("psvrt", 0.5), "fig3c": ("psvrt", 0.5), "fig3e": ("pentomino", 0.5), "fig3f": ("pentomino", 0.5)}
+TASKS = {
+    "fig3b": ("psvrt", 0.5), "fig3c": ("psvrt", 0.5), "fig3e": ("pentomino", 0.5), "fig3f": ("pentomino", 0.5),
+    "fig3h_g1": ("cifar100", 0.01),
+}  # fmt: skip
 """Task and base rate of a figure; all others are same-different at 0.1."""
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path, monkeypatch):
+    """Files in the places of CIFAR-100's and of VGG-16's: planning asks whether they are there, and what they are."""
+    for name in ("train", "test", "meta"):
+        (tmp_path / "cifar-100-python").mkdir(exist_ok=True)
+        (tmp_path / "cifar-100-python" / name).write_text(name)
+    (tmp_path / "vgg16-made.pth").write_text("weights")
+    monkeypatch.setenv("SWEEP_DATA_DIR", str(tmp_path))
 
 
 def axis(grid: Grid, key: str) -> tuple[float, float, int]:
@@ -36,7 +51,9 @@ def test_a_figure_has_the_papers_axes(name):
     grid = load_grid(ROOT / "grids" / f"{name}.yaml")
     assert (len(grid.cells), grid.merged) == (count, 0)
     assert grid.sweep == name
-    assert {key: axis(grid, key) for key in axes} == {key: pytest.approx(ends) for key, ends in axes.items()}
+    assert {key: axis(grid, key) for key in axes} == {
+        key: ends if key == "layer" else pytest.approx(ends) for key, ends in axes.items()
+    }
     task, base_lr = TASKS.get(name, ("same_different", 0.1))
     fixed = {"task": task, "batch": 128, "eval_every": 1000, "test_size": 1024, "base_lr": base_lr, "dtype": "float32"}
     for p in grid.cells:

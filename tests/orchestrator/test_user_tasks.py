@@ -69,7 +69,7 @@ def test_registering_twice_gives_the_same_classes():
     file = TaskFile("somewhere/parity.py", PARITY)
     assert register_task_file(file) == register_task_file(pickle.loads(pickle.dumps(file)))
     [cls] = register_task_file(file)
-    assert len(cls.source) == 12
+    assert len(cls.file_digest) == 12
 
 
 def test_a_worker_without_the_file_can_take_the_cells(load, tmp_path):

@@ -1,11 +1,12 @@
 """The tasks a grid may name. Adding one: subclass `Task` here or in a file that the grid lists under `tasks:`."""
 
 from trainables.tasks.base import Task, register, task_class, task_names
+from trainables.tasks.cifar100 import CIFAR100
 from trainables.tasks.pentomino import Pentomino
 from trainables.tasks.psvrt import PSVRT
 from trainables.tasks.same_different import SameDifferent
 
-for _task in (SameDifferent, PSVRT, Pentomino):
+for _task in (SameDifferent, PSVRT, Pentomino, CIFAR100):
     register(_task)
 
-__all__ = ["PSVRT", "Pentomino", "SameDifferent", "Task", "register", "task_class", "task_names"]
+__all__ = ["CIFAR100", "PSVRT", "Pentomino", "SameDifferent", "Task", "register", "task_class", "task_names"]

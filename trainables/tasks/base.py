@@ -1,12 +1,29 @@
 """What a task is: its grid keys, and how it draws inputs and labels."""
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 Array = np.ndarray[Any, Any]
+
+
+class TaskError(Exception):
+    """What a task needs beside its keys is not there or not usable; one line that says how to mend it."""
+
+
+class Preparation(NamedTuple):
+    """A file that a task makes before it trains: what it holds, where it will lie, and its size at most."""
+
+    what: str
+    file: Path
+    n_bytes: int
 
 
 class Task(BaseModel, ABC):
@@ -25,8 +42,8 @@ class Task(BaseModel, ABC):
     """Keys that do not enter the random streams: cells that differ only in these see the same draws."""
     has_two_halves: ClassVar[bool] = False
     """Whether the input is a pair (z1; z2), so that the alignment of a neuron's two halves means something."""
-    source: ClassVar[str] = ""
-    """Digest of the source file of a task that is not part of this package; it enters the cell id."""
+    file_digest: ClassVar[str] = ""
+    """Digest of the source file of a task that is not part of this package."""
     locations: ClassVar[tuple[str, ...]] = ()
     """Keys that say where something lies, not what it is: they enter neither the cell id nor the results."""
 
@@ -49,6 +66,21 @@ class Task(BaseModel, ABC):
         return {k: getattr(self, k) for k in type(self).model_fields if k not in self.locations}
 
     @property
+    def source(self) -> str:
+        """What the numbers come from beside the keys: a user's own file, data. It enters the cell id and the random streams."""
+        return self.file_digest
+
+    def preparations(self) -> Sequence[Preparation]:
+        """Files that `prepare` would have to make now; quick to ask."""
+        return ()
+
+    def prepare(self, console: "Console") -> None:
+        """Make what training needs and what takes long, such as features of images; said on the console. TaskError if it fails.
+
+        The sweep calls it once, before its workers start. A worker that does not find it (on another node) makes it itself.
+        """
+
+    @property
     @abstractmethod
     def richness_scale(self) -> float:
         """s in f = 1/(gamma s) sum_i a_i relu(w_i . x): sqrt(d) where the input norm is O(1) [Tong25 Eq. 1], else 1."""
@@ -64,6 +96,11 @@ class Task(BaseModel, ABC):
     @abstractmethod
     def test_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
         """`n` fresh test inputs and labels, shaped as those of `train_examples`."""
+
+    def shown_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
+        """Training examples as people look at them: images (n, H, W) or (n, H, W, 3), and labels (n,)."""
+        x, same = self.train_examples(rng, symbols, n)
+        return self.as_shown(x), same
 
 
 _TASKS: dict[str, type[Task]] = {}

@@ -1,0 +1,53 @@
+"""What tasks need beside their keys, made by the driver before Ray starts; said with its size, refused where there is no room."""
+
+import os
+import shutil
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+from rich.console import Console
+
+from trainables.tasks import Task
+from trainables.tasks.base import Preparation, TaskError
+
+ROOM_LEFT = 2**28
+"""Bytes that a disk keeps free beside what is made on it."""
+
+
+def prepare(tasks: Iterable[Task], console: Console, dry_run: bool = False) -> None:
+    """Say what the tasks have to make, and let them make it. TaskError where it has no room or fails."""
+    tasks = list(dict.fromkeys(tasks))
+    needed = list(dict.fromkeys(one for task in tasks for one in task.preparations()))
+    for one in needed:
+        _say(console, f"{'needs' if dry_run else 'making'} {one.what}: {_size(one.n_bytes)} in {one.file}")
+    if len(needed) > 1:
+        _say(console, f"{_size(sum(one.n_bytes for one in needed))} in all, once")
+    _check_room(needed)
+    if not dry_run:
+        for task in tasks:
+            task.prepare(console)
+
+
+def _check_room(needed: list[Preparation]) -> None:
+    folders: dict[int, list[Preparation]] = defaultdict(list)
+    for one in needed:
+        folders[os.stat(_existing(one.file)).st_dev].append(one)
+    for on_disk in folders.values():
+        folder, need = on_disk[0].file.parent, sum(one.n_bytes for one in on_disk)
+        free = shutil.disk_usage(_existing(folder)).free
+        if need + ROOM_LEFT > free:
+            raise TaskError(f"too little room: {folder} has {_size(free)} free, and {_size(need)} are to be made there")
+
+
+def _existing(path: Path) -> Path:
+    """The path, or the nearest folder above it that is there."""
+    return next(p for p in (path, *path.parents) if p.exists())
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:.1f} MB"
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, highlight=False, soft_wrap=True, markup=False)

@@ -1,0 +1,90 @@
+"""The images of CIFAR-100 and their features: made once, found on disk ever after, held as memory maps by every process."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from rich.console import Console
+
+from trainables.cache import cache_folder
+from trainables.features import kept
+from trainables.features.found import IMAGES, OFFICIAL_IMAGES, Found
+from trainables.features.kept import Kept, Wanted
+from trainables.features.layers import PIXELS, Layer, row_length
+from trainables.tasks.base import Array, Preparation
+
+_VERSION = "1"
+"""Raised whenever the same images and weights would give other numbers: standardisation, order of the rows, rounding."""
+N_OFFICIAL = 60_000
+_held: dict[tuple[Found, Layer], Kept] = {}
+"""What this process has checked and mapped."""
+
+
+def wanted(found: Found, layer: Layer) -> Wanted:
+    """The file of this layer: its name carries data, layer and weights."""
+    made_from = {"version": _VERSION, "images": found.images, "layer": layer}
+    if layer == "id":
+        return Wanted(f"{found.images}-pixels", PIXELS, "uint8", tuple(made_from.items()))
+    made_from["weights"] = found.weights
+    return Wanted(f"{found.images}-{layer}-{found.weights}", row_length(layer), "float16", tuple(made_from.items()))
+
+
+def folders(found: Found) -> list[Path]:
+    """Where the files may lie: with the data, so that nodes share them, else in this user's cache."""
+    return [Path(found.folder, "features"), cache_folder() / "features"]
+
+
+def rows(found: Found, layer: Layer, console: Console | None = None) -> Kept:
+    """Rows of all images: pixels (N, 3072) uint8, or activations (N, D) float16. Made now where they are not there yet.
+
+    TaskError where data or weights are not what they must be, or there is no room.
+    """
+    if (found, layer) not in _held:
+        _held[found, layer] = _made(found, layer, console or Console(stderr=True))
+    return _held[found, layer]
+
+
+def _made(found: Found, layer: Layer, console: Console) -> Kept:
+    def batches() -> tuple[tuple[int, ...], Iterable[Array]]:
+        if layer == "id":
+            from trainables.features.images import read_images
+
+            pixels, counts = read_images(found.folder, official=found.images == "cifar100")
+            return counts, [pixels]
+        from trainables.features.vgg import activations
+
+        images = rows(found, "id", console)
+        return images.counts, activations(images.rows, layer, Path(found.weights_file), console)
+
+    return kept.made(folders(found), wanted(found, layer), batches, console)
+
+
+def to_make(found: Found, layer: Layer) -> list[Preparation]:
+    """What `rows` would make: the pixels, and the activations unless they are all that is asked for."""
+    layers: tuple[Layer, ...] = ("id",) if layer == "id" else ("id", layer)
+    return [_preparation(found, one) for one in layers if not _is_there(found, one)]
+
+
+def _is_there(found: Found, layer: Layer) -> bool:
+    for folder in folders(found):
+        try:
+            if kept.opened(folder, wanted(found, layer)):
+                return True
+        except kept.UnfitError:
+            continue
+    return False
+
+
+def _preparation(found: Found, layer: Layer) -> Preparation:
+    file = wanted(found, layer)
+    n, item = _most_images(found), 1 if layer == "id" else 2
+    how_many = f"{n:,}" if n == N_OFFICIAL else f"at most {n:,}"
+    what = "pixels" if layer == "id" else f"VGG-16's {layer}"
+    text = f"{what} of {how_many} images x {file.row:,} numbers of {item} byte{'s' * (item > 1)}"
+    return Preparation(text, kept.writable(folders(found)) / f"{file.name}.npy", n * file.row * item)
+
+
+def _most_images(found: Found) -> int:
+    """How many images there are; of files that are not the official ones, how many they have room for."""
+    if found.images == "cifar100":
+        return N_OFFICIAL
+    return sum(Path(found.folder, IMAGES, name).stat().st_size for name in OFFICIAL_IMAGES) // PIXELS

@@ -1,0 +1,40 @@
+"""Digests of files that may be large: computed once, and kept until the file changes."""
+
+import hashlib
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+from trainables.cache import cache_folder, write_whole
+
+Algorithm = Literal["md5", "sha256"]
+KEPT_FROM = 2**26
+"""Bytes from which a file's digest is also kept on disk: smaller ones are read in a blink."""
+
+
+def file_digest(path: Path, algorithm: Algorithm = "sha256") -> str:
+    """Hexadecimal digest of the file's content. OSError where it cannot be read.
+
+    It is looked up by path, size, and the times of the last change of content and of the file's entry.
+    """
+    stat = path.stat()
+    digest = _kept_digest if stat.st_size >= KEPT_FROM else _digest
+    return digest(str(path), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, algorithm)
+
+
+@lru_cache(maxsize=1024)
+def _digest(path: str, size: int, mtime_ns: int, ctime_ns: int, algorithm: Algorithm) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.new(algorithm, usedforsecurity=False)).hexdigest()
+
+
+def _kept_digest(path: str, size: int, mtime_ns: int, ctime_ns: int, algorithm: Algorithm) -> str:
+    name = hashlib.sha256(repr((path, size, mtime_ns, ctime_ns, algorithm)).encode()).hexdigest()[:32]
+    kept = cache_folder() / "digests" / name
+    length = 2 * hashlib.new(algorithm, usedforsecurity=False).digest_size
+    if kept.is_file() and re.fullmatch(rf"[0-9a-f]{{{length}}}", text := kept.read_text()):
+        return text
+    found = _digest(path, size, mtime_ns, ctime_ns, algorithm)
+    write_whole(kept, found)
+    return found

@@ -1,0 +1,45 @@
+"""`python -m trainables.features.fetch DIR [--no-weights]`: CIFAR-100 and VGG-16's weights, by torchvision's own downloads."""
+
+import argparse
+import fcntl
+import sys
+from pathlib import Path
+
+from trainables.features.found import WEIGHTS_URL, missing
+
+
+def fetch(folder: Path, with_weights: bool) -> None:
+    """Download what is missing in the folder; what is torn is refused by its check sum. One process at a time does it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".fetch.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if missing(folder, False):
+            from torchvision.datasets import CIFAR100
+
+            print(f"downloading CIFAR-100 (169 MB) into {folder} ...", file=sys.stderr)
+            CIFAR100(str(folder), download=True)
+            (folder / CIFAR100.filename).unlink(missing_ok=True)  # the archive, once it is unpacked
+        if missing(folder, with_weights):
+            from torch.hub import download_url_to_file
+            from torchvision.models import VGG16_Weights
+
+            url = VGG16_Weights.IMAGENET1K_V1.url
+            name = url.rsplit("/", 1)[1]
+            print(f"downloading VGG-16's weights (528 MB) into {folder} ...", file=sys.stderr)
+            download_url_to_file(url, str(folder / name), hash_prefix=name.split("-")[1].split(".")[0])
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m trainables.features.fetch", description="Download CIFAR-100 and VGG-16.")
+    parser.add_argument("dir", type=Path, help="the folder that `data_dir` of a grid, or SWEEP_DATA_DIR, names")
+    parser.add_argument("--no-weights", action="store_true", help=f"not {WEIGHTS_URL}, which `layer: id` does not need")
+    given = parser.parse_args()
+    try:
+        fetch(given.dir.expanduser().absolute(), not given.no_weights)
+    except (OSError, RuntimeError) as error:  # no network, no room, or a check sum that does not fit
+        sys.exit(f"{given.dir}: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""CIFAR-100 as torchvision reads it, in the order of its classes [Tong25 App. G.5]."""
+
+import pickle
+from typing import Any
+
+import numpy as np
+
+from trainables.features.layers import PIXELS
+from trainables.tasks.base import Array, TaskError
+
+N_CLASSES = 100
+
+
+def read_images(folder: str, official: bool) -> tuple[Array, tuple[int, ...]]:
+    """All images of both files, (N, 3072) uint8, those of a class next to each other, and how many each of the classes has.
+
+    TaskError where the files are not CIFAR-100's or a class has less than the two images that a pair of the same class needs.
+    """
+    from torchvision.datasets import CIFAR100
+
+    class Unchecked(CIFAR100):  # type: ignore[misc]
+        """torchvision's reader for files that are not the official ones, whose check sums it does not know."""
+
+        train_list = [[name, None] for name, _ in CIFAR100.train_list]  # noqa: RUF012
+        test_list = [[name, None] for name, _ in CIFAR100.test_list]  # noqa: RUF012
+        meta = CIFAR100.meta | {"md5": None}
+
+    reader: Any = CIFAR100 if official else Unchecked
+    try:
+        parts = [reader(folder, train=train) for train in (True, False)]
+        labels = np.concatenate([np.asarray(part.targets, np.int64) for part in parts])
+        images = np.concatenate([np.asarray(part.data, np.uint8).reshape(-1, PIXELS) for part in parts])
+    except (pickle.UnpicklingError, EOFError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise TaskError(f"{folder}/{CIFAR100.base_folder} does not hold CIFAR-100's files, or they are torn: {error}") from error
+    if len(labels) != len(images) or labels.min(initial=0) < 0 or labels.max(initial=0) >= N_CLASSES:
+        raise TaskError(f"{folder}/{CIFAR100.base_folder}: each image needs a fine label from 0 to {N_CLASSES - 1}")
+    counts = np.bincount(labels, minlength=N_CLASSES)
+    if counts.min() < 2:
+        few = int(counts.argmin())
+        raise TaskError(
+            f"{folder}/{CIFAR100.base_folder}: class {few} has {counts[few]} images; each of the {N_CLASSES} needs 2 for a pair"
+        )
+    return images[np.argsort(labels, kind="stable")], tuple(map(int, counts))

@@ -1,0 +1,163 @@
+"""Arrays that took long to make, kept on disk: NAME.npy, read as a memory map, and NAME.json, which says what it is.
+
+The description is written last, so an array without one is torn. It holds what the array was made from, and a check sum of blocks
+spread over the file (of all of it up to 16 MB): the whole of 8 GB would take longer to read than a pack to train.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from trainables.cache import write_whole
+from trainables.tasks.base import Array, TaskError
+
+_FORMAT = 1
+_BLOCK = 64 * 2**10
+_BLOCKS = 256
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """An array by its name, the length and type of its rows, and what it must have been made from."""
+
+    name: str
+    row: int
+    dtype: str
+    made_from: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Rows (N, row) as a memory map, and how many of them, one after the other, are of each class."""
+
+    rows: Array
+    counts: tuple[int, ...]
+
+
+class UnfitError(Exception):
+    """A kept array that cannot be used; the reason."""
+
+
+def opened(folder: Path, wanted: Wanted) -> Kept | None:
+    """The array, None where there is none. UnfitError where it is torn or was made from something else."""
+    array, description = folder / f"{wanted.name}.npy", folder / f"{wanted.name}.json"
+    if not array.exists() and not description.exists():
+        return None
+    try:
+        said = json.loads(description.read_text())
+        rows = np.load(array, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        raise UnfitError("it was not finished") from None
+    except (ValueError, EOFError) as error:  # no JSON, no header, or shorter than the header says
+        raise UnfitError(f"it is torn ({error})") from None
+    if not isinstance(said, dict) or {k: said.get(k) for k in ("format", "made_from")} != _description(wanted):
+        raise UnfitError("it was made from something else")
+    counts = tuple(said["counts"])
+    if rows.shape != (sum(counts), wanted.row) or rows.dtype != np.dtype(wanted.dtype) or said["check"] != _check_sum(array):
+        raise UnfitError("it is torn (its check sum differs)")
+    return Kept(rows, counts)
+
+
+def made(
+    folders: Iterable[Path], wanted: Wanted, batches: Callable[[], tuple[tuple[int, ...], Iterable[Array]]], console: Console
+) -> Kept:
+    """The array from the first of these folders that has it, else made in the first that can be written.
+
+    `batches` gives the counts of the classes, and the rows, some at a time. One process makes it, others wait. TaskError where
+    no folder can be written or the disk is full.
+    """
+    folders = list(folders)
+    for folder in folders:
+        try:
+            if found := opened(folder, wanted):
+                return found
+        except UnfitError:
+            pass  # said once the file is locked: another process may be at it
+    folder = writable(folders)
+    folder.mkdir(parents=True, exist_ok=True)
+    with _locked(folder, wanted, console):
+        try:
+            if found := opened(folder, wanted):  # made while this process waited
+                return found
+        except UnfitError as reason:
+            _say(console, f"{folder / wanted.name}.npy is not used: {reason}; it is made anew")
+        _write(folder, wanted, *batches())
+    found = opened(folder, wanted)
+    assert found is not None
+    return found
+
+
+def writable(folders: Iterable[Path]) -> Path:
+    """The first of these folders that is or can be made and that can be written. TaskError where there is none."""
+    folders = list(folders)
+    for folder in folders:
+        above = next(p for p in (folder, *folder.parents) if p.exists())
+        if above.is_dir() and os.access(above, os.W_OK):
+            return folder
+    raise TaskError(f"none of these folders can be written: {', '.join(map(str, folders))}")
+
+
+def _write(folder: Path, wanted: Wanted, counts: tuple[int, ...], batches: Iterable[Array]) -> None:
+    array, part = folder / f"{wanted.name}.npy", folder / f".{wanted.name}.npy.part"
+    (folder / f"{wanted.name}.json").unlink(missing_ok=True)  # from here on what is there counts as not finished
+    header = {"descr": np.lib.format.dtype_to_descr(np.dtype(wanted.dtype)), "fortran_order": False}
+    n = 0
+    try:
+        # Written, not mapped: a full disk is then an error, and what is written need not stay in memory.
+        with part.open("wb") as file:
+            np.lib.format.write_array_header_1_0(file, header | {"shape": (sum(counts), wanted.row)})
+            for batch in batches:
+                file.write(np.ascontiguousarray(batch, wanted.dtype).data)
+                n += len(batch)
+            file.flush()
+            os.fsync(file.fileno())
+        if n != sum(counts):
+            raise ValueError(f"{n} rows were made of {wanted.name}, not {sum(counts)}")
+        os.replace(part, array)
+    except OSError as error:
+        raise TaskError(f"{array} cannot be written: {error.strerror}") from error
+    finally:
+        part.unlink(missing_ok=True)
+    said = _description(wanted) | {"counts": counts, "check": _check_sum(array)}
+    write_whole(folder / f"{wanted.name}.json", json.dumps(said, indent=1))
+
+
+def _description(wanted: Wanted) -> dict[str, Any]:
+    return {"format": _FORMAT, "made_from": dict(wanted.made_from)}
+
+
+def _check_sum(file: Path) -> str:
+    """sha256 of the file's length and of blocks spread evenly over it, its first and its last among them."""
+    size = file.stat().st_size
+    found = hashlib.sha256(str(size).encode())
+    with file.open("rb") as data:
+        starts = range(0, size, _BLOCK) if size <= _BLOCKS * _BLOCK else np.linspace(0, size - _BLOCK, _BLOCKS, dtype=np.int64)
+        for start in starts:
+            data.seek(int(start))
+            found.update(data.read(_BLOCK))
+    return found.hexdigest()
+
+
+@contextmanager
+def _locked(folder: Path, wanted: Wanted, console: Console) -> Iterator[None]:
+    """Alone with this array among the processes of all nodes that share the folder."""
+    with (folder / f".{wanted.name}.lock").open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            _say(console, f"waiting for another process that makes {folder / wanted.name}.npy ...")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, highlight=False, soft_wrap=True, markup=False)

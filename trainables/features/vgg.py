@@ -1,0 +1,76 @@
+"""Activations of VGG-16 on images of 32 x 32, which are not resized [Tong25 S4.3, App. G.5].
+
+An image enters as torchvision's weights expect it: in [0, 1], then standardised by the mean and deviation of ImageNet's colours.
+"""
+
+import pickle
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+from rich.console import Console
+from rich.progress import track
+from torch import Tensor, nn
+from torchvision.models import vgg16
+
+from trainables.features.layers import SIDE, Layer
+from trainables.tasks.base import Array, TaskError
+
+BATCH = 256
+"""Images at once: what they make of the largest layer takes 67 MB."""
+MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+
+def network(layer: Layer, weights_file: Path) -> nn.Sequential:
+    """VGG-16 up to this layer. TaskError where the file does not hold its convolutions; what else it holds is not looked at."""
+    with torch.device("meta"):  # neither memory nor time for weights that are replaced
+        features: nn.Sequential = vgg16().features
+    try:
+        # torchvision's own file is of the older format, which cannot be mapped.
+        saved = torch.load(weights_file, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(weights_file))
+    except (RuntimeError, EOFError, ValueError, pickle.UnpicklingError) as error:
+        reason = str(error).split("\n")[0] or type(error).__name__
+        raise TaskError(f"{weights_file} cannot be read as weights: {reason}") from error
+    wanted = features.state_dict()
+    found: dict[str, Tensor] = {}
+    for name, like in wanted.items():
+        tensor = saved.get(f"features.{name}") if isinstance(saved, dict) else None
+        if not isinstance(tensor, Tensor) or tensor.shape != like.shape:
+            has = f"has {tuple(tensor.shape)}" if isinstance(tensor, Tensor) else "is missing"
+            raise TaskError(f"{weights_file} is not VGG-16's: features.{name} {has}, and must be {tuple(like.shape)}")
+        found[name] = tensor.float()
+    features.load_state_dict(found, assign=True)
+    return nn.Sequential(*list(features)[: _names(features).index(layer) + 1]).eval()
+
+
+def _names(features: nn.Sequential) -> list[str]:
+    """relu[block]_[layer] for each module that is one, else nothing; pooling ends a block."""
+    names, block, number = [], 1, 0
+    for module in features:
+        number += isinstance(module, nn.ReLU)
+        names.append(f"relu{block}_{number}" if isinstance(module, nn.ReLU) else "")
+        if isinstance(module, nn.MaxPool2d):
+            block, number = block + 1, 0
+    return names
+
+
+def activations(images: Array, layer: Layer, weights_file: Path, console: Console) -> Iterator[Array]:
+    """Rows (n, D) float16 for images (N, 3072) uint8, some at a time, with a bar; on a card where there is one."""
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    net = network(layer, weights_file).to(device)
+    mean, deviation = (torch.tensor(x, device=device)[:, None, None] for x in (MEAN, DEVIATION))
+    for start in track(range(0, len(images), BATCH), f"VGG-16, {layer}", console=console):
+        pixels = torch.from_numpy(np.array(images[start : start + BATCH])).to(device)
+        rows = _rows(net, (pixels.view(-1, SIDE, SIDE, 3).permute(0, 3, 1, 2) / 255 - mean) / deviation)
+        if not np.isfinite(rows).all():
+            raise TaskError(f"activations of {layer} with {weights_file} are too large for half precision (65,504)")
+        yield rows
+
+
+@torch.inference_mode()
+def _rows(net: nn.Sequential, x: Tensor) -> Array:
+    # TF32, which a card would take for convolutions, has no more digits than the half precision that is kept.
+    with torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=False, allow_tf32=False):
+        return net(x).flatten(1).to(torch.float16).cpu().numpy()

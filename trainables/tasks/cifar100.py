@@ -1,0 +1,110 @@
+"""CIFAR-100 same-different: do two photographs show the same class? [Tong25 S4.3, App. G.5]
+
+L          training classes, drawn for each network; the other 100 - L are the test's, and all 60,000 images are used
+layer      relu1_1 ... relu5_3: activations of VGG-16; `id`: the pixels, in [0, 1]
+data_dir   folder with the images and the weights; it says where they lie, not what they are, and is no part of a result
+D          numbers of one image; the input is both images' side by side, d = 2 D of them, times 1/sqrt(d) (the authors' d)
+"""
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field, PrivateAttr, model_validator
+from rich.console import Console
+
+from trainables.features import cifar
+from trainables.features.found import Found, look
+from trainables.features.layers import SIDE, Layer, row_length
+from trainables.tasks.base import Array, Preparation, Task
+from trainables.tasks.patches import draw_pairs
+
+N_CLASSES = 100
+_AT_ONCE = 64
+"""Rows of pixels that are widened together: they stay in the cache."""
+
+
+class CIFAR100(Task):
+    """Two photographs, same or different class; the classes of the test are never trained on."""
+
+    name: ClassVar[str] = "cifar100"
+    default_base_lr: ClassVar[float] = 0.01
+    has_two_halves: ClassVar[bool] = True
+    locations: ClassVar[tuple[str, ...]] = ("data_dir",)
+
+    L: Annotated[int, Field(ge=2)]
+    layer: Layer = "relu4_3"
+    data_dir: str = ""
+    # Looked up where the grid is planned; workers get it with the cell, whatever their environment says.
+    _found: Found = PrivateAttr()
+
+    @model_validator(mode="after")
+    def _data_are_there(self) -> "CIFAR100":
+        if self.L > N_CLASSES - 2:
+            raise ValueError(
+                f"L ({self.L}) is too large: of the {N_CLASSES} classes a different pair of the test needs two that training "
+                f"does not show, so L is at most {N_CLASSES - 2}"
+            )
+        self._found = look(self.data_dir, with_weights=self.layer != "id")
+        return self
+
+    @property
+    def source(self) -> str:
+        return "+".join(filter(None, (self.file_digest, self._found.name)))
+
+    @property
+    def input_dim(self) -> int:
+        return 2 * row_length(self.layer)
+
+    @property
+    def richness_scale(self) -> float:
+        return float(np.sqrt(self.input_dim))
+
+    def preparations(self) -> list[Preparation]:
+        return cifar.to_make(self._found, self.layer)
+
+    def prepare(self, console: Console) -> None:
+        for layer in dict.fromkeys(("id", self.layer)):  # the pixels also for what people look at
+            cifar.rows(self._found, layer, console)
+
+    def draw_symbols(self, rng: np.random.Generator) -> Array:
+        """The classes in random order, (100,) int64: the first L train, the others test."""
+        return rng.permutation(N_CLASSES)
+
+    def train_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
+        images, same = self.draw_images(rng, symbols[: self.L], n)
+        return self._inputs(images), same
+
+    def test_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
+        images, same = self.draw_images(rng, symbols[self.L :], n)
+        return self._inputs(images), same
+
+    def shown_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
+        """The photographs (n, 32, 64, 3) of what `train_examples` draws from the same generator."""
+        images, same = self.draw_images(rng, symbols[: self.L], n)
+        pixels = cifar.rows(self._found, "id").rows[images].reshape(n, 2, SIDE, SIDE, 3)
+        return np.concatenate([pixels[:, 0], pixels[:, 1]], axis=2) / np.float32(255), same
+
+    def draw_images(self, rng: np.random.Generator, classes: Array, n: int) -> tuple[Array, Array]:
+        """Rows (n, 2) of pairs out of these classes, and whether both are of one class: never twice the same image."""
+        counts = np.array(cifar.rows(self._found, self.layer).counts)
+        starts = np.cumsum(counts) - counts
+        drawn, same = draw_pairs(rng, n, len(classes))
+        first, second = classes[drawn].T
+        i = rng.integers(counts[first])
+        j = rng.integers(counts[second] - same)  # one fewer to choose from where the first is of the same class
+        j = np.where(same, (i + 1 + j) % counts[second], j)
+        return np.stack([starts[first] + i, starts[second] + j], axis=1), same
+
+    def _inputs(self, images: Array) -> Array:
+        """Inputs (n, 2 D) float32 for rows (n, 2); what is read is widened at once, so that no copy in half precision is made."""
+        table, rows = cifar.rows(self._found, self.layer).rows, images.reshape(-1)
+        out = np.empty((len(rows), table.shape[1]), np.float32)
+        scale = np.float32(self.input_dim**-0.5)
+        if self.layer == "id":
+            for k in range(0, len(rows), _AT_ONCE):
+                np.multiply(table[rows[k : k + _AT_ONCE]], scale / 255, out=out[k : k + _AT_ONCE], dtype=np.float32)
+        else:
+            from trainables.kernels.halves import gather_halves  # here, so that reading a grid does not wait for numba
+
+            gather_halves(table.view(np.uint16), rows, scale, out)
+        return out.reshape(len(images), self.input_dim)
