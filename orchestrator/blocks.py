@@ -12,7 +12,7 @@ from orchestrator.problems import Report, listed, nearest, show
 from orchestrator.yaml_lines import Item
 from trainables.tasks import Task
 
-SAVEABLE = ("curves", "neurons")
+SAVEABLE = ("curves", "neurons", "weights")
 DEFAULT_SAVE = frozenset({"curves"})
 
 

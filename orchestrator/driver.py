@@ -15,7 +15,7 @@ from store.store import Store
 from store.views import Held
 
 Statuses = Mapping[str, Held]
-"""Of each stored cell: its status and which extras (curves, neurons) its row holds."""
+"""Of each stored cell: its status and which extras (curves, neurons, weights) the store holds."""
 
 
 class Runner(Protocol):

@@ -40,7 +40,7 @@ class Resources:
 
 @dataclass(frozen=True)
 class PlannedCell:
-    """A cell, and what to save of it beside its row: a subset of {"curves", "neurons"}."""
+    """A cell, and what to save of it beside its row: a subset of {"curves", "neurons", "weights"}."""
 
     cell_id: str
     cell: Cell

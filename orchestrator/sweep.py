@@ -27,7 +27,7 @@ from orchestrator.packing import Machine, Order, PackQueue
 from orchestrator.prepare import prepare
 from orchestrator.progress import Progress, duration
 from orchestrator.report import report
-from orchestrator.work import Provenance
+from orchestrator.work import Provenance, row_bytes
 from store.files import ResultsError
 from store.leases import Lease, others_in_flight
 from store.store import Store
@@ -135,7 +135,7 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
     merged = f" ({grid.merged} equal ones merged)" if grid.merged else ""
     _say(options, f"{grid.sweep}: {len(grid.cells)} cells{merged}, {there} in the store, {len(todo)} to train")
     if not options.dry_run:
-        store.prepare(need_bytes=sum(_row_bytes(grid, i) for i in todo))
+        store.prepare(need_bytes=sum(row_bytes(grid.cells[i]) for i in todo))
     cost = CostModel(machine_rates(lambda text: _say(options, text)) if todo else None)
     run_query(store.results, cost.learn)
     here = not (options.address or os.environ.get("RAY_ADDRESS"))  # a cluster's nodes are asked once it is joined
@@ -262,13 +262,6 @@ def _draining(job: Sweep) -> Iterator[None]:
     finally:
         for s, handler in old.items():
             signal.signal(s, handler)
-
-
-def _row_bytes(grid: Grid, i: int) -> int:
-    """Room that a cell's row takes at most, uncompressed."""
-    cell, save = grid.cells[i].cell, grid.cells[i].save
-    curve = 32 * (cell.steps // cell.eval_every) if "curves" in save else 0
-    return 1024 + curve + (8 * cell.width if "neurons" in save else 0)
 
 
 def _say(options: Options, text: str) -> None:

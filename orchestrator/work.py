@@ -13,6 +13,7 @@ from store.store import Store
 from trainables.cell import Cell, science_version
 from trainables.engines.base import Engine, EngineName
 from trainables.engines.run import PackRun
+from trainables.pictures import MOST_EXTREME, OF_EACH_LABEL, pictures_of
 from trainables.result import CellResult
 
 
@@ -60,18 +61,23 @@ class PackWork:
         """Write the pack's file. ResultsError if the store cannot be written."""
         results = self.run.results()
         device = device_name(self.device)
-        rows = [self._row(planned, result, device, provenance) for planned, result in zip(self.members, results, strict=True)]
+        # Weights are written with the rows that name them, and so before the pack.
+        pairs = enumerate(zip(self.members, results, strict=True))
+        rows = [self._row(c, planned, result, device, provenance) for c, (planned, result) in pairs]
         Store(provenance.results).commit(self.pack_id, rows)
         statuses, best = (tuple(row[k] for row in rows) for k in ("status", "best_test_acc"))
         return Outcome(statuses, best, self.run.seconds, self.device)
 
-    def _row(self, planned: PlannedCell, result: CellResult, device: str, provenance: Provenance) -> dict[str, Any]:
+    def _row(self, c: int, planned: PlannedCell, result: CellResult, device: str, provenance: Provenance) -> dict[str, Any]:
         row = common_columns(planned, self.pack_id, provenance) | result.summary()
         row |= {"engine": self.run.engine.name, "device": device}
         if "curves" in planned.save:
             row |= {f"curve_{k}": getattr(result, k).tolist() for k in ("step", "train_loss", "train_acc", "test_acc")}
         if "neurons" in planned.save:
             row |= {"neuron_readout": result.readout.tolist(), "neuron_alignment": result.alignment.tolist()}
+        if "weights" in planned.save and result.status == "ok":  # what diverged has none to look at
+            pictures = pictures_of(planned.cell, self.run.engine, c, result.readout)
+            row["weights_file"] = Store(provenance.results).write_weights(planned.cell_id, pictures.rows())
         return row
 
 
@@ -128,6 +134,20 @@ def common_columns(planned: PlannedCell, pack_id: str, provenance: Provenance) -
         "science_version": science_version(cell.task),
         "host": socket.gethostname(),
     }
+
+
+_PICTURES = 2 * MOST_EXTREME + 2 * OF_EACH_LABEL
+_PICTURE_BYTES = 10_000
+"""Of a file of weights beside the numbers of the input, a picture: its share of the footer, and of examples that are shown as
+more than the network sees, such as photographs of 32x64 pixels in colours."""
+
+
+def row_bytes(planned: PlannedCell) -> int:
+    """Room that a cell's row takes at most, uncompressed, with what lies beside it."""
+    cell, save = planned.cell, planned.save
+    curve = 32 * (cell.steps // cell.eval_every) if "curves" in save else 0
+    weights = _PICTURES * (4 * cell.task.input_dim + _PICTURE_BYTES) if "weights" in save else 0
+    return 1024 + curve + (8 * cell.width if "neurons" in save else 0) + weights
 
 
 def device_name(device: str) -> str:

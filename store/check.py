@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from store.files import Files, age_s
 from store.leases import drivers
 from store.snapshot import FOLDERS, LEASES, inspect, verify
+from store.views import run
+from store.weights import WEIGHTS, check_pictures
 
 STALE_S = 3600.0
 """A temporary that old belongs to nobody: a commit takes milliseconds."""
@@ -37,11 +39,12 @@ def check(files: Files, clean: bool = False, seen: Callable[[int, int], None] = 
         if problem:
             report.bad[entry.path] = problem
 
+    _check_weights(files, report)
     known = drivers(files)
     leases = {driver.path for driver in known}
     report.bad |= {entry.path: "not a lease" for entry in files.entries(LEASES) if entry.path not in leases}
-    report.stale = [driver.path for driver in known if not driver.alive]
-    for folder in ("", *FOLDERS, LEASES):
+    report.stale += [driver.path for driver in known if not driver.alive]
+    for folder in ("", *FOLDERS, WEIGHTS, LEASES):
         for entry in files.entries(folder, hidden=True):
             if entry.path.endswith(".inprogress") and age_s(entry) > STALE_S:
                 report.stale.append(entry.path)
@@ -50,3 +53,17 @@ def check(files: Files, clean: bool = False, seen: Callable[[int, int], None] = 
             files.delete(path)
             report.removed.append(path)
     return report
+
+
+def _check_weights(files: Files, report: Report) -> None:
+    """Files beside the packs: each whole, none missing; those that no row names are leftovers, unless their pack is to follow."""
+    before = {entry.path for entry in files.entries(WEIGHTS)}  # their rows, if there are any, are there to be read now
+    queries = ("SELECT weights_file FROM internal.weights", "SELECT weights_file FROM internal.rows")
+    shown, named = run(files, lambda c: [{path for (path,) in c.execute(sql).fetchall()} for sql in queries])
+    entries = files.entries(WEIGHTS)
+    bad = check_pictures(files, entries, shown)
+    orphans = [entry for entry in entries if entry.path in before - named - bad.keys()]
+    report.bad |= bad
+    report.n_files += len(entries)
+    report.n_bytes += sum(entry.size for entry in entries)
+    report.stale += [entry.path for entry in orphans if age_s(entry) > STALE_S]

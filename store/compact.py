@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from store.files import Entry, Files, age_s
 from store.schema import parquet_bytes
 from store.snapshot import COMPACTED, COVERS, LiveFile, Snapshot, condemn, inspect, named, take, verify
-from store.views import BEST, BEST_CURVE, rows_of
+from store.views import ORDERS, rows_of
 
 TARGET_BYTES = 128 << 20
 """Files of about this size are left alone: small enough to merge in memory, large enough to scan fast."""
@@ -106,14 +106,14 @@ def _merge(files: Files, batch: list[LiveFile], done: Compaction) -> None:
 
 def _chosen(files: Files, batch: list[LiveFile]) -> pa.Array:
     """Row numbers in the files laid end to end, sorted by SORT_KEYS: of each cell the row that the views would choose,
-    and the one with the curve that they would choose where that is another."""
+    and those with the curve and with the weights that they would choose where these are others."""
     starts = accumulate((file.n_rows for file in batch), initial=0)
     start_of = {files.address(file.entry.path): start for file, start in zip(batch, starts, strict=False)}
+    first = [f"row_number() OVER (PARTITION BY cell_id ORDER BY {order}) = 1" for order in ORDERS.values()]
     with rows_of(files, Snapshot(rows=tuple(batch), plans=(), superseded={}, bad={})) as connection:
         rows = connection.execute(f"""
             SELECT _file, _row FROM internal.rows
-            QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {BEST}) = 1
-                OR row_number() OVER (PARTITION BY cell_id ORDER BY {BEST_CURVE}) = 1
+            QUALIFY {" OR ".join(first)}
             ORDER BY {", ".join(SORT_KEYS)}""").fetchall()
     return pa.array([start_of[file] + row for file, row in rows], pa.int64())
 

@@ -21,9 +21,10 @@ SUMMARY = {
     "alignment_pos": pa.float64(), "alignment_neg": pa.float64(), "activation_change": pa.float64(),
     "engine": pa.string(), "device": pa.string(), "seconds": pa.float64(), "pack_id": pa.string(),
     "finished_at": pa.timestamp("us", tz="UTC"), "git_sha": pa.string(), "science_version": pa.string(),
-    "host": pa.string(), "log_path": pa.string(),
+    "host": pa.string(), "log_path": pa.string(), "weights_file": pa.string(),
 }  # fmt: skip
-"""What is measured (accuracies in [0, 1], loss in nats) and where the number comes from."""
+"""What is measured (accuracies in [0, 1], loss in nats) and where the number comes from; `weights_file`: path of the file with
+hidden weights (store.weights), NULL where the grid did not ask for `weights`."""
 
 CURVES = {
     "curve_step": pa.list_(pa.int64()), "curve_train_loss": pa.list_(pa.float64()),

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ from store import views
 from store.files import open_files
 from store.schema import PLAN_SCHEMA, STATUSES, parquet_bytes, table_of
 from store.snapshot import FAILED, LOGS, PACKS, PLANS, named
+from store.weights import write_pictures
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
@@ -59,8 +60,12 @@ class Store:
         self.files.write(path, text.encode())
         return f"{self.results}/{path}"
 
+    def write_weights(self, cell_id: str, pictures: Sequence[Mapping[str, Any]]) -> str:
+        """Keep what a row is to name as its `weights_file`, before the row is committed. ResultsError if it cannot."""
+        return write_pictures(self.files, cell_id, pictures)
+
     def statuses(self) -> dict[str, views.Held]:
-        """Of every cell in the store: (status, extras), extras being those of `curves` and `neurons` that it holds."""
+        """Of every cell in the store: (status, extras), extras being what it holds beside its summary."""
         return views.held(self.files)
 
     def write_plan(self, sweep: str, cell_ids: Iterable[str], whole: bool = False) -> None:

@@ -7,6 +7,7 @@ from store.files import Files
 from store.leases import drivers
 from store.snapshot import take
 from store.views import fetch
+from store.weights import WEIGHTS
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ def summarise(files: Files) -> Summary:
     )
     snapshot = take(files)
     entries = {file.entry for file in (*snapshot.rows, *snapshot.plans)} | set(snapshot.superseded) | set(snapshot.bad)
+    entries |= set(files.entries(WEIGHTS))
     statuses = list(status_of.values())
     return Summary(
         results=files.root,

@@ -7,6 +7,7 @@ import atexit
 import os
 import threading
 from collections.abc import Callable, Sequence
+from itertools import compress, product
 from typing import Any, NamedTuple, TypeVar
 
 import duckdb
@@ -16,6 +17,7 @@ from store.distinct import by_columns, forget_others, hashes, repeated, scan
 from store.files import Entry, Files, open_files
 from store.schema import CURVES, HELD, NEURONS, PLAN_SCHEMA, SCHEMA, STATUSES
 from store.snapshot import FOLDERS, LiveFile, Snapshot, condemn, take, verify
+from store.weights import WEIGHTS
 
 VIEWS = {
     "cells": "one row a cell: its grid keys, measures, status and origin",
@@ -27,10 +29,15 @@ VIEWS = {
 
 _RANK = "CASE status " + " ".join(f"WHEN '{name}' THEN {i}" for i, name in enumerate(STATUSES)) + f" ELSE {len(STATUSES)} END"
 _LAST = "finished_at DESC NULLS LAST, pack_id, _file, _row"
-BEST = f"{_RANK}, holds_neurons DESC, holds_curves DESC, {_LAST}"
+_KEEPS = "weights_file IS NOT NULL DESC"
+BEST = f"{_RANK}, holds_neurons DESC, holds_curves DESC, {_KEEPS}, {_LAST}"
 """Order among the rows of one cell: the first is the cell's. Newer wins only where it holds no less."""
-BEST_CURVE = f"{_RANK}, holds_curves DESC, holds_neurons DESC, {_LAST}"
+BEST_CURVE = f"{_RANK}, holds_curves DESC, holds_neurons DESC, {_KEEPS}, {_LAST}"
 """The same for the curve, should the cell's row hold neurons only."""
+BEST_WEIGHTS = f"{_RANK}, {_KEEPS}, holds_neurons DESC, holds_curves DESC, {_LAST}"
+"""And for the weights."""
+ORDERS = {"best": BEST, "best_curve": BEST_CURVE, "best_weights": BEST_WEIGHTS}
+"""By the view in `internal` that shows the first row of each cell. A cell that is compacted keeps all of these rows."""
 
 _SQL = {
     pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.float32(): "REAL", pa.bool_(): "BOOLEAN",
@@ -95,17 +102,22 @@ def fetch(results: str | Files, sql: str) -> list[tuple[Any, ...]]:
 
 
 def held(results: str | Files) -> dict[str, Held]:
-    """Of every cell in the store: its status and which of `curves` and `neurons` it has."""
-    rows = run(
-        results,
-        lambda connection: connection.execute(
-            f"""SELECT cell_id, status, bool_or(holds_curves), bool_or(holds_neurons) FROM internal.rows
-                GROUP BY cell_id, status QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {_RANK}) = 1"""
-        ).fetchall(),
-        opener=rows_of,
-    )
-    extras = {(c, n): frozenset(["curves"] * c + ["neurons"] * n) for c in (False, True) for n in (False, True)}
-    return {cell_id: Held(status, extras[bool(curves), bool(neurons)]) for cell_id, status, curves, neurons in rows}
+    """Of every cell in the store: its status and which of `curves`, `neurons` and `weights` (whose file is there) it has."""
+    files = _files(results)
+
+    def work(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+        # Listed after the rows, as they are written before them.
+        kept = [entry.path for entry in files.entries(WEIGHTS)]
+        connection.register("kept", pa.table({"path": pa.array(kept, pa.string())}))
+        return connection.execute(f"""
+            SELECT cell_id, status, bool_or(holds_curves), bool_or(holds_neurons),
+                first(path IS NOT NULL ORDER BY {BEST_WEIGHTS}) FILTER (weights_file IS NOT NULL)
+            FROM internal.rows LEFT JOIN kept ON weights_file = path
+            GROUP BY cell_id, status QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {_RANK}) = 1""").fetchall()
+
+    names = ("curves", "neurons", "weights")
+    extras = {has: frozenset(compress(names, has)) for has in product((False, True), repeat=len(names))}
+    return {cell_id: Held(status, extras[tuple(map(bool, has))]) for cell_id, status, *has in run(files, work, opener=rows_of)}
 
 
 def _files(results: str | Files) -> Files:
@@ -199,7 +211,7 @@ def connect_to(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
     connection = rows_of(files, snapshot)
     forget_others(files, (*snapshot.rows, *snapshot.plans))
     _hide(connection, files, snapshot.rows)
-    lists = ", ".join([*CURVES, *NEURONS, *HELD, "_file", "_row"])
+    lists = ", ".join([*CURVES, *NEURONS, *HELD, "weights_file", "_file", "_row"])
     # finished_at as a plain timestamp: fetching one with a time zone needs pytz, which DuckDB does not bring.
     connection.execute(f"""
         CREATE VIEW cells AS
@@ -212,6 +224,8 @@ def connect_to(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
             SELECT cell_id, unnest(range(len(neuron_readout))) AS neuron, unnest(neuron_readout) AS readout,
                    unnest(neuron_alignment) AS alignment
             FROM internal.best;
+        CREATE VIEW internal.weights AS
+            SELECT cell_id, weights_file FROM internal.best_weights WHERE weights_file IS NOT NULL;
         CREATE VIEW plans AS {_plans(connection, files, snapshot.plans)};
     """)
     return connection
@@ -233,7 +247,7 @@ def fenced(files: Files, snapshot: Snapshot, memory_gb: float = 1.0, threads: in
 
 
 def _hide(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[LiveFile]) -> None:
-    """Views internal.best and internal.best_curve: of each cell the row that `cells` and that `curves` shows.
+    """The views of ORDERS in `internal`: of each cell the row that `cells`, that `curves` and that `internal.weights` shows.
 
     Choosing costs a window over ids and ranks. So it is done once, and only for cells that have several rows; files without
     a row to hide are then read as they are, the others less what `internal.hidden` lists.
@@ -243,14 +257,14 @@ def _hide(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[Li
         scans = [scan(files, group) for group in by_columns([live[i] for i in where])]
         _union(connection, "several", "rows", scans)
         connection.register("twice", pa.table({"hash": twice}))
+        later = [f"row_number() OVER (PARTITION BY cell_id ORDER BY {order}) > 1 AS {name}" for name, order in ORDERS.items()]
         connection.execute(f"""
             CREATE TABLE internal.hidden AS FROM (
-                SELECT _file, _row, row_number() OVER (PARTITION BY cell_id ORDER BY {BEST}) > 1 AS best,
-                       row_number() OVER (PARTITION BY cell_id ORDER BY {BEST_CURVE}) > 1 AS best_curve
+                SELECT _file, _row, {", ".join(later)}
                 FROM internal.several WHERE hash(cell_id) IN (SELECT hash FROM twice))
-            WHERE best OR best_curve""")
+            WHERE {" OR ".join(ORDERS)}""")
         connection.unregister("twice")
-    for name in ("best", "best_curve"):
+    for name in ORDERS:
         found = connection.execute(f"SELECT DISTINCT _file FROM internal.hidden WHERE {name}").fetchall() if where else []
         if not found:
             connection.execute(f"CREATE VIEW internal.{name} AS FROM internal.rows")

@@ -38,7 +38,7 @@ class Figure(NamedTuple):
     title: str
     source: str
     grids: tuple[str, ...]
-    """Grids that yield its data: the paper's own, then a smaller one."""
+    """Grids that yield its data: the paper's own, then a smaller one; overrides may follow a grid's name."""
     draw: Callable[[str, str | None], Drawn | Missing]
     """From a results directory and of a sweep (None: all)."""
 
@@ -52,4 +52,10 @@ class Figure(NamedTuple):
 
     def commands(self, results: str) -> list[str]:
         """What to type to get its data."""
-        return [sweep_command(grid, results) for grid in self.grids]
+        return [command_of(grid, results) for grid in self.grids]
+
+
+def command_of(grid: str, results: str) -> str:
+    """What to type for one of a figure's grids."""
+    name, *overrides = grid.split()
+    return sweep_command(name, results, *overrides)

@@ -4,11 +4,13 @@ from analysis.figures.curves import CURVE_FIGURES
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.maps import MAP_FIGURES
 from analysis.figures.max_margin import C1
+from analysis.figures.seen import SEEN_FIGURES
 from analysis.figures.structure import STRUCTURE_FIGURES
 
-ORDER = ("1a", "1b", "1c", "1d", "1e", "1f", "2", "C1", "C2", "C3", "F1")
+ORDER = ("1a", "1b", "1c", "1d", "1e", "1f", "2", "3a", "3d", "3g", "A1", "C1", "C2", "C3", "F1")
 
-FIGURES = {f.name: f for name in ORDER for f in (*STRUCTURE_FIGURES, *MAP_FIGURES, *CURVE_FIGURES, C1) if f.name == name}
+_ALL = (*STRUCTURE_FIGURES, *MAP_FIGURES, *CURVE_FIGURES, *SEEN_FIGURES, C1)
+FIGURES = {f.name: f for name in ORDER for f in _ALL if f.name == name}
 """By the paper's name."""
 
 __all__ = ["FIGURES", "ORDER", "Drawn", "Figure", "Missing"]

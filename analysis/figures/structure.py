@@ -1,10 +1,14 @@
 """Figures of what the hidden weights look like: 1a, 1d and C2."""
 
+from collections.abc import Callable
+from typing import Any
+
 import altair as alt
 import pandas as pd
 
 from analysis.charts import styled
 from analysis.figures.drawn import Drawn, Figure, Missing
+from analysis.points import described
 from analysis.selection import literal
 from store.views import run
 
@@ -22,6 +26,11 @@ def neurons_of(results: str, cell_id: str) -> pd.DataFrame:
 
 def structure_chart(neurons: pd.DataFrame, width: int = 380, height: int = 300) -> alt.TopLevelMixin:
     """Alignment v1.v2/(|v1||v2|) against the readout a_i, a point a neuron."""
+    return styled(structure_panel(neurons, width, height))
+
+
+def structure_panel(neurons: pd.DataFrame, width: int = 380, height: int = 300) -> Any:
+    """The same without the look of a whole figure, to be one panel of several."""
     readout = alt.X("readout:Q", title="readout aᵢ", scale=alt.Scale(zero=False))
     alignment = alt.Y("alignment:Q", title="alignment of the halves of wᵢ", scale=alt.Scale(domain=[-1.05, 1.05], nice=False))
     zero = pd.DataFrame({"zero": [0.0]})
@@ -38,34 +47,38 @@ def structure_chart(neurons: pd.DataFrame, width: int = 380, height: int = 300) 
     )
     rules = alt.Chart(zero).mark_rule(color="#999", strokeDash=[3, 3])
     layered = alt.layer(rules.encode(x="zero:Q"), rules.encode(y="zero:Q"), drawn)
-    return styled(layered.properties(width=width, height=height))
+    return layered.properties(width=width, height=height)
 
 
-def _draw(results: str, sweep: str | None, gamma_label: str, symbols: str) -> Drawn | Missing:
+def scatter(results: str, sweep: str | None, gamma_label: str, of: str, chart: Callable[[pd.DataFrame], Any]) -> Drawn | Missing:
+    """Alignment against readout in one network of this gamma, by `chart`; `of` says as SQL which may be taken."""
     joined = "" if sweep is None else "JOIN plans USING (cell_id)"
     limit = "" if sweep is None else f"AND sweep = {literal(sweep)}"
-    sql = f"""SELECT cell_id, L, d, width, seed, readout_ratio, alignment_pos, alignment_neg FROM cells {joined}
-WHERE task = 'same_different' AND gamma_label = {literal(gamma_label)} AND coalesce(sigma2, 0) = 0 AND status = 'ok' AND {symbols}
+    sql = f"""SELECT cell_id, task, L, d, width, seed, readout_ratio, alignment_pos, alignment_neg FROM cells {joined}
+WHERE {of} AND gamma_label = {literal(gamma_label)} AND status = 'ok'
   AND cell_id IN (SELECT cell_id FROM internal.rows WHERE holds_neurons) {limit}
 ORDER BY (L = 32) DESC, width DESC, d DESC, L, seed LIMIT 1"""
     found = run(results, lambda connection: connection.execute(sql).df())
     if found.empty:
         return Missing("no such network whose neurons were saved (`save: [curves, neurons]`)")
     cell = found.iloc[0]
+    named = described({str(key): value for key, value in cell.dropna().items()}, ("L", "d", "width", "seed"))
     caption = (
-        f"One network: L = {cell.L}, d = {cell.d}, width = {cell.width}, seed = {cell.seed}; a point a hidden neuron. "
+        f"One network: {named}; a point a hidden neuron. "
         f"Mean alignment {cell.alignment_pos:+.2f} where a > 0 and {cell.alignment_neg:+.2f} where a < 0; "
         f"|mean a-| / |mean a+| = {cell.readout_ratio:.2f}."
     )
     neurons = neurons_of(results, cell.cell_id)
-    return Drawn(structure_chart(neurons), neurons, caption, sql)
+    return Drawn(chart(neurons), neurons, caption, sql)
 
+
+SYMBOLS = "task = 'same_different' AND coalesce(sigma2, 0) = 0 AND"
 
 STRUCTURE_FIGURES = [
     Figure("1a", "Rich networks: alignment of hidden weights against readouts", "[Tong25 Fig. 1a]", SAVING,
-           lambda results, sweep: _draw(results, sweep, "1", "L >= 3")),
+           lambda results, sweep: scatter(results, sweep, "1", f"{SYMBOLS} L >= 3", structure_chart)),
     Figure("1d", "Lazy networks: alignment of hidden weights against readouts", "[Tong25 Fig. 1d]", SAVING,
-           lambda results, sweep: _draw(results, sweep, "lazy", "L >= 3")),
+           lambda results, sweep: scatter(results, sweep, "lazy", f"{SYMBOLS} L >= 3", structure_chart)),
     Figure("C2", "Rich networks of two symbols: alignment against readouts", "[Tong25 Fig. C2]", SAVING,
-           lambda results, sweep: _draw(results, sweep, "1", "L = 2")),
+           lambda results, sweep: scatter(results, sweep, "1", f"{SYMBOLS} L = 2", structure_chart)),
 ]  # fmt: skip

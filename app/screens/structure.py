@@ -13,6 +13,7 @@ from analysis.paper import PAPER
 from analysis.points import described, means_of, varying
 from analysis.selection import Selection, Value
 from analysis.statistics import Interval
+from app.pictures import seen_and_learned
 from app.setting import fixed, name
 from app.shared import choice, downloads, figure, remembered, sweep_choice, switch
 
@@ -45,6 +46,7 @@ def show(results: str) -> None:
         _weights(results, cell)
     with side_by_side, st.container(width=480):
         _training(results, cell, seeds if others else [cell_id], log_step, log_loss)
+    seen_and_learned(results, cell)
     _beside_theory(results, seeds, cell)
     with st.expander("Where it comes from"):
         st.table({key: str(cell[key]) for key in (*found.keys, *ORIGIN) if cell[key] is not None})
@@ -93,6 +95,9 @@ def _weights(results: str, cell: Mapping[str, Any]) -> None:
     neurons = remembered(neurons_of, results, cell["cell_id"])
     if neurons.empty:
         st.info("Its neurons were not saved: `save: [curves, neurons]` in the grid does that.")
+        return
+    if neurons["alignment"].isna().all():
+        st.info("Its input is no pair of halves, so that its neurons have readouts but no alignment.")
         return
     chart = structure_chart(neurons, width=330, height=350)
     figure(chart, "weights")

@@ -10,6 +10,7 @@ import app
 from app.main import PAGES
 from store.leases import Lease
 from store.store import Store
+from tests.pictured_store import pictured_store
 from tests.store_rows import rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Streamlit's own
@@ -198,6 +199,44 @@ def test_structure_first_shows_a_rich_network(page, small_results):
     assert values(shown)["gamma"] == "1"
     assert "[Tong25 Theorem 1]" in str(shown.table[0].value)
     assert "[Tong25 Eq. C.18]" in str(shown.table[0].value)
+
+
+@pytest.fixture(scope="session")
+def pictured(tmp_path_factory):
+    return pictured_store(tmp_path_factory.mktemp("pictured"))
+
+
+def drawn(shown):
+    """How many images each chart of the page has, in its order."""
+    return [chart.proto.spec.count('"image"') for chart in shown.get("vega_lite_chart")]
+
+
+def test_structure_shows_what_a_network_sees_and_its_weights_beside_the_lazy_ones(page, pictured):
+    shown = page("structure", pictured, at_task="psvrt")
+    assert [one.value for one in shown.subheader[-3:]] == ["What it sees", "Hidden weights as images", "Beside the theory"]
+    assert values(shown)["gamma"] == "1" and values(shown)["Beside it, the same network at gamma"] == "lazy"
+    assert "the 2 most positive readouts above, the 2 most negative below" in said(shown)
+    assert drawn(shown)[-2:] == [1, 2]
+    shown.selectbox(key="beside").set_value("(none)").run()
+    assert not shown.exception and drawn(shown)[-2:] == [1, 1]
+    shown.selectbox(key="at_gamma_label").set_value("lazy").run()
+    assert not shown.exception and drawn(shown)[-2:] == [1, 1]  # what was chosen stays chosen
+    shown.selectbox(key="beside").set_value("1").run()
+    assert not shown.exception and drawn(shown)[-2:] == [1, 2]
+
+
+def test_structure_says_what_saves_weights(page, small_results):
+    shown = page("structure", small_results)
+    assert "`save: [weights]` in the grid does that" in said(shown)
+    assert "Hidden weights as images" not in [one.value for one in shown.subheader]
+
+
+def test_a_damaged_file_of_weights_is_an_error_on_the_page(page, tmp_path):
+    results = pictured_store(tmp_path, only=[("psvrt", "1")])
+    (entry,) = Store(results).files.entries("weights")
+    Store(results).files.write(entry.path, b"PAR1")
+    shown = page("structure", results)
+    assert "cannot be read: flipped bits" in shown.error[0].value and "run the sweep again" in shown.error[0].value
 
 
 def test_structure_of_a_network_that_is_not_there(page, small_results):

@@ -10,11 +10,13 @@ from orchestrator.cost import CostModel
 from orchestrator.driver import DebugRunner, Sweep, missing_cells, ordered
 from orchestrator.grid import load_grid
 from orchestrator.packing import Machine, PackQueue
-from orchestrator.work import PackWork, Provenance
+from orchestrator.work import PackWork, Provenance, row_bytes
+from store.check import check
 from store.files import ResultsError
 from store.leases import Lease
 from store.store import Store
 from store.views import Held, connect
+from store.weights import read_pictures
 
 
 def run(grid, results, cells=None, engine=None, pack_seconds=1e-9, fail_fast=False):
@@ -165,3 +167,37 @@ def test_a_cell_in_flight_is_leased(small_grid, results, monkeypatch):
 def test_any_engine_runs_a_sweep(small_grid, results, engine):
     run(load_grid(small_grid, ["steps=100", "seed=0"]), results, engine=engine, pack_seconds=1e9)
     assert connect(results).execute("select distinct engine, status from cells").fetchall() == [(engine, "ok")]
+
+
+def test_weights_lie_beside_the_pack_and_are_trained_again_where_they_are_gone(small_grid, results):
+    grid = load_grid(small_grid, ["save=weights", "seed=0"])
+    run(grid, results, pack_seconds=1e9)
+    store = Store(results)
+    files = store.files.entries("weights")
+    assert len(files) == len(grid.cells) == 4
+    for planned in grid.cells:
+        (entry,) = [e for e in files if planned.cell_id in e.path]
+        kept = read_pictures(store.files, entry.path)
+        assert [p["pixels"].shape for p in kept] == [(2, 16)] * 12  # 4 + 4 neurons, 2 + 2 examples
+        assert entry.size + len(repr(rows(results)[0])) < row_bytes(planned)
+    assert missing_cells(grid.cells, store.statuses()) == []
+
+    store.files.delete(files[2].path)
+    again = missing_cells(grid.cells, store.statuses())
+    assert [grid.cells[i].cell_id in files[2].path for i in again] == [True]
+    run(grid, results, cells=again)
+    assert missing_cells(grid.cells, store.statuses()) == []
+    assert check(store.files).bad == {}
+
+
+def test_weights_asked_for_later_keep_what_is_there(small_grid, results):
+    curves, weights = (load_grid(small_grid, [f"save={what}", "seed=0", "L=3"]) for what in ("curves,neurons", "weights"))
+    run(curves, results)
+    assert missing_cells(weights.cells, Store(results).statuses()) == [0, 1]
+    run(weights, results)
+    assert {held.extras for held in Store(results).statuses().values()} == {frozenset({"curves", "neurons", "weights"})}
+
+
+def test_diverged_networks_keep_no_weights(small_grid, results):
+    run(load_grid(small_grid, ["base_lr=1e30", "gamma=1", "L=3", "save=weights"]), results)
+    assert Store(results).files.entries("weights") == []

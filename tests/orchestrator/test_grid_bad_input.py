@@ -98,7 +98,7 @@ ONE_VALUE = [
     ({"exclude": '["dtype * 1000000000 == dtype"]'}, 9, ["arithmetic"]),
     ({"exclude": '["__import__(1) == 1"]'}, 9, ["but not"]),
     ({"exclude": '["L.real == 1"]'}, 9, ["but not 'L.real'"]),
-    ({"save": "[curve]"}, 9, ["unknown 'curve'", "did you mean 'curves'?", "curves, neurons"]),
+    ({"save": "[curve]"}, 9, ["unknown 'curve'", "did you mean 'curves'?", "curves, neurons, weights"]),
     ({"seed": None}, 3, ["does not say seed", "`defaults`"]),
     ({"task": None, "x": "1"}, 3, ["names no task", "same_different"]),
 ]
@@ -186,7 +186,7 @@ def test_everything_wrong_is_said_at_once(problems):
         ("zip=L", "cannot be given on the command line"),
         ("task=parrot", "unknown task 'parrot'"),
         ("steps=2500", "steps = 2500"),
-        ("save=weights", "unknown 'weights'"),
+        ("save=activations", "unknown 'activations'"),
         ("seed=range(10**9)", "seed"),
         ("seed=range(1000000000)", "1,000,000,000 cells"),
     ],

@@ -17,10 +17,10 @@ from store.compact import compact
 from store.schema import CURVES, HELD, NEURONS, PLAN_SCHEMA, parquet_bytes
 from store.snapshot import take
 from store.store import Store
-from store.views import BEST, BEST_CURVE, VIEWS, close_kept, connect, connect_to, fenced, fetch, run
+from store.views import BEST, BEST_CURVE, BEST_WEIGHTS, VIEWS, close_kept, connect, connect_to, fenced, fetch, run
 from tests.store_rows import row, rows
 
-LISTS = ", ".join([*CURVES, *NEURONS, *HELD, "_file", "_row"])
+LISTS = ", ".join([*CURVES, *NEURONS, *HELD, "weights_file", "_file", "_row"])
 PLAIN = {
     "cells": f"""SELECT * EXCLUDE ({LISTS}) REPLACE (finished_at AT TIME ZONE 'UTC' AS finished_at) FROM internal.rows
         QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {BEST}) = 1""",
@@ -28,6 +28,9 @@ PLAIN = {
         FROM (FROM internal.rows QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {BEST_CURVE}) = 1)""",
     "neurons": f"""SELECT cell_id, unnest(range(len(neuron_readout))), unnest(neuron_readout), unnest(neuron_alignment)
         FROM (FROM internal.rows QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {BEST}) = 1)""",
+    "internal.weights": f"""SELECT cell_id, weights_file FROM (
+        FROM internal.rows QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {BEST_WEIGHTS}) = 1)
+        WHERE weights_file IS NOT NULL""",
     "plans": """SELECT DISTINCT sweep, cell_id FROM (FROM all_plans
         QUALIFY planned_at >= coalesce(max(planned_at) FILTER (whole) OVER (PARTITION BY sweep), planned_at))""",
 }
@@ -44,7 +47,7 @@ def assert_plain(store: Store) -> None:
         plans = [store.files.address(entry.path) for entry in store.files.entries("plans")]
         # An empty list of files is no table.
         connection.execute(f"CREATE VIEW all_plans AS FROM {f'read_parquet({plans})' if plans else 'internal.no_plans'}")
-        for view in VIEWS:
+        for view in PLAIN:
             ours = connection.execute(f"FROM {view} ORDER BY ALL").fetchall()
             assert ours == connection.execute(f"FROM ({PLAIN[view]}) ORDER BY ALL").fetchall(), view
 
@@ -52,6 +55,7 @@ def assert_plain(store: Store) -> None:
 ROW = st.fixed_dictionaries({
     "cell": st.integers(0, 5), "status": st.sampled_from(["ok", "diverged", "failed"]), "minute": st.integers(0, 2),
     "curves": st.integers(0, 2), "neurons": st.integers(0, 2),
+    "weights_file": st.sampled_from([None, "weights/one", "weights/other"]),
 })  # fmt: skip
 PACK = st.tuples(st.lists(ROW, min_size=1, max_size=4), st.booleans(), st.sampled_from([{}, {"hops": 3}, {"colour": "red"}]))
 PLAN = st.tuples(st.sampled_from(["a", "b"]), st.lists(st.integers(0, 5), max_size=4), st.booleans())

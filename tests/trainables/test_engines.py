@@ -84,6 +84,20 @@ def test_agrees_with_reference_over_200_steps(engine, make_cell):
         assert ours.activation_change == pytest.approx(theirs.activation_change, rel=1e-8)
 
 
+@pytest.mark.parametrize("engine", ALL)
+def test_hidden_weights_are_those_that_the_measures_see(engine, make_cell):
+    """Of any cell and any neurons in any order: what reference has, whose alignments and readouts belong to them."""
+    cells = [make_cell(gamma=g, seed=s) for g in (1.0, "lazy") for s in range(2)]
+    ours, theirs = train(engine, cells), train(Reference, cells)
+    for c, neurons in ((0, [3]), (1, [31, 0, 7]), (3, [5, 4])):
+        w, exact = (run.engine.hidden_weights(c, np.array(neurons)) for run in (ours, theirs))
+        assert w.shape == (len(neurons), cells[c].task.input_dim)
+        np.testing.assert_allclose(w, exact, rtol=0, atol=EXACT)
+        halves = w.reshape(len(neurons), 2, -1)
+        cosine = (halves[:, 0] * halves[:, 1]).sum(1) / np.prod(np.linalg.norm(halves, axis=2), axis=1)
+        np.testing.assert_allclose(cosine, ours.results()[c].alignment[neurons], rtol=0, atol=EXACT)
+
+
 def test_batched_agrees_with_reference_under_noise(make_cell):
     cells = [make_cell(sigma2=s2, gamma=g) for s2 in (0.0, 0.5, 2.0) for g in (1.0, 0.1, "lazy")]
     np.testing.assert_allclose(train(Batched, cells).curves, train(Reference, cells).curves, rtol=0, atol=EXACT)

@@ -39,6 +39,9 @@ class Engine(Protocol):
     def measures(self, step: int) -> Measures:
         """Weight structure now, and the activation change over the test examples that belong to `step`."""
 
+    def hidden_weights(self, c: int, neurons: Array) -> Array:
+        """Hidden weights w = w_0 + eps u (n, D) that the n named neurons of cell c have now."""
+
     def state(self) -> dict[str, Array]:
         """All that training has changed, as arrays; they may be views of what goes on training."""
 

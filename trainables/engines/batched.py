@@ -120,6 +120,9 @@ class Batched:
     def measures(self, step: int) -> Measures:
         return self.nets.measures(step, lambda c: self.u[c])
 
+    def hidden_weights(self, c: int, neurons: Array) -> Array:
+        return self.nets.hidden_weights(c, neurons, lambda c: self.u[c])
+
     def state(self) -> dict[str, Array]:
         return {"u": self.u.cpu().numpy(), "b": self.nets.b.cpu().numpy()}
 

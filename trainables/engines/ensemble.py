@@ -70,6 +70,12 @@ class Ensemble:
                     alignment[c] = half_alignment(self.w0[g] + moved).cpu().numpy()
         return Measures(self.readout().cpu().numpy(), alignment, change)
 
+    def hidden_weights(self, c: int, neurons: Array, scaled_weights: Callable[[int], Tensor]) -> Array:
+        """w = w0 + eps U of some neurons (n,) of cell c, (n, D); `scaled_weights(c)` is U (D, m)."""
+        chosen = torch.as_tensor(neurons, dtype=torch.int64, device=self.device)
+        w0, u = (w[:, chosen] for w in (self.w0[self.groups.group[c]], scaled_weights(c)))
+        return torch.addcmul(w0, self.eps[c], u).T.cpu().numpy()
+
     def _test_examples(self, g: int, step: int) -> tuple[Tensor, Tensor]:
         cell = self.groups.cells[g]
         x, y = cell.task.test_examples(stream(self.groups.owners[g], "test", step), self.groups.symbols[g], cell.test_size)

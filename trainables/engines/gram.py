@@ -67,6 +67,9 @@ class Gram:
     def measures(self, step: int) -> Measures:
         return self.nets.measures(step, lambda c: self.span.scaled_weights(c, self._omega(c)))
 
+    def hidden_weights(self, c: int, neurons: Array) -> Array:
+        return self.nets.hidden_weights(c, neurons, lambda c: self.span.scaled_weights(c, self._omega(c)))
+
     def state(self) -> dict[str, Array]:
         return {"omega": self.omega, "b": self.b}
 

@@ -99,6 +99,10 @@ class GramCuda:
     def measures(self, step: int) -> Measures:
         return self.nets.measures(step, lambda c: self.span.scaled_weights(c, self._omega(c)))
 
+    @torch.no_grad()
+    def hidden_weights(self, c: int, neurons: Array) -> Array:
+        return self.nets.hidden_weights(c, neurons, lambda c: self.span.scaled_weights(c, self._omega(c)))
+
     def state(self) -> dict[str, Array]:
         return {"omega": self.omega.cpu().numpy(), "b": self.b.cpu().numpy()}
 

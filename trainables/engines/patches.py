@@ -84,6 +84,9 @@ class Patches:
     def measures(self, step: int) -> Measures:
         return self.nets.measures(step, self._scaled_weights)
 
+    def hidden_weights(self, c: int, neurons: Array) -> Array:
+        return self.nets.hidden_weights(c, neurons, self._scaled_weights)
+
     def state(self) -> dict[str, Array]:
         return {"u": self.u, "b": self.b}
 

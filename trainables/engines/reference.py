@@ -87,6 +87,9 @@ class Reference:
         readout = np.stack([net.a.detach().cpu().numpy() for net in self.networks])
         return Measures(readout, np.stack(alignment), np.array(change))
 
+    def hidden_weights(self, c: int, neurons: Array) -> Array:
+        return self.networks[c].w.detach()[:, torch.as_tensor(neurons)].T.cpu().numpy()
+
     def state(self) -> dict[str, Array]:
         return {f"{p}{c}": getattr(net, p).detach().cpu().numpy() for c, net in enumerate(self.networks) for p in "wa"}
 

@@ -61,6 +61,19 @@ class Task(BaseModel, ABC):
         """Inputs, or weights of neurons, (n, input_dim) as (n, *input_shape)."""
         return x.reshape(len(x), *self.input_shape)
 
+    def shown_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
+        """The very examples that `train_examples` draws from this generator, as people look at them, and their labels.
+
+        (n, height, width) in grey, (n, height, width, 3) in colours in [0, 1]; the shape need not be that of the weights.
+        """
+        x, labels = self.train_examples(rng, symbols, n)
+        return self.as_shown(x), labels
+
+    @property
+    def rulings(self) -> int | None:
+        """Pixels between the lines that help the eye in what `as_shown` gives, such as borders of patches; None: no lines."""
+        return None
+
     def identity(self) -> dict[str, Any]:
         """The keys that make the task what it is, with their values: all but `locations`."""
         return {k: getattr(self, k) for k in type(self).model_fields if k not in self.locations}
@@ -96,11 +109,6 @@ class Task(BaseModel, ABC):
     @abstractmethod
     def test_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
         """`n` fresh test inputs and labels, shaped as those of `train_examples`."""
-
-    def shown_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
-        """Training examples as people look at them: images (n, H, W) or (n, H, W, 3), and labels (n,)."""
-        x, same = self.train_examples(rng, symbols, n)
-        return self.as_shown(x), same
 
 
 _TASKS: dict[str, type[Task]] = {}

@@ -59,6 +59,10 @@ class PatchTask(Task):
         return 2 * (self.patches * self.patch_size,)
 
     @property
+    def rulings(self) -> int | None:
+        return self.patch_size
+
+    @property
     def richness_scale(self) -> float:
         return 1.0  # two patches hold something however large the image is: its norm does not grow [Tong25 App. G.3]
 

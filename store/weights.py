@@ -1,0 +1,83 @@
+"""Hidden weights and example inputs of networks: large arrays in a file a cell, beside the pack whose row names it.
+
+The file is written before the pack is committed. Killed in between, the sweep leaves a file that no row names: it is stale, and
+harmless. Files are Parquet as all others are, one row a picture, named by cell and content.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from store.files import Entry, Files, ResultsError
+from store.schema import parquet_bytes
+from store.snapshot import named, verify
+
+WEIGHTS = "weights"
+"""The folder."""
+
+PICTURES = pa.schema({
+    "kind": pa.string(), "neuron": pa.int64(), "readout": pa.float32(), "same": pa.bool_(), "rulings": pa.int64(),
+    "shape": pa.list_(pa.int64()), "pixels": pa.list_(pa.float32()),
+})  # fmt: skip
+"""`kind`: weights (of `neuron`, with its `readout`) or example (with its label `same`); `pixels` of an array of `shape`, row by
+row; `rulings`: pixels between lines that help the eye, NULL for none."""
+
+_KINDS = ("weights", "example")
+_NAME = re.compile(rf"{WEIGHTS}/[A-Za-z0-9][A-Za-z0-9._-]*-[0-9a-f]{{12}}\.parquet")
+
+
+def write_pictures(files: Files, cell_id: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Keep a network's pictures, rows of PICTURES, durably; returns the path for the row's `weights_file`. Twice is once."""
+    data = parquet_bytes(pa.Table.from_pylist([dict(row) for row in rows], schema=PICTURES))
+    path = named(WEIGHTS, cell_id, data)
+    files.write(path, data)
+    return path
+
+
+def read_pictures(files: Files, path: str) -> list[dict[str, Any]]:
+    """The rows that were written, `pixels` as an array of its shape. ResultsError where the file is gone or damaged."""
+    try:
+        if problem := _problem(files, path):
+            raise ResultsError(f"the weights in {files.root}/{path} cannot be read: {problem}{_AGAIN}")
+        with files.open(path) as source:
+            rows = pq.ParquetFile(source).read().to_pylist()
+    except FileNotFoundError:
+        raise ResultsError(f"the weights in {files.root}/{path} are gone{_AGAIN}") from None
+    return [{**row, "pixels": np.array(row["pixels"], np.float32).reshape(row["shape"])} for row in rows]
+
+
+_AGAIN = "; delete what is left of the file and run the sweep again: it trains the network"
+
+
+def check_pictures(files: Files, entries: Sequence[Entry], named_by_rows: set[str]) -> dict[str, str]:
+    """What is wrong with these files of the folder, and which files that rows name are not there."""
+    bad = {path: "missing: a row of results names it" for path in named_by_rows - {entry.path for entry in entries}}
+    for entry in entries:
+        try:
+            problem = _problem(files, entry.path)
+        except FileNotFoundError:
+            continue  # removed meanwhile
+        if problem:
+            bad[entry.path] = problem
+    return bad
+
+
+def _problem(files: Files, path: str) -> str | None:
+    """What is wrong with a file, or None. FileNotFoundError when it is gone."""
+    if not _NAME.fullmatch(path):
+        return "foreign: not named as weights are"
+    if problem := verify(files, Entry(path, 0, 0.0)):
+        return problem
+    with files.open(path) as source:
+        table = pq.ParquetFile(source).read()
+    if table.schema.remove_metadata() != PICTURES:
+        return "foreign: not the columns of weights"
+    sizes = zip(table["shape"].to_pylist(), pc.list_value_length(table["pixels"]).to_pylist(), strict=True)
+    if not all(kind in _KINDS for kind in table["kind"].to_pylist()) or not all(s and np.prod(s) == n for s, n in sizes):
+        return "foreign: its arrays do not have the shape that it says"
+    return None

@@ -1,0 +1,160 @@
+"""Files of weights beside the packs: written first, named by rows, whole or told of; none that is there is lost."""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from store.check import check
+from store.compact import compact
+from store.export import export
+from store.files import ResultsError
+from store.schema import parquet_bytes, table_of
+from store.store import Store
+from store.summary import summarise
+from store.views import fetch
+from store.weights import read_pictures
+from tests.store_rows import flip_bits, row, rows
+
+KEPT = "SELECT cell_id, weights_file FROM internal.weights ORDER BY ALL"
+
+
+def pictures(value: float = 1.0) -> list[dict[str, Any]]:
+    weights = {"kind": "weights", "neuron": 7, "readout": 2.5, "shape": (2, 3), "pixels": np.full(6, value), "rulings": 5}
+    return [weights, {"kind": "example", "same": True, "shape": (1, 2, 3), "pixels": np.arange(6.0)}]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(str(tmp_path))
+
+
+def commit(store: Store, cell: int, value: float = 1.0, **more: Any) -> str:
+    path = store.write_weights(f"{cell:020x}", pictures(value))
+    store.commit(f"p{cell}", [row(cell, weights_file=path, **more)])
+    return path
+
+
+def age(store: Store, path: str, seconds: float = 7200) -> None:
+    os.utime(Path(store.results, path), (time.time() - seconds,) * 2)
+
+
+def test_what_is_written_is_read_and_named_by_its_row(store: Store) -> None:
+    path = commit(store, 0)
+    store.commit("without", rows(1, 2))
+    assert store.write_weights("0" * 20, pictures()) == path  # twice is once
+    assert fetch(store.results, KEPT) == [("0" * 20, path)]
+    assert path.startswith(f"weights/{'0' * 20}-")
+    weights, example = read_pictures(store.files, path)
+    np.testing.assert_array_equal(weights["pixels"], np.ones((2, 3), np.float32))
+    assert (weights["neuron"], weights["readout"], weights["same"], weights["rulings"]) == (7, 2.5, None, 5)
+    np.testing.assert_array_equal(example["pixels"], np.arange(6).reshape(1, 2, 3))
+    assert (example["same"], example["rulings"], example["neuron"]) == (True, None, None)
+    assert store.statuses() == {
+        "0" * 20: ("ok", {"curves", "weights"}), f"{1:020x}": ("ok", {"curves"}), f"{2:020x}": ("ok", {"curves"}),
+    }  # fmt: skip
+    assert "weights_file" not in [name for name, *_ in fetch(store.results, "DESCRIBE cells")]
+    report = check(store.files)
+    assert (report.n_files, report.bad, report.stale) == (3, {}, [])
+    assert summarise(store.files).n_bytes == report.n_bytes
+
+
+def test_killed_between_weights_and_pack(store: Store) -> None:
+    """Nobody reads what is left, nor takes it for damage; after an hour it is a leftover, unless the pack came after all."""
+    left = store.write_weights("0" * 20, pictures())
+    assert store.statuses() == {} and fetch(store.results, KEPT) == []
+    assert (check(store.files).bad, check(store.files).stale) == ({}, [])  # its pack may be about to be committed
+    age(store, left)
+    assert (check(store.files).bad, check(store.files).stale) == ({}, [left])
+    commit(store, 0)  # the same again
+    age(store, left)
+    assert check(store.files, clean=True).removed == []
+    orphan = store.write_weights(f"{1:020x}", pictures())
+    age(store, orphan)
+    assert check(store.files, clean=True).removed == [orphan]
+    assert store.files.entries("weights")[0].path == left
+
+
+def test_a_file_that_is_gone_is_told_and_its_cell_wanted_again(store: Store) -> None:
+    path = commit(store, 0)
+    store.files.delete(path)
+    assert check(store.files).bad == {path: "missing: a row of results names it"}
+    assert store.statuses()["0" * 20].extras == {"curves"}
+    with pytest.raises(ResultsError, match=r"are gone; .* run the sweep again"):
+        read_pictures(store.files, path)
+    again = commit(store, 0, value=2.0, minute=5)  # trained again, other to rounding
+    assert again != path
+    assert (check(store.files).bad, store.statuses()["0" * 20].extras) == ({}, {"curves", "weights"})
+    assert fetch(store.results, KEPT) == [("0" * 20, again)]
+
+
+def test_torn_foreign_and_rotten_files_are_named(store: Store) -> None:
+    path = commit(store, 0)
+    whole = Path(store.results, path).read_bytes()
+    for spoil, words in (
+        (lambda file: file.write_bytes(whole[: len(whole) // 2]), "flipped bits"),
+        (lambda file: file.write_bytes(b""), "flipped bits"),
+        (lambda file: flip_bits(file, 0.3), "flipped bits"),
+    ):
+        spoil(Path(store.results, path))
+        assert words in check(store.files).bad[path]
+        with pytest.raises(ResultsError, match=words):
+            read_pictures(store.files, path)
+        assert fetch(store.results, "SELECT count(*) FROM cells") == [(1,)]
+        Path(store.results, path).write_bytes(whole)
+    Path(store.results, "weights", "notes.txt").write_text("mine")
+    foreign = store.write_weights("x", [{**pictures()[0], "shape": (5, 5)}])
+    assert check(store.files).bad == {
+        "weights/notes.txt": "foreign: not named as weights are",
+        foreign: "foreign: its arrays do not have the shape that it says",
+    }
+
+
+def test_a_pack_is_not_taken_for_weights(store: Store) -> None:
+    store.commit("p", rows(0, 2))
+    data = store.files.read(store.files.entries("packs")[0].path)
+    name = store.files.entries("packs")[0].path.replace("packs/", "weights/")
+    store.files.write(name, data)
+    assert check(store.files).bad == {name: "foreign: not the columns of weights"}
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_row_with_weights_hides_no_curve_and_none_hides_them(store: Store, turned: bool) -> None:
+    for minute, what in enumerate(["weights", "neurons", "curves"][:: -1 if turned else 1]):
+        if what == "weights":
+            path = commit(store, 0, curves=0, minute=minute)
+        else:
+            store.commit(what, [row(0, minute=minute, **({"curves": 0, "neurons": 3} if what == "neurons" else {}))])
+    for _ in range(2):
+        assert fetch(store.results, KEPT) == [("0" * 20, path)]
+        assert fetch(store.results, "SELECT (SELECT count(*) FROM cells), (SELECT count(*) FROM curves)") == [(1, 3)]
+        assert fetch(store.results, "SELECT count(*) FROM neurons") == [(3,)]
+        assert store.statuses()["0" * 20].extras == {"curves", "neurons", "weights"}
+        assert compact(store.files, now=True).bad == {}
+
+
+def test_compaction_keeps_what_rows_name_and_leaves_the_rest_as_leftovers(store: Store) -> None:
+    paths = [commit(store, i, value=i) for i in range(3)]
+    newer = commit(store, 2, value=9, minute=9)
+    compact(store.files, now=True)
+    for path in (*paths, newer):
+        age(store, path)
+    assert [path for _, path in fetch(store.results, KEPT)] == [*paths[:2], newer]
+    assert (check(store.files).bad, check(store.files).stale) == ({}, [paths[2]])  # of the row that was not kept
+
+
+def test_files_without_the_column_are_read_beside_those_with_it(store: Store) -> None:
+    store.files.write("packs/older.parquet", parquet_bytes(table_of(rows(10, 2)).drop_columns(["weights_file"])))
+    path = commit(store, 0)
+    assert fetch(store.results, "SELECT count(*) FROM cells") == [(3,)]
+    assert fetch(store.results, KEPT) == [("0" * 20, path)]
+    assert store.statuses()[f"{10:020x}"].extras == {"curves"}
+
+
+def test_an_export_holds_the_views_as_ever(store: Store, tmp_path: Path) -> None:
+    commit(store, 0)
+    export(store.files, tmp_path / "out")
+    assert "weights" not in (tmp_path / "out" / "cells.csv").read_text()
