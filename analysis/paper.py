@@ -8,6 +8,19 @@ PAPER: dict[str, Any] = {
 }  # fmt: skip
 """Of same-different [Tong25 App. G]."""
 
+_OTHERS: dict[str, dict[str, Any]] = {
+    "psvrt": {"width": 512, "steps": 100000, "base_lr": 0.5, "patches": 5, "patch_size": 5},
+    "pentomino": {"width": 512, "steps": 100000, "base_lr": 0.5, "patches": 2, "patch_size": 7, "blur": 0.5},
+    "cifar100": {"width": 1024, "steps": 50000, "base_lr": 0.01, "layer": "relu4_3"},
+}
+"""In what the visual tasks differ [Tong25 App. G.3 to G.5]."""
+
+
+def settings(task: str | None) -> dict[str, Any]:
+    """The paper's settings of a task; of same-different where it has none."""
+    return PAPER | _OTHERS.get(task or "", {})
+
+
 LEVEL = 0.85
 """Midway between chance and the rich networks' end, and a little above, so that the largest lazy networks of grids/quick.yaml
 reach it."""

@@ -1,6 +1,6 @@
 """How claims are measured: each kind of measurement gives a value with its 95% interval, from the store or from a simulation."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,8 +34,11 @@ def mean(results: str, measure: str, of: Where, prefer: Where | None = None) -> 
     )
 
 
-def slope(results: str, measure: str, of: Where, over: str, log: bool = False, prefer: Where | None = None) -> Found:
-    """What the measure gains when `over` doubles; with `log`, the exponent of a power law. Each network is a point."""
+def slope(
+    results: str, measure: str, of: Where, over: str, log: bool = False, minus: Where | None = None, prefer: Where | None = None
+) -> Found:
+    """What the measure gains when `over` doubles; with `log`, the exponent of a power law; minus that of the networks `minus`,
+    if given. Each network is a point."""
     found = networks(results, of, measure, (over,), prefer)
     frame = found.frame[found.frame["value"] > 0] if log and len(found.frame) else found.frame
     if frame.empty:
@@ -44,23 +47,35 @@ def slope(results: str, measure: str, of: Where, over: str, log: bool = False, p
         return NotMeasured(f"networks of one {over} only")
     if log:
         line = linear_fit(np.log(frame[over].to_numpy(float)), np.log(frame["value"].to_numpy(float)))
-        return Measured(line.slope, f"exponent of {over} in the {found.what}", found.again)
-    line = linear_fit(frame[over].to_numpy(float), frame["value"].to_numpy(float), per_doubling=True)
-    return Measured(line.slope, f"gain per doubling of {over} of the {found.what}", found.again)
+        measured = Measured(line.slope, f"exponent of {over} in the {found.what}", found.again)
+    else:
+        line = linear_fit(frame[over].to_numpy(float), frame["value"].to_numpy(float), per_doubling=True)
+        measured = Measured(line.slope, f"gain per doubling of {over} of the {found.what}", found.again)
+    if minus is None:
+        return measured
+    return _less(measured, slope(results, measure, minus, over, log, None, prefer))
 
 
-def difference(results: str, measure: str, of: Where, a: Where, b: Where, prefer: Where | None = None) -> Found:
-    """Mean of the measure at `a` minus at `b`, over networks that agree in seed, L and d, and so share their data."""
-    found = networks(results, {**of, **_either(a, b)}, measure, ("L", "d", *a), prefer)
-    left, right = (_like(found.frame, side).set_index(["L", "d", "seed"])["value"] for side in (a, b))
+def difference(
+    results: str,
+    measure: str,
+    of: Where,
+    a: Where,
+    b: Where,
+    along: Sequence[str] = ("L", "d"),
+    prefer: Where | None = None,
+) -> Found:
+    """Mean of the measure at `a` minus at `b`, over networks that agree in seed and the keys `along`, and so share their data."""
+    found = networks(results, {**of, **_either(a, b)}, measure, (*along, *a), prefer)
+    left, right = (_like(found.frame, side).set_index([*along, "seed"])["value"] for side in (a, b))
     if left.empty or right.empty:
         return NotMeasured(found.what if found.frame.empty else f"networks of one side only: {found.what}")
     pairs = (left - right).dropna()
     if pairs.empty:
-        return NotMeasured("no two networks that share L, d and seed")
+        return NotMeasured(f"no two networks that share {', '.join(along)} and seed")
     # Networks of one seed at several L are independent: each pair counts.
     interval = mean_interval(pairs, sd_of_ties=_sd_of_ties(found.frame, measure))
-    return Measured(interval, f"{len(pairs)} pairs that share L, d and seed; {found.what}", found.again)
+    return Measured(interval, f"{len(pairs)} pairs that share {', '.join(along)} and seed; {found.what}", found.again)
 
 
 def beside_theory(
@@ -140,16 +155,17 @@ def threshold_exponent(
     what = f"{over}* ~ {against}^b for accuracy {level:g} {at}; {found.what}"
     if minus is None:
         return Measured(interval, what, found.again)
-    other = threshold_exponent(results, level, minus, over, against, None, prefer)
+    return _less(Measured(interval, what, found.again), threshold_exponent(results, level, minus, over, against, None, prefer))
+
+
+def _less(of: Measured, other: Found) -> Found:
+    """The difference of what two sets of independent networks measure: errors add in quadrature, on each side."""
     if isinstance(other, NotMeasured):
         return NotMeasured(f"of the networks compared with: {other.why}")
-    b = other.interval
-    # Independent networks: errors add in quadrature, on each side.
-    low = np.hypot(interval.value - interval.low, b.high - b.value)
-    high = np.hypot(interval.high - interval.value, b.value - b.low)
-    value = interval.value - b.value
-    found_interval = Interval(value, value - float(low), value + float(high), min(interval.n, b.n), "errors in quadrature")
-    return Measured(found_interval, f"{interval.value:.2f} minus {b.value:.2f}; {what}")
+    a, b = of.interval, other.interval
+    value, low, high = a.value - b.value, np.hypot(a.value - a.low, b.high - b.value), np.hypot(a.high - a.value, b.value - b.low)
+    found = Interval(value, value - float(low), value + float(high), min(a.n, b.n), "errors in quadrature")
+    return Measured(found, f"{a.value:.3g} minus {b.value:.3g}; {of.what}")
 
 
 def _sd_of_ties(frame: pd.DataFrame, measure: str) -> float:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from analysis.measures import MEASURES
-from analysis.paper import PAPER
+from analysis.paper import settings
 from analysis.points import described, one_setting, seeds, shown, varying
 from analysis.selection import Selection, grid_keys
 
@@ -40,11 +40,12 @@ def networks(
         return Networks(frame, "no finished networks of this kind in the store")
     fixed = [key for key, value in of.items() if not isinstance(value, list | Mapping)]
     # A key with several allowed values is an axis or fixed to one of them by the setting.
-    setting = one_setting(frame, keys, axes, PAPER | dict(prefer or {}))
+    paper = settings(of.get("task"))
+    setting = one_setting(frame, keys, axes, paper | dict(prefer or {}))
     shown = {key: setting.values.get(key) for key in ("L", "d", "sigma2", "width", "steps") if key not in fixed}
-    differing = {key for key in PAPER if key not in {*fixed, *shown} and setting.values.get(key) not in (None, PAPER[key])}
+    differing = {key for key in paper if key not in {*fixed, *shown} and setting.values.get(key) not in (None, paper[key])}
     parts = [described(shown), *(f"{key} = {_range(setting.frame[key])}" for key in varying(setting.frame, axes))]
-    parts += [f"{key} = {value} where the paper has {PAPER[key]}" for key, value in setting.values.items() if key in differing]
+    parts += [f"{key} = {value} where the paper has {paper[key]}" for key, value in setting.values.items() if key in differing]
     return Networks(
         setting.frame,
         f"{MEASURES[measure].title}; {', '.join(filter(None, parts))}; {len(setting.frame)} networks",
@@ -53,7 +54,7 @@ def networks(
 
 
 def _again(frame: pd.DataFrame) -> tuple[str, ...]:
-    columns = ("L", "d", "sigma2", "width", "gamma_label", "prefactor", "steps")
+    columns = ("L", "d", "sigma2", "patches", "layer", "width", "gamma_label", "prefactor", "steps")
     told = {column.removesuffix("_label"): frame[column].dropna().unique() for column in columns if column in frame}
     seeds_ = 2 * (int(frame["seed"].max()) + 1)
     return (*(f"{key}={','.join(map(shown, values))}" for key, values in told.items() if len(values)), f"seed=range({seeds_})")

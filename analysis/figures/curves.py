@@ -1,4 +1,4 @@
-"""Figures that are curves of one measure over one key: 1c, 1f, 2, C3, F1 of [Tong25]."""
+"""Figures that are curves of one measure over one key: 1c, 1f, 2, 3b to 3h, C3, F1, G1 of [Tong25]."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,7 +10,7 @@ from analysis import overlays
 from analysis.charts import Look, curves_chart, with_residuals
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.noise import noisy_settings
-from analysis.paper import PAPER
+from analysis.paper import settings
 from analysis.points import STATISTICS, described, n_seeds, one_setting, points
 from analysis.selection import Selection, Value, points_sql
 from analysis.statistics import FEW
@@ -37,7 +37,8 @@ class CurveFigure:
         frame = noisy_settings(found.frame, found.keys) if "sigma2" in needed else found.frame
         if frame[self.look.x].nunique() < 2:
             return Missing(f"no two values of {self.look.x}")
-        setting = one_setting(frame, found.keys, needed, PAPER | dict(self.prefer))
+        task = self.where.get("task")
+        setting = one_setting(frame, found.keys, needed, settings(str(task)) | dict(self.prefer))
         if setting.frame[self.look.x].nunique() < 2:
             return Missing(f"no two values of {self.look.x} in any one setting")
         look, (data, short) = self.look, _long_series(setting.frame, self.look)
@@ -72,7 +73,7 @@ def _long_series(data: pd.DataFrame, look: Look) -> tuple[pd.DataFrame, int]:
 def _caption(values: Mapping[str, Value], data: pd.DataFrame, others: int, short: int) -> str:
     diverged = int(data["diverged"].sum())
     parts = [
-        described(values, ("L", "d", "sigma2", "width", "steps", "prefactor", "dtype", "base_lr")),
+        described(values, ("L", "d", "sigma2", "patches", "layer", "width", "steps", "prefactor", "dtype", "base_lr")),
         f"mean over {n_seeds(data)} a point with its 95% interval, {int(data['n'].sum())} networks",
     ]
     if diverged:
@@ -87,6 +88,8 @@ def _caption(values: Mapping[str, Value], data: pd.DataFrame, others: int, short
 SD: dict[str, Value] = {"task": "same_different"}
 
 NOISELESS = "coalesce(sigma2, 0) = 0"
+
+RICH_OR_LAZIER = "gamma <= 1"
 
 CURVES = {
     "1c": CurveFigure(
@@ -109,7 +112,22 @@ CURVES = {
         Look("gamma", "d", "prefactor", log_x=True, log_y=True, width=320, height=260, columns=2), "activation_change", SD,
         f"{NOISELESS} AND gamma <= 1 AND gamma_label <> 'lazy'", {"L": 16},
     ),
+    "3b": CurveFigure(Look("L", "gamma_label", log_x=True), "best_test_acc", {"task": "psvrt"}, RICH_OR_LAZIER),
+    "3c": CurveFigure(Look("patches", "gamma_label"), "best_test_acc", {"task": "psvrt"}, RICH_OR_LAZIER, {"L": 1024}),
+    "3e": CurveFigure(Look("L", "gamma_label"), "best_test_acc", {"task": "pentomino"}, RICH_OR_LAZIER),
+    "3f": CurveFigure(
+        Look("patches", "gamma_label", "L", width=320, height=240, columns=2), "best_test_acc", {"task": "pentomino"},
+        RICH_OR_LAZIER,
+    ),
+    "3h": CurveFigure(Look("L", "gamma_label", log_x=True), "best_test_acc", {"task": "cifar100"}, RICH_OR_LAZIER),
+    "G1": CurveFigure(
+        Look("L", "gamma_label", "layer", log_x=True, width=220, height=170, columns=3), "best_test_acc", {"task": "cifar100"},
+        RICH_OR_LAZIER,
+    ),
 }  # fmt: skip
+
+IMAGES = "grids/vision_quick.yaml"
+CIFAR = "grids/fig3h_g1.yaml"
 
 CURVE_FIGURES = [
     Figure("1c", "Test accuracy against the number of training symbols, lazy to rich", "[Tong25 Fig. 1c]",
@@ -122,4 +140,15 @@ CURVE_FIGURES = [
            ("grids/figc3.yaml", "grids/quick.yaml"), CURVES["C3"].draw),
     Figure("F1", "How far activations move, with and without the prefactor 1/sqrt(d)", "[Tong25 Fig. F1]",
            ("grids/figf1.yaml", "grids/quick.yaml"), CURVES["F1"].draw),
+    Figure("3b", "PSVRT: test accuracy against the number of training patterns", "[Tong25 Fig. 3b]",
+           ("grids/fig3b.yaml", IMAGES), CURVES["3b"].draw),
+    Figure("3c", "PSVRT: test accuracy against the size of the image", "[Tong25 Fig. 3c]",
+           ("grids/fig3c.yaml", IMAGES), CURVES["3c"].draw),
+    Figure("3e", "Pentomino: test accuracy against the number of training shapes", "[Tong25 Fig. 3e]",
+           ("grids/fig3e.yaml", IMAGES), CURVES["3e"].draw),
+    Figure("3f", "Pentomino: test accuracy against the size of the image", "[Tong25 Fig. 3f]",
+           ("grids/fig3f.yaml", IMAGES), CURVES["3f"].draw),
+    Figure("3h", "CIFAR-100: test accuracy against the number of training classes", "[Tong25 Fig. 3h]",
+           (CIFAR,), CURVES["3h"].draw),
+    Figure("G1", "CIFAR-100: the same for each layer of VGG-16", "[Tong25 Fig. G1]", (CIFAR,), CURVES["G1"].draw),
 ]  # fmt: skip

@@ -7,7 +7,8 @@ from analysis.figures.max_margin import C1
 from analysis.figures.seen import SEEN_FIGURES
 from analysis.figures.structure import STRUCTURE_FIGURES
 
-ORDER = ("1a", "1b", "1c", "1d", "1e", "1f", "2", "3a", "3d", "3g", "A1", "C1", "C2", "C3", "F1")
+ORDER = ("1a", "1b", "1c", "1d", "1e", "1f", "2", "3a", "3b", "3c", "3d", "3e", "3f", "3g", "3h", "A1", "C1", "C2", "C3", "F1",
+         "G1")  # fmt: skip
 
 _ALL = (*STRUCTURE_FIGURES, *MAP_FIGURES, *CURVE_FIGURES, *SEEN_FIGURES, C1)
 FIGURES = {f.name: f for name in ORDER for f in _ALL if f.name == name}
