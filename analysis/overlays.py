@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.theory import bayes, kernel_flow, rich
 from analysis.theory.activation import relative_change
-from analysis.theory.kept import is_kept, kept
+from analysis.theory.kept import CODE, is_kept, kept, theory_cache
 
 ACCURACIES = ("best_test_acc", "final_test_acc")
 
@@ -40,6 +40,7 @@ class Later(NamedTuple):
     name: str
     """Equal for equal values."""
     compute: Callable[[], float]
+    """Picklable, for a process of its own (`analysis.apart`)."""
 
 
 class Beside(NamedTuple):
@@ -72,11 +73,24 @@ def beside(
             continue
         for values, rows in _by_values(spoken_of, theory.keys):
             if not (wait or theory.is_kept(values)):
-                missing.append(Later(f"{theory.name} {theory.source} {values}", partial(theory.of, values)))
+                missing.append(Later(f"{theory.name} {theory.source} {values}", partial(_computed, CODE, theory.source, values)))
                 continue
             said = {"theory": theory.name, "point": rows.index, "value": theory.of(values), "error": theory.error(values)}
             parts.append(pd.DataFrame(said))
     return Beside(pd.concat([part for part in parts if len(part)] or parts, ignore_index=True), missing)
+
+
+def _computed(code: str, source: str, values: Mapping[str, Any]) -> float:
+    """The value of the theory with this source. RuntimeError where the one who asks would not find it on disk: its code is
+    another, or nothing can be written."""
+    if code != CODE:
+        raise RuntimeError("the code of analysis/theory has changed since this program started: start it again")
+    theory = next(theory for theory in THEORIES if theory.source == source)
+    value = theory.of(values)
+    _flow_known.clear()  # so that the disk is asked
+    if not theory.is_kept(values):
+        raise RuntimeError(f"it could not be kept in {theory_cache().location}")
+    return value
 
 
 def curves(frame: pd.DataFrame, measure: str, x: str, panels: Iterable[str], wait: bool = True) -> pd.DataFrame:
@@ -179,8 +193,8 @@ def _drawn(at: Mapping[str, Any]) -> dict[str, Any]:
 
 @lru_cache(maxsize=1000)
 def _flow(**at: Any) -> kernel_flow.Prediction:
-    """Of values kept on disk, to read them and take their expected best costs 60 ms: too long for each view of a page."""
-    found = kernel_flow.predict(**at)
+    """Kept on disk as a whole: to put it together of its draws takes 60 ms, too long for each of many points of a page."""
+    found: kernel_flow.Prediction = kept(kernel_flow.predict, **at)
     _flow_known.add(tuple(sorted(at.items())))
     return found
 
@@ -189,8 +203,7 @@ _flow_known: set[tuple[tuple[str, Any], ...]] = set()
 
 
 def _flow_is_kept(**at: Any) -> bool:
-    known = tuple(sorted(at.items())) in _flow_known
-    return known or kernel_flow.is_predicted(**{key: value for key, value in at.items() if key != "test_size"})
+    return tuple(sorted(at.items())) in _flow_known or is_kept(kernel_flow.predict, **at)
 
 
 def _kappa(at: Mapping[str, Any]) -> float:

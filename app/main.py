@@ -1,49 +1,35 @@
-"""The app: `streamlit run app/main.py -- --results DIR`. Pages over one results directory, selections in the URL."""
+"""The app: `streamlit run app/main.py -- --results DIR`. Its server, which makes ready while a browser is still on its way."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 
 import streamlit as st
+from starlette.middleware import Middleware
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.shared import guarded, links
-
-# Modules of app/screens, their titles and what they are for. (In a folder `pages` Streamlit would run them as scripts: a deep
-# link that is the first request of a server then shows nothing.)
-PAGES = {
-    "overview": ("Overview", "How far each sweep is, and why networks failed"),
-    "curves": ("Curves", "Any measure against any key, with intervals, theory and residuals"),
-    "dimension": ("Dimension", "Accuracy over L and d, the L that suffices and its exponent"),
-    "noise": ("Noise", "Noisy symbols beside the Bayes classifiers"),
-    "structure": ("Structure", "Hidden weights of one network, and its training curves"),
-    "scaling": ("Scaling", "Thresholds, exponents beside predictions, collapse"),
-    "claims": ("Claims", "The paper's statements and whether these networks confirm them"),
-    "sql": ("SQL", "Questions of your own"),
-}
-# Less empty space, charts that shrink with the window, no word beside each selection that it must have a value.
-STYLE = """<style>
-[data-testid=stMainBlockContainer] {padding-top: 4rem}
-@media (max-width: 1100px) {[data-testid=stMainBlockContainer] {padding-left: 2rem; padding-right: 2rem}}
-[data-testid=stVegaLiteChart] svg {max-width: 100%; height: auto}
-[data-testid=stWidgetLabelRequired] {display: none}
-</style>"""
+from analysis.source import ResultsError
+from app.ahead import CHARTS, import_ahead, open_store
+from app.script import HOME, PAGES
+from app.shared import results_directory
 
 
-def _page(name: str) -> st.Page:
-    title, meaning = PAGES[name]
-
-    def show() -> None:
-        from importlib import import_module  # a page imports what it needs when it is opened
-
-        guarded(title, meaning, lambda results: import_module(f"app.screens.{name}").show(results))
-
-    show.__name__ = name
-    return st.Page(show, title=title, url_path=name, default=name == next(iter(PAGES)))
+@asynccontextmanager
+async def _lifespan(_: st.App) -> AsyncIterator[None]:
+    with suppress(ResultsError):  # bad options: the page says so
+        open_store(results_directory())
+    yield
 
 
-def main() -> None:
-    """Run by Streamlit at every interaction."""
-    st.set_page_config("Sweeps beside the theory", layout="wide")
-    st.html(STYLE)
-    links.update({name: _page(name) for name in PAGES})
-    st.navigation(list(links.values()), position="top").run()
+class _Ahead:
+    """The request tells which page it is, a second before the browser has loaded Streamlit and runs it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and (page := scope["path"].strip("/")) in PAGES.keys() - {HOME}:
+            import_ahead(*CHARTS, f"app.screens.{page}")
+        await self.app(scope, receive, send)
 
 
-if __name__ == "__main__":
-    main()
+app = st.App("script.py", lifespan=_lifespan, middleware=[Middleware(_Ahead)])

@@ -4,17 +4,16 @@ import argparse
 import io
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import lru_cache, partial
-from importlib import import_module
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import streamlit as st
 
+from analysis.apart import Apart
 from analysis.commands import sweep_command
 from analysis.coverage import sweeps
 from analysis.source import QueryError, ResultsError, state
@@ -78,19 +77,12 @@ def guarded(title: str, meaning: str, show: Callable[[str], None]) -> None:
         st.error(str(error))
     st.session_state[_FRESH] = True
     _follow(results)
-    _load_the_rest()
 
 
 def _is_ours(error: ValueError) -> bool:
     """Whether this project's own code raised it, with words for a person; else it is a mistake, and its traceback helps."""
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
     return frame.f_globals.get("__name__", "").partition(".")[0] in ("analysis", "app", "store")
-
-
-@st.cache_resource
-def _load_the_rest() -> None:
-    """Once a server, after its first page: imports what the others need, so that they open at once."""
-    threading.Thread(target=import_module, args=("app.screens.curves",), name="imports", daemon=True).start()
 
 
 _SEEN, _FRESH, _PAGE, _UNLINKED, _INSTEAD = "_seen", "_fresh", "_page", "_unlinked", "_instead"
@@ -195,17 +187,17 @@ def downloads(name: str, frame: "pd.DataFrame", chart: Any | None = None, sql: s
             st.code(sql, language="sql")
 
 
-REST_S = 2.0
-"""How long pages must have been left alone before theory that takes long is computed."""
-
-
 class TheoryWorker:
-    """Computes theory that takes long, one value at a time and each once, while pages show what is there."""
+    """Computes theory that takes long, one value at a time and each once, apart from the server: pages show what is there.
+
+    What is computed is kept on disk, where the next look at a page finds it; should the server end, no more is lost than the
+    value at hand.
+    """
 
     def __init__(self) -> None:
         self.asked: dict[str, Future[float]] = {}
         self.queue: SimpleQueue[Later] = SimpleQueue()
-        self.asked_at = 0.0
+        self.apart = Apart()
         # A daemon, unlike a pool's threads: Ctrl+C must not wait for all that was asked.
         threading.Thread(target=self._work, name="theory", daemon=True).start()
 
@@ -216,7 +208,6 @@ class TheoryWorker:
 
     def ask(self, missing: "Sequence[Later]") -> None:
         """Values to compute, unless they were asked for before."""
-        self.asked_at = time.monotonic()
         for later in missing:
             if later.name not in self.asked:
                 self.asked[later.name] = Future()
@@ -225,12 +216,12 @@ class TheoryWorker:
     def _work(self) -> None:
         while True:
             later = self.queue.get()
-            while (rest := self.asked_at + REST_S - time.monotonic()) > 0:
-                time.sleep(rest)  # the page that asked, and the next click, come first
             try:
-                self.asked[later.name].set_result(later.compute())
+                self.asked[later.name].set_result(self.apart.compute(later.compute))
             except Exception as error:  # noqa: BLE001 - whatever it is, the page says it
                 self.asked[later.name].set_exception(error)
+            if self.queue.empty():
+                self.apart.close()
 
 
 @st.cache_resource
@@ -243,8 +234,9 @@ def compute_later(missing: "Sequence[Later]") -> None:
     if missing:
         worker = _theory_worker()
         worker.ask(missing)
-        failed = [error for later in missing if (f := worker.asked[later.name]).done() and (error := f.exception())]
-        n = len(missing) - len(failed)
+        done = [future for later in missing if (future := worker.asked[later.name]).done()]
+        failed = [error for future in done if (error := future.exception())]
+        n = len(missing) - len(done)
         if n:
             st.caption(f"Computing the theory of {n} more point{'s' * (n != 1)}; they appear by themselves and are kept on disk.")
         for error in failed[:1]:

@@ -1,7 +1,7 @@
 """Claims of a store that grows, checked in the background: what is known is shown while the rest comes."""
 
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from threading import Lock
+from concurrent.futures import Future, wait
+from threading import Lock, Thread
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -34,7 +34,6 @@ class Following:
         self.token: Any = None
         self.running: Future[None] | None = None
         self.lock = Lock()
-        self.pool = ThreadPoolExecutor(1, thread_name_prefix="claims")
 
     def look(self, token: Any, wait_s: float = 0.0) -> State:
         """What is known. Starts a check where `token` is another than the last one checked and none is running."""
@@ -42,7 +41,9 @@ class Following:
             rested = self.running is None or (self.running.done() and monotonic() >= self.ended_at + self.pause_s)
             if rested and token != self.token:
                 self.token, self.to_come = token, {claim.id for claim in self.claims}
-                self.running = self.pool.submit(self._check)
+                self.running = Future()
+                # A daemon, unlike a pool's threads: who ends the server must not wait for minutes.
+                Thread(target=self._check, args=(self.running,), name="claims", daemon=True).start()
             running = self.running
         if running is not None:
             wait([running], wait_s)
@@ -50,12 +51,16 @@ class Following:
         with self.lock:
             return State([self.known[c.id] for c in self.claims if c.id in self.known], len(self.to_come), error)
 
-    def _check(self) -> None:
+    def _check(self, end: Future[None]) -> None:
         try:
             for one in check_each(self.results, self.claims):
                 with self.lock:
                     self.known[one.claim.id] = one
                     self.to_come.discard(one.claim.id)
                     self.n_done += 1
-        finally:
+        except Exception as error:  # noqa: BLE001 - whatever it is, the page says it
             self.ended_at = monotonic()
+            end.set_exception(error)
+        else:
+            self.ended_at = monotonic()
+            end.set_result(None)

@@ -10,7 +10,7 @@ from analysis.coverage import coverage, reasons
 from analysis.source import damaged
 from store.views import run
 
-PACKAGES = ("sweep-orchestrator", "ray", "torch", "numpy", "scipy", "statsmodels", "duckdb", "altair")
+PACKAGES = ("sweep-orchestrator", "ray", "torch", "numpy", "scipy", "duckdb", "altair")
 
 _ORIGINS = """
 SELECT host, device, engine, science_version, git_sha, count(*) AS networks, sum(seconds) / 3600 AS hours,

@@ -1,6 +1,6 @@
 """Intervals over seeds, thresholds, exponents and collapses, with their uncertainty.
 
-Importing this stays fast: scipy.stats, scipy.optimize and statsmodels take seconds and are imported where they are used.
+Importing this stays fast: scipy.optimize takes half a second and is imported where it is used.
 """
 
 from analysis.statistics.collapse import BestExponent, Collapse, Curve, best_exponent, collapse

@@ -267,14 +267,17 @@ def _errors(y: Floats, low: ArrayLike | None, high: ArrayLike | None, logarithmi
 
 def _least_squares(x: Floats, y: Floats, errors: Floats | None) -> tuple[float, float, Floats, float]:
     """Height at x = 0, slope, their covariance (2, 2), NaN for two points, and R squared."""
-    from statsmodels.regression.linear_model import WLS
-
     weights = np.ones(len(x)) if errors is None else (errors.min() / errors) ** 2
-    with np.errstate(all="ignore"):  # two points leave no scatter, equal y no variance: NaN, as promised
-        found: Any = WLS(y, np.column_stack([np.ones(len(x)), x]), weights=weights).fit()
-        covariance = np.asarray(found.cov_params()) if len(x) > 2 else np.full((2, 2), np.nan)
-        r2 = float(found.rsquared)
-    return float(found.params[0]), float(found.params[1]), covariance, r2 if np.isfinite(r2) else np.nan
+    root = np.sqrt(weights)
+    design = np.column_stack([np.ones(len(x)), x]) * root[:, None]
+    inverse = np.linalg.pinv(design)
+    height, slope = inverse @ (y * root)
+    residual = (weights * (y - height - slope * x) ** 2).sum()
+    total = (weights * (y - np.average(y, weights=weights)) ** 2).sum()
+    with np.errstate(all="ignore"):  # equal y have no variance: NaN, as promised
+        r2 = float(1 - residual / total)
+    covariance = inverse @ inverse.T * residual / (len(x) - 2) if len(x) > 2 else np.full((2, 2), np.nan)
+    return float(height), float(slope), covariance, r2 if np.isfinite(r2) else np.nan
 
 
 def _with_offset(x: Floats, y: Floats, errors: Floats, middle: float, level: float) -> PowerLaw:

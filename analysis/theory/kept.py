@@ -17,7 +17,8 @@ T = TypeVar("T")
 
 
 # Once, as the process imports them: an edit made while it runs must not name what the old code computes.
-_CODE = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()[:16]
+CODE = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()[:16]
+"""Names the code whose results are kept."""
 
 
 def theory_cache() -> Memory:
@@ -25,7 +26,7 @@ def theory_cache() -> Memory:
 
     Made at each call, so that the environment of the moment holds: a page and a test need not share it.
     """
-    return Memory(_folder() / "theory" / _CODE, verbose=0)
+    return Memory(_folder() / "theory" / CODE, verbose=0)
 
 
 def kept(function: Callable[..., T], *arguments: Any, **named: Any) -> T:

@@ -26,7 +26,7 @@ import numpy as np
 from scipy.special import expit, gammaln, ndtr
 
 from analysis.theory.chebyshev import integrate, spectral_radius
-from analysis.theory.kept import is_kept, kept
+from analysis.theory.kept import kept
 from analysis.theory.pair_kernel import DrawnPairs, PairKernel, pair_kernel
 
 Array = np.ndarray[Any, Any]
@@ -205,20 +205,6 @@ def expected_best(at: Array, accuracy: Array, eval_every: int, tested: int = TES
 def _mean_and_error(of_draws: list[Any]) -> tuple[Array, Array]:
     values, n = np.array(of_draws), len(of_draws)
     return values.mean(0), values.std(0, ddof=1) / np.sqrt(n) if n > 1 else np.full(values.shape[1:], np.nan)
-
-
-def is_predicted(
-    n_symbols: int,
-    d: int,
-    *,
-    steps: int = 25000,
-    eval_every: int = 1000,
-    base_lr: float = 0.1,
-    width: int | None = None,
-    draws: int | None = None,
-) -> bool:
-    """Whether `predict` of the same would come from disk."""
-    return all(is_kept(solve, *call) for call in _calls(n_symbols, d, steps, eval_every, base_lr, width, draws))
 
 
 def activation_slope(

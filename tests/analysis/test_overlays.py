@@ -3,6 +3,7 @@
 import pytest
 
 from analysis import overlays
+from analysis.apart import Apart
 from analysis.charts import with_residuals
 from analysis.points import points
 from analysis.selection import Selection
@@ -58,3 +59,26 @@ def test_residuals_keep_the_interval(measured):
     (row,) = with_residuals(found.frame, overlays.beside(found.frame, "best_test_acc").values).to_dict("records")
     assert row["residual"] == pytest.approx(row["mean"] - float(eq3(3)))
     assert row["residual_high"] - row["residual_low"] == pytest.approx(row["high"] - row["low"])
+
+
+def test_what_takes_long_is_computed_in_another_process_and_then_found_here(measured, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    found = points(measured, Selection.of(sigma2=1.0, L=16))
+    (later,) = overlays.beside(found.frame, "final_test_acc", wait=False).missing
+    apart = Apart()
+    value = apart.compute(later.compute)
+    apart.close()
+    said = overlays.beside(found.frame, "final_test_acc", wait=False)
+    assert not said.missing and set(said.values["value"][said.values["theory"] == "Bayes, memorising"]) == {value}
+
+
+def test_theory_that_the_one_who_asks_would_not_find_is_an_error(measured, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    found = points(measured, Selection.of(sigma2=1.0, L=16))
+    (later,) = overlays.beside(found.frame, "final_test_acc", wait=False).missing
+    monkeypatch.setattr(overlays, "is_kept", lambda *call: False)
+    with pytest.raises(RuntimeError, match=f"could not be kept in {tmp_path}"):
+        later.compute()
+    monkeypatch.setattr(overlays, "CODE", "edited since")
+    with pytest.raises(RuntimeError, match="start it again"):
+        later.compute()

@@ -76,6 +76,15 @@ def test_band_is_that_of_statsmodels_and_narrowest_in_the_middle():
     assert law.r2 == pytest.approx(fit.rsquared)
 
 
+def test_weighted_line_is_that_of_statsmodels():
+    rng = np.random.default_rng(3)
+    x, y, width = np.arange(7.0), rng.normal(size=7), rng.uniform(0.1, 3, 7)
+    line = linear_fit(x, y, low=y - width, high=y + width)
+    fit = sm.WLS(y, sm.add_constant(x), weights=width**-2).fit()
+    assert (line.slope.value, line.slope.low, line.slope.high) == pytest.approx([fit.params[1], *fit.conf_int()[1]])
+    assert (line.intercept, line.r2) == pytest.approx((fit.params[0], fit.rsquared))
+
+
 def test_weights_follow_the_intervals():
     y = 2 * D**1.0
     y[-1] *= 3

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import bootstrap
 from scipy.stats import t as student
 
 from analysis.statistics import Interval, mean_interval, median_interval, t_intervals
-from analysis.statistics.intervals import FEW
+from analysis.statistics.intervals import FEW, _bca
 
 
 def coverage(intervals, truth):
@@ -34,6 +35,19 @@ def test_many_skewed_values_cover_the_mean_and_lean_to_the_long_tail():
     )  # measured 0.95 at n = 50, BCa is right to O(1/n) only; four standard errors
     leaning = [(i.high - i.value) / (i.value - i.low) for i in found]
     assert np.median(leaning) > 1.15  # t gives 1
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+@pytest.mark.parametrize("n", [FEW, 200])
+def test_many_intervals_are_those_of_scipy(n, level):
+    values = np.random.default_rng(7).beta(8, 0.5, (600, n))  # more than are resampled at once
+    values[1], values[2] = np.exp(values[1] * 20), 0.5
+    low, high = _bca(values, level)
+    assert np.isnan([low[2], high[2]]).all()  # no spread
+    some = [0, 1, 499, 500, 599]
+    expected = bootstrap((values[some],), np.mean, axis=1, n_resamples=1999, confidence_level=level, method="BCa", rng=0)
+    assert low[some] == pytest.approx(expected.confidence_interval.low, rel=1e-9)
+    assert high[some] == pytest.approx(expected.confidence_interval.high, rel=1e-9)
 
 
 def test_level_is_the_coverage():

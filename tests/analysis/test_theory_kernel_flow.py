@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from analysis.theory import kernel_flow
+from analysis.theory.kept import is_kept
 from analysis.theory.kernel_flow import (
     activation_slope,
     coefficients,
     expected_best,
-    is_predicted,
     mean_test_norm,
     predict,
     solve,
@@ -106,11 +106,11 @@ def test_expected_best():
 
 def test_predictions_are_kept():
     of = {"steps": 3000, "draws": 2}
-    assert not is_predicted(6, 8, **of)
+    draw = (solve, 6, 8, 1, 3000, 1000, 0.1, None)
+    assert not is_kept(*draw)
     first = predict(6, 8, **of)
-    assert is_predicted(np.int64(6), 8, **of)
-    assert not is_predicted(6, 8, steps=3000, draws=3)
-    again = predict(6, 8, **of)
+    assert is_kept(*draw)
+    again = predict(np.int64(6), 8, **of)
     np.testing.assert_array_equal(again.accuracy, first.accuracy)
     assert list(first.steps) == [1000, 2000, 3000]
     assert first.best == first.accuracy.max()

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from app.main import PAGES
+from app.script import PAGES
 from benchmarks.app import CHART, chromium, pick, server, settled
 from tests.measured_store import measured_store
 

@@ -1,5 +1,6 @@
 """Logic of the pages, without a browser: empty, small and running stores, selections that live in the URL."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import app
-from app.main import PAGES
+from app.script import PAGES
 from store.leases import Lease
 from store.store import Store
 from tests.pictured_store import pictured_store
@@ -48,10 +49,33 @@ def values(shown):
 
 def test_the_script_opens_the_first_page_and_an_empty_store_says_what_to_type(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", str(tmp_path / "none")])
-    shown = AppTest.from_file(str(Path(app.__file__).parent / "main.py"), default_timeout=60).run()
+    shown = AppTest.from_file(str(Path(app.__file__).parent / "script.py"), default_timeout=60).run()
     assert not shown.exception
     assert shown.header[0].value == PAGES["overview"][0]
     assert "python -m orchestrator.sweep grid.yaml" in shown.info[0].value
+
+
+def test_theory_is_computed_apart_from_the_server_and_its_errors_are_on_the_page():
+    def script():
+        from functools import partial
+        from operator import truediv
+        from os import getppid
+
+        from analysis.overlays import Later
+        from app.shared import compute_later
+
+        compute_later([Later("parent", getppid), Later("wrong", partial(truediv, 1, 0))])
+
+    from app.shared import _theory_worker
+
+    shown = AppTest.from_function(script, default_timeout=60).run()
+    assert "theory of 2 more points" in said(shown) or shown.warning
+    worker = _theory_worker()
+    assert worker.asked["parent"].result(60) == os.getpid()
+    assert worker.asked["wrong"].exception(60)
+    shown.run()
+    assert "Theory could not be computed: ZeroDivisionError" in shown.warning[0].value
+    assert "more point" not in said(shown)
 
 
 def test_a_results_uri_that_cannot_be_read_is_an_error_on_the_page(page):

@@ -170,6 +170,28 @@ def test_who_reads_still_reads_when_the_database_is_made_anew(store: Store) -> N
     assert run(store.results, work) == [(3,)]
 
 
+def test_cells_of_many_files_are_copied_once_asked_again_and_are_the_same(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "MANY_FILES", 3)
+    copied: list[object] = []
+    copy = views._copy_cells
+    monkeypatch.setattr(views, "_copy_cells", lambda connection: copied.append(connection) or copy(connection))  # type: ignore[func-returns-value]
+    for i in range(4):
+        store.commit(f"p{i}", rows(10 * i, 12))  # two cells of each are in the next as well
+    everything = "SELECT * FROM cells ORDER BY cell_id"
+    first, threads = fetch(store.results, everything), fetch(store.results, "SELECT current_setting('threads')")
+    assert len(copied) == 1
+    assert fetch(store.results, everything) == first and len(first) == 42
+    assert fetch(store.results, "SELECT current_setting('threads')") == threads and len(copied) == 1
+    assert fetch(store.results, "SELECT count(*) FROM curves")
+    store.commit("late", rows(100, 5))
+    assert [_count(store.results) for _ in range(2)] == [47, 47]
+    assert len(copied) == 2
+    monkeypatch.setattr(views, "MOST_COPIED", 10)
+    store.commit("later", rows(200, 5))
+    assert [_count(store.results) for _ in range(2)] == [52, 52]
+    assert len(copied) == 2
+
+
 def _count(results: str) -> int:
     return int(fetch(results, "SELECT count(*) FROM cells")[0][0])
 
