@@ -16,7 +16,7 @@ from trainables.features import cifar
 from trainables.features.found import Found, look
 from trainables.features.layers import SIDE, Layer, row_length
 from trainables.tasks.base import Array, Preparation, Task
-from trainables.tasks.patches import draw_pairs
+from trainables.tasks.pairs import check_two_left, draw_pairs
 
 N_CLASSES = 100
 _AT_ONCE = 64
@@ -39,11 +39,7 @@ class CIFAR100(Task):
 
     @model_validator(mode="after")
     def _data_are_there(self) -> "CIFAR100":
-        if self.L > N_CLASSES - 2:
-            raise ValueError(
-                f"L ({self.L}) is too large: of the {N_CLASSES} classes a different pair of the test needs two that training "
-                f"does not show, so L is at most {N_CLASSES - 2}"
-            )
+        check_two_left(self.L, N_CLASSES, f"the {N_CLASSES} classes")
         self._found = look(self.data_dir, with_weights=self.layer != "id")
         return self
 

@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from trainables.tasks.base import Array, Task
+from trainables.tasks.pairs import another
 
 
 class Placed(NamedTuple):
@@ -93,14 +94,3 @@ class PatchTask(Task):
         x = np.zeros((len(images.form), self.n_places, images.forms.shape[1]), np.float32)
         np.put_along_axis(x, images.place[:, :, None], images.forms[images.form], axis=1)
         return x.reshape(len(x), -1), images.same
-
-
-def draw_pairs(rng: np.random.Generator, n: int, n_symbols: int) -> tuple[Array, Array]:
-    """Pairs (n, 2) out of n_symbols, and whether both are the same: with probability 1/2, else different and uniform."""
-    same, first = rng.integers(0, 2, n) == 1, rng.integers(n_symbols, size=n)
-    return np.stack([first, np.where(same, first, another(rng, first, n_symbols))], axis=1), same
-
-
-def another(rng: np.random.Generator, taken: Array, n: int) -> Array:
-    """For each number of `taken` another of 0..n-1, uniform."""
-    return (taken + 1 + rng.integers(n - 1, size=taken.shape)) % n

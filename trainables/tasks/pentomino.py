@@ -13,7 +13,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from trainables.tasks.base import Array
-from trainables.tasks.patches import PatchTask, Placed, draw_pairs
+from trainables.tasks.pairs import check_two_left, draw_pairs
+from trainables.tasks.patches import PatchTask, Placed
 from trainables.tasks.polyominoes import drawn, one_sided
 
 FRAME = 5
@@ -33,11 +34,7 @@ class Pentomino(PatchTask):
 
     @model_validator(mode="after")
     def _two_are_left(self) -> "Pentomino":
-        if self.L > N_SHAPES - 2:
-            raise ValueError(
-                f"L ({self.L}) is too large: of the {N_SHAPES} shapes a different pair of the test needs two that training does "
-                f"not show, so L is at most {N_SHAPES - 2}"
-            )
+        check_two_left(self.L, N_SHAPES, f"the {N_SHAPES} shapes")
         return self
 
     @property

@@ -11,7 +11,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from trainables.tasks.base import Array
-from trainables.tasks.patches import PatchTask, Placed, draw_pairs
+from trainables.tasks.pairs import check_two_left, draw_pairs
+from trainables.tasks.patches import PatchTask, Placed
 
 
 class PSVRT(PatchTask):
@@ -24,12 +25,8 @@ class PSVRT(PatchTask):
 
     @model_validator(mode="after")
     def _two_are_left(self) -> "PSVRT":
-        most = self.n_patterns - 2
-        if most < self.L:
-            raise ValueError(
-                f"L ({self.L}) is too large: of the 2^({self.patch_size}x{self.patch_size}) = {self.n_patterns} patterns a "
-                f"different pair of the test needs two that training does not show, so L is at most {most}"
-            )
+        what = f"the 2^({self.patch_size}x{self.patch_size}) = {self.n_patterns} patterns"
+        check_two_left(self.L, self.n_patterns, what)
         return self
 
     @property
