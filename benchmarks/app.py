@@ -1,7 +1,8 @@
 """`python -m benchmarks.app`: seconds and memory of the app in a real browser over a synthetic store of 100,000 cells.
 
 What a user waits for: first paint of a page, from the request to its title and to its finished figure, of a fresh server and of
-one that runs; a change of a control, from the click to the finished figure, while the theory that takes long is computed: its cache is empty at each server's start.
+one that runs; a change of a control, from the click to the finished figure, while the theory that takes long is computed: its
+cache is empty at each server's start.
 Memory is that of all processes of the app together, what they share counted in each.
 """
 
@@ -161,8 +162,8 @@ def main(n_cells: int = 100 * N_GROUPS) -> None:
                 with server(results) as (url, process):
                     page = browser.new_page(viewport={"width": 1400, "height": 1000})
                     path = "/" if name == "overview" else f"/{name}"
-                    title, figure = _first_paint(page, url + path, name in DRAWN)
-                    note(f"fresh server: title of {name}", title)
+                    titled, figure = _first_paint(page, url + path, name in DRAWN)
+                    note(f"fresh server: title of {name}", titled)
                     note(f"fresh server: {name}", figure)
                     if name in CHANGES:
                         page.wait_for_timeout(6000)  # first selections come into the URL
