@@ -11,7 +11,7 @@ from analysis.charts import styled
 from analysis.points import sorting
 from analysis.selection import SEED, Selection, Value, grid_keys, quoted
 from analysis.theory import rich
-from store.views import run
+from store.views import of_cells, run
 
 MOST_SEEDS = 30
 """Training curves drawn beside one at most."""
@@ -71,7 +71,7 @@ def training(results: str, cell_ids: Iterable[str]) -> pd.DataFrame:
         "SELECT cell_id, seed, step, train_loss, train_acc, test_acc FROM curves JOIN cells USING (cell_id) "
         f"WHERE cell_id IN ({', '.join('?' * len(ids))}) ORDER BY seed, step"
     )
-    return run(results, lambda connection: connection.execute(sql, ids).df())
+    return run(results, lambda connection: connection.execute(sql, ids).df(), of_cells(ids))
 
 
 class Expected(NamedTuple):

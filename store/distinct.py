@@ -46,6 +46,12 @@ def hashes(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[L
     return [found[file.entry] for file in live]
 
 
+def holding(found: Sequence[Hashes], wanted: Hashes) -> list[int]:
+    """The numbers of the files in which one of these hashes occurs."""
+    file_of = np.repeat(np.arange(len(found)), [len(part) for part in found])
+    return np.unique(file_of[np.isin(_laid(found), wanted)]).tolist()
+
+
 def forget_others(files: Files, live: Sequence[LiveFile]) -> None:
     """Let go of the hashes of files that are no longer read."""
     entries = {file.entry for file in live}
@@ -56,10 +62,11 @@ def forget_others(files: Files, live: Sequence[LiveFile]) -> None:
 
 def repeated(found: Sequence[Hashes]) -> tuple[Hashes, list[int]]:
     """The hashes that occur more than once, and the numbers of the files in which they do."""
-    laid = np.concatenate(found) if found else np.empty(0, np.uint64)
-    ordered = np.sort(laid)
+    ordered = np.sort(_laid(found))
     twice = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
-    if not len(twice):
-        return twice, []
-    file_of = np.repeat(np.arange(len(found)), [len(part) for part in found])
-    return twice, np.unique(file_of[np.isin(laid, twice)]).tolist()
+    return twice, holding(found, twice) if len(twice) else []
+
+
+def _laid(found: Sequence[Hashes]) -> Hashes:
+    """Those of all files, one file after the other."""
+    return np.concatenate(found) if found else np.empty(0, np.uint64)

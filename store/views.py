@@ -6,15 +6,16 @@ A connection sees the files of the moment it was made; connect again to see more
 import atexit
 import os
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import compress, product
 from typing import Any, NamedTuple, TypeVar
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
-from store.distinct import by_columns, forget_others, hashes, repeated, scan
+from store.distinct import by_columns, forget_others, hashes, holding, repeated, scan
 from store.files import Entry, Files, open_files
 from store.schema import CURVES, HELD, NEURONS, PLAN_SCHEMA, SCHEMA, STATUSES
 from store.snapshot import FOLDERS, LiveFile, Snapshot, condemn, take, verify
@@ -98,6 +99,21 @@ def run(results: str | Files, work: Callable[[duckdb.DuckDBPyConnection], T], op
             return work(connection)
 
     return _again_while_files_change(_files(results), opener or _kept, close_after)
+
+
+def of_cells(cell_ids: Iterable[str]) -> Opener:
+    """An opener for `run` that reads the files with rows of these cells alone, with the keys that these have: for questions
+    about few among many files."""
+    ids = list(cell_ids)
+
+    def opener(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
+        with duckdb.connect() as connection:
+            found = hashes(connection, files, snapshot.rows)
+            wanted = connection.execute("SELECT hash(unnest(?::VARCHAR[])) AS hash", [ids]).fetchnumpy()["hash"]
+        near = tuple(snapshot.rows[i] for i in holding(found, np.asarray(wanted)))
+        return _views_over(files, replace(snapshot, rows=near))
+
+    return opener
 
 
 def fetch(results: str | Files, sql: str) -> list[tuple[Any, ...]]:
@@ -240,8 +256,12 @@ def rows_of(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
 
 def connect_to(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
     """The views over these files and no others."""
-    connection = rows_of(files, snapshot)
     forget_others(files, (*snapshot.rows, *snapshot.plans))
+    return _views_over(files, snapshot)
+
+
+def _views_over(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
+    connection = rows_of(files, snapshot)
     _hide(connection, files, snapshot.rows)
     lists = ", ".join([*CURVES, *NEURONS, *HELD, "weights_file", "_file", "_row"])
     # finished_at as a plain timestamp: fetching one with a time zone needs pytz, which DuckDB does not bring.

@@ -10,7 +10,7 @@ from analysis.charts import styled
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.points import described
 from analysis.selection import literal
-from store.views import run
+from store.views import of_cells, run
 
 SAVING = ("grid.yaml", "grids/quick.yaml")
 """Grids that save neurons."""
@@ -21,7 +21,8 @@ MOST_NEURONS = 4000
 
 def neurons_of(results: str, cell_id: str) -> pd.DataFrame:
     """Readout and alignment of each hidden neuron of a cell; empty where it was not saved."""
-    return run(results, lambda c: c.execute("SELECT * FROM neurons WHERE cell_id = ? ORDER BY neuron", [cell_id]).df())
+    sql = "SELECT * FROM neurons WHERE cell_id = ? ORDER BY neuron"
+    return run(results, lambda connection: connection.execute(sql, [cell_id]).df(), of_cells([cell_id]))
 
 
 def structure_chart(neurons: pd.DataFrame, width: int = 380, height: int = 300) -> alt.TopLevelMixin:

@@ -17,7 +17,7 @@ from store.compact import compact
 from store.schema import CURVES, HELD, NEURONS, PLAN_SCHEMA, parquet_bytes
 from store.snapshot import take
 from store.store import Store
-from store.views import BEST, BEST_CURVE, BEST_WEIGHTS, VIEWS, close_kept, connect, connect_to, fenced, fetch, run
+from store.views import BEST, BEST_CURVE, BEST_WEIGHTS, VIEWS, close_kept, connect, connect_to, fenced, fetch, of_cells, run
 from tests.store_rows import row, rows
 
 LISTS = ", ".join([*CURVES, *NEURONS, *HELD, "weights_file", "_file", "_row"])
@@ -50,6 +50,11 @@ def assert_plain(store: Store) -> None:
         for view in PLAIN:
             ours = connection.execute(f"FROM {view} ORDER BY ALL").fetchall()
             assert ours == connection.execute(f"FROM ({PLAIN[view]}) ORDER BY ALL").fetchall(), view
+    for cell in ("0" * 20, "0" * 19 + "3"):  # by itself, from the files that hold it alone
+        for view, columns in (("cells", "status, finished_at, pack_id, host"), ("curves", "*"), ("neurons", "*")):
+            sql = f"SELECT {columns} FROM {view} WHERE cell_id = '{cell}' ORDER BY ALL"
+            alone = run(store.results, lambda connection, sql=sql: connection.execute(sql).fetchall(), of_cells([cell]))
+            assert alone == fetch(store.results, sql), view
 
 
 ROW = st.fixed_dictionaries({
@@ -211,3 +216,17 @@ def test_a_fenced_connection_has_the_views(tmp_path: Path) -> None:
     store.write_plan("eq3", ["a"])
     with fenced(store.files, take(store.files)) as connection:
         assert [connection.execute(f"SELECT count(*) FROM {view}").fetchall()[0][0] for view in VIEWS] == [5, 15, 6, 1]
+
+
+def test_a_question_about_one_cell_reads_its_files_alone(store: Store) -> None:
+    for pack in range(4):
+        store.commit(f"pack{pack}", rows(2 * pack, 2))
+    (cell,) = (path for (path,) in fetch(store.results, "SELECT cell_id FROM cells ORDER BY cell_id LIMIT 1 OFFSET 5"))
+    known = len(distinct._hashes)
+
+    def files_read(connection: Any) -> int:
+        return int(connection.execute("SELECT count(DISTINCT _file) FROM internal.rows").fetchone()[0])
+
+    assert run(store.results, files_read, of_cells([cell])) == 1
+    assert run(store.results, files_read, of_cells(["nobody"])) == 0
+    assert len(distinct._hashes) == known  # the other files' are kept for the next question
