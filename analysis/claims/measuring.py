@@ -67,9 +67,11 @@ def difference(
 ) -> Found:
     """Mean of the measure at `a` minus at `b`, over networks that agree in seed and the keys `along`, and so share their data."""
     found = networks(results, {**of, **_either(a, b)}, measure, (*along, *a), prefer)
+    if found.frame.empty:
+        return NotMeasured(found.what)
     left, right = (_like(found.frame, side).set_index([*along, "seed"])["value"] for side in (a, b))
     if left.empty or right.empty:
-        return NotMeasured(found.what if found.frame.empty else f"networks of one side only: {found.what}")
+        return NotMeasured(f"networks of one side only: {found.what}")
     pairs = (left - right).dropna()
     if pairs.empty:
         return NotMeasured(f"no two networks that share {', '.join(along)} and seed")

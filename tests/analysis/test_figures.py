@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from analysis.coverage import coverage, reasons
 from analysis.figures.__main__ import NAMES, app
+from analysis.figures.curves import CURVES
 from analysis.figures.registry import FIGURES, Drawn, Missing
 from analysis.terminal import stop
 from analysis.theory.rich import test_accuracy as eq3
@@ -17,8 +18,17 @@ from store.store import Store
 from tests.measured_store import LAZY_EXPONENT
 from tests.store_rows import row
 
-IMAGES = ("3a", "3d", "3g", "A1")
-"""Those of other tasks, which have a store and tests of their own."""
+PICTURES = ("3a", "3d", "3g", "A1")
+"""They have a store and tests of their own."""
+IMAGES = {
+    "3b": [{"task": "psvrt", "L": L, "patches": 5} for L in (16, 64, 256)],
+    "3c": [{"task": "psvrt", "L": 1024, "patches": patches} for patches in (2, 6, 10)],
+    "3e": [{"task": "pentomino", "L": L, "patches": 2, "blur": 0.5} for L in (4, 10, 16)],
+    "3f": [{"task": "pentomino", "L": L, "patches": patches, "blur": 0.5} for L in (14, 16) for patches in (2, 6, 10)],
+    "3h": [{"task": "cifar100", "L": L, "layer": layer} for L in (8, 32) for layer in ("id", "relu4_3")],
+}
+IMAGES["G1"] = IMAGES["3h"]
+"""Curves of the visual tasks, and the networks that they need."""
 
 
 def drawn(results, name):
@@ -27,11 +37,38 @@ def drawn(results, name):
     return found
 
 
+@pytest.mark.parametrize("name", IMAGES)
+def test_curves_of_images_are_drawn_from_networks_of_their_task(tmp_path, name):
+    """Beside networks of the other tasks and settings, which must not show."""
+    store = Store(str(tmp_path))
+    gammas = ((1.0, "1"), (1e-5, "lazy"))
+    everything = dict.fromkeys((f, i) for f in IMAGES for i in range(len(IMAGES[f])))
+    networks = [(IMAGES[f][i], gamma, seed) for f, i in everything for gamma in gammas for seed in range(2)]
+    unique = {repr(one): one for one in networks}.values()
+    rows = [
+        row(n, **keys, gamma=gamma, gamma_label=label, seed=seed, d=None, width=512, best_test_acc=0.5 + 0.001 * keys["L"] / 4)
+        for n, (keys, (gamma, label), seed) in enumerate(unique)
+    ]
+    for task in ("psvrt", "pentomino", "cifar100"):
+        store.commit(task, [one for one in rows if one["task"] == task])
+    found = drawn(str(tmp_path), name)
+    look = CURVES[name].look
+    shown = {tuple(point[key] for key in ("L", "patches", "layer") if key in point) for point in found.frame.to_dict("records")}
+    axes = [key for key in (look.x, look.facet) if key]
+    there = [keys for f in IMAGES for keys in IMAGES[f] if keys["task"] == IMAGES[name][0]["task"]]
+    fixed = {key: value for key, value in {"patches": 5 if name == "3b" else 2, "layer": "relu4_3", "L": 1024}.items()
+             if key not in axes and key in IMAGES[name][0]}  # fmt: skip
+    own, allowed = ({tuple(keys[key] for key in ("L", "patches", "layer") if key in axes) for keys in networks
+                     if all(keys[key] == value for key, value in fixed.items())} for networks in (IMAGES[name], there))  # fmt: skip
+    assert own <= shown <= allowed
+    assert set(found.frame["gamma_label"]) == {"1", "lazy"} and set(found.frame["n"]) == {2}
+
+
 def test_the_help_names_every_figure():
     assert ", ".join(FIGURES) == NAMES
 
 
-@pytest.mark.parametrize("name", [n for n in FIGURES if n != "1d" and n not in IMAGES])
+@pytest.mark.parametrize("name", [n for n in FIGURES if n != "1d" and n not in (*PICTURES, *IMAGES)])
 def test_every_figure_is_drawn_from_its_networks(measured, name):
     found = drawn(measured, name)
     assert len(found.frame) and found.caption and found.chart.to_dict()
