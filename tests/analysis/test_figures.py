@@ -58,8 +58,8 @@ def test_curves_of_images_are_drawn_from_networks_of_their_task(tmp_path, name):
     there = [keys for f in IMAGES for keys in IMAGES[f] if keys["task"] == IMAGES[name][0]["task"]]
     fixed = {key: value for key, value in {"patches": 5 if name == "3b" else 2, "layer": "relu4_3", "L": 1024}.items()
              if key not in axes and key in IMAGES[name][0]}  # fmt: skip
-    own, allowed = ({tuple(keys[key] for key in ("L", "patches", "layer") if key in axes) for keys in networks
-                     if all(keys[key] == value for key, value in fixed.items())} for networks in (IMAGES[name], there))  # fmt: skip
+    asked = [[keys for keys in some if all(keys[k] == v for k, v in fixed.items())] for some in (IMAGES[name], there)]
+    own, allowed = ({tuple(keys[k] for k in ("L", "patches", "layer") if k in axes) for keys in some} for some in asked)
     assert own <= shown <= allowed
     assert set(found.frame["gamma_label"]) == {"1", "lazy"} and set(found.frame["n"]) == {2}
 
