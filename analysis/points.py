@@ -125,7 +125,8 @@ class Setting(NamedTuple):
 def one_setting(
     frame: pd.DataFrame, keys: Iterable[str], axes: Iterable[str], prefer: Mapping[str, Value] | None = None
 ) -> Setting:
-    """Of points that vary in more than `axes`, those of one setting of the rest: nearest to `prefer`, then with most networks.
+    """Of points that vary in more than `axes`, those of one setting of the rest: of those that vary in most of the axes the
+    nearest to `prefer`, then with most networks.
 
     ValueError for an empty frame.
     """
@@ -138,11 +139,12 @@ def one_setting(
         return Setting(frame, {}, 0)
     groups = list(frame.groupby(rest, dropna=False, sort=True))
 
-    def rank(group: tuple[Any, pd.DataFrame]) -> tuple[int, int, int]:
+    def rank(group: tuple[Any, pd.DataFrame]) -> tuple[int, int, int, int]:
         values = dict(zip(rest, group[0], strict=True))
+        spanned = sum(group[1][axis].nunique() > 1 for axis in axes if axis in group[1])  # a single point shows no curve
         held = {key: value for key, value in values.items() if not pd.isna(value)}  # NA would make the sum NA
         wanted = sum(key in held and held[key] == value for key, value in (prefer or {}).items())
-        return wanted, len(group[1]), int(group[1]["n"].sum())
+        return spanned, wanted, len(group[1]), int(group[1]["n"].sum())
 
     chosen, part = max(groups, key=rank)
     values: dict[str, Any] = dict(zip(rest, chosen, strict=True))
