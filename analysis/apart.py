@@ -47,6 +47,9 @@ class Apart:
                 except (BrokenPipeError, EOFError, pickle.UnpicklingError):  # it died, perhaps amid its answer
                     status = self._end()
                     continue
+                except BaseException:  # its answer would be taken for that of the next question
+                    self._end()
+                    raise
                 if error is not None:
                     raise ApartError(error)
                 return cast(T, value)
@@ -98,7 +101,7 @@ def _listen(asked: SimpleQueue[bytes]) -> None:
     while True:
         try:
             asked.put(pickle.load(sys.stdin.buffer))
-        except EOFError:
+        except (EOFError, pickle.UnpicklingError):  # also where it ended amid a question
             os._exit(0)
 
 

@@ -142,8 +142,9 @@ def pack_bytes(cells: Iterable[Cell], engine: EngineName, device: str = "cpu") -
         return int(item * (initial + (n + n_groups + 1 + working) * symbols + tables + evaluation))
     if engine == "patches":
         weights = cell.task.n_places * padded(cell.task.patch_size**2, TILE) * padded(m, CHUNK)  # type: ignore[attr-defined]
-        atoms = 2 * max(BLOCK_STEPS * batch, 2 * cell.test_size) + 3 * batch  # their preactivations, as initially and as trained
-        return int(item * (initial + (n + n_groups) * weights + atoms * padded(m, CHUNK) + evaluation))
+        # Of a block's atoms, of a step's, of what comes back to them; and of a test, initially and as trained.
+        preactivations = 2 * (BLOCK_STEPS * batch + 2 * batch + 2 * cell.test_size)
+        return int(item * (initial + (n + n_groups) * weights + preactivations * padded(m, CHUNK) + evaluation))
     inputs = 3 * n_groups * BLOCK_STEPS * batch * d_in
     states = (3 if engine == "reference" else 1) * n * d_in * m
     live = 5 * batch * m + min(d_in * m, PART)

@@ -96,7 +96,7 @@ def rates_of(engine: EngineName) -> dict[str, float]:
         made, n = make_engine(engine, cells, "cpu"), 20
         seconds = seconds_of(lambda made=made, n=n: made.train(0, n)) / n / len(cells)  # type: ignore[misc]
         measured.append((step_amounts(cells[0], engine, len(cells)), seconds))
-        if shape.task.L > 3:  # type: ignore[attr-defined]
+        if shape.task.L > 3:  # type: ignore[attr-defined]  # those of three symbols tell what a step costs by itself
             seconds = seconds_of(lambda made=made: made.test_accuracy(0), 1) / len(cells)  # type: ignore[misc]
             measured.append((evaluation_amounts(cells[0], engine, len(cells)), seconds))
     return fit(measured)

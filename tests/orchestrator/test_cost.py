@@ -236,7 +236,8 @@ def test_predicted_memory_holds_the_arrays(engine, width):
     if engine == "gram":
         arrays += [*made.p, made.room, made.nets.w0.numpy()]
     elif engine == "patches":
-        arrays += [made.w0, made.nets.w0.numpy(), made._draw(0, 0, slice(0, 10))[0].p]
+        of_a_test = made._room(1, 2 * cells[0].test_size)
+        arrays += [made.w0, made.nets.w0.numpy(), made.p, of_a_test, of_a_test]
     else:
         arrays += [made.x.numpy(), made.y.numpy(), made.nets.w0.numpy()]
     held = sum(a.nbytes for a in arrays)

@@ -48,6 +48,9 @@ class PSVRT(PatchTask):
 
     def train_images(self, rng: np.random.Generator, symbols: Array, n: int) -> Placed:
         form, same = draw_pairs(rng, n, self.L)
+        if form.size < self.L:  # else all there are would be unpacked for each block of steps, however few it shows
+            shown, form = np.unique(form, return_inverse=True)
+            symbols, form = symbols[shown], form.reshape(n, 2)
         return Placed(self.bits(symbols), form, self.draw_places(rng, n), same)
 
     def test_images(self, rng: np.random.Generator, symbols: Array, n: int) -> Placed:
