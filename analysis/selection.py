@@ -1,7 +1,11 @@
 """Which networks: of one sweep or of the whole store, with some values of some grid keys; as SQL that a person can run too."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
+
+import duckdb
 
 from analysis.measures import Measure
 from store.schema import KEYS, SCHEMA
@@ -49,8 +53,15 @@ class Selection:
 
 
 def quoted(name: str) -> str:
-    """A column's name as SQL; a user's key may be a word of SQL, ours are not."""
-    return name if name in SCHEMA.names else '"' + name.replace('"', '""') + '"'
+    """A column's name as SQL; a user's key may be a word of SQL, or no word at all."""
+    plain = name in SCHEMA.names or (re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() not in _words_of_sql())
+    return name if plain else '"' + name.replace('"', '""') + '"'
+
+
+@cache
+def _words_of_sql() -> frozenset[str]:
+    with duckdb.connect() as connection:
+        return frozenset(word for (word,) in connection.execute("SELECT keyword_name FROM duckdb_keywords()").fetchall())
 
 
 def literal(value: str | int | float | bool) -> str:

@@ -72,7 +72,9 @@ def forecast(queue: PackQueue) -> Forecast:
         free[slot] += pack.seconds + PACK_S
         held[slot] = max(held[slot], pack.bytes)
         cell = queue.plan[pack.cells[0]].cell
-        keys = {k: v for k, v in cell.keys().items() if k in type(cell.task).model_fields or k in ("width", "steps")}
+        fields = type(cell.task).model_fields
+        # What every cell of the task has by default says nothing of a shape.
+        keys = {k: v for k, v in cell.keys().items() if k in ("width", "steps") or (k in fields and v != fields[k].default)}
         words = [cell.task.name, *(f"{k}={v}" for k, v in keys.items() if k not in cell.task.shared_across)]
         shape = " ".join([*words, *(["noise"] if getattr(cell.task, "sigma2", 0) else [])])
         entry = found.setdefault((shape, pack.engine, pack.device), [0, 0, 0.0, 0])
@@ -91,14 +93,14 @@ def forecast_table(found: Forecast, most: int = 20) -> Group:
     shapes = sorted(found.shapes, key=lambda s: -s.seconds)
     cells, packs = sum(s.cells for s in shapes), sum(s.packs for s in shapes)
     title = (
-        f"{cells} cells in {packs} packs: about {duration(found.wall_s)} with {found.slots} packs at once, "
+        f"{cells} cell{'s' * (cells != 1)} in {packs} pack{'s' * (packs != 1)}: about {duration(found.wall_s)} with {found.slots} packs at once, "
         f"up to {found.bytes / 2**30:.1f} GiB"
     )
     words = [s.shape.split() for s in shapes]
     common = [word for word in words[0] if len(shapes) > 1 and all(word in others for others in words)] if words else []
     table = Table(box=SIMPLE_HEAD)
     for name in ("shape", "engine", "device", "cells", "packs", "core time", "GiB a pack"):
-        table.add_column(name, justify="left" if name in ("shape", "engine", "device") else "right")
+        table.add_column(name, justify="left" if name in ("shape", "engine", "device") else "right", no_wrap=name != "shape")
     for s, own in zip(shapes[:most], words, strict=False):
         shape = " ".join(word for word in own if word not in common)
         table.add_row(shape, s.engine, s.device, str(s.cells), str(s.packs), duration(s.seconds), f"{s.pack_bytes / 2**30:.2f}")

@@ -133,7 +133,9 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
     todo = ordered(grid.cells, missing, options.order)[: options.limit]
     there = sum(planned.cell_id in statuses for planned in grid.cells)
     merged = f" ({grid.merged} equal ones merged)" if grid.merged else ""
-    _say(options, f"{grid.sweep}: {len(grid.cells)} cells{merged}, {there} in the store, {len(todo)} to train")
+    again = sum(grid.cells[i].cell_id in statuses for i in todo)
+    told = f", {again} of them again" if again else ""
+    _say(options, f"{grid.sweep}: {len(grid.cells)} cells{merged}, {there} in the store, {len(todo)} to train{told}")
     if not options.dry_run:
         store.prepare(need_bytes=sum(row_bytes(grid.cells[i]) for i in todo))
     cost = CostModel(machine_rates(lambda text: _say(options, text)) if todo else None)
@@ -214,7 +216,7 @@ def _refuse_too_large(queue: PackQueue) -> None:
         need, have = (n / 2**30 for n in (queue.pack_bytes([i]), queue.machine.bytes_of(queue.choice(i)[1])))
         stop(
             f"{queue.plan[i].cell.describe()} needs {need:,.1f} GiB, but each of {queue.machine.slots} packs at once may take "
-            f"{have:,.1f}: take a smaller network"
+            f"{have:,.1f}: take a smaller width or input"
             + (
                 ", or more cpus_per_pack, which leaves fewer packs to share the memory"
                 if need <= have * queue.machine.slots

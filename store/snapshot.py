@@ -179,7 +179,7 @@ def verify(files: Files, entry: Entry) -> str | None:
         for i in range(parquet.num_row_groups):
             parquet.read_row_group(i)
     except (pa.ArrowException, OSError, ValueError) as error:
-        return f"flipped bits: {_first_line(error)}"
+        return f"torn or flipped bits: {_first_line(error)}"
     digest = re.search(r"-([0-9a-f]{12})\.parquet$", entry.path)
     if digest and digest[1] != hashlib.sha256(data).hexdigest()[:12]:
         return "flipped bits: the bytes are not those of the name's digest"

@@ -88,7 +88,7 @@ def test_a_damaged_file_is_told(pictured, tmp_path):
     cell_id = id_of(results, "psvrt", "1")
     ((path,),) = fetch(results, f"SELECT weights_file FROM internal.weights WHERE cell_id = '{cell_id}'")
     Store(results).files.write(path, b"PAR1")
-    with pytest.raises(ResultsError, match="cannot be read: flipped bits"):
+    with pytest.raises(ResultsError, match="cannot be read: torn or flipped bits"):
         pictures_of(results, cell_id)
     done = CliRunner().invoke(app, ["A1", "--results", results, "--out", str(tmp_path / "out")])
     assert done.exit_code == 2 and "cannot be read" in done.stderr

@@ -260,7 +260,7 @@ def test_a_damaged_file_of_weights_is_an_error_on_the_page(page, tmp_path):
     (entry,) = Store(results).files.entries("weights")
     Store(results).files.write(entry.path, b"PAR1")
     shown = page("structure", results)
-    assert "cannot be read: flipped bits" in shown.error[0].value and "run the sweep again" in shown.error[0].value
+    assert "cannot be read: torn or flipped bits" in shown.error[0].value and "run the sweep again" in shown.error[0].value
 
 
 def test_structure_of_a_network_that_is_not_there(page, small_results):
