@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -75,10 +75,14 @@ def _stacked(rows: list[dict[str, Any]]) -> Array:
     return np.stack([row["pixels"] for row in rows]) if rows else np.empty((0, 0, 0), np.float32)
 
 
-def of_other_gamma(results: str, cell: Mapping[str, Any]) -> dict[str, str]:
-    """Networks with saved weights that differ from this one (a row of `cells`) in gamma only: label to id, by gamma ascending."""
+_HOLDING = {"weights": "SELECT cell_id FROM internal.weights", "neurons": "SELECT cell_id FROM internal.rows WHERE holds_neurons"}
+
+
+def of_other_gamma(results: str, cell: Mapping[str, Any], saved: Literal["weights", "neurons"] = "weights") -> dict[str, str]:
+    """Networks with saved weights, or neurons, that differ from this one (a row of `cells`) in gamma only: label to id, by gamma
+    ascending."""
     keys = [key for key in (*grid_keys(results), SEED) if key not in ("gamma", "gamma_label")]
     alike = " AND ".join(f"{quoted(k)} IS NULL" if cell[k] is None else f"{quoted(k)} = {literal(cell[k])}" for k in keys)
-    sql = f"""SELECT gamma_label, cell_id FROM cells JOIN internal.weights USING (cell_id)
-WHERE {alike} AND cell_id <> {literal(cell["cell_id"])} ORDER BY gamma, cell_id"""
+    sql = f"""SELECT gamma_label, cell_id FROM cells WHERE {alike} AND cell_id <> {literal(cell["cell_id"])}
+  AND status = 'ok' AND cell_id IN ({_HOLDING[saved]}) ORDER BY gamma, cell_id"""
     return dict(run(results, lambda connection: connection.execute(sql).fetchall()))

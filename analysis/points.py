@@ -1,5 +1,6 @@
 """Points of measured curves: networks that differ in their seed only, aggregated by DuckDB, with intervals."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -8,7 +9,7 @@ import pandas as pd
 
 from analysis.measures import MEASURES, Measure
 from analysis.paper import PAPER
-from analysis.selection import SEED, Selection, Value, grid_keys, points_sql, quoted
+from analysis.selection import SEED, VERSION, Selection, Value, grid_keys, points_sql, quoted
 from analysis.statistics import FEW, LEAST_MEDIAN, Interval, mean_interval, mean_intervals, median_interval, t_intervals
 from store.views import run
 
@@ -126,7 +127,7 @@ def one_setting(
     frame: pd.DataFrame, keys: Iterable[str], axes: Iterable[str], prefer: Mapping[str, Value] | None = None
 ) -> Setting:
     """Of points that vary in more than `axes`, those of one setting of the rest: of those that vary in most of the axes the
-    nearest to `prefer`, then with most networks.
+    nearest to `prefer`, then of the newest version of the code, then with most networks.
 
     ValueError for an empty frame.
     """
@@ -139,17 +140,23 @@ def one_setting(
         return Setting(frame, {}, 0)
     groups = list(frame.groupby(rest, dropna=False, sort=True))
 
-    def rank(group: tuple[Any, pd.DataFrame]) -> tuple[int, int, int, int]:
+    def rank(group: tuple[Any, pd.DataFrame]) -> tuple[int, int, int, int, int]:
         values = dict(zip(rest, group[0], strict=True))
         spanned = sum(group[1][axis].nunique() > 1 for axis in axes if axis in group[1])  # a single point shows no curve
         held = {key: value for key, value in values.items() if not pd.isna(value)}  # NA would make the sum NA
         wanted = sum(key in held and held[key] == value for key, value in (prefer or {}).items())
-        return spanned, wanted, len(group[1]), int(group[1]["n"].sum())
+        return spanned, wanted, _release(held.get(VERSION)), len(group[1]), int(group[1]["n"].sum())
 
     chosen, part = max(groups, key=rank)
     values: dict[str, Any] = dict(zip(rest, chosen, strict=True))
     plain = {key: None if pd.isna(value) else _plain(value) for key, value in values.items()}
     return Setting(part.reset_index(drop=True), plain, len(groups) - 1)
+
+
+def _release(version: object) -> int:
+    """The number that a version starts with; of what follows, digests of files, none is newer than another."""
+    number = re.match(r"\d+", str(version))
+    return int(number[0]) if number else 0
 
 
 def _plain(value: Any) -> Value:

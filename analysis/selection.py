@@ -15,6 +15,9 @@ Value = str | int | float | bool | None
 
 SEED = "seed"
 
+VERSION = "science_version"
+"""What computed a network: of which code, a user's task file, or which images and weights of CIFAR-100."""
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -74,9 +77,18 @@ def literal(value: str | int | float | bool) -> str:
 
 
 def grid_keys(results: str) -> list[str]:
-    """All grid keys that the store has columns for, users' own among them, but for the seed."""
-    columns = run(results, lambda connection: [name for name, *_ in connection.execute("DESCRIBE cells").fetchall()])
-    return [name for name in columns if (name in KEYS or name not in SCHEMA.names) and name != SEED]
+    """All grid keys that the store has columns for, users' own among them, but for the seed.
+
+    Where networks of one task are of several versions, VERSION is a key too: they are no seeds of one another.
+    """
+    columns, several = run(results, lambda c: (c.execute("DESCRIBE cells").fetchall(), c.execute(_SEVERAL).fetchone()))
+    keys = [name for name, *_ in columns if (name in KEYS or name not in SCHEMA.names) and name != SEED]
+    return [*keys, *([VERSION] if several else [])]
+
+
+# A cell's id holds its version, so that rows of one cell agree and need not be told apart, which takes longer.
+_SEVERAL = f"""SELECT task FROM internal.rows WHERE status <> 'failed'
+GROUP BY task HAVING count(DISTINCT coalesce({VERSION}, '')) > 1 LIMIT 1"""
 
 
 def axes(results: str, selection: Selection) -> dict[str, list[Value]]:

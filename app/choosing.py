@@ -7,16 +7,18 @@ import pandas as pd
 import streamlit as st
 
 from analysis.measures import MEASURES
-from analysis.paper import PAPER
+from analysis.paper import settings
 from analysis.points import Points, Setting, described, in_order, n_seeds, points
 from analysis.scaling import seeds_by_point, thresholds
-from analysis.selection import Selection, Value
+from analysis.selection import VERSION, Selection, Value
 from analysis.statistics import Interval
 from app.setting import name, one
 from app.shared import choice, remembered, sweep_choice
 
 ACCURACIES = ("best_test_acc", "final_test_acc")
-PREFER: dict[str, Value] = PAPER | {"sigma2": 0.0}
+NAMED = ("task", "gamma_label", "L", "d", "sigma2", "patches", "patch_size", "blur", "layer", "width", "steps", "prefactor",
+         "dtype", "base_lr", VERSION)  # fmt: skip
+"""Keys that a caption tells of, where they are fixed to a value."""
 
 
 def _thresholds(results: str, selection: Selection, measure: str, level: float, over: str) -> pd.DataFrame:
@@ -65,7 +67,9 @@ def lacking(found: Points, least: Mapping[str, int], grids: str) -> bool:
 
 def rest(found: Points, axes: Iterable[str], prefer: Mapping[str, Value] | None = None) -> Setting:
     """The points of one setting of every key but `axes`: a select box for each that varies."""
-    return one(found, axes, PREFER | dict(prefer or {}), width=170)
+    tasks = in_order(found.frame, "task") if "task" in found.frame else []
+    paper = settings(tasks[0] if len(tasks) == 1 else None)
+    return one(found, axes, paper | {"sigma2": 0.0} | dict(prefer or {}), width=170)
 
 
 def narrowed(selection: Selection, setting: Setting) -> Selection:
@@ -87,7 +91,7 @@ def interval_text(interval: Interval, digits: int = 2, sign: str = "") -> str:
 
 def about(setting: Setting, *more: str) -> str:
     """A caption: what is fixed, how many networks, and more."""
-    frame, fixed = setting.frame, ("task", "gamma_label", "L", "d", "sigma2", "width", "steps", "prefactor", "dtype", "base_lr")
+    frame, fixed = setting.frame, NAMED
     text = "; ".join(
         filter(None, [described(setting.values, fixed), f"{int(frame['n'].sum())} networks, {n_seeds(frame)} a point", *more])
     )

@@ -92,10 +92,8 @@ def forecast_table(found: Forecast, most: int = 20) -> Group:
     """The forecast for the terminal, the costliest shapes first; what all shapes have in common is said once."""
     shapes = sorted(found.shapes, key=lambda s: -s.seconds)
     cells, packs = sum(s.cells for s in shapes), sum(s.packs for s in shapes)
-    title = (
-        f"{cells} cell{'s' * (cells != 1)} in {packs} pack{'s' * (packs != 1)}: about {duration(found.wall_s)} with {found.slots} packs at once, "
-        f"up to {found.bytes / 2**30:.1f} GiB"
-    )
+    sizes = f"{cells} cell{'s' * (cells != 1)} in {packs} pack{'s' * (packs != 1)}"
+    title = f"{sizes}: about {duration(found.wall_s)} with {found.slots} packs at once, up to {found.bytes / 2**30:.1f} GiB"
     words = [s.shape.split() for s in shapes]
     common = [word for word in words[0] if len(shapes) > 1 and all(word in others for others in words)] if words else []
     table = Table(box=SIMPLE_HEAD)

@@ -1,4 +1,7 @@
-"""Slow: `grids/acceptance.yaml` through the command, and its numbers beside the paper's. `make slow` prints them."""
+"""Slow: `grids/acceptance.yaml` and `acceptance_images.yaml` through the command, and their numbers beside the paper's.
+
+`make slow` prints them.
+"""
 
 import os
 import subprocess
@@ -18,21 +21,23 @@ from trainables.tasks.pentomino import drawn_shapes
 pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.timeout(1500)]
 
 
-IN_THE_SWEEP = "from cells join plans using (cell_id) where sweep = 'acceptance' and status = 'ok'"
+SWEEPS = ("acceptance", "acceptance_images")
+OF_THE_SWEEP = "from cells join plans using (cell_id) where sweep = 'acceptance' and status = 'ok'"
 """`ACCEPTANCE_RESULTS` may be a store that other sweeps share."""
-OF_THE_SWEEP = f"{IN_THE_SWEEP} and width = 1024"
 RATIOS = f"""select readout_ratio {OF_THE_SWEEP} and task = 'same_different' and sigma2 = 0
     and gamma_label = '1' and dtype = 'float32' and d = 512 and L = ?"""
-IMAGES = f"select gamma_label, seed, best_test_acc {IN_THE_SWEEP} and task = ? and L = ? and patches = ? order by gamma, seed"
+IMAGES = """select gamma_label, seed, best_test_acc from cells join plans using (cell_id)
+    where sweep = 'acceptance_images' and status = 'ok' and task = ? and L = ? and patches = ? order by gamma, seed"""
 LAZY = f"select seed, dtype, best_test_acc {OF_THE_SWEEP} and gamma_label = 'lazy' and d = 16 and L = ? order by seed"
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     results = os.environ.get("ACCEPTANCE_RESULTS") or str(tmp_path_factory.mktemp("acceptance"))
-    command = [sys.executable, "-m", "orchestrator.sweep", "grids/acceptance.yaml", "--results", results]
-    done = subprocess.run(command, cwd=Path(__file__).parents[1], check=False, text=True, stdout=subprocess.PIPE)
-    assert done.returncode == 0, done.stdout
+    for sweep in SWEEPS:
+        command = [sys.executable, "-m", "orchestrator.sweep", f"grids/{sweep}.yaml", "--results", results]
+        done = subprocess.run(command, cwd=Path(__file__).parents[1], check=False, text=True, stdout=subprocess.PIPE)
+        assert done.returncode == 0, done.stdout
     return results
 
 

@@ -53,7 +53,8 @@ def _checked(results: str, claim: Claim) -> Checked:
     return Checked(claim, verdict, found, why)
 
 
-QUICK = "grids/quick.yaml"
+QUICK = {"same_different": "grids/quick.yaml", "psvrt": "grids/psvrt_quick.yaml", "pentomino": "grids/pentomino_quick.yaml"}
+"""Of each task the grid that holds a little of everything; CIFAR-100 has none."""
 
 
 def advice(one: Checked, results: str) -> list[str]:
@@ -62,7 +63,8 @@ def advice(one: Checked, results: str) -> list[str]:
         return []
     if isinstance(one.measured, Measured) and one.measured.again:
         return [sweep_command(one.claim.grid, results, *one.measured.again)]
-    return [sweep_command(grid, results) for grid in dict.fromkeys([QUICK, one.claim.grid])]
+    quick = QUICK.get(one.claim.measure.get("of", {}).get("task"))
+    return [sweep_command(grid, results) for grid in dict.fromkeys([*([quick] if quick else []), one.claim.grid])]
 
 
 def claims_frame(checked: Iterable[Checked]) -> pd.DataFrame:

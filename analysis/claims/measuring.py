@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.claims.networks import networks
+from analysis.claims.networks import Networks, both_sides, networks
 from analysis.claims.simulated import SIMULATED
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.measures import MEASURES
@@ -38,8 +38,14 @@ def slope(
     results: str, measure: str, of: Where, over: str, log: bool = False, minus: Where | None = None, prefer: Where | None = None
 ) -> Found:
     """What the measure gains when `over` doubles; with `log`, the exponent of a power law; minus that of the networks `minus`,
-    if given. Each network is a point."""
-    found = networks(results, of, measure, (over,), prefer)
+    if given, of the same setting in all that the two do not name. Each network is a point."""
+    if minus is None:
+        return _slope(networks(results, of, measure, (over,), prefer), over, log)
+    left, right = (_slope(found, over, log) for found in both_sides(results, of, minus, measure, (over,), prefer))
+    return left if isinstance(left, NotMeasured) else _less(left, right)
+
+
+def _slope(found: Networks, over: str, log: bool) -> Found:
     frame = found.frame[found.frame["value"] > 0] if log and len(found.frame) else found.frame
     if frame.empty:
         return NotMeasured(found.what)
@@ -47,13 +53,9 @@ def slope(
         return NotMeasured(f"networks of one {over} only")
     if log:
         line = linear_fit(np.log(frame[over].to_numpy(float)), np.log(frame["value"].to_numpy(float)))
-        measured = Measured(line.slope, f"exponent of {over} in the {found.what}", found.again)
-    else:
-        line = linear_fit(frame[over].to_numpy(float), frame["value"].to_numpy(float), per_doubling=True)
-        measured = Measured(line.slope, f"gain per doubling of {over} of the {found.what}", found.again)
-    if minus is None:
-        return measured
-    return _less(measured, slope(results, measure, minus, over, log, None, prefer))
+        return Measured(line.slope, f"exponent of {over} in the {found.what}", found.again)
+    line = linear_fit(frame[over].to_numpy(float), frame["value"].to_numpy(float), per_doubling=True)
+    return Measured(line.slope, f"gain per doubling of {over} of the {found.what}", found.again)
 
 
 def difference(
@@ -139,8 +141,16 @@ def threshold_exponent(
     minus: Where | None = None,
     prefer: Where | None = None,
 ) -> Found:
-    """Exponent of the threshold over `over` in `against`; minus that of the networks `minus`, if given."""
-    found = networks(results, of, "best_test_acc", (over, against), prefer)
+    """Exponent of the threshold over `over` in `against`; minus that of the networks `minus`, if given, of the same setting."""
+    axes = (over, against)
+    if minus is None:
+        return _threshold_exponent(networks(results, of, "best_test_acc", axes, prefer), level, over, against)
+    sides = both_sides(results, of, minus, "best_test_acc", axes, prefer)
+    left, right = (_threshold_exponent(found, level, over, against) for found in sides)
+    return left if isinstance(left, NotMeasured) else _less(left, right)
+
+
+def _threshold_exponent(found: Networks, level: float, over: str, against: str) -> Found:
     if found.frame.empty:
         return NotMeasured(found.what)
     curves = thresholds(_by_point(found.frame), level, over)
@@ -154,10 +164,7 @@ def threshold_exponent(
         return NotMeasured(f"accuracy {level:g} is reached within the range at fewer than {FEWEST_D} values of {against}")
     interval = fit.interval
     at = f"at {fit.n_used} {against} from {fit.law.x_low:g} to {fit.law.x_high:g} ({fit.censored})"
-    what = f"{over}* ~ {against}^b for accuracy {level:g} {at}; {found.what}"
-    if minus is None:
-        return Measured(interval, what, found.again)
-    return _less(Measured(interval, what, found.again), threshold_exponent(results, level, minus, over, against, None, prefer))
+    return Measured(interval, f"{over}* ~ {against}^b for accuracy {level:g} {at}; {found.what}", found.again)
 
 
 def _less(of: Measured, other: Found) -> Found:
@@ -167,7 +174,7 @@ def _less(of: Measured, other: Found) -> Found:
     a, b = of.interval, other.interval
     value, low, high = a.value - b.value, np.hypot(a.value - a.low, b.high - b.value), np.hypot(a.high - a.value, b.value - b.low)
     found = Interval(value, value - float(low), value + float(high), min(a.n, b.n), "errors in quadrature")
-    return Measured(found, f"{a.value:.3g} minus {b.value:.3g}; {of.what}")
+    return Measured(found, f"{a.value:.3g} minus {b.value:.3g}; {of.what}", of.again)
 
 
 def _sd_of_ties(frame: pd.DataFrame, measure: str) -> float:

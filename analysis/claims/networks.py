@@ -8,7 +8,7 @@ import pandas as pd
 from analysis.measures import MEASURES
 from analysis.paper import settings
 from analysis.points import described, one_setting, seeds, shown, varying
-from analysis.selection import Selection, grid_keys
+from analysis.selection import VERSION, Selection, grid_keys
 
 
 class Networks(NamedTuple):
@@ -28,21 +28,81 @@ def networks(
 
     Of several settings of the other keys the one nearest to `prefer` is taken. The frame may be empty.
     """
-    ranges = {key: value for key, value in of.items() if isinstance(value, Mapping)}
-    selection = Selection().only({key: value for key, value in of.items() if key not in ranges})
     keys = grid_keys(results)
+    frame = _finished(results, of, measure, keys, axes)
+    return frame if isinstance(frame, Networks) else _one_setting(frame, keys, of, measure, axes, prefer)
+
+
+def both_sides(
+    results: str,
+    of: Mapping[str, Any],
+    minus: Mapping[str, Any],
+    measure: str,
+    axes: Iterable[str] = (),
+    prefer: Mapping[str, Any] | None = None,
+) -> tuple[Networks, Networks]:
+    """Networks as `of` and as `minus` says, which share one setting of all keys but `axes` and those that the two tell apart."""
+    keys, axes = grid_keys(results), list(axes)
+    shared = {key: value for key, value in of.items() if key in minus and minus[key] == value}
+    frame = _finished(results, shared, measure, keys, [*axes, *of, *minus])
+    if isinstance(frame, Networks):
+        return frame, frame
+    sides = [_held(frame, side) for side in (of, minus)]
+    told_apart = ({*of} | {*minus}) - {*shared}
+    either = frame[frame["cell_id"].isin([*sides[0]["cell_id"], *sides[1]["cell_id"]])]
+    if any(side.empty for side in sides):
+        found = Networks(either[:0], "no finished networks of this kind in the store" if either.empty else ONE_SIDE)
+        return found, found
+    chosen = _one_setting(either, keys, shared, measure, [*axes, *told_apart], prefer)
+
+    def of_side(side: pd.DataFrame, keyed: Mapping[str, Any]) -> Networks:
+        part = side[side["cell_id"].isin(chosen.frame["cell_id"])]
+        # A side with a list of values is of one of them, as without another side.
+        found = Networks(part, ONE_SIDE) if part.empty else _one_setting(part, keys, keyed, measure, axes, prefer)
+        return found._replace(again=chosen.again)
+
+    return of_side(sides[0], of), of_side(sides[1], minus)
+
+
+ONE_SIDE = "no one setting of the other keys has networks of both sides"
+
+
+def _finished(
+    results: str, of: Mapping[str, Any], measure: str, keys: list[str], axes: Iterable[str]
+) -> "pd.DataFrame | Networks":
+    """All that are as `of` says; empty Networks that say why where there are none."""
+    ranges = {key: value for key, value in of.items() if isinstance(value, Mapping)}
     if unknown := {*of, *axes} - {*keys}:
         return Networks(pd.DataFrame(columns=[*keys, "seed", "value"]), f"no networks have a key {', '.join(sorted(unknown))}")
-    frame = seeds(results, selection, measure, keys).assign(n=1)
-    for key, limits in ranges.items():
-        frame = frame[(frame[key] >= limits.get("at_least", -float("inf"))) & (frame[key] <= limits.get("at_most", float("inf")))]
-    if frame.empty:
-        return Networks(frame, "no finished networks of this kind in the store")
+    selection = Selection().only({key: value for key, value in of.items() if key not in ranges})
+    frame = _held(seeds(results, selection, measure, keys).assign(n=1), ranges)
+    return Networks(frame, "no finished networks of this kind in the store") if frame.empty else frame
+
+
+def _held(frame: pd.DataFrame, of: Mapping[str, Any]) -> pd.DataFrame:
+    for key, value in of.items():
+        if isinstance(value, Mapping):
+            held = frame[key].between(value.get("at_least", -float("inf")), value.get("at_most", float("inf")))
+        else:
+            held = frame[key].isin(value if isinstance(value, list | tuple) else [value])
+        frame = frame[held]
+    return frame
+
+
+def _one_setting(
+    frame: pd.DataFrame,
+    keys: list[str],
+    of: Mapping[str, Any],
+    measure: str,
+    axes: Iterable[str],
+    prefer: Mapping[str, Any] | None,
+) -> Networks:
+    axes = list(axes)
     fixed = [key for key, value in of.items() if not isinstance(value, list | Mapping)]
     # A key with several allowed values is an axis or fixed to one of them by the setting.
     paper = settings(of.get("task"))
     setting = one_setting(frame, keys, axes, paper | dict(prefer or {}))
-    shown = {key: setting.values.get(key) for key in ("L", "d", "sigma2", "width", "steps") if key not in fixed}
+    shown = {key: setting.values.get(key) for key in ("L", "d", "sigma2", "width", "steps", VERSION) if key not in fixed}
     differing = {key for key in paper if key not in {*fixed, *shown} and setting.values.get(key) not in (None, paper[key])}
     parts = [described(shown), *(f"{key} = {_range(setting.frame[key])}" for key in varying(setting.frame, axes))]
     parts += [f"{key} = {value} where the paper has {paper[key]}" for key, value in setting.values.items() if key in differing]
@@ -54,10 +114,12 @@ def networks(
 
 
 def _again(frame: pd.DataFrame) -> tuple[str, ...]:
-    columns = ("L", "d", "sigma2", "patches", "layer", "width", "gamma_label", "prefactor", "steps")
+    columns = ("L", "d", "sigma2", "patches", "layer", "width", "gamma_label", "prefactor", "steps", "dtype")
     told = {column.removesuffix("_label"): frame[column].dropna().unique() for column in columns if column in frame}
     seeds_ = 2 * (int(frame["seed"].max()) + 1)
-    return (*(f"{key}={','.join(map(shown, values))}" for key, values in told.items() if len(values)), f"seed=range({seeds_})")
+    axes = (f"{key}={','.join(map(shown, values))}" for key, values in told.items() if len(values))
+    # Some blocks save more, for which the networks that are there would be trained again.
+    return (*axes, f"seed=range({seeds_})", "save=curves")
 
 
 def _range(values: "pd.Series[Any]") -> str:

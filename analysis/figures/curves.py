@@ -12,7 +12,7 @@ from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.noise import noisy_settings
 from analysis.paper import settings
 from analysis.points import STATISTICS, described, n_seeds, one_setting, points
-from analysis.selection import Selection, Value, points_sql
+from analysis.selection import VERSION, Selection, Value, points_sql
 from analysis.statistics import FEW
 
 
@@ -73,7 +73,7 @@ def _long_series(data: pd.DataFrame, look: Look) -> tuple[pd.DataFrame, int]:
 def _caption(values: Mapping[str, Value], data: pd.DataFrame, others: int, short: int) -> str:
     diverged = int(data["diverged"].sum())
     parts = [
-        described(values, ("L", "d", "sigma2", "patches", "layer", "width", "steps", "prefactor", "dtype", "base_lr")),
+        described(values, ("L", "d", "sigma2", "patches", "layer", "width", "steps", "prefactor", "dtype", "base_lr", VERSION)),
         f"mean over {n_seeds(data)} a point with its 95% interval, {int(data['n'].sum())} networks",
     ]
     if diverged:
@@ -126,7 +126,7 @@ CURVES = {
     ),
 }  # fmt: skip
 
-IMAGES = "grids/vision_quick.yaml"
+PSVRT_QUICK, PENTOMINO_QUICK = "grids/psvrt_quick.yaml", "grids/pentomino_quick.yaml"
 CIFAR = "grids/fig3h_g1.yaml"
 
 CURVE_FIGURES = [
@@ -141,13 +141,13 @@ CURVE_FIGURES = [
     Figure("F1", "How far activations move, with and without the prefactor 1/sqrt(d)", "[Tong25 Fig. F1]",
            ("grids/figf1.yaml", "grids/quick.yaml"), CURVES["F1"].draw),
     Figure("3b", "PSVRT: test accuracy against the number of training patterns", "[Tong25 Fig. 3b]",
-           ("grids/fig3b.yaml", IMAGES), CURVES["3b"].draw),
+           ("grids/fig3b.yaml", PSVRT_QUICK), CURVES["3b"].draw),
     Figure("3c", "PSVRT: test accuracy against the size of the image", "[Tong25 Fig. 3c]",
-           ("grids/fig3c.yaml", IMAGES), CURVES["3c"].draw),
+           ("grids/fig3c.yaml", PSVRT_QUICK), CURVES["3c"].draw),
     Figure("3e", "Pentomino: test accuracy against the number of training shapes", "[Tong25 Fig. 3e]",
-           ("grids/fig3e.yaml", IMAGES), CURVES["3e"].draw),
+           ("grids/fig3e.yaml", PENTOMINO_QUICK), CURVES["3e"].draw),
     Figure("3f", "Pentomino: test accuracy against the size of the image", "[Tong25 Fig. 3f]",
-           ("grids/fig3f.yaml", IMAGES), CURVES["3f"].draw),
+           ("grids/fig3f.yaml", PENTOMINO_QUICK), CURVES["3f"].draw),
     Figure("3h", "CIFAR-100: test accuracy against the number of training classes", "[Tong25 Fig. 3h]",
            (CIFAR,), CURVES["3h"].draw),
     Figure("G1", "CIFAR-100: the same for each layer of VGG-16", "[Tong25 Fig. G1]", (CIFAR,), CURVES["G1"].draw),

@@ -7,28 +7,25 @@ import altair as alt
 import pandas as pd
 
 from analysis.charts import styled
+from analysis.figures.curves import PENTOMINO_QUICK, PSVRT_QUICK
 from analysis.figures.drawn import Drawn, Figure, Missing, command_of
-from analysis.figures.structure import scatter, structure_panel
+from analysis.figures.structure import Chosen, scatter_of, structure_panel, with_neurons
 from analysis.one_network import network
+from analysis.paper import settings
 from analysis.picture_charts import examples_chart, said_of, weights_chart
 from analysis.pictures import of_other_gamma, pictures_of
 from analysis.points import described
 from analysis.selection import grid_keys, literal
 from store.views import run
 
-IMAGES, LITTLE = "grids/figa1.yaml", "grids/quick.yaml"
-EXAMPLES = ("grids/fig3a_3d.yaml", LITTLE)
-CIFAR_EXAMPLES = "grids/fig3h_g1.yaml gamma=1 seed=0 save=curves,weights"
-CIFAR_NEURONS = "grids/fig3h_g1.yaml gamma=1,lazy seed=0 save=curves,neurons"
-_NAMED = ("L", "patches", "patch_size", "width", "steps", "seed")
+HIDDEN_WEIGHTS, EXAMPLES = "grids/figa1.yaml", "grids/fig3a_3d.yaml"
+CIFAR_EXAMPLES = "grids/fig3h_g1.yaml layer=id L=8 gamma=1 seed=0 steps=1000 save=curves,weights"
+"""One short training on pixels, which need no features of VGG-16: its examples are the data's."""
+CIFAR_NEURONS = "grids/fig3h_g1.yaml layer=relu4_3 L=32 gamma=1,lazy seed=0 save=curves,neurons"
+_NAMED = ("L", "patches", "patch_size", "layer", "width", "steps", "seed")
 
 
-class _Chosen(NamedTuple):
-    cell_id: str
-    sql: str
-
-
-def _network(results: str, sweep: str | None, task: str, patches: int, gamma_label: str | None = None) -> _Chosen | None:
+def _network(results: str, sweep: str | None, task: str, patches: int, gamma_label: str | None = None) -> Chosen | None:
     """One network of a task with saved weights: of this many patches a side where there is one; then the widest and richest."""
     # Only stores with images have the column.
     near = f"patches IS NOT DISTINCT FROM {patches} DESC, " if "patches" in grid_keys(results) else ""
@@ -39,7 +36,7 @@ def _network(results: str, sweep: str | None, task: str, patches: int, gamma_lab
 WHERE {" AND ".join(limits)}
 ORDER BY {near}width DESC, gamma DESC, L DESC, steps DESC, seed, cell_id LIMIT 1"""
     found = run(results, lambda connection: connection.execute(sql).fetchone())
-    return None if found is None else _Chosen(found[0], sql)
+    return None if found is None else Chosen(found[0], sql)
 
 
 def _examples(results: str, sweep: str | None, task: str, patches: int) -> Drawn | Missing:
@@ -65,7 +62,7 @@ def _weights(results: str, sweep: str | None, letters: tuple[str, str], title: s
     rich = _network(results, sweep, task, 2, "1")
     cell = rich and network(results, rich.cell_id)
     if not rich or not cell:
-        return _Panels(title, IMAGES, None)
+        return _Panels(title, HIDDEN_WEIGHTS, None)
     lazy = of_other_gamma(results, cell).get("lazy")
     found = {
         f"{letter}  {title}, {regime}": pictures
@@ -79,15 +76,23 @@ def _weights(results: str, sweep: str | None, letters: tuple[str, str], title: s
         f"{title}: {described(cell, _NAMED)}, best test accuracy {' and '.join(accuracies)}{missing}; "
         f"{said_of(next(iter(found.values())))}"
     )
-    return _Panels(title, IMAGES, Drawn(weights_chart(found), pd.concat(frames), caption, rich.sql))
+    return _Panels(title, HIDDEN_WEIGHTS, Drawn(weights_chart(found), pd.concat(frames), caption, rich.sql))
 
 
 def _scatters(results: str, sweep: str | None) -> _Panels:
     """Alignment of the halves of hidden weights against readouts on CIFAR-100, rich and lazy."""
     title, drawn = "CIFAR-100", []
-    for letter, regime, label in (("e", "rich (gamma = 1)", "1"), ("f", "lazy (gamma ~ 0)", "lazy")):
-        found = scatter(results, sweep, label, "task = 'cifar100'", partial(structure_panel, width=330, height=230))
-        if isinstance(found, Drawn):
+    choose = partial(with_neurons, results, sweep, of="task = 'cifar100'", layer=settings("cifar100")["layer"])
+    rich = choose(gamma_label="1")
+    cell = rich and network(results, rich.cell_id)
+    if rich and cell:  # the lazy one is to differ in gamma alone
+        beside = of_other_gamma(results, cell, "neurons").get("lazy")
+        lazy = Chosen(beside, rich.sql) if beside else None
+    else:
+        lazy = choose(gamma_label="lazy")
+    for letter, regime, chosen in (("e", "rich (gamma = 1)", rich), ("f", "lazy (gamma ~ 0)", lazy)):
+        if chosen:
+            found = scatter_of(results, chosen, partial(structure_panel, width=330, height=230))
             chart = found.chart.properties(title=f"{letter}  {title}, {regime}")
             drawn.append(Drawn(chart, found.frame.assign(panel=letter), f"{letter}: {found.caption}", found.sql))
     if not drawn:
@@ -122,11 +127,12 @@ def _to_run(part: _Panels, results: str) -> alt.TopLevelMixin:
 
 
 SEEN_FIGURES = [
-    Figure("3a", "PSVRT: example inputs, same and different", "[Tong25 Fig. 3a]", EXAMPLES,
+    Figure("3a", "PSVRT: example inputs, same and different", "[Tong25 Fig. 3a]", (EXAMPLES, PSVRT_QUICK),
            lambda results, sweep: _examples(results, sweep, "psvrt", 3)),
-    Figure("3d", "Pentomino: example inputs, same and different", "[Tong25 Fig. 3d]", EXAMPLES,
+    Figure("3d", "Pentomino: example inputs, same and different", "[Tong25 Fig. 3d]", (EXAMPLES, PENTOMINO_QUICK),
            lambda results, sweep: _examples(results, sweep, "pentomino", 3)),
     Figure("3g", "CIFAR-100: example inputs, same and different", "[Tong25 Fig. 3g]", (CIFAR_EXAMPLES,),
            lambda results, sweep: _examples(results, sweep, "cifar100", 3)),
-    Figure("A1", "Hidden weights of visual tasks, rich beside lazy", "[Tong25 Fig. A1]", (IMAGES, LITTLE, CIFAR_NEURONS), _a1),
+    Figure("A1", "Hidden weights of visual tasks, rich beside lazy", "[Tong25 Fig. A1]",
+           (HIDDEN_WEIGHTS, PSVRT_QUICK, PENTOMINO_QUICK, CIFAR_NEURONS), _a1),
 ]  # fmt: skip

@@ -36,7 +36,7 @@ def report(
         partial.write_text(html)
         partial.replace(out)
     except ResultsError as error:
-        stop(f"{error}. {sweep_command('grids/quick.yaml', results)} trains a little of every figure")
+        stop(f"{error}. {sweep_command('grids/quick.yaml', results)} trains a little of every figure on symbols")
     except ValueError as error:  # an entry of claims.yaml
         stop(str(error))
     except OSError as error:

@@ -9,9 +9,9 @@ from analysis.explore import matching
 from analysis.figures.structure import neurons_of, structure_chart
 from analysis.measures import MEASURES
 from analysis.one_network import ORIGIN, Networks, expected, network, networks, setting_of, training, training_chart
-from analysis.paper import PAPER
-from analysis.points import described, means_of, varying
-from analysis.selection import Selection, Value
+from analysis.paper import settings
+from analysis.points import described, in_order, means_of, varying
+from analysis.selection import VERSION, Selection, Value
 from analysis.statistics import Interval
 from app.pictures import seen_and_learned
 from app.setting import fixed, name
@@ -19,9 +19,10 @@ from app.shared import choice, downloads, figure, remembered, sweep_choice, swit
 
 MEASURED = ("readout_ratio", "alignment_pos", "alignment_neg", "best_test_acc", "final_test_acc", "activation_change")
 
-FIRST: dict[str, Value] = {"gamma_label": "1", "L": 32}
-"""The network to look at first, where there is one: Fig. 1a."""
-NAMED = ("task", "L", "d", "gamma_label", "sigma2", "width", "prefactor", "steps", "seed")
+FIRST: dict[str, dict[str, Value]] = {"same_different": {"gamma_label": "1", "L": 32}}
+"""The network to look at first, where there is one: Fig. 1a; of other tasks a rich one."""
+NAMED = ("task", "L", "d", "patches", "patch_size", "blur", "layer", "gamma_label", "sigma2", "width", "prefactor", "steps",
+         VERSION, "seed")  # fmt: skip
 
 
 def show(results: str) -> None:
@@ -40,7 +41,8 @@ def show(results: str) -> None:
         others = switch("All seeds of this setting", True, "all_seeds")
         log_step = switch("Log step", False, "log_step")
         log_loss = switch("Log loss", True, "log_loss")
-    st.caption(f"{described(cell, NAMED)}; one of {len(seeds)} seeds.")
+    named = [key for key in NAMED if key != VERSION or key in found.keys]  # it says nothing where all are of one
+    st.caption(f"{described(cell, named)}; one of {len(seeds)} seeds.")
     side_by_side = st.container(horizontal=True)  # one below the other where they do not fit
     with side_by_side, st.container(width=430):
         _weights(results, cell)
@@ -82,12 +84,23 @@ def _network(found: Networks, linked: Mapping[str, Value] | None) -> tuple[str, 
         st.session_state[name("seed")] = str(linked["seed"])
         linked = {key: linked[key] for key in rest}
     columns = st.columns(2)
-    chosen = fixed(found, rest, PAPER | FIRST, linked, places=columns)
+    task = _task(found, linked)
+    first = FIRST.get(task or "same_different", {"gamma_label": "1"})
+    chosen = fixed(found, rest, settings(task) | first, linked, places=columns)
     row = found.frame[matching(found.frame, chosen)].iloc[0]
     cells = dict(zip(map(str, row["seeds"]), row["cells"], strict=True))
     with columns[len(rest) % 2]:
         seed = choice("seed", list(cells), key=name("seed"))
     return cells[seed], list(cells.values())
+
+
+def _task(found: Networks, linked: Mapping[str, Value] | None) -> str | None:
+    """The one that is looked at, whose settings in the paper are shown first; None before one of several is chosen."""
+    tasks = in_order(found.frame, "task")
+    if len(tasks) == 1:
+        return str(tasks[0])
+    asked = linked["task"] if linked else st.session_state.get(name("task"), st.query_params.get(name("task")))
+    return str(asked) if asked in tasks else None
 
 
 def _weights(results: str, cell: Mapping[str, Any]) -> None:

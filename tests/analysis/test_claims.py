@@ -194,3 +194,53 @@ def test_data_that_deny_a_claim_contradict_it(measured):
     other = Claim.model_validate(claim.model_dump() | {"expected": Expected(equal=0.1, within=0.03).model_dump()})
     (one,) = check(measured, [other])
     assert one.verdict == "contradicted" and isinstance(one.measured, Measured)
+
+
+def sided(folder, settings, measure_at):
+    """Rich and lazy networks at these (gamma label, L) over several sizes of the image; the accuracy by `measure_at`."""
+    store = Store(str(folder))
+    gammas = {"1": 1.0, "lazy": 1e-5}
+    rows = [
+        row(100 * i + 10 * n + seed, task="pentomino", L=L, d=None, patches=n, gamma=gammas[label], gamma_label=label, seed=seed,
+            best_test_acc=measure_at(label, L, n) + 0.001 * seed)
+        for i, (label, L) in enumerate(settings) for n in (2, 4, 8) for seed in range(3)
+    ]  # fmt: skip
+    store.commit("p", rows)
+    return store.results
+
+
+SIDES = {"of": {"task": "pentomino", "gamma": 1}, "minus": {"task": "pentomino", "gamma_label": "lazy"}}
+
+
+def test_slopes_of_two_sides_are_of_one_setting(tmp_path):
+    """The rich networks of L = 16 rise, those of L = 14 do not; lazy ones are there at L = 14 alone."""
+    measured = {"measure": "best_test_acc", "over": "patches", "prefer": {"L": 16}, **SIDES}
+    results = sided(
+        tmp_path / "both", [("1", 16), ("1", 14), ("lazy", 14)], lambda label, L, n: 0.6 + 0.1 * (L == 16) * np.log2(n)
+    )
+    found = KINDS["slope"](results, **measured)
+    assert found.interval.value == pytest.approx(0, abs=0.005) and "L = 14" in found.what
+    assert "L=14" in found.again and "gamma=lazy,1" in found.again
+    assert KINDS["slope"](results, **{**measured, "minus": None}).interval.value == pytest.approx(0.1, abs=0.005)
+    apart = sided(tmp_path / "apart", [("1", 16), ("lazy", 14)], lambda label, L, n: 0.6)
+    found = KINDS["slope"](apart, **measured)
+    assert isinstance(found, NotMeasured) and "one setting" in found.why
+
+
+def test_exponents_of_two_sides_are_of_one_setting(tmp_path):
+    store = Store(str(tmp_path))
+    common = {"sigma2": 0.0, "prefactor": "sqrt_d"}
+    laws = (("1", 1.0, 1024, 0.5, 1), ("lazy", 1e-5, 512, 0.03, 2), ("lazy", 1e-5, 1024, 0.2, 1.5))
+    rows = [
+        row(10_000 * i + 100 * d + 10 * j + seed, d=d, L=2**j, width=width, gamma=gamma, gamma_label=label, seed=seed,
+            best_test_acc=0.5 + 0.5 / (1 + (factor * d**power / 2**j) ** 2) + 0.001 * seed, **common)
+        for i, (label, gamma, width, factor, power) in enumerate(laws) for d in (16, 32, 64) for j in range(1, 9)
+        for seed in range(3)
+    ]  # fmt: skip
+    store.commit("p", rows)
+    of, minus = ({"task": "same_different", "gamma_label": label} for label in ("lazy", "1"))
+    found = KINDS["threshold_exponent"](store.results, level=0.75, of=of, minus=minus, prefer={"width": 512})
+    assert isinstance(found, Measured), found
+    assert found.interval.value == pytest.approx(0.5, abs=0.1) and "width=1024" in found.again
+    only = {**minus, "width": 512}
+    assert isinstance(KINDS["threshold_exponent"](store.results, level=0.75, of=of, minus=only), NotMeasured)

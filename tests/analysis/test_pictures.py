@@ -19,6 +19,7 @@ from analysis.source import ResultsError
 from store.store import Store
 from store.views import fetch
 from tests.pictured_store import pictured_store, pictures
+from tests.store_rows import row
 
 
 @pytest.fixture(scope="module")
@@ -179,7 +180,28 @@ def test_a1_says_what_to_run_for_what_is_not_there(tmp_path):
     assert isinstance(found, Drawn) and "no lazy one beside it" in found.caption
     text = json.dumps(found.chart.to_dict())
     assert "Pentomino: no such networks yet" in text and "grids/figa1.yaml --results" in text
-    assert "grids/fig3h_g1.yaml gamma=1,lazy seed=0 save=curves,neurons" in text
+    assert "grids/fig3h_g1.yaml layer=relu4_3 L=32 gamma=1,lazy seed=0 save=curves,neurons" in text
+
+
+def test_a1_takes_the_papers_layer_and_a_lazy_network_of_the_same(tmp_path):
+    """Rich networks of several layers; lazy ones of another L come first by themselves, but differ in more than gamma."""
+    store = Store(str(tmp_path))
+    layers = ("id", "relu1_1", "relu4_3", "relu5_3")
+    common = {"task": "cifar100", "d": None, "seed": 0, "neurons": 4, "alignment_pos": 0.5, "alignment_neg": -0.5}
+    rows = [row(i, layer=layer, L=64, readout_ratio=1.0 + i, **common) for i, layer in enumerate(layers)]
+    lazy = {"gamma": 1e-5, "gamma_label": "lazy", **common}
+    rows += [row(10 + i, layer=layer, L=64, readout_ratio=2.5 + i, **lazy) for i, layer in enumerate(layers)]
+    rows += [row(20, layer="relu4_3", L=32, readout_ratio=9.0, **lazy)]
+    store.commit("p", rows)
+    caption = FIGURES["A1"].draw(store.results, None).caption
+    assert caption.count("L = 64, layer = relu4_3") == 2
+    assert "|mean a-| / |mean a+| = 3.00" in caption and "|mean a-| / |mean a+| = 4.50" in caption
+
+
+def test_a1_shows_a_lazy_network_alone_where_there_is_no_rich_one(tmp_path):
+    results = pictured_store(tmp_path, only=[("cifar100", "lazy")])
+    found = FIGURES["A1"].draw(results, None)
+    assert isinstance(found, Drawn) and set(found.frame["panel"]) == {"f"}
 
 
 @pytest.mark.parametrize("name", ["3a", "3d", "3g", "A1"])

@@ -4,7 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.claims.networks import networks
+from analysis.figures.registry import FIGURES
+from analysis.one_network import network
+from analysis.pictures import of_other_gamma
 from analysis.points import one_setting, points, seeds, varying
+from analysis.scaling import seeds_by_point
 from analysis.selection import Selection, axes, grid_keys, literal
 from analysis.statistics import FEW
 from store.store import Store
@@ -124,3 +129,53 @@ def test_names_of_statistics_are_no_keys(tmp_path, name):
     store.prepare()
     with pytest.raises(ValueError, match=f"key '{name}' has the name of another column"):
         store.commit("p", [row(1, **{name: 2})])
+
+
+def of_versions(folder, *versions, task="cifar100", start=0, **more):
+    """Networks that differ in seed, gamma, L and in what the data were; `best_test_acc` says which version."""
+    store = Store(str(folder))
+    rows = [
+        row(start + 100 * i + 20 * j + 5 * k + seed, task=task, L=L, d=None, seed=seed, gamma=gamma, gamma_label=label, neurons=2,
+            science_version=version, best_test_acc=0.6 + 0.1 * i, alignment_pos=0.5, **more)
+        for i, version in enumerate(versions) for j, (gamma, label) in enumerate(((1.0, "1"), (1e-5, "lazy")))
+        for k, L in enumerate((8, 16)) for seed in range(2 + (i == 0))
+    ]  # fmt: skip
+    store.commit(task, rows)
+    return store.results
+
+
+def test_networks_of_other_data_are_no_seeds_of_one_another(tmp_path):
+    first, second = "3+cifar100+vgg16-397923af", "3+images-aaaa+vgg16-397923af"
+    results = of_versions(tmp_path, first, second, layer="relu4_3")
+    found = points(results, Selection.of(task="cifar100", gamma_label="1", L=8))
+    assert list(found.frame["mean"].round(3)) == [0.6, 0.7] and list(found.frame["n"]) == [3, 2]
+    assert varying(found.frame, found.keys) == ["science_version"]
+    assert run(results, lambda c: c.execute(found.sql).df())["n"].tolist() == [3, 2]
+    assert axes(results, Selection())["science_version"] == [first, second]
+    assert len(seeds_by_point(results, Selection(), "best_test_acc")) == 8
+    setting = one_setting(found.frame, found.keys, ["L"])
+    assert setting.values["science_version"] == first and setting.others == 1  # that with most networks
+    assert list(points(results, Selection().only(setting.values)).frame["L"]) == [8, 16]
+    claimed = networks(results, {"task": "cifar100", "gamma": 1, "L": 8}, "best_test_acc")
+    assert set(claimed.frame["value"]) == {0.6} and first in claimed.what
+    drawn = FIGURES["3h"].draw(results, None)
+    assert set(drawn.frame["mean"].round(3)) == {0.6} and first in drawn.caption
+    ((cell_id, lazy),) = fetch(
+        results,
+        "SELECT a.cell_id, b.cell_id FROM cells a JOIN cells b USING (seed, L, science_version) WHERE a.best_test_acc > 0.65 "
+        "AND a.gamma_label = '1' AND b.gamma_label = 'lazy' AND seed = 0 AND L = 8",
+    )
+    assert of_other_gamma(results, network(results, cell_id), "neurons") == {"lazy": lazy}
+
+
+def test_the_newer_code_is_preferred_to_more_networks(tmp_path):
+    results = of_versions(tmp_path, "9", "10")
+    found = points(results, Selection())
+    assert one_setting(found.frame, found.keys, ["L"]).values["science_version"] == "10"
+
+
+def test_versions_of_different_tasks_are_no_key(tmp_path):
+    of_versions(tmp_path, "3+cifar100", layer="id")
+    results = of_versions(tmp_path, "3", task="psvrt", start=500)
+    assert "science_version" not in grid_keys(results)
+    assert "science_version" not in points(results, Selection()).keys

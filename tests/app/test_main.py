@@ -12,7 +12,7 @@ from app.script import PAGES
 from store.leases import Lease
 from store.store import Store
 from tests.pictured_store import pictured_store
-from tests.store_rows import rows
+from tests.store_rows import row, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Streamlit's own
 
@@ -247,6 +247,30 @@ def test_structure_shows_what_a_network_sees_and_its_weights_beside_the_lazy_one
     assert not shown.exception and drawn(shown)[-2:] == [1, 1]  # what was chosen stays chosen
     shown.selectbox(key="beside").set_value("1").run()
     assert not shown.exception and drawn(shown)[-2:] == [1, 2]
+
+
+def test_structure_first_shows_an_image_task_at_its_own_settings_and_names_them(page, tmp_path):
+    """Beside networks of symbols, and more of them at what is the paper's width and rate of symbols."""
+    store = Store(str(tmp_path / "results"))
+    common = {"gamma": 1.0, "gamma_label": "1"}
+    sizes = [(2, 512, 0.5, 1), (5, 512, 0.5, 1), (5, 1024, 0.1, 3), (8, 1024, 0.1, 3)]
+    rows = [
+        row(10 * i + seed, task="psvrt", L=256, d=None, patches=n, patch_size=5, width=width, base_lr=rate, seed=seed, **common)
+        for i, (n, width, rate, seeds) in enumerate(sizes) for seed in range(seeds)
+    ]  # fmt: skip
+    layers = ("id", "relu1_1", "relu4_3")
+    rows += [row(100 + i, task="cifar100", L=8, d=None, layer=layer, seed=0, **common) for i, layer in enumerate(layers)]
+    rows += [row(150, task="psvrt", L=32, d=None, patches=2, patch_size=5, width=512, base_lr=0.5, seed=0, **common)]
+    rows += [row(200 + L, L=L, seed=0, **common) for L in (3, 32)]
+    store.commit("p", rows)
+    store.write_plan("p", [one["cell_id"] for one in rows], whole=True)
+    shown = page("structure", store.results, at_task="psvrt")
+    assert "task = psvrt, L = 256, patches = 5, patch_size = 5, gamma_label = 1, width = 512" in said(shown)
+    shown = page("structure", store.results, at_task="cifar100")
+    assert "task = cifar100, L = 8, layer = relu4_3" in said(shown)
+    assert "task = same_different, L = 32" in said(page("structure", store.results, at_task="same_different"))
+    linked = page("structure", store.results, cell_id=next(r["cell_id"] for r in rows if r.get("layer") == "relu1_1"))
+    assert "layer = relu1_1" in said(linked)
 
 
 def test_structure_says_what_saves_weights(page, small_results):

@@ -239,3 +239,25 @@ def test_of_several_tasks_one_is_shown(opened, filled, tmp_path, name):
     page = opened(name, store.results, {"at_task": "parity"})
     assert not page.exception
     assert "grids/" in page.info[0].value
+
+
+def test_images_are_first_shown_at_the_settings_of_their_task(opened, tmp_path):
+    """At width 1024, the paper's of symbols, there are more seeds than at 512, that of images."""
+    store = Store(str(tmp_path / "results"))
+    rows = []
+    for L, patches, width, gamma in itertools.product(LS, (4, 6), (512, 1024), (1.0, 0.1)):
+        keys = {
+            "task": "psvrt",
+            "L": L,
+            "d": None,
+            "patches": patches,
+            "width": width,
+            "gamma": gamma,
+            "gamma_label": f"{gamma:g}",
+        }
+        rows += cells(**keys, accuracy=LAW["lazy"](L, patches))[: 2 if width == 512 else 3]
+    store.commit("p", rows)
+    store.write_plan("p", [one["cell_id"] for one in rows], whole=True)
+    page = opened("scaling", store.results, {"over": "L", "against": "patches"})
+    assert not page.exception
+    assert values(page)["width"] == "512"

@@ -1,0 +1,89 @@
+"""Commands that a person is told to type: each plans, and is of the task that it is for."""
+
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analysis.claims.check import advice, check, load_claims
+from analysis.figures.registry import FIGURES
+from orchestrator.grid import load_grid
+from store.store import Store
+from tests.store_rows import row
+
+ROOT = Path(__file__).parents[2]
+GAMMAS = {"lazy": 1e-5, "0.01": 0.01, "0.1": 0.1, "1": 1.0, "10": 10.0}
+LENGTH = {"same_different": 25_000, "psvrt": 100_000, "pentomino": 100_000, "cifar100": 50_000}
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path, monkeypatch):
+    """Files in the places of CIFAR-100's and of VGG-16's: planning asks whether they are there, and what they are."""
+    (tmp_path / "cifar-100-python").mkdir()
+    for name in ("train", "test", "meta"):
+        (tmp_path / "cifar-100-python" / name).write_text(name)
+    (tmp_path / "vgg16-made.pth").write_text("weights")
+    monkeypatch.setenv("SWEEP_DATA_DIR", str(tmp_path))
+
+
+@pytest.fixture(scope="module")
+def undecided(tmp_path_factory):
+    """Two seeds of each setting, far apart: of every task claims are measured and left open."""
+    settings = [
+        *({"task": "same_different", "L": L, "d": d, "sigma2": 0.0, "prefactor": "sqrt_d", "width": 1024, "base_lr": 0.1}
+          for L in (2, 3, 5, 16, 32) for d in (64, 256, 512)),
+        *({"task": "psvrt", "L": L, "patches": n, "patch_size": 5, "width": 512, "base_lr": 0.5}
+          for L in (256, 1024) for n in (2, 4, 5, 6)),
+        *({"task": "pentomino", "L": L, "patches": n, "patch_size": 7, "blur": 0.5, "width": 512, "base_lr": 0.5}
+          for L in (10, 16) for n in (2, 4)),
+        *({"task": "cifar100", "L": L, "layer": "relu4_3", "width": 1024, "base_lr": 0.01} for L in (8, 64)),
+    ]  # fmt: skip
+    rng = np.random.default_rng(0)
+    store = Store(str(tmp_path_factory.mktemp("undecided")))
+    rows = []
+    for keys in settings:
+        for label, gamma in GAMMAS.items():
+            for seed in range(2):
+                numbers = dict(zip(("best_test_acc", "final_test_acc", "alignment_pos"), rng.random(3), strict=True))
+                rest = {"alignment_neg": -rng.random(), "readout_ratio": 3 * rng.random(), "activation_change": rng.random()}
+                whole = {"d": None, **keys, "steps": LENGTH[keys["task"]], "gamma": gamma, "gamma_label": label, "seed": seed}
+                rows.append(row(len(rows), **whole, **numbers, **rest, dtype="float32"))
+    store.commit("p", rows)
+    return store.results
+
+
+def planned(command):
+    """The grid that a command names, with its overrides."""
+    words = shlex.split(command)
+    assert words[:3] == ["python", "-m", "orchestrator.sweep"], command
+    end = words.index("--results") if "--results" in words else len(words)
+    return load_grid(ROOT / words[3], words[4:end])
+
+
+def test_every_command_that_may_decide_a_claim_plans(undecided, tmp_path):
+    """Those for a store of every task, for as many seeds again, and those for an empty one."""
+    again, several = set(), {}
+    for results in (undecided, str(tmp_path / "empty")):
+        for one in check(results, [claim for claim in load_claims() if claim.grid]):
+            task = one.claim.measure["of"]["task"]
+            for command in advice(one, results):
+                several.setdefault(command.split(" --results")[0], set()).add(task)
+                if "seed=" in command:
+                    again.add(task)
+    assert again == {"same_different", "psvrt", "pentomino", "cifar100"}
+    for command, tasks in several.items():
+        grid = planned(command)
+        assert {p.cell.task.name for p in grid.cells} == tasks, command
+        if "seed=" in command:
+            assert all(p.save == {"curves"} for p in grid.cells), command
+
+
+def test_every_command_that_yields_a_figure_plans():
+    commands = dict.fromkeys(command for figure in FIGURES.values() for command in figure.commands("results"))
+    sizes = {command: len(planned(command).cells) for command in commands}
+    assert all(sizes.values())
+    # Features of VGG-16 take up to 8 GB a layer: examples need pixels alone, the scatters of A1 one layer.
+    for name, layer, size in (("3g", "id", 1), ("A1", "relu4_3", 2)):
+        command = FIGURES[name].commands("results")[-1]
+        assert sizes[command] == size and {p.cell.task.layer for p in planned(command).cells} == {layer}
