@@ -59,13 +59,21 @@ class CostModel:
         recent = self._of_engine[engine, device] = [*self._of_engine[engine, device][-30:], ratio]
         self._typical[engine, device] = float(np.median(recent))
 
-    def learn(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Start from what the packs of a store took."""
+    def learn(self, connection: duckdb.DuckDBPyConnection, plan: Iterable[Cell] = ()) -> None:
+        """Start from what the packs of a store took.
+
+        Rows do not say where a task's data lie: what was trained on the data of the plan's tasks is taken to lie where theirs do.
+        """
+        places: _Places = {
+            (cell.task.name, science_version(cell.task)): {key: getattr(cell.task, key) for key in cell.task.locations}
+            for cell in plan
+            if cell.task.locations
+        }
         columns = [name for name, *_ in connection.execute("describe cells").fetchall()]
         keys = [name for name in columns if name not in _NO_KEYS]
         for row in connection.execute(_measured(keys)).fetchall():
             engine, device, version, same_inputs, seconds, *values = row
-            cell = _cell_of(dict(zip(keys, values, strict=True)), version)
+            cell = _cell_of(dict(zip(keys, values, strict=True)), version, places)
             if cell is not None and engine in ENGINES and _is_here(device):
                 self.observe(cell, engine, device.split()[0], seconds, same_inputs)
 
@@ -113,13 +121,21 @@ def _is_here(device: str) -> bool:
     return not device.startswith("cpu") or device == cpu_name()
 
 
-def _cell_of(keys: dict[str, Any], version: str) -> Cell | None:
-    """The cell with these keys; None where the store holds what this version would refuse, or numbers of another version."""
+_Places = dict[tuple[str, str], dict[str, Any]]
+"""By a task's name and science version, the keys that say where its data lie."""
+
+
+def _cell_of(keys: dict[str, Any], version: str, places: _Places) -> Cell | None:
+    """The cell with these keys; None where the store holds what this version would refuse, or numbers of another version, or
+    of data whose place is not known: to look for them elsewhere would find others, or none."""
     if keys["task"] not in task_names():
         return None
     task_type = task_class(keys["task"])
+    place = places.get((task_type.name, version), {})
+    if task_type.locations and not place:
+        return None
     try:
-        task = task_type(**{k: keys[k] for k in task_type.model_fields if k in keys})
+        task = task_type(**{k: keys[k] for k in task_type.model_fields if k in keys}, **place)
         cell = Cell(task=task, **{k: keys[k] for k in Cell.model_fields if k != "task"})
     except (ValidationError, KeyError):
         return None

@@ -18,6 +18,7 @@ from orchestrator.conditions import Condition, ConditionError, LazyGamma
 from orchestrator.keys import LAZY
 from orchestrator.problems import Report, listed, pydantic_reason, show
 from orchestrator.yaml_lines import Item
+from trainables.basics import TaskError
 from trainables.cell import Cell, lazy_gamma, science_version
 from trainables.tasks import Task
 
@@ -95,10 +96,11 @@ def _resolve(block: Block, keys: dict[str, Any], report: Report, reasons: set[st
     """The task with these keys; None, with a report, where its own checks refuse them: once for each reason."""
     given = listed(f"{k} = {show(v)}" for k, v in keys.items())
     try:
+        block.task.obtain(keys)
         task = block.task(**keys)
         lazy = float(lazy_gamma(task))
-    except ValidationError as error:
-        reason = pydantic_reason(error)
+    except (ValidationError, TaskError) as error:
+        reason = pydantic_reason(error) if isinstance(error, ValidationError) else str(error)
         if reason not in reasons:
             report.at(block.place, f"task {block.task.name} refuses {given}: {reason}")
         reasons.add(reason)

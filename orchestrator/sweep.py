@@ -139,7 +139,7 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
     if not options.dry_run:
         store.prepare(need_bytes=sum(row_bytes(grid.cells[i]) for i in todo))
     cost = CostModel(machine_rates(lambda text: _say(options, text)) if todo else None)
-    run_query(store.results, cost.learn)
+    run_query(store.results, lambda connection: cost.learn(connection, (planned.cell for planned in grid.cells)))
     here = not (options.address or os.environ.get("RAY_ADDRESS"))  # a cluster's nodes are asked once it is joined
     if options.dry_run or options.verbose or (todo and here):
         at_once = 1 if options.debug else options.max_concurrent  # as _runner has it

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
+
 from orchestrator.calibration import cpu_name
 from orchestrator.grid import PlannedCell
 from store.store import Store
+from trainables.basics import TaskError
 from trainables.cell import Cell, science_version
 from trainables.engines.base import Engine, EngineName
 from trainables.engines.run import PackRun
-from trainables.pictures import MOST_EXTREME, OF_EACH_LABEL, pictures_of
+from trainables.pictures import MOST_EXTREME, OF_EACH_LABEL, pictures_of, pictures_of_weights
 from trainables.result import CellResult
 
 
@@ -45,6 +48,8 @@ class PackWork:
         self.pack_id, self.members = pack_id, list(members)
         self.device = device if device == "cpu" or torch.cuda.is_available() else "cpu"
         cells = [planned.cell for planned in members]
+        for cell in {planned.cell.task: planned.cell for planned in members if "weights" in planned.save}.values():
+            _check_pictures(cell)
         self.run = PackRun(cells, make_engine(engine, cells, self.device))
 
     @property
@@ -76,9 +81,30 @@ class PackWork:
         if "neurons" in planned.save:
             row |= {"neuron_readout": result.readout.tolist(), "neuron_alignment": result.alignment.tolist()}
         if "weights" in planned.save and result.status == "ok":  # what diverged has none to look at
-            pictures = pictures_of(planned.cell, self.run.engine, c, result.readout)
-            row["weights_file"] = Store(provenance.results).write_weights(planned.cell_id, pictures.rows())
+            try:
+                pictures = pictures_of(planned.cell, self.run.engine, c, result.readout).rows()
+            except Exception as error:  # noqa: BLE001 - what was trained is kept, whatever a task raises; the next run wants its weights
+                row["reason"] = f"no weights saved: {_in_a_line(error)}"
+            else:
+                row["weights_file"] = Store(provenance.results).write_weights(planned.cell_id, pictures)
         return row
+
+
+def _check_pictures(cell: Cell) -> None:
+    """Let the task show its examples and a row of weights once, before hours of training for what cannot be shown."""
+    task = cell.task
+    try:
+        pictures_of_weights(cell, np.zeros(1, np.int64), np.zeros(1), np.zeros((1, task.input_dim), np.float32)).rows()
+    except MemoryError:
+        raise  # a smaller pack may do
+    except Exception as error:
+        raise TaskError(
+            f"save: weights wants pictures of task {task.name}, and its shown_examples or as_shown fails: {_in_a_line(error)}"
+        ) from error
+
+
+def _in_a_line(error: Exception) -> str:
+    return traceback.format_exception_only(error)[-1].strip().splitlines()[0][:500]
 
 
 def make_engine(name: EngineName, cells: Sequence[Cell], device: str) -> Engine:
@@ -136,17 +162,17 @@ def common_columns(planned: PlannedCell, pack_id: str, provenance: Provenance) -
     }
 
 
-_PICTURES = 2 * MOST_EXTREME + 2 * OF_EACH_LABEL
-_PICTURE_BYTES = 10_000
-"""Of a file of weights beside the numbers of the input, a picture: its share of the footer, and of examples that are shown as
-more than the network sees, such as photographs of 32x64 pixels in colours."""
+_PICTURE_BYTES = 1024
+"""Of a file of weights, a picture's share beside its numbers: of the footer, and of what is said of it."""
 
 
 def row_bytes(planned: PlannedCell) -> int:
     """Room that a cell's row takes at most, uncompressed, with what lies beside it."""
     cell, save = planned.cell, planned.save
     curve = 32 * (cell.steps // cell.eval_every) if "curves" in save else 0
-    weights = _PICTURES * (4 * cell.task.input_dim + _PICTURE_BYTES) if "weights" in save else 0
+    neurons, examples = 2 * MOST_EXTREME, 2 * OF_EACH_LABEL
+    numbers = neurons * cell.task.input_dim + examples * cell.task.shown_size
+    weights = 4 * numbers + (neurons + examples) * _PICTURE_BYTES if "weights" in save else 0
     return 1024 + curve + (8 * cell.width if "neurons" in save else 0) + weights
 
 

@@ -28,8 +28,9 @@ def check(files: Files, clean: bool = False, seen: Callable[[int, int], None] = 
     """Verify all files, and with `clean` remove leftovers of dead processes; `seen` hears of the progress."""
     report = Report()
     entries = [entry for folder in FOLDERS for entry in files.entries(folder)]
+    n_all = len(entries) + len(files.entries(WEIGHTS))
     for i, entry in enumerate(entries):
-        seen(i, len(entries))
+        seen(i, n_all)
         try:
             problem = inspect(files, entry).problem or verify(files, entry)
         except FileNotFoundError:
@@ -39,7 +40,7 @@ def check(files: Files, clean: bool = False, seen: Callable[[int, int], None] = 
         if problem:
             report.bad[entry.path] = problem
 
-    _check_weights(files, report)
+    orphans = _check_weights(files, report, lambda i: seen(min(len(entries) + i, n_all), n_all))
     known = drivers(files)
     leases = {driver.path for driver in known}
     report.bad |= {entry.path: "not a lease" for entry in files.entries(LEASES) if entry.path not in leases}
@@ -50,20 +51,42 @@ def check(files: Files, clean: bool = False, seen: Callable[[int, int], None] = 
                 report.stale.append(entry.path)
     if clean:
         for path in report.stale:
+            if path in orphans and not _still_orphan(files, path):
+                continue
             files.delete(path)
             report.removed.append(path)
+        report.stale = [path for path in report.stale if path in report.removed or path not in orphans]
     return report
 
 
-def _check_weights(files: Files, report: Report) -> None:
-    """Files beside the packs: each whole, none missing; those that no row names are leftovers, unless their pack is to follow."""
+def _still_orphan(files: Files, path: str) -> bool:
+    """Whether the file is a leftover also now: a sweep that trained its cell anew writes the very same file, and then its row.
+
+    In this order: a file whose row comes after the rows were read was written shortly before, and so is young.
+    """
+    if path in run(files, lambda c: {path for (path,) in c.execute(_NAMED).fetchall()}):
+        return False
+    entry = files.entry(path)
+    return entry is not None and age_s(entry) > STALE_S
+
+
+_NAMED = "SELECT weights_file FROM internal.rows WHERE weights_file IS NOT NULL"
+
+
+def _check_weights(files: Files, report: Report, seen: Callable[[int], None]) -> set[str]:
+    """Files beside the packs: each whole, none missing; those that no row names are leftovers, unless their pack is to follow.
+
+    Returns these leftovers.
+    """
     before = {entry.path for entry in files.entries(WEIGHTS)}  # their rows, if there are any, are there to be read now
-    queries = ("SELECT weights_file FROM internal.weights", "SELECT weights_file FROM internal.rows")
+    queries = ("SELECT weights_file FROM internal.weights", _NAMED)
     shown, named = run(files, lambda c: [{path for (path,) in c.execute(sql).fetchall()} for sql in queries])
     entries = files.entries(WEIGHTS)
-    bad = check_pictures(files, entries, shown)
+    bad = check_pictures(files, entries, shown, seen)
     orphans = [entry for entry in entries if entry.path in before - named - bad.keys()]
     report.bad |= bad
     report.n_files += len(entries)
     report.n_bytes += sum(entry.size for entry in entries)
-    report.stale += [entry.path for entry in orphans if age_s(entry) > STALE_S]
+    stale = [entry.path for entry in orphans if age_s(entry) > STALE_S]
+    report.stale += stale
+    return set(stale)

@@ -45,6 +45,9 @@ class Files(Protocol):
     def entries(self, folder: str, hidden: bool = False) -> list[Entry]:
         """Files directly in the folder, by name; none where there is no such folder."""
 
+    def entry(self, path: str) -> Entry | None:
+        """The file as it is now, None where it is gone."""
+
     def read(self, path: str) -> bytes: ...
 
     def write(self, path: str, data: bytes) -> None:
@@ -94,6 +97,13 @@ class LocalFiles:
                         stat = item.stat()
                         found.append(Entry(f"{folder}/{item.name}" if folder else item.name, stat.st_size, stat.st_mtime))
         return sorted(found)
+
+    def entry(self, path: str) -> Entry | None:
+        try:
+            stat = self._at(path).stat()
+        except FileNotFoundError:
+            return None
+        return Entry(path, stat.st_size, stat.st_mtime)
 
     def read(self, path: str) -> bytes:
         return self._at(path).read_bytes()

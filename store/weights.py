@@ -5,7 +5,7 @@ harmless. Files are Parquet as all others are, one row a picture, named by cell 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,10 +54,13 @@ def read_pictures(files: Files, path: str) -> list[dict[str, Any]]:
 _AGAIN = "; delete what is left of the file and run the sweep again: it trains the network"
 
 
-def check_pictures(files: Files, entries: Sequence[Entry], named_by_rows: set[str]) -> dict[str, str]:
-    """What is wrong with these files of the folder, and which files that rows name are not there."""
+def check_pictures(
+    files: Files, entries: Sequence[Entry], named_by_rows: set[str], seen: Callable[[int], None] = lambda done: None
+) -> dict[str, str]:
+    """What is wrong with these files of the folder, and which ones that rows name are missing; `seen` hears how many are done."""
     bad = {path: "missing: a row of results names it" for path in named_by_rows - {entry.path for entry in entries}}
-    for entry in entries:
+    for i, entry in enumerate(entries):
+        seen(i)
         try:
             problem = _problem(files, entry.path)
         except FileNotFoundError:

@@ -30,11 +30,22 @@ def digest(files: Iterable[Path], *words: str) -> str:
 
 
 def write_whole(file: Path, text: str) -> None:
-    """Write a small file so that readers see the old one or the whole new one; its folder is made where there is none."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=file.parent, prefix=f".{file.name}.", delete=False) as part:
-        part.write(text)
-        part.flush()
-        os.fsync(part.fileno())
-    os.chmod(part.name, 0o644)  # a temporary file is its owner's alone; what is kept may be another user's too
-    os.replace(part.name, file)
+    """Write a small file so that readers see the old one or the whole new one; its folder is made where there is none.
+
+    OSError that names the file where it cannot be written; nothing is left behind then.
+    """
+    part = None
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=file.parent, prefix=f".{file.name}.", delete=False) as part:
+            part.write(text)
+            part.flush()
+            os.fsync(part.fileno())
+        os.chmod(part.name, 0o644)  # a temporary file is its owner's alone; what is kept may be another user's too
+        os.replace(part.name, file)
+    except BaseException as error:
+        if part:
+            Path(part.name).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise OSError(error.errno, f"cannot be written ({error.strerror})", str(file)) from error
+        raise

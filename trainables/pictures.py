@@ -49,8 +49,13 @@ class Pictures:
 def pictures_of(cell: Cell, engine: Engine, c: int, readout: Array) -> Pictures:
     """Of cell c of a pack as it is trained now; `readout` (m,) are its readouts."""
     chosen = extremes(readout)
-    weights = cell.task.as_shown(engine.hidden_weights(c, chosen))
-    return Pictures(chosen, readout[chosen], weights.astype(np.float32), *_examples(cell), cell.task.rulings)
+    return pictures_of_weights(cell, chosen, readout[chosen], engine.hidden_weights(c, chosen))
+
+
+def pictures_of_weights(cell: Cell, neuron: Array, readout: Array, weights: Array) -> Pictures:
+    """Of these neurons (n,), with their readouts (n,) and their weights (n, input_dim)."""
+    shown = cell.task.as_shown(weights).astype(np.float32)
+    return Pictures(neuron, readout, shown, *_examples(cell), cell.task.rulings)
 
 
 def extremes(readout: Array) -> Array:

@@ -7,7 +7,13 @@ import sys
 
 import pytest
 
-from store.views import connect
+from orchestrator.cost import CostModel
+from orchestrator.grid import load_grid
+from store.check import check
+from store.store import Store
+from store.views import connect, fetch
+from store.views import run as run_query
+from tests.sweeps import counts, wait_for
 from trainables.features import cifar, found
 from trainables.features.found import DATA_DIR
 
@@ -33,13 +39,58 @@ def grid(tmp_path, monkeypatch):
     return path
 
 
-def test_the_whole_path_from_a_grid_to_a_query(grid, sweep, sweep_here, results, cifar_folder, monkeypatch):
+IMAGES = """\
+sweep: images
+defaults: {steps: 400, eval_every: 200, width: 32, batch: 16, test_size: 64, gamma: [1, lazy], seed: {range: 3}, save: [weights]}
+grids:
+  - {task: cifar100, layer: [id, relu5_1], L: 90}
+  - {task: psvrt, L: 64, patches: 4}
+resources: {pack_seconds: 0.2}
+"""
+
+
+def test_kill_9_amid_training_then_the_same_command(grid, start, sweep, results, cifar_folder, monkeypatch):
+    """Both kinds of images: each of the 18 cells once, with its weights, and what was made of photographs is found again."""
     monkeypatch.setenv(DATA_DIR, str(cifar_folder))
-    first = sweep_here(grid, "--debug", "--json", "--limit", "5")
-    assert first.returncode == 1 and json.loads(first.stdout)["ok"] == 5, first.stderr
-    then = sweep(grid, "--debug", "--json")
-    assert then.returncode == 0 and json.loads(then.stdout)["ok"] == 8, then.stderr
-    assert "3 to train" in then.stderr and "making" not in then.stderr  # what was made is found
+    grid.write_text(IMAGES)
+    process = start(grid, "--debug")
+    wait_for(lambda: counts(results)[0] > 0)
+    process.kill()
+    process.wait()
+    before = counts(results)[0]
+    assert 0 < before < 18
+    done = sweep(grid, "--debug", "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["ok"] == 18, done.stderr
+    assert f"{18 - before} to train" in done.stderr and "making" not in done.stderr
+    assert counts(results) == (18, 18)
+    assert fetch(results, "select count(*), count(distinct cell_id) from internal.weights") == [(18, 18)]
+    assert check(Store(results).files).bad == {}
+
+
+def test_a_store_with_photographs_is_learned_from_where_they_lie_and_nowhere_else(
+    grid, small_grid, sweep_here, results, cifar_folder, tmp_path, monkeypatch
+):
+    """A row does not say where its photographs lie: without a plan that does, nothing is looked for, let alone downloaded."""
+    where = f"data_dir={cifar_folder}"
+    assert sweep_here(grid, where, "layer=id", "--debug").returncode == 0
+    monkeypatch.setattr(found, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(found, "reachable", lambda url: pytest.fail("no sweep of symbols needs a server"))
+    assert sweep_here(small_grid, "--dry-run").returncode == 0
+    assert not (tmp_path / "cache").exists()
+
+    cells = [planned.cell for planned in load_grid(grid, [where, "layer=id"]).cells]
+    knows, does_not = CostModel(), CostModel()
+    run_query(results, lambda connection: knows.learn(connection, cells))
+    run_query(results, does_not.learn)
+    ((engine,),) = fetch(results, "select distinct engine from cells")
+    took, guessed = (model.seconds(cells[0], engine) for model in (knows, does_not))
+    assert guessed == CostModel().seconds(cells[0], engine) != took
+
+
+def test_the_whole_path_from_a_grid_to_a_query(grid, sweep_here, results, cifar_folder, monkeypatch):
+    monkeypatch.setenv(DATA_DIR, str(cifar_folder))
+    done = sweep_here(grid, "--debug", "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["ok"] == 8, done.stderr
     query = (
         "select task, L, layer, gamma_label, count(*), min(science_version) from cells group by all order by layer, gamma_label"
     )

@@ -1,5 +1,6 @@
 """A sweep without Ray: only what is missing, failures as rows, and rows that say where they come from."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,9 @@ from store.leases import Lease
 from store.store import Store
 from store.views import Held, connect
 from store.weights import read_pictures
+from trainables.engines.run import PackRun
+from trainables.pictures import OF_EACH_LABEL
+from trainables.tasks import SameDifferent
 
 
 def run(grid, results, cells=None, engine=None, pack_seconds=1e-9, fail_fast=False):
@@ -167,6 +171,55 @@ def test_a_cell_in_flight_is_leased(small_grid, results, monkeypatch):
 def test_any_engine_runs_a_sweep(small_grid, results, engine):
     run(load_grid(small_grid, ["steps=100", "seed=0"]), results, engine=engine, pack_seconds=1e9)
     assert connect(results).execute("select distinct engine, status from cells").fetchall() == [(engine, "ok")]
+
+
+@pytest.mark.parametrize("fails", ["shown_examples", "as_shown"])
+def test_a_task_that_cannot_be_shown_fails_before_it_is_trained(small_grid, results, monkeypatch, fails):
+    def broken(*args):
+        raise IndexError("no such\npicture")
+
+    monkeypatch.setattr(SameDifferent, fails, broken)
+    monkeypatch.setattr(PackRun, "advance", lambda *args: pytest.fail("trained for nothing"))
+    run(load_grid(small_grid, ["save=weights", "seed=0", "L=3"]), results, pack_seconds=1e9)
+    for status, reason in rows(results, "status, reason"):
+        assert status == "failed"
+        assert "task same_different, and its shown_examples or as_shown fails: IndexError: no such" in reason
+
+
+def test_what_was_trained_is_kept_whatever_its_pictures_raise(small_grid, results, monkeypatch):
+    trained, advance = [], PackRun.advance
+
+    def and_break(pack, seconds):
+        advance(pack, seconds)
+        trained.append(len(pack.cells))
+        if len(trained) == 1:
+            monkeypatch.setattr(SameDifferent, "shown_examples", lambda *args: 1 / 0)
+
+    monkeypatch.setattr(PackRun, "advance", and_break)
+    grid = load_grid(small_grid, ["save=weights,curves", "seed=0", "L=3"])
+    with monkeypatch.context():
+        run(grid, results, pack_seconds=1e9)
+    assert trained == [2]
+    reason = "no weights saved: ZeroDivisionError: division by zero"
+    assert rows(results, "status, reason") == [("ok", reason)] * 2
+    assert connect(results).execute("select count(*) from curves").fetchone() == (4,)
+    monkeypatch.undo()
+    again = missing_cells(grid.cells, Store(results).statuses())
+    assert len(again) == 2  # their weights are still wanted
+    run(grid, results, cells=again)
+    assert rows(results, "status, reason") == [("ok", None)] * 2
+
+
+def test_room_for_pictures_is_what_the_task_shows(small_grid):
+    class InColours(SameDifferent):
+        @property
+        def shown_size(self):
+            return 3 * 1000
+
+    (small, *_) = load_grid(small_grid, ["save=weights"]).cells
+    task = InColours(**small.cell.task.identity())
+    large = replace(small, cell=small.cell.model_copy(update={"task": task}))
+    assert row_bytes(large) - row_bytes(small) == 4 * 2 * OF_EACH_LABEL * (3000 - 2 * 16)
 
 
 def test_weights_lie_beside_the_pack_and_are_trained_again_where_they_are_gone(small_grid, results):

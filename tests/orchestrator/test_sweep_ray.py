@@ -5,13 +5,13 @@ import re
 import signal
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
 from store.views import connect
+from tests.sweeps import counts, wait_for
 
 pytestmark = pytest.mark.ray
 
@@ -28,18 +28,6 @@ def long_grid(tmp_path: Path) -> Path:
         "resources: {pack_seconds: 3}\n"
     )
     return path
-
-
-def counts(results: str) -> tuple[int, int]:
-    """Rows in `cells`, and different cells among them."""
-    return connect(results).execute("select count(*), count(distinct cell_id) from cells").fetchone()
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 120) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "what was waited for did not come"
-        time.sleep(0.2)
 
 
 def workers(driver: int) -> list[psutil.Process]:

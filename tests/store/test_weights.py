@@ -16,7 +16,7 @@ from store.schema import parquet_bytes, table_of
 from store.store import Store
 from store.summary import summarise
 from store.views import fetch
-from store.weights import read_pictures
+from store.weights import check_pictures, read_pictures
 from tests.store_rows import flip_bits, row, rows
 
 KEPT = "SELECT cell_id, weights_file FROM internal.weights ORDER BY ALL"
@@ -76,6 +76,39 @@ def test_killed_between_weights_and_pack(store: Store) -> None:
     age(store, orphan)
     assert check(store.files, clean=True).removed == [orphan]
     assert store.files.entries("weights")[0].path == left
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_a_leftover_that_a_sweep_takes_up_meanwhile_is_not_removed(
+    store: Store, monkeypatch: pytest.MonkeyPatch, committed: bool
+) -> None:
+    """Its cell is trained anew while all files are read, which takes long: the same content has the same name."""
+    other = store.write_weights(f"{1:020x}", pictures())
+    left = store.write_weights("0" * 20, pictures())
+    for path in (left, other):
+        age(store, path)
+    read, checked = [], check_pictures
+
+    def resumed_meanwhile(*args: Any) -> dict[str, str]:
+        bad = checked(*args)
+        if not read:
+            read.append(commit(store, 0) if committed else store.write_weights("0" * 20, pictures()))
+            if committed:
+                age(store, left)  # by its age alone nothing tells
+        return bad
+
+    monkeypatch.setattr("store.check.check_pictures", resumed_meanwhile)
+    report = check(store.files, clean=True)
+    assert (report.removed, report.stale) == ([other], [other])
+    assert [entry.path for entry in store.files.entries("weights")] == [left] == read
+
+
+def test_progress_counts_files_of_weights(store: Store) -> None:
+    for cell in range(3):
+        commit(store, cell)
+    heard: list[tuple[int, int]] = []
+    check(store.files, seen=lambda done, total: heard.append((done, total)))
+    assert heard == [(i, 6) for i in range(6)]
 
 
 def test_a_file_that_is_gone_is_told_and_its_cell_wanted_again(store: Store) -> None:

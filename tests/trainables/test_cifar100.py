@@ -19,6 +19,7 @@ from rich.console import Console
 from torchvision.models import vgg16
 
 from tests.made_cifar import make_images, make_weights
+from trainables.cache import write_whole
 from trainables.cell import Cell, lazy_gamma
 from trainables.engines.batched import Batched
 from trainables.engines.reference import Reference
@@ -27,7 +28,7 @@ from trainables.features import cifar, digests, found, kept
 from trainables.features.digests import file_digest
 from trainables.features.found import look
 from trainables.features.layers import PIXELS, row_length
-from trainables.features.vgg import DEVIATION, MEAN, network
+from trainables.features.vgg import DEVIATION, MEAN, activations, network
 from trainables.kernels.halves import gather_halves
 from trainables.tasks import CIFAR100
 from trainables.tasks.base import TaskError
@@ -227,12 +228,21 @@ def describe_otherwise(array, description):
     description.write_text(json.dumps(said | {"made_from": said["made_from"] | {"images": "images-of-another"}}))
 
 
+def describe_without(description, key, **instead):
+    said = json.loads(description.read_text())
+    del said[key]
+    description.write_text(json.dumps(said | instead))
+
+
 SPOILT = [
     ("id", cut, "torn"),
     ("id", overwrite, "check sum differs"),
     ("id", lambda array, description: description.unlink(), "not finished"),
     ("id", lambda array, description: description.write_text("{"), "is torn ("),
     ("id", describe_otherwise, "made from something else"),
+    ("id", lambda array, description: describe_without(description, "counts"), "lacks the counts"),
+    ("id", lambda array, description: describe_without(description, "counts", counts=["4"] * 100), "lacks the counts"),
+    ("id", lambda array, description: describe_without(description, "check"), "check sum differs"),
     ("relu1_1", overwrite, "check sum differs"),  # 52 MB, of which blocks are looked at
 ]
 
@@ -275,9 +285,71 @@ def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path, console):
         raise OSError(28, "No space left on device")
 
     wanted = kept.Wanted("some", 3, "uint8", ())
-    with pytest.raises(TaskError, match=r"some\.npy cannot be written: No space left"):
+    with pytest.raises(TaskError, match=r"some\.npy cannot be made: No space left on device; make room"):
         kept.made([tmp_path], wanted, lambda: ((2,) * 100, batches()), console)
     assert [p.name for p in tmp_path.iterdir()] == [".some.lock"]
+
+
+def test_what_cannot_be_read_is_made_anew_where_it_can_be_written(tmp_path, console, monkeypatch):
+    wanted, whole = kept.Wanted("some", 3, "uint8", ()), np.load
+
+    def make():
+        return kept.made([tmp_path], wanted, lambda: ((1,), [np.zeros((1, 3), np.uint8)]), console)
+
+    def refuse_once(*args, **settings):
+        monkeypatch.setattr(np, "load", whole) if calls else calls.append(1)
+        raise PermissionError(13, "Permission denied")
+
+    make()
+    calls = []
+    monkeypatch.setattr(np, "load", refuse_once)
+    assert make().counts == (1,)
+    assert "some.npy is not used: it cannot be read: Permission denied; it is made anew" in console.file.getvalue()
+
+
+@pytest.mark.parametrize("place", ["pathlib.Path.mkdir", "fcntl.flock", "trainables.features.kept.write_whole"])
+def test_whatever_the_disk_refuses_is_told_in_a_line(tmp_path, console, monkeypatch, place):
+    def refuse(*args, **settings):
+        raise PermissionError(13, "Permission denied", "here")
+
+    monkeypatch.setattr(place, refuse)
+    wanted = kept.Wanted("some", 3, "uint8", ())
+    with pytest.raises(TaskError, match=r"some\.npy cannot be made: Permission denied \(here\); .*let the folder be written"):
+        kept.made([tmp_path / "new"], wanted, lambda: ((1,), [np.zeros((1, 3), np.uint8)]), console)
+
+
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA out of memory.\nmore"), RuntimeError("CUDA out of memory.")])
+def test_a_card_without_room_is_told_in_a_line(cifar_folder, console, monkeypatch, error):
+    def full(net, x):
+        raise error
+
+    monkeypatch.setattr("trainables.features.vgg._rows", full)
+    with pytest.raises(TaskError, match=r"relu1_1 of VGG-16 cannot be computed on c\w+: CUDA out of memory\.; make") as told:
+        list(activations(np.zeros((1, PIXELS), np.uint8), "relu1_1", cifar_folder / "vgg16-made.pth", console))
+    assert "\n" not in str(told.value)
+
+
+def test_a_small_file_that_cannot_be_written_leaves_nothing(tmp_path, monkeypatch):
+    (tmp_path / "kept").write_text("old")
+    for call in ("os.fsync", "os.chmod", "os.replace"):
+        with monkeypatch.context() as patched:
+
+            def full(*args):
+                raise OSError(28, "No space left on device")
+
+            patched.setattr(call, full)
+            with pytest.raises(OSError, match=r"cannot be written \(No space left on device\): '.*/kept'"):
+                write_whole(tmp_path / "kept", "new")
+        assert [p.name for p in tmp_path.iterdir()] == ["kept"]
+    assert (tmp_path / "kept").read_text() == "old"
+
+
+def test_a_digest_that_cannot_be_kept_is_known_all_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr(digests, "KEPT_FROM", 0)
+    (tmp_path / "in the way").write_text("")
+    monkeypatch.setattr(digests, "cache_folder", lambda: tmp_path / "in the way")
+    (tmp_path / "file").write_text("one")
+    assert file_digest(tmp_path / "file") == "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"
 
 
 def test_a_folder_that_cannot_be_written_is_passed_over(tmp_path):
@@ -341,9 +413,8 @@ def test_the_official_files_have_readable_names(copied, monkeypatch):
 
 
 def test_missing_data_are_told_with_the_way_to_get_them(tmp_path, monkeypatch):
-    with pytest.raises(ValidationError) as refused:
-        CIFAR100(L=8, data_dir=str(tmp_path))
-    (error,) = refused.value.errors()
+    with pytest.raises(TaskError) as refused:
+        CIFAR100.obtain({"L": 8, "data_dir": str(tmp_path)})
     for words in (
         f"{tmp_path} (the grid's data_dir) lacks cifar-100-python/train, cifar-100-python/test, cifar-100-python/meta, vgg16-",
         "www.cs.toronto.edu and download.pytorch.org cannot be reached from here",
@@ -352,8 +423,8 @@ def test_missing_data_are_told_with_the_way_to_get_them(tmp_path, monkeypatch):
         found.WEIGHTS_URL,
         found.DATA_DIR,
     ):
-        assert words in error["msg"]
-    assert "\n" not in error["msg"]
+        assert words in str(refused.value)
+    assert "\n" not in str(refused.value)
     monkeypatch.setenv(found.DATA_DIR, str(tmp_path / "elsewhere"))
     with pytest.raises(ValidationError, match=r"elsewhere \(SWEEP_DATA_DIR\) lacks.*--no-weights"):
         CIFAR100(L=8, layer="id")
@@ -365,9 +436,53 @@ def test_missing_data_are_told_with_the_way_to_get_them(tmp_path, monkeypatch):
 
 def test_only_what_is_missing_is_asked_for(copied):
     (copied / "vgg16-made.pth").unlink()
-    CIFAR100(L=8, layer="id", data_dir=str(copied))
-    with pytest.raises(ValidationError, match=r"lacks vgg16-397923af.pth; not downloaded, because download.pytorch.org cannot"):
+    CIFAR100.obtain({"layer": "id", "data_dir": str(copied)})
+    with pytest.raises(TaskError, match=r"lacks vgg16-397923af.pth; not downloaded, because download.pytorch.org cannot"):
+        CIFAR100.obtain({"data_dir": str(copied)})
+
+
+def test_to_make_a_task_asks_no_server(copied, monkeypatch):
+    """Rows of a store are made into tasks by every sweep: what they need may lie on another machine."""
+
+    def ask(*args, **settings):
+        raise AssertionError("downloads are for planning alone")
+
+    monkeypatch.setattr(found, "reachable", ask)
+    monkeypatch.setattr(found.subprocess, "run", ask)
+    (copied / "vgg16-made.pth").unlink()
+    with pytest.raises(ValidationError, match=r"lacks vgg16-397923af.pth\. Name a folder"):
         CIFAR100(L=8, data_dir=str(copied))
+
+
+def test_images_that_lack_a_file_are_never_downloaded_over(copied, monkeypatch):
+    from trainables.features import fetch
+
+    def ask(*args, **settings):
+        raise AssertionError("not to be downloaded")
+
+    monkeypatch.setattr(found, "reachable", ask)
+    monkeypatch.setattr("torchvision.datasets.CIFAR100.__init__", ask)
+    before = {}
+    for name in ("meta", "train"):
+        (copied / found.IMAGES / name).unlink()
+        before |= {file: file.read_bytes() for file in (copied / found.IMAGES).iterdir()}
+        found._fetched.cache_clear()
+        with pytest.raises(TaskError, match=rf"lacks .*{name}.*would replace the images.*; or put .*{name}") as told:
+            CIFAR100.obtain({"layer": "id", "data_dir": str(copied)})
+        assert found.IMAGES_URL not in str(told.value) and "fetch" not in str(told.value)
+        monkeypatch.setattr(sys, "argv", ["fetch", str(copied)])
+        with pytest.raises(SystemExit, match=rf"lacks .*{name}.*; not downloaded.*put the missing files"):
+            fetch.main()
+    assert (copied / found.IMAGES / "test").read_bytes() == before[copied / found.IMAGES / "test"]
+
+
+def test_official_images_that_are_damaged_are_refused(copied, monkeypatch):
+    """A data set of one's own has another size."""
+    sizes = {name: (copied / found.IMAGES / name).stat().st_size for name in ("train", "test")}
+    assert look(str(copied), False).name.startswith("images-")
+    monkeypatch.setattr(found, "OFFICIAL_BYTES", sizes)
+    with pytest.raises(ValidationError, match=r"cifar-100-python/train has the size of CIFAR-100's own file, but .* download it"):
+        CIFAR100(L=8, layer="id", data_dir=str(copied))
 
 
 def test_one_download_is_tried_where_the_servers_answer(tmp_path, cifar_folder, monkeypatch):
@@ -381,8 +496,8 @@ def test_one_download_is_tried_where_the_servers_answer(tmp_path, cifar_folder, 
     monkeypatch.setattr(found, "reachable", lambda url: True)
     monkeypatch.setattr(found.subprocess, "run", run)
     for _ in range(2):
-        with pytest.raises(ValidationError, match=r"lacks vgg16-397923af.pth; the download failed"):
-            CIFAR100(L=8, data_dir=str(tmp_path))
+        with pytest.raises(TaskError, match=r"lacks vgg16-397923af.pth; the download failed"):
+            CIFAR100.obtain({"data_dir": str(tmp_path)})
     assert commands == [[sys.executable, "-m", "trainables.features.fetch", str(tmp_path)]]
     assert CIFAR100(L=8, layer="id", data_dir=str(tmp_path))
 
@@ -485,8 +600,9 @@ def test_activations_beyond_half_precision_are_refused(copied, tmp_path, console
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda entry: b"no pickle", "does not hold CIFAR-100's files, or they are torn"),
-        (lambda entry: pickle.dumps(entry)[:1000], "does not hold CIFAR-100's files, or they are torn"),
+        (lambda entry: b"no pickle", "train is no file of CIFAR-100, or it is torn"),
+        (lambda entry: pickle.dumps(entry)[:1000], "train is no file of CIFAR-100, or it is torn"),
+        (lambda entry: pickle.dumps(print), "asks for builtins.print, which images do not need"),
         (lambda entry: pickle.dumps({"data": entry["data"]}), "does not hold CIFAR-100's files"),
         (lambda entry: pickle.dumps(entry | {"fine_labels": [100] * 300}), "a fine label from 0 to 99"),
         (lambda entry: pickle.dumps(entry | {"fine_labels": [0] * 300}), "class 1 has 1 images; each of the 100 needs 2"),

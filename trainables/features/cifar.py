@@ -5,12 +5,12 @@ from pathlib import Path
 
 from rich.console import Console
 
+from trainables.basics import Array, Preparation
 from trainables.cache import cache_folder
 from trainables.features import kept
 from trainables.features.found import IMAGES, OFFICIAL_IMAGES, Found
 from trainables.features.kept import Kept, Wanted
 from trainables.features.layers import PIXELS, Layer, row_length
-from trainables.tasks.base import Array, Preparation
 
 _VERSION = "1"
 """Raised whenever the same images and weights would give other numbers: standardisation, order of the rows, rounding."""

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -36,5 +37,6 @@ def _kept_digest(path: str, size: int, mtime_ns: int, ctime_ns: int, algorithm: 
     if kept.is_file() and re.fullmatch(rf"[0-9a-f]{{{length}}}", text := kept.read_text()):
         return text
     found = _digest(path, size, mtime_ns, ctime_ns, algorithm)
-    write_whole(kept, found)
+    with suppress(OSError):  # then it is computed again next time
+        write_whole(kept, found)
     return found

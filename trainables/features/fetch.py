@@ -5,15 +5,23 @@ import fcntl
 import sys
 from pathlib import Path
 
-from trainables.features.found import WEIGHTS_URL, missing
+from trainables.features.found import WEIGHTS_URL, has_own_images, missing
 
 
 def fetch(folder: Path, with_weights: bool) -> None:
-    """Download what is missing in the folder; what is torn is refused by its check sum. One process at a time does it."""
+    """Download what is missing in the folder; what is torn is refused by its check sum. One process at a time does it.
+
+    RuntimeError where images are there, but not all their files: the archive would be unpacked over them.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".fetch.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if missing(folder, False):
+        if lacking := missing(folder, False):
+            if has_own_images(folder):
+                raise RuntimeError(
+                    f"lacks {', '.join(lacking)}; not downloaded, because that would replace the images that are there: "
+                    "put the missing files of the same data set beside them, or name another folder"
+                )
             from torchvision.datasets import CIFAR100
 
             print(f"downloading CIFAR-100 (169 MB) into {folder} ...", file=sys.stderr)

@@ -1,7 +1,8 @@
 """Where CIFAR-100 and the weights of VGG-16 lie, what they are, and what to say where they are missing.
 
-Plain files: nothing here waits for torch, because every plan asks. Where something is missing, it is downloaded once by a process
-of its own (trainables.features.fetch), if the servers answer; a machine that is offline is told so within seconds.
+Plain files: nothing here waits for torch, because every plan asks. To look costs nothing and asks no server. What is missing is
+downloaded only when a grid is planned, once, by a process of its own (trainables.features.fetch), if the servers answer; a
+machine that is offline is told so within seconds.
 """
 
 import hashlib
@@ -15,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from trainables.basics import TaskError
 from trainables.cache import cache_folder
 from trainables.features.digests import file_digest
 
@@ -24,6 +26,8 @@ IMAGES = "cifar-100-python"
 """Folder of the images, as its archive unpacks and as torchvision looks for it."""
 OFFICIAL_IMAGES = {"train": "16019d7e3df5f24257cddd939b257f8d", "test": "f0ef6b0ae62326f3e7ffdfab6717acfc"}
 """md5 of the files of CIFAR-100 [Krizhevsky 2009]; torchvision compares the same."""
+OFFICIAL_BYTES = {"train": 155_249_918, "test": 31_049_958}
+"""Sizes of these files: one of that size with another content is the official one, damaged."""
 IMAGES_URL = "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz"
 WEIGHTS = "vgg16-397923af.pth"
 """torchvision's VGG16_Weights.IMAGENET1K_V1; the digits are the first of its sha256."""
@@ -49,20 +53,27 @@ class Found:
 
 
 def look(data_dir: str, with_weights: bool) -> Found:
-    """The data in `data_dir`, else where the environment says, else in this user's cache.
+    """The data in `data_dir`, else where the environment says, else in this user's cache; only looked for, never downloaded.
 
     ValueError, in one line, says what is missing, where it was looked for and how to get it, or what is wrong with what is there.
     """
     folder, said_by = data_folder(data_dir)
-    if missing(folder, with_weights):
-        why = _fetched(folder, with_weights)
-        if lacking := missing(folder, with_weights):
-            raise ValueError(_how_to_get(folder, said_by, lacking, with_weights, why))
+    if lacking := missing(folder, with_weights):
+        raise ValueError(_how_to_get(folder, said_by, lacking, with_weights))
     try:
         weights_file = weights_of(folder) if with_weights else None
         return Found(str(folder), _images_name(folder), _weights_name(weights_file), str(weights_file or ""))
     except OSError as error:
         raise ValueError(f"{error.filename} cannot be read: {error.strerror}") from None
+
+
+def fetched(data_dir: str, with_weights: bool) -> None:
+    """Download what `look` would miss. TaskError, in one line, says why that failed and how else to get it."""
+    folder, said_by = data_folder(data_dir)
+    if missing(folder, with_weights):
+        why = _fetched(folder, with_weights)
+        if lacking := missing(folder, with_weights):
+            raise TaskError(_how_to_get(folder, said_by, lacking, with_weights, why))
 
 
 def data_folder(data_dir: str) -> tuple[Path, str]:
@@ -79,6 +90,11 @@ def missing(folder: Path, with_weights: bool) -> list[str]:
     files = [f"{IMAGES}/{name}" for name in (*OFFICIAL_IMAGES, "meta")]
     lacking = [file for file in files if not (folder / file).is_file()]
     return lacking + ([WEIGHTS] if with_weights and not _weights_files(folder) else [])
+
+
+def has_own_images(folder: Path) -> bool:
+    """Whether one of the files of images is there, which a download of the others would replace."""
+    return any((folder / IMAGES / name).is_file() for name in OFFICIAL_IMAGES)
 
 
 def weights_of(folder: Path) -> Path:
@@ -102,6 +118,13 @@ def _images_name(folder: Path) -> str:
     found = {name: file_digest(folder / IMAGES / name, "md5") for name in OFFICIAL_IMAGES}
     if found == OFFICIAL_IMAGES:
         return "cifar100"
+    for name, md5 in found.items():
+        file = folder / IMAGES / name
+        if file.stat().st_size == OFFICIAL_BYTES[name] and md5 != OFFICIAL_IMAGES[name]:
+            raise ValueError(
+                f"{file} has the size of CIFAR-100's own file, but its md5 is {md5}, not {OFFICIAL_IMAGES[name]}: it is damaged; "
+                f"delete the folder {IMAGES} and download it again (a file of images of your own must have another size)"
+            )
     return "images-" + hashlib.sha256("\n".join(found.values()).encode()).hexdigest()[:12]
 
 
@@ -118,6 +141,8 @@ def _weights_name(file: Path | None) -> str:
 @lru_cache(maxsize=64)
 def _fetched(folder: Path, with_weights: bool) -> str:
     """Download what is missing, once a process; why that failed, or nothing."""
+    if missing(folder, False) and has_own_images(folder):
+        return f"not downloaded, because that would replace the images that are there in {IMAGES}"
     urls = [IMAGES_URL] if missing(folder, False) else []
     urls += [WEIGHTS_URL] if with_weights and not _weights_files(folder) else []
     silent = [urlsplit(url).netloc for url in urls if not reachable(url)]
@@ -152,14 +177,17 @@ def reachable(url: str) -> bool:
     return bool(answered)
 
 
-def _how_to_get(folder: Path, said_by: str, lacking: list[str], with_weights: bool, why: str) -> str:
-    hand = []
-    if any(IMAGES in path for path in lacking):
+def _how_to_get(folder: Path, said_by: str, lacking: list[str], with_weights: bool, why: str = "") -> str:
+    said = (
+        f"{folder} ({said_by}) lacks {', '.join(lacking)}{'; ' if why else ''}{why}. Name a folder that has them as data_dir in "
+        f"the grid or in the environment variable {DATA_DIR}"
+    )
+    hand, images = [], [path for path in lacking if IMAGES in path]
+    if images and has_own_images(folder):
+        return f"{said}; or put {', '.join(images)} of the same data set beside what is there"
+    if images:
         hand.append(f"unpack {IMAGES_URL} (169 MB) there")
     if any(path.endswith(".pth") for path in lacking):
         hand.append(f"put {WEIGHTS_URL} (528 MB) there")
-    return (
-        f"{folder} ({said_by}) lacks {', '.join(lacking)}; {why}. Name a folder that has them as data_dir in the grid or in the "
-        f"environment variable {DATA_DIR}; or download them: {shlex.join(fetch_command('python', folder, with_weights))}; "
-        f"or by hand: {' and '.join(hand)}"
-    )
+    command = shlex.join(fetch_command("python", folder, with_weights))
+    return f"{said}; or download them: {command}; or by hand: {' and '.join(hand)}"

@@ -1,14 +1,28 @@
 """CIFAR-100 as torchvision reads it, in the order of its classes [Tong25 App. G.5]."""
 
+import os
 import pickle
 from typing import Any
 
 import numpy as np
 
+from trainables.basics import Array, TaskError
 from trainables.features.layers import PIXELS
-from trainables.tasks.base import Array, TaskError
 
 N_CLASSES = 100
+_ARRAYS = {("numpy", "ndarray"), ("numpy", "dtype"), ("_codecs", "encode")} | {
+    (f"numpy.{core}.{module}", name)
+    for core in ("core", "_core")
+    for module, name in (("multiarray", "_reconstruct"), ("numeric", "_frombuffer"))
+}
+"""What a pickle of arrays asks for. One that asks for anything else would run it when it is opened."""
+
+
+class _OfArrays(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in _ARRAYS:
+            raise pickle.UnpicklingError(f"it asks for {module}.{name}, which images do not need")
+        return super().find_class(module, name)
 
 
 def read_images(folder: str, official: bool) -> tuple[Array, tuple[int, ...]]:
@@ -26,6 +40,8 @@ def read_images(folder: str, official: bool) -> tuple[Array, tuple[int, ...]]:
         meta = CIFAR100.meta | {"md5": None}
 
     reader: Any = CIFAR100 if official else Unchecked
+    if not official:  # whose check sums nobody knows: nothing in them may run
+        _check_files(folder, [name for name, _ in (*CIFAR100.train_list, *CIFAR100.test_list)] + [CIFAR100.meta["filename"]])
     try:
         parts = [reader(folder, train=train) for train in (True, False)]
         labels = np.concatenate([np.asarray(part.targets, np.int64) for part in parts])
@@ -41,3 +57,16 @@ def read_images(folder: str, official: bool) -> tuple[Array, tuple[int, ...]]:
             f"{folder}/{CIFAR100.base_folder}: class {few} has {counts[few]} images; each of the {N_CLASSES} needs 2 for a pair"
         )
     return images[np.argsort(labels, kind="stable")], tuple(map(int, counts))
+
+
+def _check_files(folder: str, names: list[str]) -> None:
+    """TaskError with the name of a file that is torn, or that holds more than numbers and arrays."""
+    from torchvision.datasets import CIFAR100
+
+    for name in names:
+        path = os.path.join(folder, CIFAR100.base_folder, name)
+        try:
+            with open(path, "rb") as file:
+                _OfArrays(file, encoding="latin1").load()
+        except Exception as error:  # a torn pickle may raise anything
+            raise TaskError(f"{path} is no file of CIFAR-100, or it is torn ({error}); unpack the archive again") from error

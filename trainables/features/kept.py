@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from trainables.basics import Array, TaskError
 from trainables.cache import write_whole
-from trainables.tasks.base import Array, TaskError
 
 _FORMAT = 1
 _BLOCK = 64 * 2**10
@@ -50,21 +50,26 @@ class UnfitError(Exception):
 def opened(folder: Path, wanted: Wanted) -> Kept | None:
     """The array, None where there is none. UnfitError where it is torn or was made from something else."""
     array, description = folder / f"{wanted.name}.npy", folder / f"{wanted.name}.json"
-    if not array.exists() and not description.exists():
+    if not os.path.lexists(array) and not os.path.lexists(description):
         return None
     try:
         said = json.loads(description.read_text())
         rows = np.load(array, mmap_mode="r", allow_pickle=False)
+        check_sum = _check_sum(array)
     except FileNotFoundError:
         raise UnfitError("it was not finished") from None
+    except OSError as error:
+        raise UnfitError(f"it cannot be read: {error.strerror}") from None
     except (ValueError, EOFError) as error:  # no JSON, no header, or shorter than the header says
         raise UnfitError(f"it is torn ({error})") from None
     if not isinstance(said, dict) or {k: said.get(k) for k in ("format", "made_from")} != _description(wanted):
         raise UnfitError("it was made from something else")
-    counts = tuple(said["counts"])
-    if rows.shape != (sum(counts), wanted.row) or rows.dtype != np.dtype(wanted.dtype) or said["check"] != _check_sum(array):
+    counts = said.get("counts")
+    if not isinstance(counts, list) or not all(type(n) is int and n >= 0 for n in counts):
+        raise UnfitError("it is torn (its description lacks the counts of the classes)")
+    if rows.shape != (sum(counts), wanted.row) or rows.dtype != np.dtype(wanted.dtype) or said.get("check") != check_sum:
         raise UnfitError("it is torn (its check sum differs)")
-    return Kept(rows, counts)
+    return Kept(rows, tuple(counts))
 
 
 def made(
@@ -83,15 +88,23 @@ def made(
         except UnfitError:
             pass  # said once the file is locked: another process may be at it
     folder = writable(folders)
-    folder.mkdir(parents=True, exist_ok=True)
-    with _locked(folder, wanted, console):
-        try:
-            if found := opened(folder, wanted):  # made while this process waited
-                return found
-        except UnfitError as reason:
-            _say(console, f"{folder / wanted.name}.npy is not used: {reason}; it is made anew")
-        _write(folder, wanted, *batches())
-    found = opened(folder, wanted)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _locked(folder, wanted, console):
+            try:
+                if found := opened(folder, wanted):  # made while this process waited
+                    return found
+            except UnfitError as reason:
+                _say(console, f"{folder / wanted.name}.npy is not used: {reason}; it is made anew")
+            _write(folder, wanted, *batches())
+        found = opened(folder, wanted)
+    except OSError as error:
+        at = f" ({error.filename})" if error.filename else ""
+        raise TaskError(
+            f"{folder / wanted.name}.npy cannot be made: {error.strerror or error}{at}; make room or let the folder be written"
+        ) from error
+    except UnfitError as reason:
+        raise TaskError(f"{folder / wanted.name}.npy was written, but {reason}: is the disk sound?") from reason
     assert found is not None
     return found
 
@@ -100,8 +113,8 @@ def writable(folders: Iterable[Path]) -> Path:
     """The first of these folders that is or can be made and that can be written. TaskError where there is none."""
     folders = list(folders)
     for folder in folders:
-        above = next(p for p in (folder, *folder.parents) if p.exists())
-        if above.is_dir() and os.access(above, os.W_OK):
+        above = next(p for p in (folder, *folder.parents) if os.path.exists(p))
+        if os.path.isdir(above) and os.access(above, os.W_OK | os.X_OK):
             return folder
     raise TaskError(f"none of these folders can be written: {', '.join(map(str, folders))}")
 
@@ -123,8 +136,6 @@ def _write(folder: Path, wanted: Wanted, counts: tuple[int, ...], batches: Itera
         if n != sum(counts):
             raise ValueError(f"{n} rows were made of {wanted.name}, not {sum(counts)}")
         os.replace(part, array)
-    except OSError as error:
-        raise TaskError(f"{array} cannot be written: {error.strerror}") from error
     finally:
         part.unlink(missing_ok=True)
     said = _description(wanted) | {"counts": counts, "check": _check_sum(array)}

@@ -15,8 +15,8 @@ from rich.progress import track
 from torch import Tensor, nn
 from torchvision.models import vgg16
 
+from trainables.basics import Array, TaskError
 from trainables.features.layers import SIDE, Layer
-from trainables.tasks.base import Array, TaskError
 
 BATCH = 256
 """Images at once: what they make of the largest layer takes 67 MB."""
@@ -57,8 +57,21 @@ def _names(features: nn.Sequential) -> list[str]:
 
 
 def activations(images: Array, layer: Layer, weights_file: Path, console: Console) -> Iterator[Array]:
-    """Rows (n, D) float16 for images (N, 3072) uint8, some at a time, with a bar; on a card where there is one."""
+    """Rows (n, D) float16 for images (N, 3072) uint8, some at a time, with a bar; on a card where there is one.
+
+    TaskError where they cannot be computed, such as on a card without room.
+    """
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        yield from _activations(images, layer, weights_file, console, device)
+    except (RuntimeError, MemoryError) as error:  # of which torch's errors of memory and of the card are
+        reason = str(error).split("\n")[0] or type(error).__name__
+        on_card = "make room on the card, or hide it: CUDA_VISIBLE_DEVICES=-1 computes on processors"
+        mend = on_card if device.type == "cuda" else "make memory free"
+        raise TaskError(f"{layer} of VGG-16 cannot be computed on {device}: {reason}; {mend}") from error
+
+
+def _activations(images: Array, layer: Layer, weights_file: Path, console: Console, device: torch.device) -> Iterator[Array]:
     net = network(layer, weights_file).to(device)
     mean, deviation = (torch.tensor(x, device=device)[:, None, None] for x in (MEAN, DEVIATION))
     for start in track(range(0, len(images), BATCH), f"VGG-16, {layer}", console=console):

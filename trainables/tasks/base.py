@@ -1,29 +1,19 @@
 """What a task is: its grid keys, and how it draws inputs and labels."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from trainables.basics import Array, Preparation, TaskError
+
 if TYPE_CHECKING:
     from rich.console import Console
 
-Array = np.ndarray[Any, Any]
-
-
-class TaskError(Exception):
-    """What a task needs beside its keys is not there or not usable; one line that says how to mend it."""
-
-
-class Preparation(NamedTuple):
-    """A file that a task makes before it trains: what it holds, where it will lie, and its size at most."""
-
-    what: str
-    file: Path
-    n_bytes: int
+__all__ = ["Array", "Preparation", "Task", "TaskError", "register", "task_class", "task_names"]
 
 
 class Task(BaseModel, ABC):
@@ -70,6 +60,11 @@ class Task(BaseModel, ABC):
         return self.as_shown(x), labels
 
     @property
+    def shown_size(self) -> int:
+        """Numbers of one example as `shown_examples` gives it."""
+        return prod(self.input_shape)
+
+    @property
     def rulings(self) -> int | None:
         """Pixels between the lines that help the eye in what `as_shown` gives, such as borders of patches; None: no lines."""
         return None
@@ -82,6 +77,13 @@ class Task(BaseModel, ABC):
     def source(self) -> str:
         """What the numbers come from beside the keys: a user's own file, data. It enters the cell id and the random streams."""
         return self.file_digest
+
+    @classmethod
+    def obtain(cls, keys: Mapping[str, Any]) -> None:
+        """Get what a task with these keys needs from elsewhere, such as data that can be downloaded. TaskError if it fails.
+
+        Planning alone calls it, before it makes the task: to make a task is quick, asks no server and writes nothing.
+        """
 
     def preparations(self) -> Sequence[Preparation]:
         """Files that `prepare` would have to make now; quick to ask."""

@@ -6,15 +6,16 @@ data_dir   folder with the images and the weights; it says where they lie, not w
 D          numbers of one image; the input is both images' side by side, d = 2 D of them, times 1/sqrt(d) (the authors' d)
 """
 
-from typing import Annotated, ClassVar
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field, PrivateAttr, model_validator
 from rich.console import Console
 
 from trainables.features import cifar
-from trainables.features.found import Found, look
-from trainables.features.layers import SIDE, Layer, row_length
+from trainables.features.found import Found, fetched, look
+from trainables.features.layers import PIXELS, SIDE, Layer, row_length
 from trainables.tasks.base import Array, Preparation, Task
 from trainables.tasks.pairs import check_two_left, draw_pairs
 
@@ -42,6 +43,11 @@ class CIFAR100(Task):
         check_two_left(self.L, N_CLASSES, f"the {N_CLASSES} classes")
         self._found = look(self.data_dir, with_weights=self.layer != "id")
         return self
+
+    @classmethod
+    def obtain(cls, keys: Mapping[str, Any]) -> None:
+        data_dir, layer = (keys.get(name, cls.model_fields[name].default) for name in ("data_dir", "layer"))
+        fetched(data_dir, with_weights=layer != "id")
 
     @property
     def source(self) -> str:
@@ -79,6 +85,10 @@ class CIFAR100(Task):
         images, same = self.draw_images(rng, symbols[: self.L], n)
         pixels = cifar.rows(self._found, "id").rows[images].reshape(n, 2, SIDE, SIDE, 3)
         return np.concatenate([pixels[:, 0], pixels[:, 1]], axis=2) / np.float32(255), same
+
+    @property
+    def shown_size(self) -> int:
+        return 2 * PIXELS
 
     def draw_images(self, rng: np.random.Generator, classes: Array, n: int) -> tuple[Array, Array]:
         """Rows (n, 2) of pairs out of these classes, and whether both are of one class: never twice the same image."""
