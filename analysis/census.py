@@ -5,7 +5,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from analysis.charts import TITLES, styled
+from analysis.charts import styled, title_of
 from analysis.points import shown
 from analysis.selection import Selection, axes, quoted
 from store.views import run
@@ -33,13 +33,20 @@ def census(results: str, selection: Selection, x: str, y: str) -> pd.DataFrame:
     return run(results, lambda connection: connection.execute(sql).df())
 
 
-def census_chart(frame: pd.DataFrame, x: str, y: str) -> Any:
-    """Counts as text on colour; a red frame where networks diverged or failed."""
+def task_in(results: str, selection: Selection) -> str | None:
+    """The task of the selected networks, where they are all of one."""
+    sql = f"SELECT min(task), max(task) FROM {selection.source} WHERE {selection.condition}"
+    first, last = run(results, lambda connection: connection.execute(sql).fetchone()) or (None, None)
+    return first if first == last else None
+
+
+def census_chart(frame: pd.DataFrame, x: str, y: str, task: str | None = None) -> Any:
+    """Counts as text on colour; a red frame where networks diverged or failed. task: that of all networks, if it is one."""
     texts = frame.assign(
         **{key: frame[key].map(lambda v: "none" if pd.isna(v) else shown(v)) for key in (x, y)}, bad=frame.diverged + frame.failed
     )
-    across = alt.X(f"{x}:N", sort=_order(frame, x), title=TITLES.get(x, x), axis=alt.Axis(labelAngle=0))
-    down = alt.Y(f"{y}:N", sort=_order(frame, y)[::-1], title=TITLES.get(y, y))
+    across = alt.X(f"{x}:N", sort=_order(frame, x), title=title_of(x, task), axis=alt.Axis(labelAngle=0))
+    down = alt.Y(f"{y}:N", sort=_order(frame, y)[::-1], title=title_of(y, task))
     most = max(1, int(frame["ok"].max()))
     base = alt.Chart(texts).encode(x=across, y=down, tooltip=[x, y, "ok:Q", "diverged:Q", "failed:Q"])
     rects = base.mark_rect(strokeWidth=2).encode(

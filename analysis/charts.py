@@ -9,13 +9,24 @@ import numpy as np
 import pandas as pd
 
 from analysis.measures import Measure
-from analysis.points import in_order, shown
+from analysis.points import in_order, shown, task_of
 
 TITLES = {
     "L": "training symbols L", "d": "input dimension d", "gamma_label": "gamma", "gamma": "richness gamma",
-    "sigma2": "noise sigma2", "width": "width m",
+    "sigma2": "noise sigma2", "width": "width m", "patches": "patches a side",
 }  # fmt: skip
 """What axes and legends call the keys."""
+
+_OF_TASKS = {
+    "psvrt": {"L": "training patterns L"}, "pentomino": {"L": "training shapes L"}, "cifar100": {"L": "training classes L"},
+}  # fmt: skip
+"""What they call them where all that is shown is of one task."""
+
+
+def title_of(key: str, task: str | None = None) -> str:
+    """What axes and legends call a key; `task`: the one that all points are of."""
+    return (TITLES | _OF_TASKS.get(task or "", {})).get(key, key)
+
 
 _SEQUENCE = ("#440154", "#46327e", "#365c8d", "#277f8e", "#1fa187", "#4ac16d", "#9fbf1f", "#d9a500")
 """From viridis, its light end darkened so that it shows on white: lazy is dark, rich is bright."""
@@ -56,7 +67,7 @@ def curves_chart(
     panels = []
     for value in values:
         of = {name: _of(frame, look.facet, value) for name, frame in _frames(points, theory, residuals, raw).items()}
-        title = "" if look.facet is None else f"{TITLES.get(look.facet, look.facet)} = {shown(value)}"
+        title = "" if look.facet is None else f"{title_of(look.facet, task_of(points))} = {shown(value)}"
         has_residual = look.residual and "residuals" in of and len(of["residuals"]) > 0
         main = _panel(of, points, measure, look, scale, centre, titled=not has_residual)
         main = main.properties(width=look.width, height=look.height, title=title)
@@ -90,13 +101,13 @@ def colours(n: int) -> list[str]:
     return ["#" + "".join(f"{round(v):02x}" for v in row) for row in mixed]
 
 
-def colour_of(points: pd.DataFrame, key: str | None) -> Any:
-    """The encoding of a key as colour: ordinal, in the key's order."""
+def colour_of(points: pd.DataFrame, key: str | None, task: str | None = None) -> Any:
+    """The encoding of a key as colour: ordinal, in the key's order; `task` where the points do not say theirs."""
     if key is None:
         return alt.value(_SEQUENCE[2])
     values = in_order(points, key)
     scale = alt.Scale(domain=values, range=colours(len(values)))
-    return alt.Color(f"{key}:N", title=TITLES.get(key, key), sort=values, scale=scale)
+    return alt.Color(f"{key}:N", title=title_of(key, task or task_of(points)), sort=values, scale=scale)
 
 
 def x_of(points: pd.DataFrame, look: Look, title: bool = True) -> Any:
@@ -105,7 +116,7 @@ def x_of(points: pd.DataFrame, look: Look, title: bool = True) -> Any:
     axis = alt.Axis(grid=False, tickMinStep=1) if pd.api.types.is_integer_dtype(points[look.x]) else alt.Axis(grid=False)
     if look.log_x:
         axis = log_axis(points[look.x])
-    return alt.X(f"{look.x}:Q", title=TITLES.get(look.x, look.x) if title else None, scale=scale, axis=axis)
+    return alt.X(f"{look.x}:Q", title=title_of(look.x, task_of(points)) if title else None, scale=scale, axis=axis)
 
 
 def log_axis(values: "pd.Series[Any]", **more: Any) -> alt.Axis:

@@ -10,8 +10,20 @@ import pandas as pd
 from analysis import overlays
 from analysis.charts import Look, curves_chart, with_residuals
 from analysis.measures import MEASURES
-from analysis.paper import PAPER
-from analysis.points import STATISTICS, Points, described, n_seeds, one_setting, seeds, shown, varying, with_intervals
+from analysis.paper import settings, task_keys
+from analysis.points import (
+    STATISTICS,
+    Points,
+    averaged,
+    counted,
+    described,
+    one_setting,
+    seeds,
+    shown,
+    task_of,
+    varying,
+    with_intervals,
+)  # fmt: skip
 from analysis.selection import Selection, Value, points_sql, quoted
 from analysis.statistics import FEW
 from store.views import run
@@ -61,7 +73,7 @@ def suggested(points: Points, axes: Axes) -> tuple[str, str | None]:
     if not axes.numbers:
         raise ValueError("no key that is a number varies")
     x = axes.numbers[0]
-    part = one_setting(points.frame, points.keys, [x, *axes.others[:1]], PAPER).frame
+    part = one_setting(points.frame, points.keys, [x, *axes.others[:1]], settings(task_of(points.frame))).frame
     return x, next((key for key in axes.others if not same_axis(key, x) and part[key].nunique() > 1), None)
 
 
@@ -90,7 +102,8 @@ def settled(
 ) -> dict[str, Value]:
     """A value for each key of `rest` such that there are points: as wanted where that can be, `first` before the others.
 
-    What is not wanted or cannot be is as preferred (without `prefer` as in the paper), or else what most networks have.
+    What is not wanted or cannot be is as preferred (without `prefer` as in the paper's setting of their task), or else what most
+    networks have.
     """
     frame = points.frame
     for key in sorted(wanted, key=lambda key: key != first):
@@ -98,7 +111,7 @@ def settled(
             frame = frame[part]
     # Where gamma is among the rest it is so by its label.
     axes = [key for key in points.keys if key not in rest and not (key == "gamma" and "gamma_label" in rest)]
-    return one_setting(frame, points.keys, axes, PAPER if prefer is None else prefer).values if rest else {}
+    return one_setting(frame, points.keys, axes, settings(task_of(frame)) if prefer is None else prefer).values if rest else {}
 
 
 def matching(frame: pd.DataFrame, values: Mapping[str, Value]) -> "pd.Series[bool]":
@@ -192,21 +205,22 @@ def _check_size(frame: pd.DataFrame, look: Look, raw: bool) -> None:
 
 def _caption(points: Points, data: pd.DataFrame, setting: Mapping[str, Value], axes: Sequence[str], choices: Choices) -> str:
     diverged = int(data["diverged"].sum())
+    named = ("d", "L", *task_keys(task_of(data)), "width", "steps", "prefactor")
     # What is the same in all points is as much a part of the setting as what was chosen.
-    same = {key: data[key].iloc[0] for key in ("d", "L", "width", "steps", "prefactor") if _one(data, key) and key not in axes}
+    same = {key: data[key].iloc[0] for key in named if _one(data, key) and key not in axes}
     parts = [
         described(same | dict(setting)),
-        f"{choices.centre} over {n_seeds(data)} a point" + (" with its 95% interval" if choices.intervals else ""),
-        f"{int(data['n'].sum())} networks",
+        averaged(data, choices.centre, choices.intervals),
+        counted(int(data["n"].sum()), "network"),
     ]
-    if choices.intervals and data["low"].isna().any():
+    if choices.intervals and data["low"].isna().any() and data["n"].max() > 1:
         need = "six seeds" if choices.centre == "median" else "two seeds"
         parts.append(f"no interval where there are fewer than {need}")
     if diverged:
-        parts.append(f"{diverged} diverged ones left out")
+        parts.append(f"{counted(diverged, 'diverged one')} left out")
     others = len(points.frame) - len(data)
     if others:
-        parts.append(f"{others} points of other settings not shown")
+        parts.append(f"{counted(others, 'point')} of other settings not shown")
     return "; ".join(part for part in parts if part) + "."
 
 

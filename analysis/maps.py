@@ -4,8 +4,9 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.charts import DASHES, TITLES, log_axis, styled
+from analysis.charts import DASHES, log_axis, styled, title_of
 from analysis.measures import Measure
+from analysis.points import task_of
 from analysis.statistics import PowerLaw, threshold
 
 
@@ -34,8 +35,8 @@ def heat_map(
     viridis = alt.Scale(scheme="viridis", domain=[low, high], clamp=True)
     bar = alt.Legend(gradientLength=150, titleLimit=220)
     cells = alt.Chart(data).mark_rect(clip=True).encode(
-        x=alt.X("x0:Q", scale=log_x, title=TITLES.get(x, x), axis=log_axis(points[x])), x2="x1:Q",
-        y=alt.Y("y0:Q", scale=log_y, title=TITLES.get(y, y), axis=log_axis(points[y])), y2="y1:Q",
+        x=alt.X("x0:Q", scale=log_x, title=title_of(x, task_of(points)), axis=log_axis(points[x])), x2="x1:Q",
+        y=alt.Y("y0:Q", scale=log_y, title=title_of(y, task_of(points)), axis=log_axis(points[y])), y2="y1:Q",
         color=alt.Color("mean:Q", title=measure.title, scale=viridis, legend=bar),
         tooltip=[x, y, *(alt.Tooltip(f"{name}:Q", format=".3f") for name in ("mean", "low", "high")), "n:Q"],
     )  # fmt: skip

@@ -21,6 +21,11 @@ def settings(task: str | None) -> dict[str, Any]:
     return PAPER | _OTHERS.get(task or "", {})
 
 
+def task_keys(task: str | None) -> list[str]:
+    """Keys of a visual task beside L: of the others, all tasks have them."""
+    return [key for key in settings(task) if key not in PAPER]
+
+
 LEVEL = 0.85
 """Midway between chance and the rich networks' end, and a little above, so that the largest lazy networks of grids/quick.yaml
 reach it."""

@@ -1,6 +1,7 @@
 """Charts of pictures: hidden weights in colours symmetric about zero, one scale a network; inputs in grey or in their colours.
 
 Each picture is one PNG inside the chart, enlarged here to whole screen pixels: as marks a picture of 70x70 would be 4,900.
+Borders of patches are marks: of lines inside a PNG some would vanish where a browser shrinks it.
 """
 
 import base64
@@ -26,8 +27,9 @@ SHARPNESS = 2
 MOST_PIXELS = 512
 """A side of what is drawn: of longer ones, as of features, neighbours are averaged."""
 GAP, TEXT = 10, 18
-_LINE = 0.6
-"""How much of its colour a pixel keeps under a line of the rulings."""
+ON_WEIGHTS, ON_EXAMPLES = "#333", "#2a9d8f"
+"""Colours of the rulings: examples may be black, grey and white."""
+_OPACITY = 0.65
 
 
 def weights_chart(networks: Mapping[str, Pictures], title: str | None = None) -> Any:
@@ -47,7 +49,7 @@ def examples_chart(pictures: Pictures) -> Any:
         shown = np.repeat(((shown - low) / (high - low) if high > low else np.full_like(shown, 0.5))[..., None], 3, axis=-1)
     labels = ["same" if same else "different" for same in pictures.same]
     hover = pd.DataFrame({"label": labels, "input": labels})
-    return _images(shown, hover, ["input:N"], len(labels), pictures.rulings)
+    return _images(shown, hover, ["input:N"], len(labels), pictures.rulings, ON_EXAMPLES)
 
 
 def whole(chart: Any) -> Any:
@@ -73,7 +75,7 @@ def _weights_panel(name: str, pictures: Pictures) -> Any:
     n_positive = int((pictures.readout > 0).sum())
     columns = max(n_positive, len(labels) - n_positive, 1)
     places = [*range(n_positive), *(columns + i for i in range(len(labels) - n_positive))]
-    images = _images(painted, hover, ["neuron:Q", "readout:Q"], columns, pictures.rulings, places)
+    images = _images(painted, hover, ["neuron:Q", "readout:Q"], columns, pictures.rulings, ON_WEIGHTS, places)
     beyond = "(datum.value > 0 ? '≥ ' : datum.value < 0 ? '≤ ' : '') + datum.label" if size.max() > m else "datum.label"
     legend = alt.Legend(
         orient="right", gradientLength=110, gradientThickness=10, values=[-m, 0, m], format=".2~g", labelExpr=beyond
@@ -91,13 +93,17 @@ def _images(
     tooltip: Sequence[str],
     columns: int,
     rulings: int | None,
+    colour: str,
     places: Sequence[int] | None = None,
 ) -> Any:
-    """Pictures (n, h, w, 3), colours in [0, 1], in rows of `columns`, with the `label` of each above; `places` count by rows."""
+    """Pictures (n, h, w, 3), colours in [0, 1], in rows of `columns`, with the `label` of each above; `places` count by rows.
+
+    colour: of the lines every `rulings` pixels.
+    """
     at = np.array(range(len(shown)) if places is None else places, np.int64)
     width, height = _panel_size(*shown.shape[1:3])
     frame = hover.assign(
-        url=[_png(picture, width, height, rulings) for picture in shown],
+        url=[_png(picture, width, height) for picture in shown],
         left=(at % columns) * (width + GAP),
         top=(at // columns) * (height + TEXT + GAP) + TEXT,
     )
@@ -106,10 +112,30 @@ def _images(
     image = base.mark_image(width=width, height=height, aspect=False, smooth=False, align="left", baseline="top")
     text = base.mark_text(align="left", baseline="bottom", dy=-3, fontSize=11)
     n_rows = int(at.max()) // columns + 1 if len(at) else 1
-    layered = alt.layer(image.encode(x=x, y=y, url="url:N", tooltip=list(tooltip)), text.encode(x=x, y=y, text="label:N"))
-    return layered.properties(
+    layers = [image.encode(x=x, y=y, url="url:N", tooltip=list(tooltip)), text.encode(x=x, y=y, text="label:N")]
+    if rulings and len(lines := _lines(frame, shown.shape[1:3], (height, width), rulings)):
+        rules = alt.Chart(lines).mark_rule(color=colour, strokeWidth=1, opacity=_OPACITY)
+        layers.insert(1, rules.encode(x=x, x2="right:Q", y=y, y2="bottom:Q"))
+    return alt.layer(*layers).properties(
         width=columns * (width + GAP) - GAP, height=n_rows * (height + TEXT + GAP) - GAP, view={"stroke": None}
     )
+
+
+def _lines(frame: pd.DataFrame, shape: tuple[int, ...], size: tuple[int, int], rulings: int) -> pd.DataFrame:
+    """Ends of the lines every `rulings` pixels of pictures of this shape, drawn at this size (height, width) at left and top."""
+    height, width = size
+    across, down = (
+        [round(at / n * length) for at in range(rulings, n, rulings)] for n, length in zip(shape, (height, width), strict=True)
+    )
+    ends = [
+        line
+        for left, top in zip(frame["left"], frame["top"], strict=True)
+        for line in (
+            *((left, left + width, top + y, top + y) for y in across),
+            *((left + x, left + x, top, top + height) for x in down),
+        )
+    ]
+    return pd.DataFrame(ends, columns=["left", "right", "top", "bottom"])
 
 
 def _panel_size(height: int, width: int) -> tuple[int, int]:
@@ -138,17 +164,12 @@ def _is_coloured(pictures: Array) -> bool:
     return pictures.ndim == 4 and pictures.shape[-1] == 3 and bool((pictures >= 0).all() and (pictures <= 1).all())
 
 
-def _png(picture: Array, width: int, height: int, rulings: int | None) -> str:
-    """A picture (h, w, 3), colours in [0, 1], as a data URL, each pixel a block; the lines are drawn into it."""
+def _png(picture: Array, width: int, height: int) -> str:
+    """A picture (h, w, 3), colours in [0, 1], as a data URL, each pixel a block."""
     from PIL import Image  # here, so that what draws no picture does not wait for it
 
     rows, columns = (max(1, -(-SHARPNESS * size // n)) for size, n in zip((height, width), picture.shape[:2], strict=True))
     large = picture.repeat(rows, axis=0).repeat(columns, axis=1)
-    if rulings:
-        for axis, block in ((0, rows), (1, columns)):
-            lines: list[Any] = [slice(None), slice(None)]
-            lines[axis] = np.arange(rulings * block, large.shape[axis], rulings * block)
-            large[tuple(lines)] = _LINE * large[tuple(lines)] + (1 - _LINE) * 0.2
     data = io.BytesIO()
     Image.fromarray(np.rint(255 * large.clip(0, 1)).astype(np.uint8)).save(data, format="PNG", optimize=True)
     return "data:image/png;base64," + base64.b64encode(data.getvalue()).decode()

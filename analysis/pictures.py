@@ -14,6 +14,9 @@ from store.weights import read_pictures
 
 Array = np.ndarray[Any, Any]
 
+LONGEST = 128
+"""A picture is at most so many times as long as it is wide: a pair of 256 numbers each is one."""
+
 
 @dataclass(frozen=True)
 class Pictures:
@@ -31,6 +34,14 @@ class Pictures:
     """(k,) bool."""
     rulings: int | None
     """Pixels between the lines that help the eye; None for no lines."""
+
+    @property
+    def weights_are_images(self) -> bool:
+        """Whether they have two dimensions that an eye can read: features of photographs are rows of thousands of numbers."""
+        if self.weights.ndim < 3:
+            return False
+        height, width = self.weights.shape[1:3]
+        return min(height, width) >= 2 and max(height, width) <= LONGEST * min(height, width)
 
     def frame(self) -> pd.DataFrame:
         """One row a number: kind, picture (from 0), neuron and readout, or same, and value; its place is row, column, channel."""

@@ -169,10 +169,30 @@ def described(values: Mapping[str, Any], only: Iterable[str] | None = None) -> s
     return ", ".join(f"{name} = {shown(values[name])}" for name in names if values[name] is not None)
 
 
+def counted(n: int, noun: str, plural: str | None = None) -> str:
+    """`1 seed`, `6 seeds`."""
+    return f"{n} {noun if n == 1 else plural or noun + 's'}"
+
+
 def n_seeds(frame: pd.DataFrame) -> str:
     """`6 seeds`, `3 to 6 seeds`, `1 seed`."""
     least, most = int(frame["n"].min()), int(frame["n"].max())
-    return f"{least} seed{'s' * (least != 1)}" if least == most else f"{least} to {most} seeds"
+    return counted(least, "seed") if least == most else f"{least} to {most} seeds"
+
+
+def averaged(data: pd.DataFrame, centre: str = "mean", intervals: bool = True) -> str:
+    """What each point is: `mean over 6 seeds a point with its 95% interval`; of a single network there is none."""
+    if data["n"].max() == 1:
+        return "1 seed a point, without an interval" if intervals else "1 seed a point"
+    return f"{centre} over {n_seeds(data)} a point" + (
+        " with its 95% interval" if intervals and data["low"].notna().any() else ""
+    )
+
+
+def task_of(frame: pd.DataFrame) -> str | None:
+    """The task of some points, where they are all of one."""
+    tasks: Sequence[Any] = list(frame["task"].dropna().unique()) if "task" in frame else []
+    return str(tasks[0]) if len(tasks) == 1 else None
 
 
 def shown(value: Any) -> str:

@@ -7,8 +7,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.charts import TITLES, colour_of, log_axis, styled
-from analysis.points import in_order, shown
+from analysis.charts import colour_of, log_axis, styled, title_of
+from analysis.points import in_order, shown, task_of
 from analysis.predictions import Prediction
 from analysis.rescaling import Rescaled
 from analysis.scaling import Exponent
@@ -27,10 +27,12 @@ def threshold_chart(
     predictions: Mapping[Any, Prediction] | None = None,
     width: int = 400,
     height: int = 380,
+    task: str | None = None,
 ) -> alt.TopLevelMixin:
     """Thresholds (`scaling.threshold_table`) with intervals on logarithmic axes, fitted laws with bands, predicted slopes dashed.
 
     A threshold beyond the measured range is a triangle at its end. fits, predictions: by the values of `by`, None without one.
+    task: that of all networks, if it is one.
     """
     low, high = float(table["smallest x"].min()), float(table["largest x"].max())
     at = np.where(
@@ -45,8 +47,8 @@ def threshold_chart(
     )
     log_y = alt.Scale(type="log", nice=False, domain=[low / 1.3, high * 1.3])
     log_x = alt.Scale(type="log", nice=False, padding=18)
-    x = alt.X(f"{against}:Q", title=TITLES.get(against, against), scale=log_x, axis=log_axis(data[against]))
-    colour = colour_of(data, by) if by else alt.value(NO_SEQUENCE)
+    x = alt.X(f"{against}:Q", title=title_of(against, task), scale=log_x, axis=log_axis(data[against]))
+    colour = colour_of(data, by, task) if by else alt.value(NO_SEQUENCE)
     of_state = {words.get(state, state): shape for state, shape in zip(STATES, SHAPES, strict=True)}
     states = [state for state in of_state if (data["state"] == state).any()]
     shape = alt.Shape("state:N", title=f"{over}*", scale=alt.Scale(domain=states, range=[of_state[s] for s in states]))
@@ -113,14 +115,14 @@ def _laws(
 
 
 def exponent_chart(
-    table: pd.DataFrame, by: str, over: str, against: str, width: int = 560, height: int = 260
+    table: pd.DataFrame, by: str, over: str, against: str, width: int = 560, height: int = 260, task: str | None = None
 ) -> alt.TopLevelMixin:
     """`scaling.exponents` with intervals against `by`, in its order; predictions as black ticks."""
     data = table[table["exponent"].notna()]
     order = [shown(value) for value in in_order(table, by)]
     data, said = (f.assign(at=f[by].map(shown)) for f in (data, table[table["predicted"].notna()]))
     x = alt.X(
-        "at:N", title=TITLES.get(by, by), sort=order, scale=alt.Scale(domain=order), axis=alt.Axis(labelAngle=0, grid=False)
+        "at:N", title=title_of(by, task), sort=order, scale=alt.Scale(domain=order), axis=alt.Axis(labelAngle=0, grid=False)
     )
     ends = [*data[["exponent", "low", "high"]].to_numpy(float).ravel(), *said["predicted"], 0.0]
     finite = np.array([end for end in ends if np.isfinite(end)])
@@ -152,7 +154,7 @@ def collapse_chart(
 ) -> alt.TopLevelMixin:
     """The curves over `over` on the left and over its rescaled value on the right."""
     frame = rescaled.frame
-    name = TITLES.get(over, over)
+    name = title_of(over, task_of(frame))
     panels = []
     for x, label, panel in (
         (over, name, f"as measured, S = {_quality(rescaled.quality.unscaled_quality)}"),

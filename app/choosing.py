@@ -8,7 +8,7 @@ import streamlit as st
 
 from analysis.measures import MEASURES
 from analysis.paper import settings
-from analysis.points import Points, Setting, described, in_order, n_seeds, points
+from analysis.points import Points, Setting, counted, described, in_order, n_seeds, points
 from analysis.scaling import seeds_by_point, thresholds
 from analysis.selection import VERSION, Selection, Value
 from analysis.statistics import Interval
@@ -93,6 +93,9 @@ def about(setting: Setting, *more: str) -> str:
     """A caption: what is fixed, how many networks, and more."""
     frame, fixed = setting.frame, NAMED
     text = "; ".join(
-        filter(None, [described(setting.values, fixed), f"{int(frame['n'].sum())} networks, {n_seeds(frame)} a point", *more])
+        filter(
+            None,
+            [described(setting.values, fixed), f"{counted(int(frame['n'].sum()), 'network')}, {n_seeds(frame)} a point", *more],
+        )
     )
     return text.replace("gamma_label", "gamma") + "."

@@ -9,24 +9,44 @@ import streamlit as st
 from analysis.one_network import network
 from analysis.picture_charts import examples_chart, said_of, weights_chart, whole
 from analysis.pictures import Pictures, of_other_gamma, pictures_of
+from analysis.source import ResultsError
 from app.shared import NONE, choice, downloads, figure, remembered
 
 
-def seen_and_learned(results: str, cell: Mapping[str, Any]) -> None:
-    """Both, for a network (a row of `cells`) whose weights were saved; else what saves them."""
-    pictures = remembered(pictures_of, results, cell["cell_id"])
+def saved(results: str, cell: Mapping[str, Any]) -> Pictures | None:
+    """Those of a network (a row of `cells`); None, and the page says why, where they were not saved or their file is lost."""
+    try:
+        pictures = remembered(pictures_of, results, cell["cell_id"])
+    except ResultsError as error:
+        st.subheader("Hidden weights as images", anchor=False)
+        st.error(str(error))
+        return None
     if pictures is None:
         st.caption("What it sees and its hidden weights as images were not saved: `save: [weights]` in the grid does that.")
+    return pictures
+
+
+def seen(cell: Mapping[str, Any], pictures: Pictures) -> None:
+    """Example inputs."""
+    if not len(pictures.examples):
         return
-    if len(pictures.examples):
-        st.subheader("What it sees", anchor=False)
-        chart = whole(examples_chart(pictures))
-        figure(chart, "examples")
-        st.caption("The first examples of either label that it was trained on.")
-        downloads(f"examples-{cell['cell_id']}", pictures.only("example"), chart)
-    if len(pictures.weights):
-        st.subheader("Hidden weights as images", anchor=False)
-        _weights(results, cell, pictures)
+    st.subheader("What it sees", anchor=False)
+    chart = whole(examples_chart(pictures))
+    figure(chart, "examples")
+    st.caption("The first examples of either label that it was trained on.")
+    downloads(f"examples-{cell['cell_id']}", pictures.only("example"), chart)
+
+
+def learned(results: str, cell: Mapping[str, Any], pictures: Pictures) -> None:
+    """Its hidden weights, beside those at another gamma."""
+    if not len(pictures.weights):
+        return
+    if not pictures.weights_are_images:
+        size = " x ".join(f"{n:,}" for n in pictures.weights.shape[1:])
+        st.caption(f"Its hidden weights are not shown as images: of each neuron they are {size} numbers, which are no picture.")
+        return
+    st.subheader("Hidden weights as images", anchor=False)
+    _weights(results, cell, pictures)
 
 
 def _weights(results: str, cell: Mapping[str, Any], pictures: Pictures) -> None:
@@ -35,9 +55,13 @@ def _weights(results: str, cell: Mapping[str, Any], pictures: Pictures) -> None:
     beside = choice("Beside it, the same network at gamma", [NONE, *others], rival, key="beside", width=260) if others else NONE
     shown = {f"gamma = {cell['gamma_label']}": pictures}
     if beside != NONE:
-        other = remembered(pictures_of, results, others[beside])
-        assert other is not None  # it was just listed
-        shown[f"gamma = {beside}"] = other
+        try:
+            other = remembered(pictures_of, results, others[beside])
+        except ResultsError as error:
+            st.error(str(error))
+            other = None
+        if other is not None:
+            shown[f"gamma = {beside}"] = other
     chart = whole(weights_chart(shown))
     figure(chart, "pictures")
     alone = "" if others else " No network that differs from it in gamma alone has saved weights."

@@ -43,15 +43,17 @@ def read_pictures(files: Files, path: str) -> list[dict[str, Any]]:
     """The rows that were written, `pixels` as an array of its shape. ResultsError where the file is gone or damaged."""
     try:
         if problem := _problem(files, path):
-            raise ResultsError(f"the weights in {files.root}/{path} cannot be read: {problem}{_AGAIN}")
+            raise ResultsError(
+                f"the weights in {files.root}/{path} cannot be read: {problem}; delete what is left of the file and {_AGAIN}"
+            )
         with files.open(path) as source:
             rows = pq.ParquetFile(source).read().to_pylist()
     except FileNotFoundError:
-        raise ResultsError(f"the weights in {files.root}/{path} are gone{_AGAIN}") from None
+        raise ResultsError(f"the weights in {files.root}/{path} are gone; {_AGAIN}") from None
     return [{**row, "pixels": np.array(row["pixels"], np.float32).reshape(row["shape"])} for row in rows]
 
 
-_AGAIN = "; delete what is left of the file and run the sweep again: it trains the network"
+_AGAIN = "run the sweep again: it trains the network"
 
 
 def check_pictures(

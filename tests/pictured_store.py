@@ -1,5 +1,6 @@
 """A store of networks of images with synthetic weights, rich and lazy, for tests of what shows them; nothing is trained."""
 
+import math
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -48,8 +49,10 @@ def pictured_store(folder: Path, only: Collection[tuple[str, str]] = ()) -> str:
             keys = {"task": task, "L": 16, "d": None, "gamma": gamma, "gamma_label": label, "seed": 0}
             measures = {"readout_ratio": 1.25, "alignment_pos": 0.5, "alignment_neg": -0.5}
             cell = row(len(rows), neurons=0 if scale is None else 6, **keys, **measures)
-            if task != "cifar100":
-                cell |= {"patches": 2, "patch_size": SIZES[task]}
+            if task != "cifar100":  # an image has no halves
+                cell |= {"patches": 2, "patch_size": SIZES[task], "alignment_pos": None, "alignment_neg": None}
+                if scale is not None:
+                    cell["neuron_alignment"] = [math.nan] * 6
             if scale is not None:
                 cell["weights_file"] = store.write_weights(cell["cell_id"], pictures(task, scale, len(rows)))
             rows.append(cell)

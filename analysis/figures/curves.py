@@ -10,8 +10,8 @@ from analysis import overlays
 from analysis.charts import Look, curves_chart, with_residuals
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.noise import noisy_settings
-from analysis.paper import settings
-from analysis.points import STATISTICS, described, n_seeds, one_setting, points
+from analysis.paper import settings, task_keys
+from analysis.points import STATISTICS, averaged, counted, described, one_setting, points
 from analysis.selection import VERSION, Selection, Value, points_sql
 from analysis.statistics import FEW
 
@@ -49,7 +49,7 @@ class CurveFigure:
         theory = overlays.curves(data, self.measure, look.x, panels, wait=False)
         residuals = with_residuals(data, beside.values)
         chart = curves_chart(data, found.measure, look, theory, residuals)
-        table, caption = _table(data, needed, beside.values), _caption(setting.values, data, setting.others, short)
+        table, caption = _table(data, needed, beside.values), _caption(str(task), setting.values, data, setting.others, short)
         shown = list(dict.fromkeys([*needed, "gamma"]))
         return Drawn(chart, table, caption, points_sql(selection.only(setting.values), found.measure, shown, FEW), beside.missing)
 
@@ -70,18 +70,19 @@ def _long_series(data: pd.DataFrame, look: Look) -> tuple[pd.DataFrame, int]:
     return data[long].reset_index(drop=True), int(data[~long].groupby(series).ngroups)
 
 
-def _caption(values: Mapping[str, Value], data: pd.DataFrame, others: int, short: int) -> str:
+def _caption(task: str, values: Mapping[str, Value], data: pd.DataFrame, others: int, short: int) -> str:
+    named = ("L", "d", "sigma2", *task_keys(task), "width", "steps", "prefactor", "dtype", "base_lr", VERSION)
     diverged = int(data["diverged"].sum())
     parts = [
-        described(values, ("L", "d", "sigma2", "patches", "layer", "width", "steps", "prefactor", "dtype", "base_lr", VERSION)),
-        f"mean over {n_seeds(data)} a point with its 95% interval, {int(data['n'].sum())} networks",
+        described(values, named),
+        f"{averaged(data)}, {counted(int(data['n'].sum()), 'network')}",
     ]
     if diverged:
-        parts.append(f"{diverged} diverged ones left out")
+        parts.append(f"{counted(diverged, 'diverged one')} left out")
     if short:
-        parts.append(f"{short} lines that span less than half of the longest left out")
+        parts.append(f"{counted(short, 'line that spans', 'lines that span')} less than half of the longest left out")
     if others:
-        parts.append(f"{others} other settings in the store not shown")
+        parts.append(f"{counted(others, 'other setting')} in the store not shown")
     return "; ".join(parts) + "."
 
 

@@ -11,22 +11,28 @@ from analysis.figures.curves import PENTOMINO_QUICK, PSVRT_QUICK
 from analysis.figures.drawn import Drawn, Figure, Missing, command_of
 from analysis.figures.structure import Chosen, scatter_of, structure_panel, with_neurons
 from analysis.one_network import network
-from analysis.paper import settings
+from analysis.paper import settings, task_keys
 from analysis.picture_charts import examples_chart, said_of, weights_chart
-from analysis.pictures import of_other_gamma, pictures_of
+from analysis.pictures import Pictures, of_other_gamma, pictures_of
 from analysis.points import described
 from analysis.selection import grid_keys, literal
+from analysis.source import ResultsError
 from store.views import run
 
 HIDDEN_WEIGHTS, EXAMPLES = "grids/figa1.yaml", "grids/fig3a_3d.yaml"
 CIFAR_EXAMPLES = "grids/fig3h_g1.yaml layer=id L=8 gamma=1 seed=0 steps=1000 save=curves,weights"
 """One short training on pixels, which need no features of VGG-16: its examples are the data's."""
 CIFAR_NEURONS = "grids/fig3h_g1.yaml layer=relu4_3 L=32 gamma=1,lazy seed=0 save=curves,neurons"
-_NAMED = ("L", "patches", "patch_size", "layer", "width", "steps", "seed")
+MOST_TRIED = 20
+"""Networks that are looked at for one whose file of weights is whole."""
 
 
-def _network(results: str, sweep: str | None, task: str, patches: int, gamma_label: str | None = None) -> Chosen | None:
-    """One network of a task with saved weights: of this many patches a side where there is one; then the widest and richest."""
+def _named(task: str) -> tuple[str, ...]:
+    return ("L", *task_keys(task), "width", "steps", "seed")
+
+
+def _networks(results: str, sweep: str | None, task: str, patches: int, gamma_label: str | None = None) -> list[Chosen]:
+    """Networks of a task with saved weights: first those of this many patches a side; of these the widest and richest first."""
     # Only stores with images have the column.
     near = f"patches IS NOT DISTINCT FROM {patches} DESC, " if "patches" in grid_keys(results) else ""
     joined = "" if sweep is None else " JOIN plans USING (cell_id)"
@@ -34,19 +40,47 @@ def _network(results: str, sweep: str | None, task: str, patches: int, gamma_lab
     limits += [] if sweep is None else [f"sweep = {literal(sweep)}"]
     sql = f"""SELECT cell_id FROM cells JOIN internal.weights USING (cell_id){joined}
 WHERE {" AND ".join(limits)}
-ORDER BY {near}width DESC, gamma DESC, L DESC, steps DESC, seed, cell_id LIMIT 1"""
-    found = run(results, lambda connection: connection.execute(sql).fetchone())
-    return None if found is None else Chosen(found[0], sql)
+ORDER BY {near}width DESC, gamma DESC, L DESC, steps DESC, seed, cell_id LIMIT"""
+    found = run(results, lambda connection: connection.execute(f"{sql} {MOST_TRIED}").fetchall())
+    return [Chosen(cell_id, f"{sql} 1" + (f" OFFSET {i}" if i else "")) for i, (cell_id,) in enumerate(found)]
+
+
+class _Reader:
+    """Reads pictures of networks, and keeps what is wrong with files that cannot be read."""
+
+    def __init__(self, results: str) -> None:
+        self._results, self._problems = results, dict[str, ResultsError]()
+
+    def read(self, cell_id: str) -> Pictures | None:
+        """None where they are lost."""
+        if cell_id in self._problems:
+            return None
+        try:
+            return pictures_of(self._results, cell_id)
+        except ResultsError as error:
+            self._problems[cell_id] = error
+            return None
+
+    def said(self) -> str:
+        """For the end of a caption."""
+        return "".join(f"; left out: {problem}" for problem in self._problems.values())
+
+    def check(self) -> None:
+        """ResultsError where some file could not be read: nothing else is there to show."""
+        for problem in self._problems.values():
+            raise problem
 
 
 def _examples(results: str, sweep: str | None, task: str, patches: int) -> Drawn | Missing:
-    chosen = _network(results, sweep, task, patches)
-    cell = chosen and network(results, chosen.cell_id)
-    pictures = chosen and pictures_of(results, chosen.cell_id)
-    if not chosen or not cell or not pictures or not len(pictures.examples):
-        return Missing(f"no network of {task} whose weights, and examples with them, were saved (`save: [weights]`)")
-    caption = f"The first examples of either label that one network was trained on: {described(cell, _NAMED)}."
-    return Drawn(styled(examples_chart(pictures)), pictures.only("example"), caption, chosen.sql)
+    reader = _Reader(results)
+    for chosen in _networks(results, sweep, task, patches):
+        pictures, cell = reader.read(chosen.cell_id), network(results, chosen.cell_id)
+        if not cell or pictures is None or not len(pictures.examples):
+            continue
+        caption = f"The first examples of either label that one network was trained on: {described(cell, _named(task))}"
+        return Drawn(styled(examples_chart(pictures)), pictures.only("example"), f"{caption}{reader.said()}.", chosen.sql)
+    reader.check()
+    return Missing(f"no network of {task} whose weights, and examples with them, were saved (`save: [weights]`)")
 
 
 class _Panels(NamedTuple):
@@ -55,28 +89,54 @@ class _Panels(NamedTuple):
     title: str
     grid: str
     drawn: Drawn | None
+    lost: ResultsError | None = None
+    """Why nothing is drawn though networks are there."""
 
 
 def _weights(results: str, sweep: str | None, letters: tuple[str, str], title: str, task: str) -> _Panels:
     """Hidden weights of a rich network and of the lazy one that differs from it in gamma alone."""
-    rich = _network(results, sweep, task, 2, "1")
-    cell = rich and network(results, rich.cell_id)
-    if not rich or not cell:
+    reader = _Reader(results)
+    chosen = _rich_and_lazy(results, _networks(results, sweep, task, 2, "1"), reader)
+    if chosen is None:
+        try:
+            reader.check()
+        except ResultsError as error:
+            return _Panels(title, HIDDEN_WEIGHTS, None, error)
         return _Panels(title, HIDDEN_WEIGHTS, None)
-    lazy = of_other_gamma(results, cell).get("lazy")
-    found = {
-        f"{letter}  {title}, {regime}": pictures
-        for letter, regime, cell_id in zip(letters, ("rich (gamma = 1)", "lazy (gamma ~ 0)"), (rich.cell_id, lazy), strict=True)
-        if cell_id and (pictures := pictures_of(results, cell_id))
-    }
+    rich, of_regimes = chosen
+    names = [f"{letter}  {title}, {regime}" for letter, regime in zip(letters, _REGIMES, strict=True)]
+    found = {name: pictures for name, (_, pictures) in zip(names, of_regimes, strict=False)}
+    cells = [network(results, cell_id) for cell_id, _ in of_regimes]
     frames = [pictures.only("weights").assign(panel=name[0]) for name, pictures in found.items()]
-    accuracies = [f"{100 * c['best_test_acc']:.0f}%" for i in (rich.cell_id, lazy) if i and (c := network(results, i))]
-    missing = "" if lazy else "; no lazy one beside it"
+    accuracies = [f"{100 * cell['best_test_acc']:.0f}%" for cell in cells if cell]
+    missing = "" if len(found) == 2 else "; no lazy one beside it"
     caption = (
-        f"{title}: {described(cell, _NAMED)}, best test accuracy {' and '.join(accuracies)}{missing}; "
-        f"{said_of(next(iter(found.values())))}"
+        f"{title}: {described(cells[0] or {}, _named(task))}, best test accuracy {' and '.join(accuracies)}{missing}; "
+        f"{said_of(next(iter(found.values())))}{reader.said()}"
     )
     return _Panels(title, HIDDEN_WEIGHTS, Drawn(weights_chart(found), pd.concat(frames), caption, rich.sql))
+
+
+_REGIMES = ("rich (gamma = 1)", "lazy (gamma ~ 0)")
+
+
+def _rich_and_lazy(results: str, candidates: list[Chosen], reader: _Reader) -> tuple[Chosen, list[tuple[str, Pictures]]] | None:
+    """The first rich network whose file is whole, with its id and pictures, and those of its lazy rival where it has one.
+
+    Where the rival's file is lost the next network is taken; without a whole one beside any, the first rich one stays alone.
+    """
+    alone = None
+    for rich in candidates:
+        pictures, cell = reader.read(rich.cell_id), network(results, rich.cell_id)
+        if pictures is None or cell is None:
+            continue
+        rival = of_other_gamma(results, cell).get("lazy")
+        beside = reader.read(rival) if rival else None
+        if rival and beside is None:
+            alone = alone or (rich, [(rich.cell_id, pictures)])
+            continue
+        return rich, [(rich.cell_id, pictures), *([(rival, beside)] if rival and beside else [])]
+    return alone
 
 
 def _scatters(results: str, sweep: str | None) -> _Panels:
@@ -110,17 +170,22 @@ def _a1(results: str, sweep: str | None) -> Drawn | Missing:
     ]
     there = [part.drawn for part in parts if part.drawn]
     if not there:
+        for part in parts:
+            if part.lost:
+                raise part.lost
         return Missing("no network of images whose weights were saved (`save: [weights]`)")
     charts: list[Any] = [part.drawn.chart if part.drawn else _to_run(part, results) for part in parts]
     chart = styled(alt.vconcat(*charts, spacing=30)).resolve_scale(color="independent")
     frame = pd.concat([drawn.frame for drawn in there], ignore_index=True)
     sql = ";\n\n".join(drawn.sql for drawn in there if drawn.sql)
-    return Drawn(chart, frame, ". ".join(drawn.caption for drawn in there) + ".", sql)
+    captions = [part.drawn.caption if part.drawn else f"{part.title}: {part.lost}" for part in parts if part.drawn or part.lost]
+    return Drawn(chart, frame, ". ".join(captions) + ".", sql)
 
 
 def _to_run(part: _Panels, results: str) -> alt.TopLevelMixin:
     """A panel that says what its data come from."""
-    lines = [f"{part.title}: no such networks yet. Run", command_of(part.grid, results)]
+    why = "the weights cannot be read" if part.lost else "no such networks yet"
+    lines = [f"{part.title}: {why}. Run", command_of(part.grid, results)]
     text = alt.Chart(pd.DataFrame({"line": lines, "y": [12, 30]})).mark_text(align="left", fontSize=12, color="#555")
     x, y = alt.value(0), alt.Y("y:Q", scale=None, axis=None)
     return text.encode(x=x, y=y, text="line:N").properties(width=600, height=44, view={"stroke": None})

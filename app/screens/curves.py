@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
-from analysis.charts import TITLES, Look
+from analysis.charts import Look, title_of
 from analysis.explore import (
     Choices,
     Explored,
@@ -18,7 +19,7 @@ from analysis.explore import (
     suggested,
     suits_log,
 )
-from analysis.points import CENTRES, Points, groups
+from analysis.points import CENTRES, Points, groups, task_of
 from analysis.selection import Selection, Value
 from app.choosing import measure_choice
 from app.setting import fixed
@@ -66,13 +67,13 @@ def _explored(results: str, selection: Selection, measure: str, choices: Choices
 
 
 def _look(points: Points) -> Look:
-    axes = axes_of(points)
+    axes, title = axes_of(points), partial(title_of, task=task_of(points.frame))
     x, colour = suggested(points, axes)
-    x = choice("Across", axes.numbers, x, "x", format_func=_title)
+    x = choice("Across", axes.numbers, x, "x", format_func=title)
     others = [key for key in axes.others if not same_axis(key, x)]
-    colour = choice("Colour", [NONE, *others], colour, "colour", format_func=_title)
+    colour = choice("Colour", [NONE, *others], colour, "colour", format_func=title)
     others = [key for key in others if not same_axis(key, colour)]
-    facet = choice("Panels", [NONE, *others], NONE, "panels", format_func=_title)
+    facet = choice("Panels", [NONE, *others], NONE, "panels", format_func=title)
     small = facet != NONE
     return Look(
         x,
@@ -82,10 +83,6 @@ def _look(points: Points) -> Look:
         height=240 if small else HEIGHT,
         columns=COLUMNS if small else 1,
     )
-
-
-def _title(key: str) -> str:
-    return TITLES.get(key, key)
 
 
 def _setting(points: Points, axes: Sequence[str]) -> dict[str, Value]:

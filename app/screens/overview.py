@@ -95,7 +95,7 @@ def _span(seconds: float) -> str:
 
 def _networks(results: str, sweeps: list[str]) -> None:
     """Numbers of finished networks over two keys; which are still to come only the grid knows."""
-    from analysis.census import census, census_chart, keys_of
+    from analysis.census import census, census_chart, keys_of, task_in
     from analysis.selection import Selection
 
     columns = st.columns([2, 2, 2, 6])
@@ -110,4 +110,5 @@ def _networks(results: str, sweeps: list[str]) -> None:
     others = [key for key in keys if key != x]
     with columns[2]:
         y = choice("Down", others, others[0], "there_y")
-    figure(census_chart(remembered(census, results, selection, x, y), x, y))
+    task = remembered(task_in, results, selection)
+    figure(census_chart(remembered(census, results, selection, x, y), x, y, task))

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from analysis.charts import TITLES
+from analysis.charts import title_of
 from analysis.paper import LEVEL
-from analysis.points import Points, Setting, grouping_keys, in_order, numeric_keys, shown
+from analysis.points import Points, Setting, grouping_keys, in_order, numeric_keys, shown, task_of
 from analysis.predictions import Prediction, compared
 from analysis.scaling import Exponent, exponents, fitted, threshold_table
 from analysis.scaling_charts import exponent_chart, threshold_chart
@@ -36,7 +36,7 @@ def show(results: str) -> None:
             [NONE, *groups],
             groups[0] if groups else NONE,
             key="colour",
-            format_func=lambda key: TITLES.get(key, key),
+            format_func=lambda key: title_of(key, task_of(found.frame)),
             width=140,
         )
         by = None if by == NONE else by
@@ -64,7 +64,7 @@ def _thresholds(
     laws = fitted(frame, over, against, by, within, offset)
     fits, said, problems = laws
     table = threshold_table(frame, [*([by] if by else []), *(["gamma"] if by == "gamma_label" else []), against])
-    chart = threshold_chart(table, over, against, by, fits, said)
+    chart = threshold_chart(table, over, against, by, fits, said, task=task_of(setting.frame))
     left, right = st.columns([2, 1])
     with left:
         figure(chart)
@@ -85,7 +85,7 @@ def _thresholds(
     if by and len(fits) > 1:
         st.subheader(f"The exponent by {_title(by)}", anchor=False)
         rows = exponents(laws, frame, by, against, within)
-        curve = exponent_chart(rows, by, over, against)
+        curve = exponent_chart(rows, by, over, against, task=task_of(setting.frame))
         figure(curve)
         st.caption(f"{over}* ~ {against}^exponent for {against} from {within[0]:g} to {within[1]:g}; ticks: predictions.")
         downloads(f"exponents-{over}-{against}", rows, curve)

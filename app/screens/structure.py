@@ -1,8 +1,11 @@
 """Hidden weights of one network beside the theory, its training curves, and where it comes from."""
 
+import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from analysis.explore import matching
@@ -13,7 +16,7 @@ from analysis.paper import settings
 from analysis.points import described, in_order, means_of, varying
 from analysis.selection import VERSION, Selection, Value
 from analysis.statistics import Interval
-from app.pictures import seen_and_learned
+from app.pictures import learned, saved, seen
 from app.setting import fixed, name
 from app.shared import choice, downloads, figure, remembered, sweep_choice, switch
 
@@ -42,13 +45,28 @@ def show(results: str) -> None:
         log_step = switch("Log step", False, "log_step")
         log_loss = switch("Log loss", True, "log_loss")
     named = [key for key in NAMED if key != VERSION or key in found.keys]  # it says nothing where all are of one
-    st.caption(f"{described(cell, named)}; one of {len(seeds)} seeds.")
-    side_by_side = st.container(horizontal=True)  # one below the other where they do not fit
-    with side_by_side, st.container(width=430):
-        _weights(results, cell)
-    with side_by_side, st.container(width=480):
-        _training(results, cell, seeds if others else [cell_id], log_step, log_loss)
-    seen_and_learned(results, cell)
+    st.caption(f"{described(cell, named)}; {f'one of {len(seeds)} seeds' if len(seeds) > 1 else 'its only seed'}.")
+    neurons = remembered(neurons_of, results, cell_id)
+    train = partial(_training, results, cell, seeds if others else [cell_id], log_step, log_loss)
+    if _has_halves(cell, neurons):
+        side_by_side = st.container(horizontal=True)  # one below the other where they do not fit
+        with side_by_side, st.container(width=430):
+            _weights(cell, neurons)
+        with side_by_side, st.container(width=480):
+            train()
+        if pictures := saved(results, cell):
+            seen(cell, pictures)
+            learned(results, cell, pictures)
+    else:
+        pictures = saved(results, cell)
+        if pictures:
+            learned(results, cell, pictures)
+        side_by_side = st.container(horizontal=True)
+        if pictures:
+            with side_by_side, st.container(width=430):
+                seen(cell, pictures)
+        with side_by_side, st.container(width=480):
+            train()
     _beside_theory(results, seeds, cell)
     with st.expander("Where it comes from"):
         st.table({key: str(cell[key]) for key in (*found.keys, *ORIGIN) if cell[key] is not None})
@@ -103,14 +121,23 @@ def _task(found: Networks, linked: Mapping[str, Value] | None) -> str | None:
     return str(asked) if asked in tasks else None
 
 
-def _weights(results: str, cell: Mapping[str, Any]) -> None:
+def _has_halves(cell: Mapping[str, Any], neurons: pd.DataFrame) -> bool:
+    """Whether the input is a pair: of others the neurons have readouts but no alignment."""
+    if len(neurons):
+        return bool(neurons["alignment"].notna().any())
+    return _number(cell.get("readout_ratio")) is None or any(
+        _number(cell.get(key)) is not None for key in ("alignment_pos", "alignment_neg")
+    )
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None or math.isnan(value) else float(value)
+
+
+def _weights(cell: Mapping[str, Any], neurons: pd.DataFrame) -> None:
     st.subheader("Hidden weights", anchor=False)
-    neurons = remembered(neurons_of, results, cell["cell_id"])
     if neurons.empty:
         st.info("Its neurons were not saved: `save: [curves, neurons]` in the grid does that.")
-        return
-    if neurons["alignment"].isna().all():
-        st.info("Its input is no pair of halves, so that its neurons have readouts but no alignment.")
         return
     chart = structure_chart(neurons, width=330, height=350)
     figure(chart, "weights")
@@ -135,20 +162,21 @@ def _training(results: str, cell: Mapping[str, Any], cells: list[str], log_step:
 
 
 def _beside_theory(results: str, cells: list[str], cell: Mapping[str, Any]) -> None:
-    st.subheader("Beside the theory", anchor=False)
     theory = expected(cell)
+    st.subheader("Beside the theory" if theory else "Measured", anchor=False)
     means = remembered(means_of, results, tuple(cells), MEASURED)
     rows = []
     for measure in MEASURED:
-        if cell[measure] is None:
+        if _number(cell[measure]) is None:
             continue
         mean = means.get(measure)
         rows.append({
             "measure": MEASURES[measure].title, "this network": f"{cell[measure]:.4g}",
             "mean over seeds": _interval(mean),
-            "theory": f"{theory[measure].value:.4g}" if measure in theory else "",
-            "from": theory[measure].source if measure in theory else "",
         })  # fmt: skip
+        if theory:
+            said = theory.get(measure)
+            rows[-1] |= {"theory": f"{said.value:.4g}" if said else "", "from": said.source if said else ""}
     st.table(rows)
 
 

@@ -156,3 +156,20 @@ def test_theory_of_a_network():
     assert expected(cell | {"gamma": 1e-6, "gamma_label": "lazy"})["alignment_pos"].value == 0
     for other in ({"gamma": 0.1, "gamma_label": "0.1"}, {"sigma2": 1.0}, {"prefactor": "none"}):
         assert expected(cell | other) == {}
+
+
+def test_images_are_first_shown_at_the_settings_of_their_task(tmp_path):
+    """Most networks have the width and rate of symbols and other patches; the paper's of PSVRT are few, and still first."""
+    store = Store(str(tmp_path))
+    sizes = [(512, 5, 0.5, 1), (1024, 8, 0.1, 3)]
+    cells = [
+        row(100 * i + 10 * L + seed, task="psvrt", L=L, d=None, patches=n, patch_size=5, width=width, base_lr=rate, seed=seed)
+        for i, (width, n, rate, seeds) in enumerate(sizes) for L in (3, 4) for seed in range(seeds)
+    ]  # fmt: skip
+    store.commit("p", cells)
+    found = groups(store.results, Selection())
+    assert settled(found, rest_of(found, ["L"]), {}) == {"width": 512, "patches": 5, "base_lr": 0.5}
+    drawn = explore(store.results, Selection(), found, Choices(Look("L"), (("width", 512), ("patches", 5), ("base_lr", 0.5))))
+    assert "patch_size = 5, " in drawn.caption and "; 1 seed a point, without an interval; 2 networks; " in drawn.caption
+    assert drawn.caption.endswith("2 points of other settings not shown.")
+    assert "training patterns L" in str(drawn.chart.to_dict())

@@ -1,15 +1,20 @@
 """Figures of the paper from a store: what they show, the files, and what a person reads when data are missing."""
 
 import csv
+import json
 
+import numpy as np
+import pandas as pd
 import pytest
 import typer
 from typer.testing import CliRunner
 
+from analysis.charts import title_of
 from analysis.coverage import coverage, reasons
 from analysis.figures.__main__ import NAMES, app
 from analysis.figures.curves import CURVES
 from analysis.figures.registry import FIGURES, Drawn, Missing
+from analysis.points import averaged, task_of
 from analysis.terminal import stop
 from analysis.theory.rich import test_accuracy as eq3
 from store import views
@@ -27,6 +32,7 @@ IMAGES = {
     "3f": [{"task": "pentomino", "L": L, "patches": patches, "blur": 0.5} for L in (14, 16) for patches in (2, 6, 10)],
     "3h": [{"task": "cifar100", "L": L, "layer": layer} for L in (8, 32) for layer in ("id", "relu4_3")],
 }
+SIZES = {"psvrt": {"patch_size": 5}, "pentomino": {"patch_size": 7}}
 IMAGES["G1"] = IMAGES["3h"]
 """Curves of the visual tasks, and the networks that they need."""
 
@@ -46,7 +52,17 @@ def test_curves_of_images_are_drawn_from_networks_of_their_task(tmp_path, name):
     networks = [(IMAGES[f][i], gamma, seed) for f, i in everything for gamma in gammas for seed in range(2)]
     unique = {repr(one): one for one in networks}.values()
     rows = [
-        row(n, **keys, gamma=gamma, gamma_label=label, seed=seed, d=None, width=512, best_test_acc=0.5 + 0.001 * keys["L"] / 4)
+        row(
+            n,
+            **SIZES.get(keys["task"], {}),
+            **keys,
+            gamma=gamma,
+            gamma_label=label,
+            seed=seed,
+            d=None,
+            width=512,
+            best_test_acc=0.5 + 0.001 * keys["L"] / 4,
+        )
         for n, (keys, (gamma, label), seed) in enumerate(unique)
     ]
     for task in ("psvrt", "pentomino", "cifar100"):
@@ -62,6 +78,12 @@ def test_curves_of_images_are_drawn_from_networks_of_their_task(tmp_path, name):
     own, allowed = ({tuple(keys[k] for k in ("L", "patches", "layer") if k in axes) for keys in some} for some in asked)
     assert own <= shown <= allowed
     assert set(found.frame["gamma_label"]) == {"1", "lazy"} and set(found.frame["n"]) == {2}
+    fixed |= {"patch_size": 7, "blur": 0.5} if name in ("3e", "3f") else {"patch_size": 5} if name in ("3b", "3c") else {}
+    assert all(f"{key} = {value}" in found.caption for key, value in fixed.items())
+    title = {"psvrt": "patterns", "pentomino": "shapes", "cifar100": "classes"}[IMAGES[name][0]["task"]]
+    text = json.dumps(found.chart.to_dict())
+    assert "training symbols" not in text
+    assert f"training {title} L" in text if "L" in axes else "patches a side" in text
 
 
 def test_the_help_names_every_figure():
@@ -92,7 +114,7 @@ def test_the_sql_of_a_figure_gives_its_points(measured, name):
     found = drawn(measured, name)
     again = views.run(measured, lambda connection: connection.execute(found.sql).df())
     assert set(found.frame["mean"].round(12)) <= set(again["mean"].round(12))
-    assert len(again) == len(found.frame) or "lines that span less" in found.caption
+    assert len(again) == len(found.frame) or "less than half of the longest left out" in found.caption
 
 
 def test_1e_fits_the_law_of_the_store(measured):
@@ -175,3 +197,35 @@ def test_stop_says_a_message_as_it_is(capsys):
         stop("no [bold]markup[/bold], no :x: pictures, " + "no folding " * 30)
     assert left.value.exit_code == 2
     assert capsys.readouterr().err == "no [bold]markup[/bold], no :x: pictures, " + "no folding " * 30 + "\n"
+
+
+def test_captions_count_one_as_one(tmp_path):
+    """One seed a point; one line of two points beside one of three; one setting more."""
+    store = Store(str(tmp_path))
+    common = {"task": "psvrt", "d": None, "patches": 5, "patch_size": 5, "seed": 0}
+    rows = [
+        row(10 * i + j, L=L, gamma=gamma, gamma_label=f"{gamma:g}", width=width, **common)
+        for i, (gamma, width, Ls) in enumerate([(1.0, 512, (16, 64, 256)), (0.1, 512, (16, 20)), (1.0, 64, (16, 64))])
+        for j, L in enumerate(Ls)
+    ]
+    store.commit("p", rows)
+    caption = drawn(store.results, "3b").caption
+    assert "; 1 seed a point, without an interval, 3 networks; 1 line that spans less than half" in caption
+    assert caption.endswith("; 1 other setting in the store not shown.")
+
+
+def test_what_a_point_is_by_its_seeds():
+    frame = pd.DataFrame({"n": [1, 3], "low": [np.nan, 0.5]})
+    assert averaged(frame) == "mean over 1 to 3 seeds a point with its 95% interval"
+    assert averaged(frame[:1], intervals=False) == "1 seed a point"
+    assert averaged(frame[1:], "median", intervals=False) == "median over 3 seeds a point"
+
+
+def test_titles_by_the_task_of_the_points():
+    assert title_of("L") == title_of("L", "same_different") == "training symbols L"
+    assert [title_of("L", task) for task in ("psvrt", "pentomino", "cifar100")] == [
+        "training patterns L", "training shapes L", "training classes L",
+    ]  # fmt: skip
+    assert title_of("patches") == "patches a side" and title_of("k") == "k"
+    both = pd.DataFrame({"task": ["psvrt", "pentomino"]})
+    assert task_of(both) is None and task_of(both[:1]) == "psvrt" and task_of(pd.DataFrame({"L": [2]})) is None

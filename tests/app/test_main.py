@@ -4,6 +4,7 @@ import os
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -11,6 +12,7 @@ import app
 from app.script import PAGES
 from store.leases import Lease
 from store.store import Store
+from store.views import fetch
 from tests.pictured_store import pictured_store
 from tests.store_rows import row, rows
 
@@ -237,16 +239,39 @@ def drawn(shown):
 
 def test_structure_shows_what_a_network_sees_and_its_weights_beside_the_lazy_ones(page, pictured):
     shown = page("structure", pictured, at_task="psvrt")
-    assert [one.value for one in shown.subheader[-3:]] == ["What it sees", "Hidden weights as images", "Beside the theory"]
+    # No box of alignments where there are no halves, and no columns of theory where there is none.
+    assert [one.value for one in shown.subheader] == ["Hidden weights as images", "What it sees", "Training", "Measured"]
+    assert not shown.info and "its only seed" in said(shown)
+    measured = shown.table[0].value
+    assert list(measured.columns) == ["measure", "this network", "mean over seeds"] and "alignment" not in str(measured)
     assert values(shown)["gamma"] == "1" and values(shown)["Beside it, the same network at gamma"] == "lazy"
     assert "the 2 most positive readouts above, the 2 most negative below" in said(shown)
-    assert drawn(shown)[-2:] == [1, 2]
+    assert drawn(shown) == [2, 1, 0]
     shown.selectbox(key="beside").set_value("(none)").run()
-    assert not shown.exception and drawn(shown)[-2:] == [1, 1]
+    assert not shown.exception and drawn(shown) == [1, 1, 0]
     shown.selectbox(key="at_gamma_label").set_value("lazy").run()
-    assert not shown.exception and drawn(shown)[-2:] == [1, 1]  # what was chosen stays chosen
+    assert not shown.exception and drawn(shown) == [1, 1, 0]  # what was chosen stays chosen
     shown.selectbox(key="beside").set_value("1").run()
-    assert not shown.exception and drawn(shown)[-2:] == [1, 2]
+    assert not shown.exception and drawn(shown) == [2, 1, 0]
+
+
+def test_structure_of_a_pair_shows_alignments_first(page, pictured):
+    shown = page("structure", pictured, at_task="cifar100")
+    heads = ["Hidden weights", "Training", "What it sees", "Hidden weights as images", "Measured"]
+    assert [one.value for one in shown.subheader] == heads
+
+
+def test_weights_that_are_no_picture_are_left_out_with_a_sentence(page, tmp_path):
+    store = Store(str(tmp_path))
+    of = {"shape": (2, 2000), "pixels": np.ones(4000)}
+    seen = {"kind": "example", "same": True, "shape": (2, 2, 3), "pixels": np.ones(12)}
+    path = store.write_weights("0" * 20, [{"kind": "weights", "neuron": 0, "readout": 1.0, **of}, seen])
+    cell = row(0, task="cifar100", d=None, layer="relu4_3", weights_file=path, neurons=2)
+    store.commit("p", [cell])
+    store.write_plan("p", [cell["cell_id"]], whole=True)
+    shown = page("structure", store.results)
+    assert [one.value for one in shown.subheader] == ["Hidden weights", "Training", "What it sees", "Measured"]
+    assert "not shown as images: of each neuron they are 2 x 2,000 numbers" in said(shown)
 
 
 def test_structure_first_shows_an_image_task_at_its_own_settings_and_names_them(page, tmp_path):
@@ -285,6 +310,19 @@ def test_a_damaged_file_of_weights_is_an_error_on_the_page(page, tmp_path):
     Store(results).files.write(entry.path, b"PAR1")
     shown = page("structure", results)
     assert "cannot be read: torn or flipped bits" in shown.error[0].value and "run the sweep again" in shown.error[0].value
+    # The rest of the page is there.
+    assert [one.value for one in shown.subheader] == ["Hidden weights as images", "Training", "Measured"]
+    assert shown.expander[-1].label == "Where it comes from" and shown.expander[-1].table
+
+
+def test_a_lost_file_of_the_network_beside_leaves_the_chosen_one(page, tmp_path):
+    results = pictured_store(tmp_path, only=[("psvrt", "1"), ("psvrt", "lazy")])
+    store = Store(results)
+    ((path,),) = fetch(results, "SELECT weights_file FROM internal.weights JOIN cells USING (cell_id) WHERE gamma_label = 'lazy'")
+    store.files.delete(path)
+    shown = page("structure", results, at_gamma_label="1")
+    assert f"{path} are gone; run the sweep again" in shown.error[0].value
+    assert drawn(shown) == [1, 1, 0] and shown.subheader[-1].value == "Measured"
 
 
 def test_structure_of_a_network_that_is_not_there(page, small_results):

@@ -184,9 +184,9 @@ def test_scaling_shows_one_exponent_in_words_and_in_the_chart(opened, tmp_path, 
     store.write_plan("law", [one["cell_id"] for one in rows], whole=True)
     drawn = {}
 
-    def noted(rows, *axes):
+    def noted(rows, *axes, **more):
         drawn.update(zip(rows["gamma_label"], rows["exponent"], strict=True))
-        return exponent_chart(rows, *axes)
+        return exponent_chart(rows, *axes, **more)
 
     monkeypatch.setattr(scaling, "exponent_chart", noted)
     page = opened("scaling", store.results, {"offset": offset})
@@ -261,3 +261,10 @@ def test_images_are_first_shown_at_the_settings_of_their_task(opened, tmp_path):
     page = opened("scaling", store.results, {"over": "L", "against": "patches"})
     assert not page.exception
     assert values(page)["width"] == "512"
+    assert "patches a side" in str(page.get("vega_lite_chart")[0].proto.spec)
+    page = opened("curves", store.results)
+    assert not page.exception and values(page)["width"] == "512"
+    across = next(box for box in page.selectbox if box.label == "Across")
+    assert {"training patterns L", "patches a side"} <= {*across.options} and "training symbols L" not in across.options
+    linked = opened("scaling", store.results, {"over": "patches", "against": "width", "colour": "training patterns L"})
+    assert not linked.exception and values(linked)["Colour"] == "L"
