@@ -140,7 +140,7 @@ def test_data_that_cannot_be_used_end_the_sweep_before_it_starts(grid, sweep_her
         (tmp_path / found.IMAGES / name).write_text("torn")
     done = sweep_here(grid, f"data_dir={tmp_path}", "layer=id", "--debug")
     assert done.returncode == 2
-    assert "does not hold CIFAR-100's files, or they are torn" in done.stderr and "Traceback" not in done.stderr
+    assert "train is no file of CIFAR-100, or it is torn" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_no_condition_asks_where_data_lie(grid, sweep_here, cifar_folder):
