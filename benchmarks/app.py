@@ -17,7 +17,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -105,9 +104,12 @@ def _first_paint(page: Page, url: str, chart: bool) -> tuple[float, float]:
     return painted, painted + _timed(figure)
 
 
-def _changed(page: Page, change: Callable[[], None], expected: str) -> float:
+def _changed(page: Page, change: "Change", expected: str) -> float:
+    """Seconds from the click that changes something to the finished figure."""
+    click = change(page)
+
     def wait() -> None:
-        change()
+        click()
         page.wait_for_url(re.compile(expected), timeout=60_000)
         page.wait_for_timeout(50)
         settled(page)
@@ -119,16 +121,26 @@ def _memory_mb(server: psutil.Process) -> float:
     return float(sum(process.memory_info().rss for process in (server, *server.children(recursive=True))) / 2**20)
 
 
-def _pick(label: str, option: str) -> Callable[[Page], None]:
-    return partial(pick, label=label, option=option)
+Change = Callable[[Page], Callable[[], None]]
+"""Gets ready, as by opening a box of options, and gives the click."""
 
 
-def _switch(label: str) -> Callable[[Page], None]:
-    return lambda page: page.get_by_text(label).click()
+def _pick(label: str, option: str) -> Change:
+    def opened(page: Page) -> Callable[[], None]:
+        page.get_by_label(label, exact=True).click()
+        chosen = page.get_by_role("option", name=option, exact=True)
+        chosen.wait_for()
+        return chosen.click
+
+    return opened
+
+
+def _switch(label: str) -> Change:
+    return lambda page: page.get_by_text(label).click
 
 
 LAST = ("measure", _pick("Measure", "last test accuracy"), "measure=last")
-CHANGES: dict[str, tuple[tuple[str, Callable[[Page], None], str], ...]] = {
+CHANGES: dict[str, tuple[tuple[str, Change, str], ...]] = {
     "curves": (
         ("d", _pick("d", "64"), "at_d=64"), ("colour", _pick("Colour", "input dimension d"), "colour=input"), LAST,
         ("each seed", _switch("Each seed"), "seeds=true"), ("gamma", _pick("gamma", "lazy"), "at_gamma_label=lazy"),
@@ -168,7 +180,7 @@ def main(n_cells: int = 100 * N_GROUPS) -> None:
                     if name in CHANGES:
                         page.wait_for_timeout(6000)  # first selections come into the URL
                     for title, change, expected in CHANGES.get(name, ()):
-                        note(f"{name}: change of {title}", _changed(page, partial(change, page), expected))
+                        note(f"{name}: change of {title}", _changed(page, change, expected))
                     for other in (*DRAWN, "claims") if name == "curves" else ():
                         note(f"server that runs: {other}", _first_paint(page, f"{url}/{other}", other in DRAWN)[1])
                     memory = max(memory, _memory_mb(process))
