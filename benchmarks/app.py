@@ -78,8 +78,7 @@ def settled(page: Page) -> None:
 
 def pick(page: Page, label: str, option: str) -> None:
     """Choose an option of a select box."""
-    page.get_by_label(label, exact=True).click()
-    page.get_by_role("option", name=option, exact=True).click()
+    _pick(label, option)(page)()
 
 
 def _timed(work: Callable[[], Any]) -> float:

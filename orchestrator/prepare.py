@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from trainables.basics import say
 from trainables.tasks import Task
 from trainables.tasks.base import Preparation, TaskError
 
@@ -20,9 +21,9 @@ def prepare(tasks: Iterable[Task], console: Console, dry_run: bool = False) -> N
     tasks = list(dict.fromkeys(tasks))
     needed = list(dict.fromkeys(one for task in tasks for one in task.preparations()))
     for one in needed:
-        _say(console, f"{'needs' if dry_run else 'making'} {one.what}: {_size(one.n_bytes)} in {one.file}")
+        say(console, f"{'needs' if dry_run else 'making'} {one.what}: {_size(one.n_bytes)} in {one.file}")
     if len(needed) > 1:
-        _say(console, f"{_size(sum(one.n_bytes for one in needed))} in all, once")
+        say(console, f"{_size(sum(one.n_bytes for one in needed))} in all, once")
     _check_room(needed)
     if not dry_run:
         for task in tasks:
@@ -47,7 +48,3 @@ def _existing(path: Path) -> Path:
 
 def _size(n_bytes: int) -> str:
     return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:.1f} MB"
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, highlight=False, soft_wrap=True, markup=False)

@@ -32,6 +32,7 @@ from store.files import ResultsError
 from store.leases import Lease, others_in_flight
 from store.store import Store
 from store.views import run as run_query
+from trainables.basics import say
 from trainables.engines.base import ENGINES, NEEDS, EngineName, can_train
 from trainables.tasks.base import TaskError
 
@@ -268,7 +269,7 @@ def _draining(job: Sweep) -> Iterator[None]:
 
 def _say(options: Options, text: str) -> None:
     if not options.quiet:
-        err.print(text, highlight=False, soft_wrap=True, markup=False)
+        say(err, text)
 
 
 def _git_sha() -> str:

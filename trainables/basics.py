@@ -1,9 +1,12 @@
 """What tasks and the features that some of them need have in common; below both, so that either can be imported first."""
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Array = np.ndarray[Any, Any]
 
@@ -18,3 +21,8 @@ class Preparation(NamedTuple):
     what: str
     file: Path
     n_bytes: int
+
+
+def say(console: "Console", text: str) -> None:
+    """Print the words as they are: no markup is read into them, and no line of a file's path is broken."""
+    console.print(text, highlight=False, soft_wrap=True, markup=False)

@@ -11,7 +11,7 @@ from trainables.streams import BLOCK_STEPS, stream, stream_owner
 from trainables.tasks.base import Array
 
 MOST_EXTREME = 4
-"""Neurons shown of either sign of the readout: enough to see what they share, few enough that a network is a few 10 kB."""
+"""Neurons shown of either sign of the readout: enough to see what they share, few enough that an image network is a few 10 kB."""
 OF_EACH_LABEL = 2
 """Examples shown of same, and of different."""
 

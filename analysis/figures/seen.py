@@ -65,10 +65,10 @@ class _Reader:
         """For the end of a caption."""
         return "".join(f"; left out: {problem}" for problem in self._problems.values())
 
-    def check(self) -> None:
-        """ResultsError where some file could not be read: nothing else is there to show."""
-        for problem in self._problems.values():
-            raise problem
+    @property
+    def problem(self) -> ResultsError | None:
+        """The first of them: why nothing is shown, where nothing else is there."""
+        return next(iter(self._problems.values()), None)
 
 
 def _examples(results: str, sweep: str | None, task: str, patches: int) -> Drawn | Missing:
@@ -79,7 +79,8 @@ def _examples(results: str, sweep: str | None, task: str, patches: int) -> Drawn
             continue
         caption = f"The first examples of either label that one network was trained on: {described(cell, _named(task))}"
         return Drawn(styled(examples_chart(pictures)), pictures.only("example"), f"{caption}{reader.said()}.", chosen.sql)
-    reader.check()
+    if reader.problem:
+        raise reader.problem
     return Missing(f"no network of {task} whose weights, and examples with them, were saved (`save: [weights]`)")
 
 
@@ -98,11 +99,7 @@ def _weights(results: str, sweep: str | None, letters: tuple[str, str], title: s
     reader = _Reader(results)
     chosen = _rich_and_lazy(results, _networks(results, sweep, task, 2, "1"), reader)
     if chosen is None:
-        try:
-            reader.check()
-        except ResultsError as error:
-            return _Panels(title, HIDDEN_WEIGHTS, None, error)
-        return _Panels(title, HIDDEN_WEIGHTS, None)
+        return _Panels(title, HIDDEN_WEIGHTS, None, reader.problem)
     rich, of_regimes = chosen
     names = [f"{letter}  {title}, {regime}" for letter, regime in zip(letters, _REGIMES, strict=True)]
     found = {name: pictures for name, (_, pictures) in zip(names, of_regimes, strict=False)}

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from trainables.basics import Array, TaskError
-from trainables.features.layers import PIXELS
+from trainables.features.layers import N_CLASSES, PIXELS
 
-N_CLASSES = 100
 _ARRAYS = {("numpy", "ndarray"), ("numpy", "dtype"), ("_codecs", "encode")} | {
     (f"numpy.{core}.{module}", name)
     for core in ("core", "_core")

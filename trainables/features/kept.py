@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from trainables.basics import Array, TaskError
+from trainables.basics import Array, TaskError, say
 from trainables.cache import write_whole
 
 _FORMAT = 1
@@ -95,7 +95,7 @@ def made(
                 if found := opened(folder, wanted):  # made while this process waited
                     return found
             except UnfitError as reason:
-                _say(console, f"{folder / wanted.name}.npy is not used: {reason}; it is made anew")
+                say(console, f"{folder / wanted.name}.npy is not used: {reason}; it is made anew")
             _write(folder, wanted, *batches())
         found = opened(folder, wanted)
     except OSError as error:
@@ -165,10 +165,6 @@ def _locked(folder: Path, wanted: Wanted, console: Console) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            _say(console, f"waiting for another process that makes {folder / wanted.name}.npy ...")
+            say(console, f"waiting for another process that makes {folder / wanted.name}.npy ...")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(text, highlight=False, soft_wrap=True, markup=False)

@@ -10,6 +10,8 @@ Layer = Literal[
     "relu4_1", "relu4_2", "relu4_3", "relu5_1", "relu5_2", "relu5_3", "id",
 ]  # fmt: skip
 
+N_CLASSES = 100
+"""Fine classes of CIFAR-100."""
 SIDE = 32
 """Pixels a side of an image of CIFAR-100."""
 PIXELS = SIDE * SIDE * 3

@@ -15,11 +15,10 @@ from rich.console import Console
 
 from trainables.features import cifar
 from trainables.features.found import Found, fetched, look
-from trainables.features.layers import PIXELS, SIDE, Layer, row_length
+from trainables.features.layers import N_CLASSES, PIXELS, SIDE, Layer, row_length
 from trainables.tasks.base import Array, Preparation, Task
 from trainables.tasks.pairs import check_two_left, draw_pairs
 
-N_CLASSES = 100
 _AT_ONCE = 64
 """Rows of pixels that are widened together: they stay in the cache."""
 
