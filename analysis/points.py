@@ -15,6 +15,8 @@ from store.views import run
 
 STATISTICS = ("n", "mean", "median", "sd", "low", "high", "diverged")
 """Columns of a frame of points beside its keys: n seeds, their mean, median, standard deviation, 95% interval of the mean."""
+SEEDS = "seeds"
+"""And of groups, which have no interval yet: the values, where they are many enough for a bootstrap."""
 
 
 class Points(NamedTuple):

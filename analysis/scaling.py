@@ -6,44 +6,30 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.measures import MEASURES
-from analysis.points import in_order, sorting
+from analysis.points import SEEDS, STATISTICS, in_order, sorting
 from analysis.predictions import Prediction, predicted
-from analysis.selection import Selection, grid_keys, quoted
-from analysis.statistics import Interval, PowerLaw, Threshold, exponent_of_thresholds, power_law, threshold_interval
-from store.views import run
+from analysis.statistics import Interval, PowerLaw, Threshold, exponent_of_thresholds, power_law, threshold_of_means
 
 LEAST = 2
 """Values of x that a curve needs at least to have a threshold."""
 
 
-def seeds_by_point(results: str, selection: Selection, measure: str) -> pd.DataFrame:
-    """One row a point: its keys (those that some point has) and `seeds`, the list of its networks' values."""
-    value, keys = MEASURES[measure].sql, grid_keys(results)
-    names = ", ".join(map(quoted, keys))
-    sql = (
-        f"SELECT {names}, list({value} ORDER BY seed) AS seeds FROM {selection.source} "
-        f"WHERE {selection.condition} AND status = 'ok' AND isfinite({value}) GROUP BY {names}"
-    )
-    frame = run(results, lambda connection: connection.execute(sql).df())
-    return frame[[*[key for key in keys if frame[key].notna().any()], "seeds"]]
-
-
 def thresholds(points: pd.DataFrame, level: float, over: str = "L") -> pd.DataFrame:
     """Of each curve over `over` (points that agree in all else): its keys and `threshold`, where its mean reaches `level`.
 
-    points: as `seeds_by_point` gives them. Curves of fewer than LEAST points are left out.
+    points: the frame of `Points`, of which n, mean and sd are used. Curves of fewer than LEAST points are left out.
     """
     # The lazy gamma changes with d: its label says which networks belong together. Over gamma neither does.
-    keys = [key for key in points.columns if key not in (over, "seeds", "gamma", *(["gamma_label"] if over == "gamma" else []))]
+    apart = {over, "gamma", *STATISTICS, SEEDS, *(["gamma_label"] if over == "gamma" else [])}
+    keys = [key for key in points.columns if key not in apart and points[key].notna().any()]
     with_gamma = "gamma" in points and over != "gamma"
     rows = []
     for values, curve in points.groupby(keys, dropna=False) if len(points) else []:
         if len(curve) >= LEAST:
-            found = threshold_interval(curve[over].to_numpy(float), list(curve["seeds"]), level)
+            x, n, means, sds = (curve[name].to_numpy(float) for name in (over, "n", "mean", "sd"))
             gamma = {"gamma": curve["gamma"].iloc[0]} if with_gamma else {}
             keyed: dict[str, Any] = dict(zip(keys, values, strict=True))
-            rows.append({**keyed, **gamma, "threshold": found})
+            rows.append({**keyed, **gamma, "threshold": threshold_of_means(x, n, means, sds, level)})
     frame = pd.DataFrame(rows, columns=[*map(str, keys), *(["gamma"] if with_gamma else []), "threshold"])
     return frame.sort_values(sorting(str(c) for c in frame if c != "threshold"), ignore_index=True)
 

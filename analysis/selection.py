@@ -9,7 +9,7 @@ import duckdb
 
 from analysis.measures import Measure
 from store.schema import KEYS, SCHEMA
-from store.views import run
+from store.views import once, run
 
 Value = str | int | float | bool | None
 
@@ -81,7 +81,11 @@ def grid_keys(results: str) -> list[str]:
 
     Where networks of one task are of several versions, VERSION is a key too: they are no seeds of one another.
     """
-    columns, several = run(results, lambda c: (c.execute("DESCRIBE cells").fetchall(), c.execute(_SEVERAL).fetchone()))
+    return list(once(results, _grid_keys))
+
+
+def _grid_keys(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    columns, several = connection.execute("DESCRIBE cells").fetchall(), connection.execute(_SEVERAL).fetchone()
     keys = [name for name, *_ in columns if (name in KEYS or name not in SCHEMA.names) and name != SEED]
     return [*keys, *([VERSION] if several else [])]
 

@@ -8,8 +8,8 @@ import streamlit as st
 
 from analysis.measures import MEASURES
 from analysis.paper import settings
-from analysis.points import Points, Setting, counted, described, in_order, n_seeds, points
-from analysis.scaling import seeds_by_point, thresholds
+from analysis.points import Points, Setting, counted, described, groups, in_order, n_seeds, with_intervals
+from analysis.scaling import thresholds
 from analysis.selection import VERSION, Selection, Value
 from analysis.statistics import Interval
 from app.setting import name, one
@@ -21,18 +21,33 @@ NAMED = ("task", "gamma_label", "L", "d", "sigma2", "patches", "patch_size", "bl
 """Keys that a caption tells of, where they are fixed to a value."""
 
 
-def _thresholds(results: str, selection: Selection, measure: str, level: float, over: str) -> pd.DataFrame:
-    return thresholds(seeds_by_point(results, selection, measure), level, over)
+def grouped(results: str, selection: Selection, measure: str) -> Points:
+    """`groups`, kept until the store changes."""
+    return remembered(groups, results, selection, measure)
 
 
 def measured(results: str, selection: Selection, measure: str) -> Points:
-    """`points`, kept until the store changes."""
-    return remembered(points, results, selection, measure)
+    """`points`, kept likewise."""
+    return remembered(_measured, results, selection, measure)
 
 
-def crossings(results: str, selection: Selection, measure: str, level: float, over: str) -> pd.DataFrame:
-    """`thresholds` of all curves of a selection, kept likewise."""
-    return remembered(_thresholds, results, selection, measure, level, over)
+def _measured(results: str, selection: Selection, measure: str) -> Points:
+    found = grouped(results, selection, measure)
+    return found._replace(frame=with_intervals(found.frame, found.measure))
+
+
+def crossings(results: str, selection: Selection, setting: Setting, measure: str, level: float, over: str) -> pd.DataFrame:
+    """`thresholds` of the curves of one setting of a selection, kept likewise."""
+    return remembered(_crossings, results, selection, tuple(setting.values.items()), measure, level, over)
+
+
+def _crossings(
+    results: str, selection: Selection, values: tuple[tuple[str, Value], ...], measure: str, level: float, over: str
+) -> pd.DataFrame:
+    frame = grouped(results, selection, measure).frame
+    for key, value in values:
+        frame = frame[frame[key].isna() if value is None else frame[key] == value]
+    return thresholds(frame, level, over)
 
 
 def measure_choice(names: Sequence[str], **more: Any) -> str:
@@ -48,7 +63,7 @@ def accuracy_choice() -> str:
 def task_choice(results: str) -> Selection:
     """The sweep and, of several, the task."""
     selection = sweep_choice(results)
-    frame = measured(results, selection, "best_test_acc").frame
+    frame = grouped(results, selection, "best_test_acc").frame
     tasks = in_order(frame, "task") if "task" in frame else []
     if len(tasks) > 1:
         selection = selection.only({"task": choice("Task", tasks, "same_different", key=name("task"), width=170)})
@@ -70,11 +85,6 @@ def rest(found: Points, axes: Iterable[str], prefer: Mapping[str, Value] | None 
     tasks = in_order(found.frame, "task") if "task" in found.frame else []
     paper = settings(tasks[0] if len(tasks) == 1 else None)
     return one(found, axes, paper | {"sigma2": 0.0} | dict(prefer or {}), width=170)
-
-
-def narrowed(selection: Selection, setting: Setting) -> Selection:
-    """The networks of one setting."""
-    return selection.only(setting.values)
 
 
 def number(label: str, low: float, high: float, default: float, step: float, key: str, **more: Any) -> float:

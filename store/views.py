@@ -7,7 +7,7 @@ import atexit
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import compress, product
 from typing import Any, NamedTuple, TypeVar
 
@@ -71,6 +71,7 @@ MANY_FILES, MOST_COPIED, ASKED_ONCE = 100, 250_000, 1
 30 MB for 100,000 cells in packs, whose files would cost each question 0.4 s. Compacted files are as quick where they lie."""
 
 T = TypeVar("T")
+Opened = TypeVar("Opened")
 Opener = Callable[[Files, Snapshot], duckdb.DuckDBPyConnection]
 
 
@@ -99,6 +100,17 @@ def run(results: str | Files, work: Callable[[duckdb.DuckDBPyConnection], T], op
             return work(connection)
 
     return _again_while_files_change(_files(results), opener or _kept, close_after)
+
+
+def once(results: str | Files, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+    """`run` of a function of a module, done once for as long as the directory does not change. What comes out is shared."""
+
+    def answer(kept: "_Kept") -> Any:
+        if work not in kept.answers:
+            kept.answers[work] = work(_cursor(kept))
+        return kept.answers[work]
+
+    return _again_while_files_change(_files(results), _kept_database, answer)
 
 
 def of_cells(cell_ids: Iterable[str]) -> Opener:
@@ -144,7 +156,7 @@ def _files(results: str | Files) -> Files:
     return open_files(results) if isinstance(results, str) else results
 
 
-def _again_while_files_change(files: Files, opener: Opener, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+def _again_while_files_change(files: Files, opener: Callable[[Files, Snapshot], Opened], work: Callable[[Opened], T]) -> T:
     while True:
         snapshot = take(files)
         try:
@@ -177,7 +189,24 @@ def _damaged(files: Files, snapshot: Snapshot) -> bool:
 
 
 def _kept(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
-    """A connection of the calling thread to the database that this process keeps of the directory, made anew if it changed."""
+    """A connection of the calling thread to the database that this process keeps of the directory."""
+    with _databases_lock:
+        kept = _kept_database(files, snapshot)
+        if kept.is_to_copy and kept.n_asked >= ASKED_ONCE:
+            _copy_cells(kept.connection)
+            kept.is_to_copy = False
+        kept.n_asked += 1
+        return _cursor(kept)
+
+
+def _cursor(kept: "_Kept") -> duckdb.DuckDBPyConnection:
+    connection = kept.connection.cursor()
+    connection.execute(_SETTINGS)  # they are a connection's, not the database's
+    return connection
+
+
+def _kept_database(files: Files, snapshot: Snapshot) -> "_Kept":
+    """The database that this process keeps of the directory, made anew if that changed."""
     listing = tuple(file.entry for file in (*snapshot.rows, *snapshot.plans))
     with _databases_lock:
         if files.root not in _databases or _databases[files.root].listing != listing:
@@ -187,14 +216,7 @@ def _kept(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
                 _databases.pop(next(iter(_databases)))
             many = len(snapshot.rows) >= MANY_FILES and sum(file.n_rows for file in snapshot.rows) <= MOST_COPIED
             _databases[files.root] = _Kept(listing, connect_to(files, snapshot), many)
-        kept = _databases[files.root]
-        if kept.is_to_copy and kept.n_asked >= ASKED_ONCE:
-            _copy_cells(kept.connection)
-            kept.is_to_copy = False
-        kept.n_asked += 1
-        connection = kept.connection.cursor()
-    connection.execute(_SETTINGS)  # they are a connection's, not the database's
-    return connection
+        return _databases[files.root]
 
 
 def _copy_cells(connection: duckdb.DuckDBPyConnection) -> None:
@@ -232,6 +254,8 @@ class _Kept:
     is_to_copy: bool
     """Whether `cells` is still to be copied, which who asks but once does not wait for."""
     n_asked: int = 0
+    answers: dict[Callable[..., Any], Any] = field(default_factory=dict)
+    """What `once` has found."""
 
 
 _databases: dict[str, _Kept] = {}

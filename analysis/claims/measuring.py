@@ -196,9 +196,9 @@ def _like(frame: pd.DataFrame, side: Where) -> pd.DataFrame:
 
 
 def _by_point(frame: pd.DataFrame) -> pd.DataFrame:
-    """Networks as `scaling.thresholds` takes them: a row a point with the list of its seeds' values."""
+    """Networks as `scaling.thresholds` takes them: a row a point with number, mean and standard deviation over its seeds."""
     keys = [key for key in frame.columns if key not in ("cell_id", "seed", "value", "n") and frame[key].notna().any()]
-    return frame.groupby(keys, dropna=False)["value"].apply(list).reset_index(name="seeds")
+    return frame.groupby(keys, dropna=False)["value"].agg(n="count", mean="mean", sd="std").reset_index()
 
 
 KINDS: dict[str, Callable[..., Found]] = {

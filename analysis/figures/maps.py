@@ -7,7 +7,7 @@ from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.maps import heat_map
 from analysis.paper import LEVEL, PAPER
 from analysis.points import averaged, counted, described, one_setting, points
-from analysis.scaling import exponent, seeds_by_point, threshold_table, thresholds
+from analysis.scaling import exponent, threshold_table, thresholds
 from analysis.selection import Selection, Value
 
 
@@ -19,8 +19,7 @@ def _draw(results: str, sweep: str | None, gamma_label: str, prefer: dict[str, V
     setting = one_setting(found.frame, found.keys, ("L", "d"), PAPER | prefer)
     if setting.frame["d"].nunique() < 2:
         return Missing("no two d in any one setting")
-    fixed = Selection(sweep).only(dict(selection.where) | {k: v for k, v in setting.values.items() if k != "gamma_label"})
-    contour = thresholds(seeds_by_point(results, fixed, "best_test_acc"), LEVEL) if gamma_label == "lazy" else None
+    contour = thresholds(setting.frame, LEVEL) if gamma_label == "lazy" else None
     table = None if contour is None else threshold_table(contour, ["d"]).rename(columns={"threshold": "value"})
     fit = None if contour is None else exponent(contour)
     chart = heat_map(setting.frame, found.measure, "d", "L", table, fit and fit.law, 2.0 if gamma_label == "lazy" else None)

@@ -13,7 +13,7 @@ from analysis.statistics.fits import (
     power_law,
 )
 from analysis.statistics.intervals import FEW, LEAST_MEDIAN, Interval, mean_interval, mean_intervals, median_interval, t_intervals
-from analysis.statistics.thresholds import Threshold, threshold, threshold_interval
+from analysis.statistics.thresholds import Threshold, threshold, threshold_interval, threshold_of_means
 
 __all__ = [
     "FEW",
@@ -37,4 +37,5 @@ __all__ = [
     "t_intervals",
     "threshold",
     "threshold_interval",
+    "threshold_of_means",
 ]

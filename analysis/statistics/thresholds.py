@@ -109,16 +109,38 @@ def threshold_interval(
     xs = finite("x", x)
     same_length(x=xs, values_per_x=values_per_x)
     order = _order(xs, log_x)
-    xs = xs[order]
-    seeds = [finite(f"values at x = {x_k:g}", values_per_x[k]) for x_k, k in zip(xs, order, strict=True)]
-    n = np.array([len(values) for values in seeds], dtype=float)
-    means = np.array([values.mean() for values in seeds])
+    seeds = [finite(f"values at x = {xs[k]:g}", values_per_x[k]) for k in order]
+    n = np.array([len(values) for values in seeds])
+    means = [values.mean() for values in seeds]
+    sds = [values.std(ddof=1) if len(values) > 1 else np.nan for values in seeds]
+    return threshold_of_means(xs[order], n, means, sds, level, n_resamples, seed, confidence, log_x, increasing)
+
+
+def threshold_of_means(
+    x: ArrayLike,
+    n: ArrayLike,
+    means: ArrayLike,
+    sds: ArrayLike,
+    level: float,
+    n_resamples: int = 2000,
+    seed: int = 0,
+    confidence: float = 0.95,
+    log_x: bool = True,
+    increasing: bool = True,
+) -> Threshold:
+    """`threshold_interval` from what it needs of the values at each x, all (k,): their number, mean and sample standard deviation
+    (of one value none: NaN)."""
+    level_between_0_and_1(confidence)
+    xs, n, means, sds = finite("x", x), finite("n", n), finite("means", means), np.asarray(sds, dtype=float)
+    same_length(x=xs, n=n, means=means, sds=sds)
+    order = _order(xs, log_x)
+    xs, n, means, sds = xs[order], n[order], means[order], sds[order]
     value = float(_crossings(xs, means[None], n, level, log_x, increasing)[0])
     reached: Reached = "reached" if np.isfinite(value) else "not reached" if value > 0 else "already at the smallest x"
     low = high = np.nan
     draws = np.empty(0)
     if n.min() > 1:
-        errors = np.array([values.std(ddof=1) for values in seeds]) / np.sqrt(n)
+        errors = finite("sds", sds) / np.sqrt(n)
         deviations = np.random.default_rng(seed).standard_t(n - 1, size=(n_resamples, len(xs)))
         draws = _crossings(xs, means + errors * deviations, n, level, log_x, increasing)
         tails = [0.5 - confidence / 2, 0.5 + confidence / 2]

@@ -19,9 +19,9 @@ from analysis.explore import (
     suggested,
     suits_log,
 )
-from analysis.points import CENTRES, Points, groups, task_of
+from analysis.points import CENTRES, Points, task_of
 from analysis.selection import Selection, Value
-from app.choosing import measure_choice
+from app.choosing import grouped, measure_choice
 from app.setting import fixed
 from app.shared import NONE, choice, compute_later, downloads, figure, remembered, sweep_choice, switch
 
@@ -39,7 +39,7 @@ def show(results: str) -> None:
             st.info("No finished networks yet.")
             return
         measure = measure_choice(names)
-        points = remembered(groups, results, selection, measure)
+        points = grouped(results, selection, measure)
         axes = axes_of(points)
         if not axes.numbers:
             st.info("No key that is a number has two values here: another sweep, or all, may have.")
@@ -63,7 +63,7 @@ def show(results: str) -> None:
 
 
 def _explored(results: str, selection: Selection, measure: str, choices: Choices) -> Explored | None:
-    return explore(results, selection, remembered(groups, results, selection, measure), choices)
+    return explore(results, selection, grouped(results, selection, measure), choices)
 
 
 def _look(points: Points) -> Look:

@@ -11,7 +11,7 @@ from analysis.paper import LEVEL
 from analysis.points import Setting
 from analysis.predictions import compared, predicted
 from analysis.scaling import Exponent, exponent, threshold_table
-from app.choosing import about, accuracy_choice, crossings, interval_text, lacking, measured, narrowed, number, rest, task_choice
+from app.choosing import about, accuracy_choice, crossings, interval_text, lacking, measured, number, rest, task_choice
 from app.shared import compute_later, downloads, figure, switch
 
 GRIDS = "`grids/fig1e_lazy.yaml` (lazy), `grids/fig1b_rich.yaml` (rich) or a little of both, `grids/quick.yaml`,"
@@ -27,7 +27,7 @@ def show(results: str) -> None:
             return
         setting = rest(found, ("L", "d"), {"gamma_label": "lazy", "prefactor": "sqrt_d"})
         level = number("Accuracy that suffices", 0.5, 1.0, LEVEL, 0.01, "level")
-    contour = crossings(results, narrowed(selection, setting), measure, level, "L")
+    contour = crossings(results, selection, setting, measure, level, "L")
     fit = exponent(contour)
     table = threshold_table(contour, ["d"])
     said = predicted("L", "d", setting.values | {"gamma": setting.frame["gamma"].min()})

@@ -12,7 +12,7 @@ from analysis.points import Points, Setting, grouping_keys, in_order, numeric_ke
 from analysis.predictions import Prediction, compared
 from analysis.scaling import Exponent, exponents, fitted, threshold_table
 from analysis.scaling_charts import exponent_chart, threshold_chart
-from app.choosing import about, accuracy_choice, crossings, interval_text, measured, narrowed, number, rest, task_choice
+from app.choosing import about, accuracy_choice, crossings, grouped, interval_text, number, rest, task_choice
 from app.collapse import collapse
 from app.shared import NONE, choice, downloads, figure, switch
 
@@ -23,7 +23,7 @@ def show(results: str) -> None:
     """The page."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         selection, measure = task_choice(results), accuracy_choice()
-        found = measured(results, selection, measure)
+        found = grouped(results, selection, measure)
         numbers = numeric_keys(found)
         if len(numbers) < 2:
             st.info(f"Thresholds need networks at several values of two keys, such as L and d. {GRIDS} yields some.")
@@ -42,7 +42,7 @@ def show(results: str) -> None:
         by = None if by == NONE else by
         setting = rest(found, {over, against, *([by] if by else [])})
         level = number("Accuracy that suffices", 0.5, 1.0, LEVEL, 0.01, "level")
-    frame = crossings(results, narrowed(selection, setting), measure, level, over)
+    frame = crossings(results, selection, setting, measure, level, over)
     if frame.empty:
         st.info(f"No curve has two values of {over} in this setting, which a threshold needs. {GRIDS} yields some.")
         return

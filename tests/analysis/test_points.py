@@ -9,7 +9,6 @@ from analysis.figures.registry import FIGURES
 from analysis.one_network import network
 from analysis.pictures import of_other_gamma
 from analysis.points import one_setting, points, seeds, varying
-from analysis.scaling import seeds_by_point
 from analysis.selection import Selection, axes, grid_keys, literal
 from analysis.statistics import FEW
 from store.store import Store
@@ -152,7 +151,7 @@ def test_networks_of_other_data_are_no_seeds_of_one_another(tmp_path):
     assert varying(found.frame, found.keys) == ["science_version"]
     assert run(results, lambda c: c.execute(found.sql).df())["n"].tolist() == [3, 2]
     assert axes(results, Selection())["science_version"] == [first, second]
-    assert len(seeds_by_point(results, Selection(), "best_test_acc")) == 8
+    assert len(points(results, Selection()).frame) == 8
     setting = one_setting(found.frame, found.keys, ["L"])
     assert setting.values["science_version"] == first and setting.others == 1  # that with most networks
     assert list(points(results, Selection().only(setting.values)).frame["L"]) == [8, 16]

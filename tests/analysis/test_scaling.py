@@ -2,13 +2,14 @@
 
 import pytest
 
-from analysis.scaling import exponent, seeds_by_point, threshold_table, thresholds
+from analysis.points import points
+from analysis.scaling import exponent, threshold_table, thresholds
 from analysis.selection import Selection
 from tests.measured_store import LAZY_EXPONENT, SEEDS, lazy_threshold
 
 
 def test_thresholds_and_their_exponent_are_those_of_the_law(measured):
-    found = thresholds(seeds_by_point(measured, Selection.of(gamma_label="lazy"), "best_test_acc"), 0.85)
+    found = thresholds(points(measured, Selection.of(gamma_label="lazy")).frame, 0.85)
     assert list(found["d"]) == [16, 32, 64]
     for d, t in zip(found["d"], found["threshold"], strict=True):
         # Interpolation in log L between points a factor of two apart is off by some percent of a smooth curve.
@@ -22,23 +23,23 @@ def test_thresholds_and_their_exponent_are_those_of_the_law(measured):
 
 
 def test_what_is_not_reached_is_said(measured):
-    found = thresholds(seeds_by_point(measured, Selection.of(gamma_label="lazy", L=[8, 16, 32]), "best_test_acc"), 0.85)
+    found = thresholds(points(measured, Selection.of(gamma_label="lazy", L=[8, 16, 32])).frame, 0.85)
     assert [t.reached for t in found["threshold"]] == ["reached", "not reached", "not reached"]
     assert exponent(found) is None
 
 
 def test_the_lazy_gammas_of_several_d_are_one_curve(measured):
-    points = seeds_by_point(measured, Selection.of(gamma_label="lazy", L=32), "best_test_acc")
-    assert points["gamma"].nunique() == 3
-    found = thresholds(points, 0.85, over="d")
+    found = points(measured, Selection.of(gamma_label="lazy", L=32)).frame
+    assert found["gamma"].nunique() == 3
+    found = thresholds(found, 0.85, over="d")
     assert len(found) == 1
 
 
 def test_thresholds_over_gamma(measured):
     """Labels do not cut a curve over gamma into single points."""
-    points = seeds_by_point(measured, Selection.of(L=8, sigma2=0.0, d=64), "best_test_acc")
-    assert sorted(points["gamma_label"]) == ["1", "lazy"]
-    found = thresholds(points, 0.85, over="gamma")
+    found = points(measured, Selection.of(L=8, sigma2=0.0, d=64)).frame
+    assert sorted(found["gamma_label"]) == ["1", "lazy"]
+    found = thresholds(found, 0.85, over="gamma")
     assert len(found) == 1 and not {"gamma", "gamma_label"} & set(found)
     (t,) = found["threshold"]
     assert t.reached == "reached" and 1e-5 / 8 < t.value < 1

@@ -23,21 +23,25 @@ def accuracy(L, d, lazy):
     return 0.5 + 0.5 * L / (L + (d**2 / 4 if lazy else 4))
 
 
+def described(values):
+    return {"n": len(values), "mean": values.mean(), "sd": values.std(ddof=1)}
+
+
 @pytest.fixture
-def seeds():
+def measured():
     rng = np.random.default_rng(0)
     return pd.DataFrame(
         [
             {"task": "same_different", "L": L, "d": d, "sigma2": 0.0, "prefactor": "sqrt_d",
              "gamma": 1e-5 / d**0.5 if lazy else 1.0, "gamma_label": "lazy" if lazy else "1",
-             "seeds": list(np.clip(accuracy(L, d, lazy) + 0.003 * rng.standard_normal(4), 0, 1))}
+             **described(np.clip(accuracy(L, d, lazy) + 0.003 * rng.standard_normal(4), 0, 1))}
             for L in LS for d in (4, 8, 12, 16) for lazy in (True, False)
         ]
     )  # fmt: skip
 
 
-def test_exponents_by_gamma_beside_what_is_predicted(seeds):
-    found = thresholds(seeds, 0.85)
+def test_exponents_by_gamma_beside_what_is_predicted(measured):
+    found = thresholds(measured, 0.85)
     rows = exponents(fitted(found, "L", "d", "gamma_label"), found, "gamma_label")
     assert list(rows["gamma_label"]) == ["lazy", "1"]
     assert list(rows["predicted"]) == [2.0, 0.0]
@@ -48,8 +52,8 @@ def test_exponents_by_gamma_beside_what_is_predicted(seeds):
     assert list(part["n"]) == [3, 3]
 
 
-def test_the_table_of_exponents_is_of_the_law_that_was_fitted(seeds):
-    found = thresholds(seeds, 0.85)
+def test_the_table_of_exponents_is_of_the_law_that_was_fitted(measured):
+    found = thresholds(measured, 0.85)
     plain, offset = (fitted(found, "L", "d", "gamma_label", offset=offset) for offset in (False, True))
     for fits in (plain, offset):
         rows = exponents(fits, found, "gamma_label").set_index("gamma_label")
@@ -63,8 +67,8 @@ def test_the_table_of_exponents_is_of_the_law_that_was_fitted(seeds):
     assert exponents(few, found, "gamma_label", within=(4, 12))["exponent"].isna().all()
 
 
-def test_exponent_with_an_offset_needs_four_thresholds(seeds):
-    lazy = thresholds(seeds[seeds["gamma_label"] == "lazy"], 0.85)
+def test_exponent_with_an_offset_needs_four_thresholds(measured):
+    lazy = thresholds(measured[measured["gamma_label"] == "lazy"], 0.85)
     found = exponent(lazy, offset=True)
     assert found is not None and found.law.offset is not None
     assert found.n_used == 4

@@ -3,10 +3,11 @@
 from datetime import datetime
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from store.store import Store
-from store.views import connect, fetch
+from store.views import connect, fetch, once
 from tests.store_rows import row, rows
 
 KEYS = "task L d width gamma gamma_label sigma2 P seed steps base_lr"
@@ -143,3 +144,16 @@ def test_a_whole_plan_replaces(store: Store) -> None:
     assert planned(store) == [("eq3", "b"), ("eq3", "d"), ("other", "a")]
     store.write_plan("eq3", ["a", "b"], whole=True)  # back to the first
     assert planned(store) == [("eq3", "a"), ("eq3", "b"), ("other", "a")]
+
+
+def test_once_asks_anew_only_when_the_directory_has_changed(store: Store) -> None:
+    asked = []
+
+    def n_cells(connection: duckdb.DuckDBPyConnection) -> int:
+        asked.append(1)
+        return connection.execute("SELECT count(*) FROM cells").fetchall()[0][0]
+
+    store.commit("p", rows(0, 2))
+    assert [once(store.results, n_cells) for _ in range(3)] == [2, 2, 2] and len(asked) == 1
+    store.commit("q", rows(2, 3))
+    assert [once(store.results, n_cells) for _ in range(2)] == [5, 5] and len(asked) == 2
