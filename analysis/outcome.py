@@ -4,10 +4,12 @@ import pandas as pd
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from analysis.overlays import beside
 from analysis.points import points, shown, varying
 from analysis.selection import Selection
+from store.printable import printable
 
 THEORIES = ("Eq. 3", "Bayes, generalising")
 """What rich networks are expected to attain, without noise and with it."""
@@ -65,7 +67,7 @@ def _table(frame: pd.DataFrame, brief: bool) -> Table:
         interval = f"{row['low']:.3f} to {row['high']:.3f}" if row["n"] > 1 else "one seed"
         more = [] if brief else [interval, f"{row['last']:.3f}", *([row["theory"]] if several else [])]
         beside_it = [f"{row['expected']:.3f}", f"{row['difference']:+.3f}"]
-        table.add_row(*(shown(row[key]) for key in keys), str(row["n"]), f"{row['mean']:.3f}", *more, *beside_it)
+        table.add_row(*(Text(printable(shown(row[key]))) for key in keys), str(row["n"]), f"{row['mean']:.3f}", *more, *beside_it)
     if len(frame) > MOST_ROWS:
         table.caption, table.caption_justify = f"and {len(frame) - MOST_ROWS} more points: see the app or the query below", "left"
     return table

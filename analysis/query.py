@@ -18,7 +18,8 @@ from analysis.source import existing
 from analysis.statements import EXAMPLES, bound, checked, in_own_words
 from analysis.terminal import stop
 from store.files import Files, ResultsError, open_files
-from store.views import VIEWS, connect, run
+from store.printable import printable
+from store.views import VIEWS, connect, locked, run
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 FORMATS = {
@@ -46,7 +47,7 @@ def main(
             return
         files = existing(results)
         if form == "table":
-            _show(*run(files, lambda connection: _fetch(connection, sql, rows)), limit=rows)
+            _show(*run(files, lambda connection: _fetch(connection, sql, rows), opener=locked), limit=rows)
         else:
             _stream(files, sql, form)
     except (ResultsError, duckdb.Error) as error:
@@ -78,7 +79,7 @@ def _stream(files: Files, sql: str, form: str) -> None:
                 raise duckdb.ConversionException(str(error).split("\n\nLINE ")[0]) from None
 
         # Written aside first: standard output gets the whole answer or nothing.
-        run(files, copy)
+        run(files, copy, opener=locked)
         with aside.open("rb") as source:
             shutil.copyfileobj(source, sys.stdout.buffer)
         sys.stdout.buffer.flush()
@@ -111,7 +112,7 @@ def _finite(value: str, kind: Any, depth: int = 0) -> str:
 
 
 def _show(names: list[str], types: list[str], rows: list[tuple[Any, ...]], limit: int) -> None:
-    console, notes = Console(highlight=False), []
+    console, notes, names = Console(highlight=False), [], list(map(printable, names))
     if limit and len(rows) > limit:
         rows = rows[:limit]
         notes.append(f"the first {limit:,} rows; --rows 0 shows all")
@@ -143,7 +144,7 @@ def _show(names: list[str], types: list[str], rows: list[tuple[Any, ...]], limit
 def _text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
-    return "NULL" if value is None else str(value)
+    return "NULL" if value is None else printable(str(value))
 
 
 def _show_views(files: Files) -> None:
@@ -152,7 +153,7 @@ def _show_views(files: Files) -> None:
         for view, meaning in VIEWS.items():
             described = connection.execute(f"DESCRIBE {view}").fetchall()
             console.print(Text.assemble((view, "bold"), f": {meaning}"))
-            console.print(Text(", ".join(f"{name} {kind.lower()}" for name, kind, *_ in described)), style="dim")
+            console.print(Text(printable(", ".join(f"{name} {kind.lower()}" for name, kind, *_ in described))), style="dim")
     console.print("\nExamples")
     for title, sql in EXAMPLES:
         console.print(Text(f'  {title}:\n    python -m analysis.query "{sql}"'), soft_wrap=True)

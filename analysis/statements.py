@@ -40,6 +40,10 @@ _EXPLAIN = re.compile(r"\s*EXPLAIN\b(\s+ANALYZE\b|\s*\([^)]*\))?", re.IGNORECASE
 
 def checked(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
     """The one reading statement in the text. ResultsError for anything else, duckdb.Error for bad syntax."""
+    try:
+        sql.encode()
+    except UnicodeEncodeError as error:
+        raise ResultsError(f"the query is no text: its character {error.start + 1} is a byte that is not UTF-8") from None
     statements = connection.extract_statements(sql)
     if len(statements) != 1:
         raise ResultsError("one query at a time" if statements else "the query is empty")

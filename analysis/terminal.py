@@ -7,6 +7,8 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
+from store.printable import printable
+
 if TYPE_CHECKING:
     from analysis.overlays import Later
 
@@ -16,13 +18,13 @@ err = Console(stderr=True)
 
 def stop(message: str) -> NoReturn:
     """Bad input: say what is wrong, in red where there is colour, and leave with 2."""
-    err.print(message, style="red", highlight=False, soft_wrap=True, markup=False, emoji=False)
+    err.print(printable(message), style="red", highlight=False, soft_wrap=True, markup=False, emoji=False)
     raise typer.Exit(2)
 
 
 def told(text: str) -> None:
     """Say what is being done."""
-    err.print(text, highlight=False, markup=False)
+    err.print(printable(text), highlight=False, markup=False)
 
 
 def computed(missing: "Sequence[Later]") -> None:

@@ -31,7 +31,12 @@ def report(grid: Grid, store: Store, again: list[str], fatal: str, as_json: bool
         if len(points):
             print_outcome(points, out)
         words = ", ".join(f"{n} {status}" for status, n in counts.most_common())
-        out.print(f"{grid.sweep}: {len(grid.cells)} cells: {words}. Results: {store.results}", highlight=False, soft_wrap=True)
+        out.print(
+            f"{grid.sweep}: {len(grid.cells)} cells: {words}. Results: {store.results}",
+            highlight=False,
+            soft_wrap=True,
+            markup=False,
+        )
         for name, command in _next_commands(grid, store, again, counts):
             out.print(f"  {name + ':':8} {joined(command)}", highlight=False, soft_wrap=True, markup=False)
     return not (counts["failed"] or counts["missing"])

@@ -18,6 +18,7 @@ from store.check import check as check_files
 from store.compact import compact as compact_files
 from store.export import export as export_views
 from store.files import Files
+from store.printable import printable
 from store.summary import Summary, summarise
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__, rich_markup_mode=None)
@@ -57,9 +58,9 @@ def check(
         task = bar.add_task("checking", total=None)
         report = check_files(files, clean, lambda done, total: bar.update(task, completed=done, total=total))
     for path, problem in report.bad.items():
-        typer.echo(f"bad    {path}: {problem}")
+        _echo(f"bad    {path}: {problem}")
     for path in report.stale:
-        typer.echo(f"{'removed' if path in report.removed else 'stale '} {path}: left by a process that is gone")
+        _echo(f"{'removed' if path in report.removed else 'stale '} {path}: left by a process that is gone")
     typer.echo(f"{report.n_files} files, {_size(report.n_bytes)}: {len(report.bad)} bad, {len(report.stale)} stale")
     if report.bad:
         typer.echo("Readers leave bad files out. Restore them, or delete them and run the sweep again: it trains their cells.")
@@ -79,9 +80,9 @@ def compact(
     with _existing(results) as files:
         done = compact_files(files, now)
     for path, problem in done.bad.items():
-        typer.echo(f"left alone  {path}: {problem}")
+        _echo(f"left alone  {path}: {problem}")
     if done.written:
-        typer.echo(f"merged {done.merged} files into {len(done.written)}: {', '.join(done.written)}")
+        _echo(f"merged {done.merged} files into {len(done.written)}: {', '.join(done.written)}")
     else:
         typer.echo("nothing to merge")
     if done.deleted:
@@ -100,7 +101,12 @@ def export(
     with _existing(results) as files:
         written = export_views(files, out or Path(files.root, "export"), csv)
     for path, rows in written.items():
-        typer.echo(f"{path}  {rows:,} rows, {_size(path.stat().st_size)}")
+        _echo(f"{path}  {rows:,} rows, {_size(path.stat().st_size)}")
+
+
+def _echo(text: str) -> None:
+    """Names of files and what is wrong with them are as whoever wrote them would have it."""
+    typer.echo(printable(text))
 
 
 def _show(found: Summary) -> None:
@@ -109,11 +115,11 @@ def _show(found: Summary) -> None:
     if not console.is_terminal:
         console = Console(highlight=False, width=240)
     cells = ", ".join(f"{n:,} {name}" for name, n in found.cells.items())
-    console.print(Text(f"{found.results}: {sum(found.cells.values()):,} cells ({cells})"), soft_wrap=True)
+    console.print(Text(printable(f"{found.results}: {sum(found.cells.values()):,} cells ({cells})")), soft_wrap=True)
     bad = f", {len(found.bad_files)} of them bad: see check" if found.bad_files else ""
     console.print(Text(f"{found.n_files:,} files, {_size(found.n_bytes)}{bad}"), soft_wrap=True)
     for driver in found.drivers:
-        console.print(Text(f"running: {driver['cells']:,} cells in flight, {driver['driver']}"), soft_wrap=True)
+        console.print(Text(printable(f"running: {driver['cells']:,} cells in flight, {driver['driver']}")), soft_wrap=True)
     states = ("planned", "done", "diverged", "failed", "running", "missing")
     _table(console, ("sweep", *states), [(s.sweep, *(f"{getattr(s, name):,}" for name in states)) for s in found.sweeps])
     why = [(f.status, f"{f.cells:,}", f.reason, f.example_cell_id, f.log_path or "") for f in found.failures]
@@ -126,7 +132,7 @@ def _table(console: Console, names: tuple[str, ...], rows: Sequence[tuple[str, .
         for i, name in enumerate(names):
             table.add_column(name, justify="right" if rows[0][i].replace(",", "").isdigit() else "left", overflow="fold")
         for row in rows:
-            table.add_row(*map(Text, row))
+            table.add_row(*(Text(printable(text)) for text in row))
         console.print()
         console.print(table)
 

@@ -30,6 +30,7 @@ from orchestrator.report import report
 from orchestrator.work import Provenance, row_bytes
 from store.files import ResultsError
 from store.leases import Lease, others_in_flight
+from store.printable import printable
 from store.store import Store
 from store.views import run as run_query
 from trainables.basics import say
@@ -180,7 +181,7 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
         _write_plan(grid, store, options)
     complete = report(grid, store, list(options.again), fatal, options.as_json)
     if fatal:
-        err.print(f"the sweep could not go on: {fatal}", style="red", highlight=False, markup=False)
+        err.print(printable(f"the sweep could not go on: {fatal}"), style="red", highlight=False, markup=False)
     return 130 if interrupted else 0 if complete and not fatal else 1
 
 
@@ -269,7 +270,7 @@ def _draining(job: Sweep) -> Iterator[None]:
 
 def _say(options: Options, text: str) -> None:
     if not options.quiet:
-        say(err, text)
+        say(err, printable(text))
 
 
 def _git_sha() -> str:

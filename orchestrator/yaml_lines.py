@@ -44,6 +44,8 @@ def parse_yaml(text: str, where: str) -> tuple[Item | None, list[Problem]]:
     """The document as an item (None where it cannot be read or is empty), and what is wrong with it as YAML."""
     try:
         root = yaml.compose(text, Loader=_Loader)
+        reader = _Reader(where)
+        return (reader.item(root) if root is not None else None), reader.problems
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         reason = " ".join(part for part in (error.context, error.problem) if part)
@@ -55,8 +57,6 @@ def parse_yaml(text: str, where: str) -> tuple[Item | None, list[Problem]]:
         return None, [Problem(where, None, f"not YAML: {error}")]
     except RecursionError:
         return None, [Problem(where, None, "not a grid: lists or mappings nested hundreds deep")]
-    reader = _Reader(where)
-    return (reader.item(root) if root is not None else None), reader.problems
 
 
 class _Reader:

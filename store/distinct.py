@@ -39,7 +39,9 @@ def hashes(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[L
     for group in by_columns([file for file in live if file.entry not in found]):
         columns = connection.execute(f"SELECT hash(cell_id) AS hash, _row FROM {scan(files, group)}").fetchnumpy()
         sizes = [file.n_rows for file in group]
-        if not np.array_equal(columns["_row"], np.concatenate([np.arange(size) for size in sizes])):
+        if len(columns["_row"]) != sum(sizes) or not np.array_equal(
+            columns["_row"], np.concatenate([np.arange(n) for n in sizes])
+        ):
             raise duckdb.IOException("the rows of a file are not as many as its footer says")
         for file, part in zip(group, np.split(np.asarray(columns["hash"]), np.cumsum(sizes)[:-1]), strict=True):
             found[file.entry] = _hashes[files.root, file.entry] = part.copy()  # not a view that keeps the whole

@@ -3,11 +3,14 @@
 An object store joins as another class with these methods (one PUT is its atomic write); nothing above knows the difference.
 """
 
+import errno
 import os
+import re
 import shutil
 import time
 import uuid
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -16,6 +19,10 @@ import pyarrow as pa
 
 RESERVE_BYTES = 64 << 20
 """Disk that must stay free besides what a sweep will write."""
+
+
+UNUSABLE = re.compile(r"[*?[\x00-\x1f\ud800-\udfff]")
+"""What no path of results may hold: DuckDB reads patterns and no files where these stand, and takes text in UTF-8 alone."""
 
 
 class ResultsError(Exception):
@@ -89,10 +96,9 @@ class LocalFiles:
 
     def entries(self, folder: str, hidden: bool = False) -> list[Entry]:
         found = []
-        with suppress(FileNotFoundError, NotADirectoryError), os.scandir(os.path.join(self.root, folder)) as items:
+        with _as_nothing_where_gone(f"{self.root}/{folder}"), os.scandir(os.path.join(self.root, folder)) as items:
             for item in items:
-                # A file may go between the listing and the question about it.
-                with suppress(FileNotFoundError):
+                with _as_nothing_where_gone(item.path):  # between the listing and the question about it
                     if (hidden or not item.name.startswith(".")) and item.is_file():
                         stat = item.stat()
                         found.append(Entry(f"{folder}/{item.name}" if folder else item.name, stat.st_size, stat.st_mtime))
@@ -139,6 +145,16 @@ class LocalFiles:
         return Path(self.root, path)
 
 
+@contextmanager
+def _as_nothing_where_gone(path: str) -> Iterator[None]:
+    """What is not there, or is a link to nowhere, is no file; ResultsError for what may be one and cannot be looked at."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            raise ResultsError(f"cannot look into {path}: {error.strerror}") from None
+
+
 def open_files(results: str) -> Files:
     """The file system behind `--results`: a local path (made absolute) or file:// URI. ResultsError for any other URI."""
     text = str(results)
@@ -151,6 +167,10 @@ def open_files(results: str) -> Files:
         )
     if not text.strip():
         raise ResultsError("the results directory has an empty name")
+    if wrong := UNUSABLE.search(text):
+        raise ResultsError(
+            f"results at {text!r}: the path holds {wrong[0]!r}, from which DuckDB cannot read; choose another name"
+        )
     return LocalFiles(os.path.abspath(os.path.expanduser(text)))
 
 

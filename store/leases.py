@@ -100,7 +100,7 @@ def drivers(files: Files, max_age_s: float = MAX_AGE_S) -> list[Driver]:
             facts = json.loads(files.read(entry.path))
             host, pid, started = str(facts["host"]), int(facts["pid"]), str(facts["started"])
             cells = tuple(str(cell) for cell in facts["cell_ids"])
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue  # gone meanwhile, or not a lease: `check` names those
         gone = host == socket.gethostname() and not _runs(pid)
         who = f"process {pid} on {host} since {started}"

@@ -12,12 +12,16 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from store.files import Entry, Files, ResultsError
+from store.files import UNUSABLE, Entry, Files, ResultsError
 from store.schema import EXTRA_TYPES, PLAN_SCHEMA, REQUIRED, SCHEMA
 
 PACKS, FAILED, COMPACTED, PLANS, LEASES, LOGS = "packs", "failed", "compacted", "plans", "leases", "logs"
 FOLDERS = (PACKS, FAILED, COMPACTED, PLANS)
 """Where files of data lie."""
+MOST_ROWS_A_BYTE = 1
+"""The id of a cell takes some 10 bytes; a small file of a billion rows is made to fill its readers' memory."""
+BESIDE = ("_file", "_row", "file_row_number")
+"""Columns that readers add to those of a file, in lower case."""
 COVERS = b"covers"
 """Metadata of a compacted file: a JSON list of the files it stands for. Its rename publishes file and list as one."""
 
@@ -76,6 +80,8 @@ def condemn(files: Files, entry: Entry, problem: str) -> None:
 
 
 def _inspect(files: Files, entry: Entry) -> Inspection:
+    if UNUSABLE.search(entry.path):
+        return Inspection("foreign: no name that this project gives")
     if not entry.path.endswith(".parquet"):
         return Inspection("foreign: not a .parquet file")
     if entry.size == 0:
@@ -90,9 +96,22 @@ def _inspect(files: Files, entry: Entry) -> Inspection:
         return Inspection(f"torn or not Parquet: {_first_line(error)}")
     is_plan = entry.path.startswith(f"{PLANS}/")
     problem, columns = _columns(schema.remove_metadata(), is_plan)
-    covers = tuple(json.loads((metadata.metadata or {}).get(COVERS, b"[]"))) if entry.path.startswith(f"{COMPACTED}/") else ()
+    covers = _covers(metadata) if entry.path.startswith(f"{COMPACTED}/") else ()
+    if covers is None:
+        return Inspection("foreign: what it says of the files it stands for is no list of paths")
+    if MOST_ROWS_A_BYTE * entry.size < metadata.num_rows:
+        return Inspection(f"foreign: {metadata.num_rows:,} rows cannot be in {entry.size:,} bytes")
     request = _request(metadata) if is_plan and not problem else None
     return Inspection(problem, columns, metadata.num_rows, covers, request)
+
+
+def _covers(metadata: pq.FileMetaData) -> tuple[str, ...] | None:
+    """The files that a compacted one stands for; None where it does not say so as this project does."""
+    try:
+        found = json.loads((metadata.metadata or {}).get(COVERS, b"[]"))
+    except (ValueError, RecursionError):
+        return None
+    return tuple(found) if isinstance(found, list) and all(isinstance(path, str) for path in found) else None
 
 
 def _request(metadata: pq.FileMetaData) -> Request | None:
@@ -104,7 +123,10 @@ def _request(metadata: pq.FileMetaData) -> Request | None:
         statistics = [group.column(names.index(name)).statistics for group in groups]
         if not all(s and s.has_min_max and s.has_null_count and s.null_count == 0 for s in statistics):
             return None
-        values = {value for s in statistics for value in ((s.min_raw, s.max_raw) if name == "planned_at" else (s.min, s.max))}
+        try:
+            values = {value for s in statistics for value in ((s.min_raw, s.max_raw) if name == "planned_at" else (s.min, s.max))}
+        except UnicodeDecodeError:  # no text: who reads the column finds that out
+            return None
         if len(values) != 1:
             return None
         found.append(values.pop())
@@ -121,6 +143,8 @@ def _columns(schema: pa.Schema, is_plan: bool) -> tuple[str | None, tuple[tuple[
         expected = ours.field(field.name).type if field.name in ours.names else None
         if field.type != expected and (expected is not None or field.type not in EXTRA_TYPES):
             return f"foreign: column {field.name} is {field.type}" + (f", not {expected}" if expected else ""), ()
+        if field.name.lower() in BESIDE:
+            return f"foreign: column {field.name} has a name that readers need", ()
     return None, tuple((field.name, str(field.type)) for field in schema)
 
 
@@ -177,7 +201,7 @@ def verify(files: Files, entry: Entry) -> str | None:
     try:
         parquet = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
         for i in range(parquet.num_row_groups):
-            parquet.read_row_group(i)
+            parquet.read_row_group(i).validate(full=True)  # texts that are not UTF-8 too, which DuckDB refuses
     except (pa.ArrowException, OSError, ValueError) as error:
         return f"torn or flipped bits: {_first_line(error)}"
     digest = re.search(r"-([0-9a-f]{12})\.parquet$", entry.path)

@@ -307,6 +307,13 @@ def _views_over(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
     return connection
 
 
+def locked(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
+    """The same, whose settings cannot be changed: else a query could have DuckDB log or profile into a file of its choice."""
+    connection = connect_to(files, snapshot)
+    connection.execute("SET lock_configuration = true")
+    return connection
+
+
 def fenced(files: Files, snapshot: Snapshot, memory_gb: float = 1.0, threads: int = 2) -> duckdb.DuckDBPyConnection:
     """The same for SQL of strangers: nothing but these files can be opened, no setting changed, nothing spilled to disk.
 

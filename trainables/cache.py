@@ -13,12 +13,15 @@ def cache_folder() -> Path:
     last = Path(tempfile.gettempdir(), f"sweep-orchestrator-{os.getuid()}")
     for folder in (Path(home, "sweep-orchestrator"), last):
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if folder.stat().st_uid != os.getuid():
+                continue
+            folder.chmod(folder.stat().st_mode & ~0o022)
         except OSError:  # a home that is not there or read-only: the next place
             continue
         if os.access(folder, os.W_OK):
             return folder
-    return last
+    return Path(tempfile.mkdtemp(prefix="sweep-orchestrator-"))
 
 
 def digest(files: Iterable[Path], *words: str) -> str:

@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 
 from analysis.terminal import computed, left_out, stop
+from store.printable import printable
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -52,7 +53,7 @@ def figures(
     except OSError as error:
         stop(f"cannot write {chosen.name}.svg, .png and .csv in {out}: {error.strerror}; name a folder with --out")
     console = Console(highlight=False, soft_wrap=True)
-    console.print(f"{chosen.title}. {drawn.caption}", markup=False)
+    console.print(printable(f"{chosen.title}. {drawn.caption}"), markup=False)
     console.print(f"{out / chosen.name}.svg, .png, .csv", markup=False)
 
 

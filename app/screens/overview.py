@@ -47,7 +47,7 @@ def _table(why: list[Reason]) -> str:
     """As HTML: Streamlit's own tables import pandas, which this page does without."""
     head = "".join(f"<th>{name}</th>" for name in ("networks", "status", "reason", "for example", "log"))
     rows = "".join(
-        f"<tr><td>{r.n:,}</td><td>{r.status}</td><td>{escape(r.reason)}</td><td><code>{r.cell_id}</code></td>"
+        f"<tr><td>{r.n:,}</td><td>{escape(r.status)}</td><td>{escape(r.reason)}</td><td><code>{escape(r.cell_id)}</code></td>"
         f"<td><code>{escape(r.log_path or '')}</code></td></tr>"
         for r in why
     )

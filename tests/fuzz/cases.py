@@ -1,0 +1,162 @@
+"""What a fuzzed case is, how it is run in this process, and what must hold of it whatever it is."""
+
+import json
+import os
+import re
+import resource
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+import duckdb
+from typer.testing import CliRunner
+
+import analysis.figures.__main__
+import analysis.query
+import analysis.report.__main__
+import orchestrator.store
+import orchestrator.sweep
+from analysis.guarded import Request, answered
+from analysis.source import ResultsError
+from orchestrator.calibration import Rates
+from store.views import close_kept
+from tests.fuzz.watch import tree, watched
+from tests.fuzz.world import SECRET
+
+MOST_CPU_S = 10.0
+"""Of one case: refusing takes milliseconds, and planning the largest grid that is let through (200,000 cells) some seconds."""
+MOST_MEMORY_GB = 2.5
+"""Of the whole process, torch and DuckDB included."""
+
+PROGRAMS = {
+    "sweep": orchestrator.sweep.app,
+    "store": orchestrator.store.app,
+    "query": analysis.query.app,
+    "report": analysis.report.__main__.app,
+    "figures": analysis.figures.__main__.app,
+}
+
+
+class Broken(AssertionError):
+    """A property that did not hold; says of which case."""
+
+
+class RayStarted(BaseException):
+    """Where Ray would have been started; no handler of errors may take it for one of its own."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command line, and a grid.yaml that it may name; or SQL for the guard of the app."""
+
+    program: str
+    words: tuple[str, ...]
+    grid: bytes | None = None
+    writes: bool = False
+    """Whether it would write were it let through: it must be refused."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How it ended: exit code, seconds of processor, and what it said."""
+
+    code: int
+    seconds: float
+    said: str
+
+
+@contextmanager
+def in_world(world: Path) -> Iterator[None]:
+    """Commands run there, without measuring the machine (20 s) and with a refusal in the place of Ray."""
+
+    def no_ray(*_: object) -> None:
+        raise RayStarted
+
+    before = Path.cwd()
+    os.chdir(world)
+    settings = {"XDG_CACHE_HOME": str(world / "cache"), "SWEEP_DATA_DIR": str(world / "data"), "COLUMNS": "200", "SECRET": SECRET}
+    try:
+        with (
+            mock.patch.dict(os.environ, settings),
+            mock.patch.object(orchestrator.sweep, "machine_rates", lambda say: Rates()),
+            mock.patch.object(orchestrator.sweep, "_runner", no_ray),
+        ):
+            os.environ.pop("RAY_ADDRESS", None)
+            yield
+    finally:
+        os.chdir(before)
+        close_kept()
+
+
+def check(case: Case, world: Path) -> Outcome:
+    """Run it; Broken where it crashes, writes, starts something, takes too long, tells a secret or says nothing of use."""
+    if case.grid is not None:
+        (world / "grid.yaml").write_bytes(case.grid)
+    before, started = tree(world), time.process_time()
+    with watched() as seen:
+        outcome = _guarded(case, world) if case.program == "guard" else _command(case, case.words)
+    seconds = time.process_time() - started
+    if case.program == "sweep" and outcome.code == 2:
+        with watched() as seen_too:  # what is refused in a rehearsal is refused before Ray starts
+            again = _command(case, tuple(word for word in case.words if word != "--dry-run"))
+        _require(again.code == 2, case, f"--dry-run refuses it, the sweep itself leaves with {again.code}")
+        seen = seen + seen_too
+    _require(outcome.code in (0, 2) or (case.program == "store" and outcome.code == 1), case, f"left with {outcome.code}")
+    _require("Traceback (most recent call last)" not in outcome.said, case, f"a traceback: {outcome.said}")
+    if outcome.code != 0 or not _may_write(case):
+        _require(not seen, case, f"left with {outcome.code}, and {'; '.join(seen)}")
+        _require(tree(world) == before, case, f"left with {outcome.code}, and changed {_difference(before, tree(world))}")
+    if outcome.code == 2:
+        _require(bool(re.search(r"\w{2}", outcome.said)), case, f"says nothing of use: {outcome.said!r}")
+    _require(
+        not (case.writes and outcome.code == 0 and case.program in ("guard", "query")), case, f"let through: {outcome.said[:500]}"
+    )
+    if case.program == "guard":
+        _require(SECRET not in outcome.said and "root:x:0" not in outcome.said, case, "it tells what it must not read")
+    # The guard speaks to a browser; and of an unknown option typer repeats what its own user has just typed.
+    to_terminal = case.program != "guard" and "Usage: " not in outcome.said
+    _require(
+        not to_terminal or "\x1b" not in outcome.said, case, f"it sends an escape sequence to the terminal: {outcome.said!r}"
+    )
+    _require(seconds < MOST_CPU_S, case, f"took {seconds:.1f} s of processor")
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    _require(memory < MOST_MEMORY_GB, case, f"the process has grown to {memory:.2f} GB")
+    return Outcome(outcome.code, seconds, outcome.said)
+
+
+def _may_write(case: Case) -> bool:
+    writers = {"compact", "export", "--clean"}
+    return case.program in ("report", "figures") or (case.program == "store" and bool(writers & set(case.words)))
+
+
+def _command(case: Case, words: tuple[str, ...]) -> Outcome:
+    try:
+        done = CliRunner().invoke(PROGRAMS[case.program], list(words), catch_exceptions=True)
+    except RayStarted:
+        raise Broken(f"bad input would have started Ray: {case}") from None
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise Broken(f"{case}\n{''.join(traceback.format_exception(done.exception))}") from done.exception
+    return Outcome(done.exit_code, 0.0, done.output)
+
+
+def _guarded(case: Case, world: Path) -> Outcome:
+    """As the app's process for SQL does, but in this process: `tests/analysis/test_guarded.py` tests the process itself."""
+    request = Request(str(world / "results"), case.words[0], "rows", 10, 1000, 1.0, 1 << 20, 1000)
+    try:
+        head, data = answered(request)
+    except (ResultsError, duckdb.Error) as error:
+        return Outcome(2, 0.0, str(error))
+    return Outcome(0, 0.0, json.dumps(head) + data.decode("latin-1").replace("\x1b", ""))  # Arrow's bytes hold any byte
+
+
+def _difference(before: dict[str, tuple[int, int, int]], after: dict[str, tuple[int, int, int]]) -> str:
+    return ", ".join(sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path)))
+
+
+def _require(holds: bool, case: Case, what: str) -> None:
+    if not holds:
+        raise Broken(f"{what}\n{case}")

@@ -1,0 +1,92 @@
+"""Some hundred cases; `python -m tests.fuzz --count 10000` runs thousands. And that the fuzzer sees what it is for."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+import orchestrator.sweep
+from tests.fuzz.campaign import run
+from tests.fuzz.cases import Broken, Case, check, in_world
+from tests.fuzz.command_lines import strategies
+from tests.fuzz.grids import BOMB, VALID, dumped
+from tests.fuzz.world import SECRET, make_world
+
+COUNTS = {"grids and sweeps": 120, "SQL in the app": 40, "SQL on the command line": 40, "store": 40, "reports and figures": 15}
+
+
+@pytest.mark.parametrize("kind", COUNTS)
+def test_bad_input_is_refused(kind: str, tmp_path: Path) -> None:
+    tally = run(kind, COUNTS[kind], seed=0, folder=tmp_path / "world")
+    assert tally.codes.total() >= COUNTS[kind] / 2 and tally.codes[2]
+
+
+def test_all_kinds_are_run(tmp_path: Path) -> None:
+    assert strategies(make_world(tmp_path / "world")).keys() == COUNTS.keys()
+
+
+SWEEP = ("grid.yaml", "--dry-run")
+HUGE = b"grids: [{task: same_different, L: {range: [2, 1000002]}, d: 8, width: 8, gamma: 1, seed: {range: 1000000}}]"
+FOUND = {
+    "10^12 cells": (HUGE, "the grid asks for 1,000,000,000,000 cells, over the limit of 200,000"),
+    "lists nested deeper than their reader goes": (b"[" * 400 + b"]" * 400, "nested hundreds deep"),
+    "mappings nested so": (b"{a: " * 400 + b"}" * 400, "nested hundreds deep"),
+    "a tag that runs a program": (b"sweep: !!python/object/apply:os.system ['touch pwned']", "sweep = a list: must be a name"),
+    "an alias of an alias of an alias": (BOMB.encode() + b"grids: *a9", "a block must hold keys and values, not a list"),
+    "a name that leaves the directory": (b"sweep: ../x", "sweep = '../x': must be a name"),
+    "a name that is markup": (b"sweep: '<img src=x onerror=alert(1)>'", "must be a name of at most 80 letters"),
+    "a condition that runs a program": (
+        b"grids: [{task: same_different, exclude: \"__import__('os').system('touch pwned') == 0\"}]", "but not \"__import__('os')"
+    ),
+    "a condition that takes for ever": (
+        dumped(VALID[2]).replace(b"seed: 1", b"seed: 1, exclude: ['9**9**9**9 > L']"), "cannot be evaluated"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", FOUND)
+def test_what_a_grid_may_try(what: str, tmp_path: Path) -> None:
+    grid, said = FOUND[what]
+    world = make_world(tmp_path / "world")
+    with in_world(world):
+        outcome = check(Case("sweep", SWEEP, grid), world)
+    assert outcome.code == 2 and said in outcome.said
+    assert outcome.seconds < 2
+
+
+@pytest.mark.parametrize("name", ["\udcff.yaml", "x\x1b[31m.yaml"])
+def test_names_that_terminals_do_not_take(name: str, tmp_path: Path) -> None:
+    world = make_world(tmp_path / "world")
+    with in_world(world):
+        assert check(Case("sweep", (name, "--dry-run")), world).code == 2
+
+
+@pytest.mark.parametrize("fault", ["a crash", "a write", "a program started", "Ray started", "silence"])
+def test_the_fuzzer_sees(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each property, broken on purpose."""
+    world = make_world(tmp_path / "world")
+
+    def load_grid(*_: object, **__: object) -> None:
+        match fault:
+            case "a crash":
+                raise KeyError("x")
+            case "a write":
+                (world / "results" / "x").write_text("x")
+            case "a program started":
+                os.system("true")
+            case "Ray started":
+                orchestrator.sweep._runner()  # type: ignore[call-arg]
+        orchestrator.sweep.stop("?" if fault == "silence" else "refused")
+
+    with in_world(world):
+        monkeypatch.setattr(orchestrator.sweep, "load_grid", load_grid)
+        with pytest.raises(Broken):
+            check(Case("sweep", SWEEP, b"x"), world)
+
+
+def test_the_fuzzer_sees_a_secret_told(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "world")
+    with in_world(world), pytest.raises(Broken, match="it tells what it must not read"):
+        check(Case("guard", (f"SELECT '{SECRET}'",)), world)
+    with in_world(world), pytest.raises(Broken, match="let through"):
+        check(Case("guard", ("SELECT 1",), writes=True), world)

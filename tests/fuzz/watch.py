@@ -1,0 +1,77 @@
+"""Sees what code writes, starts and dials: by Python's audit events, and by a look at a directory before and after."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_CHANGING = {
+    "os.mkdir", "os.remove", "os.rmdir", "os.rename", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.chown",
+    "shutil.rmtree", "shutil.move", "shutil.copyfile",
+}  # fmt: skip
+_STARTING = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "pty.spawn"}
+_DIALLING = {"socket.connect", "socket.getaddrinfo", "socket.sendto"}
+
+_seen: list[str] | None = None
+
+
+class NoNetwork(OSError):
+    """A connection that a fuzzed command tried to make."""
+
+
+def _audit(event: str, args: tuple[object, ...]) -> None:
+    if _seen is None:
+        return
+    if event == "open":
+        path, _, flags = args
+        if isinstance(flags, int) and flags & _WRITING and isinstance(path, str | bytes) and not _is_nothing(path):
+            _seen.append(f"opened {os.fsdecode(path)} for writing")
+    elif event in _CHANGING and not _is_nothing(_whole(args)):
+        _seen.append(f"{event} {_whole(args)!r}")
+    elif event in _STARTING:
+        _seen.append(f"{event} {args[0]!r}")
+    elif event in _DIALLING:
+        raise NoNetwork(f"{event}: no network while fuzzing")
+
+
+def _whole(args: tuple[object, ...]) -> object:
+    """The path of an event, with the folder that it is relative to where that was given as an open one."""
+    folder = args[-1]
+    if isinstance(args[0], str) and isinstance(folder, int) and folder > 2 and os.path.exists(f"/proc/self/fd/{folder}"):
+        return os.path.join(os.readlink(f"/proc/self/fd/{folder}"), args[0])
+    return args[0]
+
+
+def _is_nothing(path: object) -> bool:
+    """What leaves nothing behind: devices, byte code of modules as they are imported, and temporaries of Python and DuckDB."""
+    text = os.fsdecode(path) if isinstance(path, str | bytes) else str(path)
+    return text.startswith(("/dev/", os.path.join(tempfile.gettempdir(), "tmp"))) or "__pycache__" in text
+
+
+_hooked = False
+
+
+@contextmanager
+def watched() -> Iterator[list[str]]:
+    """What the code inside writes, changes or starts, in words; connections are refused there, as on a machine without a net."""
+    global _seen, _hooked
+    if not _hooked:
+        sys.addaudithook(_audit)  # cannot be taken off again: it sleeps between cases
+        _hooked = True
+    _seen = found = []
+    try:
+        yield found
+    finally:
+        _seen = None
+
+
+def tree(folder: Path) -> dict[str, tuple[int, int, int]]:
+    """Every path below, with its mode, size and time of change; links are not followed."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        stat = path.lstat()
+        found[str(path.relative_to(folder))] = (stat.st_mode, stat.st_size, stat.st_mtime_ns)
+    return found
