@@ -1,0 +1,175 @@
+"""`sbatch cluster.slurm.sh` on a private Slurm of three nodes: to the end, again, drained, cancelled, and on bad input."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from store.views import connect
+from tests.slurm_machine import SlurmMachine, cannot, slurm_machine
+from tests.sweeps import counts, wait_for
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "cluster.slurm.sh"
+JOB_S = 400.0
+"""How long a job may take where other work fills the machine; alone it takes half a minute."""
+
+pytestmark = pytest.mark.timeout(1500)
+
+TASK = (
+    (ROOT / "examples" / "parity.py")
+    .read_text()
+    .replace("import numpy as np", "import os\nfrom pathlib import Path\n\nimport numpy as np")
+    .replace(
+        "        return rng.choice(",
+        '        Path(os.environ["RESULTS"] + ".nodes", os.environ["SLURMD_NODENAME"]).touch()\n        return rng.choice(',
+    )
+)
+"""Parity, where each network also notes the node that trains it."""
+
+GRID = """\
+sweep: {name}
+tasks: [noting.py]
+defaults: {{eval_every: 200, width: 32, batch: 32, test_size: 64}}
+grids:
+  - {{task: parity, d: 8, k: [1, 2], gamma: 1, seed: {{range: {seeds}}}, steps: {steps}}}
+resources: {{pack_seconds: {pack_seconds}}}
+"""
+
+Submit = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[SlurmMachine]:
+    if why := cannot():
+        pytest.skip(why)
+    with slurm_machine(nodes=3, cpus=1) as machine:
+        yield machine
+
+
+@pytest.fixture
+def write_grid(tmp_path: Path) -> Callable[..., Path]:
+    def write(name: str, seeds: int, steps: int, pack_seconds: float) -> Path:
+        (tmp_path / "noting.py").write_text(TASK)
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(GRID.format(name=name, seeds=seeds, steps=steps, pack_seconds=pack_seconds))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> str:
+    (tmp_path / "results.nodes").mkdir()
+    return str(tmp_path / "results")
+
+
+@pytest.fixture
+def submit(slurm: SlurmMachine, results: str, tmp_path: Path) -> Submit:
+    """`sbatch` the script as a user does, from the project's directory; returns the job's number."""
+
+    def run(nodes: int, *args: object) -> str:
+        path = f"{Path(sys.executable).parent}:{slurm.env['PATH']}"
+        settings = {"RESULTS": results, "JOIN_SECONDS": "200", "SCRATCH": str(slurm.folder), "PATH": path}
+        command = ["sbatch", "--parsable", f"--nodes={nodes}", "--cpus-per-task=1", f"--output={tmp_path}/%j.log"]
+        return slurm.run(*command, str(SCRIPT), *map(str, args), cwd=ROOT, **settings).strip()
+
+    return run
+
+
+def log_of(job_id: str, tmp_path: Path) -> str:
+    path = tmp_path / f"{job_id}.log"
+    return path.read_text() if path.exists() else ""
+
+
+def wait_for_cells(slurm: SlurmMachine, job_id: str, results: str, more_than: int, tmp_path: Path) -> None:
+    """Until a running job has committed cells; at once an error when it ends without."""
+
+    def committed() -> bool:
+        assert slurm.job(job_id)["JobState"] in ("PENDING", "RUNNING"), log_of(job_id, tmp_path)
+        return counts(results)[0] > more_than
+
+    wait_for(committed, JOB_S)
+
+
+def left_behind(slurm: SlurmMachine, job_id: str) -> list[Path]:
+    """Temporary directories of a job's nodes."""
+    return list(slurm.folder.glob(f"ray-{job_id}.*"))
+
+
+@pytest.mark.slow
+@pytest.mark.ray
+def test_bad_input_ends_the_job_before_ray_starts(slurm, submit, write_grid, results, tmp_path):
+    job_id = submit(3, write_grid("bad", seeds=1, steps=200, pack_seconds=1), "k=9")
+    job = slurm.wait(job_id, JOB_S)
+    told = log_of(job_id, tmp_path)
+    assert (job["JobState"], job["ExitCode"]) == ("FAILED", "2:0"), told
+    assert "k (9) is larger than d (8)" in told and "Traceback" not in told
+    assert not Path(results).exists() and not left_behind(slurm, job_id)
+
+
+@pytest.mark.slow
+@pytest.mark.ray
+def test_nodes_share_the_packs_and_a_second_submission_trains_nothing(slurm, submit, write_grid, results, tmp_path):
+    grid = write_grid("shared", seeds=12, steps=400, pack_seconds=0.01)
+    job_id = submit(3, grid)
+    job = slurm.wait(job_id, JOB_S)
+    assert (job["JobState"], job["ExitCode"]) == ("COMPLETED", "0:0"), log_of(job_id, tmp_path)
+    assert counts(results) == (24, 24)
+    assert connect(results).execute("select distinct status from cells").fetchall() == [("ok",)]
+    assert len(list(Path(f"{results}.nodes").iterdir())) > 1
+    wait_for(lambda: not left_behind(slurm, job_id), 30)
+
+    files = sorted(p.name for p in Path(results, "packs").iterdir())
+    again = submit(1, grid)
+    job = slurm.wait(again, JOB_S)
+    assert (job["JobState"], job["ExitCode"]) == ("COMPLETED", "0:0"), log_of(again, tmp_path)
+    assert "0 to train" in log_of(again, tmp_path)
+    assert sorted(p.name for p in Path(results, "packs").iterdir()) == files
+
+
+@pytest.mark.slow
+@pytest.mark.ray
+def test_warned_then_cancelled_then_requeued_it_trains_each_cell_once(slurm, submit, write_grid, results, tmp_path):
+    grid = write_grid("long", seeds=12, steps=8000, pack_seconds=1)
+    warned = submit(2, grid)
+    wait_for_cells(slurm, warned, results, 0, tmp_path)
+    slurm.run("scancel", "--batch", "--signal=INT", warned)  # what --signal=B:INT@120 sends before the time is over
+    job = slurm.wait(warned, JOB_S)
+    assert (job["JobState"], job["ExitCode"]) == ("FAILED", "130:0"), log_of(warned, tmp_path)
+    assert "draining" in log_of(warned, tmp_path) and f"sbatch cluster.slurm.sh {grid}" in log_of(warned, tmp_path)
+    drained = counts(results)
+    assert 0 < drained[0] == drained[1] < 24
+
+    cancelled = submit(2, grid)
+    wait_for_cells(slurm, cancelled, results, drained[0], tmp_path)
+    slurm.run("scancel", cancelled)
+    assert slurm.wait(cancelled, JOB_S)["JobState"] == "CANCELLED"
+    wait_for(lambda: not left_behind(slurm, cancelled), 30)
+    assert counts(results)[0] < 24
+
+    last = submit(1, grid)
+    wait_for(lambda: "starting Ray" in log_of(last, tmp_path), JOB_S)
+    slurm.run("scontrol", "requeue", last)  # as after a preemption; Slurm holds such a job back for a while
+    wait_for(lambda: slurm.job(last)["JobState"] == "PENDING", 60)
+    slurm.run("scontrol", "update", f"JobId={last}", "StartTime=now")
+    job = slurm.wait(last, JOB_S)
+    assert (job["JobState"], job["ExitCode"], job["Restarts"]) == ("COMPLETED", "0:0", "1"), log_of(last, tmp_path)
+    assert counts(results) == (24, 24)
+
+
+def test_outside_of_slurm_it_says_how_to_submit(tmp_path):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("SLURM")}
+    done = subprocess.run(["bash", str(SCRIPT), "grid.yaml"], env=env, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 2
+    assert "sbatch cluster.slurm.sh grid.yaml" in done.stderr
+
+
+def test_the_shell_finds_nothing_wrong_in_it():
+    check = ["shellcheck", str(SCRIPT)] if shutil.which("shellcheck") else ["bash", "-n", str(SCRIPT)]
+    done = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
