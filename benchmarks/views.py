@@ -105,7 +105,7 @@ def plan(results: str, n_plans: int) -> None:
 
 
 def _write(store: Store, path: str, data: bytes) -> None:
-    final = Path(store.files.address(path))  # without the syncs of a commit, which are no part of what is measured
+    final = Path(store.results, path)  # without the syncs of a commit, which are no part of what is measured
     final.parent.mkdir(parents=True, exist_ok=True)
     final.write_bytes(data)
 

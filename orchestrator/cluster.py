@@ -7,7 +7,7 @@ import socket
 import tempfile
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from orchestrator.grid import Resources
 from orchestrator.packing import MEMORY_SHARE, Machine
+from store.files import LocalFiles, ResultsError, open_files
 
 PACKS_PER_CARD = 4
 """Packs that share a card where the grid says `gpus_per_pack: auto`: one draws its data while others compute."""
@@ -94,47 +95,80 @@ def check_nodes(results: str) -> bool:
     """Whether there are nodes beside this one. ClusterError where one lacks this package or does not share the results."""
     here = ray.get_runtime_context().get_node_id()
     others = {n["NodeID"]: n["NodeManagerAddress"] for n in ray.nodes() if n["Alive"] and n["NodeID"] != here}
-    probe = Path(results, f".probe-{uuid.uuid4().hex}")
-    probe.write_text("shared")
+    if not others:
+        return False
+    files, probe = open_files(results), f".probe.{uuid.uuid4().hex}.inprogress"
+    files.write(probe, b"shared")
     try:
         asked = {
-            ip: _sees.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)).remote(str(probe))
+            ip: _blind.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)).remote(results, probe)
             for node, ip in others.items()
         }
         for ip, answer in asked.items():
             try:
-                shared = ray.get(answer, timeout=PROBE_S)
+                why_not = ray.get(answer, timeout=PROBE_S)
             except ray.exceptions.RayError as error:
                 raise ClusterError(f"node {ip} cannot run this package; install the project there: {error}") from error
-            if not shared:
-                raise ClusterError(
-                    f"node {ip} does not see {results}: packs trained there would be lost; give a shared directory"
-                )
+            if why_not:
+                raise ClusterError(f"node {ip} does not see {results}: packs trained there would be lost; {why_not}")
     finally:
-        probe.unlink()
-    return bool(others)
+        files.delete(probe)
+    return True
 
 
 @ray.remote(num_cpus=0)
-def _sees(path: str) -> bool:
+def _blind(results: str, probe: str) -> str:
+    """Why this node cannot read what the driver wrote; empty if it can."""
     import trainables.engines.run  # noqa: F401 - whether the node has the package
 
-    return Path(path).exists()
+    try:
+        return "" if open_files(results).entry(probe) else "give a shared directory or a bucket"
+    except ResultsError as error:
+        return f"set the same environment there before Ray starts: {error}"
 
 
 @contextmanager
-def scratch_directory(results: str, several_nodes: bool) -> Iterator[Path]:
-    """Where Tune keeps its state and checkpoints, gone afterwards: this disk, or where all nodes see it."""
+def scratch_directory(results: str, several_nodes: bool) -> Iterator[str]:
+    """Where Tune keeps its state and checkpoints, gone afterwards: this disk, or where all nodes see it. A path or a URI."""
+    if several_nodes and not isinstance(open_files(results), LocalFiles):
+        with _scratch_in_bucket(results) as uri:
+            yield uri
+        return
     root = Path(results, ".scratch") if several_nodes else Path(tempfile.gettempdir())
     root.mkdir(parents=True, exist_ok=True)
     for left in root.glob(f"sweep-{socket.gethostname()}-*-*"):
-        if not Path("/proc", left.name.split("-")[-2]).exists():  # its driver was killed
+        if _is_orphan(left.name):
             _remove(left)
     found = Path(tempfile.mkdtemp(prefix=f"sweep-{socket.gethostname()}-{os.getpid()}-", dir=root))
     try:
-        yield found
+        yield str(found)
     finally:
         _remove(found)
+
+
+@contextmanager
+def _scratch_in_bucket(results: str) -> Iterator[str]:
+    from pyarrow import fs  # as Tune itself reads and writes there
+
+    bucket, root = fs.FileSystem.from_uri(f"{results}/.scratch")
+
+    def remove(path: str) -> None:
+        with suppress(OSError):  # a dying worker may still write there; the next sweep tries again
+            bucket.delete_dir(path)
+
+    for left in bucket.get_file_info(fs.FileSelector(root, allow_not_found=True)):
+        if left.base_name.startswith(f"sweep-{socket.gethostname()}-") and _is_orphan(left.base_name):
+            remove(left.path)
+    name = f"sweep-{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    try:
+        yield f"{results}/.scratch/{name}"
+    finally:
+        remove(f"{root}/{name}")
+
+
+def _is_orphan(name: str) -> bool:
+    """Whether the driver on this host whose scratch it was is gone: it was killed."""
+    return not Path("/proc", name.split("-")[-2]).exists()
 
 
 def _remove(folder: Path) -> None:

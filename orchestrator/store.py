@@ -17,7 +17,7 @@ from analysis.terminal import err, stop
 from store.check import check as check_files
 from store.compact import compact as compact_files
 from store.export import export as export_views
-from store.files import Files
+from store.files import Files, LocalFiles
 from store.printable import printable
 from store.summary import Summary, summarise
 
@@ -94,12 +94,15 @@ def compact(
 @app.command()
 def export(
     results: Results = "results",
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where to; default: export in the results.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where to; default: export in the results; of a bucket, here.")
+    ] = None,
     csv: Annotated[bool, typer.Option("--csv/--no-csv", help="Also write one CSV file a view.")] = True,
 ) -> None:
     """Write the views as one results.duckdb and as CSV files, for other tools."""
     with _existing(results) as files:
-        written = export_views(files, out or Path(files.root, "export"), csv)
+        there = isinstance(files, LocalFiles)  # a database is not written into a bucket piece by piece
+        written = export_views(files, out or Path(files.root if there else ".", "export"), csv)
     for path, rows in written.items():
         _echo(f"{path}  {rows:,} rows, {_size(path.stat().st_size)}")
 

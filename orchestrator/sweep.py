@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -38,6 +39,9 @@ from trainables.engines.base import ENGINES, NEEDS, EngineName, can_train
 from trainables.tasks.base import TaskError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+RELEASE_S = 2.0
+"""How long who stops at once waits for the store to take the lease back; it expires by itself."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +127,9 @@ def sweep(
         again=tuple(again), whole=not overrides,
     )  # fmt: skip
     try:
-        raise typer.Exit(_run(grid, Store(results), options))
+        store = Store(results)
+        store.files.exists()  # a bucket that cannot be reached is told at once, not after all retries
+        raise typer.Exit(_run(grid, store, options))
     except ResultsError as error:
         stop(str(error))
 
@@ -253,7 +259,9 @@ def _draining(job: Sweep) -> Iterator[None]:
     def handle(signum: int, frame: FrameType | None) -> None:
         if job.interrupted:
             err.print("stopped at once; what was committed is kept", highlight=False)
-            job.lease.release()
+            released = threading.Thread(target=job.lease.release, daemon=True)
+            released.start()
+            released.join(RELEASE_S)
             os._exit(130)  # Ray's local processes end with their driver
         job.interrupted = True
         job.queue.draining = True

@@ -193,7 +193,7 @@ class TuneRunner:
             kills, ended = 0, -1
             while True:
                 try:
-                    return self._fit(sweep, trainable, PackSearcher(sweep, most), str(scratch))
+                    return self._fit(sweep, trainable, PackSearcher(sweep, most), scratch)
                 except RuntimeError as error:
                     # Ray's memory monitor ended a worker: Tune knows no such end of a trial and gives up the whole run.
                     if not isinstance(error.__cause__, ray.exceptions.OutOfMemoryError):

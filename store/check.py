@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from store.files import Files, age_s
+from store.files import Entry, Files, age_s, side_by_side
 from store.leases import drivers
 from store.snapshot import FOLDERS, LEASES, inspect, verify
 from store.views import run
@@ -11,6 +11,8 @@ from store.weights import WEIGHTS, check_pictures
 
 STALE_S = 3600.0
 """A temporary that old belongs to nobody: a commit takes milliseconds."""
+
+_GONE = "gone"
 
 
 @dataclass
@@ -29,12 +31,17 @@ def check(files: Files, clean: bool = False, seen: Callable[[int, int], None] = 
     report = Report()
     entries = [entry for folder in FOLDERS for entry in files.entries(folder)]
     n_all = len(entries) + len(files.entries(WEIGHTS))
-    for i, entry in enumerate(entries):
-        seen(i, n_all)
+
+    def problem_of(entry: Entry) -> str | None:
         try:
-            problem = inspect(files, entry).problem or verify(files, entry)
+            return inspect(files, entry).problem or verify(files, entry)
         except FileNotFoundError:
-            continue  # a compaction deleted it meanwhile
+            return _GONE  # a compaction deleted it meanwhile
+
+    for i, (entry, problem) in enumerate(zip(entries, side_by_side(files, problem_of, entries), strict=True)):
+        seen(i, n_all)
+        if problem == _GONE:
+            continue
         report.n_files += 1
         report.n_bytes += entry.size
         if problem:
@@ -47,7 +54,7 @@ def check(files: Files, clean: bool = False, seen: Callable[[int, int], None] = 
     report.stale += [driver.path for driver in known if not driver.alive]
     for folder in ("", *FOLDERS, WEIGHTS, LEASES):
         for entry in files.entries(folder, hidden=True):
-            if entry.path.endswith(".inprogress") and age_s(entry) > STALE_S:
+            if entry.path.endswith(".inprogress") and age_s(files, entry) > STALE_S:
                 report.stale.append(entry.path)
     if clean:
         for path in report.stale:
@@ -67,7 +74,7 @@ def _still_orphan(files: Files, path: str) -> bool:
     if path in run(files, lambda c: {path for (path,) in c.execute(_NAMED).fetchall()}):
         return False
     entry = files.entry(path)
-    return entry is not None and age_s(entry) > STALE_S
+    return entry is not None and age_s(files, entry) > STALE_S
 
 
 _NAMED = "SELECT weights_file FROM internal.rows WHERE weights_file IS NOT NULL"
@@ -87,6 +94,6 @@ def _check_weights(files: Files, report: Report, seen: Callable[[int], None]) ->
     report.bad |= bad
     report.n_files += len(entries)
     report.n_bytes += sum(entry.size for entry in entries)
-    stale = [entry.path for entry in orphans if age_s(entry) > STALE_S]
+    stale = [entry.path for entry in orphans if age_s(files, entry) > STALE_S]
     report.stale += stale
     return set(stale)

@@ -15,7 +15,7 @@ from itertools import accumulate
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from store.files import Entry, Files, age_s
+from store.files import Entry, Files, age_s, side_by_side
 from store.schema import parquet_bytes
 from store.snapshot import COMPACTED, COVERS, LiveFile, Snapshot, condemn, inspect, named, take, verify
 from store.views import ORDERS, rows_of
@@ -80,19 +80,24 @@ def _merge(files: Files, batch: list[LiveFile], done: Compaction) -> None:
     good: list[LiveFile] = []
     tables: list[pa.Table] = []
     covers: dict[str, None] = {}
-    for file in batch:
-        try:
-            # Checksums are verified here: damage must not be copied into a file whose own checksums are right.
-            if problem := verify(files, file.entry):
-                condemn(files, file.entry, problem)
-                continue
-            with files.open(file.entry.path) as source:
-                parquet = pq.ParquetFile(source, page_checksum_verification=True)  # pq.read_table would import pandas
-                tables.append(parquet.read().replace_schema_metadata(None))
-        except FileNotFoundError:
-            return  # another compaction was faster: look again
-        good.append(file)
-        covers |= dict.fromkeys((file.entry.path, *inspect(files, file.entry).covers))
+
+    def read(entry: Entry) -> pa.Table | None:
+        # Checksums are verified here: damage must not be copied into a file whose own checksums are right.
+        if problem := verify(files, entry):
+            condemn(files, entry, problem)
+            return None
+        with files.open(entry) as source:
+            parquet = pq.ParquetFile(source, page_checksum_verification=True)  # pq.read_table would import pandas
+            return parquet.read().replace_schema_metadata(None)
+
+    try:
+        for file, table in zip(batch, side_by_side(files, read, [file.entry for file in batch]), strict=True):
+            if table is not None:
+                tables.append(table)
+                good.append(file)
+                covers |= dict.fromkeys((file.entry.path, *inspect(files, file.entry).covers))
+    except FileNotFoundError:
+        return  # another compaction was faster: look again
     if not tables:
         return
     table = pa.concat_tables(tables).take(_chosen(files, good))
@@ -108,7 +113,7 @@ def _chosen(files: Files, batch: list[LiveFile]) -> pa.Array:
     """Row numbers in the files laid end to end, sorted by SORT_KEYS: of each cell the row that the views would choose,
     and those with the curve and with the weights that they would choose where these are others."""
     starts = accumulate((file.n_rows for file in batch), initial=0)
-    start_of = {files.address(file.entry.path): start for file, start in zip(batch, starts, strict=False)}
+    start_of = {files.address(file.entry): start for file, start in zip(batch, starts, strict=False)}
     first = [f"row_number() OVER (PARTITION BY cell_id ORDER BY {order}) = 1" for order in ORDERS.values()]
     with rows_of(files, Snapshot(rows=tuple(batch), plans=(), superseded={}, bad={})) as connection:
         rows = connection.execute(f"""
@@ -120,8 +125,9 @@ def _chosen(files: Files, batch: list[LiveFile]) -> pa.Array:
 
 def _delete_merged(files: Files, snapshot: Snapshot, grace_s: float, done: Compaction) -> None:
     whole: dict[Entry, bool] = {}
+    merged: list[Entry] = []
     for entry, by in snapshot.superseded.items():
-        if age_s(by) < grace_s:
+        if age_s(files, by) < grace_s:
             done.waiting.append(entry.path)
             continue
         if by not in whole:
@@ -131,5 +137,6 @@ def _delete_merged(files: Files, snapshot: Snapshot, grace_s: float, done: Compa
                 condemn(files, by, problem)
                 done.bad[by.path] = problem
         if whole[by]:
-            files.delete(entry.path)
-            done.deleted.append(entry.path)
+            merged.append(entry)
+    for entry, _ in zip(merged, side_by_side(files, lambda entry: files.delete(entry.path), merged), strict=True):
+        done.deleted.append(entry.path)

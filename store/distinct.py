@@ -27,7 +27,7 @@ def by_columns(live: Sequence[LiveFile]) -> Iterator[tuple[LiveFile, ...]]:
 
 def scan(files: Files, group: Sequence[LiveFile]) -> str:
     """SQL for the rows of files of equal columns, with `_file` and `_row` (from 0) to tell them apart."""
-    listed = ", ".join("'" + files.address(file.entry.path).replace("'", "''") + "'" for file in group)
+    listed = ", ".join("'" + files.address(file.entry).replace("'", "''") + "'" for file in group)
     rows = f"read_parquet([{listed}], filename='_file', file_row_number=true)"
     return f"(SELECT * EXCLUDE (file_row_number), file_row_number AS _row FROM {rows})"
 

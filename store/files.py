@@ -1,22 +1,26 @@
 """The file system under a results directory: what the store needs of it, and the local one.
 
-An object store joins as another class with these methods (one PUT is its atomic write); nothing above knows the difference.
+Buckets are `store.s3`; nothing above knows the difference.
 """
 
 import errno
 import os
 import re
 import shutil
+import threading
 import time
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
+LARGE_BYTES = 8 << 20
+"""From this size on a file keeps a connection busy by itself."""
 RESERVE_BYTES = 64 << 20
 """Disk that must stay free besides what a sweep will write."""
 
@@ -30,11 +34,17 @@ class ResultsError(Exception):
 
 
 class Entry(NamedTuple):
-    """One file: its path below the root, size in bytes, time of last change in seconds since 1970."""
+    """One file: its path below the root, size in bytes, time of last change in seconds since 1970 by the clock of `Files.now`.
+
+    `version` is another where the content is, in a store that tells; else empty."""
 
     path: str
     size: int
     modified: float
+    version: str = ""
+
+
+T = TypeVar("T")
 
 
 class Files(Protocol):
@@ -43,8 +53,12 @@ class Files(Protocol):
     @property
     def root(self) -> str: ...
 
+    @property
+    def at_once(self) -> int:
+        """How many files it pays to ask for side by side."""
+
     def exists(self) -> bool:
-        """Whether there is a results directory at all."""
+        """Whether there are results at all. ResultsError, soon, where the place cannot be reached."""
 
     def prepare(self, need_bytes: int = 0) -> None:
         """Make the root writable; ResultsError if it is not, or if the disk has too little room."""
@@ -63,11 +77,14 @@ class Files(Protocol):
     def delete(self, path: str) -> None:
         """No error when it is gone already."""
 
-    def open(self, path: str) -> pa.NativeFile:
+    def open(self, entry: Entry) -> pa.NativeFile:
         """Random access for pyarrow. FileNotFoundError when it is gone."""
 
-    def address(self, path: str) -> str:
+    def address(self, entry: Entry) -> str:
         """The name by which DuckDB reads the file."""
+
+    def now(self) -> float:
+        """Seconds since 1970 by the clock that dates the files."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +92,10 @@ class LocalFiles:
     """A directory of this machine or of a shared file system."""
 
     root: str
+
+    @property
+    def at_once(self) -> int:
+        return 4
 
     def exists(self) -> bool:
         return os.path.isdir(self.root)
@@ -135,11 +156,14 @@ class LocalFiles:
     def delete(self, path: str) -> None:
         self._at(path).unlink(missing_ok=True)
 
-    def open(self, path: str) -> pa.NativeFile:
-        return pa.OSFile(str(self._at(path)), "rb")
+    def open(self, entry: Entry) -> pa.NativeFile:
+        return pa.OSFile(self.address(entry), "rb")
 
-    def address(self, path: str) -> str:
-        return str(self._at(path))
+    def address(self, entry: Entry) -> str:
+        return str(self._at(entry.path))
+
+    def now(self) -> float:
+        return time.time()
 
     def _at(self, path: str) -> Path:
         return Path(self.root, path)
@@ -156,15 +180,18 @@ def _as_nothing_where_gone(path: str) -> Iterator[None]:
 
 
 def open_files(results: str) -> Files:
-    """The file system behind `--results`: a local path (made absolute) or file:// URI. ResultsError for any other URI."""
+    """The file system behind `--results`: a local path (made absolute), a file:// or an s3:// URI. ResultsError for any other."""
     text = str(results)
     scheme, separator, rest = text.partition("://")
     if separator and scheme.lower() == "file":
         text = rest
+    elif separator and scheme.lower() == "s3":
+        from store.bucket import Bucket
+        from store.s3 import S3Files
+
+        return S3Files(Bucket.parse(text).uri)
     elif separator:
-        raise ResultsError(
-            f"results at {text!r}: {scheme}:// is not supported yet; give a local path or one of a shared file system"
-        )
+        raise ResultsError(f"results at {text!r}: {scheme}:// is not supported; give a local path, or s3://BUCKET/PREFIX")
     if not text.strip():
         raise ResultsError("the results directory has an empty name")
     if wrong := UNUSABLE.search(text):
@@ -174,9 +201,21 @@ def open_files(results: str) -> Files:
     return LocalFiles(os.path.abspath(os.path.expanduser(text)))
 
 
-def age_s(entry: Entry) -> float:
-    """Seconds since the file last changed."""
-    return time.time() - entry.modified
+def age_s(files: Files, entry: Entry) -> float:
+    """Seconds since the file last changed; 0 where the clocks, which servers tell to the second, say that it is yet to be."""
+    return max(0.0, files.now() - entry.modified)
+
+
+def side_by_side(files: Files, work: Callable[[Entry], T], entries: Iterable[Entry]) -> Iterable[T]:
+    """`work` on each, in their order, as many at once as `files` says; large files, which fill memory and line, one by one."""
+    turn = threading.Lock()
+
+    def in_turn(entry: Entry) -> T:
+        with turn if entry.size >= LARGE_BYTES else nullcontext():
+            return work(entry)
+
+    with ThreadPoolExecutor(files.at_once) as pool:
+        yield from pool.map(in_turn, entries)
 
 
 def _sync_folder(folder: Path) -> None:

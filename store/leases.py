@@ -10,6 +10,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -64,7 +65,8 @@ class Lease:
         """Nothing is in flight any more; a beat that comes later is without effect."""
         with self._lock:
             self._released = True
-            self._files.delete(self._path)
+            with suppress(ResultsError):  # a bucket that cannot be reached: the lease expires by itself
+                self._files.delete(self._path)
 
     def __enter__(self) -> "Lease":
         threading.Thread(target=self._keep_beating, daemon=True).start()
@@ -104,7 +106,7 @@ def drivers(files: Files, max_age_s: float = MAX_AGE_S) -> list[Driver]:
             continue  # gone meanwhile, or not a lease: `check` names those
         gone = host == socket.gethostname() and not _runs(pid)
         who = f"process {pid} on {host} since {started}"
-        found.append(Driver(entry.path, who, cells, age_s(entry), alive=not gone and age_s(entry) <= max_age_s))
+        found.append(Driver(entry.path, who, cells, age_s(files, entry), alive=not gone and age_s(files, entry) <= max_age_s))
     return found
 
 

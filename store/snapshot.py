@@ -4,7 +4,6 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -12,7 +11,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from store.files import UNUSABLE, Entry, Files, ResultsError
+from store.files import UNUSABLE, Entry, Files, ResultsError, side_by_side
 from store.schema import EXTRA_TYPES, PLAN_SCHEMA, REQUIRED, SCHEMA
 
 PACKS, FAILED, COMPACTED, PLANS, LEASES, LOGS = "packs", "failed", "compacted", "plans", "leases", "logs"
@@ -87,7 +86,7 @@ def _inspect(files: Files, entry: Entry) -> Inspection:
     if entry.size == 0:
         return Inspection("empty file")
     try:
-        with files.open(entry.path) as source:
+        with files.open(entry) as source:
             metadata = pq.read_metadata(source)
         schema = metadata.schema.to_arrow_schema()
     except FileNotFoundError:
@@ -170,8 +169,7 @@ def _take(files: Files) -> Snapshot:
 
     listed = [*packs, *compacted, *plans]
     unseen = [entry for entry in listed if (files.root, entry) not in _inspected]
-    with ThreadPoolExecutor(4) as pool:  # footers are read outside Python's lock
-        list(pool.map(lambda entry: inspect(files, entry), unseen))
+    list(side_by_side(files, lambda entry: inspect(files, entry), unseen))  # footers are read outside Python's lock
     found = {entry: inspect(files, entry) for entry in listed}
     bad = {entry: seen.problem for entry, seen in found.items() if seen.problem}
     merged = {path for entry in compacted for path in found[entry].covers}

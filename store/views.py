@@ -161,6 +161,8 @@ def _again_while_files_change(files: Files, opener: Callable[[Files, Snapshot], 
         snapshot = take(files)
         try:
             return work(opener(files, snapshot))
+        except FileNotFoundError:
+            continue  # gone before its local copy was made
         except duckdb.Error as error:
             # Every round finds a file gone or leaves a damaged one out, so this ends.
             missing = type(error) in (*_OF_FILES, duckdb.PermissionException) and _gone(files, snapshot)
@@ -320,7 +322,7 @@ def fenced(files: Files, snapshot: Snapshot, memory_gb: float = 1.0, threads: in
     It does not refuse to write to these very files: let no statement through that writes.
     """
     connection = connect_to(files, snapshot)
-    live = [files.address(file.entry.path) for file in (*snapshot.rows, *snapshot.plans)]
+    live = [files.address(file.entry) for file in (*snapshot.rows, *snapshot.plans)]
     connection.execute("SET allowed_paths = [" + ", ".join("'" + path.replace("'", "''") + "'" for path in live) + "]")
     connection.execute(f"""
         SET threads = {threads}; SET memory_limit = '{memory_gb}GB'; SET temp_directory = '';
@@ -355,8 +357,8 @@ def _hide(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[Li
         partly = {path for (path,) in found}
         scans = []
         for group in by_columns(live):
-            clean = [file for file in group if files.address(file.entry.path) not in partly]
-            rest = [file for file in group if files.address(file.entry.path) in partly]
+            clean = [file for file in group if files.address(file.entry) not in partly]
+            rest = [file for file in group if files.address(file.entry) in partly]
             scans += [scan(files, clean)] if clean else []
             hidden = f"(SELECT _file, _row FROM internal.hidden WHERE {name})"
             scans += [f"({scan(files, rest)} ANTI JOIN {hidden} USING (_file, _row))"] if rest else []

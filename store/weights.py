@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from store.files import Entry, Files, ResultsError
+from store.files import Entry, Files, ResultsError, side_by_side
 from store.schema import parquet_bytes
 from store.snapshot import named, verify
 
@@ -46,8 +46,7 @@ def read_pictures(files: Files, path: str) -> list[dict[str, Any]]:
             raise ResultsError(
                 f"the weights in {files.root}/{path} cannot be read: {problem}; delete what is left of the file and {_AGAIN}"
             )
-        with files.open(path) as source:
-            rows = pq.ParquetFile(source).read().to_pylist()
+        rows = _table(files, path).to_pylist()
     except FileNotFoundError:
         raise ResultsError(f"the weights in {files.root}/{path} are gone; {_AGAIN}") from None
     return [{**row, "pixels": np.array(row["pixels"], np.float32).reshape(row["shape"])} for row in rows]
@@ -61,15 +60,22 @@ def check_pictures(
 ) -> dict[str, str]:
     """What is wrong with these files of the folder, and which ones that rows name are missing; `seen` hears how many are done."""
     bad = {path: "missing: a row of results names it" for path in named_by_rows - {entry.path for entry in entries}}
-    for i, entry in enumerate(entries):
-        seen(i)
+
+    def problem_of(entry: Entry) -> str | None:
         try:
-            problem = _problem(files, entry.path)
+            return _problem(files, entry.path)
         except FileNotFoundError:
-            continue  # removed meanwhile
+            return None  # removed meanwhile
+
+    for i, (entry, problem) in enumerate(zip(entries, side_by_side(files, problem_of, entries), strict=True)):
+        seen(i)
         if problem:
             bad[entry.path] = problem
     return bad
+
+
+def _table(files: Files, path: str) -> pa.Table:
+    return pq.ParquetFile(pa.BufferReader(files.read(path))).read()
 
 
 def _problem(files: Files, path: str) -> str | None:
@@ -78,8 +84,7 @@ def _problem(files: Files, path: str) -> str | None:
         return "foreign: not named as weights are"
     if problem := verify(files, Entry(path, 0, 0.0)):
         return problem
-    with files.open(path) as source:
-        table = pq.ParquetFile(source).read()
+    table = _table(files, path)
     if table.schema.remove_metadata() != PICTURES:
         return "foreign: not the columns of weights"
     sizes = zip(table["shape"].to_pylist(), pc.list_value_length(table["pixels"]).to_pylist(), strict=True)

@@ -4,9 +4,13 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # as in a worker: one core a pack
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
+
+from tests.s3_endpoint import Endpoint, endpoint
 
 
 @pytest.hookimpl(trylast=True)
@@ -32,3 +36,26 @@ def cifar_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_images(folder)
     make_weights(folder / "vgg16-made.pth")
     return folder
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[Endpoint]:
+    with endpoint() as found:
+        yield found
+
+
+@pytest.fixture
+def s3(s3_server: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Endpoint:
+    """The endpoint in the environment, and no copies of objects yet."""
+    for name, value in s3_server.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("SWEEP_S3_CACHE", str(tmp_path / "cache"))
+    return s3_server
+
+
+@pytest.fixture
+def bucket(s3: Endpoint) -> str:
+    """A new one."""
+    name = f"results-{uuid4().hex[:12]}"
+    s3.make_bucket(name)
+    return name

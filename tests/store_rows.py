@@ -31,11 +31,11 @@ def rows(first: int, n: int, **more: Any) -> list[dict[str, Any]]:
     return [row(first + i, **more) for i in range(n)]
 
 
-def flip_bits(path: Path, where: float) -> None:
+def flip_bits(files: Files, path: str, where: float) -> None:
     """Invert one byte, at this share of the file."""
-    data = bytearray(path.read_bytes())
+    data = bytearray(files.read(path))
     data[int(where * len(data))] ^= 0xFF
-    path.write_bytes(bytes(data))
+    files.write(path, bytes(data))
 
 
 def names(results: str | Path) -> list[str]:

@@ -20,7 +20,7 @@ from analysis.source import ResultsError
 from analysis.statements import EXAMPLES
 from store.files import LocalFiles
 from store.store import Store
-from tests.store_rows import names, rows
+from tests.store_rows import rows
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ REFUSED = {
 def test_what_does_not_is_refused(store: Store, tmp_path: Path, sql: str, target: str) -> None:
     secret = tmp_path / "secret.parquet"
     duckdb.execute(f"COPY (SELECT 1 AS x) TO '{secret}'")
-    live = store.files.address(names(store.results)[0])
+    live = store.files.address(store.files.entries("packs")[0])
     out = live.replace("'", "''") if target != "elsewhere" else str(tmp_path / "out")
     before = {path: digest(path) for path in tmp_path.rglob("*") if path.is_file()}
     with pytest.raises(ResultsError, match=REFUSED[sql]):

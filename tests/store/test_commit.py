@@ -37,7 +37,7 @@ for i in range(n_packs):
 """
 
 
-def writer(results: Path, first: int, how: str = "", n_packs: int = 100_000) -> "subprocess.Popen[str]":
+def writer(results: str | Path, first: int, how: str = "", n_packs: int = 100_000) -> "subprocess.Popen[str]":
     tests = str(Path(__file__).parent.parent)
     command = [sys.executable, "-c", WRITER, str(results), tests, str(first), how, str(n_packs)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -51,23 +51,23 @@ def end(process: "subprocess.Popen[str]") -> None:
     process.communicate()
 
 
-def test_twice_is_once(tmp_path: Path) -> None:
-    store = Store(str(tmp_path))
+def test_twice_is_once(results: str) -> None:
+    store = Store(results)
     path = store.commit("p", rows(0, 3))
     assert store.commit("p", rows(0, 3)) == path
-    assert names(tmp_path) == [path]
+    assert names(results) == [path]
     assert fetch(store.results, "SELECT count(*), min(pack_id) FROM cells") == [(3, "p")]
 
 
-def test_same_pack_computed_again_counts_once(tmp_path: Path) -> None:
-    store = Store(str(tmp_path))
+def test_same_pack_computed_again_counts_once(results: str) -> None:
+    store = Store(results)
     store.commit("p", rows(0, 3))
     store.commit("p", rows(0, 3, minute=1, best_test_acc=0.9))
     assert fetch(store.results, "SELECT count(*), min(best_test_acc) FROM cells") == [(3, 0.9)]
 
 
-def test_failed_pack_never_hides_a_good_one(tmp_path: Path) -> None:
-    store = Store(str(tmp_path))
+def test_failed_pack_never_hides_a_good_one(results: str) -> None:
+    store = Store(results)
     failed = [row(0, "failed", minute=9, curves=0)]
     store.commit("p", failed, failed=True)
     assert store.statuses()["0" * 20] == ("failed", frozenset())
@@ -77,9 +77,9 @@ def test_failed_pack_never_hides_a_good_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pack_id", ["", "../escape", "a/b", ".hidden", "a b", "x" * 200])
-def test_pack_id_must_name_a_file(tmp_path: Path, pack_id: str) -> None:
+def test_pack_id_must_name_a_file(results: str, pack_id: str) -> None:
     with pytest.raises(ValueError, match="cannot name a file"):
-        Store(str(tmp_path)).commit(pack_id, [row(0)])
+        Store(results).commit(pack_id, [row(0)])
 
 
 @pytest.mark.parametrize(
@@ -101,10 +101,10 @@ def test_pack_id_must_name_a_file(tmp_path: Path, pack_id: str) -> None:
         ([row(0, mine=1), row(1, mine="one")], "'mine' mixes types"),
     ],
 )
-def test_bad_rows_are_named_and_not_written(tmp_path: Path, bad: list[dict[str, object]], message: str) -> None:
+def test_bad_rows_are_named_and_not_written(results: str, bad: list[dict[str, object]], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Store(str(tmp_path)).commit("p", bad)
-    assert names(tmp_path) == []
+        Store(results).commit("p", bad)
+    assert names(results) == []
 
 
 def test_users_keys_are_typed_by_their_values() -> None:
@@ -113,9 +113,9 @@ def test_users_keys_are_typed_by_their_values() -> None:
     assert extra == {"slope": pa.float64(), "kind": pa.string(), "deep": pa.bool_()}
 
 
-def test_store_travels_to_workers(tmp_path: Path) -> None:
-    pickle.loads(pickle.dumps(Store(str(tmp_path)))).commit("p", [row(0)])
-    assert len(Store(str(tmp_path)).statuses()) == 1
+def test_store_travels_to_workers(results: str) -> None:
+    pickle.loads(pickle.dumps(Store(results))).commit("p", [row(0)])
+    assert len(Store(results).statuses()) == 1
 
 
 def test_killed_before_the_rename_nobody_reads_it(tmp_path: Path) -> None:
@@ -129,23 +129,23 @@ def test_killed_before_the_rename_nobody_reads_it(tmp_path: Path) -> None:
     assert check(Store(str(tmp_path)).files).bad == {}
 
 
-def test_killed_at_any_moment(tmp_path: Path) -> None:
-    store = Store(str(tmp_path))
+def test_killed_at_any_moment(results: str) -> None:
+    store = Store(results)
     for i in range(3):
-        process = writer(tmp_path, 1000 * i)
+        process = writer(results, 1000 * i)
         time.sleep(0.02 + 0.0143 * i)
         end(process)
-        whole = len(names(tmp_path))
+        whole = len(names(results))
         assert fetch(store.results, "SELECT count(*), count(DISTINCT cell_id) FROM cells") == [(20 * whole, 20 * whole)]
         assert whole > i
     assert check(store.files).bad == {}
 
 
-def test_two_processes_commit_at_once(tmp_path: Path) -> None:
+def test_two_processes_commit_at_once(results: str) -> None:
     # Packs 5..14 are committed by both.
-    both = [writer(tmp_path, 0, n_packs=15), writer(tmp_path, 5, n_packs=15)]
+    both = [writer(results, 0, n_packs=15), writer(results, 5, n_packs=15)]
     for process in both:
         process.communicate(timeout=60)
-    assert fetch(str(tmp_path), "SELECT count(*), count(DISTINCT cell_id) FROM cells") == [(400, 400)]
-    assert len(names(tmp_path)) == 20
-    assert check(Store(str(tmp_path)).files).bad == {}
+    assert fetch(results, "SELECT count(*), count(DISTINCT cell_id) FROM cells") == [(400, 400)]
+    assert len(names(results)) == 20
+    assert check(Store(results).files).bad == {}

@@ -1,13 +1,12 @@
 """Compaction changes nothing that a reader can see, whenever it runs, is killed, or runs twice."""
 
-import os
 import random
 import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -28,11 +27,6 @@ print("ready", flush=True)
 for _ in range(int(sys.argv[2])):
     compact(open_files(sys.argv[1]), now=True)
 """
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(str(tmp_path))
 
 
 def contents(store: Store) -> dict[str, list[tuple[object, ...]]]:
@@ -93,7 +87,7 @@ def test_compacted_files_are_sorted_and_deduplicated(store: Store) -> None:
     for i in range(3):
         store.commit(f"p{i}", rows(0, 30, minute=i))
     (path,) = compact(store.files).written
-    table = pq.read_table(Path(store.results, path), partitioning=None)
+    table = pq.ParquetFile(pa.BufferReader(store.files.read(path))).read()
     keys = [(r["L"], r["seed"]) for r in table.select(["L", "seed"]).to_pylist()]
     assert keys == sorted(keys)
     assert len(keys) == 30
@@ -128,7 +122,7 @@ def test_recommit_after_compaction(store: Store) -> None:
 def test_damaged_pack_is_not_copied(store: Store) -> None:
     path = store.commit("rotten", rows(100, 50, neurons=20))
     store.commit("p", rows(0, 5))
-    flip_bits(Path(store.results, path), 0.5)
+    flip_bits(store.files, path, 0.5)
     done = compact(store.files, now=True)
     assert list(done.bad) == [path]
     assert len(store.statuses()) == 5
@@ -141,7 +135,7 @@ def test_damaged_compacted_file_keeps_its_sources(store: Store, where: float) ->
     before = contents(store)
     written = compact(store.files).written
     for path in written:
-        flip_bits(Path(store.results, path), where)
+        flip_bits(store.files, path, where)
     done = compact(store.files, now=True)
     assert set(done.bad) == set(written)
     assert contents(store) == before
@@ -151,8 +145,8 @@ def test_torn_compacted_file_is_as_if_never_written(store: Store) -> None:
     fill(store)
     before = contents(store)
     for path in compact(store.files).written:
-        data = Path(store.results, path).read_bytes()
-        Path(store.results, path).write_bytes(data[: len(data) // 2])
+        data = store.files.read(path)
+        store.files.write(path, data[: len(data) // 2])
     assert contents(store) == before
 
 
@@ -168,12 +162,13 @@ def test_crash_at_each_step_loses_nothing(store: Store, monkeypatch: pytest.Monk
         compact(store.files)
     assert contents(store) == before
     deleted: list[str] = []
+    delete = type(store.files).delete
 
     def crash_at_third(self: object, path: str) -> None:
         deleted.append(path)
         if len(deleted) == 3:
             raise ResultsError("killed")
-        os.unlink(Path(store.results, path))
+        delete(store.files, path)
 
     with monkeypatch.context() as patch, pytest.raises(ResultsError):
         patch.setattr(type(store.files), "delete", crash_at_third)

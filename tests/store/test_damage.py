@@ -1,12 +1,7 @@
 """Torn, empty, foreign and rotten files: readers leave them out, `check` names them."""
 
-import os
-import time
-from pathlib import Path
-
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from store import views
@@ -15,42 +10,43 @@ from store.leases import Lease
 from store.schema import parquet_bytes, table_of
 from store.store import Store
 from store.views import fetch
+from tests.store.conftest import Age
 from tests.store_rows import flip_bits, names, row, rows
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    store = Store(str(tmp_path))
+def store(results: str) -> Store:
+    store = Store(results)
     store.commit("good", rows(0, 3))
     return store
 
 
-def torn(path: Path) -> None:
+def torn() -> bytes:
     whole = parquet_bytes(table_of(rows(10, 3)))
-    path.write_bytes(whole[: len(whole) // 2])
+    return whole[: len(whole) // 2]
 
 
-def headless(path: Path) -> None:
-    path.write_bytes(parquet_bytes(table_of(rows(10, 3)))[200:])
+def headless() -> bytes:
+    return parquet_bytes(table_of(rows(10, 3)))[200:]
 
 
-def another_table(path: Path) -> None:
-    pq.write_table(pa.table({"x": [1, 2]}), path)
+def another_table() -> bytes:
+    return parquet_bytes(pa.table({"x": [1, 2]}))
 
 
-def another_type(path: Path) -> None:
+def another_type() -> bytes:
     table = table_of(rows(10, 3))
-    pq.write_table(table.set_column(table.column_names.index("L"), "L", pa.array(["a", "b", "c"])), path)
+    return parquet_bytes(table.set_column(table.column_names.index("L"), "L", pa.array(["a", "b", "c"])))
 
 
-def nested_key(path: Path) -> None:
-    pq.write_table(table_of(rows(10, 1)).append_column("mine", pa.array([[1, 2]])), path)
+def nested_key() -> bytes:
+    return parquet_bytes(table_of(rows(10, 1)).append_column("mine", pa.array([[1, 2]])))
 
 
 BAD = {
-    "empty": (Path.touch, "empty file"),
+    "empty": (bytes, "empty file"),
     "torn": (torn, "torn or not Parquet"),
-    "text": (lambda path: path.write_text("hello, I am not Parquet"), "torn or not Parquet"),
+    "text": (lambda: b"hello, I am not Parquet", "torn or not Parquet"),
     "another table": (another_table, "foreign: no column cell_id"),
     "another type": (another_type, "foreign: column L is string, not int64"),
     "nested key": (nested_key, "foreign: column mine is list"),
@@ -61,9 +57,7 @@ BAD = {
 @pytest.mark.parametrize("kind", BAD)
 def test_bad_file_is_left_out_and_named(store: Store, folder: str, kind: str) -> None:
     make, problem = BAD[kind]
-    path = Path(store.results, folder, "bad.parquet")
-    path.parent.mkdir(exist_ok=True)
-    make(path)
+    store.files.write(f"{folder}/bad.parquet", make())
     assert fetch(store.results, "SELECT count(*) FROM cells") == [(3,)]
     assert len(store.statuses()) == 3
     report = check(store.files)
@@ -73,22 +67,21 @@ def test_bad_file_is_left_out_and_named(store: Store, folder: str, kind: str) ->
 
 def test_bad_plan_is_left_out(store: Store) -> None:
     store.write_plan("eq3", ["a"])
-    Path(store.results, "plans", "bad.parquet").write_bytes(b"PAR1")
-    another_table(Path(store.results, "plans", "foreign.parquet"))
+    store.files.write("plans/bad.parquet", b"PAR1")
+    store.files.write("plans/foreign.parquet", another_table())
     assert fetch(store.results, "SELECT * FROM plans") == [("eq3", "a")]
     assert list(check(store.files).bad) == ["plans/bad.parquet", "plans/foreign.parquet"]
 
 
 def test_other_files_are_named_too(store: Store) -> None:
-    Path(store.results, "packs", "notes.txt").write_text("mine")
-    Path(store.results, "leases").mkdir()
-    Path(store.results, "leases", "x.json").write_text("{")
+    store.files.write("packs/notes.txt", b"mine")
+    store.files.write("leases/x.json", b"{")
     assert fetch(store.results, "SELECT count(*) FROM cells") == [(3,)]
     assert check(store.files).bad == {"packs/notes.txt": "foreign: not a .parquet file", "leases/x.json": "not a lease"}
 
 
 def test_head_cut_off_is_found_when_it_breaks_a_query(store: Store) -> None:
-    headless(Path(store.results, "packs", "bad.parquet"))  # its footer is whole
+    store.files.write("packs/bad.parquet", headless())  # its footer is whole
     assert fetch(store.results, "SELECT count(*), sum(L) > 0 FROM cells") == [(3, True)]
     assert "flipped bits" in check(store.files).bad["packs/bad.parquet"]
 
@@ -96,7 +89,7 @@ def test_head_cut_off_is_found_when_it_breaks_a_query(store: Store) -> None:
 @pytest.mark.parametrize("where", [0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.999])
 def test_flipped_bits_anywhere(store: Store, where: float) -> None:
     path = store.commit("rotten", rows(10, 50, neurons=20))
-    flip_bits(Path(store.results, path), where)
+    flip_bits(store.files, path, where)
     # A query either meets the damage and leaves the file out, or has not touched it; it never ends in an error.
     (count,) = fetch(store.results, "SELECT count(*) FROM (SELECT * FROM cells)")[0]
     assert count in (3, 53)
@@ -106,7 +99,7 @@ def test_flipped_bits_anywhere(store: Store, where: float) -> None:
 def test_file_that_rots_after_it_was_seen(store: Store) -> None:
     path = store.commit("p", rows(10, 3))
     assert len(store.statuses()) == 6
-    torn(Path(store.results, path))
+    store.files.write(path, torn())
     assert len(store.statuses()) == 3
 
 
@@ -125,19 +118,18 @@ def test_check_of_a_sound_store_counts(store: Store) -> None:
     assert steps == [(0, 2), (1, 2)]
 
 
-def test_leftovers_are_stale_after_an_hour(store: Store) -> None:
-    packs = Path(store.results, "packs")
+def test_leftovers_are_stale_after_an_hour(store: Store, age: Age) -> None:
     for name, age_s in (("old", 7200), ("new", 60)):
-        left = packs / f".{name}.inprogress"
-        left.write_bytes(b"half")
-        os.utime(left, (time.time() - age_s,) * 2)
+        store.files.write(f"packs/.{name}.inprogress", b"half")
+        age(store, f"packs/.{name}.inprogress", age_s)
     lease = Lease(store, "gone")
-    os.utime(Path(store.results, "leases", "gone.json"), (0, 0))
+    age(store, "leases/gone.json", 10**9)
     stale = ["leases/gone.json", "packs/.old.inprogress"]
     assert (check(store.files).stale, check(store.files).bad) == (stale, {})
     assert check(store.files, clean=True).removed == stale
     assert check(store.files).stale == []
-    assert sorted(os.listdir(packs)) == [".new.inprogress", Path(names(store.results)[0]).name]
+    left = [entry.path for entry in store.files.entries("packs", hidden=True)]
+    assert left == ["packs/.new.inprogress", *names(store.results)]
     lease.release()
 
 

@@ -44,7 +44,7 @@ def store(tmp_path: Path) -> Store:
 
 def assert_plain(store: Store) -> None:
     with connect(store.results) as connection:
-        plans = [store.files.address(entry.path) for entry in store.files.entries("plans")]
+        plans = [store.files.address(entry) for entry in store.files.entries("plans")]
         # An empty list of files is no table.
         connection.execute(f"CREATE VIEW all_plans AS FROM {f'read_parquet({plans})' if plans else 'internal.no_plans'}")
         for view in PLAIN:

@@ -15,8 +15,8 @@ from tests.store_rows import row, rows
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    store = Store(str(tmp_path / "results"))
+def store(results: str) -> Store:
+    store = Store(results)
     store.commit("p", rows(0, 5, neurons=3))
     store.commit("q", [row(0, "failed", minute=9), row(9, "diverged", curves=0, hops=2)])
     store.write_plan("eq3", ["a", "b"])
@@ -45,8 +45,8 @@ def test_csv_equals_the_views(store: Store, tmp_path: Path) -> None:
     assert [r["hops"] for r in read] == ["", "", "", "", "", "2"]
 
 
-def test_an_empty_store_exports_empty_tables(tmp_path: Path) -> None:
-    store = Store(str(tmp_path / "none"))
+def test_an_empty_store_exports_empty_tables(results: str, tmp_path: Path) -> None:
+    store = Store(results)
     written = export(store.files, tmp_path / "out", csv=False)
     assert written == {tmp_path / "out" / "results.duckdb": 0}
     assert os.listdir(tmp_path / "out") == ["results.duckdb"]

@@ -4,23 +4,13 @@ import os
 import socket
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 
-from store.files import LocalFiles, ResultsError
+from store.files import ResultsError
 from store.leases import Lease, drivers, others_in_flight
 from store.store import Store
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(str(tmp_path))
-
-
-def age(store: Store, driver_id: str, seconds: float) -> None:
-    os.utime(Path(store.results, "leases", f"{driver_id}.json"), (time.time() - seconds,) * 2)
+from tests.store.conftest import Age
 
 
 def test_others_see_what_is_in_flight(store: Store) -> None:
@@ -35,10 +25,10 @@ def test_others_see_what_is_in_flight(store: Store) -> None:
     assert store.files.entries("leases") == []
 
 
-def test_silence_expires_and_a_beat_revives(store: Store) -> None:
+def test_silence_expires_and_a_beat_revives(store: Store, age: Age) -> None:
     lease = Lease(store, "other")
     lease.update(["a"])
-    age(store, "other", 90)
+    age(store, "leases/other.json", 90)
     assert others_in_flight(store) == {}
     assert set(others_in_flight(store, max_age_s=120)) == {"a"}
     lease.beat()
@@ -56,11 +46,11 @@ def test_dead_process_of_this_host_expires_at_once(store: Store) -> None:
 
 
 def test_process_of_another_host_is_judged_by_age_alone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(socket, "gethostname", lambda: "elsewhere")
-    Lease(store, "other").update(["a"])
-    monkeypatch.undo()
-    text = Path(store.results, "leases", "other.json").read_text()
-    Path(store.results, "leases", "other.json").write_text(text.replace(f'"pid": {os.getpid()}', '"pid": 999999999'))
+    with monkeypatch.context() as patch:
+        patch.setattr(socket, "gethostname", lambda: "elsewhere")
+        Lease(store, "other").update(["a"])
+    text = store.files.read("leases/other.json").decode()
+    store.files.write("leases/other.json", text.replace(f'"pid": {os.getpid()}', '"pid": 999999999').encode())
     assert set(others_in_flight(store)) == {"a"}
 
 
@@ -84,6 +74,6 @@ def test_a_full_disk_does_not_end_the_sweep(store: Store, monkeypatch: pytest.Mo
     def full(*_: object) -> None:
         raise ResultsError("no space")
 
-    monkeypatch.setattr(LocalFiles, "write", full)
+    monkeypatch.setattr(type(store.files), "write", full)
     lease.update(["a"])
     lease.beat()

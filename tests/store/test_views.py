@@ -18,11 +18,6 @@ ORIGIN = "status reason engine device seconds pack_id finished_at git_sha scienc
 DESIGN = {"cell_id", *KEYS.split(), *MEASURES.split(), *ORIGIN.split()}
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(str(tmp_path / "results"))
-
-
 def columns(store: Store, view: str) -> list[str]:
     return [name for name, *_ in fetch(store.results, f"DESCRIBE {view}")]
 

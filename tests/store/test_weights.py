@@ -1,7 +1,5 @@
 """Files of weights beside the packs: written first, named by rows, whole or told of; none that is there is lost."""
 
-import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from store.store import Store
 from store.summary import summarise
 from store.views import fetch
 from store.weights import check_pictures, read_pictures
+from tests.store.conftest import Age
 from tests.store_rows import flip_bits, row, rows
 
 KEPT = "SELECT cell_id, weights_file FROM internal.weights ORDER BY ALL"
@@ -27,19 +26,13 @@ def pictures(value: float = 1.0) -> list[dict[str, Any]]:
     return [weights, {"kind": "example", "same": True, "shape": (1, 2, 3), "pixels": np.arange(6.0)}]
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(str(tmp_path))
-
-
 def commit(store: Store, cell: int, value: float = 1.0, **more: Any) -> str:
     path = store.write_weights(f"{cell:020x}", pictures(value))
     store.commit(f"p{cell}", [row(cell, weights_file=path, **more)])
     return path
 
 
-def age(store: Store, path: str, seconds: float = 7200) -> None:
-    os.utime(Path(store.results, path), (time.time() - seconds,) * 2)
+OLD_S = 7200
 
 
 def test_what_is_written_is_read_and_named_by_its_row(store: Store) -> None:
@@ -62,31 +55,31 @@ def test_what_is_written_is_read_and_named_by_its_row(store: Store) -> None:
     assert summarise(store.files).n_bytes == report.n_bytes
 
 
-def test_killed_between_weights_and_pack(store: Store) -> None:
+def test_killed_between_weights_and_pack(store: Store, age: Age) -> None:
     """Nobody reads what is left, nor takes it for damage; after an hour it is a leftover, unless the pack came after all."""
     left = store.write_weights("0" * 20, pictures())
     assert store.statuses() == {} and fetch(store.results, KEPT) == []
     assert (check(store.files).bad, check(store.files).stale) == ({}, [])  # its pack may be about to be committed
-    age(store, left)
+    age(store, left, OLD_S)
     assert (check(store.files).bad, check(store.files).stale) == ({}, [left])
     commit(store, 0)  # the same again
-    age(store, left)
+    age(store, left, OLD_S)
     assert check(store.files, clean=True).removed == []
     orphan = store.write_weights(f"{1:020x}", pictures())
-    age(store, orphan)
+    age(store, orphan, OLD_S)
     assert check(store.files, clean=True).removed == [orphan]
     assert store.files.entries("weights")[0].path == left
 
 
 @pytest.mark.parametrize("committed", [False, True])
 def test_a_leftover_that_a_sweep_takes_up_meanwhile_is_not_removed(
-    store: Store, monkeypatch: pytest.MonkeyPatch, committed: bool
+    store: Store, age: Age, monkeypatch: pytest.MonkeyPatch, committed: bool
 ) -> None:
     """Its cell is trained anew while all files are read, which takes long: the same content has the same name."""
     other = store.write_weights(f"{1:020x}", pictures())
     left = store.write_weights("0" * 20, pictures())
     for path in (left, other):
-        age(store, path)
+        age(store, path, OLD_S)
     read, checked = [], check_pictures
 
     def resumed_meanwhile(*args: Any) -> dict[str, str]:
@@ -94,7 +87,7 @@ def test_a_leftover_that_a_sweep_takes_up_meanwhile_is_not_removed(
         if not read:
             read.append(commit(store, 0) if committed else store.write_weights("0" * 20, pictures()))
             if committed:
-                age(store, left)  # by its age alone nothing tells
+                age(store, left, OLD_S)  # by its age alone nothing tells
         return bad
 
     monkeypatch.setattr("store.check.check_pictures", resumed_meanwhile)
@@ -126,19 +119,19 @@ def test_a_file_that_is_gone_is_told_and_its_cell_wanted_again(store: Store) -> 
 
 def test_torn_foreign_and_rotten_files_are_named(store: Store) -> None:
     path = commit(store, 0)
-    whole = Path(store.results, path).read_bytes()
-    for spoil, words in (
-        (lambda file: file.write_bytes(whole[: len(whole) // 2]), "flipped bits"),
-        (lambda file: file.write_bytes(b""), "flipped bits"),
-        (lambda file: flip_bits(file, 0.3), "flipped bits"),
+    whole = store.files.read(path)
+    for spoil in (
+        lambda: store.files.write(path, whole[: len(whole) // 2]),
+        lambda: store.files.write(path, b""),
+        lambda: flip_bits(store.files, path, 0.3),
     ):
-        spoil(Path(store.results, path))
-        assert words in check(store.files).bad[path]
-        with pytest.raises(ResultsError, match=words):
+        spoil()
+        assert "flipped bits" in check(store.files).bad[path]
+        with pytest.raises(ResultsError, match="flipped bits"):
             read_pictures(store.files, path)
         assert fetch(store.results, "SELECT count(*) FROM cells") == [(1,)]
-        Path(store.results, path).write_bytes(whole)
-    Path(store.results, "weights", "notes.txt").write_text("mine")
+        store.files.write(path, whole)
+    store.files.write("weights/notes.txt", b"mine")
     foreign = store.write_weights("x", [{**pictures()[0], "shape": (5, 5)}])
     assert check(store.files).bad == {
         "weights/notes.txt": "foreign: not named as weights are",
@@ -169,12 +162,12 @@ def test_a_row_with_weights_hides_no_curve_and_none_hides_them(store: Store, tur
         assert compact(store.files, now=True).bad == {}
 
 
-def test_compaction_keeps_what_rows_name_and_leaves_the_rest_as_leftovers(store: Store) -> None:
+def test_compaction_keeps_what_rows_name_and_leaves_the_rest_as_leftovers(store: Store, age: Age) -> None:
     paths = [commit(store, i, value=i) for i in range(3)]
     newer = commit(store, 2, value=9, minute=9)
     compact(store.files, now=True)
     for path in (*paths, newer):
-        age(store, path)
+        age(store, path, OLD_S)
     assert [path for _, path in fetch(store.results, KEPT)] == [*paths[:2], newer]
     assert (check(store.files).bad, check(store.files).stale) == ({}, [paths[2]])  # of the row that was not kept
 
