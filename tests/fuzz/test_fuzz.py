@@ -39,7 +39,7 @@ FOUND = {
         b"grids: [{task: same_different, exclude: \"__import__('os').system('touch pwned') == 0\"}]", "but not \"__import__('os')"
     ),
     "a condition that takes for ever": (
-        dumped(VALID[2]).replace(b"seed: 1", b"seed: 1, exclude: ['9**9**9**9 > L']"), "cannot be evaluated"
+        dumped(VALID[2]).replace(b"seed: 1", b"seed: 1\n  exclude: ['9**9**9**9 > L']"), "cannot be evaluated"
     ),
 }  # fmt: skip
 

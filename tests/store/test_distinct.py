@@ -210,7 +210,7 @@ def test_a_forked_child_opens_its_own(store: Store) -> None:
 
 
 def test_a_fenced_connection_has_the_views(tmp_path: Path) -> None:
-    store = Store(str(tmp_path / "it's [1]* ü"))
+    store = Store(str(tmp_path / "it's {1}! ü"))
     store.commit("p", rows(0, 3, neurons=2))
     store.commit("q", rows(2, 3, minute=2))
     store.write_plan("eq3", ["a"])

@@ -110,7 +110,7 @@ def test_a_connection_sees_its_moment(store: Store) -> None:
     assert fetch(store.results, "SELECT count(*) FROM cells") == [(2,)]
 
 
-@pytest.mark.parametrize("name", ["it's", "run[1]*", "a b ü", "%s{x}"])
+@pytest.mark.parametrize("name", ["it's", "run{1}!", "a b ü", "%s{x}"])
 def test_any_directory_name_will_do(tmp_path: Path, name: str) -> None:
     store = Store(str(tmp_path / name))
     store.commit("p", [row(0)])
