@@ -16,10 +16,10 @@ err = Console(stderr=True)
 """Where everything goes that is no answer."""
 
 
-def stop(message: str) -> NoReturn:
-    """Bad input: say what is wrong, in red where there is colour, and leave with 2."""
+def stop(message: str, code: int = 2) -> NoReturn:
+    """Bad input (2), or what the command cannot do now (1): say what is wrong, in red where there is colour, and leave."""
     err.print(printable(message), style="red", highlight=False, soft_wrap=True, markup=False, emoji=False)
-    raise typer.Exit(2)
+    raise typer.Exit(code)
 
 
 def told(text: str) -> None:

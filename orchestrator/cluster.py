@@ -2,13 +2,11 @@
 
 import logging
 import os
-import shutil
 import socket
-import tempfile
+import sys
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Any
 
 # Read by Ray when it is imported.
@@ -21,10 +19,11 @@ os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "1")
 
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+from rich.console import Console
 
 from orchestrator.grid import Resources
 from orchestrator.packing import MEMORY_SHARE, Machine
-from store.files import LocalFiles, ResultsError, open_files
+from store.files import ResultsError, open_files
 
 PACKS_PER_CARD = 4
 """Packs that share a card where the grid says `gpus_per_pack: auto`: one draws its data while others compute."""
@@ -34,6 +33,10 @@ PROBE_S = 120.0
 
 class ClusterError(Exception):
     """The cluster cannot do what the sweep asks; the message says what it has."""
+
+
+class StartError(ClusterError):
+    """Ray did not come up on this machine, which asking for something else would not change."""
 
 
 @contextmanager
@@ -51,12 +54,50 @@ def joined(address: str | None) -> Iterator[None]:
         except (OSError, RuntimeError, ValueError) as error:
             raise ClusterError(f"no Ray cluster answers at {address!r}: {error}") from error
     else:
-        cpus = len(os.sched_getaffinity(0))
-        ray.init(address="local", num_cpus=cpus, include_dashboard=False, object_store_memory=200 * 2**20, **quiet)
+        _start_local(quiet)
     try:
         yield
     finally:
         ray.shutdown()
+
+
+def _start_local(quiet: dict[str, Any]) -> None:
+    """A Ray of this machine's cores. It gives its own processes 30 s, which is little on a busy machine: it may try again."""
+    cpus = len(os.sched_getaffinity(0))
+    for last in (False, True):
+        try:
+            ray.init(address="local", num_cpus=cpus, include_dashboard=False, object_store_memory=200 * 2**20, **quiet)
+            return
+        except Exception as error:  # Ray raises this very class when its processes are slow or die
+            ray.shutdown()
+            if last:
+                line = next(iter(str(error).splitlines()), type(error).__name__)
+                raise StartError(
+                    f"Ray does not start here: {line} Is the machine overloaded, or its disk or memory full?"
+                ) from error
+
+
+@contextmanager
+def words_apart(console: Console) -> Iterator[None]:
+    """Inside, the console alone writes to standard error. What Ray says there and on standard output of dead workers, from
+    Python and from C++, are paragraphs for its developers: they go nowhere; its log files hold them too."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = [os.dup(descriptor) for descriptor in (1, 2)]
+    python = sys.stdout, sys.stderr
+    with open(os.devnull, "w") as nowhere, os.fdopen(os.dup(2), "w", buffering=1, errors="backslashreplace") as words:
+        console.file = words
+        sys.stdout = sys.stderr = nowhere
+        for descriptor in (1, 2):
+            os.dup2(nowhere.fileno(), descriptor)
+        try:
+            yield
+        finally:
+            for descriptor, own in zip((1, 2), kept, strict=True):
+                os.dup2(own, descriptor)
+                os.close(own)
+            sys.stdout, sys.stderr = python
+            console.file = python[1]
 
 
 def machine_of_cluster(want: Resources, max_concurrent: int | None = None) -> Machine:
@@ -125,54 +166,6 @@ def _blind(results: str, probe: str) -> str:
         return "" if open_files(results).entry(probe) else "give a shared directory or a bucket"
     except ResultsError as error:
         return f"set the same environment there before Ray starts: {error}"
-
-
-@contextmanager
-def scratch_directory(results: str, several_nodes: bool) -> Iterator[str]:
-    """Where Tune keeps its state and checkpoints, gone afterwards: this disk, or where all nodes see it. A path or a URI."""
-    if several_nodes and not isinstance(open_files(results), LocalFiles):
-        with _scratch_in_bucket(results) as uri:
-            yield uri
-        return
-    root = Path(results, ".scratch") if several_nodes else Path(tempfile.gettempdir())
-    root.mkdir(parents=True, exist_ok=True)
-    for left in root.glob(f"sweep-{socket.gethostname()}-*-*"):
-        if _is_orphan(left.name):
-            _remove(left)
-    found = Path(tempfile.mkdtemp(prefix=f"sweep-{socket.gethostname()}-{os.getpid()}-", dir=root))
-    try:
-        yield str(found)
-    finally:
-        _remove(found)
-
-
-@contextmanager
-def _scratch_in_bucket(results: str) -> Iterator[str]:
-    from pyarrow import fs  # as Tune itself reads and writes there
-
-    bucket, root = fs.FileSystem.from_uri(f"{results}/.scratch")
-
-    def remove(path: str) -> None:
-        with suppress(OSError):  # a dying worker may still write there; the next sweep tries again
-            bucket.delete_dir(path)
-
-    for left in bucket.get_file_info(fs.FileSelector(root, allow_not_found=True)):
-        if left.base_name.startswith(f"sweep-{socket.gethostname()}-") and _is_orphan(left.base_name):
-            remove(left.path)
-    name = f"sweep-{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    try:
-        yield f"{results}/.scratch/{name}"
-    finally:
-        remove(f"{root}/{name}")
-
-
-def _is_orphan(name: str) -> bool:
-    """Whether the driver on this host whose scratch it was is gone: it was killed."""
-    return not Path("/proc", name.split("-")[-2]).exists()
-
-
-def _remove(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)  # a dying worker may still write there; the next sweep tries again
 
 
 def _knock(address: str) -> None:

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Protocol
 
@@ -73,6 +73,8 @@ class Sweep:
     fatal: str = ""
     """Why the sweep cannot go on at all, such as a full disk."""
     interrupted: bool = False
+    on_leaving: list[Callable[[], None]] = field(default_factory=list)
+    """What is to be given back should the process end at once."""
     _leased: tuple[str, ...] = ()
 
     def drain(self) -> None:

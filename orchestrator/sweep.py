@@ -3,21 +3,19 @@
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
-import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 
+import orchestrator.interrupts  # isort: split - Ctrl-C is answered from here on
 from analysis.terminal import err, stop
 from orchestrator.calibration import machine_rates
 from orchestrator.cost import CostModel
@@ -26,11 +24,12 @@ from orchestrator.forecast import forecast, forecast_table, this_machine
 from orchestrator.grid import DEFAULT_MAX_CELLS, Grid, GridError, load_grid
 from orchestrator.packing import Machine, Order, PackQueue
 from orchestrator.prepare import prepare
-from orchestrator.progress import Progress, duration
+from orchestrator.progress import Progress
 from orchestrator.report import report
+from orchestrator.scratch import remove_left
 from orchestrator.work import Provenance, row_bytes
 from store.files import ResultsError
-from store.leases import Lease, others_in_flight
+from store.leases import Lease, forget_dead, others_in_flight
 from store.printable import printable
 from store.store import Store
 from store.views import run as run_query
@@ -39,9 +38,6 @@ from trainables.engines.base import ENGINES, NEEDS, EngineName, can_train
 from trainables.tasks.base import TaskError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-
-RELEASE_S = 2.0
-"""How long who stops at once waits for the store to take the lease back; it expires by itself."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +142,8 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
     _say(options, f"{grid.sweep}: {len(grid.cells)} cells{merged}, {there} in the store, {len(todo)} to train{told}")
     if not options.dry_run:
         store.prepare(need_bytes=sum(row_bytes(grid.cells[i]) for i in todo))
+        remove_left(store.results)
+        forget_dead(store)
     cost = CostModel(machine_rates(lambda text: _say(options, text)) if todo else None)
     run_query(store.results, lambda connection: cost.learn(connection, (planned.cell for planned in grid.cells)))
     here = not (options.address or os.environ.get("RAY_ADDRESS"))  # a cluster's nodes are asked once it is joined
@@ -167,8 +165,6 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
         prepare((grid.cells[i].cell.task for i in todo), Console(quiet=True) if options.quiet else err, options.dry_run)
     except TaskError as error:
         stop(str(error))
-    except KeyboardInterrupt:
-        return 130
     if options.dry_run:
         return 0
     interrupted, fatal = False, ""
@@ -179,7 +175,7 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
             _leave_to_others(job, todo, statuses, options)
             _refuse_too_large(queue)
             _write_plan(grid, store, options)
-            with Progress(queue, err, options.quiet) as progress, _draining(job):
+            with Progress(queue, err, options.quiet) as progress, orchestrator.interrupts.draining(job):
                 job.on_change = progress.changed
                 runner.run(job)
         interrupted, fatal = job.interrupted, job.fatal
@@ -188,7 +184,7 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
     complete = report(grid, store, list(options.again), fatal, options.as_json)
     if fatal:
         err.print(printable(f"the sweep could not go on: {fatal}"), style="red", highlight=False, markup=False)
-    return 130 if interrupted else 0 if complete and not fatal else 1
+    return orchestrator.interrupts.INTERRUPTED if interrupted else 0 if complete and not fatal else 1
 
 
 def _write_plan(grid: Grid, store: Store, options: Options) -> None:
@@ -239,41 +235,16 @@ def _runner(grid: Grid, options: Options) -> Iterator[tuple[Runner, Machine]]:
     if options.debug:
         yield DebugRunner(), this_machine(grid.resources, max_concurrent=1)
         return
-    from orchestrator.cluster import ClusterError, joined
+    from orchestrator.cluster import ClusterError, StartError, joined, words_apart
 
     try:
-        # Ray tells of dead workers on standard output, which is for the summary alone.
-        with redirect_stdout(sys.stderr), joined(options.address):
+        with orchestrator.interrupts.ends_noticed(), words_apart(err), joined(options.address):
             from orchestrator.tune_runner import TuneRunner  # while Ray's first workers start
 
             runner = TuneRunner(grid.resources, options.max_concurrent)
             yield runner, runner.machine()
     except ClusterError as error:
-        stop(str(error))
-
-
-@contextmanager
-def _draining(job: Sweep) -> Iterator[None]:
-    """The first Ctrl-C (or SIGTERM) lets packs in flight finish; the second ends everything at once."""
-
-    def handle(signum: int, frame: FrameType | None) -> None:
-        if job.interrupted:
-            err.print("stopped at once; what was committed is kept", highlight=False)
-            released = threading.Thread(target=job.lease.release, daemon=True)
-            released.start()
-            released.join(RELEASE_S)
-            os._exit(130)  # Ray's local processes end with their driver
-        job.interrupted = True
-        job.queue.draining = True
-        n, left = len(job.queue.in_flight), duration(job.queue.remaining_seconds())
-        err.print(f"draining: {n} packs in flight finish, about {left}; Ctrl-C again stops at once", highlight=False)
-
-    old = {s: signal.signal(s, handle) for s in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for s, handler in old.items():
-            signal.signal(s, handler)
+        stop(str(error), 1 if isinstance(error, StartError) else 2)
 
 
 def _say(options: Options, text: str) -> None:

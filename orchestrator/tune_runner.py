@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from orchestrator.cluster import check_nodes, gpu_share, machine_of_cluster, scratch_directory  # isort: split
+from orchestrator.cluster import check_nodes, gpu_share, machine_of_cluster  # isort: split
 
 import ray
 from ray import tune
@@ -19,7 +19,10 @@ from ray.tune.search import Searcher
 
 from orchestrator.driver import Sweep
 from orchestrator.grid import PlannedCell, Resources
+from orchestrator.interrupts import give_up
+from orchestrator.liveness import Watch
 from orchestrator.packing import Machine, Pack
+from orchestrator.scratch import remove, scratch_directory
 from orchestrator.work import Failure, PackWork
 from store.files import ResultsError
 
@@ -104,12 +107,14 @@ class PackSearcher(Searcher):
         self.packs: dict[str, Pack] = {}
 
     def suggest(self, trial_id: str) -> Any:
+        if self.sweep.queue.draining:
+            return Searcher.FINISHED
         if len(self.sweep.queue.in_flight) >= self.most:
             return None
         pack = self.sweep.queue.next()
         if pack is None:
             # A pack in flight may fail and come back as two halves: the end is when none is.
-            return None if self.sweep.queue.in_flight and not self.sweep.queue.draining else Searcher.FINISHED
+            return None if self.sweep.queue.in_flight else Searcher.FINISHED
         self.packs[trial_id] = pack
         self.sweep.changed()
         return {"pack_id": pack.pack_id, "cells": pack.cells, "engine": pack.engine, "device": pack.device, "bytes": pack.bytes}
@@ -145,6 +150,7 @@ class Reporter(tune.Callback):
         elif "failure" in result:
             self.sweep.failed(pack_id, result["failure"])
         elif "fatal" in result:
+            self.sweep.queue.lost(pack_id)
             self.sweep.cannot_go_on(result["fatal"])
         else:
             self.sweep.progressed(pack_id, result["fraction"])
@@ -188,7 +194,9 @@ class TuneRunner:
         # the next when the last has started.
         most = 10**9 if machine.gpu_slots else machine.slots + waiting
         os.environ["TUNE_MAX_PENDING_TRIALS_PG"] = str(waiting if machine.gpu_slots else most)
-        with scratch_directory(sweep.store.results, several_nodes) as scratch, warnings.catch_warnings():
+        watch = Watch(lambda reason: give_up(sweep, reason))
+        with scratch_directory(sweep.store.results, several_nodes) as scratch, warnings.catch_warnings(), watch:
+            sweep.on_leaving.append(lambda: remove(scratch))
             warnings.simplefilter("ignore")  # Tune's own deprecations are not the user's concern
             kills, ended = 0, -1
             while True:

@@ -65,7 +65,7 @@ class Lease:
         """Nothing is in flight any more; a beat that comes later is without effect."""
         with self._lock:
             self._released = True
-            with suppress(ResultsError):  # a bucket that cannot be reached: the lease expires by itself
+            with suppress(OSError, ResultsError):  # a bucket out of reach, a disk that takes no writes: it stays, and expires
                 self._files.delete(self._path)
 
     def __enter__(self) -> "Lease":
@@ -92,6 +92,14 @@ class Lease:
 def others_in_flight(store: Store, max_age_s: float = MAX_AGE_S) -> dict[str, str]:
     """Cells that live drivers are training, each with who does."""
     return _in_flight(store.files, max_age_s)
+
+
+def forget_dead(store: Store) -> None:
+    """Delete the leases of drivers that were killed. One that was only silent renews its own with its next beat."""
+    for driver in drivers(store.files):
+        if not driver.alive:
+            with suppress(OSError, ResultsError):
+                store.files.delete(driver.path)
 
 
 def drivers(files: Files, max_age_s: float = MAX_AGE_S) -> list[Driver]:

@@ -3,6 +3,7 @@
 import threading
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -15,12 +16,14 @@ pytestmark = [
 
 ray = pytest.importorskip("ray")
 
+from ray.tune.search import Searcher  # noqa: E402
+
 from orchestrator.cluster import ClusterError, gpu_share, joined  # noqa: E402
 from orchestrator.cost import CostModel  # noqa: E402 - after the marks, so that Ray's import warnings are theirs
 from orchestrator.driver import Sweep  # noqa: E402
 from orchestrator.grid import Resources, load_grid  # noqa: E402
 from orchestrator.packing import Machine, PackQueue  # noqa: E402
-from orchestrator.tune_runner import PackTrainable, TuneRunner, _after_memory_kill  # noqa: E402
+from orchestrator.tune_runner import PackSearcher, PackTrainable, Reporter, TuneRunner, _after_memory_kill  # noqa: E402
 from orchestrator.work import Provenance  # noqa: E402
 from store.leases import Lease  # noqa: E402
 from store.store import Store  # noqa: E402
@@ -71,6 +74,21 @@ def test_a_checkpoint_carries_the_pack_to_another_worker(noisy_grid, tmp_path):
     for trainable in (second, whole):
         trainable._work().run.advance(float("inf"))
     assert (second.work.run.curves == whole.work.run.curves).all()
+
+
+def test_a_sweep_that_cannot_write_ends_though_all_its_packs_failed_to(noisy_grid, results):
+    grid = noisy_grid(1000)
+    queue = PackQueue(grid.cells, Machine(2, 2**32), CostModel(), None, pack_seconds=1e-9)  # a cell a pack
+    queue.add(range(len(grid.cells)))
+    sweep = Sweep(grid, queue, Store(results), Lease(Store(results)), Provenance(results, ""))
+    searcher = PackSearcher(sweep, most=2)
+    assert all(searcher.suggest(trial) for trial in "ab")
+    assert searcher.suggest("c") is None  # Tune asks again
+    for trial in "ab":
+        Reporter(sweep, searcher).on_trial_result(0, [], Mock(trial_id=trial), {"fatal": "no space"})
+    assert searcher.suggest("c") == Searcher.FINISHED
+    assert sweep.fatal == "no space"
+    assert not queue.in_flight and queue.n_pending == 2
 
 
 @pytest.mark.slow

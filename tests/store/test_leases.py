@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from store.files import ResultsError
-from store.leases import Lease, drivers, others_in_flight
+from store.leases import Lease, drivers, forget_dead, others_in_flight
 from store.store import Store
 from tests.store.conftest import Age
 
@@ -77,3 +77,24 @@ def test_a_full_disk_does_not_end_the_sweep(store: Store, monkeypatch: pytest.Mo
     monkeypatch.setattr(type(store.files), "write", full)
     lease.update(["a"])
     lease.beat()
+
+
+def test_a_read_only_disk_does_not_keep_a_sweep_from_ending(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    lease = Lease(store)
+
+    def read_only(*_: object) -> None:
+        raise PermissionError("read-only")
+
+    monkeypatch.setattr(type(store.files), "delete", read_only)
+    lease.release()
+
+
+def test_the_next_driver_forgets_the_dead_and_a_silent_one_comes_back(store: Store, age: Age) -> None:
+    with Lease(store, "living"):
+        silent = Lease(store, "silent")
+        silent.update(["a"])
+        age(store, "leases/silent.json", 90)
+        forget_dead(store)
+        assert [entry.path for entry in store.files.entries("leases")] == ["leases/living.json"]
+        silent.beat()
+        assert set(others_in_flight(store)) == {"a"}

@@ -1,0 +1,109 @@
+"""Ctrl-C and SIGTERM, from the first import on: import this first, of all that takes time."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from orchestrator.driver import Sweep
+
+INTERRUPTED = 130
+"""Exit code."""
+RELEASE_S = 2.0
+"""How long who stops at once waits for lease and scratch to be given back; later both are found stale."""
+
+
+def leave(signum: int, frame: FrameType | None) -> None:
+    """End the command in order: locks and leases are given back. A second signal does not wait for that."""
+    for other in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(other, _leave_at_once)
+    print("interrupted; what was committed is kept", file=sys.stderr, flush=True)
+    raise SystemExit(INTERRUPTED)
+
+
+def _leave_at_once(signum: int, frame: FrameType | None) -> None:
+    _dismiss_watchers()
+    os._exit(INTERRUPTED)
+
+
+@contextmanager
+def draining(sweep: "Sweep") -> Iterator[None]:
+    """Inside, the first Ctrl-C (or SIGTERM) lets packs in flight finish; the second ends everything at once."""
+    from analysis.terminal import err
+    from orchestrator.progress import duration
+
+    def handle(signum: int, frame: FrameType | None) -> None:
+        if sweep.interrupted:
+            err.print("stopped at once; what was committed is kept", highlight=False)
+            leave_at_once(sweep, INTERRUPTED)
+        sweep.interrupted = True
+        sweep.queue.draining = True
+        n, left = len(sweep.queue.in_flight), duration(sweep.queue.remaining_seconds())
+        err.print(f"draining: {n} packs in flight finish, about {left}; Ctrl-C again stops at once", highlight=False)
+
+    old = {s: signal.signal(s, handle) for s in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for s, handler in old.items():
+            signal.signal(s, handler)
+
+
+@contextmanager
+def ends_noticed() -> Iterator[None]:
+    """Inside, should this process end without a word of its own, another one says so: Ray's client ends it when the node process
+    beside it dies, and the system when memory is short."""
+    text = (
+        "the sweep has ended unasked: its process was killed, or Ray, whose own processes have died, ended it.\n"
+        "what was committed is kept: the same command goes on there"
+    )
+    watcher = subprocess.Popen(["sh", "-c", 'read -r line || echo "$0" >&2', text], stdin=subprocess.PIPE, start_new_session=True)
+    _watchers.append(watcher)
+    try:
+        yield
+    finally:
+        _dismiss_watchers()
+
+
+_watchers: list[subprocess.Popen[bytes]] = []
+
+
+def _dismiss_watchers() -> None:
+    while _watchers:
+        watcher = _watchers.pop()
+        with suppress(BrokenPipeError):  # it was killed
+            watcher.communicate(b"\n")
+
+
+def give_up(sweep: "Sweep", reason: str) -> NoReturn:
+    """Say why the sweep cannot go on, from any thread, and end it with exit code 1."""
+    from analysis.terminal import err
+
+    err.print(f"the sweep could not go on: {reason}", style="red", highlight=False, markup=False, soft_wrap=True)
+    err.print("what was committed is kept: the same command goes on there", highlight=False)
+    leave_at_once(sweep, 1)
+
+
+def leave_at_once(sweep: "Sweep", code: int) -> NoReturn:
+    """End this process from any thread, whatever the others wait for. Ray's local processes end with their driver."""
+    giving_back = [threading.Thread(target=work, daemon=True) for work in (sweep.lease.release, *sweep.on_leaving)]
+    for thread in giving_back:
+        thread.start()
+    for thread in giving_back:
+        thread.join(RELEASE_S)
+    _dismiss_watchers()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+_program = getattr(sys.modules.get("__main__"), "__spec__", None)
+if _program is not None and _program.name == "orchestrator.sweep":  # not where a library or a test imports it
+    for _signal in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(_signal, leave)

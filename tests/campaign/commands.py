@@ -1,0 +1,133 @@
+"""The tool as a user runs it, from a shell: started, waited for, interrupted, and the processes that it brought along."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def adopt_orphans() -> None:
+    """Whatever a killed driver leaves behind becomes a child of this process, and so can be found."""
+    if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "this process cannot adopt orphans")
+
+
+def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
+    found = []
+    for process in processes:
+        try:
+            if process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except psutil.NoSuchProcess:
+            continue
+    return found
+
+
+def family() -> list[psutil.Process]:
+    """All live processes that descend from this one."""
+    return alive(psutil.Process().children(recursive=True))
+
+
+def title(process: psutil.Process) -> str:
+    """`ray::PackTrainable`, `raylet`, `python -m orchestrator.sweep ...`; empty once it is gone."""
+    try:
+        words = process.cmdline()
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return ""
+    return " ".join([os.path.basename(words[0]), *words[1:]])[:120].strip() if words else ""
+
+
+def wait_until(condition: Callable[[], bool], seconds: float, every: float = 0.05) -> bool:
+    """Whether it came true in time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(every)
+    return True
+
+
+@dataclass
+class Running:
+    """A command under way; what it says lands in two files."""
+
+    popen: subprocess.Popen[bytes]
+    out: Path
+    err: Path
+    started: float
+    hit_by: int | None = None
+    """The signal that the campaign itself sent to the driver, if any that ends a process."""
+
+    @property
+    def runs(self) -> bool:
+        return self.popen.poll() is None
+
+    @property
+    def code(self) -> int:
+        return int(self.popen.wait())
+
+    def said(self) -> str:
+        return self.out.read_text(errors="replace") + self.err.read_text(errors="replace")
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it ended in time."""
+        try:
+            self.popen.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def signal(self, what: signal.Signals, group: bool = False) -> None:
+        """To the driver; `group`: to its whole process group, as a terminal does with Ctrl-C."""
+        if self.runs:
+            (os.killpg if group else os.kill)(self.popen.pid, what)
+
+    def members(self, name: str) -> list[psutil.Process]:
+        """Processes of this run whose title starts so; `driver` is the command itself."""
+        if not self.runs:
+            return []
+        driver = psutil.Process(self.popen.pid)
+        if name == "driver":
+            return [driver]
+        try:
+            below = driver.children(recursive=True)
+        except psutil.NoSuchProcess:
+            return []
+        return [process for process in alive(below) if title(process).startswith(name)]
+
+
+def start(folder: Path, name: str, module: str, *args: str) -> Running:
+    """`python -m module args` in the folder, its output in NAME.out and NAME.err there, temporaries in its `t`."""
+    (folder / "t").mkdir(exist_ok=True)
+    env = os.environ | {"TMPDIR": str(folder / "t"), "COLUMNS": "200"}
+    env.pop("RAY_ADDRESS", None)
+    out, err = folder / f"{name}.out", folder / f"{name}.err"
+    with out.open("wb") as to_out, err.open("wb") as to_err:
+        popen = subprocess.Popen(
+            [sys.executable, "-m", module, *args], cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=to_out, stderr=to_err,
+            start_new_session=True,
+        )  # fmt: skip
+    return Running(popen, out, err, time.monotonic())
+
+
+def end_all(seconds: float) -> list[str]:
+    """Wait for all processes below this one to end; kill those that do not, and return their titles."""
+    wait_until(lambda: not family(), seconds, every=0.2)
+    left = family()
+    titles = [title(process) for process in left]
+    for process in left:
+        try:
+            process.kill()
+        except psutil.NoSuchProcess:
+            continue
+    psutil.wait_procs(left, timeout=10)
+    return titles

@@ -1,0 +1,152 @@
+"""One try as the faults see it: a folder, sweeps to start in it, a random moment to strike at, and a story of what was done."""
+
+import random
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from tests.campaign.check import Violation, committed, explained, words
+from tests.campaign.commands import Running, start, wait_until
+
+GRID = """\
+sweep: campaign
+defaults: {batch: 32, test_size: 64, width: 64, gamma: [1, lazy], seed: [0, 1]}
+grids:
+  - {task: same_different, L: {range: [3, 9]}, d: 32, steps: 40000, eval_every: 5000, save: [curves, neurons]}
+  - {task: same_different, L: [4, 6], d: 16, sigma2: 1, steps: 1000, eval_every: 250, dtype: float64}
+resources: {pack_seconds: 0.2}
+"""
+"""32 cells in some 20 packs; seconds of training, so that most faults strike amid."""
+
+DONE, MISSING, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """The run that all others are compared with."""
+
+    results: Path
+    seconds: float
+    """Of the whole command."""
+    files: int
+    """Packs it committed."""
+
+
+class Skipped(Exception):
+    """The fault cannot be made on this machine; the message says why."""
+
+
+@dataclass
+class Scene:
+    """`destroyed`: paths below the results that the fault took; `amid`: whether a sweep ran when it struck."""
+
+    folder: Path
+    rng: random.Random
+    undisturbed: Undisturbed
+    patience_s: float
+    """How much longer than expected a sweep may take before the user interrupts it."""
+    results: Path = field(init=False)
+    destroyed: set[str] = field(default_factory=set)
+    before: dict[str, bytes] = field(default_factory=dict)
+    """Files that were committed when the fault struck."""
+    frozen: list[psutil.Process] = field(default_factory=list)
+    amid: bool = False
+    options: tuple[str, ...] = ()
+    """Of the command that is given again."""
+    on_ray: bool = True
+    """Whether it runs on Ray again, or in one process: the same planning, packs and store in a tenth of the time."""
+    harmed: dict[str, bytes] = field(default_factory=dict)
+    """What the fault left of damaged files."""
+    sweeps: int = 0
+    checks: int = 0
+    violations: list[Violation] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.results = self.folder / "results"
+        (self.folder / "grid.yaml").write_text(GRID)
+        self.began = time.monotonic()
+
+    def tell(self, text: str) -> None:
+        with (self.folder / "story.txt").open("a") as story:
+            story.write(f"{time.monotonic() - self.began:7.2f} s  {text}\n")
+
+    def start(self, *options: str) -> Running:
+        """The sweep's command, with further options."""
+        self.sweeps += 1
+        self.tell(f"sweep {self.sweeps} starts {' '.join(options)}".rstrip())
+        return start(
+            self.folder, f"sweep{self.sweeps}", "orchestrator.sweep", "grid.yaml", "--results", str(self.results), *options
+        )
+
+    def packs(self) -> int:
+        return len(list((self.results / "packs").glob("[!.]*.parquet")))
+
+    def moment(self, sweep: Running) -> None:
+        """Wait for a random moment of the run: at any time from its start, or about when a certain pack lands."""
+        if self.rng.random() < 0.35:
+            seconds = self.rng.uniform(0, self.undisturbed.seconds)
+            self.tell(f"the fault waits {seconds:.2f} s")
+            wait_until(lambda: not sweep.runs, seconds)
+        else:
+            number, delay = self.rng.randrange(0, self.undisturbed.files), self.rng.uniform(0, 0.5)
+            self.tell(f"the fault waits for {number} packs and {delay:.2f} s")
+            # Pack 0: somewhere in the start of Ray and its workers.
+            ready = (lambda: b"starting Ray" in sweep.err.read_bytes()) if number == 0 else (lambda: self.packs() >= number)
+            wait_until(lambda: not sweep.runs or ready(), 10 * self.undisturbed.seconds, every=0.02)
+            time.sleep(delay if number else 10 * delay)
+
+    def target(self, sweep: Running, *names: str) -> psutil.Process | None:
+        """One of the run's processes with such a title; waits until there is one. None where the run is over before."""
+        found: list[psutil.Process] = []
+
+        def there() -> bool:
+            found[:] = [process for name in names for process in sweep.members(name)]
+            return bool(found) or not sweep.runs
+
+        wait_until(there, 10 * self.undisturbed.seconds)
+        return self.rng.choice(sorted(found, key=lambda process: process.pid)) if found else None
+
+    def strike(self, sweep: Running | None, what: str, act: Callable[[], None]) -> None:
+        """Do it, having noted what was committed before."""
+        self.before |= committed(self.results)
+        self.amid |= sweep is not None and sweep.runs
+        try:
+            act()
+        except (psutil.NoSuchProcess, ProcessLookupError):
+            what += " (which had just ended)"
+        self.tell(f"{what}, {len(self.before)} files committed, the sweep {'runs' if sweep and sweep.runs else 'does not run'}")
+
+    def finish(self, sweep: Running, allowed: set[int], seconds: float | None = None) -> None:
+        """Wait for the sweep; one that takes too long is interrupted once, then twice, as a user would, and must then end."""
+        expected = 3 * self.undisturbed.seconds + self.patience_s if seconds is None else seconds
+        if not sweep.wait(expected):
+            allowed = allowed | {INTERRUPTED}
+            for _ in range(2):
+                self.tell(f"it takes long: Ctrl-C after {time.monotonic() - sweep.started:.0f} s")
+                self.press_ctrl_c(sweep)
+                if sweep.wait(20):
+                    break
+            else:
+                self.tell("kill -9, as Ctrl-C does not end it")
+                self.violations.append(Violation("alive", f"{sweep.out.stem}: two Ctrl-C do not end it"))
+                sweep.popen.kill()
+                allowed = allowed | {-9}
+        self.tell(f"{sweep.out.stem} ended with {sweep.code}")
+        if sweep.code == MISSING and sweep.out.stem.startswith("sweep") and not wait_until(lambda: explained(sweep.said()), 5):
+            self.violations.append(Violation("unreadable", f"{sweep.out.stem} ends with 1 and does not say why"))
+        self.violations += [Violation(v.kind, f"{sweep.out.stem}: {v.text}") for v in words(sweep.said(), sweep.code, allowed)]
+
+    def press_ctrl_c(self, sweep: Running) -> None:
+        sweep.signal(signal.SIGINT, group=True)
+
+    def thaw(self) -> None:
+        for process in self.frozen:
+            try:
+                process.resume()
+            except psutil.NoSuchProcess:
+                continue
+        self.frozen.clear()

@@ -1,0 +1,121 @@
+"""What a user sees when Ctrl-C comes early, or when Ray does not start, dies or talks."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from tests.orchestrator.conftest import ROOT, sweep_command
+from tests.sweeps import wait_for
+
+
+def _answers(process: subprocess.Popen[str], which: signal.Signals) -> bool:
+    """Whether the process has a handler of its own for the signal by now."""
+    caught = re.search(r"SigCgt:\s*([0-9a-f]+)", Path(f"/proc/{process.pid}/status").read_text())
+    return bool(caught and int(caught[1], 16) >> (which - 1) & 1)
+
+
+@pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_while_it_starts(which, small_grid, start, results):
+    process = start(small_grid)
+    wait_for(lambda: process.poll() is not None or _answers(process, signal.SIGTERM))  # Python itself answers SIGINT, not this
+    process.send_signal(which)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, out
+    assert "interrupted; what was committed is kept" in out
+    assert "Traceback" not in out
+
+
+@pytest.mark.parametrize(("end", "said"), [("os._exit(1)", True), ("os.kill(os.getpid(), 9)", True), ("pass", False)])
+def test_an_end_without_a_word_is_noticed(end, said):
+    code = f"import os; from orchestrator.interrupts import ends_noticed\nwith ends_noticed(): {end}"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False
+    )  # to the end of all
+    assert ("the sweep has ended unasked" in done.stderr) == said
+    assert "Traceback" not in done.stderr
+
+
+def test_an_import_leaves_signals_alone():
+    asked = "import signal; import orchestrator.sweep; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+    said = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert said.stdout.strip() == "True"
+
+
+def test_words_of_ray_reach_nobody(capfd):
+    from orchestrator.cluster import words_apart
+
+    console = Console(stderr=True)
+    with words_apart(console):
+        os.write(1, b"from C++\n")
+        os.write(2, b"from C++\n")
+        print("from Python")
+        print("from Python", file=sys.stderr)
+        console.print("ours")
+    print("afterwards")
+    console.print("ours too")
+    said = capfd.readouterr()
+    assert said.out == "afterwards\n"
+    assert said.err == "ours\nours too\n"
+
+
+def test_ray_that_does_not_start_is_tried_twice_then_said(monkeypatch):
+    from orchestrator import cluster
+
+    tries = []
+
+    def no_ray(**options: object) -> None:
+        tries.append(options)
+        raise Exception("The current node timed out during startup.\nMore.")
+
+    monkeypatch.setattr(cluster.ray, "init", no_ray)
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    with (
+        pytest.raises(cluster.StartError, match=r"does not start here: The current node timed out during startup\. Is the"),
+        cluster.joined(None),
+    ):
+        pass
+    assert len(tries) == 2
+
+
+def test_a_head_that_is_silent_and_a_cluster_without_nodes():
+    from orchestrator.liveness import Watch
+
+    watch = Watch(print, silent_s=30)
+    watch._answered = watch._had_nodes = 100.0
+    assert watch.lost(129) == ""
+    assert "head has not answered for 30 s" in watch.lost(131)
+    watch._answered = 131.0
+    assert "no living node" in watch.lost(131)
+
+
+@pytest.mark.ray
+@pytest.mark.slow
+def test_the_death_of_rays_head_is_said_and_leaves_nothing(tmp_path, results, monkeypatch):
+    import psutil
+
+    grid = tmp_path / "long.yaml"
+    grid.write_text(
+        "sweep: long\ndefaults: {steps: 200000, eval_every: 100000, width: 256}\n"
+        "grids: [{task: same_different, L: 16, d: 64, sigma2: [0, 1], gamma: [1, 0.1], seed: {range: 6}}]\n"
+    )
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="s", ignore_cleanup_errors=True) as scratch:
+        monkeypatch.setenv("TMPDIR", scratch)  # Ray's socket names must stay short
+        err = tmp_path / "err"
+        with err.open("w") as to_err:
+            process = subprocess.Popen([*sweep_command(grid), "--results", results], cwd=ROOT, stdout=to_err, stderr=to_err)
+        wait_for(lambda: any(Path(scratch).glob("sweep-*")), 200)
+        (head,) = [p for p in psutil.Process(process.pid).children() if p.name() == "gcs_server"]
+        head.kill()
+        assert process.wait(timeout=150) == 1, err.read_text()
+        said = err.read_text()
+        assert "the sweep could not go on: Ray's head has not answered for 30 s" in said
+        assert "Traceback" not in said and "rpc_client" not in said
+        assert not list(Path(scratch).glob("sweep-*"))
+        assert not list(Path(results, "leases").iterdir())
