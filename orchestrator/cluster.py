@@ -18,12 +18,15 @@ os.environ.setdefault("RAY_CHDIR_TO_TRIAL_DIR", "0")
 os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "1")
 
 import ray
+from ray._private.authentication.authentication_token_setup import maybe_enable_token_auth_if_token_available
+from ray._private.services import canonicalize_bootstrap_address
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from rich.console import Console
 
+from orchestrator.fitness import code_facts, misfit
 from orchestrator.grid import Resources
 from orchestrator.packing import MEMORY_SHARE, Machine
-from store.files import ResultsError, open_files
+from store.files import open_files
 
 PACKS_PER_CARD = 4
 """Packs that share a card where the grid says `gpus_per_pack: auto`: one draws its data while others compute."""
@@ -40,23 +43,33 @@ class StartError(ClusterError):
 
 
 @contextmanager
-def joined(address: str | None) -> Iterator[None]:
-    """Ray is up inside: the cluster at `address` or RAY_ADDRESS, else a local one of this machine's cores."""
+def joined(address: str | None) -> Iterator[bool]:
+    """Ray is up inside: the cluster at `address` or RAY_ADDRESS, else a local one of this machine's cores.
+
+    Yields whether it is a cluster, which more nodes may join. ClusterError where none can be joined.
+    """
     address = address or os.environ.get("RAY_ADDRESS")
     logging.getLogger("ray").setLevel(logging.CRITICAL)  # errors reach the user as rows with a reason, and a log
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
-    if address and address != "local":
+    elsewhere = bool(address) and address != "local"
+    if address and elsewhere:
         if address.startswith("ray://"):
             raise ClusterError(f"a sweep cannot run through Ray Client ({address}): run it on the cluster's head, --address auto")
         try:
             _knock(address)
             ray.init(address=address, **quiet)
+        except ray.exceptions.AuthenticationError as error:
+            raise ClusterError(
+                f"the Ray cluster at {address!r} refuses this account's token: ~/.ray/auth_token must be that of the cluster's "
+                "head, where sweeps are best started"
+            ) from error
         except (OSError, RuntimeError, ValueError) as error:
-            raise ClusterError(f"no Ray cluster answers at {address!r}: {error}") from error
+            advice = "; start one, or leave --address out to train on this machine" if address == "auto" else ""
+            raise ClusterError(f"no Ray cluster answers at {address!r}: {error}{advice}") from error
     else:
         _start_local(quiet)
     try:
-        yield
+        yield elsewhere
     finally:
         ray.shutdown()
 
@@ -133,46 +146,56 @@ def gpu_share(pack_bytes: int, machine: Machine, asked: float | str = "auto") ->
 
 
 def check_nodes(results: str) -> bool:
-    """Whether there are nodes beside this one. ClusterError where one lacks this package or does not share the results."""
+    """Whether there are nodes beside this one. ClusterError where one runs other code or does not share the results."""
     here = ray.get_runtime_context().get_node_id()
     others = {n["NodeID"]: n["NodeManagerAddress"] for n in ray.nodes() if n["Alive"] and n["NodeID"] != here}
     if not others:
         return False
-    files, probe = open_files(results), f".probe.{uuid.uuid4().hex}.inprogress"
+    files, probe = open_files(results), f".probe.{uuid.uuid4().hex}.inprogress"  # a name that `store check` knows
     files.write(probe, b"shared")
     try:
-        asked = {
-            ip: _blind.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)).remote(results, probe)
+        answers = [
+            (
+                ip,
+                _misfit.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)).remote(
+                    results, probe, code_facts()
+                ),
+            )
             for node, ip in others.items()
-        }
-        for ip, answer in asked.items():
+        ]
+        for ip, answer in answers:
             try:
-                why_not = ray.get(answer, timeout=PROBE_S)
+                problem = ray.get(answer, timeout=PROBE_S)
             except ray.exceptions.RayError as error:
                 raise ClusterError(f"node {ip} cannot run this package; install the project there: {error}") from error
-            if why_not:
-                raise ClusterError(f"node {ip} does not see {results}: packs trained there would be lost; {why_not}")
+            if problem:
+                raise ClusterError(problem)
     finally:
         files.delete(probe)
     return True
 
 
 @ray.remote(num_cpus=0)
-def _blind(results: str, probe: str) -> str:
-    """Why this node cannot read what the driver wrote; empty if it can."""
-    import trainables.engines.run  # noqa: F401 - whether the node has the package
+def _misfit(results: str, shared_file: str, code: dict[str, str]) -> str:
+    import trainables.engines.run  # noqa: F401 - whether the node has what it needs to train
 
-    try:
-        return "" if open_files(results).entry(probe) else "give a shared directory or a bucket"
-    except ResultsError as error:
-        return f"set the same environment there before Ray starts: {error}"
+    return misfit(results, shared_file, code)
 
 
 def _knock(address: str) -> None:
-    """OSError when nobody listens at host:port: Ray itself would try for many minutes."""
+    """OSError where nobody listens, AuthenticationError where the token is refused: Ray itself would try for minutes."""
+    if address == "auto":
+        address = canonicalize_bootstrap_address(address) or address  # ConnectionError where this machine runs none
     host, _, port = address.rpartition(":")
     if host and port.isdigit():
         socket.create_connection((host, int(port)), timeout=10).close()
+        try:
+            ray._raylet.GcsClient(address=address)  # type: ignore[attr-defined]
+        except ray.exceptions.AuthenticationError:
+            # Only now: a driver that asks for tokens cannot talk with the workers of an open cluster.
+            if not maybe_enable_token_auth_if_token_available(warn_if_disabled=False):
+                raise
+            ray._raylet.GcsClient(address=address)  # type: ignore[attr-defined]
 
 
 def _card_bytes() -> int:

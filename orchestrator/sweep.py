@@ -238,10 +238,10 @@ def _runner(grid: Grid, options: Options) -> Iterator[tuple[Runner, Machine]]:
     from orchestrator.cluster import ClusterError, StartError, joined, words_apart
 
     try:
-        with orchestrator.interrupts.ends_noticed(), words_apart(err), joined(options.address):
+        with orchestrator.interrupts.ends_noticed(), words_apart(err), joined(options.address) as nodes_may_join:
             from orchestrator.tune_runner import TuneRunner  # while Ray's first workers start
 
-            runner = TuneRunner(grid.resources, options.max_concurrent)
+            runner = TuneRunner(grid.resources, options.max_concurrent, nodes_may_join=nodes_may_join)
             yield runner, runner.machine()
     except ClusterError as error:
         stop(str(error), 1 if isinstance(error, StartError) else 2)
@@ -257,7 +257,10 @@ def _git_sha() -> str:
     root = str(Path(__file__).resolve().parent.parent)
 
     def git(*args: str) -> str:
-        done = subprocess.run(["git", "-C", root, *args], capture_output=True, text=True, check=False)
+        # Its owner may be another account: on a cluster it was copied there.
+        done = subprocess.run(
+            ["git", "-c", f"safe.directory={root}", "-C", root, *args], capture_output=True, text=True, check=False
+        )
         return done.stdout.strip() if done.returncode == 0 else ""
 
     try:

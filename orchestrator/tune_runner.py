@@ -18,6 +18,7 @@ from ray.tune.result import DONE, SHOULD_CHECKPOINT
 from ray.tune.search import Searcher
 
 from orchestrator.driver import Sweep
+from orchestrator.fitness import code_facts, misfit
 from orchestrator.grid import PlannedCell, Resources
 from orchestrator.interrupts import give_up
 from orchestrator.liveness import Watch
@@ -49,6 +50,8 @@ class PackTrainable(tune.Trainable):
         assert shared is not None  # with_parameters gives it
         for task_file in shared["task_files"]:
             register_task_file(task_file)
+        # This machine may have joined after the driver asked all: one that took the place of a lost one, say.
+        self.misfit = misfit(shared["provenance"].results, shared["lease"], shared["code"]) if shared["lease"] else ""
         self.chunk: tuple[int, Sequence[PlannedCell]] = (-1, ())
         self.shared = shared
         self.reset_config(config)
@@ -59,6 +62,8 @@ class PackTrainable(tune.Trainable):
         return True
 
     def step(self) -> dict[str, Any]:
+        if self.misfit:
+            return {DONE: True, "fraction": 1.0, "fatal": self.misfit}
         try:
             work = self._work()
             outcome = work.advance(STEP_S, self.shared["provenance"])
@@ -158,7 +163,8 @@ class Reporter(tune.Callback):
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         pack_id = self.searcher.packs[trial.trial_id].pack_id
         error = trial.get_error() or RuntimeError("the worker was lost")
-        failure = Failure.of(error)
+        # Of an actor that never ran Tune has but the text.
+        failure = Failure.of(error if isinstance(error, BaseException) else RuntimeError(str(error)))
         if isinstance(error, ray.exceptions.ActorDiedError):
             failure = replace(failure, reason=f"the worker died {WORKER_LOSSES + 1} times: {failure.reason}")
         self.sweep.failed(pack_id, failure)
@@ -167,21 +173,30 @@ class Reporter(tune.Callback):
 class TuneRunner:
     """Runs a sweep's packs on the Ray that this process has joined."""
 
-    def __init__(self, resources: Resources, max_concurrent: int | None = None, checkpoint_s: float = CHECKPOINT_S) -> None:
+    def __init__(
+        self,
+        resources: Resources,
+        max_concurrent: int | None = None,
+        checkpoint_s: float = CHECKPOINT_S,
+        nodes_may_join: bool = False,
+    ) -> None:
         self.resources, self.max_concurrent, self.checkpoint_s = resources, max_concurrent, checkpoint_s
+        self.nodes_may_join = nodes_may_join
 
     def machine(self) -> Machine:
         """What the cluster offers for packs. ClusterError when it can never run one."""
         return machine_of_cluster(self.resources, self.max_concurrent)
 
     def run(self, sweep: Sweep) -> None:
-        several_nodes = check_nodes(sweep.store.results)
+        several_nodes = check_nodes(sweep.store.results) or self.nodes_may_join
         cells = sweep.grid.cells
         shared = {
             # Pickled apart from the rest: a user's task can be unpickled only once its file is registered.
             "chunks": [ray.put(pickle.dumps(cells[k : k + CHUNK])) for k in range(0, len(cells), CHUNK)],
             "task_files": sweep.grid.task_files,
             "provenance": sweep.provenance,
+            "code": code_facts(),
+            "lease": sweep.lease.path if sweep.store.files.entry(sweep.lease.path) else "",
             "threads": max(1, int(self.resources.cpus_per_pack)),
             "checkpoint_s": self.checkpoint_s,
         }

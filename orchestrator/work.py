@@ -196,7 +196,8 @@ class Failure:
     @classmethod
     def of(cls, error: BaseException) -> "Failure":
         """What an exception says; Ray's wrapping of a remote one is taken off."""
-        told = getattr(error, "cause", None) or error
+        cause = getattr(error, "cause", None)  # of a dead actor Ray has a text there
+        told = cause if isinstance(cause, BaseException) else error
         line = traceback.format_exception_only(told)[-1].strip().splitlines()[0]
         memory = isinstance(told, MemoryError) or type(told).__name__ == "OutOfMemoryError"
         memory = memory or any(words in str(error) for words in _OUT_OF_MEMORY)

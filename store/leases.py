@@ -50,6 +50,11 @@ class Lease:
         self._facts: dict[str, Any] = {"host": socket.gethostname(), "pid": os.getpid(), "started": started, "cell_ids": []}
         self._write()
 
+    @property
+    def path(self) -> str:
+        """The file below the root of the results that tells of this driver."""
+        return self._path
+
     def update(self, cell_ids: Iterable[str]) -> None:
         """These are in flight now, in place of those before."""
         with self._lock:

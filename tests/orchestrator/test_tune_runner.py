@@ -55,7 +55,7 @@ def sweep_of(grid, results, runner, pack_seconds=1e9):
 
 
 def pack_of(grid):
-    shared = {"chunks": [], "task_files": grid.task_files, "threads": 1, "checkpoint_s": 30.0}
+    shared = {"chunks": [], "task_files": grid.task_files, "threads": 1, "checkpoint_s": 30.0, "lease": ""}
     config = {"pack_id": "p", "cells": tuple(range(len(grid.cells))), "engine": "batched", "device": "cpu"}
     trainable = object.__new__(PackTrainable)  # Tune's own bookkeeping is not under test
     trainable.setup(config, shared)

@@ -1,0 +1,40 @@
+"""Whether a machine may train packs for a driver: it runs the same code, and the driver will see what it writes."""
+
+import hashlib
+import platform
+import socket
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+from store.files import ResultsError, open_files
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@cache
+def code_facts() -> dict[str, str]:
+    """What must be the same on all machines of a sweep: this project's code, and what computes with it."""
+    digest = hashlib.sha256()
+    for package in ("orchestrator", "store", "trainables"):
+        for file in sorted((ROOT / package).rglob("*.py")):
+            digest.update(str(file.relative_to(ROOT)).encode() + b"\0" + file.read_bytes() + b"\0")
+    facts = {"this project": digest.hexdigest()[:12], "python": ".".join(platform.python_version_tuple()[:2])}
+    return facts | {name: version(name) for name in ("ray", "torch", "numpy")}
+
+
+def misfit(results: str, shared_file: str, code: dict[str, str]) -> str:
+    """Why this machine must not train for a driver with these facts, which has put a file into the results; empty if it may."""
+    own, machine = code_facts(), f"machine {socket.gethostname()}"
+    other = [f"{name} {own[name]}, the driver {code[name]}" for name in code if own[name] != code[name]]
+    if other:
+        return (
+            f"{machine} runs other code than this one: it has {'; '.join(other)}. Bring both to the same commit and "
+            "requirements.lock (on a cluster from a file: orchestrator.launch up)"
+        )
+    unseen = f"{machine} does not see {results}: packs trained there would be lost"
+    try:
+        seen = open_files(results).entry(shared_file)
+    except ResultsError as error:
+        return f"{unseen}: {error}"
+    return "" if seen else f"{unseen}; give a directory that all machines share, or a bucket"

@@ -1,0 +1,138 @@
+"""A cluster over several hosts, each with its own network, processes, disk and sshd, from `up` to `down`."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from store.views import connect
+from tests import hosts as machines
+from tests.hosts import HOME, SHARED, Hosts
+from tests.lab import RESULTS, Lab
+from tests.sweeps import counts, wait_for
+
+pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.timeout(420)]
+
+GRID = """\
+sweep: hosts
+defaults: {steps: 1000, eval_every: 500, width: 64, batch: 32, test_size: 64}
+grids:
+  - {task: same_different, L: [3, 4], d: 16, sigma2: [0, 1], gamma: 1, seed: {range: 4}}
+resources: {pack_seconds: 1}
+"""
+LONG = """\
+sweep: long
+defaults: {steps: 4000, eval_every: 1000, width: 256}
+grids:
+  - {task: same_different, L: 16, d: 64, sigma2: [0, 1], gamma: [1, 0.1], seed: {range: 6}}
+resources: {pack_seconds: 3}
+"""
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    if reason := machines.why_not():
+        pytest.skip(reason)
+    with Hosts("laptop", "head", "worker") as hosts:
+        lab = Lab(hosts)
+        checkout = hosts.folder / "laptop/home/sweeps"
+        (checkout / "hosts.yaml").write_text(GRID)
+        up = lab.launch("up", "--join-s", "200")
+        assert up.returncode == 0, up.stdout + up.stderr
+        (hosts.folder / "head/home/long.yaml").write_text(LONG)
+        (hosts.folder / "head/home/hosts.yaml").write_text(GRID)
+        yield lab
+
+
+@pytest.fixture(scope="module")
+def results(lab: Lab) -> str:
+    return str(lab.hosts.shared / "results")
+
+
+def hosts_of(results: str) -> set[str]:
+    return {name for (name,) in connect(results).execute("select distinct host from cells").fetchall()}
+
+
+def test_a_grid_submitted_from_the_laptop_is_trained_on_each_host(lab, results):
+    done = lab.launch("submit", "hosts.yaml", "--results", RESULTS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "16 ok" in done.stdout
+    assert counts(results) == (16, 16)
+    assert hosts_of(results) == {"head", "worker"}
+    commit = subprocess.run(
+        ["git", "-C", lab.hosts.folder / "laptop/home/sweeps", "rev-parse", "HEAD"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    assert connect(results).execute("select distinct git_sha from cells").fetchall() == [(commit,)]
+
+
+def test_the_token_is_for_its_owner_alone(lab):
+    for host in ("laptop", "head", "worker"):
+        assert lab.hosts[host].run("stat", "-c", "%a", f"{HOME}/.ray/auth_token").stdout == "600\n", host
+
+
+@pytest.mark.parametrize("token", ["", "0123456789" * 6 + "0123"])
+def test_a_client_without_the_token_is_refused(lab, token):
+    stranger = f"{HOME}/stranger"
+    lab.hosts["laptop"].run("mkdir", "-p", f"{stranger}/.ray")
+    if token:
+        (lab.hosts.folder / "laptop/home/stranger/.ray/auth_token").write_text(token)
+    address = f"{lab.hosts.address('head')}:6379"
+    done = lab.on(
+        "laptop", "orchestrator.sweep", "hosts.yaml", "seed=99", "--results", f"{stranger}/results", "--address", address,
+        timeout=60, HOME=stranger,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "refuses this account's token" in done.stderr
+    # Nor by way of Ray's own command.
+    asked = lab.hosts["laptop"].run(
+        "timeout", "40", "ray", "status", "--address", address, check=False, timeout=60, HOME=stranger
+    )
+    assert asked.returncode != 0 and "Active" not in asked.stdout
+
+
+def test_results_that_a_host_does_not_share_are_refused(lab):
+    done = lab.sweep(f"{HOME}/hosts.yaml", "--results", f"{HOME}/alone")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert f"machine worker does not see {HOME}/alone" in done.stderr
+
+
+def test_a_host_with_other_code_is_refused(lab):
+    file = lab.hosts.folder / "worker/home/sweeps/store/files.py"
+    text = file.read_text()
+    file.write_text(text + "# not what the head has\n")
+    try:
+        done = lab.sweep(f"{HOME}/hosts.yaml", "seed=99", "--results", RESULTS)
+    finally:
+        file.write_text(text)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert re.search(r"machine worker runs other code than this one: it has this project \w+, the driver \w+", done.stderr)
+
+
+def test_a_host_that_is_lost_costs_nothing_but_its_packs_in_flight(lab):
+    shared = f"{SHARED}/lost"
+    results = str(lab.hosts.shared / "lost")
+    process = lab.hosts["head"].start(*lab.sweep_command(f"{HOME}/long.yaml", "--results", shared))
+    try:
+        wait_for(lambda: Path(results, "packs").exists() and "worker" in hosts_of(results), 200)
+        before = counts(results)[0]
+        lab.hosts.kill("worker")
+        out, _ = process.communicate(timeout=250)
+    finally:
+        process.kill()
+    assert before < 24, "the sweep was over before its host was lost"
+    assert process.returncode == 0, out
+    assert counts(results) == (24, 24)
+    assert connect(results).execute("select distinct status from cells").fetchall() == [("ok",)]
+
+
+def test_down_leaves_nothing_running(lab):
+    if lab.hosts.is_off("worker"):  # lost above; it comes back as a machine does, without Ray
+        lab.hosts.boot("worker")
+    done = lab.launch("down")
+    assert done.returncode == 0, done.stdout + done.stderr
+    wait_for(lambda: not [words for host in ("head", "worker") for words in lab.hosts[host].processes().values()], 30)
+    after = lab.sweep(f"{HOME}/hosts.yaml", "seed=99", "--results", RESULTS)
+    assert after.returncode == 2
+    assert "no Ray cluster answers at 'auto'" in after.stderr
