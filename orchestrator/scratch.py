@@ -24,13 +24,11 @@ def scratch_directory(results: str, several_nodes: bool) -> Iterator[str]:
     root = _shared(results) if several_nodes else tempfile.gettempdir()
     found = f"{root}/sweep-{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
     try:
-        system, path = _opened(found)
-        system.create_dir(path, recursive=True)
-        if os.path.isdir(path):
-            os.chmod(path, 0o700)
+        if isinstance(open_files(root), LocalFiles):  # a bucket has no folders to make
+            Path(root).mkdir(parents=True, exist_ok=True)
+            Path(found).mkdir(mode=0o700)
     except OSError as error:
-        why = os.strerror(error.errno) if error.errno else str(error).splitlines()[0]
-        raise ResultsError(f"cannot write temporary files to {root}: {why}; TMPDIR names another place") from error
+        raise ResultsError(f"cannot write temporary files to {root}: {error.strerror}; TMPDIR names another place") from error
     try:
         yield found
     finally:

@@ -112,10 +112,11 @@ def test_scratch_of_several_nodes_lies_in_the_bucket_and_is_gone_afterwards(resu
 
     from pyarrow import fs
 
-    from orchestrator.cluster import scratch_directory
+    from orchestrator.scratch import remove_left, scratch_directory
 
     old = f"of/small/.scratch/sweep-{socket.gethostname()}-999999999-x/state.json"  # of a driver that was killed
     s3.put_many(bucket, [old])
+    remove_left(results)
     with scratch_directory(results, several_nodes=True) as uri:
         assert uri.startswith(f"{results}/.scratch/sweep-")
         storage, path = fs.FileSystem.from_uri(uri)  # as Tune opens it

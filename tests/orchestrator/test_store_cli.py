@@ -42,9 +42,9 @@ def test_missing_directory(store: Store, command: str) -> None:
 
 
 def test_unsupported_uri() -> None:
-    found = CliRunner().invoke(app, ["status", "--results", "s3://bucket/results"])
+    found = CliRunner().invoke(app, ["status", "--results", "gs://bucket/results"])
     assert found.exit_code == 2
-    assert "s3:// is not supported yet" in found.stderr
+    assert "gs:// is not supported; give a local path, or s3://" in found.stderr
 
 
 def test_status_counts(store: Store) -> None:
