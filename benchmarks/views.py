@@ -110,30 +110,32 @@ def _write(store: Store, path: str, data: bytes) -> None:
     final.write_bytes(data)
 
 
-def questions(results: str) -> Iterator[tuple[str, Callable[[], object]]]:
+A_CELL = hashlib.sha256(b"777").hexdigest()[:20]
+
+
+def questions(results: str, sweep: str, cell: str) -> Iterator[tuple[str, Callable[[], object]]]:
     """What is timed, by name; each from listing to the last row."""
 
     def asked(sql: str, *values: object) -> Callable[[], object]:
         return lambda: run(results, lambda connection: connection.execute(sql, list(values)).fetchall())
 
-    cell = hashlib.sha256(b"777").hexdigest()[:20]
     yield "connect again", lambda: connect(results).close()
     yield "ask again", asked("SELECT 1")
-    yield "Curves", asked(CURVES_QUERY.format(""), "plan0")
-    yield "Curves, d = 256", asked(CURVES_QUERY.format("AND d = ?"), "plan0", 256)
+    yield "Curves", asked(CURVES_QUERY.format(""), sweep)
+    yield "Curves, d = 256", asked(CURVES_QUERY.format("AND d = ?"), sweep, 256)
     yield "coverage", lambda: coverage(results)
     yield "one curve", asked(ONE_CURVE, cell)
     yield "100 curves", asked(MEAN_CURVES)
     yield "distinct keys", asked(DISTINCT)
 
 
-def measure(results: str) -> dict[str, float]:
+def measure(results: str, sweep: str = "plan0", cell: str = A_CELL) -> dict[str, float]:
     """Seconds of every question, in a process of its own; the first look at the directory comes first."""
     started = time.perf_counter()
     before = psutil.Process().memory_info().rss
     connect(results).close()
     found = {"first connect": time.perf_counter() - started}
-    for name, question in questions(results):
+    for name, question in questions(results, sweep, cell):
         times, busy = [], []
         for _ in range(REPEATS):
             started, worked = time.perf_counter(), time.process_time()
@@ -151,7 +153,8 @@ def _peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
 
 
-def _alone(work: Callable[..., Any], *values: object) -> Any:
+def alone(work: Callable[..., Any], *values: object) -> Any:
+    """What the work returns, in a process of its own."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(work, *values).result()
 
@@ -165,16 +168,16 @@ def main(n_small: int = 100 * N_GROUPS, n_large: int = 1000 * N_GROUPS) -> None:
     found: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         small, large, several = (os.path.join(folder, name) for name in ("small", "large", "several"))
-        _alone(fill, small, n_small, True, True, 1)
-        found[f"{n_small:,} in packs"] = _alone(measure, small)
-        _alone(_compact, small)
-        found[f"{n_small:,} compacted"] = _alone(measure, small)
-        _alone(fill, large, n_large, False, False, 1)
-        found[f"{n_large:,} compacted, no curves"] = _alone(measure, large)
+        alone(fill, small, n_small, True, True, 1)
+        found[f"{n_small:,} in packs"] = alone(measure, small)
+        alone(_compact, small)
+        found[f"{n_small:,} compacted"] = alone(measure, small)
+        alone(fill, large, n_large, False, False, 1)
+        found[f"{n_large:,} compacted, no curves"] = alone(measure, large)
         os.makedirs(several)
         os.rename(os.path.join(large, COMPACTED), os.path.join(several, COMPACTED))
-        _alone(plan, several, 8)
-        found[f"{n_large:,}, 8 plans"] = _alone(measure, several)
+        alone(plan, several, 8)
+        found[f"{n_large:,}, 8 plans"] = alone(measure, several)
     title = f"seconds, median of {REPEATS}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; DuckDB {duckdb.__version__}"
     table = Table(box=SIMPLE_HEAD, title=title, title_justify="left")
     table.add_column("")

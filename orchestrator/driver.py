@@ -115,7 +115,8 @@ class Sweep:
         in_flight = tuple(self.queue.in_flight)
         if in_flight != self._leased:
             self._leased = in_flight
-            self.lease.update(self.grid.cells[i].cell_id for p in self.queue.in_flight.values() for i in p.cells)
+            packs = list(self.queue.in_flight.values())  # the lease reads it later, when others may be in flight
+            self.lease.update(self.grid.cells[i].cell_id for p in packs for i in p.cells)
         self.on_change()
 
 

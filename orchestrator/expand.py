@@ -53,6 +53,7 @@ def expand(block: Block, report: Report) -> Iterator[tuple[str, Cell]]:
     pick_task = _picker([i for i, is_task in enumerate(is_task_key) if is_task])
     pick_cell = _picker([i for i, is_task in enumerate(is_task_key) if not is_task])
     task_keys, cell_keys = pick_task([a.key for a in axes]), pick_cell([a.key for a in axes])
+    given = {"task", *cell_keys}
     names = [*cell_keys, "task", *(name for name in block.task.model_fields if name not in block.task.locations)]
     in_id_order = _picker(sorted(range(len(names)), key=names.__getitem__))
     gamma = cell_keys.index("gamma")
@@ -84,6 +85,8 @@ def expand(block: Block, report: Report) -> Iterator[tuple[str, Cell]]:
             if is_excluded and is_excluded(all_texts, (*cell_values, *task.values), task.lazy):
                 continue
             cell = Cell(task=task.task, **dict(zip(cell_keys, cell_values, strict=True)))
+            # Which fields were given is the same for all: a set of its own would be half of what a cell takes in memory.
+            object.__setattr__(cell, "__pydantic_fields_set__", given)
         except ValidationError as error:
             report.at(block.place, f"no such network: {pydantic_reason(error)}")
             n_wrong += 1

@@ -38,7 +38,7 @@ class Resources:
     pack_seconds: float = 60
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class PlannedCell:
     """A cell, and what to save of it beside its row: a subset of {"curves", "neurons", "weights"}."""
 

@@ -1,14 +1,16 @@
 """Packs: cells of one shape that train together, formed from what is still pending, sized by time and memory. Knows no Ray."""
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from operator import attrgetter
 from typing import Any, Literal
 
 from orchestrator.cost import CostModel, pack_bytes
 from orchestrator.grid import PlannedCell
+from trainables.cell import Cell
 from trainables.engines.base import ENGINES, ON_CARD, EngineName, can_train, shape_of
 from trainables.tasks import Task
 
@@ -20,6 +22,9 @@ MEMORY_SHARE = 0.8
 """Of the memory there is, what packs may plan with."""
 SMALLEST_PACK_S = 4.0
 """Towards the end packs shrink so that all slots finish together, but not below this: a pack costs some overhead."""
+
+LATEST = 4
+"""Cells that a display tells of."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,27 @@ class Machine:
         return self.gpu_bytes_per_pack if device == "cuda" else self.bytes_per_pack
 
 
+def _shapes(plan: Sequence[PlannedCell]) -> tuple[list[Shape], list[int]]:
+    """Of each cell its shape and the number of its task, equal ones being one object: worked out once for the cells of a plan
+    that have the same task object and settings, of which a plan of a million has a few hundred."""
+    free = ("task", "gamma", "base_lr", "seed")
+    settings = attrgetter(*(key for key in Cell.model_fields if key not in free))
+    known: dict[tuple[Any, ...], tuple[Shape, int]] = {}
+    same: dict[Shape, Shape] = {}
+    tasks: dict[Task, int] = {}
+    shapes, numbers = [], []
+    for p in plan:
+        key = (id(p.cell.task), settings(p.cell))
+        if key not in known:
+            # Cells of one shape may differ in noise, and then in the engines that can train them.
+            shape = shape_of(p.cell), tuple(can_train(e, p.cell) for e in ENGINES)
+            known[key] = same.setdefault(shape, shape), tasks.setdefault(p.cell.task, len(tasks))
+        shape, number = known[key]
+        shapes.append(shape)
+        numbers.append(number)
+    return shapes, numbers
+
+
 @dataclass
 class PackQueue:
     """Pending cells, packs in flight and what became of them. Runners take packs and report; displays read the counts."""
@@ -77,16 +103,17 @@ class PackQueue:
     fraction: dict[str, float] = field(default_factory=dict)
     ended: dict[int, str] = field(default_factory=dict)
     """Status of every cell that this sweep has finished."""
-    latest: dict[int, float] = field(default_factory=dict)
-    """Best test accuracy of the cells that finished, in order of finishing."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """How many have which status."""
+    latest: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=LATEST))
+    """The cells that finished last, with their best test accuracy."""
 
     def __post_init__(self) -> None:
-        # Cells of one shape may differ in noise, and then in the engines that can train them.
-        self._shape = [(shape_of(p.cell), tuple(can_train(e, p.cell) for e in ENGINES)) for p in self.plan]
-        self._inputs: dict[Shape, set[tuple[int, Task]]] = defaultdict(set)  # of each shape, those that differ
+        self._shape, task_numbers = _shapes(self.plan)
+        self._inputs: dict[Shape, set[tuple[int, int]]] = defaultdict(set)  # of each shape, those that differ
         self._cells: dict[Shape, int] = defaultdict(int)
-        for shape, p in zip(self._shape, self.plan, strict=True):
-            self._inputs[shape].add((p.cell.seed, p.cell.task))
+        for shape, task, p in zip(self._shape, task_numbers, self.plan, strict=True):
+            self._inputs[shape].add((p.cell.seed, task))
             self._cells[shape] += 1
         self._choice: dict[Shape, tuple[EngineName, str, float]] = {}
         self._lanes: dict[tuple[int, Shape], dict[int, None]] = {}  # pending cells, lanes in the order in which they start
@@ -107,6 +134,11 @@ class PackQueue:
             self._ranks.setdefault(shape, {})[rank] = None
             self._pending[shape] = self._pending.get(shape, 0) + 1
             self._example.setdefault(shape, i)
+
+    def side_by_side(self) -> list[int]:
+        """The pending cells such that those that may share a pack lie together: shape after shape, rank after rank."""
+        lanes = (self._lanes[rank, shape] for shape, ranks in self._ranks.items() for rank in ranks)
+        return [*chain.from_iterable(self._split), *chain.from_iterable(lanes)]
 
     @property
     def n_pending(self) -> int:
@@ -247,8 +279,9 @@ class PackQueue:
         self._trained[shape] = self._trained.get(shape, 0) + len(pack.cells)
         for i, status, accuracy in zip(pack.cells, statuses, best, strict=True):
             self.ended[i] = status
+            self.counts[status] += 1
             if accuracy is not None:
-                self.latest[i] = accuracy
+                self.latest.append((i, accuracy))
 
     def failed(self, pack_id: str, out_of_memory: bool = False) -> list[int]:
         """A pack failed. Its halves are tried again; a cell that fails alone is returned, to be recorded as failed."""
@@ -262,6 +295,7 @@ class PackQueue:
             self._split += [pack.cells[:middle], pack.cells[middle:]]
             return []
         self.ended[pack.cells[0]] = "failed"
+        self.counts["failed"] += 1
         return list(pack.cells)
 
     def lost(self, pack_id: str) -> None:

@@ -1,7 +1,6 @@
 """What a running sweep shows: one live display on a terminal, elsewhere a line every 30 s. It reads the queue, nothing else."""
 
 import time
-from collections import Counter
 from dataclasses import dataclass
 
 from rich.console import Console, Group
@@ -50,19 +49,17 @@ class Snapshot:
 
 def snapshot(queue: PackQueue, elapsed_s: float, pace: float = 1.0) -> Snapshot:
     """The state of the queue now; `pace` is wall time over predicted time."""
-    counts = Counter(queue.ended.values())
     running = sum(len(p.cells) * queue.fraction.get(p.pack_id, 0.0) for p in queue.in_flight.values())
-    last = list(queue.latest.items())[-4:]
     return Snapshot(
         done=len(queue.ended),
         total=queue.n_cells,
-        failed=counts["failed"],
-        diverged=counts["diverged"],
+        failed=queue.counts["failed"],
+        diverged=queue.counts["diverged"],
         fraction=(len(queue.ended) + running) / max(1, queue.n_cells),
         elapsed_s=elapsed_s,
         remaining_s=pace * queue.remaining_seconds(),
         draining=queue.draining,
-        last=tuple(f"{queue.plan[i].cell.describe()}: best test accuracy {accuracy:.3f}" for i, accuracy in last),
+        last=tuple(f"{queue.plan[i].cell.describe()}: best test accuracy {accuracy:.3f}" for i, accuracy in queue.latest),
     )
 
 

@@ -10,13 +10,17 @@ from rich.console import Console
 
 from analysis.commands import joined, where
 from analysis.selection import literal, quoted
+from orchestrator.driver import Statuses
 from orchestrator.grid import Grid
 from store.store import Store
+from trainables.cell import Cell
 
 
-def report(grid: Grid, store: Store, again: list[str], fatal: str, as_json: bool) -> bool:
-    """Print the summary; `again` are the arguments of this sweep. Whether every cell was trained and none failed."""
-    held = store.statuses()
+def report(grid: Grid, store: Store, held: Statuses, again: list[str], fatal: str, as_json: bool) -> bool:
+    """Print the summary of what the store has now; `again` are the arguments of this sweep.
+
+    Returns whether every cell was trained and none failed.
+    """
     counts = Counter(held[p.cell_id].status if p.cell_id in held else "missing" for p in grid.cells)
     from analysis.outcome import print_outcome, rich_networks  # pandas, once the sweep is over
 
@@ -62,9 +66,14 @@ def _next_commands(grid: Grid, store: Store, again: list[str], counts: Counter[s
 
 def _query(grid: Grid) -> str:
     """SQL of the mean accuracy over the seeds of this sweep, by the keys that vary in it."""
-    rows = [p.cell.keys() | {"gamma": p.cell.gamma_label} for p in grid.cells]
-    keys = list(dict.fromkeys(key for row in rows for key in row if key != "seed"))
-    varying = [key if key != "gamma" else "gamma_label" for key in keys if len({row.get(key) for row in rows}) > 1]
+    # Many cells share a task and gamma; only the other settings are asked of each.
+    some = {(id(p.cell.task), p.cell.gamma): p.cell for p in grid.cells}.values()
+    rows = [cell.keys() | {"gamma": cell.gamma_label} for cell in some]
+    settings = [key for key in Cell.model_fields if key not in ("task", "gamma", "seed")]
+    values = {key: {getattr(p.cell, key) for p in grid.cells} for key in settings}
+    keys = dict.fromkeys(key for row in rows for key in row if key != "seed")
+    varies = [key for key in keys if len(values[key] if key in values else {row.get(key) for row in rows}) > 1]
+    varying = [key if key != "gamma" else "gamma_label" for key in varies]
     names = "".join(f"{quoted(key)}, " for key in varying)
     return (
         f"SELECT {names}count(*) AS n, avg(best_test_acc) AS acc FROM cells JOIN plans USING (cell_id) "

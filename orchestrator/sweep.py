@@ -1,5 +1,6 @@
 """`python -m orchestrator.sweep grid.yaml`: the command line of a sweep."""
 
+import gc
 import json
 import os
 import shutil
@@ -99,7 +100,8 @@ def sweep(
     if engine not in ("auto", *ENGINES):
         stop(f"--engine {engine!r}: say auto, {', '.join(ENGINES)}")
     try:
-        grid = load_grid(grid_file, overrides or (), max_cells=10**9 if force else DEFAULT_MAX_CELLS)
+        with _uncollected():
+            grid = load_grid(grid_file, overrides or (), max_cells=10**9 if force else DEFAULT_MAX_CELLS)
     except GridError as error:
         stop(str(error))
     forced: EngineName | None = None if engine == "auto" else engine  # type: ignore[assignment]
@@ -132,7 +134,8 @@ def sweep(
 
 def _run(grid: Grid, store: Store, options: Options) -> int:
     """Plan, train, report; returns the exit code."""
-    statuses = store.statuses()
+    with _uncollected():
+        statuses = store.statuses()
     missing = missing_cells(grid.cells, statuses, retry_failed=options.retry_failed, force=options.retrain)
     todo = ordered(grid.cells, missing, options.order)[: options.limit]
     there = sum(planned.cell_id in statuses for planned in grid.cells)
@@ -145,7 +148,8 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
         remove_left(store.results)
         forget_dead(store)
     cost = CostModel(machine_rates(lambda text: _say(options, text)) if todo else None)
-    run_query(store.results, lambda connection: cost.learn(connection, (planned.cell for planned in grid.cells)))
+    if todo:
+        run_query(store.results, lambda connection: cost.learn(connection, (planned.cell for planned in grid.cells)))
     here = not (options.address or os.environ.get("RAY_ADDRESS"))  # a cluster's nodes are asked once it is joined
     if options.dry_run or options.verbose or (todo and here):
         at_once = 1 if options.debug else options.max_concurrent  # as _runner has it
@@ -179,9 +183,10 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
                 job.on_change = progress.changed
                 runner.run(job)
         interrupted, fatal = job.interrupted, job.fatal
+        statuses = store.statuses()
     else:
         _write_plan(grid, store, options)
-    complete = report(grid, store, list(options.again), fatal, options.as_json)
+    complete = report(grid, store, statuses, list(options.again), fatal, options.as_json)
     if fatal:
         err.print(printable(f"the sweep could not go on: {fatal}"), style="red", highlight=False, markup=False)
     return orchestrator.interrupts.INTERRUPTED if interrupted else 0 if complete and not fatal else 1
@@ -250,6 +255,17 @@ def _runner(grid: Grid, options: Options) -> Iterator[tuple[Runner, Machine]]:
 def _say(options: Options, text: str) -> None:
     if not options.quiet:
         say(err, printable(text))
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Python's collector would look again and again through what is made here, all of which stays to the end."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _git_sha() -> str:

@@ -5,9 +5,9 @@ import pickle
 import time
 import uuid
 import warnings
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 from typing import Any
 
 from orchestrator.cluster import check_nodes, gpu_share, machine_of_cluster  # isort: split
@@ -24,17 +24,23 @@ from orchestrator.interrupts import give_up
 from orchestrator.liveness import Watch
 from orchestrator.packing import Machine, Pack
 from orchestrator.scratch import remove, scratch_directory
+from orchestrator.tune_controller import forgetful
 from orchestrator.work import Failure, PackWork
 from store.files import ResultsError
 
 STEP_S = 1.0
-"""How long a worker trains between two reports."""
+"""How long a worker trains between two reports, where packs are few."""
+MOST_REPORTS_A_S = 50.0
+"""Of all workers together: a report takes the driver some milliseconds, which it also needs to start packs."""
 CHECKPOINT_S = 30.0
 """How often a long pack is checkpointed: a lost worker costs at most about this."""
 WORKER_LOSSES = 2
 """How often a pack is taken up again after its worker died, before its halves are tried alone."""
-CHUNK = 1000
-"""Cells that a worker loads together."""
+CHUNK = 250
+"""Cells that a worker loads together: a few packs of them, as cells that share a pack lie side by side."""
+
+Runs = tuple[tuple[int, int], ...]
+"""Numbers as runs of ascending ones, each its first and the one after its last: Tune copies and spells what a trial gets."""
 
 
 class PackTrainable(tune.Trainable):
@@ -66,7 +72,7 @@ class PackTrainable(tune.Trainable):
             return {DONE: True, "fraction": 1.0, "fatal": self.misfit}
         try:
             work = self._work()
-            outcome = work.advance(STEP_S, self.shared["provenance"])
+            outcome = work.advance(self.shared["step_s"], self.shared["provenance"])
         except ResultsError as error:
             return {DONE: True, "fraction": 1.0, "fatal": str(error)}
         except Exception as error:  # noqa: BLE001 - whatever a cell raises becomes its row; the sweep goes on
@@ -84,14 +90,17 @@ class PackTrainable(tune.Trainable):
             self.work = PackWork(self.pack["pack_id"], members, self.pack["engine"], self.pack["device"], self.shared["threads"])
         return self.work
 
-    def _members(self, cells: Sequence[int]) -> list[PlannedCell]:
-        """Cells of the plan. Workers load it in chunks, each once a pack: all of a large one would fill the memory of each."""
-        found: dict[int, PlannedCell] = {}
-        for number, part in groupby(sorted(cells), lambda i: i // CHUNK):
-            if self.chunk[0] != number:
-                self.chunk = number, pickle.loads(ray.get(self.shared["chunks"][number]))
-            found |= {i: self.chunk[1][i - number * CHUNK] for i in part}
-        return [found[i] for i in cells]
+    def _members(self, places: Runs) -> list[PlannedCell]:
+        """Cells by their places in the chunks. Workers load these as they need them: all would fill the memory of each."""
+        found: list[PlannedCell] = []
+        for first, end in places:
+            while first < end:
+                number, at = divmod(first, CHUNK)
+                if self.chunk[0] != number:
+                    self.chunk = number, pickle.loads(ray.get(self.shared["chunks"][number]))
+                found += self.chunk[1][at : at + end - first]
+                first = min(end, (number + 1) * CHUNK)
+        return found
 
     def save_checkpoint(self, checkpoint_dir: str) -> None:
         self.saved = time.monotonic()
@@ -106,9 +115,9 @@ class PackTrainable(tune.Trainable):
 class PackSearcher(Searcher):
     """Gives Tune the next pack only when it has room for one, so that sizes follow what was measured so far."""
 
-    def __init__(self, sweep: Sweep, most: int) -> None:
+    def __init__(self, sweep: Sweep, most: int, place: Sequence[int]) -> None:
         super().__init__(metric="fraction", mode="max")
-        self.sweep, self.most = sweep, most
+        self.sweep, self.most, self.place = sweep, most, place
         self.packs: dict[str, Pack] = {}
 
     def suggest(self, trial_id: str) -> Any:
@@ -122,11 +131,12 @@ class PackSearcher(Searcher):
             return None if self.sweep.queue.in_flight else Searcher.FINISHED
         self.packs[trial_id] = pack
         self.sweep.changed()
-        return {"pack_id": pack.pack_id, "cells": pack.cells, "engine": pack.engine, "device": pack.device, "bytes": pack.bytes}
+        places = runs(self.place[i] for i in pack.cells)
+        return {"pack_id": pack.pack_id, "cells": places, "engine": pack.engine, "device": pack.device, "bytes": pack.bytes}
 
     def __getstate__(self) -> dict[str, Any]:
         """Tune writes its searcher to disk; a live sweep stays out of it."""
-        return self.__dict__ | {"sweep": None, "packs": {}}
+        return self.__dict__ | {"sweep": None, "place": (), "packs": {}}
 
     def on_trial_complete(self, trial_id: str, result: Any = None, error: bool = False) -> None:
         """Tune needs it; the reports come through Reporter, which also knows why a trial failed."""
@@ -160,11 +170,14 @@ class Reporter(tune.Callback):
         else:
             self.sweep.progressed(pack_id, result["fraction"])
 
+    def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
+        self.searcher.packs.pop(trial.trial_id, None)
+
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
-        pack_id = self.searcher.packs[trial.trial_id].pack_id
-        error = trial.get_error() or RuntimeError("the worker was lost")
+        pack_id = self.searcher.packs.pop(trial.trial_id).pack_id
+        error = trial.ended_by
         # Of an actor that never ran Tune has but the text.
-        failure = Failure.of(error if isinstance(error, BaseException) else RuntimeError(str(error)))
+        failure = Failure.of(error if isinstance(error, BaseException) else RuntimeError(str(error or "the worker was lost")))
         if isinstance(error, ray.exceptions.ActorDiedError):
             failure = replace(failure, reason=f"the worker died {WORKER_LOSSES + 1} times: {failure.reason}")
         self.sweep.failed(pack_id, failure)
@@ -189,16 +202,21 @@ class TuneRunner:
 
     def run(self, sweep: Sweep) -> None:
         several_nodes = check_nodes(sweep.store.results) or self.nodes_may_join
-        cells = sweep.grid.cells
+        cells, order = sweep.grid.cells, sweep.queue.side_by_side()
+        place = array("q", bytes(8 * len(cells)))  # of each cell in `order`
+        for k, i in enumerate(order):
+            place[i] = k
+        chunks = ([cells[i] for i in order[k : k + CHUNK]] for k in range(0, len(order), CHUNK))
         shared = {
             # Pickled apart from the rest: a user's task can be unpickled only once its file is registered.
-            "chunks": [ray.put(pickle.dumps(cells[k : k + CHUNK])) for k in range(0, len(cells), CHUNK)],
+            "chunks": [ray.put(pickle.dumps(chunk)) for chunk in chunks],
             "task_files": sweep.grid.task_files,
             "provenance": sweep.provenance,
             "code": code_facts(),
             "lease": sweep.lease.path if sweep.store.files.entry(sweep.lease.path) else "",
             "threads": max(1, int(self.resources.cpus_per_pack)),
             "checkpoint_s": self.checkpoint_s,
+            "step_s": max(STEP_S, sweep.queue.machine.slots / MOST_REPORTS_A_S),
         }
         trainable = tune.with_parameters(PackTrainable, shared=shared)
         trainable = tune.with_resources(trainable, _placement(self.resources, sweep.queue.machine))
@@ -216,7 +234,7 @@ class TuneRunner:
             kills, ended = 0, -1
             while True:
                 try:
-                    return self._fit(sweep, trainable, PackSearcher(sweep, most), scratch)
+                    return self._fit(sweep, trainable, PackSearcher(sweep, most, place), scratch)
                 except RuntimeError as error:
                     # Ray's memory monitor ended a worker: Tune knows no such end of a trial and gives up the whole run.
                     if not isinstance(error.__cause__, ray.exceptions.OutOfMemoryError):
@@ -241,7 +259,19 @@ class TuneRunner:
             checkpoint_config=tune.CheckpointConfig(num_to_keep=1, checkpoint_at_end=False),
             verbose=0,
         )
-        tune.Tuner(trainable, tune_config=tuning, run_config=run).fit()
+        with forgetful():
+            tune.Tuner(trainable, tune_config=tuning, run_config=run).fit()
+
+
+def runs(numbers: Iterable[int]) -> Runs:
+    """The numbers in their order, as runs."""
+    found: list[list[int]] = []
+    for n in numbers:
+        if found and found[-1][1] == n:
+            found[-1][1] += 1
+        else:
+            found.append([n, n + 1])
+    return tuple((first, end) for first, end in found)
 
 
 def _after_memory_kill(sweep: Sweep, error: ray.exceptions.OutOfMemoryError, kills: int) -> None:

@@ -59,11 +59,13 @@ def _batches(snapshot: Snapshot, target_bytes: int) -> Iterator[list[LiveFile]]:
             groups.setdefault(file.columns, []).append(file)
     for group in groups.values():
         batch: list[LiveFile] = []
+        n_bytes = 0
         for file in sorted(group, key=lambda file: (not _is_compacted(file), file.entry.path)):
-            if batch and sum(other.entry.size for other in batch) + file.entry.size > target_bytes:
+            if batch and n_bytes + file.entry.size > target_bytes:
                 yield from _worthwhile(batch)
-                batch = []
+                batch, n_bytes = [], 0
             batch.append(file)
+            n_bytes += file.entry.size
         yield from _worthwhile(batch)
 
 

@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 import uuid
+from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -25,6 +26,8 @@ MAX_AGE_S = 60.0
 
 BEAT_EVERY_S = 15.0
 """How often a live driver renews its lease."""
+UPDATE_EVERY_S = 1.0
+"""News of cells in flight is written no more often: packs may come and go by the dozen a second, and files are slow."""
 
 
 class Driver(NamedTuple):
@@ -38,7 +41,11 @@ class Driver(NamedTuple):
 
 
 class Lease:
-    """This driver's cells in flight. Safe to beat from a thread. Best effort: a full disk must not end a sweep here."""
+    """This driver's cells in flight. Best effort: a full disk must not end a sweep here.
+
+    As a context it is written from a thread of its own, so that nobody waits for it: others see what changed within about
+    UPDATE_EVERY_S. Otherwise each change is written at once.
+    """
 
     def __init__(self, store: Store, driver_id: str | None = None) -> None:
         self.driver_id = driver_id or f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
@@ -46,6 +53,9 @@ class Lease:
         self._path = f"{LEASES}/{self.driver_id}.json"
         self._lock = threading.RLock()  # a signal handler may release while the same thread writes
         self._released = False
+        self._news: deque[Iterable[str]] = deque(maxlen=1)
+        self._wake = threading.Event()
+        self._writer: threading.Thread | None = None
         started = datetime.now(UTC).isoformat(timespec="seconds")
         self._facts: dict[str, Any] = {"host": socket.gethostname(), "pid": os.getpid(), "started": started, "cell_ids": []}
         self._write()
@@ -56,10 +66,12 @@ class Lease:
         return self._path
 
     def update(self, cell_ids: Iterable[str]) -> None:
-        """These are in flight now, in place of those before."""
-        with self._lock:
-            self._facts["cell_ids"] = sorted(cell_ids)
-            self._write()
+        """These are in flight now, in place of those before. They are read when they are written, perhaps in another thread."""
+        self._news.append(cell_ids)
+        if self._writer:
+            self._wake.set()
+        else:
+            self.beat()
 
     def beat(self) -> None:
         """Still here."""
@@ -72,22 +84,28 @@ class Lease:
             self._released = True
             with suppress(OSError, ResultsError):  # a bucket out of reach, a disk that takes no writes: it stays, and expires
                 self._files.delete(self._path)
+        self._wake.set()
 
     def __enter__(self) -> "Lease":
-        threading.Thread(target=self._keep_beating, daemon=True).start()
+        self._writer = threading.Thread(target=self._keep_beating, daemon=True)
+        self._writer.start()
         return self
 
     def _keep_beating(self) -> None:
         """Also while nothing is reported: packs may wait long for a busy cluster."""
         while not self._released:
-            time.sleep(BEAT_EVERY_S)
+            self._wake.wait(BEAT_EVERY_S)
+            self._wake.clear()
             self.beat()
+            time.sleep(UPDATE_EVERY_S)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.release()
 
     def _write(self) -> None:
         if not self._released:
+            with suppress(IndexError):  # nothing new
+                self._facts["cell_ids"] = sorted(self._news.pop())
             try:
                 self._files.write(self._path, json.dumps(self._facts).encode())
             except ResultsError:

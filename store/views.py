@@ -8,7 +8,8 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress, product
+from functools import cache
+from itertools import compress
 from typing import Any, NamedTuple, TypeVar
 
 import duckdb
@@ -137,19 +138,25 @@ def held(results: str | Files) -> dict[str, Held]:
     """Of every cell in the store: its status and which of `curves`, `neurons` and `weights` (whose file is there) it has."""
     files = _files(results)
 
-    def work(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+    def work(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
         # Listed after the rows, as they are written before them.
         kept = [entry.path for entry in files.entries(WEIGHTS)]
         connection.register("kept", pa.table({"path": pa.array(kept, pa.string())}))
         return connection.execute(f"""
-            SELECT cell_id, status, bool_or(holds_curves), bool_or(holds_neurons),
-                first(path IS NOT NULL ORDER BY {BEST_WEIGHTS}) FILTER (weights_file IS NOT NULL)
+            SELECT cell_id, status, coalesce(bool_or(holds_curves), false) AS curves,
+                coalesce(bool_or(holds_neurons), false) AS neurons,
+                coalesce(first(path IS NOT NULL ORDER BY {BEST_WEIGHTS}) FILTER (weights_file IS NOT NULL), false) AS weights
             FROM internal.rows LEFT JOIN kept ON weights_file = path
-            GROUP BY cell_id, status QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {_RANK}) = 1""").fetchall()
+            GROUP BY cell_id, status QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {_RANK}) = 1""").fetchnumpy()
 
     names = ("curves", "neurons", "weights")
-    extras = {has: frozenset(compress(names, has)) for has in product((False, True), repeat=len(names))}
-    return {cell_id: Held(status, extras[tuple(map(bool, has))]) for cell_id, status, *has in run(files, work, opener=rows_of)}
+
+    @cache  # a million cells share a few of these
+    def what(status: str, *has: object) -> Held:
+        return Held(status, frozenset(compress(names, has)))
+
+    cell_ids, *columns = run(files, work, opener=rows_of).values()
+    return dict(zip(cell_ids.tolist(), map(what, *(column.tolist() for column in columns)), strict=True))
 
 
 def _files(results: str | Files) -> Files:

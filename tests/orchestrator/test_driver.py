@@ -18,6 +18,7 @@ from store.leases import Lease
 from store.store import Store
 from store.views import Held, connect
 from store.weights import read_pictures
+from tests.sweeps import wait_for
 from trainables.engines.run import PackRun
 from trainables.pictures import OF_EACH_LABEL
 from trainables.tasks import SameDifferent
@@ -157,13 +158,18 @@ def test_a_cell_in_flight_is_leased(small_grid, results, monkeypatch):
     from store.leases import others_in_flight
 
     grid = load_grid(small_grid)
-    seen = []
+    seen: set[str] = set()
     commit = PackWork.commit
-    monkeypatch.setattr(
-        PackWork, "commit", lambda self, p: (seen.append(set(others_in_flight(Store(results)))), commit(self, p))[1]
-    )
+
+    def look_and_commit(work, provenance):
+        ids = {p.cell_id for p in work.members}
+        wait_for(lambda: ids <= set(others_in_flight(Store(results))))
+        seen.update(ids)
+        return commit(work, provenance)
+
+    monkeypatch.setattr(PackWork, "commit", look_and_commit)
     run(grid, results, pack_seconds=1e9)
-    assert set().union(*seen) == {p.cell_id for p in grid.cells}
+    assert seen == {p.cell_id for p in grid.cells}
     assert others_in_flight(Store(results)) == {}
 
 

@@ -52,6 +52,29 @@ def test_every_cell_is_in_one_pack_of_its_shape(seeds, pack_seconds, slots, step
     assert len({p.pack_id for p in packs}) == len(packs)
 
 
+@given(
+    order=st.sampled_from(["seed-first", "grid", "shuffled"]), pack_seconds=st.floats(0.01, 100), late=st.sets(st.integers(0, 95))
+)
+@settings(max_examples=30, deadline=None)
+def test_cells_of_a_pack_lie_side_by_side(order, pack_seconds, late):
+    cells = plan(16, steps=100_000)
+    queue = PackQueue(cells, MACHINE, CostModel(), pack_seconds=pack_seconds)
+    enqueue(queue, ordered(cells, range(len(cells)), order), order, late)
+    place = {i: k for k, i in enumerate(queue.side_by_side())}
+    assert sorted(place) == list(range(len(cells)))
+    for p in drain(queue):
+        places = [place[i] for i in p.cells]
+        assert places == list(range(places[0], places[0] + len(places)))
+
+
+def test_equal_shapes_are_one_object_and_other_noise_is_another_shape():
+    cells = [planned(seed=0), planned(seed=1, gamma=0.1), planned(seed=2, sigma2=1.0), planned(seed=0, width=128)]
+    queue = PackQueue(cells, MACHINE, CostModel())
+    shapes = queue._shape
+    assert shapes[0] is shapes[1]
+    assert len(set(shapes)) == 3
+
+
 def test_packs_keep_to_the_time_target():
     cells = [planned(seed=s, sigma2=1.0, steps=100_000) for s in range(60)]
     queue = PackQueue(cells, MACHINE, CostModel(), pack_seconds=60)

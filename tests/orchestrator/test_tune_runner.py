@@ -2,11 +2,14 @@
 
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 from unittest.mock import Mock
 
 import psutil
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 pytestmark = [
     pytest.mark.ray,
@@ -23,7 +26,7 @@ from orchestrator.cost import CostModel  # noqa: E402 - after the marks, so that
 from orchestrator.driver import Sweep  # noqa: E402
 from orchestrator.grid import Resources, load_grid  # noqa: E402
 from orchestrator.packing import Machine, PackQueue  # noqa: E402
-from orchestrator.tune_runner import PackSearcher, PackTrainable, Reporter, TuneRunner, _after_memory_kill  # noqa: E402
+from orchestrator.tune_runner import PackSearcher, PackTrainable, Reporter, TuneRunner, _after_memory_kill, runs  # noqa: E402
 from orchestrator.work import Provenance  # noqa: E402
 from store.leases import Lease  # noqa: E402
 from store.store import Store  # noqa: E402
@@ -55,8 +58,8 @@ def sweep_of(grid, results, runner, pack_seconds=1e9):
 
 
 def pack_of(grid):
-    shared = {"chunks": [], "task_files": grid.task_files, "threads": 1, "checkpoint_s": 30.0, "lease": ""}
-    config = {"pack_id": "p", "cells": tuple(range(len(grid.cells))), "engine": "batched", "device": "cpu"}
+    shared = {"chunks": [], "task_files": grid.task_files, "threads": 1, "checkpoint_s": 30.0, "step_s": 1.0, "lease": ""}
+    config = {"pack_id": "p", "cells": ((0, len(grid.cells)),), "engine": "batched", "device": "cpu"}
     trainable = object.__new__(PackTrainable)  # Tune's own bookkeeping is not under test
     trainable.setup(config, shared)
     trainable.chunk = (0, grid.cells)  # as loaded from the object store
@@ -81,7 +84,7 @@ def test_a_sweep_that_cannot_write_ends_though_all_its_packs_failed_to(noisy_gri
     queue = PackQueue(grid.cells, Machine(2, 2**32), CostModel(), None, pack_seconds=1e-9)  # a cell a pack
     queue.add(range(len(grid.cells)))
     sweep = Sweep(grid, queue, Store(results), Lease(Store(results)), Provenance(results, ""))
-    searcher = PackSearcher(sweep, most=2)
+    searcher = PackSearcher(sweep, most=2, place=range(len(grid.cells)))
     assert all(searcher.suggest(trial) for trial in "ab")
     assert searcher.suggest("c") is None  # Tune asks again
     for trial in "ab":
@@ -173,6 +176,41 @@ def test_share_of_a_card_follows_the_memory(gib, share):
     machine = Machine(8, 2**32, gpu_slots=4, gpu_bytes_per_pack=6 * 2**30)  # a card with room for 24 GiB of packs
     assert gpu_share(gib * 2**30, machine) == share
     assert gpu_share(gib * 2**30, machine, asked=0.5) == 0.5
+
+
+def test_tune_forgets_trials_that_ended_and_writes_no_state_of_them(noisy_grid, tmp_path, monkeypatch):
+    """What a pack leaves with the driver would grow with their number, and be written again at each checkpoint."""
+    from orchestrator.tune_controller import ForgetfulController
+
+    held, written = [], []
+    step, save = ForgetfulController.step, ForgetfulController.save_to_dir
+
+    def step_and_look(controller):
+        step(controller)
+        held.append(controller)
+
+    def save_and_look(controller):
+        save(controller)
+        written.append(Path(controller.experiment_state_path).stat().st_size)
+
+    monkeypatch.setattr(ForgetfulController, "step", step_and_look)
+    monkeypatch.setattr(ForgetfulController, "save_to_dir", save_and_look)
+    grid = noisy_grid(500)
+    with joined("local"):
+        runner = TuneRunner(Resources(), checkpoint_s=0.0)
+        sweep = sweep_of(grid, str(tmp_path / "results"), runner, pack_seconds=1e-9)
+        runner.run(sweep)
+    assert list(sweep.queue.ended.values()) == ["ok", "ok"]
+    last = held[-1]
+    assert not last.get_trials() and not last.get_live_trials() and not last._stopped_trials
+    assert len(written) == 1 and written[0] < 20_000
+
+
+@given(st.lists(st.integers(0, 30), unique=True))
+def test_runs_keep_the_numbers_and_their_order(numbers):
+    found = runs(numbers)
+    assert [n for first, end in found for n in range(first, end)] == numbers
+    assert all(end != first for (_, end), (first, _) in pairwise(found))
 
 
 def test_a_kill_by_rays_memory_monitor_does_not_end_the_sweep(noisy_grid, tmp_path, monkeypatch):

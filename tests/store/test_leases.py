@@ -4,25 +4,46 @@ import os
 import socket
 import subprocess
 import sys
+import time
 
 import pytest
 
-from store.files import ResultsError
-from store.leases import Lease, drivers, forget_dead, others_in_flight
+from store.files import Files, ResultsError
+from store.leases import UPDATE_EVERY_S, Lease, drivers, forget_dead, others_in_flight
 from store.store import Store
 from tests.store.conftest import Age
+from tests.sweeps import wait_for
 
 
 def test_others_see_what_is_in_flight(store: Store) -> None:
     with Lease(store) as mine, Lease(store) as other:
         other.update(["a", "b"])
         mine.update(["c"])
-        assert set(others_in_flight(store)) == {"a", "b", "c"}
+        wait_for(lambda: set(others_in_flight(store)) == {"a", "b", "c"})
         assert f"process {os.getpid()} on {socket.gethostname()}" in others_in_flight(store)["a"]
         other.update([])
-        assert set(others_in_flight(store)) == {"c"}
+        wait_for(lambda: set(others_in_flight(store)) == {"c"})
     assert others_in_flight(store) == {}
     assert store.files.entries("leases") == []
+
+
+def test_nobody_waits_for_slow_files_and_the_last_news_is_what_stays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = type(store.files)
+    written, write = [], files.write
+
+    def slow(files: Files, path: str, data: bytes) -> None:
+        time.sleep(0.1)
+        written.append(data)
+        write(files, path, data)
+
+    with Lease(store) as lease:
+        monkeypatch.setattr(files, "write", slow)
+        started = time.monotonic()
+        for i in range(1000):
+            lease.update(f"{i}.{k}" for k in range(2))
+        took = time.monotonic() - started
+        wait_for(lambda: set(others_in_flight(store)) == {"999.0", "999.1"})
+    assert len(written) < 2 + took / UPDATE_EVERY_S + 2  # a thousand writes would have taken 100 s
 
 
 def test_silence_expires_and_a_beat_revives(store: Store, age: Age) -> None:

@@ -1,0 +1,100 @@
+"""A task file of networks that nobody trains: grids, queue, workers, rows and commits are real, and a pack takes `pause_s`.
+
+Where it is loaded (the driver and each worker) the engine of its cells is one that draws numbers, and a cell is predicted to
+take CELL_S, so that `pack_seconds` alone says how many make a pack.
+"""
+
+import time
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from orchestrator import work
+from orchestrator.packing import PackQueue
+from trainables.cell import Cell
+from trainables.engines.base import Engine, EngineName, Measures
+from trainables.tasks import Task
+
+Array = np.ndarray[Any, Any]
+CELL_S = 0.5
+
+
+class Idle(Task):
+    """Inputs of length one. Cells of equal L and d share a pack."""
+
+    name: ClassVar[str] = "idle"
+    default_base_lr: ClassVar[float] = 0.1
+    shared_across: ClassVar[tuple[str, ...]] = ("number",)
+
+    L: Annotated[int, Field(ge=1)]
+    d: Annotated[int, Field(ge=1)]
+    number: Annotated[int, Field(ge=0)]
+    pause_s: Annotated[float, Field(ge=0)] = 0.0
+
+    @property
+    def input_dim(self) -> int:
+        return 1
+
+    @property
+    def richness_scale(self) -> float:
+        return 1.0
+
+    def draw_symbols(self, rng: np.random.Generator) -> Array:
+        return np.zeros(1)
+
+    def train_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
+        return np.zeros((n, 1), np.float32), np.zeros(n)
+
+    def test_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
+        return self.train_examples(rng, symbols, n)
+
+
+class Untrained:
+    """An engine whose numbers are drawn: they fill files as trained ones would. C cells, m neurons."""
+
+    name: ClassVar[str] = "batched"
+
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        self.cells = list(cells)
+        self.rng = np.random.default_rng(cells[0].seed)
+        self.step_s = cells[0].task.pause_s / cells[0].steps  # type: ignore[attr-defined]
+
+    def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
+        time.sleep(n_steps * self.step_s)
+        return self.rng.random((len(self.cells), n_steps)), np.zeros((len(self.cells), n_steps))
+
+    def test_accuracy(self, step: int) -> Array:
+        return self.rng.random(len(self.cells))
+
+    def measures(self, step: int) -> Measures:
+        shape = len(self.cells), self.cells[0].width
+        return Measures(self.rng.standard_normal(shape), self.rng.random(shape), self.rng.random(len(self.cells)))
+
+    def hidden_weights(self, c: int, neurons: Array) -> Array:
+        return np.zeros((len(neurons), 1))
+
+    def state(self) -> dict[str, Array]:
+        return {}
+
+    def load(self, state: dict[str, Array]) -> None:
+        """Nothing was changed."""
+
+
+_make_engine, _cell_seconds = work.make_engine, PackQueue.cell_seconds
+
+
+def make_engine(name: EngineName, cells: Sequence[Cell], device: str) -> Engine:
+    """The usual one for other tasks."""
+    return Untrained(cells) if cells[0].task.name == Idle.name else _make_engine(name, cells, device)
+
+
+def cell_seconds(queue: PackQueue, i: int) -> float:
+    """The usual prediction for other tasks."""
+    predicted = _cell_seconds(queue, i)
+    return CELL_S if queue.plan[i].cell.task.name == Idle.name else predicted
+
+
+work.make_engine = make_engine
+PackQueue.cell_seconds = cell_seconds  # type: ignore[assignment, method-assign]
