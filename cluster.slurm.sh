@@ -51,34 +51,57 @@ planned=$(python -m orchestrator.sweep --results "$results" "$@" --dry-run 2>&1 
 
 # Runs on each node: Ray with what Slurm grants there, open to those who have this job's token (which comes on standard input).
 ray_node() { # DIRECTORY OPTIONS...
-  local more=() ending='' megabytes=${SLURM_MEM_PER_NODE:-0}
+  local more=() ending='' ray='' megabytes=${SLURM_MEM_PER_NODE:-0}
   umask 077
   cat >"$1/token"
   export RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH=$1/token
   [ -z "$interface" ] || more=(--node-ip-address "$(ip -4 -o address show dev "$interface" | awk '{sub("/.*", "", $4); print $4; exit}')")
   [ -z "$SLURM_MEM_PER_CPU" ] || megabytes=$((SLURM_MEM_PER_CPU * SLURM_CPUS_ON_NODE))
   [ "$megabytes" = 0 ] || more+=(--memory "$((megabytes * 1024 * 1024))")
-  trap 'ending=yes; kill $! 2>/dev/null' TERM
+  trap 'ending=yes' TERM
   for _ in 1 2 3; do # Ray gives up a start after 30 s, which a busy node may exceed
     # All ports are free ones, so that two jobs on one node do not meet. Ray opens its directory to all: it lies in a private one.
-    ray start "${@:2}" "${more[@]}" --block --temp-dir "$1/r" --disable-usage-stats --object-store-memory 200000000 \
+    setsid ray start "${@:2}" "${more[@]}" --block --temp-dir "$1/r" --disable-usage-stats --object-store-memory 200000000 \
       --num-cpus "$SLURM_CPUS_ON_NODE" --num-gpus "${SLURM_GPUS_ON_NODE:-0}" \
       --min-worker-port 0 --max-worker-port 0 --dashboard-agent-listen-port 0 </dev/null &
-    wait $!
+    ray=$!
+    wait $ray
     [ -z "$ending" ] || break
   done
-  wait # a signal ends the first one, not Ray
+  # Asked to end, Ray may take half a minute, when Slurm kills whoever is left and files would stay. It has nothing to lose.
+  kill $ray 2>/dev/null
+  for _ in {1..15}; do
+    kill -0 $ray 2>/dev/null || break
+    sleep 0.2
+  done
+  kill -KILL -- -$ray 2>/dev/null
+}
+
+remove() { # DIRECTORY of a Ray that has gone; its workers notice within seconds
+  for _ in {1..25}; do
+    rm -rf "$1" 2>/dev/null && break
+    sleep 0.2
+  done
 }
 
 ray_worker() {
   local here
   here=$(mktemp -d "$scratch/ray-$SLURM_JOB_ID.XXXXXX") || exit 1
   ray_node "$here" --address "$address"
-  rm -rf "$here"
+  remove "$here"
 }
 
 stopped='' joined='' sweep='' started=()
-trap 'stopped=yes; [ -z "$sweep" ] || kill -TERM $sweep' INT TERM
+trap 'stopped=yes; [ -z "$sweep" ] || kill -TERM $sweep' INT
+trap at_once TERM
+at_once() { # cancelled or preempted: Slurm ends Ray as well now, and kills in half a minute whoever is left
+  stopped=yes
+  # The first one drains, the second one stops at once, unless it waits for a Ray that has gone.
+  for signal in TERM TERM CONT CONT CONT KILL; do
+    kill -"$signal" "$sweep" 2>/dev/null || return
+    sleep 0.5
+  done
+}
 here=$(mktemp -d "$scratch/ray-$SLURM_JOB_ID.XXXXXX") || exit 1
 trap end EXIT
 end() {
@@ -89,7 +112,7 @@ end() {
     kill -0 "${started[@]}" 2>/dev/null || break
     sleep 0.2
   done
-  rm -rf "$here"
+  remove "$here"
 }
 died() {
   echo "cluster.slurm.sh: $1; the end of what Ray said:" >&2
@@ -114,7 +137,7 @@ if [ "$SLURM_JOB_NUM_NODES" -gt 1 ]; then
   export interface scratch address
   n=$((SLURM_JOB_NUM_NODES - 1))
   srun --nodes=$n --ntasks=$n --ntasks-per-node=1 --relative=1 --kill-on-bad-exit=0 --label bash -c \
-    "$(declare -f ray_node ray_worker); ray_worker" \
+    "$(declare -f ray_node remove ray_worker); ray_worker" \
     <<<"$token" >>"$here/start.log" 2>&1 &
   started+=($!)
 fi

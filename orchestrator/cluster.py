@@ -64,7 +64,11 @@ def joined(address: str | None) -> Iterator[bool]:
                 "head, where sweeps are best started"
             ) from error
         except (OSError, RuntimeError, ValueError) as error:
-            advice = "; start one, or leave --address out to train on this machine" if address == "auto" else ""
+            advice = (
+                "; start one (from a cluster file: orchestrator.launch up), or leave --address out to train on this machine"
+                if address == "auto"
+                else ""
+            )
             raise ClusterError(f"no Ray cluster answers at {address!r}: {error}{advice}") from error
     else:
         _start_local(quiet)

@@ -18,6 +18,11 @@ CODE = "~/sweeps"
 """Where the cluster's machines have this project."""
 TOKEN = "~/.ray/auth_token"
 PLACEHOLDER = "EDIT"
+SSH_OPTIONS = (
+    "BatchMode=yes StrictHostKeyChecking=no UserKnownHostsFile=/dev/null ConnectTimeout=10 LogLevel=ERROR "
+    "ServerAliveInterval=5 ServerAliveCountMax=6"
+)
+"""No questions; machines that are installed anew have new host keys; a connection that is lost is noticed in half a minute."""
 
 
 class ClusterFileError(Exception):
@@ -56,12 +61,17 @@ class ClusterFile:
         types = self.config.get("available_node_types", {})
         return 1 + (len(self.workers) if self.on_premises else sum(kind.get("min_workers", 0) for kind in types.values()))
 
-    def ssh(self, address: str, command: str, key: str | None = None) -> list[str]:
-        """The words that run a shell command on one of the machines."""
-        auth = self.config["auth"]
-        key = key or os.path.expanduser(auth["ssh_private_key"])
-        options = "BatchMode=yes StrictHostKeyChecking=no UserKnownHostsFile=/dev/null ConnectTimeout=10 LogLevel=ERROR"
-        return ["ssh", "-i", key, *(f"-o{option}" for option in options.split()), f"{auth['ssh_user']}@{address}", command]
+    def ssh(self, address: str, command: str, key: str | None = None, terminal: bool = False) -> list[str]:
+        """The words that run a shell command on a given machine; in a terminal Ctrl-C reaches it, and it ends with us."""
+        return [*self._ssh(key), *(["-tt"] if terminal else []), f"{self.config['auth']['ssh_user']}@{address}", command]
+
+    def rsync(self, source: str, address: str, target: str) -> list[str]:
+        """The words that copy a folder's content to one of the given machines."""
+        return ["rsync", "-rt", "-e", shlex.join(self._ssh()), source, f"{self.config['auth']['ssh_user']}@{address}:{target}"]
+
+    def _ssh(self, key: str | None = None) -> list[str]:
+        key = key or os.path.expanduser(self.config["auth"]["ssh_private_key"])
+        return ["ssh", "-i", key, *(f"-o{option}" for option in SSH_OPTIONS.split())]
 
 
 def load_cluster_file(path: str | Path) -> ClusterFile:

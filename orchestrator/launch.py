@@ -10,14 +10,15 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from analysis.commands import joined
-from analysis.terminal import err, stop, told
+from analysis.terminal import stop, told
 from orchestrator.cluster_file import CODE, TOKEN, ClusterFile, ClusterFileError, load_cluster_file, uncommitted
 from orchestrator.grid import GridError, load_grid
+from orchestrator.interrupts import INTERRUPTED
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 
@@ -37,13 +38,15 @@ def up(file: File, join_s: Annotated[int, typer.Option(help="Seconds that worker
     if differ := uncommitted(cluster.path.parent):
         told(f"not on the cluster, as not committed: {', '.join(differ[:5])}{' ...' if len(differ) > 5 else ''}")
     if cluster.on_premises:
-        _greet(cluster)
+        _forget_earlier(cluster)
     if _ray(cluster, "up", "-y"):
         _failed(f"the head of {cluster.name} did not start: see above")
+    if cluster.on_premises:
+        _greet_workers(cluster)
     told(f"waiting for {cluster.at_least} machines ...")
     if _on_head(cluster, f"{PYTHON} -m orchestrator.nodes auto {cluster.at_least} --seconds {join_s}"):
         log = "tail -n 100 /tmp/ray/session_latest/logs/monitor.out"
-        _failed(f"not all machines came; why is at the end of: {joined(['ray', 'exec', file, log])}")
+        _failed(f"not all machines came; why is at the end of: {_by_hand(cluster, file, log)}")
     told(f"{cluster.name} is up. A sweep on it: python -m orchestrator.launch submit {file} grid.yaml --results DIR_OR_URI")
 
 
@@ -66,14 +69,15 @@ def submit(
     place = f"~/{SUBMITTED}/" + re.sub(r"[^A-Za-z0-9_-]+", "_", grid.sweep)
     with tempfile.TemporaryDirectory(prefix="submit-") as made:
         _gather(Path(grid_file), [Path(task.path) for task in grid.task_files], Path(made))
-        if _on_head(cluster, f"mkdir -p {place}") or _ray(cluster, "rsync-up", f"{made}/", f"{place}/"):
-            _failed(f"the grid could not be copied to the head of {cluster.name}; is it up?")
+        _expect_up(cluster, file)
+        if not _copied_to_head(cluster, made, place):
+            _failed(f"the grid could not be copied to the head of {cluster.name}: see above")
     words = shlex.join([Path(grid_file).name, *context.args, "--results", results, "--address", "auto"])
     run = f"{PYTHON} -m orchestrator.sweep {place}/{words}"
     if detach:
-        told(f"its words: {joined(['ray', 'exec', file, f'tail -f {place}.log'])}")
+        told(f"its words: {_by_hand(cluster, file, f'tail -f {place}.log')}")
         # In a session of its own, which the end of this login does not end.
-        run = f"setsid nohup bash -c {shlex.quote(run)} > {place}.log 2>&1 < /dev/null & sleep 1"
+        run = f"(setsid nohup bash -c {shlex.quote(run)} > {place}.log 2>&1 < /dev/null &)"
     raise typer.Exit(_on_head(cluster, run))
 
 
@@ -83,6 +87,7 @@ def status(
 ) -> None:
     """Machines of the cluster, and what a store holds."""
     cluster = _checked(file)
+    _expect_up(cluster, file)
     command = f"{PYTHON} -m orchestrator.nodes"
     if results:
         command += f" && .venv/bin/python -m orchestrator.store status --results {shlex.quote(results)}"
@@ -93,11 +98,11 @@ def status(
 def down(file: File) -> None:
     """Stop the cluster; rented machines are given back. What is not in the results by then is trained again by the next sweep."""
     cluster = _checked(file)
-    left = _stop_given_machines(cluster) if cluster.on_premises else []
-    if _ray(cluster, "down", "-y"):
-        _failed(f"ray down failed: see above{'; machines may still cost money' if not cluster.on_premises else ''}")
-    if left:
-        _failed(f"could not log in to {', '.join(left)}: what runs there ends by itself within minutes, or by `ray stop`")
+    if cluster.on_premises:
+        if left := _stop_given_machines(cluster):
+            _failed(f"could not log in to {', '.join(left)}: what runs there ends by itself within minutes, or by `ray stop`")
+    elif _ray(cluster, "down", "-y"):
+        _failed("ray down failed: see above; machines may still cost money")
     told(f"{cluster.name} is down")
 
 
@@ -121,17 +126,30 @@ def _make_token() -> None:
     told(f"made {path}: whoever has it may run code on your clusters")
 
 
-def _greet(cluster: ClusterFile) -> None:
+def _forget_earlier(cluster: ClusterFile) -> None:
     """See that the head opens its door, and forget what Ray remembers there and here of an earlier cluster of this name.
 
     With its state file Ray would take workers for running that have long been stopped.
     """
-    state = f"/tmp/ray/cluster-{cluster.name}.state"
-    done = _run(cluster.ssh(cluster.head, f"rm -f {shlex.quote(state)}"), capture_output=True)
-    if done.returncode:
-        who = f"{cluster.config['auth']['ssh_user']}@{cluster.head}"
-        _failed(f"cannot log in to the head, {who}: {(done.stderr or done.stdout).strip() or 'ssh failed'}")
-    Path(state).unlink(missing_ok=True)
+    if fault := _fault(cluster.ssh(cluster.head, f"rm -f {shlex.quote(_state_file(cluster))}")):
+        _failed(f"cannot log in to the head, {cluster.config['auth']['ssh_user']}@{cluster.head}: {fault}")
+    Path(_state_file(cluster)).unlink(missing_ok=True)
+
+
+def _greet_workers(cluster: ClusterFile) -> None:
+    """See that workers open their doors to the head: Ray would try for ever, and say so in a log there alone."""
+    faults = {worker: _fault(_from_head(cluster, worker, "true")) for worker in cluster.workers}
+    if told_of := [f"{worker}: {fault}" for worker, fault in faults.items() if fault]:
+        _failed(
+            f"the head is up, but cannot log in to {'; '.join(told_of)}. A machine that answers again is taken in within a "
+            f"minute; to do without, take it out of {cluster.path.name} and `up` again"
+        )
+
+
+def _from_head(cluster: ClusterFile, worker: str, command: str) -> list[str]:
+    """The words that run a shell command on a worker, by way of the head and with the key that Ray has put there."""
+    hop = shlex.join(cluster.ssh(worker, command, key="KEY")).replace("KEY", "~/ray_bootstrap_key.pem")
+    return cluster.ssh(cluster.head, hop)
 
 
 def _stop_given_machines(cluster: ClusterFile) -> list[str]:
@@ -139,15 +157,22 @@ def _stop_given_machines(cluster: ClusterFile) -> list[str]:
 
     Ray's own `down` stops the head alone. Workers are asked from the head, as they may be out of reach from here.
     """
-    leave = f"{CODE}/.venv/bin/ray stop --grace-period 20 >/dev/null; rm -f /tmp/ray/cluster-{cluster.name}.state"
+    ray = f"{CODE}/.venv/bin/ray"
+    # A machine that `up` has not reached has no `ray`.
+    leave = f"rm -f {shlex.quote(_state_file(cluster))}; ! test -x {ray} || {ray} stop --grace-period 20 >/dev/null"
     left = []
-    if _run(cluster.ssh(cluster.head, leave)).returncode:
+    if _fault(cluster.ssh(cluster.head, leave)):
         left.append(cluster.head)
     for worker in cluster.workers:
-        from_head = shlex.join(cluster.ssh(worker, leave, key="KEY")).replace("KEY", "~/ray_bootstrap_key.pem")
-        if _run(cluster.ssh(cluster.head, from_head)).returncode and _run(cluster.ssh(worker, leave)).returncode:
+        if (cluster.head in left or _fault(_from_head(cluster, worker, leave))) and _fault(cluster.ssh(worker, leave)):
             left.append(worker)
+    Path(_state_file(cluster)).unlink(missing_ok=True)
     return left
+
+
+def _state_file(cluster: ClusterFile) -> str:
+    """Where Ray notes, on launcher and head, which of the given machines run."""
+    return f"/tmp/ray/cluster-{cluster.name}.state"
 
 
 def _gather(grid_file: Path, tasks: Sequence[Path], folder: Path) -> None:
@@ -161,18 +186,59 @@ def _gather(grid_file: Path, tasks: Sequence[Path], folder: Path) -> None:
         shutil.copy(path, target)
 
 
+def _expect_up(cluster: ClusterFile, file: str) -> None:
+    """Leave with exit code 2 where the head cannot be reached or nothing is installed there."""
+    ready = f"test -x {CODE}/.venv/bin/python"
+    words = cluster.ssh(cluster.head, ready) if cluster.on_premises else [_ray_program(), "get-head-ip", str(cluster.path)]
+    if fault := _fault(words):
+        stop(f"{cluster.name} is not up ({fault}). First: {joined(['python', '-m', 'orchestrator.launch', 'up', file])}")
+
+
 def _on_head(cluster: ClusterFile, command: str) -> int:
     """Run a shell command on the head; its exit status."""
-    return _ray(cluster, "exec", command)
+    if not sys.stdout.isatty():  # `ssh` makes a terminal there all the same, so that the command ends with the connection
+        command = f"export TTY_COMPATIBLE=0; {command}"
+    if not cluster.on_premises:
+        return _ray(cluster, "exec", command)
+    # Not by Ray, which needs the notes that it made when it started the head. Its shell all the same, for what ~/.bashrc exports.
+    return _run(cluster.ssh(cluster.head, f"bash --login -i -c {shlex.quote(command)}", terminal=True)).returncode
+
+
+def _by_hand(cluster: ClusterFile, file: str, command: str) -> str:
+    """What a person types to run it there."""
+    if not cluster.on_premises:
+        return joined(["ray", "exec", file, command])
+    key = os.path.expanduser(cluster.config["auth"]["ssh_private_key"])
+    return joined(["ssh", "-i", key, f"{cluster.config['auth']['ssh_user']}@{cluster.head}", command])
+
+
+def _copied_to_head(cluster: ClusterFile, folder: str, place: str) -> bool:
+    """Copy a folder's content into one on the head."""
+    if _on_head(cluster, f"mkdir -p {place}"):
+        return False
+    if cluster.on_premises:
+        return _run(cluster.rsync(f"{folder}/", cluster.head, f"{place}/")).returncode == 0
+    return _ray(cluster, "rsync-up", f"{folder}/", f"{place}/") == 0
+
+
+def _fault(words: Sequence[str]) -> str:
+    """Run a command in silence; the last it said where it failed, empty where not."""
+    done = _run(words, capture_output=True)
+    said = (done.stderr or done.stdout).strip().splitlines()
+    return (said[-1] if said else f"{words[0]} ended with {done.returncode}") if done.returncode else ""
 
 
 def _ray(cluster: ClusterFile, verb: str, *words: str) -> int:
-    """One of Ray's launcher commands on the file, from its folder: relative paths in it start there."""
-    ray = shutil.which("ray", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}") or "ray"
+    """One of Ray's launcher commands on the file, from its folder: relative paths in it start there. Its exit status."""
     # The file says it as well; here for the commands that Ray itself adds.
     autoscaler = {"RAY_UP_enable_autoscaler_v2": "0"} if cluster.on_premises else {}
-    command = [ray, verb, "--log-style", "pretty", str(cluster.path), *words]
+    command = [_ray_program(), verb, "--log-style", "pretty", str(cluster.path), *words]
     return _run(command, cwd=cluster.path.parent, env=os.environ | autoscaler).returncode
+
+
+def _ray_program() -> str:
+    """The `ray` beside this Python, before that of PATH."""
+    return shutil.which("ray", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}") or "ray"
 
 
 def _run(command: Sequence[str], **options: Any) -> "subprocess.CompletedProcess[str]":
@@ -180,12 +246,12 @@ def _run(command: Sequence[str], **options: Any) -> "subprocess.CompletedProcess
         return subprocess.run(command, check=False, text=True, **options)
     except FileNotFoundError:
         _failed(f"this machine has no {command[0]}: install it")
-        raise
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
 
 
-def _failed(message: str) -> None:
-    err.print(message, style="red", highlight=False, soft_wrap=True, markup=False)
-    raise typer.Exit(1)
+def _failed(message: str) -> NoReturn:
+    stop(message, 1)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,12 @@
 """A cluster over several hosts, each with its own network, processes, disk and sshd, from `up` to `down`."""
 
+import os
+import pty
 import re
 import subprocess
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -10,10 +14,10 @@ import pytest
 from store.views import connect
 from tests import hosts as machines
 from tests.hosts import HOME, SHARED, Hosts
-from tests.lab import RESULTS, Lab
+from tests.lab import CHECKOUT, RESULTS, Lab
 from tests.sweeps import counts, wait_for
 
-pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.timeout(900)]
 
 GRID = """\
 sweep: hosts
@@ -26,7 +30,7 @@ LONG = """\
 sweep: long
 defaults: {steps: 4000, eval_every: 1000, width: 256}
 grids:
-  - {task: same_different, L: 16, d: 64, sigma2: [0, 1], gamma: [1, 0.1], seed: {range: 6}}
+  - {task: same_different, L: 16, d: 64, sigma2: [0, 1], gamma: [1, 0.1], seed: {range: 200}}
 resources: {pack_seconds: 3}
 """
 
@@ -39,6 +43,7 @@ def lab() -> Iterator[Lab]:
         lab = Lab(hosts)
         checkout = hosts.folder / "laptop/home/sweeps"
         (checkout / "hosts.yaml").write_text(GRID)
+        (checkout / "long.yaml").write_text(LONG)
         up = lab.launch("up", "--join-s", "200")
         assert up.returncode == 0, up.stdout + up.stderr
         (hosts.folder / "head/home/long.yaml").write_text(LONG)
@@ -49,6 +54,41 @@ def lab() -> Iterator[Lab]:
 @pytest.fixture(scope="module")
 def results(lab: Lab) -> str:
     return str(lab.hosts.shared / "results")
+
+
+class Terminal:
+    """A command in a terminal of its own, where keys can be pressed."""
+
+    def __init__(self, command: list[str]) -> None:
+        self._keys, inside = pty.openpty()
+        self._process = subprocess.Popen(command, stdin=inside, stdout=inside, stderr=inside, start_new_session=True)
+        os.close(inside)
+        self._said: list[bytes] = []
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self) -> None:
+        with suppress(OSError):  # EIO: the last process that had the terminal has ended
+            while some := os.read(self._keys, 65536):
+                self._said.append(some)
+
+    def press(self, key: str) -> None:
+        os.write(self._keys, key.encode())
+
+    def end(self, seconds: float) -> tuple[int, str]:
+        """Exit code, and all that was shown."""
+        code = self._process.wait(seconds)
+        self._reader.join()
+        return code, b"".join(self._said).decode(errors="replace")
+
+    def __enter__(self) -> "Terminal":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._reader.join()
+        os.close(self._keys)
 
 
 def hosts_of(results: str) -> set[str]:
@@ -113,7 +153,8 @@ def test_a_host_with_other_code_is_refused(lab):
 def test_a_host_that_is_lost_costs_nothing_but_its_packs_in_flight(lab):
     shared = f"{SHARED}/lost"
     results = str(lab.hosts.shared / "lost")
-    process = lab.hosts["head"].start(*lab.sweep_command(f"{HOME}/long.yaml", "--results", shared))
+    words = (f"{HOME}/long.yaml", "seed=range(6)", "--results", shared)
+    process = lab.hosts["head"].start(*lab.sweep_command(*words))
     try:
         wait_for(lambda: Path(results, "packs").exists() and "worker" in hosts_of(results), 200)
         before = counts(results)[0]
@@ -125,10 +166,27 @@ def test_a_host_that_is_lost_costs_nothing_but_its_packs_in_flight(lab):
     assert process.returncode == 0, out
     assert counts(results) == (24, 24)
     assert connect(results).execute("select distinct status from cells").fetchall() == [("ok",)]
+    files = sorted(path.name for path in Path(results, "packs").iterdir())
+    again = lab.sweep(*words)
+    assert again.returncode == 0 and "0 to train" in again.stderr, again.stderr
+    assert sorted(path.name for path in Path(results, "packs").iterdir()) == files
+
+
+def test_ctrl_c_reaches_a_sweep_that_was_submitted_and_drains_it(lab):
+    results = str(lab.hosts.shared / "drained")
+    words = ["python", "-m", "orchestrator.launch", "submit", "lab.yaml", "long.yaml", "--results", f"{SHARED}/drained"]
+    with Terminal(lab.hosts["laptop"].command(["env", "-C", CHECKOUT, *words])) as terminal:
+        wait_for(lambda: Path(results, "packs").exists() and hosts_of(results), 200)
+        terminal.press("\x03")  # Ctrl-C
+        code, said = terminal.end(100)
+    assert code == 130, said
+    assert "draining" in said
+    rows, cells = counts(results)
+    assert rows == cells < 800
 
 
 def test_down_leaves_nothing_running(lab):
-    if lab.hosts.is_off("worker"):  # lost above; it comes back as a machine does, without Ray
+    if lab.hosts.is_off("worker"):  # a test above has failed
         lab.hosts.boot("worker")
     done = lab.launch("down")
     assert done.returncode == 0, done.stdout + done.stderr

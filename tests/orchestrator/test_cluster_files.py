@@ -173,11 +173,11 @@ def test_no_file():
 
 @pytest.fixture
 def recorded(tmp_path, monkeypatch):
-    """Stand-ins for ray and ssh, which write down how they are called and succeed."""
+    """Stand-ins for ray, ssh and rsync, which write down how they are called and succeed."""
     programs = tmp_path / "programs"
     programs.mkdir()
     log = tmp_path / "calls"
-    for name in ("ray", "ssh"):
+    for name in ("ray", "ssh", "rsync"):
         (programs / name).write_text(f'#!/bin/sh\necho "{name} v2=$RAY_UP_enable_autoscaler_v2 $*" >> {log}\n')
         (programs / name).chmod(0o755)
     monkeypatch.setattr("orchestrator.launch.sys.executable", str(programs / "python"))
@@ -206,7 +206,46 @@ def test_down_stops_each_machine(edited, recorded):
     calls = recorded.read_text().splitlines()
     for address in ("someone@10.0.0.1", "someone@10.0.0.2", "someone@10.0.0.3"):
         assert any(address in call and "ray stop" in call for call in calls), address
-    assert " down " in calls[-1]
+
+
+def test_down_of_rented_machines_is_rays(edited, recorded):
+    assert CliRunner().invoke(app, ["down", str(edited("cluster.yaml"))]).exit_code == 0
+    assert recorded.read_text().startswith("ray v2= down ")
+
+
+@pytest.fixture
+def unreachable(recorded):
+    """The stand-ins fail, with a traceback as Ray has it."""
+    for name in ("ray", "ssh"):
+        program = recorded.parent / "programs" / name
+        program.write_text(program.read_text() + "echo Traceback >&2; echo 'RuntimeError: no such head' >&2; exit 1\n")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_before_up_there_is_nothing_to_submit_to(name, edited, unreachable):
+    path = str(edited(name))
+    for words in (["submit", path, str(ROOT / "grid.yaml"), "--results", "/shared"], ["status", path]):
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 2
+        assert "is not up (RuntimeError: no such head). First: python -m orchestrator.launch up" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_up_and_down_name_machines_that_do_not_answer(edited, unreachable):
+    path = str(edited())
+    up = CliRunner().invoke(app, ["up", path])
+    assert up.exit_code == 1 and "cannot log in to the head, someone@10.0.0.1: RuntimeError: no such head" in up.stderr
+    down = CliRunner().invoke(app, ["down", path])
+    assert down.exit_code == 1 and "could not log in to 10.0.0.1, 10.0.0.2, 10.0.0.3" in down.stderr
+
+
+def test_a_worker_that_does_not_let_the_head_in_is_named_before_the_wait(edited, recorded):
+    ssh = recorded.parent / "programs/ssh"
+    ssh.write_text(ssh.read_text() + 'case "$*" in *10.0.0.3*) echo "no route" >&2; exit 255;; esac\n')
+    done = CliRunner().invoke(app, ["up", str(edited())])
+    assert done.exit_code == 1
+    assert "the head is up, but cannot log in to 10.0.0.3: no route." in done.stderr
+    assert "orchestrator.nodes" not in recorded.read_text()
 
 
 def test_submit_refuses_what_would_be_lost_or_cannot_run(edited, recorded, tmp_path):
@@ -220,12 +259,17 @@ def test_submit_refuses_what_would_be_lost_or_cannot_run(edited, recorded, tmp_p
     assert not recorded.exists()
 
 
-def test_submit_takes_the_tasks_of_the_grid_along(edited, recorded):
+@pytest.mark.parametrize("name", FILES)
+def test_submit_takes_the_tasks_of_the_grid_along(name, edited, recorded, tmp_path):
+    for program in ("ray", "rsync"):
+        copy = f'for word; do [ ! -d "$word" ] || cp -r "$word" {tmp_path}/taken; done\n'
+        (tmp_path / "programs" / program).write_text((tmp_path / "programs" / program).read_text() + copy)
     grid = ROOT / "examples/parity_grid.yaml"
-    done = CliRunner().invoke(app, ["submit", str(edited()), str(grid), "seed=0", "--limit", "2", "--results", "/shared/r"])
+    done = CliRunner().invoke(app, ["submit", str(edited(name)), str(grid), "seed=0", "--limit", "2", "--results", "/shared/r"])
     assert done.exit_code == 0, done.stderr
     calls = recorded.read_text()
-    assert "rsync-up" in calls
+    assert ("ray v2= rsync-up" if name == "cluster.yaml" else "rsync v2= -rt") in calls
+    assert sorted(path.name for path in (tmp_path / "taken").iterdir()) == ["parity.py", "parity_grid.yaml"]
     assert "parity_grid.yaml seed=0 --limit 2 --results /shared/r --address auto" in calls
 
 
