@@ -126,8 +126,8 @@ def test_unknown_format_names_the_legal_ones(store: Store) -> None:
 def test_missing_directory_and_unsupported_uri(tmp_path: Path) -> None:
     found = CliRunner().invoke(app, ["SELECT 1", "--results", str(tmp_path / "none")])
     assert (found.exit_code, "no results directory at" in found.stderr) == (2, True)
-    found = CliRunner().invoke(app, ["SELECT 1", "--results", "s3://bucket"])
-    assert (found.exit_code, "s3:// is not supported yet" in found.stderr) == (2, True)
+    found = CliRunner().invoke(app, ["SELECT 1", "--results", "gs://bucket"])
+    assert (found.exit_code, "gs:// is not supported" in found.stderr) == (2, True)
 
 
 def test_without_a_query_the_views_are_shown(store: Store, tmp_path: Path) -> None:
