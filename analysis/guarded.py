@@ -28,8 +28,9 @@ import pyarrow.compute as pc
 
 from analysis.source import ResultsError, existing
 from analysis.statements import Bound, bound, in_own_words
+from store.database import fenced
 from store.files import open_files
-from store.views import fenced, run
+from store.views import run
 
 if TYPE_CHECKING:
     import pandas as pd

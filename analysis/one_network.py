@@ -11,7 +11,8 @@ from analysis.charts import styled
 from analysis.points import sorting
 from analysis.selection import SEED, Selection, Value, grid_keys, quoted
 from analysis.theory import rich
-from store.views import of_cells, run
+from store.database import of_cells
+from store.views import run
 
 MOST_SEEDS = 30
 """Training curves drawn beside one at most."""

@@ -17,9 +17,10 @@ from rich.text import Text
 from analysis.source import existing
 from analysis.statements import EXAMPLES, bound, checked, in_own_words
 from analysis.terminal import stop
+from store.database import locked
 from store.files import Files, ResultsError, open_files
 from store.printable import printable
-from store.views import VIEWS, connect, locked, run
+from store.views import VIEWS, connect, run
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 FORMATS = {

@@ -5,9 +5,10 @@ import hashlib
 from duckdb import Error as QueryError
 
 from store.files import Files, ResultsError, open_files
+from store.kept import ASKED_ONCE
 from store.leases import drivers
 from store.snapshot import FOLDERS, take
-from store.views import ASKED_ONCE, VIEWS, run
+from store.views import VIEWS, run
 
 __all__ = ["QueryError", "ResultsError", "columns_of_views", "damaged", "existing", "open_ahead", "state"]
 

@@ -21,8 +21,9 @@ from rich.console import Console
 
 from store.compact import compact
 from store.files import open_files
+from store.kept import close_kept
 from store.store import Store
-from store.views import close_kept, fetch
+from store.views import fetch
 
 AT_ONCE = 32
 COUNT = "SELECT count(*), count(DISTINCT cell_id) FROM cells"

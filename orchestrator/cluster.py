@@ -3,8 +3,6 @@
 import logging
 import os
 import socket
-import sys
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,12 +19,11 @@ import ray
 from ray._private.authentication.authentication_token_setup import maybe_enable_token_auth_if_token_available
 from ray._private.services import canonicalize_bootstrap_address
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-from rich.console import Console
 
 from orchestrator.fitness import code_facts, misfit
 from orchestrator.grid import Resources
 from orchestrator.packing import MEMORY_SHARE, Machine
-from store.files import open_files
+from store.files import open_files, temporary
 
 PACKS_PER_CARD = 4
 """Packs that share a card where the grid says `gpus_per_pack: auto`: one draws its data while others compute."""
@@ -94,29 +91,6 @@ def _start_local(quiet: dict[str, Any]) -> None:
                 ) from error
 
 
-@contextmanager
-def words_apart(console: Console) -> Iterator[None]:
-    """Inside, the console alone writes to standard error. What Ray says there and on standard output of dead workers, from
-    Python and from C++, are paragraphs for its developers: they go nowhere; its log files hold them too."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    kept = [os.dup(descriptor) for descriptor in (1, 2)]
-    python = sys.stdout, sys.stderr
-    with open(os.devnull, "w") as nowhere, os.fdopen(os.dup(2), "w", buffering=1, errors="backslashreplace") as words:
-        console.file = words
-        sys.stdout = sys.stderr = nowhere
-        for descriptor in (1, 2):
-            os.dup2(nowhere.fileno(), descriptor)
-        try:
-            yield
-        finally:
-            for descriptor, own in zip((1, 2), kept, strict=True):
-                os.dup2(own, descriptor)
-                os.close(own)
-            sys.stdout, sys.stderr = python
-            console.file = python[1]
-
-
 def machine_of_cluster(want: Resources, max_concurrent: int | None = None) -> Machine:
     """What the joined cluster offers for packs. ClusterError when no node can ever run one."""
     have = ray.cluster_resources()
@@ -155,7 +129,7 @@ def check_nodes(results: str) -> bool:
     others = {n["NodeID"]: n["NodeManagerAddress"] for n in ray.nodes() if n["Alive"] and n["NodeID"] != here}
     if not others:
         return False
-    files, probe = open_files(results), f".probe.{uuid.uuid4().hex}.inprogress"  # a name that `store check` knows
+    files, probe = open_files(results), temporary("probe")
     files.write(probe, b"shared")
     try:
         answers = [

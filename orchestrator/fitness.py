@@ -3,6 +3,7 @@
 import hashlib
 import platform
 import socket
+import time
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -23,8 +24,11 @@ def code_facts() -> dict[str, str]:
     return facts | {name: version(name) for name in ("ray", "torch", "numpy")}
 
 
-def misfit(results: str, shared_file: str, code: dict[str, str]) -> str:
-    """Why this machine must not train for a driver with these facts, which has put a file into the results; empty if it may."""
+def misfit(results: str, shared_file: str, code: dict[str, str], patience_s: float = 0.0) -> str:
+    """Why this machine must not train for a driver with these facts, which has put a file into the results; empty if it may.
+
+    A file that comes and goes, as a lease does, is waited for.
+    """
     own, machine = code_facts(), f"machine {socket.gethostname()}"
     other = [f"{name} {own[name]}, the driver {code[name]}" for name in code if own[name] != code[name]]
     if other:
@@ -33,8 +37,10 @@ def misfit(results: str, shared_file: str, code: dict[str, str]) -> str:
             "requirements.lock (on a cluster from a file: orchestrator.launch up)"
         )
     unseen = f"{machine} does not see {results}: packs trained there would be lost"
+    end = time.monotonic() + patience_s
     try:
-        seen = open_files(results).entry(shared_file)
+        while not (seen := open_files(results).entry(shared_file)) and time.monotonic() < end:
+            time.sleep(0.5)
     except ResultsError as error:
         return f"{unseen}: {error}"
     return "" if seen else f"{unseen}; give a directory that all machines share, or a bucket"

@@ -15,21 +15,46 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 """Exit code."""
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 RELEASE_S = 2.0
 """How long who stops at once waits for lease and scratch to be given back; later both are found stale."""
 
 
 def leave(signum: int, frame: FrameType | None) -> None:
     """End the command in order: locks and leases are given back. A second signal does not wait for that."""
-    for other in (signal.SIGINT, signal.SIGTERM):
+    for other in SIGNALS:
         signal.signal(other, _leave_at_once)
-    print("interrupted; what was committed is kept", file=sys.stderr, flush=True)
+    _say_interrupted()
     raise SystemExit(INTERRUPTED)
+
+
+def _say_interrupted() -> None:
+    """Past all buffers, in one of which the signal may have come; and to where words go while others may not speak."""
+    console = getattr(sys.modules.get("analysis.terminal"), "err", None)  # not there yet in the first moments
+    with suppress(OSError, ValueError):  # closed
+        os.write((console.file if console else sys.stderr).fileno(), b"interrupted; what was committed is kept\n")
 
 
 def _leave_at_once(signum: int, frame: FrameType | None) -> None:
     _dismiss_watchers()
     os._exit(INTERRUPTED)
+
+
+@contextmanager
+def keeping_signals() -> Iterator[None]:
+    """Inside, others may take Ctrl-C and SIGTERM for themselves, as `ray.init` does: an end by these is told as one by ours, and
+    afterwards ours answer again."""
+    ours = {s: signal.getsignal(s) for s in SIGNALS}
+    try:
+        yield
+    except SystemExit as left:
+        if left.code == INTERRUPTED:
+            raise
+        _say_interrupted()
+        raise SystemExit(INTERRUPTED) from None
+    finally:
+        for s, handler in ours.items():
+            signal.signal(s, handler)
 
 
 @contextmanager
@@ -47,7 +72,7 @@ def draining(sweep: "Sweep") -> Iterator[None]:
         n, left = len(sweep.queue.in_flight), duration(sweep.queue.remaining_seconds())
         err.print(f"draining: {n} packs in flight finish, about {left}; Ctrl-C again stops at once", highlight=False)
 
-    old = {s: signal.signal(s, handle) for s in (signal.SIGINT, signal.SIGTERM)}
+    old = {s: signal.signal(s, handle) for s in SIGNALS}
     try:
         yield
     finally:
@@ -83,10 +108,10 @@ def _dismiss_watchers() -> None:
 
 def give_up(sweep: "Sweep", reason: str) -> NoReturn:
     """Say why the sweep cannot go on, from any thread, and end it with exit code 1."""
-    from analysis.terminal import err
+    from analysis.terminal import complain, told
 
-    err.print(f"the sweep could not go on: {reason}", style="red", highlight=False, markup=False, soft_wrap=True)
-    err.print("what was committed is kept: the same command goes on there", highlight=False)
+    complain(f"the sweep could not go on: {reason}")
+    told("what was committed is kept: the same command goes on there")
     leave_at_once(sweep, 1)
 
 
@@ -105,5 +130,5 @@ def leave_at_once(sweep: "Sweep", code: int) -> NoReturn:
 
 _program = getattr(sys.modules.get("__main__"), "__spec__", None)
 if _program is not None and _program.name == "orchestrator.sweep":  # not where a library or a test imports it
-    for _signal in (signal.SIGINT, signal.SIGTERM):
+    for _signal in SIGNALS:
         signal.signal(_signal, leave)

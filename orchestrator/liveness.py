@@ -19,7 +19,7 @@ class Watch:
     def __init__(self, on_lost: Callable[[str], None], silent_s: float = SILENT_S) -> None:
         self.on_lost, self.silent_s = on_lost, silent_s
         self._over = threading.Event()
-        self._answered = self._had_nodes = time.monotonic()
+        self._answered = self._had_nodes = self._looked = time.monotonic()
 
     def __enter__(self) -> "Watch":
         for work in (self._ask, self._watch):
@@ -46,7 +46,10 @@ class Watch:
                 self.on_lost(reason)
 
     def lost(self, now: float) -> str:
-        """Why the sweep cannot go on, as of now; empty while all is well."""
+        """Why the sweep cannot go on, as of now; empty while all is well. To be asked every few seconds."""
+        looked, self._looked = self._looked, now
+        if now - looked > self.silent_s / 2:  # this process itself was stopped, as by Ctrl-Z, and heard nobody
+            self._answered = self._had_nodes = now
         if now - self._answered > self.silent_s:
             return f"Ray's head has not answered for {self.silent_s:.0f} s: it has died, hangs or cannot be reached"
         if now - self._had_nodes > self.silent_s:

@@ -4,6 +4,7 @@ On one node it lies on this disk, on several where all see it: beside the result
 """
 
 import os
+import re
 import socket
 import tempfile
 import uuid
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from store.files import LocalFiles, ResultsError, open_files
+from store.leases import is_running
 
 if TYPE_CHECKING:
     from pyarrow import fs
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 def scratch_directory(results: str, several_nodes: bool) -> Iterator[str]:
     """Its path or URI. ResultsError where it cannot be made."""
     root = _shared(results) if several_nodes else tempfile.gettempdir()
-    found = f"{root}/sweep-{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    found = f"{root}/sweep-{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"  # as `remove_left` reads it
     try:
         if isinstance(open_files(root), LocalFiles):  # a bucket has no folders to make
             Path(root).mkdir(parents=True, exist_ok=True)
@@ -39,12 +41,14 @@ def remove_left(results: str) -> None:
     """Delete those of drivers of this machine that are gone: killed ones could not."""
     from pyarrow import fs
 
+    # Whole: names of other hosts may begin with this one's and a hyphen.
+    ours = re.compile(rf"sweep-{re.escape(socket.gethostname())}-(\d+)-[0-9a-f]{{8}}")
     for root in (tempfile.gettempdir(), _shared(results)):
         with suppress(OSError):  # as in `remove`
             system, path = _opened(root)
             for left in system.get_file_info(fs.FileSelector(path, allow_not_found=True)):
-                own = left.base_name.startswith(f"sweep-{socket.gethostname()}-")
-                if own and not Path("/proc", left.base_name.split("-")[-2]).exists():
+                own = ours.fullmatch(left.base_name)
+                if own and not is_running(int(own[1])):
                     remove(f"{root}/{left.base_name}")
 
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 
 import orchestrator.interrupts  # isort: split - Ctrl-C is answered from here on
-from analysis.terminal import err, stop
+from analysis.terminal import complain, err, stop, told
 from orchestrator.calibration import machine_rates
 from orchestrator.cost import CostModel
 from orchestrator.driver import DebugRunner, Runner, Statuses, Sweep, enqueue, missing_cells, ordered
@@ -26,15 +26,14 @@ from orchestrator.grid import DEFAULT_MAX_CELLS, Grid, GridError, load_grid
 from orchestrator.packing import Machine, Order, PackQueue
 from orchestrator.prepare import prepare
 from orchestrator.progress import Progress
+from orchestrator.quiet import words_apart
 from orchestrator.report import report
 from orchestrator.scratch import remove_left
 from orchestrator.work import Provenance, row_bytes
 from store.files import ResultsError
 from store.leases import Lease, forget_dead, others_in_flight
-from store.printable import printable
 from store.store import Store
 from store.views import run as run_query
-from trainables.basics import say
 from trainables.engines.base import ENGINES, NEEDS, EngineName, can_train
 from trainables.tasks.base import TaskError
 
@@ -141,8 +140,8 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
     there = sum(planned.cell_id in statuses for planned in grid.cells)
     merged = f" ({grid.merged} equal ones merged)" if grid.merged else ""
     again = sum(grid.cells[i].cell_id in statuses for i in todo)
-    told = f", {again} of them again" if again else ""
-    _say(options, f"{grid.sweep}: {len(grid.cells)} cells{merged}, {there} in the store, {len(todo)} to train{told}")
+    anew = f", {again} of them again" if again else ""
+    _say(options, f"{grid.sweep}: {len(grid.cells)} cells{merged}, {there} in the store, {len(todo)} to train{anew}")
     if not options.dry_run:
         store.prepare(need_bytes=sum(row_bytes(grid.cells[i]) for i in todo))
         remove_left(store.results)
@@ -188,7 +187,7 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
         _write_plan(grid, store, options)
     complete = report(grid, store, statuses, list(options.again), fatal, options.as_json)
     if fatal:
-        err.print(printable(f"the sweep could not go on: {fatal}"), style="red", highlight=False, markup=False)
+        complain(f"the sweep could not go on: {fatal}")
     return orchestrator.interrupts.INTERRUPTED if interrupted else 0 if complete and not fatal else 1
 
 
@@ -240,10 +239,12 @@ def _runner(grid: Grid, options: Options) -> Iterator[tuple[Runner, Machine]]:
     if options.debug:
         yield DebugRunner(), this_machine(grid.resources, max_concurrent=1)
         return
-    from orchestrator.cluster import ClusterError, StartError, joined, words_apart
+    from orchestrator.cluster import ClusterError, StartError, joined
 
     try:
-        with orchestrator.interrupts.ends_noticed(), words_apart(err), joined(options.address) as nodes_may_join:
+        with orchestrator.interrupts.ends_noticed(), words_apart(err), ExitStack() as ray:
+            with orchestrator.interrupts.keeping_signals():
+                nodes_may_join = ray.enter_context(joined(options.address))
             from orchestrator.tune_runner import TuneRunner  # while Ray's first workers start
 
             runner = TuneRunner(grid.resources, options.max_concurrent, nodes_may_join=nodes_may_join)
@@ -254,7 +255,7 @@ def _runner(grid: Grid, options: Options) -> Iterator[tuple[Runner, Machine]]:
 
 def _say(options: Options, text: str) -> None:
     if not options.quiet:
-        say(err, printable(text))
+        told(text)
 
 
 @contextmanager
@@ -263,8 +264,8 @@ def _uncollected() -> Iterator[None]:
     gc.disable()
     try:
         yield
+        gc.freeze()  # not where it failed: what is left then is to be collected
     finally:
-        gc.freeze()
         gc.enable()
 
 

@@ -27,6 +27,7 @@ from orchestrator.scratch import remove, scratch_directory
 from orchestrator.tune_controller import forgetful
 from orchestrator.work import Failure, PackWork
 from store.files import ResultsError
+from store.leases import BEAT_EVERY_S
 
 STEP_S = 1.0
 """How long a worker trains between two reports, where packs are few."""
@@ -57,7 +58,10 @@ class PackTrainable(tune.Trainable):
         for task_file in shared["task_files"]:
             register_task_file(task_file)
         # This machine may have joined after the driver asked all: one that took the place of a lost one, say.
-        self.misfit = misfit(shared["provenance"].results, shared["lease"], shared["code"]) if shared["lease"] else ""
+        # A lease is gone for a moment where another driver took this sweep's for dead.
+        self.misfit = ""
+        if shared["lease"]:
+            self.misfit = misfit(shared["provenance"].results, shared["lease"], shared["code"], patience_s=2 * BEAT_EVERY_S)
         self.chunk: tuple[int, Sequence[PlannedCell]] = (-1, ())
         self.shared = shared
         self.reset_config(config)

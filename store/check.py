@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from store.files import Entry, Files, age_s, side_by_side
+from store.files import UNFINISHED, Entry, Files, age_s, side_by_side
 from store.leases import drivers
 from store.snapshot import FOLDERS, LEASES, inspect, verify
 from store.views import run
@@ -54,7 +54,7 @@ def check(files: Files, clean: bool = False, seen: Callable[[int, int], None] = 
     report.stale += [driver.path for driver in known if not driver.alive]
     for folder in ("", *FOLDERS, WEIGHTS, LEASES):
         for entry in files.entries(folder, hidden=True):
-            if entry.path.endswith(".inprogress") and age_s(files, entry) > STALE_S:
+            if entry.path.endswith(UNFINISHED) and age_s(files, entry) > STALE_S:
                 report.stale.append(entry.path)
     if clean:
         for path in report.stale:

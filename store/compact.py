@@ -15,10 +15,10 @@ from itertools import accumulate
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from store.database import ORDERS, rows_of
 from store.files import Entry, Files, age_s, side_by_side
 from store.schema import parquet_bytes
 from store.snapshot import COMPACTED, COVERS, LiveFile, Snapshot, condemn, inspect, named, take, verify
-from store.views import ORDERS, rows_of
 
 TARGET_BYTES = 128 << 20
 """Files of about this size are left alone: small enough to merge in memory, large enough to scan fast."""

@@ -1,14 +1,14 @@
 """The views' data as files for other tools: one DuckDB database and a CSV per view, each complete or not there at all."""
 
 import os
-import uuid
 from contextlib import suppress
 from pathlib import Path
 
 import duckdb
 
-from store.files import Files, ResultsError
-from store.views import VIEWS, connect_to, run
+from store.database import connect_to
+from store.files import Files, ResultsError, temporary
+from store.views import VIEWS, run
 
 ORDER = {"cells": "cell_id", "curves": "cell_id, step", "neurons": "cell_id, neuron", "plans": "sweep, cell_id"}
 
@@ -29,7 +29,7 @@ def export(files: Files, out: Path, csv: bool = True) -> dict[Path, int]:
 
 def _export(connection: duckdb.DuckDBPyConnection, out: Path, csv: bool) -> dict[Path, int]:
     finals = [out / "results.duckdb", *(out / f"{view}.csv" for view in VIEWS if csv)]
-    asides = {final: final.with_name(f".{final.name}.{uuid.uuid4().hex}.inprogress") for final in finals}
+    asides = {final: final.with_name(temporary(final.name)) for final in finals}
     try:
         database = asides[finals[0]]
         connection.execute(f"ATTACH {_quoted(database)} AS exported")

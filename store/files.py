@@ -23,8 +23,8 @@ LARGE_BYTES = 8 << 20
 """From this size on a file keeps a connection busy by itself."""
 RESERVE_BYTES = 64 << 20
 """Disk that must stay free besides what a sweep will write."""
-
-
+UNFINISHED = ".inprogress"
+"""How names of temporary files end. A reader never takes one for a result; one that is old is a dead process's."""
 UNUSABLE = re.compile(r"[*?[\x00-\x1f\ud800-\udfff]")
 """What no path of results may hold: DuckDB reads patterns and no files where these stand, and takes text in UTF-8 alone."""
 
@@ -45,6 +45,11 @@ class Entry(NamedTuple):
 
 
 T = TypeVar("T")
+
+
+def temporary(name: str) -> str:
+    """A hidden name for what is to become `name`, taken by nobody else."""
+    return f".{name}.{uuid.uuid4().hex}{UNFINISHED}"
 
 
 class Files(Protocol):
@@ -111,7 +116,7 @@ class LocalFiles:
                 f"too little disk for the results in {self.root}: {_gb(need_bytes + RESERVE_BYTES)} GB needed, "
                 f"{_gb(free)} GB free; free some or choose another place with --results"
             )
-        probe = f".probe.{uuid.uuid4().hex}.inprogress"
+        probe = temporary("probe")
         self.write(probe, b"probe")
         self.delete(probe)
 
@@ -137,17 +142,17 @@ class LocalFiles:
 
     def write(self, path: str, data: bytes) -> None:
         final = self._at(path)
-        temporary = final.with_name(f".{final.name}.{uuid.uuid4().hex}.inprogress")
+        part = final.with_name(temporary(final.name))
         try:
             final.parent.mkdir(parents=True, exist_ok=True)
             try:
-                with open(temporary, "wb") as sink:
+                with open(part, "wb") as sink:
                     sink.write(data)
                     sink.flush()
                     os.fsync(sink.fileno())
-                os.replace(temporary, final)
+                os.replace(part, final)
             except BaseException:
-                temporary.unlink(missing_ok=True)
+                part.unlink(missing_ok=True)
                 raise
             _sync_folder(final.parent)
         except OSError as error:

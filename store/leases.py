@@ -22,8 +22,6 @@ from store.store import Store
 
 MAX_AGE_S = 60.0
 """A driver that has not been heard of for so long is taken for dead. Beat several times within it."""
-
-
 BEAT_EVERY_S = 15.0
 """How often a live driver renews its lease."""
 UPDATE_EVERY_S = 1.0
@@ -114,7 +112,8 @@ class Lease:
 
 def others_in_flight(store: Store, max_age_s: float = MAX_AGE_S) -> dict[str, str]:
     """Cells that live drivers are training, each with who does."""
-    return _in_flight(store.files, max_age_s)
+    alive = [driver for driver in drivers(store.files, max_age_s) if driver.alive]
+    return {cell: driver.description for driver in alive for cell in driver.cell_ids}
 
 
 def forget_dead(store: Store) -> None:
@@ -135,18 +134,14 @@ def drivers(files: Files, max_age_s: float = MAX_AGE_S) -> list[Driver]:
             cells = tuple(str(cell) for cell in facts["cell_ids"])
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue  # gone meanwhile, or not a lease: `check` names those
-        gone = host == socket.gethostname() and not _runs(pid)
+        gone = host == socket.gethostname() and not is_running(pid)
         who = f"process {pid} on {host} since {started}"
         found.append(Driver(entry.path, who, cells, age_s(files, entry), alive=not gone and age_s(files, entry) <= max_age_s))
     return found
 
 
-def _in_flight(files: Files, max_age_s: float, own: str = "") -> dict[str, str]:
-    alive = [driver for driver in drivers(files, max_age_s) if driver.alive and driver.path != own]
-    return {cell: driver.description for driver in alive for cell in driver.cell_ids}
-
-
-def _runs(pid: int) -> bool:
+def is_running(pid: int) -> bool:
+    """Whether this host has such a process, whoever's it is."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

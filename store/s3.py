@@ -6,7 +6,6 @@ stays right; a plan is replaced under its name, so copies are named by the objec
 
 import os
 import time
-import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,7 +17,8 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from store.bucket import FIRST, Bucket, endpoint, server_time, usual
-from store.files import Entry, ResultsError
+from store.cache import cache_folder
+from store.files import Entry, ResultsError, temporary
 
 if TYPE_CHECKING:
     from obstore.store import S3Store
@@ -30,7 +30,7 @@ RANGES = "0123456789abcdefghijklmnopqrstuvwxyz"
 CLOCK_S = 600.0
 """How long a comparison of clocks is trusted."""
 UNUSED_S = 3600.0
-"""So old a copy of an object that is gone is removed: readers of an older listing have it open no more."""
+"""A copy that was made so long ago is removed once its object is gone. A reader of an older listing takes a new one then."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class S3Files:
     def prepare(self, need_bytes: int = 0) -> None:
         """A bucket has no end: `need_bytes` is not looked at."""
         self.exists()
-        probe = f".probe.{uuid.uuid4().hex}.inprogress"
+        probe = temporary("probe")
         self.write(probe, b"probe")
         self.delete(probe)
 
@@ -99,12 +99,12 @@ class S3Files:
         try:
             if os.stat(copy).st_size == entry.size:
                 return str(copy)
-        except (FileNotFoundError, NotADirectoryError):
+        except OSError:  # not there; or out of reach, which the attempt to make it tells in words
             pass
         data, version = self._got(entry.path, entry.size)
         if (version, len(data)) != (entry.version, entry.size):
             raise FileNotFoundError(f"{self.root}/{entry.path} was replaced")
-        part = copy.with_name(f".{uuid.uuid4().hex}.inprogress")
+        part = copy.with_name(temporary("copy"))
         try:
             copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             try:
@@ -128,8 +128,7 @@ class S3Files:
 
     @property
     def _copies(self) -> Path:
-        home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-        copies = os.environ.get("SWEEP_S3_CACHE") or os.path.join(home, "sweep-orchestrator", "s3")
+        copies = os.environ.get("SWEEP_S3_CACHE") or _default_copies(os.environ.get("XDG_CACHE_HOME", ""))
         where = quote(self.root.removeprefix("s3://"), safe="")
         return Path(copies, quote(endpoint(), safe="") or "aws", where)
 
@@ -185,6 +184,12 @@ def _ahead_s(at: str, period: int) -> float:
     return told - (before + time.time()) / 2 if told is not None else 0.0
 
 
+@lru_cache(maxsize=4)
+def _default_copies(home: str) -> str:
+    """In the user's cache folder, which is looked for once for each `home`: XDG_CACHE_HOME."""
+    return str(cache_folder() / "s3")
+
+
 _looked_at: set[Path] = set()
 
 
@@ -199,5 +204,5 @@ def _forget_gone(copies: Path, folder: str, entries: Sequence[Entry]) -> None:
         for copy in os.scandir(place):
             if Path(copy.name).stem not in there and time.time() - copy.stat().st_mtime > UNUSED_S:
                 os.unlink(copy.path)
-    except (FileNotFoundError, NotADirectoryError):
-        return  # no copies yet, or another process was faster
+    except OSError:
+        return  # no copies yet, or another process was faster, or they are another user's: they cost room and nothing else

@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 import analysis.query
 import orchestrator.store
 from analysis.report.build import build
-from analysis.theory import kept
 from app.screens.overview import _table
+from store.cache import cache_folder
 from store.check import check
 from store.compact import compact
 from store.files import ResultsError, open_files
@@ -75,7 +75,7 @@ def test_nothing_runs_what_it_reads() -> None:
     assert found == ALLOWED.keys()
 
 
-@pytest.mark.parametrize("folder_of", [cache.cache_folder, kept._folder], ids=["kernels", "theory"])
+@pytest.mark.parametrize("folder_of", [cache.cache_folder, cache_folder], ids=["kernels", "theory"])
 def test_what_is_unpickled_from_a_cache_is_the_users_own(folder_of, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """numba and joblib unpickle what they kept: nobody else may write there, nor have made the folder beforehand."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -12,7 +12,8 @@ from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.one_network import network
 from analysis.points import described
 from analysis.selection import grid_keys, literal
-from store.views import of_cells, run
+from store.database import of_cells
+from store.views import run
 
 SAVING = ("grid.yaml", "grids/quick.yaml")
 """Grids that save neurons."""

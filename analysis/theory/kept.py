@@ -5,16 +5,15 @@ so what is kept is never older than the code. (joblib alone sees only the edits 
 """
 
 import hashlib
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 from joblib import Memory
 
-T = TypeVar("T")
+from store.cache import cache_folder
 
+T = TypeVar("T")
 
 # Once, as the process imports them: an edit made while it runs must not name what the old code computes.
 CODE = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()[:16]
@@ -26,7 +25,7 @@ def theory_cache() -> Memory:
 
     Made at each call, so that the environment of the moment holds: a page and a test need not share it.
     """
-    return Memory(_folder() / "theory" / CODE, verbose=0)
+    return Memory(cache_folder() / "theory" / CODE, verbose=0)
 
 
 def kept(function: Callable[..., T], *arguments: Any, **named: Any) -> T:
@@ -37,19 +36,3 @@ def kept(function: Callable[..., T], *arguments: Any, **named: Any) -> T:
 def is_kept(function: Callable[..., Any], *arguments: Any, **named: Any) -> bool:
     """Whether `kept` would answer from disk."""
     return bool(theory_cache().cache(function).check_call_in_cache(*arguments, **named))
-
-
-def _folder() -> Path:
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    last = Path(tempfile.gettempdir(), f"sweep-orchestrator-{os.getuid()}")
-    for folder in (Path(home, "sweep-orchestrator"), last):
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if folder.stat().st_uid != os.getuid():
-                continue
-            folder.chmod(folder.stat().st_mode & ~0o022)
-        except OSError:  # a home that is not there or read-only: the next place
-            continue
-        if os.access(folder, os.W_OK):
-            return folder
-    return Path(tempfile.mkdtemp(prefix="sweep-orchestrator-"))

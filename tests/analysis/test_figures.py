@@ -17,7 +17,7 @@ from analysis.figures.registry import FIGURES, Drawn, Missing
 from analysis.points import averaged, task_of
 from analysis.terminal import stop
 from analysis.theory.rich import test_accuracy as eq3
-from store import views
+from store import kept, views
 from store.compact import compact
 from store.store import Store
 from tests.measured_store import LAZY_EXPONENT
@@ -140,14 +140,14 @@ def test_a_compaction_between_connecting_and_reading_does_no_harm(measured, tmp_
 
     results = shutil.copytree(measured, tmp_path / "copy")
     store, before, connections = Store(str(results)), measure(str(results)), []
-    connect_to = views.connect_to
+    connect_to = kept.connect_to
 
     def connect_then_compact(files, snapshot):
         connections.append(connect_to(files, snapshot))
         compact(store.files, now=True)  # the files of the first connection are gone after this
         return connections[-1]
 
-    monkeypatch.setattr(views, "connect_to", connect_then_compact)
+    monkeypatch.setattr(kept, "connect_to", connect_then_compact)
     store.commit("more", [row("unplanned", task="other")])
     assert measure(store.results) == before
     assert len(connections) > 1

@@ -183,17 +183,17 @@ def test_a_giant_answer_is_cut(store: Store, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_it_reads_past_a_compaction(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    from store import views
+    from store import database
     from store.compact import compact
 
-    connect_to, times = views.connect_to, []
+    connect_to, times = database.connect_to, []
 
-    def connect_then_compact(files: LocalFiles, snapshot: views.Snapshot) -> duckdb.DuckDBPyConnection:
+    def connect_then_compact(files: LocalFiles, snapshot: database.Snapshot) -> duckdb.DuckDBPyConnection:
         times.append(connect_to(files, snapshot))
         compact(files, now=True)
         return times[-1]
 
-    monkeypatch.setattr(views, "connect_to", connect_then_compact)
+    monkeypatch.setattr(database, "connect_to", connect_then_compact)
     assert asked_here(store, "SELECT count(*) FROM cells")["columns"] == ["count_star()"]
     assert len(times) == 2
 

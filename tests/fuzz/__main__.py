@@ -9,8 +9,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tests.fuzz.campaign import run
 from tests.fuzz.command_lines import strategies
+from tests.fuzz.tally import run
 from tests.fuzz.world import make_world
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)

@@ -23,7 +23,7 @@ import orchestrator.sweep
 from analysis.guarded import Request, answered
 from analysis.source import ResultsError
 from orchestrator.calibration import Rates
-from store.views import close_kept
+from store.kept import close_kept
 from tests.fuzz.watch import tree, watched
 from tests.fuzz.world import SECRET
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 import orchestrator.sweep
-from tests.fuzz.campaign import run
 from tests.fuzz.cases import Broken, Case, check, in_world
 from tests.fuzz.command_lines import strategies
 from tests.fuzz.grids import BOMB, VALID, dumped
+from tests.fuzz.tally import run
 from tests.fuzz.world import SECRET, make_world
 
 COUNTS = {"grids and sweeps": 120, "SQL in the app": 40, "SQL on the command line": 40, "store": 40, "reports and figures": 15}

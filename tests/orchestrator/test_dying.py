@@ -42,6 +42,32 @@ def test_an_end_without_a_word_is_noticed(end, said):
     assert "Traceback" not in done.stderr
 
 
+INTERRUPTED_AMID = """
+import os, signal, sys
+from analysis.terminal import err
+from orchestrator import interrupts
+from orchestrator.quiet import words_apart
+
+for s in interrupts.SIGNALS:
+    signal.signal(s, interrupts.leave)
+with words_apart(err):
+    with interrupts.keeping_signals():
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(number))  # as `ray.init` does
+        {inside}
+    {afterwards}
+"""
+
+
+@pytest.mark.parametrize("which", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("when", ["inside", "afterwards"])
+def test_interrupted_while_ray_starts(which, when):
+    """Ray takes SIGTERM for itself then, and standard error is closed to all words but ours."""
+    kill = f"os.kill(os.getpid(), signal.{which})"
+    code = INTERRUPTED_AMID.format(**{"inside": "pass", "afterwards": "pass", when: kill})
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stderr) == (130, "interrupted; what was committed is kept\n")
+
+
 def test_an_import_leaves_signals_alone():
     asked = "import signal; import orchestrator.sweep; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
     said = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, cwd=ROOT, check=True)
@@ -49,7 +75,7 @@ def test_an_import_leaves_signals_alone():
 
 
 def test_words_of_ray_reach_nobody(capfd):
-    from orchestrator.cluster import words_apart
+    from orchestrator.quiet import words_apart
 
     console = Console(stderr=True)
     with words_apart(console):
@@ -88,11 +114,21 @@ def test_a_head_that_is_silent_and_a_cluster_without_nodes():
     from orchestrator.liveness import Watch
 
     watch = Watch(print, silent_s=30)
-    watch._answered = watch._had_nodes = 100.0
-    assert watch.lost(129) == ""
+    watch._answered = watch._had_nodes = watch._looked = 100.0
+    assert not any(watch.lost(now) for now in range(102, 130, 2))
     assert "head has not answered for 30 s" in watch.lost(131)
     watch._answered = 131.0
     assert "no living node" in watch.lost(131)
+
+
+def test_a_sweep_that_was_stopped_itself_does_not_blame_the_head():
+    """As by Ctrl-Z for a while; the head has as long as ever from then on."""
+    from orchestrator.liveness import Watch
+
+    watch = Watch(print, silent_s=30)
+    watch._answered = watch._had_nodes = watch._looked = 100.0
+    assert not any(watch.lost(now) for now in range(500, 530, 2))
+    assert "head has not answered for 30 s" in watch.lost(531)
 
 
 @pytest.mark.ray

@@ -32,8 +32,10 @@ def test_gone_afterwards(several_nodes, temporary, tmp_path):
 def test_what_a_killed_driver_left_is_removed_and_what_a_living_one_has_is_not(temporary, tmp_path):
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    left = [root / f"sweep-{socket.gethostname()}-{dead.pid}-x" for root in (temporary, tmp_path / "r" / ".scratch")]
-    others = [temporary / f"sweep-{socket.gethostname()}-{os.getpid()}-x", temporary / f"sweep-elsewhere-{dead.pid}-x"]
+    left = [root / f"sweep-{socket.gethostname()}-{dead.pid}-0123abcd" for root in (temporary, tmp_path / "r" / ".scratch")]
+    here = socket.gethostname()
+    names = [f"{here}-{os.getpid()}-0123abcd", f"elsewhere-{dead.pid}-0123abcd", f"{here}-2-{dead.pid}-0123abcd"]
+    others = [temporary / f"sweep-{name}" for name in names]  # the last is of a host whose name is longer
     for folder in (*left, *others):
         (folder / "a").mkdir(parents=True)
     remove_left(str(tmp_path / "r"))

@@ -12,12 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from store import distinct, views
+from store import database, distinct, kept
 from store.compact import compact
+from store.database import BEST, BEST_CURVE, BEST_WEIGHTS, connect_to, fenced, of_cells
+from store.kept import close_kept
 from store.schema import CURVES, HELD, NEURONS, PLAN_SCHEMA, parquet_bytes
 from store.snapshot import take
 from store.store import Store
-from store.views import BEST, BEST_CURVE, BEST_WEIGHTS, VIEWS, close_kept, connect, connect_to, fenced, fetch, of_cells, run
+from store.views import VIEWS, connect, fetch, run
 from tests.store_rows import row, rows
 
 LISTS = ", ".join([*CURVES, *NEURONS, *HELD, "weights_file", "_file", "_row"])
@@ -101,7 +103,7 @@ def test_equal_hashes_are_not_equal_cells(store: Store, monkeypatch: pytest.Monk
     """Were a hash that two cells share taken for one cell, a result would be lost."""
     store.commit("p", rows(0, 3))
     store.commit("q", rows(2, 3))
-    monkeypatch.setattr(views, "repeated", lambda found: (np.unique(np.concatenate(found)), list(range(len(found)))))
+    monkeypatch.setattr(database, "repeated", lambda found: (np.unique(np.concatenate(found)), list(range(len(found)))))
     assert_plain(store)
 
 
@@ -140,7 +142,7 @@ def test_a_plan_file_that_says_a_cell_twice(store: Store) -> None:
 
 def test_one_database_as_long_as_nothing_changes(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[object] = []
-    monkeypatch.setattr(views, "connect_to", lambda *of: made.append(connect_to(*of)) or made[-1])  # type: ignore[func-returns-value]
+    monkeypatch.setattr(kept, "connect_to", lambda *of: made.append(connect_to(*of)) or made[-1])  # type: ignore[func-returns-value]
     store.commit("p", rows(0, 3))
     wrong: list[object] = []
 
@@ -176,10 +178,10 @@ def test_who_reads_still_reads_when_the_database_is_made_anew(store: Store) -> N
 
 
 def test_cells_of_many_files_are_copied_once_asked_again_and_are_the_same(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(views, "MANY_FILES", 3)
+    monkeypatch.setattr(kept, "MANY_FILES", 3)
     copied: list[object] = []
-    copy = views._copy_cells
-    monkeypatch.setattr(views, "_copy_cells", lambda connection: copied.append(connection) or copy(connection))  # type: ignore[func-returns-value]
+    copy = kept._copy_cells
+    monkeypatch.setattr(kept, "_copy_cells", lambda connection: copied.append(connection) or copy(connection))  # type: ignore[func-returns-value]
     for i in range(4):
         store.commit(f"p{i}", rows(10 * i, 12))  # two cells of each are in the next as well
     everything = "SELECT * FROM cells ORDER BY cell_id"
@@ -191,7 +193,7 @@ def test_cells_of_many_files_are_copied_once_asked_again_and_are_the_same(store:
     store.commit("late", rows(100, 5))
     assert [_count(store.results) for _ in range(2)] == [47, 47]
     assert len(copied) == 2
-    monkeypatch.setattr(views, "MOST_COPIED", 10)
+    monkeypatch.setattr(kept, "MOST_COPIED", 10)
     store.commit("later", rows(200, 5))
     assert [_count(store.results) for _ in range(2)] == [52, 52]
     assert len(copied) == 2

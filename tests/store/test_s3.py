@@ -15,11 +15,12 @@ from store import bucket as addresses
 from store import s3 as module
 from store.bucket import Bucket
 from store.compact import compact
+from store.database import fenced
 from store.files import Entry, ResultsError, age_s, open_files
 from store.leases import Lease, others_in_flight
 from store.s3 import S3Files
 from store.store import Store
-from store.views import fenced, fetch, run
+from store.views import fetch, run
 from store.weights import read_pictures
 from tests.s3_endpoint import FAULTS, Endpoint, FaultyProxy
 from tests.store.conftest import Age

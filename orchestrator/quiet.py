@@ -1,0 +1,31 @@
+"""Keeping what libraries say to their developers away from the user's terminal. Knows no Ray."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+
+
+@contextmanager
+def words_apart(console: Console) -> Iterator[None]:
+    """Inside, the console alone writes to standard error. What Ray says there and on standard output of dead workers, from
+    Python and from C++, are paragraphs for its developers: they go nowhere; its log files hold them too."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = [os.dup(descriptor) for descriptor in (1, 2)]
+    python = sys.stdout, sys.stderr
+    with open(os.devnull, "w") as nowhere, os.fdopen(os.dup(2), "w", buffering=1, errors="backslashreplace") as words:
+        console.file = words
+        sys.stdout = sys.stderr = nowhere
+        for descriptor in (1, 2):
+            os.dup2(nowhere.fileno(), descriptor)
+        try:
+            yield
+        finally:
+            for descriptor, own in zip((1, 2), kept, strict=True):
+                os.dup2(own, descriptor)
+                os.close(own)
+            sys.stdout, sys.stderr = python
+            console.file = python[1]

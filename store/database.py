@@ -1,0 +1,196 @@
+"""A DuckDB database with the views over the files of one snapshot: `cells`, `curves`, `neurons`, `plans`, and what lies below.
+
+One row a cell, whatever lies in the files. Nobody here looks whether the files have changed since: that is `store.views`.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from store.distinct import by_columns, forget_others, hashes, holding, repeated, scan
+from store.files import Files
+from store.schema import CURVES, HELD, NEURONS, PLAN_SCHEMA, SCHEMA, STATUSES
+from store.snapshot import LiveFile, Snapshot
+
+RANK = "CASE status " + " ".join(f"WHEN '{name}' THEN {i}" for i, name in enumerate(STATUSES)) + f" ELSE {len(STATUSES)} END"
+_LAST = "finished_at DESC NULLS LAST, pack_id, _file, _row"
+_KEEPS = "weights_file IS NOT NULL DESC"
+BEST = f"{RANK}, holds_neurons DESC, holds_curves DESC, {_KEEPS}, {_LAST}"
+"""Order among the rows of one cell: the first is the cell's. Newer wins only where it holds no less."""
+BEST_CURVE = f"{RANK}, holds_curves DESC, holds_neurons DESC, {_KEEPS}, {_LAST}"
+"""The same for the curve, should the cell's row hold neurons only."""
+BEST_WEIGHTS = f"{RANK}, {_KEEPS}, holds_neurons DESC, holds_curves DESC, {_LAST}"
+"""And for the weights."""
+ORDERS = {"best": BEST, "best_curve": BEST_CURVE, "best_weights": BEST_WEIGHTS}
+"""By the view in `internal` that shows the first row of each cell. A cell that is compacted keeps all of these rows."""
+
+_SQL = {
+    pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.float32(): "REAL", pa.bool_(): "BOOLEAN",
+    pa.timestamp("us", tz="UTC"): "TIMESTAMPTZ",
+}  # fmt: skip
+
+SETTINGS = (
+    "SET TimeZone = 'UTC'; SET parquet_metadata_cache = true; SET python_enable_replacements = false; "
+    "SET enable_external_file_cache = false; SET enable_progress_bar = false"
+)
+"""Of every connection. What the system's cache holds is not cached again by DuckDB."""
+
+_NO_GAIN = "partial_aggregate_pushdown"
+"""DuckDB 2.0 aggregates both sides of a join by cell before it joins them: 2.5 times slower where each side has a cell once."""
+
+Opener = Callable[[Files, Snapshot], duckdb.DuckDBPyConnection]
+
+
+def rows_of(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
+    """A database with no views but `internal.rows`: all rows of the files, a cell perhaps in several, with _file and _row."""
+    connection = duckdb.connect()
+    connection.execute(f"{SETTINGS}; CREATE SCHEMA internal")
+    if connection.execute("FROM duckdb_optimizers() WHERE name = ?", [_NO_GAIN]).fetchall():
+        connection.execute(f"SET disabled_optimizers = '{_NO_GAIN}'")  # of the database, for all its connections
+    for name, schema in (("rows", SCHEMA), ("plans", PLAN_SCHEMA)):
+        columns = ", ".join(f'"{field.name}" {_sql(field.type)}' for field in schema)
+        connection.execute(f"CREATE TABLE internal.no_{name} ({columns}, _file VARCHAR, _row BIGINT)")
+    _union(connection, "rows", "rows", [scan(files, group) for group in by_columns(snapshot.rows)])
+    return connection
+
+
+def connect_to(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
+    """The views over these files and no others."""
+    forget_others(files, (*snapshot.rows, *snapshot.plans))
+    return _views_over(files, snapshot)
+
+
+def _views_over(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
+    connection = rows_of(files, snapshot)
+    _hide(connection, files, snapshot.rows)
+    lists = ", ".join([*CURVES, *NEURONS, *HELD, "weights_file", "_file", "_row"])
+    # finished_at as a plain timestamp: fetching one with a time zone needs pytz, which DuckDB does not bring.
+    connection.execute(f"""
+        CREATE VIEW cells AS
+            SELECT * EXCLUDE ({lists}) REPLACE (finished_at AT TIME ZONE 'UTC' AS finished_at) FROM internal.best;
+        CREATE VIEW curves AS
+            SELECT cell_id, unnest(curve_step) AS step, unnest(curve_train_loss) AS train_loss,
+                   unnest(curve_train_acc) AS train_acc, unnest(curve_test_acc) AS test_acc
+            FROM internal.best_curve;
+        CREATE VIEW neurons AS
+            SELECT cell_id, unnest(range(len(neuron_readout))) AS neuron, unnest(neuron_readout) AS readout,
+                   unnest(neuron_alignment) AS alignment
+            FROM internal.best;
+        CREATE VIEW internal.weights AS
+            SELECT cell_id, weights_file FROM internal.best_weights WHERE weights_file IS NOT NULL;
+        CREATE VIEW plans AS {_plans(connection, files, snapshot.plans)};
+    """)
+    return connection
+
+
+def locked(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
+    """The same, whose settings cannot be changed: else a query could have DuckDB log or profile into a file of its choice."""
+    connection = connect_to(files, snapshot)
+    connection.execute("SET lock_configuration = true")
+    return connection
+
+
+def fenced(files: Files, snapshot: Snapshot, memory_gb: float = 1.0, threads: int = 2) -> duckdb.DuckDBPyConnection:
+    """The same for SQL of strangers: nothing but these files can be opened, no setting changed, nothing spilled to disk.
+
+    It does not refuse to write to these very files: let no statement through that writes.
+    """
+    connection = connect_to(files, snapshot)
+    live = [files.address(file.entry) for file in (*snapshot.rows, *snapshot.plans)]
+    connection.execute("SET allowed_paths = [" + ", ".join("'" + path.replace("'", "''") + "'" for path in live) + "]")
+    connection.execute(f"""
+        SET threads = {threads}; SET memory_limit = '{memory_gb}GB'; SET temp_directory = '';
+        SET autoinstall_known_extensions = false; SET autoload_known_extensions = false;
+        SET allow_community_extensions = false; SET enable_external_access = false; SET lock_configuration = true""")
+    return connection
+
+
+def _hide(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[LiveFile]) -> None:
+    """The views of ORDERS in `internal`: of each cell the row that `cells`, that `curves` and that `internal.weights` shows.
+
+    Choosing costs a window over ids and ranks. So it is done once, and only for cells that have several rows; files without
+    a row to hide are then read as they are, the others less what `internal.hidden` lists.
+    """
+    twice, where = repeated(hashes(connection, files, live))
+    if where:
+        scans = [scan(files, group) for group in by_columns([live[i] for i in where])]
+        _union(connection, "several", "rows", scans)
+        connection.register("twice", pa.table({"hash": twice}))
+        later = [f"row_number() OVER (PARTITION BY cell_id ORDER BY {order}) > 1 AS {name}" for name, order in ORDERS.items()]
+        connection.execute(f"""
+            CREATE TABLE internal.hidden AS FROM (
+                SELECT _file, _row, {", ".join(later)}
+                FROM internal.several WHERE hash(cell_id) IN (SELECT hash FROM twice))
+            WHERE {" OR ".join(ORDERS)}""")
+        connection.unregister("twice")
+    for name in ORDERS:
+        found = connection.execute(f"SELECT DISTINCT _file FROM internal.hidden WHERE {name}").fetchall() if where else []
+        if not found:
+            connection.execute(f"CREATE VIEW internal.{name} AS FROM internal.rows")
+            continue
+        partly = {path for (path,) in found}
+        scans = []
+        for group in by_columns(live):
+            clean = [file for file in group if files.address(file.entry) not in partly]
+            rest = [file for file in group if files.address(file.entry) in partly]
+            scans += [scan(files, clean)] if clean else []
+            hidden = f"(SELECT _file, _row FROM internal.hidden WHERE {name})"
+            scans += [f"({scan(files, rest)} ANTI JOIN {hidden} USING (_file, _row))"] if rest else []
+        _union(connection, name, "rows", scans)
+
+
+def _plans(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[LiveFile]) -> str:
+    """SQL for what each sweep's last whole grid and the requests since ask for, each cell once."""
+    live = [file for file in live if file.n_rows]
+    if not all(file.request for file in live):  # not as write_plan writes them
+        _union(connection, "plans", "plans", [scan(files, group) for group in by_columns(live)])
+        return """SELECT DISTINCT sweep, cell_id FROM (
+            SELECT * FROM internal.plans
+            QUALIFY planned_at >= coalesce(max(planned_at) FILTER (whole) OVER (PARTITION BY sweep), planned_at))"""
+    sweeps: dict[str, list[LiveFile]] = {}
+    since: dict[str, int] = {}
+    for file in live:
+        assert file.request
+        sweep, planned_at, whole = file.request
+        sweeps.setdefault(sweep, []).append(file)
+        if whole:
+            since[sweep] = max(planned_at, since.get(sweep, planned_at))
+    once: list[LiveFile] = []
+    several: list[LiveFile] = []
+    for sweep, requests in sweeps.items():
+        asked = [
+            file for file in requests if file.request and file.request.planned_at >= since.get(sweep, file.request.planned_at)
+        ]
+        (several if repeated(hashes(connection, files, asked))[1] else once).extend(asked)
+    parts = ["SELECT sweep, cell_id FROM internal.no_plans"]
+    parts += [f"SELECT sweep, cell_id FROM {scan(files, group)}" for group in by_columns(once)]
+    parts += [f"SELECT DISTINCT sweep, cell_id FROM {scan(files, group)}" for group in by_columns(several)]
+    return " UNION ALL ".join(parts)
+
+
+def _union(connection: duckdb.DuckDBPyConnection, name: str, kind: str, scans: Sequence[str]) -> None:
+    """View internal.<name> over the scans, with the columns of the schema in any case."""
+    united = " UNION ALL BY NAME ".join(f"SELECT * FROM {part}" for part in (f"internal.no_{kind}", *scans))
+    connection.execute(f"CREATE VIEW internal.{name} AS {united}")
+
+
+def _sql(kind: pa.DataType) -> str:
+    return f"{_sql(kind.value_type)}[]" if pa.types.is_list(kind) else _SQL[kind]
+
+
+def of_cells(cell_ids: Iterable[str]) -> Opener:
+    """An opener for `run` that reads the files with rows of these cells alone, with the keys that these have: for questions
+    about few among many files."""
+    ids = list(cell_ids)
+
+    def opener(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
+        with duckdb.connect() as connection:
+            found = hashes(connection, files, snapshot.rows)
+            wanted = connection.execute("SELECT hash(unnest(?::VARCHAR[])) AS hash", [ids]).fetchnumpy()["hash"]
+        near = tuple(snapshot.rows[i] for i in holding(found, np.asarray(wanted)))
+        return _views_over(files, replace(snapshot, rows=near))
+
+    return opener

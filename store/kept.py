@@ -1,0 +1,97 @@
+"""The databases that this process keeps, one a results directory, for as long as nothing changes there: quick to ask again."""
+
+import atexit
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import duckdb
+
+from store.database import SETTINGS, connect_to
+from store.files import Entry, Files
+from store.snapshot import Snapshot
+
+MAX_KEPT = 4
+"""Directories of which a database is kept."""
+MANY_FILES, MOST_COPIED, ASKED_ONCE = 100, 250_000, 1
+"""From so many files on, of up to so many rows, a kept database copies `cells` once it is asked more often than this: 0.6 s and
+30 MB for 100,000 cells in packs, whose files would cost each question 0.4 s. Compacted files are as quick where they lie."""
+
+
+@dataclass
+class Kept:
+    """A database of a directory as it was listed."""
+
+    listing: tuple[Entry, ...]
+    connection: duckdb.DuckDBPyConnection
+    is_to_copy: bool
+    """Whether `cells` is still to be copied, which who asks but once does not wait for."""
+    n_asked: int = 0
+    answers: dict[Callable[..., Any], Any] = field(default_factory=dict)
+    """What `store.views.once` has found."""
+
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """Another connection to it: of the calling thread, to be closed or forgotten."""
+        connection = self.connection.cursor()
+        connection.execute(SETTINGS)  # they are a connection's, not the database's
+        return connection
+
+
+def kept_connection(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
+    """A connection of the calling thread to the database that this process keeps of the directory."""
+    with _databases_lock:
+        kept = kept_database(files, snapshot)
+        if kept.is_to_copy and kept.n_asked >= ASKED_ONCE:
+            _copy_cells(kept.connection)
+            kept.is_to_copy = False
+        kept.n_asked += 1
+        return kept.cursor()
+
+
+def kept_database(files: Files, snapshot: Snapshot) -> Kept:
+    """The database that this process keeps of the directory, made anew if that changed."""
+    listing = tuple(file.entry for file in (*snapshot.rows, *snapshot.plans))
+    with _databases_lock:
+        if files.root not in _databases or _databases[files.root].listing != listing:
+            # One that is let go lives until its last reader is done; closing it would close the readers' connections.
+            _databases.pop(files.root, None)
+            while len(_databases) >= MAX_KEPT:
+                _databases.pop(next(iter(_databases)))
+            many = len(snapshot.rows) >= MANY_FILES and sum(file.n_rows for file in snapshot.rows) <= MOST_COPIED
+            _databases[files.root] = Kept(listing, connect_to(files, snapshot), many)
+        return _databases[files.root]
+
+
+def _copy_cells(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let the view `cells` read a copy in memory. On one thread: of many small files two take longer, and hundreds of MB."""
+    threads = connection.execute("SELECT current_setting('threads')").fetchone()
+    assert threads
+    connection.execute("SET threads = 1")
+    try:
+        connection.execute("CREATE TABLE internal.cells AS FROM cells; CREATE OR REPLACE VIEW cells AS FROM internal.cells")
+    finally:
+        connection.execute(f"SET threads = {threads[0]}")
+
+
+def close_kept() -> None:
+    """Close all of them; who asks next opens them again."""
+    with _databases_lock:
+        for kept in _databases.values():
+            kept.connection.close()
+        _databases.clear()
+
+
+def _leave_to_parent() -> None:
+    # A forked child has none of the database's threads: it neither uses nor closes what it inherited.
+    global _databases, _databases_lock
+    _inherited.append(_databases)
+    _databases, _databases_lock = {}, threading.RLock()
+
+
+_databases: dict[str, Kept] = {}
+_databases_lock = threading.RLock()
+_inherited: list[object] = []
+atexit.register(close_kept)
+os.register_at_fork(after_in_child=_leave_to_parent)
