@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ CODE = "~/sweeps"
 """Where the cluster's machines have this project."""
 TOKEN = "~/.ray/auth_token"
 PLACEHOLDER = "EDIT"
+OLDER_AUTOSCALER = "RAY_enable_autoscaler_v2=0"
+"""The newer one starts no workers of given machines (ray issue 57153)."""
 SSH_OPTIONS = (
     "BatchMode=yes StrictHostKeyChecking=no UserKnownHostsFile=/dev/null ConnectTimeout=10 LogLevel=ERROR "
     "ServerAliveInterval=5 ServerAliveCountMax=6"
@@ -112,7 +115,7 @@ def _problems(config: Any, folder: Path) -> Iterator[str]:
     yield from _open_doors(config)
     for where, source in config.get("file_mounts", {}).items():
         if where != TOKEN and not (folder / os.path.expanduser(str(source))).exists():
-            clone = "; the cluster gets the commit that is checked out: clone the project with git" if source == ".git" else ""
+            clone = "; the cluster gets the commit that is checked out beside this file" if source == ".git" else ""
             yield f"file_mounts: there is no {folder / str(source)}{clone}"
     if f"{CODE}/.git" not in config.get("file_mounts", {}):
         yield f"file_mounts: needs `{CODE}/.git: .git`, from which the machines get this project"
@@ -131,7 +134,11 @@ def _against_schema(config: dict[str, Any]) -> str:
 
 def _of_given_machines(config: dict[str, Any]) -> Iterator[str]:
     provider, auth = config["provider"], config.get("auth", {})
-    yield from (f"provider.{key} is missing" for key in ("head_ip", "worker_ips") if not provider.get(key))
+    yield from (
+        f"provider.{key} is {'empty' if key in provider else 'missing'}"
+        for key in ("head_ip", "worker_ips")
+        if not provider.get(key)
+    )
     addresses = [provider.get("head_ip"), *(provider.get("worker_ips") or ())]
     for address in sorted({str(a) for a in addresses if a and addresses.count(a) > 1}):
         yield f"provider: {address} is given twice; the head takes packs too and is no worker"
@@ -143,6 +150,8 @@ def _of_given_machines(config: dict[str, Any]) -> Iterator[str]:
         elif key_file.stat().st_mode & 0o077:
             fix = f"chmod 600 {shlex.quote(str(key_file))}"
             yield f"auth.ssh_private_key: others may read {key_file}, and ssh refuses such keys: {fix}"
+    if not any("ray start" in c and OLDER_AUTOSCALER in c for c in config.get("head_start_ray_commands", ())):
+        yield f"head_start_ray_commands: `ray start` needs `export {OLDER_AUTOSCALER};` before it, else no worker ever starts"
 
 
 def _open_doors(config: dict[str, Any]) -> Iterator[str]:
@@ -152,6 +161,8 @@ def _open_doors(config: dict[str, Any]) -> Iterator[str]:
     for key in ("head_start_ray_commands", "worker_start_ray_commands"):
         if not any("ray start" in c and "RAY_AUTH_MODE=token" in c for c in config.get(key, ())):
             yield f"{key}: `ray start` needs `export RAY_AUTH_MODE=token;` before it, without which it takes anybody's commands"
+        if any(re.search(r"--dashboard-host[= ](?!127\.0\.0\.1|localhost)", c) for c in config.get(key, ())):
+            yield f"{key}: `--dashboard-host` opens Ray's dashboard to the network: leave it out, and look through an SSH tunnel"
 
 
 def _texts(value: Any, where: str = "") -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, from the first import on: import this first, of all that takes time."""
+"""Ctrl-C, SIGTERM and a closed terminal, from the first import on: import this first, of all that takes time."""
 
 import os
 import signal
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 """Exit code."""
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = tuple(
+    s for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if s != signal.SIGHUP or signal.getsignal(s) != signal.SIG_IGN
+)
+"""SIGHUP: its terminal was closed; under `nohup` that is not to end it."""
 RELEASE_S = 2.0
 """How long who stops at once waits for lease and scratch to be given back; later both are found stale."""
 
@@ -59,11 +62,13 @@ def keeping_signals() -> Iterator[None]:
 
 @contextmanager
 def draining(sweep: "Sweep") -> Iterator[None]:
-    """Inside, the first Ctrl-C (or SIGTERM) lets packs in flight finish; the second ends everything at once."""
+    """Inside, the first Ctrl-C (SIGTERM, SIGHUP) lets packs in flight finish; the second ends everything at once."""
     from analysis.terminal import err
     from orchestrator.progress import duration
 
     def handle(signum: int, frame: FrameType | None) -> None:
+        if signum == signal.SIGHUP:
+            err.file = sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - for as long as this process lives
         if sweep.interrupted:
             err.print("stopped at once; what was committed is kept", highlight=False)
             leave_at_once(sweep, INTERRUPTED)

@@ -38,7 +38,7 @@ class Snapshot:
         """The snapshot in one line."""
         eta = f"ETA {duration(self.remaining_s)}"
         if self.draining:
-            eta = f"draining, about {duration(self.remaining_s)} to go (Ctrl-C again stops at once)"
+            eta = f"draining, about {duration(self.remaining_s)} to go"
         parts = [f"{self.done}/{self.total} cells", f"{self.rate:.1f} cells/s", eta, f"elapsed {duration(self.elapsed_s)}"]
         if self.failed:
             parts.insert(1, f"{self.failed} failed")

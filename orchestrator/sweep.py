@@ -1,5 +1,8 @@
 """`python -m orchestrator.sweep grid.yaml`: the command line of a sweep."""
 
+import orchestrator.interrupts  # Ctrl-C is answered from here on
+
+# isort: split
 import gc
 import json
 import os
@@ -16,7 +19,6 @@ from typing import Annotated, NoReturn
 import typer
 from rich.console import Console
 
-import orchestrator.interrupts  # isort: split - Ctrl-C is answered from here on
 from analysis.terminal import complain, err, stop, told
 from orchestrator.calibration import machine_rates
 from orchestrator.cost import CostModel

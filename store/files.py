@@ -199,6 +199,8 @@ def open_files(results: str) -> Files:
         raise ResultsError(f"results at {text!r}: {scheme}:// is not supported; give a local path, or s3://BUCKET/PREFIX")
     if not text.strip():
         raise ResultsError("the results directory has an empty name")
+    if near := re.match(r"(s3|file):/*(?=[^/])", text, re.IGNORECASE):
+        raise ResultsError(f"results at {text!r}: write {near[1].lower()}://{text[near.end() :]}")
     if wrong := UNUSABLE.search(text):
         raise ResultsError(
             f"results at {text!r}: the path holds {wrong[0]!r}, from which DuckDB cannot read; choose another name"

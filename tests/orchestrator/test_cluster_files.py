@@ -124,7 +124,7 @@ def replaced(value, *keys):
         (without("cluster_name"), "'cluster_name' is a required property"),
         (replaced({}, "worker_nods"), "'worker_nods' was unexpected"),
         (replaced("locl", "provider", "type"), "did you mean 'local'?"),
-        (replaced([], "provider", "worker_ips"), "provider.worker_ips is missing"),
+        (replaced([], "provider", "worker_ips"), "provider.worker_ips is empty"),
         (replaced(["10.0.0.1"], "provider", "worker_ips"), "10.0.0.1 is given twice"),
         (without("auth", "ssh_private_key"), "auth.ssh_private_key is missing"),
         (replaced("/no/such/key", "auth", "ssh_private_key"), "there is no /no/such/key"),

@@ -21,7 +21,7 @@ def _answers(process: subprocess.Popen[str], which: signal.Signals) -> bool:
     return bool(caught and int(caught[1], 16) >> (which - 1) & 1)
 
 
-@pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted_while_it_starts(which, small_grid, start, results):
     process = start(small_grid)
     wait_for(lambda: process.poll() is not None or _answers(process, signal.SIGTERM))  # Python itself answers SIGINT, not this
@@ -58,7 +58,7 @@ with words_apart(err):
 """
 
 
-@pytest.mark.parametrize("which", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("which", ["SIGINT", "SIGTERM", "SIGHUP"])
 @pytest.mark.parametrize("when", ["inside", "afterwards"])
 def test_interrupted_while_ray_starts(which, when):
     """Ray takes SIGTERM for itself then, and standard error is closed to all words but ours."""
@@ -66,6 +66,15 @@ def test_interrupted_while_ray_starts(which, when):
     code = INTERRUPTED_AMID.format(**{"inside": "pass", "afterwards": "pass", when: kill})
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
     assert (done.returncode, done.stderr) == (130, "interrupted; what was committed is kept\n")
+
+
+def test_under_nohup_a_closed_terminal_is_nothing():
+    code = "from orchestrator import interrupts; import signal; print(signal.SIGHUP in interrupts.SIGNALS)"
+    for before, heard in (("", "True"), ("nohup ", "False")):
+        done = subprocess.run(
+            f"{before}{sys.executable} -c '{code}'", shell=True, capture_output=True, text=True, cwd=ROOT, check=True
+        )
+        assert done.stdout.strip() == heard
 
 
 def test_an_import_leaves_signals_alone():

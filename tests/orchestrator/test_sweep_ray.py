@@ -82,6 +82,17 @@ def test_kill_9_of_the_driver_then_the_same_command(long_grid, start, sweep, res
     assert counts(results) == (24, 24)
 
 
+@pytest.mark.slow
+def test_a_closed_terminal_drains_too(long_grid, start, results):
+    process = start(long_grid, "steps=10000", "--max-concurrent", 1)
+    wait_for(lambda: counts(results)[0] > 0)
+    process.send_signal(signal.SIGHUP)
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == 130, out
+    landed = counts(results)
+    assert 0 < landed[0] < 24 and landed[0] == landed[1]
+
+
 def test_ctrl_c_drains(long_grid, start, results):
     process = start(long_grid, "steps=10000", "--max-concurrent", 1)  # so that much is left when it drains
     wait_for(lambda: counts(results)[0] > 0)
