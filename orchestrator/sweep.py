@@ -184,10 +184,12 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
                 job.on_change = progress.changed
                 runner.run(job)
         interrupted, fatal = job.interrupted, job.fatal
-        statuses = store.statuses()
     else:
         _write_plan(grid, store, options)
-    complete = report(grid, store, statuses, list(options.again), fatal, options.as_json)
+    try:
+        complete = report(grid, store, store.statuses() if todo else statuses, list(options.again), fatal, options.as_json)
+    except ResultsError as error:  # a bucket that fails now: what was trained is no bad input
+        complete, fatal = False, fatal or str(error)
     if fatal:
         complain(f"the sweep could not go on: {fatal}")
     return orchestrator.interrupts.INTERRUPTED if interrupted else 0 if complete and not fatal else 1
@@ -214,7 +216,11 @@ def _leave_to_others(job: Sweep, todo: list[int], before: Statuses, options: Opt
     def still_missing(cells: list[int]) -> list[int]:
         if not any(i in late for i in cells):
             return cells
-        now = job.store.statuses()
+        try:
+            now = job.store.statuses()
+        except ResultsError as error:
+            job.cannot_go_on(str(error))
+            return []
         return [i for i in cells if i not in late or now.get(job.grid.cells[i].cell_id) == before.get(job.grid.cells[i].cell_id)]
 
     job.queue.accept = still_missing

@@ -10,6 +10,7 @@ with endpoint() as s3, FaultyProxy(s3.url) as proxy:
 
 import http.client
 import logging
+import os
 import random
 import socket
 import struct
@@ -20,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import TracebackType
 from urllib.parse import urlsplit
 
@@ -64,6 +66,28 @@ class Endpoint:
         from moto.s3.models import s3_backends
 
         return sorted(s3_backends[DEFAULT_ACCOUNT_ID]["aws"].buckets[bucket].keys.keys())
+
+    def mirror(self, bucket: str, prefix: str, folder: Path) -> None:
+        """Make the folder hold what lies below the prefix, without a request."""
+        from moto.core import DEFAULT_ACCOUNT_ID
+        from moto.s3.models import s3_backends
+
+        objects = s3_backends[DEFAULT_ACCOUNT_ID]["aws"].buckets[bucket].keys
+        keys = {key.removeprefix(f"{prefix}/"): key for key in self.keys(bucket) if key.startswith(f"{prefix}/")}
+        for path in [path for path in folder.rglob("*") if path.is_file() and str(path.relative_to(folder)) not in keys]:
+            path.unlink()
+        for name, key in keys.items():
+            while value := objects.get(key):
+                path, version = folder / name, value.last_modified.timestamp()
+                if not path.exists() or path.stat().st_mtime != version:
+                    try:
+                        data = value.value
+                    except ValueError:  # it has just been replaced or deleted
+                        continue
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(data)
+                    os.utime(path, (version, version))
+                break
 
 
 @contextmanager

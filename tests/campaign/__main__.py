@@ -70,6 +70,7 @@ def main(words: Sequence[str] | None = None) -> int:
         except BaseException:
             _end_children()
             pool.shutdown(wait=False, cancel_futures=True)
+            show(verdicts, console)
             raise
     show(verdicts, console)
     return int(any(verdict.violations for verdict in verdicts))

@@ -150,9 +150,14 @@ def explained(said: str) -> bool:
     return bool(re.search(reasons, said))
 
 
-def unexplained(results: Path) -> list[Violation]:
-    """Failed cells whose reason cannot be read, or whose log is not there."""
+def unexplained(results: Path, *names: str) -> list[Violation]:
+    """Failed cells whose reason cannot be read, or whose log is not there; `names` are what commands call the results."""
+
+    def is_there(log: str) -> bool:
+        inside = [log.removeprefix(f"{name}/") for name in (str(results), *names) if name and log.startswith(f"{name}/")]
+        return any((results / path).is_file() for path in inside)
+
     with connect(str(results)) as connection:
         rows = connection.execute("SELECT cell_id, reason, log_path FROM cells WHERE status = 'failed'").fetchall()
-    bad = [c for c, reason, log in rows if not (reason or "").strip() or "\n" in reason or not log or not Path(log).is_file()]
+    bad = [c for c, reason, log in rows if not (reason or "").strip() or "\n" in reason or not log or not is_there(log)]
     return [Violation("unreadable", f"cell {c} failed without a reason or log") for c in bad]

@@ -5,8 +5,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,19 @@ def adopt_orphans() -> None:
     """Whatever a killed driver leaves behind becomes a child of this process, and so can be found."""
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "this process cannot adopt orphans")
+    threading.Thread(target=_bury, daemon=True).start()
+
+
+def _bury() -> None:
+    """Take in dead node processes at once, as process 1 would: while a raylet is a zombie, Ray's workers take it for alive."""
+    while True:
+        for process in psutil.Process().children():
+            try:
+                if process.status() == psutil.STATUS_ZOMBIE and process.name() == "raylet":
+                    os.waitpid(process.pid, os.WNOHANG)
+            except (psutil.NoSuchProcess, ChildProcessError):
+                continue
+        time.sleep(0.5)
 
 
 def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
@@ -32,9 +46,9 @@ def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
     return found
 
 
-def family() -> list[psutil.Process]:
-    """All live processes that descend from this one."""
-    return alive(psutil.Process().children(recursive=True))
+def family(stays: Callable[[psutil.Process], bool] = lambda process: False) -> list[psutil.Process]:
+    """All live processes that descend from this one, but for those that are to stay."""
+    return [process for process in alive(psutil.Process().children(recursive=True)) if not stays(process)]
 
 
 def title(process: psutil.Process) -> str:
@@ -44,6 +58,11 @@ def title(process: psutil.Process) -> str:
     except (psutil.NoSuchProcess, psutil.ZombieProcess):
         return ""
     return " ".join([os.path.basename(words[0]), *words[1:]])[:120].strip() if words else ""
+
+
+def is_agent(process: psutil.Process) -> bool:
+    """One of Ray's agents, which train nothing. Where the head goes first they try for 60 s to tell it that the node has gone."""
+    return title(process).startswith(("ray::DashboardAgent", "ray::RuntimeEnvAgent"))
 
 
 def wait_until(condition: Callable[[], bool], seconds: float, every: float = 0.05) -> bool:
@@ -64,8 +83,8 @@ class Running:
     out: Path
     err: Path
     started: float
-    hit_by: int | None = None
-    """The signal that the campaign itself sent to the driver, if any that ends a process."""
+    elsewhere: bool = False
+    """On another host: `popen` only carries it there."""
 
     @property
     def runs(self) -> bool:
@@ -86,43 +105,54 @@ class Running:
             return False
         return True
 
+    def driver(self) -> psutil.Process:
+        """The command itself. psutil.NoSuchProcess where it has ended."""
+        carrier = psutil.Process(self.popen.pid)
+        return next(iter(carrier.children()), carrier) if self.elsewhere else carrier
+
     def signal(self, what: signal.Signals, group: bool = False) -> None:
         """To the driver; `group`: to its whole process group, as a terminal does with Ctrl-C."""
         if self.runs:
-            (os.killpg if group else os.kill)(self.popen.pid, what)
+            if group and not self.elsewhere:
+                os.killpg(self.popen.pid, what)
+            else:
+                self.driver().send_signal(what)
 
     def members(self, name: str) -> list[psutil.Process]:
         """Processes of this run whose title starts so; `driver` is the command itself."""
         if not self.runs:
             return []
-        driver = psutil.Process(self.popen.pid)
-        if name == "driver":
-            return [driver]
         try:
+            driver = self.driver()
+            if name == "driver":
+                return [driver]
             below = driver.children(recursive=True)
         except psutil.NoSuchProcess:
             return []
         return [process for process in alive(below) if title(process).startswith(name)]
 
 
-def start(folder: Path, name: str, module: str, *args: str) -> Running:
-    """`python -m module args` in the folder, its output in NAME.out and NAME.err there, temporaries in its `t`."""
+def start(
+    folder: Path, name: str, module: str, *args: str, environment: Mapping[str, str] = {}, carrier: Sequence[str] = ()
+) -> Running:
+    """`python -m module args` in the folder, its output in NAME.out and NAME.err there, temporaries in its `t`.
+    `carrier`: the words that run it on another host instead."""
     (folder / "t").mkdir(exist_ok=True)
-    env = os.environ | {"TMPDIR": str(folder / "t"), "COLUMNS": "200"}
+    env = os.environ | {"TMPDIR": str(folder / "t"), "COLUMNS": "200", **environment}
     env.pop("RAY_ADDRESS", None)
     out, err = folder / f"{name}.out", folder / f"{name}.err"
     with out.open("wb") as to_out, err.open("wb") as to_err:
         popen = subprocess.Popen(
-            [sys.executable, "-m", module, *args], cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=to_out, stderr=to_err,
-            start_new_session=True,
+            [*carrier, sys.executable, "-m", module, *args], cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=to_out,
+            stderr=to_err, start_new_session=True,
         )  # fmt: skip
-    return Running(popen, out, err, time.monotonic())
+    return Running(popen, out, err, time.monotonic(), bool(carrier))
 
 
-def end_all(seconds: float) -> list[str]:
+def end_all(seconds: float, stays: Callable[[psutil.Process], bool] = lambda process: False) -> list[str]:
     """Wait for all processes below this one to end; kill those that do not, and return their titles."""
-    wait_until(lambda: not family(), seconds, every=0.2)
-    left = family()
+    wait_until(lambda: not family(stays), seconds, every=0.2)
+    left = family(stays)
     titles = [title(process) for process in left]
     for process in left:
         try:

@@ -1,4 +1,4 @@
-"""A short campaign: each kind of fault once, from a fixed seed. The long one is run by hand: docs/durability.md."""
+"""A short campaign of kinds that between them strike each part. The long one is run by hand: docs/durability.md."""
 
 import subprocess
 import sys
@@ -6,32 +6,25 @@ import sys
 import pytest
 
 from tests.campaign.__main__ import main
-from tests.campaign.faults import FAULTS
 from tests.orchestrator.conftest import ROOT
+
+SHORT = (
+    "kill-actor", "kill-driver", "kill-raylet", "ctrl-c-twice", "disk-full", "damage-amid", "damage-at-rest", "two-drivers-kill",
+    "s3-errors",
+)  # fmt: skip
+"""Some three minutes. A host that dies is struck in tests/test_hosts.py."""
 
 
 @pytest.mark.slow
 @pytest.mark.ray
-@pytest.mark.timeout(1500)
-def test_each_kind_of_fault_once():
+@pytest.mark.timeout(900)
+def test_a_fault_of_each_part():
     # In a process of its own, as it adopts and ends processes.
-    command = [
-        sys.executable,
-        "-m",
-        "tests.campaign",
-        "--seed",
-        "1",
-        "--count",
-        str(len(FAULTS)),
-        "--jobs",
-        "2",
-        "--again",
-        "debug",
-    ]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    words = ["--seed", "1", "--count", str(len(SHORT)), "--jobs", "2", "--again", "debug", "--fault", *SHORT]
+    done = subprocess.run([sys.executable, "-m", "tests.campaign", *words], cwd=ROOT, capture_output=True, text=True, check=False)
     print(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{len(FAULTS)}/{len(FAULTS)}" in done.stdout
+    assert f"{len(SHORT)}/{len(SHORT)}" in done.stdout
 
 
 @pytest.mark.parametrize("words", [["--fault", "earthquake"], ["--index", "3"], ["--count", "many"]])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from store.files import open_files
 from store.store import Store
 from tests.campaign import check
 from tests.campaign.faults import FAULTS
@@ -93,7 +94,7 @@ def test_a_committed_file_that_vanishes_or_changes(whole):
     before = check.committed(whole)
     first, second = sorted(before)
     (whole / first).unlink()
-    flip_bits(whole / second, 0.5)
+    flip_bits(open_files(str(whole)), second, 0.5)
     assert _kinds(check.vanished(before, check.committed(whole), set())) == ["lost", "lost"]
     assert _kinds(check.vanished(before, check.committed(whole), {first})) == ["lost"]
 
@@ -104,7 +105,7 @@ def test_a_cell_that_was_trained_again(whole):
     assert _kinds(check.trained_again(before, check.committed(whole))) == ["again", "again"]  # and 6, which was not there
     # What was damaged is trained again with reason.
     (damaged,) = (path for path, data in before.items() if f"{4:020x}" in check.cells_in(data))
-    flip_bits(whole / damaged, 0.3)
+    flip_bits(open_files(str(whole)), damaged, 0.3)
     before = {path: (whole / path).read_bytes() for path in before}
     assert _kinds(check.trained_again(before, check.committed(whole))) == []
 

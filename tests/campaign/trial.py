@@ -15,15 +15,13 @@ from store.check import STALE_S
 from tests.campaign import check
 from tests.campaign.check import Violation
 from tests.campaign.commands import Running, adopt_orphans, end_all, start
-from tests.campaign.faults import FAULTS, disk
+from tests.campaign.faults import FAULTS
 from tests.campaign.scene import DONE, MISSING, Scene, Skipped, Undisturbed
 
 MOST_RUNS = 4
 """How often the command is given again at most."""
 ON_RAY = {"ray": 1.0, "mixed": 1 / 3, "debug": 0.0}
 """The share of tries in which the command that is given again runs on Ray."""
-END_S = 40.0
-"""Processes of a sweep that ended or was killed are gone within this. Ray's own limits are 5 to 10 s on a quiet machine."""
 COMMAND_S = 120.0
 
 
@@ -52,7 +50,7 @@ def undisturbed(folder: Path) -> Undisturbed:
     scene = Scene(folder, random.Random(0), Undisturbed(folder, 60, 1), 120)
     scene.finish(sweep := scene.start(), {DONE})
     seconds = time.monotonic() - sweep.started
-    scene.violations += [Violation("alive", text) for text in end_all(END_S)]
+    scene.violations += [Violation("alive", text) for text in end_all(scene.end_s)]
     _clean(scene)
     if scene.violations:
         raise RuntimeError(f"the undisturbed run is not right: {scene.violations}; see {folder}")
@@ -75,8 +73,9 @@ def attempt(fault: str, seed: int, index: int, folder: Path, reference: Undistur
             _judge(scene)
         finally:
             scene.thaw()
+            end_all(0, scene.stays)
+            scene.closing.close()
             end_all(0)
-            disk.close(scene)
     except Skipped as reason:
         return Verdict(fault, index, str(folder), time.monotonic() - began, skipped=str(reason))
     except Exception:  # noqa: BLE001 - a fault in the campaign spoils its try, and not the hours of the others
@@ -94,17 +93,18 @@ def _again(scene: Scene) -> None:
         scene.thaw()
         if patient:
             _expect_end(scene)
-        held = check.committed(scene.results)
+        held = scene.committed()
         sweep = scene.start(*scene.options, *(() if scene.on_ray else ("--debug",)))
         scene.finish(sweep, {DONE, MISSING})
         if patient:
-            scene.violations += check.trained_again(held, check.committed(scene.results))
-        scene.violations += check.unexplained(scene.results)
+            scene.violations += check.trained_again(held, scene.committed())
+        scene.look()
+        scene.violations += check.unexplained(scene.results, scene.where, scene.elsewhere)
         if sweep.code != DONE:
             if "--retry-failed" in sweep.said():
                 scene.options = tuple(dict.fromkeys((*scene.options, "--retry-failed")))
             continue
-        if not _repair(scene):
+        if not scene.destroyed or not _repair(scene):  # all files are checked once more in the end
             return
     scene.violations.append(Violation("lost", f"not all is done after {MOST_RUNS} further runs"))
 
@@ -136,15 +136,16 @@ def _judge(scene: Scene) -> None:
     scene.thaw()
     _expect_end(scene)
     _clean(scene)
+    now = scene.committed()
     wanted = check.content(scene.undisturbed.results)
     scene.violations += check.compare(check.content(scene.results), wanted)
-    scene.violations += check.vanished(scene.before, check.committed(scene.results), scene.destroyed)
+    scene.violations += check.vanished(scene.before, now, scene.destroyed)
 
 
 def _expect_end(scene: Scene) -> None:
     """Processes of earlier sweeps end by themselves, in bounded time."""
     began = time.monotonic()
-    left = end_all(END_S)
+    left = end_all(scene.end_s, scene.stays)
     scene.tell(f"no process is left after {time.monotonic() - began:.1f} s" if not left else f"left alive: {left}")
     scene.violations += [Violation("alive", text) for text in left]
 
@@ -158,12 +159,14 @@ def _clean(scene: Scene) -> None:
     scene.violations += [
         Violation("leftover", f"check --clean says: {line}") for line in cleaned.said().splitlines() if "bad  " in line
     ]
+    scene.look()
     scene.violations += check.leftovers(scene.results, scene.folder / "t")
 
 
 def _check(scene: Scene, *options: str) -> Running:
     scene.checks += 1
-    asked = start(scene.folder, f"check{scene.checks}", "orchestrator.store", "check", "--results", str(scene.results), *options)
+    words = ("orchestrator.store", "check", "--results", scene.where, *options)
+    asked = start(scene.folder, f"check{scene.checks}", *words, environment=scene.environment)
     scene.finish(asked, {0, 1}, COMMAND_S)
     return asked
 

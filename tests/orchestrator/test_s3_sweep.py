@@ -126,3 +126,39 @@ def test_scratch_of_several_nodes_lies_in_the_bucket_and_is_gone_afterwards(resu
         assert old not in keys
         assert any(key.endswith("/trial/checkpoint") for key in keys)
     assert not [key for key in s3.keys(bucket) if "sweep-" in key]
+
+
+def test_a_bucket_that_fails_at_the_end_is_no_bad_input(small_grid, sweep_here, bucket, monkeypatch):
+    """What was trained is in the store: exit 1, and why."""
+    from store.files import ResultsError
+
+    def silent(*args: object) -> bool:
+        raise ResultsError("http://store does not answer")
+
+    monkeypatch.setattr("orchestrator.sweep.report", silent)
+    done = sweep_here(small_grid, "--debug")
+    assert (done.returncode, "the sweep could not go on: http://store does not answer" in done.stderr) == (1, True), done.stderr
+    assert counts(f"s3://{bucket}/of/small") == (12, 12)
+
+
+def test_a_bucket_that_fails_when_another_sweep_is_looked_up_ends_this_one(small_grid, sweep_here, bucket, monkeypatch):
+    from orchestrator.grid import load_grid
+    from store.files import ResultsError
+    from store.store import Store
+
+    asked = []
+    planned = load_grid(str(small_grid)).cells
+
+    def once(store: Store) -> object:
+        asked.append(store)
+        if len(asked) == 2:
+            raise ResultsError("http://store does not answer")
+        return statuses(store)
+
+    statuses = Store.statuses
+    monkeypatch.setattr(Store, "statuses", once)
+    monkeypatch.setattr("orchestrator.sweep.others_in_flight", lambda store: {planned[0].cell_id: "another"})
+    done = sweep_here(small_grid, "--debug")
+    assert (done.returncode, "the sweep could not go on: http://store does not answer" in done.stderr) == (1, True), done.stderr
+    held, distinct = counts(f"s3://{bucket}/of/small")
+    assert held == distinct < 12

@@ -28,6 +28,7 @@ def disk_full(scene: Scene) -> None:
         raise Skipped("a disk of its own needs root and mount")
     scene.results.mkdir()
     _call("mount", "-t", "tmpfs", "-o", f"size={RESERVE_BYTES + (8 << 20)}", "tmpfs", str(scene.results))
+    scene.closing.callback(close, scene)
     ballast = scene.results / ".ballast"
 
     def fill() -> None:
