@@ -19,6 +19,8 @@ SIGNALS = tuple(
     s for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if s != signal.SIGHUP or signal.getsignal(s) != signal.SIG_IGN
 )
 """SIGHUP: its terminal was closed; under `nohup` that is not to end it."""
+LATEST_S = 30.0
+"""So long an end in order may take, `ray.shutdown` with it."""
 RELEASE_S = 2.0
 """How long who stops at once waits for lease and scratch to be given back; later both are found stale."""
 
@@ -28,7 +30,23 @@ def leave(signum: int, frame: FrameType | None) -> None:
     for other in SIGNALS:
         signal.signal(other, _leave_at_once)
     _say_interrupted()
+    # Some library's `except:` may take what is raised for an error of its own, and go on.
+    late = threading.Timer(LATEST_S, _leave_at_once, (signum, frame))
+    late.daemon = True
+    late.start()
     raise SystemExit(INTERRUPTED)
+
+
+def in_order() -> None:
+    """From here on there is something to give back; before, in the imports, a signal ends the process where it is."""
+    for s in SIGNALS:
+        if signal.getsignal(s) == _leave_imports:
+            signal.signal(s, leave)
+
+
+def _leave_imports(signum: int, frame: FrameType | None) -> None:
+    _say_interrupted()
+    os._exit(INTERRUPTED)
 
 
 def _say_interrupted() -> None:
@@ -136,4 +154,4 @@ def leave_at_once(sweep: "Sweep", code: int) -> NoReturn:
 _program = getattr(sys.modules.get("__main__"), "__spec__", None)
 if _program is not None and _program.name == "orchestrator.sweep":  # not where a library or a test imports it
     for _signal in SIGNALS:
-        signal.signal(_signal, leave)
+        signal.signal(_signal, _leave_imports)

@@ -299,6 +299,7 @@ def main() -> NoReturn:
     """Run the command and leave at once: Ray keeps modules alive to the very end, which DuckDB's bindings report as leaks."""
     code: object = 0
     try:
+        orchestrator.interrupts.in_order()
         app()
     except SystemExit as error:
         code = error.code

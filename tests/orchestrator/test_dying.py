@@ -77,6 +77,21 @@ def test_under_nohup_a_closed_terminal_is_nothing():
         assert done.stdout.strip() == heard
 
 
+def test_who_swallows_an_interrupt_does_not_keep_the_command_alive():
+    code = """
+import signal, time, os
+from orchestrator import interrupts
+interrupts.LATEST_S = 0.5
+signal.signal(signal.SIGINT, interrupts.leave)
+try:
+    os.kill(os.getpid(), signal.SIGINT)
+except BaseException:
+    time.sleep(60)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False, timeout=30)
+    assert (done.returncode, done.stderr) == (130, "interrupted; what was committed is kept\n")
+
+
 def test_an_import_leaves_signals_alone():
     asked = "import signal; import orchestrator.sweep; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
     said = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, cwd=ROOT, check=True)

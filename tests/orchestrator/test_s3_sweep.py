@@ -114,7 +114,7 @@ def test_scratch_of_several_nodes_lies_in_the_bucket_and_is_gone_afterwards(resu
 
     from orchestrator.scratch import remove_left, scratch_directory
 
-    old = f"of/small/.scratch/sweep-{socket.gethostname()}-999999999-x/state.json"  # of a driver that was killed
+    old = f"of/small/.scratch/sweep-{socket.gethostname()}-999999999-0123abcd/state.json"  # of a driver that was killed
     s3.put_many(bucket, [old])
     remove_left(results)
     with scratch_directory(results, several_nodes=True) as uri:
