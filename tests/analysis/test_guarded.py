@@ -152,6 +152,9 @@ ENDLESS = {
     "a recursion": "WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM t) SELECT max(i) FROM t",
     "a filter that nothing passes": "SELECT a.range FROM range(10000000000) a WHERE hash(a.range) = 1",
     "one explained": "EXPLAIN ANALYZE SELECT count(*) FROM range(10000000000) a, range(100) b",
+    "a product of products, for which DuckDB waits for ever": (
+        "WITH a AS MATERIALIZED (WITH a AS MATERIALIZED (FROM duckdb_keywords()) FROM a, a b) FROM a, a b"
+    ),
     "values to pivot on": "PIVOT (SELECT max(a.range) AS m FROM range(10000000000) a, range(100) b) ON m",
 }
 

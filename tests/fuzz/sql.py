@@ -65,10 +65,11 @@ READS_FILES = (
     "FROM which_secret('{place}', 's3')", "FROM checkpoint()", "FROM force_checkpoint()", "FROM truncate_duckdb_logs()",
 )  # fmt: skip
 
+# No products: of one in another, both materialised, DuckDB 2.0 waits for itself for ever (`test_what_would_not_end_is_stopped`).
 WRAPPERS = (
     "{0}", "{0};", "; {0}", "EXPLAIN {0}", "EXPLAIN ANALYZE {0}", "EXPLAIN (ANALYZE, FORMAT json) {0}",
     "EXPLAIN /* ) */ ANALYZE {0}",
-    "WITH a AS ({0}) SELECT 1", "WITH a AS ({0}) FROM a", "WITH a AS MATERIALIZED ({0}) FROM a, a b", "FROM ({0})",
+    "WITH a AS ({0}) SELECT 1", "WITH a AS ({0}) FROM a", "WITH a AS MATERIALIZED ({0}) FROM a", "FROM ({0})",
     "SELECT ({0})",
     "PIVOT ({0}) ON a", "UNPIVOT ({0}) ON x", "FROM query($${0}$$)", "FROM query($a${0}$a$)", "SUMMARIZE {0}", "DESCRIBE {0}",
     "SHOW {0}",
