@@ -150,6 +150,19 @@ def test_a_host_with_other_code_is_refused(lab):
     assert re.search(r"machine worker runs other code than this one: it has this project \w+, the driver \w+", done.stderr)
 
 
+def test_ctrl_c_reaches_a_sweep_that_was_submitted_and_drains_it(lab):
+    results = str(lab.hosts.shared / "drained")
+    words = ["python", "-m", "orchestrator.launch", "submit", "lab.yaml", "long.yaml", "--results", f"{SHARED}/drained"]
+    with Terminal(lab.hosts["laptop"].command(["env", "-C", CHECKOUT, *words])) as terminal:
+        wait_for(lambda: Path(results, "packs").exists() and hosts_of(results), 200)
+        terminal.press("\x03")  # Ctrl-C
+        code, said = terminal.end(100)
+    assert code == 130, said
+    assert "draining" in said
+    rows, cells = counts(results)
+    assert rows == cells < 800
+
+
 def test_a_host_that_is_lost_costs_nothing_but_its_packs_in_flight(lab):
     shared = f"{SHARED}/lost"
     results = str(lab.hosts.shared / "lost")
@@ -170,19 +183,6 @@ def test_a_host_that_is_lost_costs_nothing_but_its_packs_in_flight(lab):
     again = lab.sweep(*words)
     assert again.returncode == 0 and "0 to train" in again.stderr, again.stderr
     assert sorted(path.name for path in Path(results, "packs").iterdir()) == files
-
-
-def test_ctrl_c_reaches_a_sweep_that_was_submitted_and_drains_it(lab):
-    results = str(lab.hosts.shared / "drained")
-    words = ["python", "-m", "orchestrator.launch", "submit", "lab.yaml", "long.yaml", "--results", f"{SHARED}/drained"]
-    with Terminal(lab.hosts["laptop"].command(["env", "-C", CHECKOUT, *words])) as terminal:
-        wait_for(lambda: Path(results, "packs").exists() and hosts_of(results), 200)
-        terminal.press("\x03")  # Ctrl-C
-        code, said = terminal.end(100)
-    assert code == 130, said
-    assert "draining" in said
-    rows, cells = counts(results)
-    assert rows == cells < 800
 
 
 def test_down_leaves_nothing_running(lab):
