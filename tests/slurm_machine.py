@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from tests.sweeps import wait_until
+
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "scontrol")
 START_S = 60.0
 """How long the daemons may take to come up, and jobs to end, on a busy machine."""
@@ -50,7 +52,7 @@ class SlurmMachine:
         return "\n".join(f"--- {p.name}\n" + p.read_text()[-2000:] for p in sorted(self.folder.glob("*.log")))
 
 
-def cannot() -> str:
+def why_not() -> str:
     """Why this machine cannot run a private Slurm; empty where it can."""
     absent = [name for name in PROGRAMS if not shutil.which(name, path=_path())]
     if absent:
@@ -135,11 +137,8 @@ def _daemon(machine: SlurmMachine, program: str, *options: str, name: str = "") 
 
 
 def _until(machine: SlurmMachine, what: str, true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + START_S
-    while not true():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"{what}: not within {START_S:g} s\n{machine.logs()}")
-        time.sleep(0.2)
+    if not wait_until(true, START_S, 0.2):
+        raise TimeoutError(f"{what}: not within {START_S:g} s\n{machine.logs()}")
 
 
 def _idle(machine: SlurmMachine) -> int:

@@ -105,15 +105,13 @@ def threshold_interval(
     error of a coarse x. Where seeds either learn or not, all of 2 or 3 may agree by chance, and it covers less (87%, 91%).
     ValueError as `threshold`, and for an x without values.
     """
-    level_between_0_and_1(confidence)
     xs = finite("x", x)
     same_length(x=xs, values_per_x=values_per_x)
-    order = _order(xs, log_x)
-    seeds = [finite(f"values at x = {xs[k]:g}", values_per_x[k]) for k in order]
+    seeds = [finite(f"values at x = {x_k:g}", values) for x_k, values in zip(xs, values_per_x, strict=True)]
     n = np.array([len(values) for values in seeds])
     means = [values.mean() for values in seeds]
     sds = [values.std(ddof=1) if len(values) > 1 else np.nan for values in seeds]
-    return threshold_of_means(xs[order], n, means, sds, level, n_resamples, seed, confidence, log_x, increasing)
+    return threshold_of_means(xs, n, means, sds, level, n_resamples, seed, confidence, log_x, increasing)
 
 
 def threshold_of_means(

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import psutil
 
+from tests.sweeps import wait_until
+
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -63,16 +65,6 @@ def title(process: psutil.Process) -> str:
 def is_agent(process: psutil.Process) -> bool:
     """One of Ray's agents, which train nothing. Where the head goes first they try for 60 s to tell it that the node has gone."""
     return title(process).startswith(("ray::DashboardAgent", "ray::RuntimeEnvAgent"))
-
-
-def wait_until(condition: Callable[[], bool], seconds: float, every: float = 0.05) -> bool:
-    """Whether it came true in time."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(every)
-    return True
 
 
 @dataclass

@@ -11,7 +11,8 @@ from pathlib import Path
 import psutil
 
 from tests.campaign.check import Violation, committed, explained, words
-from tests.campaign.commands import Running, is_agent, start, wait_until
+from tests.campaign.commands import Running, is_agent, start
+from tests.sweeps import wait_until
 
 GRID = """\
 sweep: campaign

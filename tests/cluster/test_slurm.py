@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from store.views import connect
-from tests.slurm_machine import SlurmMachine, cannot, slurm_machine
+from tests.slurm_machine import SlurmMachine, slurm_machine, why_not
 from tests.sweeps import counts, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,7 +45,7 @@ Submit = Callable[..., str]
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[SlurmMachine]:
-    if why := cannot():
+    if why := why_not():
         pytest.skip(why)
     with slurm_machine(nodes=3, cpus=1) as machine:
         yield machine

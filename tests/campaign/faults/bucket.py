@@ -4,10 +4,11 @@ import time
 from functools import partial
 
 from tests.campaign.check import Violation
-from tests.campaign.commands import Running, wait_until
+from tests.campaign.commands import Running
 from tests.campaign.faults import fault
 from tests.campaign.scene import BAD_INPUT, DONE, MISSING, Scene
 from tests.s3_endpoint import FAULTS, FaultyProxy, endpoint
+from tests.sweeps import wait_until
 
 NAME, PREFIX = "campaign", "of/results"
 

@@ -4,9 +4,10 @@ import shutil
 from functools import partial
 from pathlib import Path
 
-from tests.campaign.commands import Running, wait_until
+from tests.campaign.commands import Running
 from tests.campaign.faults import fault
 from tests.campaign.scene import DONE, MISSING, Scene
+from tests.sweeps import wait_until
 
 HARMS = ("tear", "empty", "foreign", "delete", "flip")
 """Cut short, cut to nothing, overwritten with other bytes, removed, some bits flipped."""

@@ -5,10 +5,11 @@ import shutil
 
 import psutil
 
-from tests.campaign.commands import Running, title, wait_until
+from tests.campaign.commands import Running, title
 from tests.campaign.faults import fault
 from tests.campaign.scene import BAD_INPUT, DONE, MISSING, Scene, Skipped
 from tests.hosts import SHARED, Hosts, why_not
+from tests.sweeps import wait_until
 
 ENDINGS = {DONE, MISSING, BAD_INPUT}
 """A host that does not answer before the first pack is one that cannot take part: told at once."""
@@ -58,6 +59,14 @@ def _begun(scene: Scene) -> Running:
     return sweep
 
 
+def _heal(scene: Scene, hosts: Hosts, sweep: Running, seconds: float) -> None:
+    """Let the network be whole again after so long, or once the sweep has ended; then see the end of it."""
+    wait_until(lambda: not sweep.runs, seconds)
+    hosts.restore("worker")
+    scene.tell("the network is whole again")
+    scene.finish(sweep, ENDINGS)
+
+
 @fault("network-cut", rare=True)
 def network_cut(scene: Scene) -> None:
     """The network of the other host is cut for 1 to 60 s; Ray gives a host up after some 20."""
@@ -65,10 +74,7 @@ def network_cut(scene: Scene) -> None:
     sweep = _begun(scene)
     seconds = scene.rng.choice([1, 5, 15, 30, 60]) * scene.rng.uniform(0.7, 1)
     scene.strike(sweep, f"the network of the worker is cut for {seconds:.1f} s", lambda: hosts.cut("worker"))
-    wait_until(lambda: not sweep.runs, seconds)
-    hosts.restore("worker")
-    scene.tell("the network is whole again")
-    scene.finish(sweep, ENDINGS)
+    _heal(scene, hosts, sweep, seconds)
 
 
 @fault("network-lost", rare=True)
@@ -89,10 +95,7 @@ def network_bad(scene: Scene) -> None:
     delay_s, loss = scene.rng.choice([0, 0.02, 0.2, 0.5]), scene.rng.choice([0.01, 0.05, 0.2])
     what = f"packets of the worker come {delay_s:g} s late, and {loss:.0%} never"
     scene.strike(sweep, what, lambda: hosts.worsen("worker", delay_s, loss))
-    wait_until(lambda: not sweep.runs, scene.rng.choice([5, 20, 60]))
-    hosts.restore("worker")
-    scene.tell("the network is whole again")
-    scene.finish(sweep, ENDINGS)
+    _heal(scene, hosts, sweep, scene.rng.choice([5, 20, 60]))
 
 
 @fault("kill-host", rare=True)
