@@ -1,4 +1,4 @@
-"""A block of a grid, checked: for each of its tasks the axes, what moves together, what is left out and what is saved."""
+"""A block of a grid, checked: for each of its tasks the axes, what moves together, what is searched, left out and saved."""
 
 import itertools
 import math
@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from orchestrator.axes import SHOWN_PROBLEMS, Axis, parse_axis
 from orchestrator.conditions import Condition, ConditionError, parse_condition
+from orchestrator.find import Find, parse_find
 from orchestrator.keys import CELL_KEYS, axis_keys, default_of, legal_keys
 from orchestrator.problems import Report, listed, nearest, show
 from orchestrator.yaml_lines import Item
@@ -24,6 +25,7 @@ class Block:
     groups: tuple[tuple[Axis, ...], ...]
     conditions: tuple[tuple[Item, Condition], ...]
     save: frozenset[str]
+    find: Find | None
     place: Item
     is_sound: bool
 
@@ -105,7 +107,12 @@ def _one_task(task: type[Task], tasks: list[type[Task]], given: dict[str, Item],
     shared, ctx = ctx.report, replace(ctx, report=report)
     keys = axis_keys(task)
     given = {**given, **{name: item for name, item in ctx.overrides.items() if name in keys or name == "save"}}
-    axes = {name: parse_axis(keys[name], item, ctx.limit, report) for name, item in given.items() if name in keys}
+    find, axes = None, {}
+    if "find" in given:
+        taken = {*place.value, *ctx.overrides}  # what `defaults` say of the key is for other blocks
+        if sought := parse_find(given["find"], keys, taken, ctx.limit, report):
+            find, axes[sought[0].axis] = sought
+    axes |= {name: parse_axis(keys[name], item, ctx.limit, report) for name, item in given.items() if name in keys.keys() - axes}
     missing = []
     for name, key in keys.items():
         if name not in axes:
@@ -118,7 +125,7 @@ def _one_task(task: type[Task], tasks: list[type[Task]], given: dict[str, Item],
     if missing:
         report.at(place, f"this block of {task.name} does not say {listed(missing)}; give it here or under `defaults`")
     legal = dict.fromkeys(name for t in tasks for name in ["task", *axis_keys(t)])
-    zipped = _zip(given.get("zip"), axes, legal, ctx)
+    zipped = _zip(given.get("zip"), axes, legal, find, ctx)
     # Where something lies says nothing about a network, so no condition may ask for it.
     asked = dict.fromkeys(name for name in legal if not any(name in t.locations for t in tasks))
     conditions = _conditions(given.get("exclude"), asked, report)
@@ -128,10 +135,12 @@ def _one_task(task: type[Task], tasks: list[type[Task]], given: dict[str, Item],
     shared.extend(report.problems)
     # in a block of several tasks, a condition on a key that this one does not have says nothing about it
     mine = tuple((item, c) for item, c in conditions if all(name == "task" or name in keys for name in c.names))
-    return Block(task, tuple(_grouped(axes, zipped)), mine, save, place, is_sound=not report)
+    return Block(task, tuple(_grouped(axes, zipped)), mine, save, find, place, is_sound=not report)
 
 
-def _zip(item: Item | None, axes: Mapping[str, Axis], legal: Iterable[str], ctx: Context) -> list[tuple[str, ...]]:
+def _zip(
+    item: Item | None, axes: Mapping[str, Axis], legal: Iterable[str], find: Find | None, ctx: Context
+) -> list[tuple[str, ...]]:
     """Groups of keys that move together, less the keys that the command line gives."""
     if item is None or item.value is None:
         return []
@@ -147,6 +156,8 @@ def _zip(item: Item | None, axes: Mapping[str, Axis], legal: Iterable[str], ctx:
             if not isinstance(name, str) or name not in legal or name == "task":
                 choices = [key for key in legal if key != "task"]
                 ctx.report.at(part, f"zip names {show(part.value)}{nearest(name, choices) or ';'} legal: {listed(choices)}")
+            elif find and name == find.axis:
+                ctx.report.at(part, f"zip names {name}, along which find searches: it moves alone")
             elif name in seen:
                 ctx.report.at(part, f"zip names {name} twice; a key moves with one group only")
             elif name in axes:

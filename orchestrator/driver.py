@@ -26,9 +26,15 @@ class Runner(Protocol):
 
 
 def missing_cells(
-    plan: Sequence[PlannedCell], statuses: Statuses, *, retry_failed: bool = False, force: bool = False
+    plan: Sequence[PlannedCell],
+    statuses: Statuses,
+    among: Sequence[int] | None = None,
+    *,
+    retry_failed: bool = False,
+    force: bool = False,
 ) -> list[int]:
-    """Positions of the cells that want training: not stored, stored without the extras asked for, or failed if retrying."""
+    """Positions of the cells (of these, or of all) that want training: not stored, stored without the extras asked for, or
+    failed if retrying."""
 
     def wanted(planned: PlannedCell) -> bool:
         status, extras = statuses.get(planned.cell_id, Held("missing", frozenset()))
@@ -38,7 +44,7 @@ def missing_cells(
             return retry_failed
         return status == "ok" and not planned.save <= extras
 
-    return [i for i, planned in enumerate(plan) if force or wanted(planned)]
+    return [i for i in (range(len(plan)) if among is None else among) if force or wanted(plan[i])]
 
 
 def ordered(plan: Sequence[PlannedCell], cells: Sequence[int], order: Order) -> list[int]:
@@ -69,6 +75,8 @@ class Sweep:
     lease: Lease
     provenance: Provenance
     fail_fast: bool = False
+    later: Sequence[int] = ()
+    """Cells that may be added to the queue while the sweep runs."""
     on_change: Callable[[], None] = lambda: None
     fatal: str = ""
     """Why the sweep cannot go on at all, such as a full disk."""

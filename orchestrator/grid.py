@@ -13,6 +13,7 @@ from orchestrator.expand import expand
 from orchestrator.keys import legal_keys
 from orchestrator.overrides import parse_overrides
 from orchestrator.problems import COMMAND_LINE, GridError, Problem, Report, listed, nearest, show
+from orchestrator.search import Search, Searches
 from orchestrator.user_tasks import TaskFile, TaskFileError, register_task_file
 from orchestrator.yaml_lines import Item, parse_yaml
 from trainables.cell import Cell
@@ -49,13 +50,19 @@ class PlannedCell:
 
 @dataclass(frozen=True)
 class Grid:
-    """A sweep's cells in the order of the grid, each once; `merged` more were equal to one of them."""
+    """A sweep's cells in the order of the grid, each once; `merged` more were equal to one of them.
+
+    Cells that are not `fixed` are trained when one of the `searches` asks for them.
+    """
 
     sweep: str
     cells: tuple[PlannedCell, ...]
     merged: int
     resources: Resources
     task_files: tuple[TaskFile, ...]
+    searches: tuple[Search, ...] = ()
+    fixed: tuple[int, ...] = ()
+    """Positions of the cells that are wanted whatever a search asks for."""
 
 
 def load_grid(path: str | Path, overrides: Sequence[str] = (), max_cells: int = DEFAULT_MAX_CELLS) -> Grid:
@@ -85,16 +92,17 @@ def load_grid(path: str | Path, overrides: Sequence[str] = (), max_cells: int = 
             where, f"the grid asks for {count:,} cells, over the limit of {max_cells:,}; shorten an axis, or lift it with --force"
         )
         raise GridError(report.problems)
-    cells, merged = _plan(blocks, report)
+    cells, merged, searches, fixed = _plan(blocks, report)
     if report:
         raise GridError(report.problems)
-    return Grid(sweep, cells, merged, resources, task_files)
+    return Grid(sweep, cells, merged, resources, task_files, searches, fixed)
 
 
-def _plan(blocks: list[list[Block]], report: Report) -> tuple[tuple[PlannedCell, ...], int]:
-    """The cells of all blocks, each once, and how many were equal to an earlier one."""
+def _plan(blocks: list[list[Block]], report: Report) -> tuple[tuple[PlannedCell, ...], int, tuple[Search, ...], tuple[int, ...]]:
+    """The cells of all blocks, each once; how many were equal to an earlier one; the searches; the cells outside of these."""
     planned: dict[str, PlannedCell] = {}
     merged = 0
+    searches, fixed = Searches(), set()
     for group in blocks:
         if not all(block.is_sound for block in group):
             continue
@@ -102,6 +110,10 @@ def _plan(blocks: list[list[Block]], report: Report) -> tuple[tuple[PlannedCell,
         for block in group:
             for cell_id, cell in expand(block, report):
                 n_block += 1
+                if block.find:
+                    searches.add(id(block), block.find, cell_id, cell)
+                else:
+                    fixed.add(cell_id)
                 earlier = planned.get(cell_id)
                 if earlier is None:
                     planned[cell_id] = PlannedCell(cell_id, cell, block.save)
@@ -112,7 +124,9 @@ def _plan(blocks: list[list[Block]], report: Report) -> tuple[tuple[PlannedCell,
         if group and not n_block and len(report) == n_problems:
             exclude = next(item for block in group for item, _ in block.conditions)
             report.at(exclude, f"exclude leaves nothing of this block's {sum(b.count for b in group)} cells")
-    return tuple(planned.values()), merged
+    place = {cell_id: i for i, cell_id in enumerate(planned)} if searches else {}
+    wanted = range(len(planned)) if not searches else [place[cell_id] for cell_id in planned if cell_id in fixed]
+    return tuple(planned.values()), merged, searches.made(place), tuple(wanted)
 
 
 def _read(path: Path, where: Item, report: Report) -> str | None:

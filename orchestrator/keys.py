@@ -13,7 +13,7 @@ from orchestrator.problems import listed, nearest, pydantic_reason, show
 from trainables.cell import Cell
 from trainables.tasks import Task
 
-BLOCK_KEYS = ("task", "zip", "exclude", "save")
+BLOCK_KEYS = ("task", "zip", "exclude", "find", "save")
 """Keys of a block beside those of its task and of the cell."""
 
 LAZY = "lazy"

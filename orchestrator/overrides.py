@@ -22,7 +22,7 @@ def parse_overrides(arguments: Sequence[str], report: Report) -> dict[str, Item]
         key, equals, text = (part.strip() for part in argument.partition("="))
         if not equals or not key:
             report.at(_PLACE, f"cannot read {show(argument)}; write key=value, for instance gamma=0.1,1 or seed=range(3)")
-        elif key in ("zip", "exclude"):
+        elif key in ("zip", "exclude", "find"):
             report.at(_PLACE, f"`{key}` cannot be given on the command line; write it in the grid")
         elif key in found:
             report.at(_PLACE, f"key {show(key)} is given twice; join the values: {key}=1,2")

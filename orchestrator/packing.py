@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from operator import attrgetter
@@ -96,6 +96,8 @@ class PackQueue:
     pack_seconds: float = 60.0
     accept: Callable[[list[int]], list[int]] = lambda cells: cells
     """Last look before a pack starts: which of these cells still want training."""
+    refill: Callable[[], bool] = lambda: False
+    """Asked when nothing is pending: whether it has added cells."""
     draining: bool = False
     memory_factor: float = 1.0
     """Doubles when a pack that was sized by it runs out of memory: what was predicted was too little."""
@@ -103,6 +105,8 @@ class PackQueue:
     fraction: dict[str, float] = field(default_factory=dict)
     ended: dict[int, str] = field(default_factory=dict)
     """Status of every cell that this sweep has finished."""
+    dropped: set[int] = field(default_factory=set)
+    """Cells that were not accepted: another sweep has trained them."""
     counts: Counter[str] = field(default_factory=Counter)
     """How many have which status."""
     latest: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=LATEST))
@@ -135,10 +139,16 @@ class PackQueue:
             self._pending[shape] = self._pending.get(shape, 0) + 1
             self._example.setdefault(shape, i)
 
-    def side_by_side(self) -> list[int]:
-        """The pending cells such that those that may share a pack lie together: shape after shape, rank after rank."""
+    def side_by_side(self, later: Iterable[int] = ()) -> list[int]:
+        """The pending cells, and those that may be added `later`, such that those that may share a pack lie together: shape
+        after shape, of the pending ones rank after rank."""
         lanes = (self._lanes[rank, shape] for shape, ranks in self._ranks.items() for rank in ranks)
-        return [*chain.from_iterable(self._split), *chain.from_iterable(lanes)]
+        pending = [*chain.from_iterable(self._split), *chain.from_iterable(lanes)]
+        known, of_shape = set(pending), defaultdict(list)
+        for i in later:
+            if i not in known:
+                of_shape[self._shape[i]].append(i)
+        return [*pending, *chain.from_iterable(of_shape.values())]
 
     @property
     def n_pending(self) -> int:
@@ -192,10 +202,10 @@ class PackQueue:
         running = (p.seconds * self.fraction.get(p.pack_id, 0.0) for p in self.in_flight.values())
         return sum(n * self.cell_seconds(self._example[shape]) for shape, n in self._trained.items()) + sum(running)
 
-    def too_large(self) -> list[int]:
-        """A cell of each pending shape that even alone needs more memory than a pack may take."""
-        cells = [self._example[shape] for shape in self._pending]
-        return [i for i in cells if not self._fits([i])]
+    def too_large(self, later: Iterable[int] = ()) -> list[int]:
+        """A cell of each shape, pending or to come `later`, that even alone needs more memory than a pack may take."""
+        cells = {shape: self._example[shape] for shape in self._pending} | {self._shape[i]: i for i in later}
+        return [i for i in cells.values() if not self._fits([i])]
 
     def next(self) -> Pack | None:
         """Take the next pack, or None when nothing is pending (or the sweep drains)."""
@@ -204,11 +214,14 @@ class PackQueue:
                 cells = list(self._split.pop(0))
             elif self._lanes:
                 cells = self._gather()
+            elif self.refill():
+                continue
             else:
                 return None
-            cells = self.accept(cells)
-            if cells:
-                return self._start(cells)
+            accepted = self.accept(cells)
+            self.dropped.update(set(cells) - set(accepted))
+            if accepted:
+                return self._start(accepted)
         return None
 
     def _gather(self) -> list[int]:

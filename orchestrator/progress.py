@@ -1,6 +1,7 @@
 """What a running sweep shows: one live display on a terminal, elsewhere a line every 30 s. It reads the queue, nothing else."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from rich.console import Console, Group
@@ -28,6 +29,8 @@ class Snapshot:
     remaining_s: float
     draining: bool
     last: tuple[str, ...]
+    about: str = ""
+    """How far searches are; while they go on, nobody knows how many cells there will be."""
 
     @property
     def rate(self) -> float:
@@ -39,6 +42,8 @@ class Snapshot:
         eta = f"ETA {duration(self.remaining_s)}"
         if self.draining:
             eta = f"draining, about {duration(self.remaining_s)} to go"
+        elif self.about:
+            eta = self.about
         parts = [f"{self.done}/{self.total} cells", f"{self.rate:.1f} cells/s", eta, f"elapsed {duration(self.elapsed_s)}"]
         if self.failed:
             parts.insert(1, f"{self.failed} failed")
@@ -47,7 +52,7 @@ class Snapshot:
         return ", ".join(parts)
 
 
-def snapshot(queue: PackQueue, elapsed_s: float, pace: float = 1.0) -> Snapshot:
+def snapshot(queue: PackQueue, elapsed_s: float, pace: float = 1.0, about: str = "") -> Snapshot:
     """The state of the queue now; `pace` is wall time over predicted time."""
     running = sum(len(p.cells) * queue.fraction.get(p.pack_id, 0.0) for p in queue.in_flight.values())
     return Snapshot(
@@ -60,14 +65,15 @@ def snapshot(queue: PackQueue, elapsed_s: float, pace: float = 1.0) -> Snapshot:
         remaining_s=pace * queue.remaining_seconds(),
         draining=queue.draining,
         last=tuple(f"{queue.plan[i].cell.describe()}: best test accuracy {accuracy:.3f}" for i, accuracy in queue.latest),
+        about=about,
     )
 
 
 class Progress:
     """Shows a queue while it is worked off; use as a context."""
 
-    def __init__(self, queue: PackQueue, console: Console, quiet: bool = False) -> None:
-        self.queue, self.console = queue, console
+    def __init__(self, queue: PackQueue, console: Console, quiet: bool = False, about: Callable[[], str] | None = None) -> None:
+        self.queue, self.console, self.about = queue, console, about
         self.started = self.shown = time.monotonic()
         self.training_since: float | None = None
         self.quiet = quiet
@@ -88,7 +94,7 @@ class Progress:
 
     def now(self) -> Snapshot:
         """The state at this moment."""
-        return snapshot(self.queue, time.monotonic() - self.started, self._pace())
+        return snapshot(self.queue, time.monotonic() - self.started, self._pace(), self.about() if self.about else "")
 
     def _pace(self) -> float:
         """Wall time over predicted time so far, 1 at least: what the cost model does not see, as other work on the machine."""

@@ -11,42 +11,48 @@ from rich.console import Console
 from analysis.commands import joined, where
 from analysis.selection import literal, quoted
 from orchestrator.driver import Statuses
+from orchestrator.found import print_thresholds, threshold_rows
 from orchestrator.grid import Grid
+from orchestrator.searching import Searchers
 from store.store import Store
 from trainables.cell import Cell
 
 
-def report(grid: Grid, store: Store, held: Statuses, again: list[str], fatal: str, as_json: bool) -> bool:
+def report(grid: Grid, searchers: Searchers, store: Store, held: Statuses, again: list[str], fatal: str, as_json: bool) -> bool:
     """Print the summary of what the store has now; `again` are the arguments of this sweep.
 
-    Returns whether every cell was trained and none failed.
+    Returns whether every cell was trained and none failed, and every search is at its end.
     """
-    counts = Counter(held[p.cell_id].status if p.cell_id in held else "missing" for p in grid.cells)
+    planned = [grid.cells[i] for i in dict.fromkeys([*grid.fixed, *searchers.asked])]
+    counts = Counter(held[p.cell_id].status if p.cell_id in held else "missing" for p in planned)
     from analysis.outcome import print_outcome, rich_networks  # pandas, once the sweep is over
 
     points = rich_networks(store.results, grid.sweep)
     out = Console()
     if as_json:
         every = {status: counts[status] for status in ("ok", "diverged", "failed", "missing")}
-        summary: dict[str, Any] = {"sweep": grid.sweep, "results": store.results, "cells": len(grid.cells), **every}
+        summary: dict[str, Any] = {"sweep": grid.sweep, "results": store.results, "cells": len(planned), **every}
         summary |= {"theory": points.to_dict("records")} | ({"error": fatal} if fatal else {})
+        summary |= {"thresholds": threshold_rows(searchers)} if searchers else {}
         out.print_json(json.dumps(_finite(summary), allow_nan=False))
     else:
         if len(points):
             print_outcome(points, out)
+        if searchers:
+            print_thresholds(searchers, out)
         words = ", ".join(f"{n} {status}" for status, n in counts.most_common())
         out.print(
-            f"{grid.sweep}: {len(grid.cells)} cells: {words}. Results: {store.results}",
+            f"{grid.sweep}: {len(planned)} cells: {words}. Results: {store.results}",
             highlight=False,
             soft_wrap=True,
             markup=False,
         )
-        for name, command in _next_commands(grid, store, again, counts):
+        for name, command in _next_commands(grid, store, again, counts, searchers.n_open):
             out.print(f"  {name + ':':8} {joined(command)}", highlight=False, soft_wrap=True, markup=False)
-    return not (counts["failed"] or counts["missing"])
+    return not (counts["failed"] or counts["missing"] or searchers.n_open)
 
 
-def _next_commands(grid: Grid, store: Store, again: list[str], counts: Counter[str]) -> list[tuple[str, list[str]]]:
+def _next_commands(grid: Grid, store: Store, again: list[str], counts: Counter[str], n_open: int) -> list[tuple[str, list[str]]]:
     """Name and words of the commands a user may want now."""
     here = where(store.results)
     sweep = ["python", "-m", "orchestrator.sweep", *again, *here]
@@ -54,7 +60,7 @@ def _next_commands(grid: Grid, store: Store, again: list[str], counts: Counter[s
     if counts["failed"]:
         commands.append(("failed", ["python", "-m", "orchestrator.store", "status", *here]))
         commands.append(("retry", [*sweep, "--retry-failed"]))
-    elif counts["missing"]:
+    elif counts["missing"] or n_open:
         commands.append(("go on", sweep))
     commands.append(("query", ["python", "-m", "analysis.query", _query(grid), *here]))
     commands.append(("report", ["python", "-m", "analysis.report", *here]))

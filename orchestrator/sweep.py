@@ -9,10 +9,10 @@ import os
 import shutil
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -25,15 +25,17 @@ from orchestrator.cost import CostModel
 from orchestrator.driver import DebugRunner, Runner, Statuses, Sweep, enqueue, missing_cells, ordered
 from orchestrator.forecast import forecast, forecast_table, this_machine
 from orchestrator.grid import DEFAULT_MAX_CELLS, Grid, GridError, load_grid
+from orchestrator.others import Others
 from orchestrator.packing import Machine, Order, PackQueue
 from orchestrator.prepare import prepare
 from orchestrator.progress import Progress
 from orchestrator.quiet import words_apart
 from orchestrator.report import report
 from orchestrator.scratch import remove_left
+from orchestrator.searching import Searchers
 from orchestrator.work import Provenance, row_bytes
 from store.files import ResultsError
-from store.leases import Lease, forget_dead, others_in_flight
+from store.leases import Lease, forget_dead
 from store.store import Store
 from store.views import run as run_query
 from trainables.engines.base import ENGINES, NEEDS, EngineName, can_train
@@ -137,13 +139,15 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
     """Plan, train, report; returns the exit code."""
     with _uncollected():
         statuses = store.statuses()
-    missing = missing_cells(grid.cells, statuses, retry_failed=options.retry_failed, force=options.retrain)
-    todo = ordered(grid.cells, missing, options.order)[: options.limit]
-    there = sum(planned.cell_id in statuses for planned in grid.cells)
-    merged = f" ({grid.merged} equal ones merged)" if grid.merged else ""
-    again = sum(grid.cells[i].cell_id in statuses for i in todo)
-    anew = f", {again} of them again" if again else ""
-    _say(options, f"{grid.sweep}: {len(grid.cells)} cells{merged}, {there} in the store, {len(todo)} to train{anew}")
+
+    def missing(cells: Sequence[int]) -> list[int]:
+        return missing_cells(grid.cells, statuses, cells, retry_failed=options.retry_failed, force=options.retrain)
+
+    todo = ordered(grid.cells, missing(grid.fixed), options.order)[: options.limit]
+    searchers = Searchers(grid, store, missing, options.limit and options.limit - len(todo))
+    if searchers:
+        todo = ordered(grid.cells, [*todo, *searchers.start()], options.order)
+    _announce(grid, searchers, todo, statuses, options)
     if not options.dry_run:
         store.prepare(need_bytes=sum(row_bytes(grid.cells[i]) for i in todo))
         remove_left(store.results)
@@ -157,7 +161,7 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
         queue = _queue(grid, this_machine(grid.resources, at_once), cost, options)
         enqueue(queue, todo, options.order)
         if options.dry_run or here:
-            _refuse_too_large(queue)
+            _refuse_too_large(queue, searchers.later)
     if options.dry_run or options.verbose:
         shown = forecast(queue)
         if options.dry_run and options.as_json:
@@ -176,18 +180,23 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
     if todo:
         with Lease(store) as lease, _runner(grid, options) as (runner, machine):
             queue = _queue(grid, machine, cost, options)
-            job = Sweep(grid, queue, store, lease, Provenance(store.results, _git_sha()), options.fail_fast)
-            _leave_to_others(job, todo, statuses, options)
-            _refuse_too_large(queue)
-            _write_plan(grid, store, options)
-            with Progress(queue, err, options.quiet) as progress, orchestrator.interrupts.draining(job):
+            job = Sweep(grid, queue, store, lease, Provenance(store.results, _git_sha()), options.fail_fast, searchers.later)
+            others = Others(job, statuses, lambda text: _say(options, text))
+            others.enqueue(todo, options.order)
+            _refuse_too_large(queue, job.later)
+            _write_plan(grid, searchers, store, options)
+            if searchers:
+                queue.refill = partial(_refill, job, searchers, others, options)
+            about = searchers.describe if searchers else None
+            with Progress(queue, err, options.quiet, about) as progress, orchestrator.interrupts.draining(job):
                 job.on_change = progress.changed
                 runner.run(job)
         interrupted, fatal = job.interrupted, job.fatal
-    else:
-        _write_plan(grid, store, options)
     try:
-        complete = report(grid, store, store.statuses() if todo else statuses, list(options.again), fatal, options.as_json)
+        if searchers or not todo:
+            _write_plan(grid, searchers, store, options)
+        now = store.statuses() if todo else statuses
+        complete = report(grid, searchers, store, now, list(options.again), fatal, options.as_json)
     except ResultsError as error:  # a bucket that fails now: what was trained is no bad input
         complete, fatal = False, fatal or str(error)
     if fatal:
@@ -195,40 +204,52 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
     return orchestrator.interrupts.INTERRUPTED if interrupted else 0 if complete and not fatal else 1
 
 
-def _write_plan(grid: Grid, store: Store, options: Options) -> None:
+def _announce(grid: Grid, searchers: Searchers, todo: list[int], statuses: Statuses, options: Options) -> None:
+    """What the sweep is about, in a line."""
+    wanted = [*grid.fixed, *searchers.asked]
+    there = sum(grid.cells[i].cell_id in statuses for i in wanted)
+    merged = f" ({grid.merged} equal ones merged)" if grid.merged else ""
+    again = sum(grid.cells[i].cell_id in statuses for i in todo)
+    anew = f", {again} of them again" if again else ""
+    if not searchers:
+        _say(options, f"{grid.sweep}: {len(grid.cells)} cells{merged}, {there} in the store, {len(todo)} to train{anew}")
+        return
+    finds = ", ".join(dict.fromkeys(search.find.describe() for search in grid.searches))
+    besides = f" and {len(grid.fixed)} cells" if grid.fixed else ""
+    known = f", {n} known" if (n := len(searchers.all) - searchers.n_open) else ""
+    _say(
+        options,
+        f"{grid.sweep}: {len(searchers.all)} thresholds to find ({finds}){known}{besides}; "
+        f"{there} networks of these in the store, {len(todo)} to train first{anew}",
+    )
+
+
+def _refill(job: Sweep, searchers: Searchers, others: Others, options: Options) -> bool:
+    """Add what the searches want now that packs have ended; whether there was any."""
+    try:
+        found = searchers.cells_to_train(job.queue.ended.keys() | job.queue.dropped)
+        if found:
+            others.enqueue(ordered(job.grid.cells, found, options.order), options.order)
+            _write_plan(job.grid, searchers, job.store, options)
+    except ResultsError as error:
+        job.cannot_go_on(str(error))
+        return False
+    return bool(found)
+
+
+def _write_plan(grid: Grid, searchers: Searchers, store: Store, options: Options) -> None:
     """Only once nothing can be refused any more: a plan that was refused must not be counted as missing."""
-    store.write_plan(grid.sweep, [planned.cell_id for planned in grid.cells], whole=options.whole)
+    wanted = dict.fromkeys([*grid.fixed, *searchers.asked])
+    store.write_plan(grid.sweep, [grid.cells[i].cell_id for i in wanted], whole=options.whole)
 
 
 def _queue(grid: Grid, machine: Machine, cost: CostModel, options: Options) -> PackQueue:
     return PackQueue(grid.cells, machine, cost, options.engine, grid.resources.pack_seconds)
 
 
-def _leave_to_others(job: Sweep, todo: list[int], before: Statuses, options: Options) -> None:
-    """Queue the cells; those in flight in another sweep come last, and are looked up once more before they start."""
-    elsewhere = others_in_flight(job.store)
-    late = {i: elsewhere[job.grid.cells[i].cell_id] for i in todo if job.grid.cells[i].cell_id in elsewhere}
-    if late:
-        who = ", ".join(Counter(late.values()))
-        _say(options, f"{len(late)} cells are in flight in another sweep ({who}): they come last, if still missing then")
-    enqueue(job.queue, todo, options.order, late)
-
-    def still_missing(cells: list[int]) -> list[int]:
-        if not any(i in late for i in cells):
-            return cells
-        try:
-            now = job.store.statuses()
-        except ResultsError as error:
-            job.cannot_go_on(str(error))
-            return []
-        return [i for i in cells if i not in late or now.get(job.grid.cells[i].cell_id) == before.get(job.grid.cells[i].cell_id)]
-
-    job.queue.accept = still_missing
-
-
-def _refuse_too_large(queue: PackQueue) -> None:
+def _refuse_too_large(queue: PackQueue, later: Sequence[int]) -> None:
     """A network that no pack can hold would fail after hours of others: say so before the first pack."""
-    for i in queue.too_large()[:1]:
+    for i in queue.too_large(later)[:1]:
         need, have = (n / 2**30 for n in (queue.pack_bytes([i]), queue.machine.bytes_of(queue.choice(i)[1])))
         stop(
             f"{queue.plan[i].cell.describe()} needs {need:,.1f} GiB, but each of {queue.machine.slots} packs at once may take "

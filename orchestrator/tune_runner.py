@@ -206,7 +206,7 @@ class TuneRunner:
 
     def run(self, sweep: Sweep) -> None:
         several_nodes = check_nodes(sweep.store.results) or self.nodes_may_join
-        cells, order = sweep.grid.cells, sweep.queue.side_by_side()
+        cells, order = sweep.grid.cells, sweep.queue.side_by_side(sweep.later)
         place = array("q", bytes(8 * len(cells)))  # of each cell in `order`
         for k, i in enumerate(order):
             place[i] = k

@@ -44,14 +44,25 @@ class Threshold:
         seeds = f"n = {self.n_seeds}"
         known = not np.isnan(self.low)
         if self.reached == "reached":
-            return f"{name}* = {_shown(self.value)}" + (f" ({self._bounds()})" if known else "") + f", {seeds}"
+            return f"{name}* = {_shown(self.value)}" + (f" ({self.bounds})" if known else "") + f", {seeds}"
         if self.reached == "not reached":
             above = f" ({name}* above {_shown(self.low)})" if np.isfinite(self.low) else ""
             return f"not reached up to {name} = {self.x_high:g}{above}, {seeds}"
         below = f" ({name}* below {_shown(self.high)})" if np.isfinite(self.high) else ""
         return f"already reached at {name} = {self.x_low:g}{below}, {seeds}"
 
-    def _bounds(self) -> str:
+    @property
+    def number(self) -> str:
+        """`41`, `> 1024` where it is not reached, `<= 2` where it is reached at the smallest x."""
+        if self.reached == "reached":
+            return _shown(self.value)
+        return f"> {_shown(self.x_high)}" if self.reached == "not reached" else f"<= {_shown(self.x_low)}"
+
+    @property
+    def bounds(self) -> str:
+        """Its interval: `36 to 48`, `36 to beyond 1024`; nothing where some x has one seed."""
+        if np.isnan(self.low):
+            return ""
         low = f"{_shown(self.low)}" if np.isfinite(self.low) else f"below {self.x_low:g}"
         high = f"{_shown(self.high)}" if np.isfinite(self.high) else f"beyond {self.x_high:g}"
         return f"{low} to {high}"
