@@ -20,9 +20,10 @@ import typer
 from rich.console import Console
 
 from analysis.terminal import complain, err, stop, told
+from orchestrator.announce import announcement, outlook
 from orchestrator.calibration import machine_rates
 from orchestrator.cost import CostModel
-from orchestrator.driver import DebugRunner, Runner, Statuses, Sweep, enqueue, missing_cells, ordered
+from orchestrator.driver import DebugRunner, Runner, Sweep, enqueue, missing_cells, ordered
 from orchestrator.forecast import forecast, forecast_table, this_machine
 from orchestrator.grid import DEFAULT_MAX_CELLS, Grid, GridError, load_grid
 from orchestrator.others import Others
@@ -147,7 +148,7 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
     searchers = Searchers(grid, store, missing, options.limit and options.limit - len(todo))
     if searchers:
         todo = ordered(grid.cells, [*todo, *searchers.start()], options.order)
-    _announce(grid, searchers, todo, statuses, options)
+    _say(options, announcement(grid, searchers, todo, statuses))
     if not options.dry_run:
         store.prepare(need_bytes=sum(row_bytes(grid.cells[i]) for i in todo))
         remove_left(store.results)
@@ -168,6 +169,8 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
             Console().print_json(json.dumps(shown.as_dict()))
         elif todo:
             err.print(forecast_table(shown))
+            if searchers:
+                err.print(outlook(grid, queue), highlight=False)
             if shutil.which("nvidia-smi"):
                 err.print("(a forecast for processors alone: a sweep here also trains on the card)", highlight=False)
     try:
@@ -202,26 +205,6 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
     if fatal:
         complain(f"the sweep could not go on: {fatal}")
     return orchestrator.interrupts.INTERRUPTED if interrupted else 0 if complete and not fatal else 1
-
-
-def _announce(grid: Grid, searchers: Searchers, todo: list[int], statuses: Statuses, options: Options) -> None:
-    """What the sweep is about, in a line."""
-    wanted = [*grid.fixed, *searchers.asked]
-    there = sum(grid.cells[i].cell_id in statuses for i in wanted)
-    merged = f" ({grid.merged} equal ones merged)" if grid.merged else ""
-    again = sum(grid.cells[i].cell_id in statuses for i in todo)
-    anew = f", {again} of them again" if again else ""
-    if not searchers:
-        _say(options, f"{grid.sweep}: {len(grid.cells)} cells{merged}, {there} in the store, {len(todo)} to train{anew}")
-        return
-    finds = ", ".join(dict.fromkeys(search.find.describe() for search in grid.searches))
-    besides = f" and {len(grid.fixed)} cells" if grid.fixed else ""
-    known = f", {n} known" if (n := len(searchers.all) - searchers.n_open) else ""
-    _say(
-        options,
-        f"{grid.sweep}: {len(searchers.all)} thresholds to find ({finds}){known}{besides}; "
-        f"{there} networks of these in the store, {len(todo)} to train first{anew}",
-    )
 
 
 def _refill(job: Sweep, searchers: Searchers, others: Others, options: Options) -> bool:

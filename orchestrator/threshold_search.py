@@ -11,6 +11,7 @@ curves cross are where to look further. It splits the widest gap there, and adds
 path is a function of the values alone, so that a search which is started again asks for the same networks in the same order.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -28,6 +29,11 @@ SURE = 0.9
 Reason = Literal["searching", "as asked", "seeds used up", "not reached", "already at the smallest x", "no values"]
 Network = tuple[int, int]
 """A rung and the number of a seed."""
+
+
+def usual_rungs(n: int) -> int:
+    """Rungs, of so many, that a bisection tries to find two neighbours."""
+    return 1 + math.ceil(math.log2(max(n, 1)))
 
 
 @dataclass
@@ -84,8 +90,8 @@ class ThresholdSearch:
         return n * (1 + round(1 / share)) if share else n * len(self.ladder)
 
     def _measured(self) -> list[int]:
-        """Rungs that have a value, ascending."""
-        return sorted(k for k, values in self.values.items() if any(v is not None for v in values))
+        """Rungs that have values enough for a spread, where they can, ascending."""
+        return sorted(k for k, values in self.values.items() if sum(v is not None for v in values) >= min(2, self.n_seeds[k]))
 
     def _threshold(self, rungs: Sequence[int]) -> Threshold:
         seeds = [np.array([v for v in self.values[k] if v is not None]) for k in rungs]
@@ -107,7 +113,7 @@ class ThresholdSearch:
         found = self._threshold(rungs)
         low, high = self._bracket(found, rungs)
         if low == high:  # all beyond one end, which was tried
-            self.state = "not reached" if low > top else "already at the smallest x"
+            self.state = "not reached" if low == top else "already at the smallest x"
             return []
         inside = [k for k in rungs if low < k < high]
         unsure = [k for k in inside if self._has_seeds(k)]
@@ -120,18 +126,13 @@ class ThresholdSearch:
     def _bracket(self, found: Threshold, rungs: Sequence[int]) -> tuple[int, int]:
         """The rungs between which `SURE` of the curves cross: -1 and the ladder's length stand for beyond it."""
         draws = found.draws if len(found.draws) else np.array([found.value])
-        at = np.array([self.ladder[k] for k in rungs])
-        edges = np.array([-1, *rungs, len(self.ladder)])
-        right = np.where(np.isneginf(draws), 0, np.searchsorted(at, draws * (1 - 1e-12)))
+        at, top = np.array([self.ladder[k] for k in rungs]), len(self.ladder) - 1
+        edges = np.array([-1, *rungs, top + 1])
+        right = np.where(np.isneginf(draws), 0, np.searchsorted(at, draws * (1 - 1e-12)))  # equal to a rung is up to it
         low, high = np.quantile(right, [0.5 - SURE / 2, 0.5 + SURE / 2], method="inverted_cdf").astype(int)
-        first, last = int(edges[low]), int(edges[high + 1])
-        if rungs[0] == 0 and first == -1:  # nothing is left to try below
-            first = 0 if last > 0 else -1
-            last = max(last, first) if last > 0 else -1
-        if rungs[-1] == len(self.ladder) - 1 and last == len(self.ladder):
-            last = len(self.ladder) - 1 if first < len(self.ladder) - 1 else len(self.ladder)
-            first = first if first < len(self.ladder) - 1 else len(self.ladder)
-        return first, last
+        ends = (0 if rungs[0] == 0 else -1), (top if rungs[-1] == top else top + 1)  # beyond a rung that was tried is nothing
+        first, last = np.clip([edges[low], edges[high + 1]], *ends)
+        return int(first), int(last)
 
     def _has_seeds(self, k: int) -> bool:
         return len(self.values.get(k, ())) < self.n_seeds[k]
@@ -166,7 +167,7 @@ class ThresholdSearch:
         if max(self.n_seeds) == 1:  # no spread, so no interval
             self.state = "as asked"
             return []
-        if np.isfinite(found.low) and found.high > 0 and np.log(found.high / found.low) / 2 <= np.log1p(self.tolerance):
+        if np.isfinite(found.low) and np.log(found.high / found.low) / 2 <= np.log1p(self.tolerance):
             self.state = "as asked"
             return []
         self.state = "searching"
@@ -174,6 +175,7 @@ class ThresholdSearch:
             return more
         inside = [k for k, x in enumerate(self.ladder) if found.low <= x <= found.high and self._has_seeds(k)]
         if inside:
-            return sorted(inside, key=lambda k: abs(np.log(self.ladder[k] / found.value)))[:2]
+            near = np.clip(found.value, self.ladder[0], self.ladder[-1])
+            return sorted(inside, key=lambda k: abs(np.log(self.ladder[k] / near)))[:2]
         self.state = "seeds used up"
         return []

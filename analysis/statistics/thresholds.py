@@ -56,7 +56,7 @@ class Threshold:
         """`41`, `> 1024` where it is not reached, `<= 2` where it is reached at the smallest x."""
         if self.reached == "reached":
             return _shown(self.value)
-        return f"> {_shown(self.x_high)}" if self.reached == "not reached" else f"<= {_shown(self.x_low)}"
+        return f"> {self.x_high:g}" if self.reached == "not reached" else f"<= {self.x_low:g}"
 
     @property
     def bounds(self) -> str:

@@ -1,0 +1,42 @@
+"""What a sweep says of itself before it starts."""
+
+from statistics import mean
+
+from orchestrator.driver import Statuses
+from orchestrator.grid import Grid
+from orchestrator.packing import PackQueue
+from orchestrator.progress import duration
+from orchestrator.searching import Searchers
+from orchestrator.threshold_search import FIRST_SEEDS, usual_rungs
+
+
+def announcement(grid: Grid, searchers: Searchers, todo: list[int], statuses: Statuses) -> str:
+    """What the sweep is about, in a line: `eq3: 198 cells, 0 in the store, 198 to train`."""
+    wanted = [*grid.fixed, *searchers.asked]
+    there = sum(grid.cells[i].cell_id in statuses for i in wanted)
+    again = sum(grid.cells[i].cell_id in statuses for i in todo)
+    anew = f", {again} of them again" if again else ""
+    if not searchers:
+        merged = f" ({grid.merged} equal ones merged)" if grid.merged else ""
+        return f"{grid.sweep}: {len(grid.cells)} cells{merged}, {there} in the store, {len(todo)} to train{anew}"
+    finds = ", ".join(dict.fromkeys(search.find.describe() for search in grid.searches))
+    besides = f" and {len(grid.fixed)} cells" if grid.fixed else ""
+    known = f", {n} known" if (n := len(searchers.all) - searchers.n_open) else ""
+    thresholds = f"{len(searchers.all)} threshold{'s' * (len(searchers.all) > 1)} to find ({finds}){known}{besides}"
+    first = " first" * (searchers.n_open > 0)
+    return f"{grid.sweep}: {thresholds}; {there} networks of these in the store, {len(todo)} to train{first}{anew}"
+
+
+def outlook(grid: Grid, queue: PackQueue) -> str:
+    """What searches may take beyond their first networks: nobody knows before where the thresholds lie."""
+    networks, seconds = 0, 0.0
+    for search in grid.searches:
+        usual = usual_rungs(len(search.rungs)) * FIRST_SEEDS
+        networks += usual
+        seconds += usual * mean(queue.cell_seconds(cells[0]) for cells in search.rungs.values())
+    most = len({i for search in grid.searches for cells in search.rungs.values() for i in cells})
+    wall = duration(seconds / queue.machine.slots)
+    return (
+        f"These are the first networks of {len(grid.searches)} searches. To bracket all thresholds takes some {networks}, about "
+        f"{wall} if they may lie anywhere; narrow intervals take more seeds, {most} networks at most."
+    )
