@@ -18,7 +18,12 @@ STATES = ("reached", "not reached", "already at the smallest x")
 SHAPES = ("circle", "triangle-up", "triangle-down")
 
 
-def threshold_chart(
+def threshold_chart(table: pd.DataFrame, over: str, against: str, *more: Any, **options: Any) -> alt.TopLevelMixin:
+    """`threshold_panel` as a whole figure."""
+    return styled(threshold_panel(table, over, against, *more, **options))
+
+
+def threshold_panel(
     table: pd.DataFrame,
     over: str,
     against: str,
@@ -28,7 +33,7 @@ def threshold_chart(
     width: int = 400,
     height: int = 380,
     task: str | None = None,
-) -> alt.TopLevelMixin:
+) -> Any:
     """Thresholds (`scaling.threshold_table`) with intervals on logarithmic axes, fitted laws with bands, predicted slopes dashed.
 
     A threshold beyond the measured range is a triangle at its end. fits, predictions: by the values of `by`, None without one.
@@ -79,7 +84,7 @@ def threshold_chart(
         )  # fmt: skip
     marks = alt.Chart(data).mark_point(filled=True, size=70, opacity=1, clip=True)
     layers.append(marks.encode(x=x, y=y, color=colour, shape=shape, tooltip=hover))  # fmt: skip
-    return styled(alt.layer(*layers).properties(width=width, height=height))
+    return alt.layer(*layers).properties(width=width, height=height)
 
 
 def _inside(bound: "pd.Series[float]", at: Any, low: float, high: float) -> Any:
@@ -114,9 +119,14 @@ def _laws(
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
-def exponent_chart(
+def exponent_chart(table: pd.DataFrame, by: str, over: str, against: str, **options: Any) -> alt.TopLevelMixin:
+    """`exponent_panel` as a whole figure."""
+    return styled(exponent_panel(table, by, over, against, **options))
+
+
+def exponent_panel(
     table: pd.DataFrame, by: str, over: str, against: str, width: int = 560, height: int = 260, task: str | None = None
-) -> alt.TopLevelMixin:
+) -> Any:
     """`scaling.exponents` with intervals against `by`, in its order; predictions as black ticks."""
     data = table[table["exponent"].notna()]
     order = [shown(value) for value in in_order(table, by)]
@@ -146,7 +156,7 @@ def exponent_chart(
         ticks = alt.Chart(said).encode(x=x, y=alt.Y("predicted:Q", title=title, scale=y_scale), tooltip=["prediction:N"])
         layers.append(ticks.mark_tick(color="black", thickness=2, size=44, orient="horizontal", clip=True))
         layers.append(ticks.mark_text(dx=-22, dy=12, align="left", fontSize=11, color="black").encode(text="prediction:N"))
-    return styled(alt.layer(*layers).properties(width=width, height=height))
+    return alt.layer(*layers).properties(width=width, height=height)
 
 
 def collapse_chart(
