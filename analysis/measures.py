@@ -41,6 +41,13 @@ MEASURES = {
         Measure("alignment_pos", "alignment of neurons with a > 0", "alignment_pos", -1, 1),
         Measure("alignment_neg", "alignment of neurons with a < 0", "alignment_neg", -1, 1),
         Measure("activation_change", "relative activation change", "activation_change", 0, logarithmic=True),
+        Measure("alignment_f", "alignment A_f of output and target", "alignment_f"),
+        Measure("test_mse", "test mean squared error", "test_mse", 0, logarithmic=True),
+        Measure("train_mse", "training mean squared error", "train_mse", 0, logarithmic=True),
+        Measure("n_specialised_1", "specialising neurons, first layer", "n_specialised_1", 0),
+        Measure("n_specialised_2", "specialising neurons, second layer", "n_specialised_2", 0),
+        Measure("r_hat", "split R-hat", "r_hat", 0),
+        Measure("ess", "effective sample size", "ess", 0, logarithmic=True),
         Measure("seconds", "training seconds, a network's share of its pack", "seconds", 0, logarithmic=True),
     )
 }

@@ -4,10 +4,14 @@ L symbols, input of length D, width m, batch B, T test examples; of `group` cell
 of drawing them and of the initial preactivations.
 """
 
-from trainables.cell import Cell
+from trainables.cell import AnyCell, Cell
 from trainables.engines.base import EngineName
+from trainables.equilibrium.cell import EquilibriumCell
 from trainables.kernels.sizes import CHUNK, TILE, padded
 from trainables.tasks.patches import PatchTask
+
+LEAPFROGS = 12.0
+"""Steps that a trajectory takes on the average, of `langevin`; packs that finish correct it."""
 
 Amounts = dict[str, float]
 """Work by kind: `call` is one step, `evaluation` one evaluation, `product` one multiplication and addition of a dense product,
@@ -17,8 +21,14 @@ and addition with the Gram matrix. Of `patches`: `example` is one image drawn, `
 on one atom (a patch at a place), `tile` one multiplication and addition of an atom with a weight, `weight` one weight passed."""
 
 
-def step_amounts(cell: Cell, engine: EngineName, group: float = 1.0) -> Amounts:
-    """Work of one training step of one cell."""
+def step_amounts(cell: AnyCell, engine: EngineName, group: float = 1.0) -> Amounts:
+    """Work of one training step of one cell, at equilibrium of one trajectory of all its chains."""
+    if isinstance(cell, EquilibriumCell):
+        n, m = cell.n_train, cell.width
+        least = min(n, m)
+        forces = 4 * n * cell.task.input_dim * m + 3 * least * n * m + 2 * least**3
+        return {"call": LEAPFROGS, "product": cell.chains * LEAPFROGS * forces}
+    assert isinstance(cell, Cell)
     d_in, m, batch = cell.task.input_dim, cell.width, cell.batch
     if engine == "gram":
         n_symbols: int = cell.task.L  # type: ignore[attr-defined]
@@ -33,8 +43,11 @@ def step_amounts(cell: Cell, engine: EngineName, group: float = 1.0) -> Amounts:
     return {"call": 1.0, "neuron": batch * m, "product": products * batch * d_in * m, "number": share * batch * d_in}
 
 
-def evaluation_amounts(cell: Cell, engine: EngineName, group: float = 1.0) -> Amounts:
+def evaluation_amounts(cell: AnyCell, engine: EngineName, group: float = 1.0) -> Amounts:
     """Work of one evaluation of one cell on its fresh test examples."""
+    if isinstance(cell, EquilibriumCell):
+        return {"product": cell.chains * cell.test_size * cell.width * (cell.task.input_dim + 1.0)}
+    assert isinstance(cell, Cell)
     d_in, m, n = cell.task.input_dim, cell.width, cell.test_size
     if engine == "gram":
         n_symbols: int = cell.task.L  # type: ignore[attr-defined]

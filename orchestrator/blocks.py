@@ -132,6 +132,8 @@ def _one_task(task: type[Task], tasks: list[type[Task]], given: dict[str, Item],
     if not any({"steps", "eval_every"} & set(condition.names) for _, condition in conditions):  # else the cells will tell
         _check_steps(axes, zipped, given.get("steps", given.get("eval_every", place)), ctx)
     save = _save(given.get("save"), report)
+    if "weights" in save and "gamma" not in keys:  # at equilibrium there are as many as samples
+        report.at(given["save"], f"save: weights are kept of networks that learn by SGD; {task.name} saves curves and neurons")
     shared.extend(report.problems)
     # in a block of several tasks, a condition on a key that this one does not have says nothing about it
     mine = tuple((item, c) for item, c in conditions if all(name == "task" or name in keys for name in c.names))

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from trainables.cache import cache_folder, digest
 
-_DOUBLE = {"gram": 2.0, "batched": 4.0, "reference": 2.0, "patches": 2.0}
+_DOUBLE = {"gram": 2.0, "batched": 4.0, "reference": 2.0, "patches": 2.0, "langevin": 1.0}
 """Time of a step in float64 over float32: half as many numbers an instruction, and for `batched` no oneDNN."""
 MEASURE_S = 180
 """After so long measuring has failed: kernels are compiled in some 20 s, and timed in 5."""
@@ -30,6 +30,8 @@ _DEFAULT: dict[str, dict[str, float]] = {
     "batched cpu": {"call": 4e-5, "neuron": 7e-10, "product": 9e-12, "number": 2e-9, "evaluation": 5e-4},
     "patches cpu": {"call": 1e-5, "example": 1e-7, "pair": 3e-10, "atom": 1e-10, "tile": 1.6e-11, "weight": 1e-11,
                     "evaluation": 5e-4},
+    # In double precision, as chains are.
+    "langevin cpu": {"call": 1e-4, "product": 5e-11},
     "reference cpu": {"call": 2e-4, "neuron": 3e-9, "product": 2e-11, "number": 1e-8, "evaluation": 5e-4},
     # Not measured, any of these; the first packs correct it. `batched`, `reference`: a card with some 20 TFLOP/s in float32.
     # `batched`: a dozen kernels a step from a CUDA graph, 3e-6 s each, shared by a pack of some ten networks.

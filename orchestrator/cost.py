@@ -16,8 +16,10 @@ from analysis.selection import quoted
 from orchestrator.amounts import evaluation_amounts, step_amounts
 from orchestrator.calibration import Rates, cpu_name
 from store.schema import SUMMARY
-from trainables.cell import Cell, science_version
-from trainables.engines.base import ENGINES, EngineName, can_train, shape_of
+from trainables.cell import AnyCell, Cell
+from trainables.cells import kind_of
+from trainables.engines.base import ENGINES, EngineName, can_train
+from trainables.equilibrium.cell import EquilibriumCell
 from trainables.kernels.sizes import CHUNK, PART, TILE, padded
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks import task_class, task_names
@@ -35,37 +37,37 @@ class CostModel:
         self._of_engine: dict[tuple[str, str], list[float]] = defaultdict(list)
         self._typical: dict[tuple[str, str], float] = {}
 
-    def predicted(self, cell: Cell, engine: EngineName, device: str = "cpu", group: float = 1.0) -> float:
+    def predicted(self, cell: AnyCell, engine: EngineName, device: str = "cpu", group: float = 1.0) -> float:
         """Seconds of one core (or of the card) before any correction; `group` cells see the same inputs."""
         rates = self.rates.of(engine, device, cell.dtype)
         step = sum(rates[k] * n for k, n in step_amounts(cell, engine, group).items())
         evaluation = sum(rates[k] * n for k, n in evaluation_amounts(cell, engine, group).items())
         return cell.steps * step + (cell.steps // cell.eval_every + _EVALUATIONS_MORE) * evaluation
 
-    def seconds(self, cell: Cell, engine: EngineName, device: str = "cpu", group: float = 1.0) -> float:
+    def seconds(self, cell: AnyCell, engine: EngineName, device: str = "cpu", group: float = 1.0) -> float:
         """Predicted seconds of one core (or of the card) for this cell in a pack."""
-        return self.correction(shape_of(cell), engine, device) * self.predicted(cell, engine, device, group)
+        return self.correction(cell.shape(), engine, device) * self.predicted(cell, engine, device, group)
 
     def correction(self, shape: tuple[Any, ...], engine: EngineName, device: str) -> float:
         """What packs of this shape took over what was predicted; for a shape not seen yet, the engine's median."""
         return self._of_shape.get((engine, device, shape), self._typical.get((engine, device), 1.0))
 
-    def observe(self, cell: Cell, engine: EngineName, device: str, seconds: float, group: float = 1.0) -> None:
+    def observe(self, cell: AnyCell, engine: EngineName, device: str, seconds: float, group: float = 1.0) -> None:
         """A cell of this shape really took `seconds`."""
         ratio = seconds / self.predicted(cell, engine, device, group)
-        key = (engine, device, shape_of(cell))
+        key = (engine, device, cell.shape())
         old = self._of_shape.get(key, ratio)
         self._of_shape[key] = (old + ratio) / 2
         recent = self._of_engine[engine, device] = [*self._of_engine[engine, device][-30:], ratio]
         self._typical[engine, device] = float(np.median(recent))
 
-    def learn(self, connection: duckdb.DuckDBPyConnection, plan: Iterable[Cell] = ()) -> None:
+    def learn(self, connection: duckdb.DuckDBPyConnection, plan: Iterable[AnyCell] = ()) -> None:
         """Start from what the packs of a store took.
 
         Rows do not say where a task's data lie: what was trained on the data of the plan's tasks is taken to lie where theirs do.
         """
         places: _Places = {
-            (cell.task.name, science_version(cell.task)): {key: getattr(cell.task, key) for key in cell.task.locations}
+            (cell.task.name, cell.version): {key: getattr(cell.task, key) for key in cell.task.locations}
             for cell in plan
             if cell.task.locations
         }
@@ -77,12 +79,14 @@ class CostModel:
             if cell is not None and engine in ENGINES and _is_here(device):
                 self.observe(cell, engine, device.split()[0], seconds, same_inputs)
 
-    def choose(self, cell: Cell, device: str = "cpu", group: float = 1.0) -> tuple[EngineName, str]:
+    def choose(self, cell: AnyCell, device: str = "cpu", group: float = 1.0) -> tuple[EngineName, str]:
         """The engine and the device that should train this cell: the cheapest as predicted, never `reference`.
 
         What packs took does not enter: the engine of a cell must not depend on what ran before it. It may differ between
         machines, where two engines cost nearly the same; they agree to rounding.
         """
+        if can_train("langevin", cell):
+            return "langevin", "cpu"
         options: list[tuple[EngineName, str]] = [("batched", device)]
         if can_train("gram", cell):
             options += [("gram", d) for d in dict.fromkeys(("cpu", device))]
@@ -125,7 +129,7 @@ _Places = dict[tuple[str, str], dict[str, Any]]
 """By a task's name and science version, the keys that say where its data lie."""
 
 
-def _cell_of(keys: dict[str, Any], version: str, places: _Places) -> Cell | None:
+def _cell_of(keys: dict[str, Any], version: str, places: _Places) -> AnyCell | None:
     """The cell with these keys; None where the store holds what this version would refuse, or numbers of another version, or
     of data whose place is not known: to look for them elsewhere would find others, or none."""
     if keys["task"] not in task_names():
@@ -136,19 +140,26 @@ def _cell_of(keys: dict[str, Any], version: str, places: _Places) -> Cell | None
         return None
     try:
         task = task_type(**{k: keys[k] for k in task_type.model_fields if k in keys}, **place)
-        cell = Cell(task=task, **{k: keys[k] for k in Cell.model_fields if k != "task"})
+        kind = kind_of(task_type)
+        cell = kind(task=task, **{k: keys[k] for k in kind.model_fields if k != "task"})
     except (ValidationError, KeyError):
         return None
-    return cell if science_version(task) == version else None
+    return cell if cell.version == version else None
 
 
-def pack_bytes(cells: Iterable[Cell], engine: EngineName, device: str = "cpu") -> int:
+def pack_bytes(cells: Iterable[AnyCell], engine: EngineName, device: str = "cpu") -> int:
     """Predicted peak memory of a pack's arrays there, without the process that holds them."""
     cells = list(cells)
     cell, n = cells[0], len(cells)
     n_groups = len({(c.seed, c.task) for c in cells})
     item = 8 if cell.dtype == "float64" else 4
-    d_in, m, batch = cell.task.input_dim, cell.width, cell.batch
+    d_in, m = cell.task.input_dim, cell.width
+    if isinstance(cell, EquilibriumCell):
+        examples = cell.n_train + cell.test_size
+        of_a_chain = 6 * d_in * m + 8 * examples * m + 4 * min(cell.n_train, m) ** 2
+        return 8 * n * (cell.chains * of_a_chain + examples * d_in)
+    assert isinstance(cell, Cell)
+    batch = cell.batch
     initial = n_groups * d_in * m
     evaluation = cell.test_size * (2 * d_in + 2 * m) + 2.5 * d_in * m  # the last for the measures at the end
     if engine == "gram":

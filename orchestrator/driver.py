@@ -97,7 +97,7 @@ class Sweep:
 
     def committed(self, pack_id: str, outcome: Outcome) -> None:
         """A pack is in the store."""
-        self.queue.finished(pack_id, outcome.statuses, outcome.best, outcome.seconds, outcome.device)
+        self.queue.finished(pack_id, outcome.statuses, outcome.headline, outcome.seconds, outcome.device)
         self.changed()
 
     def failed(self, pack_id: str, failure: Failure) -> None:

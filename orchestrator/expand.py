@@ -19,7 +19,8 @@ from orchestrator.keys import LAZY
 from orchestrator.problems import Report, listed, pydantic_reason, show
 from orchestrator.yaml_lines import Item
 from trainables.basics import TaskError
-from trainables.cell import Cell, lazy_gamma, science_version
+from trainables.cell import AnyCell, lazy_gamma
+from trainables.cells import kind_of
 from trainables.tasks import Task
 
 
@@ -46,7 +47,7 @@ def _picker(indices: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]
     return lambda values: tuple(values[i] for i in indices)
 
 
-def expand(block: Block, report: Report) -> Iterator[tuple[str, Cell]]:
+def expand(block: Block, report: Report) -> Iterator[tuple[str, AnyCell]]:
     """Id and cell of every point of the block's product that no condition excludes; stops after a few that are wrong."""
     axes = [axis for group in block.groups for axis in group]
     is_task_key = [axis.key in block.task.model_fields for axis in axes]
@@ -56,7 +57,8 @@ def expand(block: Block, report: Report) -> Iterator[tuple[str, Cell]]:
     given = {"task", *cell_keys}
     names = [*cell_keys, "task", *(name for name in block.task.model_fields if name not in block.task.locations)]
     in_id_order = _picker(sorted(range(len(names)), key=names.__getitem__))
-    gamma = cell_keys.index("gamma")
+    gamma = cell_keys.index("gamma") if "gamma" in cell_keys else None
+    kind = kind_of(block.task)
     is_excluded = _excluder(block, names, report)
 
     values = [list(zip(*(axis.values for axis in group), strict=True)) for group in block.groups]
@@ -77,14 +79,14 @@ def expand(block: Block, report: Report) -> Iterator[tuple[str, Cell]]:
         if task is None:
             continue
         cell_values, cell_texts = list(pick_cell(point)), pick_cell(point_texts)
-        if cell_values[gamma] == LAZY:
+        if gamma is not None and cell_values[gamma] == LAZY:
             cell_values[gamma] = task.lazy
             cell_texts = (*cell_texts[:gamma], _text("gamma", task.lazy), *cell_texts[gamma + 1 :])
         all_texts = cell_texts + task.texts
         try:
             if is_excluded and is_excluded(all_texts, (*cell_values, *task.values), task.lazy):
                 continue
-            cell = Cell(task=task.task, **dict(zip(cell_keys, cell_values, strict=True)))
+            cell = kind(task=task.task, **dict(zip(cell_keys, cell_values, strict=True)))
             # Which fields were given is the same for all: a set of its own would be half of what a cell takes in memory.
             object.__setattr__(cell, "__pydantic_fields_set__", given)
         except ValidationError as error:
@@ -116,7 +118,7 @@ def _resolve(block: Block, keys: dict[str, Any], report: Report, reasons: set[st
         return None
     fields = task.identity()
     texts = (_text("task", task.name), *(_text(k, v) for k, v in fields.items()))
-    return _Resolved(task, lazy, science_version(task), (task.name, *fields.values()), texts)
+    return _Resolved(task, lazy, kind_of(block.task).version_of(task), (task.name, *fields.values()), texts)
 
 
 def _excluder(block: Block, names: list[str], report: Report) -> Callable[[tuple[str, ...], tuple[Any, ...], float], bool] | None:

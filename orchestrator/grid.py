@@ -16,7 +16,7 @@ from orchestrator.problems import COMMAND_LINE, GridError, Problem, Report, list
 from orchestrator.search import Search, Searches
 from orchestrator.user_tasks import TaskFile, TaskFileError, register_task_file
 from orchestrator.yaml_lines import Item, parse_yaml
-from trainables.cell import Cell
+from trainables.cell import AnyCell
 from trainables.tasks import Task, task_class, task_names
 
 __all__ = ["DEFAULT_MAX_CELLS", "Grid", "GridError", "PlannedCell", "Problem", "Resources", "TaskFile", "load_grid"]
@@ -44,7 +44,7 @@ class PlannedCell:
     """A cell, and what to save of it beside its row: a subset of {"curves", "neurons", "weights"}."""
 
     cell_id: str
-    cell: Cell
+    cell: AnyCell
     save: frozenset[str]
 
 

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from orchestrator.problems import listed, nearest, pydantic_reason, show
-from trainables.cell import Cell
+from trainables.cells import KINDS, kind_of
 from trainables.tasks import Task
 
 BLOCK_KEYS = ("task", "zip", "exclude", "find", "save")
@@ -104,14 +104,16 @@ def _key(name: str, field: FieldInfo) -> Key:
     return Key(name, field, adapter)
 
 
-CELL_KEYS = {name: _key(name, field) for name, field in Cell.model_fields.items() if name != "task"}
-"""Keys that every task has: network, training, seed."""
+_OF_KIND = {kind: {name: _key(name, f) for name, f in kind.model_fields.items() if name != "task"} for kind in KINDS}
+
+CELL_KEYS = {name: key for keys in reversed(_OF_KIND.values()) for name, key in keys.items()}
+"""Keys of networks, training and seed, of all kinds of cells; where kinds share one, that of networks trained by SGD."""
 
 
 @cache
 def axis_keys(task: type[Task]) -> dict[str, Key]:
     """All keys of the task that may be axes: its own, then the cell's."""
-    return {name: _key(name, field) for name, field in task.model_fields.items()} | CELL_KEYS
+    return {name: _key(name, field) for name, field in task.model_fields.items()} | _OF_KIND[kind_of(task)]
 
 
 def default_of(task: type[Task], key: Key) -> Any:

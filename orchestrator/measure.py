@@ -22,7 +22,8 @@ from orchestrator.calibration import Rates
 from orchestrator.work import make_engine
 from trainables.cell import Cell, lazy_gamma
 from trainables.engines.base import EngineName
-from trainables.tasks import PSVRT, Pentomino, SameDifferent, Task
+from trainables.equilibrium.cell import EquilibriumCell
+from trainables.tasks import PSVRT, Hermite3, Pentomino, SameDifferent, Task
 
 
 class Shape(NamedTuple):
@@ -102,6 +103,23 @@ def rates_of(engine: EngineName) -> dict[str, float]:
     return fit(measured)
 
 
+def langevin_rates() -> dict[str, float]:
+    """Rates of sampling networks at equilibrium: of a step of all chains, and of the products in it."""
+    from trainables.equilibrium.chains import Chains
+
+    measured = []
+    for d, n_train in ((8, 32), (32, 128), (64, 512)):
+        cell = EquilibriumCell(
+            task=Hermite3(d=d, P=n_train), network="erf2", width=d, kappa=1.0, steps=100_000, eval_every=5, test_size=256, seed=0
+        )
+        chains = Chains(cell)
+        amounts = {k: 5 * n for k, n in step_amounts(cell, "langevin").items()}
+        for k, n in evaluation_amounts(cell, "langevin").items():
+            amounts[k] = amounts.get(k, 0.0) + n
+        measured.append((amounts, seconds_of(chains.advance)))
+    return fit(measured)
+
+
 def ready() -> None:
     """What a worker does before its first pack; prints the memory that it then has."""
     torch.set_num_threads(1)
@@ -115,7 +133,7 @@ def main() -> None:
     if sys.argv[1:] == ["--ready"]:
         return ready()
     torch.set_num_threads(1)
-    seconds = Rates().seconds | {f"{engine} cpu": rates_of(engine) for engine in SHAPES}
+    seconds = Rates().seconds | {f"{engine} cpu": rates_of(engine) for engine in SHAPES} | {"langevin cpu": langevin_rates()}
     # In a process of its own, now that every kernel is compiled, as it will be for the workers.
     started = time.perf_counter()
     done = subprocess.run([sys.executable, "-m", "orchestrator.measure", "--ready"], check=True, capture_output=True, text=True)

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from orchestrator.cost import CostModel, pack_bytes
 from orchestrator.grid import PlannedCell
-from trainables.cell import Cell
-from trainables.engines.base import ENGINES, ON_CARD, EngineName, can_train, shape_of
+from trainables.cells import KINDS
+from trainables.engines.base import ENGINES, ON_CARD, EngineName, can_train
 from trainables.tasks import Task
 
 Shape = tuple[tuple[Any, ...], tuple[bool, ...]]
@@ -67,17 +67,16 @@ class Machine:
 def _shapes(plan: Sequence[PlannedCell]) -> tuple[list[Shape], list[int]]:
     """Of each cell its shape and the number of its task, equal ones being one object: worked out once for the cells of a plan
     that have the same task object and settings, of which a plan of a million has a few hundred."""
-    free = ("task", "gamma", "base_lr", "seed")
-    settings = attrgetter(*(key for key in Cell.model_fields if key not in free))
+    settings = {kind: attrgetter(*(k for k in kind.model_fields if k not in ("task", *kind.free))) for kind in KINDS}
     known: dict[tuple[Any, ...], tuple[Shape, int]] = {}
     same: dict[Shape, Shape] = {}
     tasks: dict[Task, int] = {}
     shapes, numbers = [], []
     for p in plan:
-        key = (id(p.cell.task), settings(p.cell))
+        key = (id(p.cell.task), settings[type(p.cell)](p.cell))
         if key not in known:
             # Cells of one shape may differ in noise, and then in the engines that can train them.
-            shape = shape_of(p.cell), tuple(can_train(e, p.cell) for e in ENGINES)
+            shape = p.cell.shape(), tuple(can_train(e, p.cell) for e in ENGINES)
             known[key] = same.setdefault(shape, shape), tasks.setdefault(p.cell.task, len(tasks))
         shape, number = known[key]
         shapes.append(shape)
@@ -110,7 +109,7 @@ class PackQueue:
     counts: Counter[str] = field(default_factory=Counter)
     """How many have which status."""
     latest: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=LATEST))
-    """The cells that finished last, with their best test accuracy."""
+    """The cells that finished last, with their headline measure."""
 
     def __post_init__(self) -> None:
         self._shape, task_numbers = _shapes(self.plan)
@@ -278,9 +277,9 @@ class PackQueue:
             self.fraction[pack_id] = fraction
 
     def finished(
-        self, pack_id: str, statuses: Sequence[str], best: Sequence[float | None], seconds: float, device: str = "cpu"
+        self, pack_id: str, statuses: Sequence[str], headline: Sequence[float | None], seconds: float, device: str = "cpu"
     ) -> None:
-        """A pack was committed: status and best accuracy of its cells in order, the seconds it trained, and where it did."""
+        """A pack was committed: status and headline measure of its cells in order, the seconds it trained, and where it did."""
         pack = self._end(pack_id)
         if pack is None:
             return
@@ -290,11 +289,11 @@ class PackQueue:
             self.cost.observe(cell, pack.engine, device, seconds / len(pack.cells), len(pack.cells) / len(inputs))
         shape = self._shape[pack.cells[0]]
         self._trained[shape] = self._trained.get(shape, 0) + len(pack.cells)
-        for i, status, accuracy in zip(pack.cells, statuses, best, strict=True):
+        for i, status, value in zip(pack.cells, statuses, headline, strict=True):
             self.ended[i] = status
             self.counts[status] += 1
-            if accuracy is not None:
-                self.latest.append((i, accuracy))
+            if value is not None:
+                self.latest.append((i, value))
 
     def failed(self, pack_id: str, out_of_memory: bool = False) -> list[int]:
         """A pack failed. Its halves are tried again; a cell that fails alone is returned, to be recorded as failed."""

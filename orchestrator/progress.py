@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from orchestrator.packing import PackQueue
+from trainables.cell import AnyCell
 
 LINE_EVERY_S = 30.0
 REDRAW_EVERY_S = 0.2
@@ -64,9 +65,13 @@ def snapshot(queue: PackQueue, elapsed_s: float, pace: float = 1.0, about: str =
         elapsed_s=elapsed_s,
         remaining_s=pace * queue.remaining_seconds(),
         draining=queue.draining,
-        last=tuple(f"{queue.plan[i].cell.describe()}: best test accuracy {accuracy:.3f}" for i, accuracy in queue.latest),
+        last=tuple(_told(queue.plan[i].cell, value) for i, value in queue.latest),
         about=about,
     )
+
+
+def _told(cell: AnyCell, value: float) -> str:
+    return f"{cell.describe()}: {cell.headline[1]} {value:.3f}"
 
 
 class Progress:

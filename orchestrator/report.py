@@ -15,7 +15,6 @@ from orchestrator.found import print_thresholds, threshold_rows
 from orchestrator.grid import Grid
 from orchestrator.searching import Searchers
 from store.store import Store
-from trainables.cell import Cell
 
 
 def report(grid: Grid, searchers: Searchers, store: Store, held: Statuses, again: list[str], fatal: str, as_json: bool) -> bool:
@@ -73,16 +72,19 @@ def _next_commands(grid: Grid, store: Store, again: list[str], counts: Counter[s
 def _query(grid: Grid) -> str:
     """SQL of the mean accuracy over the seeds of this sweep, by the keys that vary in it."""
     # Many cells share a task and gamma; only the other settings are asked of each.
-    some = {(id(p.cell.task), p.cell.gamma): p.cell for p in grid.cells}.values()
-    rows = [cell.keys() | {"gamma": cell.gamma_label} for cell in some]
-    settings = [key for key in Cell.model_fields if key not in ("task", "gamma", "seed")]
-    values = {key: {getattr(p.cell, key) for p in grid.cells} for key in settings}
+    some = {(id(p.cell.task), getattr(p.cell, "gamma", None)): p.cell for p in grid.cells}.values()
+    rows = [cell.keys() | ({"gamma": cell.gamma_label} if cell.gamma_label else {}) for cell in some]
+    kinds = {type(cell) for cell in some}
+    settings = dict.fromkeys(key for kind in kinds for key in kind.model_fields if key not in ("task", "gamma", "seed"))
+    values = {key: {getattr(p.cell, key, None) for p in grid.cells} for key in settings}
     keys = dict.fromkeys(key for row in rows for key in row if key != "seed")
     varies = [key for key in keys if len(values[key] if key in values else {row.get(key) for row in rows}) > 1]
     varying = [key if key != "gamma" else "gamma_label" for key in varies]
+    measures = dict.fromkeys(kind.headline[0] for kind in kinds)
+    means = [f"avg({name}) AS {'acc' if name == 'best_test_acc' else name}" for name in measures]
     names = "".join(f"{quoted(key)}, " for key in varying)
     return (
-        f"SELECT {names}count(*) AS n, avg(best_test_acc) AS acc FROM cells JOIN plans USING (cell_id) "
+        f"SELECT {names}count(*) AS n, {', '.join(means)} FROM cells JOIN plans USING (cell_id) "
         f"WHERE sweep = {literal(grid.sweep)} GROUP BY ALL ORDER BY ALL"
     )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.find import Find
-from trainables.cell import Cell
+from trainables.cell import AnyCell
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,13 @@ class Searches:
     def __bool__(self) -> bool:
         return bool(self._finds)
 
-    def add(self, block: int, find: Find, cell_id: str, cell: Cell) -> None:
+    def add(self, block: int, find: Find, cell_id: str, cell: AnyCell) -> None:
         """A cell of a block that searches."""
         # The lazy gamma changes with d: its label says which networks belong together.
         keys = cell.keys()
         x, seed = keys[find.axis], keys["seed"]
-        keys = {k: v for k, v in (keys | {"gamma": cell.gamma_label}).items() if k not in (find.axis, "seed")}
+        told = keys | ({"gamma": cell.gamma_label} if cell.gamma_label else {})
+        keys = {k: v for k, v in told.items() if k not in (find.axis, "seed")}
         which = (block, *keys.values())
         self._finds.setdefault(which, (find, keys))
         self._rungs[which][x][seed] = cell_id

@@ -5,7 +5,7 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,11 +13,16 @@ from orchestrator.calibration import cpu_name
 from orchestrator.grid import PlannedCell
 from store.store import Store
 from trainables.basics import TaskError
-from trainables.cell import Cell, science_version
+from trainables.cell import AnyCell, Cell
 from trainables.engines.base import Engine, EngineName
 from trainables.engines.run import PackRun
+from trainables.equilibrium.cell import EquilibriumCell
+from trainables.equilibrium.result import EquilibriumResult
 from trainables.pictures import MOST_EXTREME, OF_EACH_LABEL, pictures_of, pictures_of_weights
 from trainables.result import CellResult
+
+if TYPE_CHECKING:
+    from trainables.equilibrium.run import EquilibriumRun
 
 
 @dataclass(frozen=True)
@@ -30,10 +35,10 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a committed pack reports: status and best test accuracy of its cells, seconds of training, and the device."""
+    """What a committed pack reports: status and headline measure of its cells, seconds of training, and the device."""
 
     statuses: tuple[str, ...]
-    best: tuple[float | None, ...]
+    headline: tuple[float | None, ...]
     seconds: float
     device: str
 
@@ -49,8 +54,10 @@ class PackWork:
         self.device = device if device == "cpu" or torch.cuda.is_available() else "cpu"
         cells = [planned.cell for planned in members]
         for cell in {planned.cell.task: planned.cell for planned in members if "weights" in planned.save}.values():
-            _check_pictures(cell)
-        self.run = PackRun(cells, make_engine(engine, cells, self.device))
+            if isinstance(cell, Cell):
+                _check_pictures(cell)
+        self.engine = engine
+        self.run = make_run(engine, cells, self.device)
 
     @property
     def fraction(self) -> float:
@@ -64,23 +71,24 @@ class PackWork:
 
     def commit(self, provenance: Provenance) -> Outcome:
         """Write the pack's file. ResultsError if the store cannot be written."""
-        results = self.run.results()
+        results: Sequence[CellResult | EquilibriumResult] = self.run.results()
         device = device_name(self.device)
         # Weights are written with the rows that name them, and so before the pack.
         pairs = enumerate(zip(self.members, results, strict=True))
         rows = [self._row(c, planned, result, device, provenance) for c, (planned, result) in pairs]
         Store(provenance.results).commit(self.pack_id, rows)
-        statuses, best = (tuple(row[k] for row in rows) for k in ("status", "best_test_acc"))
-        return Outcome(statuses, best, self.run.seconds, self.device)
+        headline = self.members[0].cell.headline[0]
+        statuses, values = (tuple(row[k] for row in rows) for k in ("status", headline))
+        return Outcome(statuses, values, self.run.seconds, self.device)
 
-    def _row(self, c: int, planned: PlannedCell, result: CellResult, device: str, provenance: Provenance) -> dict[str, Any]:
+    def _row(
+        self, c: int, planned: PlannedCell, result: CellResult | EquilibriumResult, device: str, provenance: Provenance
+    ) -> dict[str, Any]:
         row = common_columns(planned, self.pack_id, provenance) | result.summary()
-        row |= {"engine": self.run.engine.name, "device": device}
-        if "curves" in planned.save:
-            row |= {f"curve_{k}": getattr(result, k).tolist() for k in ("step", "train_loss", "train_acc", "test_acc")}
-        if "neurons" in planned.save:
-            row |= {"neuron_readout": result.readout.tolist(), "neuron_alignment": result.alignment.tolist()}
-        if "weights" in planned.save and result.status == "ok":  # what diverged has none to look at
+        row |= {"engine": self.engine, "device": device, **result.lists(planned.save)}
+        # What diverged has none to look at, and networks at equilibrium save none.
+        if "weights" in planned.save and isinstance(result, CellResult) and result.status == "ok":
+            assert isinstance(self.run, PackRun) and isinstance(planned.cell, Cell)
             try:
                 pictures = pictures_of(planned.cell, self.run.engine, c, result.readout).rows()
             except Exception as error:  # noqa: BLE001 - what was trained is kept, whatever a task raises; the next run wants its weights
@@ -105,6 +113,16 @@ def _check_pictures(cell: Cell) -> None:
 
 def _in_a_line(error: Exception) -> str:
     return traceback.format_exception_only(error)[-1].strip().splitlines()[0][:500]
+
+
+def make_run(name: EngineName, cells: Sequence[AnyCell], device: str) -> "PackRun | EquilibriumRun":
+    """The cells on the engine of that name, at their beginning."""
+    if name == "langevin":
+        from trainables.equilibrium.run import EquilibriumRun
+
+        return EquilibriumRun([cell for cell in cells if isinstance(cell, EquilibriumCell)])
+    trained = [cell for cell in cells if isinstance(cell, Cell)]
+    return PackRun(trained, make_engine(name, trained, device))
 
 
 def make_engine(name: EngineName, cells: Sequence[Cell], device: str) -> Engine:
@@ -157,7 +175,7 @@ def common_columns(planned: PlannedCell, pack_id: str, provenance: Provenance) -
         "pack_id": pack_id,
         "finished_at": datetime.now(UTC),
         "git_sha": provenance.git_sha,
-        "science_version": science_version(cell.task),
+        "science_version": cell.version,
         "host": socket.gethostname(),
     }
 

@@ -73,7 +73,8 @@ def _views_over(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
             SELECT * EXCLUDE ({lists}) REPLACE (finished_at AT TIME ZONE 'UTC' AS finished_at) FROM internal.best;
         CREATE VIEW curves AS
             SELECT cell_id, unnest(curve_step) AS step, unnest(curve_train_loss) AS train_loss,
-                   unnest(curve_train_acc) AS train_acc, unnest(curve_test_acc) AS test_acc
+                   unnest(curve_train_acc) AS train_acc, unnest(curve_test_acc) AS test_acc,
+                   unnest(curve_train_mse) AS chain_train_mse, unnest(curve_alignment_f) AS chain_alignment_f
             FROM internal.best_curve;
         CREATE VIEW neurons AS
             SELECT cell_id, unnest(range(len(neuron_readout))) AS neuron, unnest(neuron_readout) AS readout,

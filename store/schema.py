@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 KEYS = {
     "task": pa.string(), "L": pa.int64(), "d": pa.int64(), "width": pa.int64(), "gamma": pa.float64(),
     "gamma_label": pa.string(), "sigma2": pa.float64(), "prefactor": pa.string(),
-    "P": pa.int64(), "seed": pa.int64(), "steps": pa.int64(),
+    "P": pa.int64(), "network": pa.string(), "scaling": pa.string(), "kappa": pa.float64(), "chains": pa.int64(),
+    "seed": pa.int64(), "steps": pa.int64(),
     "batch": pa.int64(), "eval_every": pa.int64(), "test_size": pa.int64(), "base_lr": pa.float64(), "dtype": pa.string(),
 }  # fmt: skip
 """Grid keys, NULL where a task has no such key. A user's own task adds its keys as further columns."""
@@ -19,21 +20,29 @@ SUMMARY = {
     "status": pa.string(), "reason": pa.string(), "best_test_acc": pa.float64(), "final_test_acc": pa.float64(),
     "final_train_acc": pa.float64(), "final_train_loss": pa.float64(), "readout_ratio": pa.float64(),
     "alignment_pos": pa.float64(), "alignment_neg": pa.float64(), "activation_change": pa.float64(),
+    "alignment_f": pa.float64(), "alignment_f_se": pa.float64(), "test_mse": pa.float64(), "train_mse": pa.float64(),
+    "n_specialised_1": pa.float64(), "n_specialised_2": pa.float64(), "r_hat": pa.float64(), "ess": pa.float64(),
+    "mixed": pa.bool_(), "acceptance": pa.float64(),
     "engine": pa.string(), "device": pa.string(), "seconds": pa.float64(), "pack_id": pa.string(),
     "finished_at": pa.timestamp("us", tz="UTC"), "git_sha": pa.string(), "science_version": pa.string(),
     "host": pa.string(), "log_path": pa.string(), "weights_file": pa.string(),
 }  # fmt: skip
-"""What is measured (accuracies in [0, 1], loss in nats) and where the number comes from; `weights_file`: path of the file with
+"""What is measured (accuracies in [0, 1], loss in nats; of networks at equilibrium alignment, mean squares, specialising neurons
+and whether the chains mixed) and where the number comes from; `weights_file`: path of the file with
 hidden weights (store.weights), NULL where the grid did not ask for `weights`."""
 
 CURVES = {
     "curve_step": pa.list_(pa.int64()), "curve_train_loss": pa.list_(pa.float64()),
     "curve_train_acc": pa.list_(pa.float64()), "curve_test_acc": pa.list_(pa.float64()),
+    "curve_train_mse": pa.list_(pa.float64()), "curve_alignment_f": pa.list_(pa.float64()),
 }  # fmt: skip
 """One entry an evaluation; loss and training accuracy are means over the steps since the one before."""
 
-NEURONS = {"neuron_readout": pa.list_(pa.float32()), "neuron_alignment": pa.list_(pa.float32())}
-"""One entry a hidden neuron; NULL where the grid did not ask for `neurons`."""
+NEURONS = {
+    "neuron_readout": pa.list_(pa.float32()), "neuron_alignment": pa.list_(pa.float32()), "overlap": pa.list_(pa.float64()),
+}  # fmt: skip
+"""One entry a hidden neuron; NULL where the grid did not ask for `neurons`. `overlap`: neurons by their overlap with the target's
+direction, a mean number for each bin of trainables.equilibrium.measures.OVERLAP_EDGES."""
 
 HELD = {"holds_curves": pa.bool_(), "holds_neurons": pa.bool_()}
 """Which list columns the row has, so that planning need not read them. Set here, never by the caller."""
@@ -56,7 +65,10 @@ _AGGREGATED = (
 )  # fmt: skip
 """What analysis calls the statistics beside the keys of networks."""
 
-_VIEWED = ("step", "train_loss", "train_acc", "test_acc", "neuron", "readout", "alignment", "file_row_number")
+_VIEWED = (
+    "step", "train_loss", "train_acc", "test_acc", "chain_train_mse", "chain_alignment_f", "neuron", "readout", "alignment",
+    "file_row_number",
+)  # fmt: skip
 RESERVED = frozenset(name.lower() for name in (*SCHEMA.names, *PLAN_SCHEMA.names, *_VIEWED, *_AGGREGATED))
 """Names, in lower case, that no further key may have: DuckDB knows no case, and a join of two views would be ambiguous."""
 
@@ -83,7 +95,7 @@ def table_of(rows: Sequence[dict[str, Any]]) -> pa.Table:
         {
             **row,
             "holds_curves": row.get("curve_step") is not None,
-            "holds_neurons": row.get("neuron_readout") is not None,
+            "holds_neurons": row.get("neuron_readout") is not None or row.get("overlap") is not None,
         }
         for row in rows
     ]

@@ -1,7 +1,7 @@
 """A cell: one network, fully specified by task, network, training and seed, and the id that names it everywhere."""
 
 import hashlib
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
 
@@ -18,10 +18,64 @@ LAZY_EPSILON = 1e-5
 """gamma s in the lazy limit: `lazy` is gamma = 1e-5/sqrt(d) [Tong25 App. G.1]."""
 
 
-class Cell(BaseModel):
-    """One network. Frozen and checked at construction; equal cells have equal ids."""
+class AnyCell(BaseModel):
+    """What every kind of cell is: a task and settings, frozen and checked at construction; equal cells have equal ids."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    if TYPE_CHECKING:  # fields of each kind, in its own order
+        task: Task
+        width: int
+        steps: int
+        eval_every: int
+        test_size: int
+        seed: int
+        dtype: str
+
+    free: ClassVar[tuple[str, ...]] = ("seed",)
+    """Settings in which cells of one pack may differ."""
+    headline: ClassVar[tuple[str, str]] = ("best_test_acc", "best test accuracy")
+    """The measure that a progress display tells of, and its name for people."""
+
+    @classmethod
+    def version_of(cls, task: Task) -> str:
+        """Version of what computes the numbers of this kind of cell with this task."""
+        raise NotImplementedError
+
+    @property
+    def version(self) -> str:
+        """`science_version` of its row."""
+        return self.version_of(self.task)
+
+    @property
+    def gamma_label(self) -> str | None:
+        """`lazy`, or gamma in its shortest form: `1`, `0.1`; None where there is no gamma."""
+        return None
+
+    def shape(self) -> tuple[Any, ...]:
+        """Cells of equal shape can share a pack, and cost the same."""
+        return tuple((k, v) for k, v in self.keys().items() if k not in self.free)
+
+    def describe(self) -> str:
+        """The keys that tell cells of one sweep apart, for people: `same_different L=8 d=128 width=512 gamma=1 seed=0`."""
+        raise NotImplementedError
+
+    def keys(self) -> dict[str, Any]:
+        """Every grid key with its resolved value, task keys first."""
+        settings = {k: getattr(self, k) for k in type(self).model_fields if k != "task"}
+        return {"task": self.task.name, **self.task.identity(), **settings}
+
+    @property
+    def cell_id(self) -> str:
+        """20 hex digits: hash of the resolved keys in alphabetical order and of the version."""
+        text = "\n".join(f"{k}={v!r}" for k, v in sorted(self.keys().items()))
+        return hashlib.sha256(f"{self.version}\n{text}".encode()).hexdigest()[:20]
+
+
+class Cell(AnyCell):
+    """One network trained by SGD."""
+
+    free: ClassVar[tuple[str, ...]] = ("gamma", "base_lr", "seed")
 
     task: SerializeAsAny[Task]
     width: Annotated[int, Field(ge=1)]
@@ -73,16 +127,13 @@ class Cell(BaseModel):
         task = " ".join(f"{k}={v}" for k, v in self.task.identity().items() if v != type(self.task).model_fields[k].default)
         return f"{self.task.name} {task} width={self.width} gamma={self.gamma_label} seed={self.seed}"
 
-    def keys(self) -> dict[str, Any]:
-        """Every grid key with its resolved value, task keys first."""
-        settings = {k: getattr(self, k) for k in Cell.model_fields if k != "task"}
-        return {"task": self.task.name, **self.task.identity(), **settings}
+    @classmethod
+    def version_of(cls, task: Task) -> str:
+        return science_version(task)
 
-    @property
-    def cell_id(self) -> str:
-        """20 hex digits: hash of the resolved keys in alphabetical order and of the science version."""
-        text = "\n".join(f"{k}={v!r}" for k, v in sorted(self.keys().items()))
-        return hashlib.sha256(f"{science_version(self.task)}\n{text}".encode()).hexdigest()[:20]
+    def shape(self) -> tuple[Any, ...]:
+        """They also differ in what the task does not let enter the streams, such as noise."""
+        return tuple((k, v) for k, v in self.keys().items() if k not in {*self.free, *self.task.shared_across})
 
 
 def science_version(task: Task) -> str:

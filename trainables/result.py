@@ -1,5 +1,6 @@
 """What training one cell yields."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -42,6 +43,15 @@ class CellResult:
             "activation_change": _number(self.activation_change),
             "seconds": self.seconds,
         }
+
+    def lists(self, save: Collection[str]) -> dict[str, list[float]]:
+        """The list columns of the row, of what is saved."""
+        found: dict[str, list[float]] = {}
+        if "curves" in save:
+            found |= {f"curve_{k}": getattr(self, k).tolist() for k in ("step", "train_loss", "train_acc", "test_acc")}
+        if "neurons" in save:
+            found |= {"neuron_readout": self.readout.tolist(), "neuron_alignment": self.alignment.tolist()}
+        return found
 
 
 def _mean(x: Array) -> float:

@@ -23,7 +23,8 @@ from store.views import run as run_query
 from trainables.cell import Cell, lazy_gamma
 from trainables.engines.base import ENGINES, can_train
 from trainables.engines.run import PackRun
-from trainables.tasks import PSVRT, Pentomino, SameDifferent
+from trainables.equilibrium.cell import EquilibriumCell
+from trainables.tasks import PSVRT, Hermite3, Pentomino, SameDifferent
 
 
 def cell(L=3, d=16, seed=0, gamma=1.0, sigma2=0.0, steps=1000, width=64):
@@ -36,6 +37,9 @@ def image_cell(task=None, seed=0, gamma=1.0, width=64, **settings):
 
 def cell_for(engine, **settings):
     """One that the engine trains."""
+    if engine == "langevin":
+        task = Hermite3(d=16, P=100)
+        return EquilibriumCell(task=task, network="erf2", width=settings.get("width", 16), kappa=1.0, seed=0)
     return image_cell(**settings) if engine == "patches" else cell(**settings)
 
 

@@ -10,7 +10,6 @@ from orchestrator.driver import enqueue, ordered
 from orchestrator.grid import PlannedCell
 from orchestrator.packing import SMALLEST_PACK_S, Machine, PackQueue
 from trainables.cell import Cell
-from trainables.engines.base import shape_of
 from trainables.tasks import SameDifferent
 
 PROCESS_BYTES = Rates().process_bytes
@@ -47,7 +46,7 @@ def test_every_cell_is_in_one_pack_of_its_shape(seeds, pack_seconds, slots, step
     packs = drain(queue)
     assert sorted(i for p in packs for i in p.cells) == list(range(len(cells)))
     for p in packs:
-        assert len({shape_of(cells[i].cell) for i in p.cells}) == 1
+        assert len({cells[i].cell.shape() for i in p.cells}) == 1
     assert queue.ended == dict.fromkeys(range(len(cells)), "ok")
     assert len({p.pack_id for p in packs}) == len(packs)
 

@@ -6,7 +6,6 @@ import sys
 import pytest
 from pydantic import ValidationError
 
-from trainables.engines.base import shape_of
 from trainables.streams import stream_owner
 
 
@@ -60,8 +59,8 @@ def test_gamma_labels(make_cell):
 
 
 def test_shape_leaves_out_what_may_differ_in_a_pack(make_cell):
-    assert shape_of(make_cell()) == shape_of(make_cell(gamma=0.1, base_lr=1.0, seed=4, sigma2=1.0))
-    assert shape_of(make_cell()) != shape_of(make_cell(width=33))
+    assert make_cell().shape() == make_cell(gamma=0.1, base_lr=1.0, seed=4, sigma2=1.0).shape()
+    assert make_cell().shape() != make_cell(width=33).shape()
 
 
 def test_import_is_cheap():

@@ -1,20 +1,27 @@
 """What every engine offers, and the cells that may train together."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import ClassVar, Literal, NamedTuple, Protocol
 
-from trainables.cell import Cell
+from trainables.cell import AnyCell, Cell
+from trainables.equilibrium.cell import EquilibriumCell
 from trainables.streams import BLOCK_STEPS, stream, stream_owner
 from trainables.tasks import SameDifferent
 from trainables.tasks.base import Array
 from trainables.tasks.patches import PatchTask
 
-EngineName = Literal["reference", "batched", "gram", "patches"]
-ENGINES: tuple[EngineName, ...] = ("reference", "batched", "gram", "patches")
+EngineName = Literal["reference", "batched", "gram", "patches", "langevin"]
+ENGINES: tuple[EngineName, ...] = ("reference", "batched", "gram", "patches", "langevin")
 ON_CARD: tuple[EngineName, ...] = ("reference", "batched", "gram")
 """Engines that also train on a GPU."""
-NEEDS: dict[EngineName, str] = {"gram": "noiseless same_different", "patches": "images that hold two patches, such as psvrt"}
-"""What an engine trains, of those that do not train every task; see `can_train`."""
+NEEDS: dict[EngineName, str] = {
+    "reference": "networks that learn by SGD",
+    "batched": "networks that learn by SGD",
+    "gram": "noiseless same_different",
+    "patches": "images that hold two patches, such as psvrt",
+    "langevin": "networks at equilibrium, of tasks with real targets such as he3",
+}
+"""What an engine trains; see `can_train`."""
 
 
 class Measures(NamedTuple):
@@ -49,15 +56,11 @@ class Engine(Protocol):
         """Put back what `state` returned."""
 
 
-def shape_of(cell: Cell) -> tuple[Any, ...]:
-    """Cells of equal shape can train in one pack: they differ at most in gamma, base_lr, seed and the task's shared keys."""
-    free = {"gamma", "base_lr", "seed", *cell.task.shared_across}
-    return tuple((k, v) for k, v in cell.keys().items() if k not in free)
-
-
-def can_train(engine: EngineName, cell: Cell) -> bool:
+def can_train(engine: EngineName, cell: AnyCell) -> bool:
     """Whether the engine trains this cell; a task derived from one that it knows may draw or label in its own way."""
     task = type(cell.task)
+    if isinstance(cell, EquilibriumCell) or engine == "langevin":
+        return isinstance(cell, EquilibriumCell) and engine == "langevin"
     if engine == "gram":  # noiseless pairs of training symbols
         return task is SameDifferent and cell.task.sigma2 == 0  # type: ignore[attr-defined]
     if engine == "patches":  # images that hold two patches

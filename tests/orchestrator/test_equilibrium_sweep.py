@@ -1,0 +1,94 @@
+"""Networks at equilibrium as cells of a sweep: grid, rows, what is kept and shown, and a threshold in P."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from orchestrator.grid import GridError, load_grid
+from orchestrator.progress import snapshot
+from orchestrator.sweep import app
+from store.views import connect, fetch
+from tests.orchestrator.test_driver import run
+
+GRID = """\
+sweep: small
+defaults: {steps: 40, eval_every: 5, chains: 2, test_size: 128, kappa: 0.5}
+grids:
+  - task: he3
+    network: erf2
+    d: 4
+    width: [4, 6]
+    P: [0, 12]
+    seed: {range: 2}
+    save: [curves, neurons]
+"""
+
+
+@pytest.fixture
+def grid_file(tmp_path):
+    path = tmp_path / "small.yaml"
+    path.write_text(GRID)
+    return path
+
+
+def test_its_keys_are_those_of_its_kind(grid_file):
+    grid = load_grid(grid_file)
+    assert len(grid.cells) == 8 and len({p.cell_id for p in grid.cells}) == 8
+    for planned in grid.cells:
+        assert planned.cell_id == planned.cell.cell_id
+        assert "gamma" not in dict(planned.cell) and planned.cell.gamma_label is None
+    with pytest.raises(GridError, match="unknown key 'gamma'") as error:
+        load_grid(grid_file, ["gamma=1"])
+    assert "kappa" in str(error.value)
+    for words, reason in (("chains=3", "must be even"), ("steps=45", "burn-in"), ("network=erf9", "one of erf2")):
+        with pytest.raises(GridError, match=reason):
+            load_grid(grid_file, [words])
+    with pytest.raises(GridError, match="weights"):
+        load_grid(grid_file, ["save=weights"])
+
+
+def test_rows_say_what_was_measured_and_whether_the_chains_mixed(grid_file, results):
+    run(load_grid(grid_file), results)
+    rows = connect(results).execute("SELECT * FROM cells ORDER BY width, P, seed").df()
+    assert len(rows) == 8 and (rows["status"] == "ok").all() and (rows["engine"] == "langevin").all()
+    assert rows["gamma"].isna().all() and rows["best_test_acc"].isna().all()
+    assert rows["network"].eq("erf2").all() and rows["kappa"].eq(0.5).all() and rows["scaling"].eq("standard").all()
+    none = rows[rows["P"] == 0]
+    assert (none["alignment_f"] == 0).all(), "without data the mean output is 0"
+    assert rows["acceptance"].between(0, 1).all() and rows["r_hat"].notna().all()
+    # So few trajectories cannot mix, and the row says so.
+    assert not rows["mixed"].any() and rows["reason"].str.startswith("did not mix").all()
+    curves = fetch(results, "SELECT cell_id, count(*), count(chain_alignment_f), count(test_acc) FROM curves GROUP BY ALL")
+    assert {row[1:] for row in curves} == {(8, 8, 0)}
+    overlap = fetch(results, "SELECT list_sum(overlap), width FROM internal.rows")
+    assert all(total == pytest.approx(width) for total, width in overlap), "each neuron lies in one bin"
+
+
+def test_numbers_do_not_depend_on_packs(grid_file, results, tmp_path):
+    grid, other = load_grid(grid_file), str(tmp_path / "other")
+    run(grid, results, pack_seconds=1e-9)
+    run(grid, other, pack_seconds=1e9)
+    query = "SELECT cell_id, alignment_f, r_hat, n_specialised_1 FROM cells ORDER BY cell_id"
+    assert fetch(results, query) == fetch(other, query)
+
+
+def test_a_threshold_in_the_number_of_samples(grid_file, results):
+    text = (
+        GRID.replace("steps: 40", "steps: 20")
+        .replace("    P: [0, 12]\n", "")
+        .replace("width: [4, 6]", "width: 4")
+        .replace("    save: [curves, neurons]\n", "")
+    )
+    grid_file.write_text(text + "    find: {axis: P, metric: alignment_f, at: 0.2, range: [2, 64], tolerance: 0.5}\n")
+    done = CliRunner().invoke(app, [str(grid_file), "--results", results, "--debug", "--json", "-q"])
+    assert done.exit_code == 0, (done.output, done.exception)
+    [found] = json.loads(done.stdout)["thresholds"]
+    assert found["axis"] == "P" and found["networks"] == len(fetch(results, "SELECT cell_id FROM cells"))
+    assert found["state"] in ("as asked", "seeds used up", "not reached")
+
+
+def test_the_progress_tells_of_the_alignment(grid_file, results):
+    sweep = run(load_grid(grid_file), results)
+    assert sweep.queue.latest
+    assert all("alignment A_f" in told for told in snapshot(sweep.queue, 1.0).last)

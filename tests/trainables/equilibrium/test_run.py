@@ -1,0 +1,123 @@
+"""Packs: resumed and mixed as one likes, with the same numbers bit for bit; and what is refused."""
+
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from trainables.equilibrium.measures import OVERLAP_EDGES, histogram
+from trainables.equilibrium.run import EquilibriumRun
+from trainables.tasks import Hermite3, Linear, SameDifferent
+
+
+def finished(cells):
+    run = EquilibriumRun(cells)
+    run.advance(np.inf)
+    assert run.done and run.step == run.n_steps
+    return run.results()
+
+
+def assert_same(a, b):
+    for field in dataclasses.fields(a):
+        if field.name != "seconds":
+            np.testing.assert_array_equal(getattr(a, field.name), getattr(b, field.name), err_msg=field.name)
+
+
+@pytest.fixture
+def cells(make_cell):
+    """Of many shapes."""
+    many = [
+        make_cell(P=p, width=n, network=k) for p, n, k in [(0, 3, "erf2"), (30, 7, "relu2"), (5, 9, "erf2"), (40, 40, "erf2")]
+    ]
+    return [*many, make_cell(d=24, P=70, width=24, dtype="float32"), make_cell(task=Linear(d=3, P=8), scaling="mean_field")]
+
+
+def test_a_cells_numbers_are_its_own(cells):
+    for cell, result in zip(cells, finished(cells), strict=True):
+        assert_same(finished([cell])[0], result)
+
+
+def test_killed_and_resumed_it_gives_the_same_numbers(cells):
+    run = EquilibriumRun(cells)
+    for _ in range(2 * len(cells) + 3):
+        run.advance(0)  # one evaluation of one cell
+    assert 0 < run.step < run.n_steps
+    kept = pickle.dumps(run.state())
+    shared = run.state(copied=False)
+    run.advance(np.inf)
+    assert any(chains["t"] < run.n_steps for chains in shared["chains"])  # numbers are as they were; only arrays go on
+    other = EquilibriumRun(cells)
+    other.load(pickle.loads(kept))
+    other.advance(np.inf)
+    for a, b, c in zip(run.results(), other.results(), finished(cells), strict=True):
+        assert_same(a, b)
+        assert_same(a, c)
+
+
+def test_a_copied_state_stands_still(make_cell):
+    run = EquilibriumRun([make_cell()])
+    run.advance(0)
+    state = run.state()
+    before = pickle.dumps(state)
+    run.advance(np.inf)
+    assert pickle.dumps(state) == before
+
+
+def test_results_say_what_was_sampled(make_cell):
+    (result,) = finished([make_cell(d=16, P=320, width=16, kappa=0.1, steps=200, test_size=256)])
+    row = result.summary()
+    assert row["alignment_f"] > 0.1 and row["n_specialised_1"] > 0.9  # about twice the P at which a neuron specialises
+    assert result.test_mse >= (1 - result.alignment_f) ** 2 * 0.5  # <y, y> (1 - A_f)^2, <y, y> within a half of 1 on 256 inputs
+    assert row["train_mse"] < 1 and row["seconds"] > 0
+    assert result.curve_alignment.shape == (4, 100) and result.step[-1] == 200
+    assert result.overlap.sum() == pytest.approx(16)
+
+
+def test_short_chains_are_not_called_mixed(make_cell):
+    (result,) = finished([make_cell(P=40, steps=16)])
+    assert not result.mixed and result.summary()["mixed"] is False
+
+
+def test_nothing_to_report_is_none(make_cell):
+    (result,) = finished([make_cell(P=0)])
+    assert result.summary()["train_mse"] is None
+
+
+def test_histogram_counts_every_neuron():
+    c = np.array([[-1e9, -29.99, 0.1], [0.4, 0.5, 30.0]])
+    counts = histogram(c)
+    assert counts.sum() == 6 and counts[0] == 2 and counts[-1] == 1
+    assert counts[60] == 2 and OVERLAP_EDGES[60] == 0 and counts[61] == 1
+
+
+def test_ids(make_cell):
+    base = make_cell()
+    changes = [{"d": 4}, {"P": 9}, {"network": "relu2"}, {"width": 4}, {"scaling": "mean_field"}, {"kappa": 0.6}, {"steps": 40},
+               {"eval_every": 1}, {"chains": 6}, {"test_size": 65}, {"seed": 1}, {"dtype": "float32"}]  # fmt: skip
+    assert make_cell().cell_id == base.cell_id
+    assert len({base.cell_id, *(make_cell(**c).cell_id for c in changes)}) == 1 + len(changes)
+    assert set().union(*changes) == set(base.keys()) - {"task"}
+    assert base.describe() == "he3 d=3 P=8 erf2 width=3 standard kappa=0.5 seed=0"
+
+
+@pytest.mark.parametrize("bad", [{"steps": 21}, {"eval_every": 3}, {"chains": 3}, {"kappa": 0.0}, {"network": "erf4"},
+                                 {"width": 0}, {"task": SameDifferent(L=4, d=4)}])  # fmt: skip
+def test_bad_settings_are_refused(make_cell, bad):
+    with pytest.raises(ValidationError):
+        make_cell(**bad)
+
+
+def test_unlike_lengths_do_not_share_a_pack(make_cell):
+    with pytest.raises(ValueError, match="one number of steps"):
+        EquilibriumRun([make_cell(), make_cell(steps=40)])
+
+
+def test_all_networks_of_a_seed_see_one_teacher_and_nested_training_sets(make_cell):
+    small, large = EquilibriumRun([make_cell(P=5), make_cell(P=9, width=4, kappa=2.0)]).chains
+    np.testing.assert_array_equal(small.posterior.x, large.posterior.x[:5])
+    np.testing.assert_array_equal(small.posterior.readout.y, large.posterior.readout.y[:5])
+    np.testing.assert_array_equal(small.x_test, large.x_test)
+    other = EquilibriumRun([make_cell(task=Hermite3(d=3, P=5), seed=1)]).chains[0]
+    assert not np.array_equal(small.posterior.x, other.posterior.x)

@@ -1,0 +1,27 @@
+"""Teachers: one direction, targets of unit power, nested training sets."""
+
+import numpy as np
+import pytest
+
+from trainables.tasks import Hermite3, Linear
+
+
+@pytest.mark.parametrize("teacher", [Hermite3, Linear])
+def test_targets_are_of_the_direction_alone_and_of_unit_power(teacher):
+    task = teacher(d=5, P=0)
+    w = task.draw_symbols(np.random.default_rng(0))
+    assert np.linalg.norm(w) == pytest.approx(1, abs=1e-6)  # float32
+    x, y = task.test_examples(np.random.default_rng(1), w, 40_000)
+    c = x.astype(float) @ w.astype(float)
+    np.testing.assert_allclose(y, (c**3 - 3 * c) / np.sqrt(6) if teacher is Hermite3 else c, rtol=1e-12)
+    # Var y^2 is E y^4 - 1: 2 for a Gaussian c; 92 for He_3, whose fourth moment is 3348/36 = 93.
+    spread = {Hermite3: 92, Linear: 2}[teacher]
+    assert abs((y**2).mean() - 1) < 4 * np.sqrt(spread / 40_000)
+
+
+def test_a_larger_training_set_holds_the_smaller():
+    task = Hermite3(d=5, P=0)
+    w = task.draw_symbols(np.random.default_rng(0))
+    (x, y), (more, y_more) = (task.train_examples(np.random.default_rng(1), w, n) for n in (7, 1000))
+    np.testing.assert_array_equal(x, more[:7])
+    np.testing.assert_array_equal(y, y_more[:7])

@@ -1,0 +1,80 @@
+"""An equilibrium cell: one posterior, given by task, network, ridge and seed, and the chains that sample it [Rubin25 Sec. 2].
+
+posterior   prior x exp(-sum over the P training examples of (f - y)^2 / (2 kappa))
+prior       hidden weights N(0, 1/fan-in), readouts N(0, v), v = 1/N (standard scaling) or 1/N^2 (mean field)
+steps       HMC trajectories of each chain; the first half is burn-in and enters no measure
+"""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, SerializeAsAny, model_validator
+
+from trainables.cell import AnyCell, science_version
+from trainables.tasks import Task
+
+EQUILIBRIUM_VERSION = "1"
+"""Raised whenever the same cell would give other numbers: posterior, sampler, measures."""
+
+Network = Literal["erf2", "relu2", "linear2"]
+Scaling = Literal["standard", "mean_field"]
+
+
+class EquilibriumCell(AnyCell):
+    """One posterior to sample."""
+
+    free: ClassVar[tuple[str, ...]] = ("seed", "kappa")
+    headline: ClassVar[tuple[str, str]] = ("alignment_f", "alignment A_f")
+
+    task: SerializeAsAny[Task]
+    network: Network
+    width: Annotated[int, Field(ge=1)]
+    scaling: Scaling = "standard"
+    kappa: Annotated[float, Field(gt=0)]
+    steps: Annotated[int, Field(ge=2)] = 1000
+    eval_every: Annotated[int, Field(ge=1)] = 5
+    chains: Annotated[int, Field(ge=2)] = 4
+    test_size: Annotated[int, Field(ge=1)] = 1024
+    seed: Annotated[int, Field(ge=0)]
+    dtype: Literal["float32", "float64"] = "float64"
+    """Of the forces; energies, which alone decide what is accepted, are always float64."""
+
+    @model_validator(mode="after")
+    def _whole_evaluations(self) -> "EquilibriumCell":
+        if self.steps % (2 * self.eval_every):
+            raise ValueError(f"steps ({self.steps}) is not a multiple of twice eval_every ({self.eval_every}): half is burn-in")
+        if self.chains % 2:
+            raise ValueError(f"chains ({self.chains}) must be even: half start from the prior, half specialised")
+        if "P" not in self.task.identity():
+            raise ValueError(f"task {self.task.name} has no training set of P examples")
+        return self
+
+    @property
+    def n_train(self) -> int:
+        """P."""
+        return int(self.task.identity()["P"])
+
+    @property
+    def burn_in(self) -> int:
+        """Trajectories that adapt the step and enter no measure."""
+        return self.steps // 2
+
+    @property
+    def readout_variance(self) -> float:
+        """v of the readouts' prior N(0, v)."""
+        return self.width**-1.0 if self.scaling == "standard" else self.width**-2.0
+
+    @property
+    def data_owner(self) -> str:
+        """Owner of the data's random streams: networks of one seed see the same teacher and nested training sets."""
+        keys = {k: v for k, v in self.task.identity().items() if k not in self.task.shared_across}
+        pairs = sorted((keys | {"seed": self.seed}).items())
+        return "\n".join([self.task.name, self.task.source, *(f"{k}={v!r}" for k, v in pairs)])
+
+    def describe(self) -> str:
+        """The keys that tell cells of one sweep apart, for people: `he3 d=24 P=60 erf2 width=24 kappa=1 seed=0`."""
+        task = " ".join(f"{k}={v}" for k, v in self.task.identity().items())
+        return f"{self.task.name} {task} {self.network} width={self.width} {self.scaling} kappa={self.kappa:.6g} seed={self.seed}"
+
+    @classmethod
+    def version_of(cls, task: Task) -> str:
+        return f"langevin {EQUILIBRIUM_VERSION}, {science_version(task)}"

@@ -1,0 +1,116 @@
+"""The chains of one cell: its data and posterior, their start, trajectories, records and checkpoint."""
+
+import time
+from copy import deepcopy
+from math import exp, sqrt
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trainables.basics import Array
+from trainables.equilibrium.cell import EquilibriumCell
+from trainables.equilibrium.diagnostics import bulk_ess, split_r_hat, standard_error
+from trainables.equilibrium.measures import Means, alignment
+from trainables.equilibrium.networks import ACTIVATIONS, TwoLayer
+from trainables.equilibrium.readout import Readout
+from trainables.equilibrium.result import EquilibriumResult
+from trainables.equilibrium.sampler import Sampler, Step
+from trainables.streams import stream
+
+JUMPS = 4
+"""After each trajectory: they then cost about half of what it costs."""
+SPECIALISED_SHARE, SPECIALISED_AT = 0.25, 1.5
+"""Of the neurons in half of the starts, and their w.w*: more of them, and further, than equilibrium has [Rubin25 App. E.1]."""
+
+
+class Chains:
+    """One cell being sampled. What a chain does depends on its cell alone: cells share no tensor and no random number."""
+
+    def __init__(self, cell: EquilibriumCell) -> None:
+        self.cell = cell
+        direction = cell.task.draw_symbols(stream(cell.data_owner, "symbols"))
+        x, y = cell.task.train_examples(stream(cell.data_owner, "batches"), direction, cell.n_train)
+        test = cell.task.test_examples(stream(cell.data_owner, "test"), direction, cell.test_size)
+        self.x_test, self.y_test = map(_double, test)
+        readout = Readout(_double(y), cell.readout_variance, cell.kappa)
+        self.posterior = TwoLayer(_double(x), readout, _double(direction), cell.width, ACTIVATIONS[cell.network])
+        self.sampler = Sampler(self.posterior, self.posterior.to(getattr(torch, cell.dtype)), self.posterior.direction)
+        self.t, self.seconds, self.step = 0, 0.0, Step()
+        self.u = self._start()
+        self.energy = self.posterior.energy(self.u)
+        self.energies = np.full((cell.chains, cell.steps), np.nan)
+        self.accepted = np.full(cell.steps, np.nan)
+        self.curves = np.full((2, cell.chains, cell.steps // cell.eval_every), np.nan)
+        self.means = Means.none(cell.test_size)
+
+    def advance(self) -> None:
+        """The trajectories up to the next evaluation, and that."""
+        started = time.perf_counter()
+        cell = self.cell
+        for _ in range(cell.eval_every):
+            self.t += 1
+            rng = stream(cell.cell_id, "batches", self.t)
+            self.u, self.energy, accepted = self.sampler.trajectory(self.u, self.energy, exp(self.step.log_angle), rng)
+            for _ in range(JUMPS):
+                self.u, self.energy = self.sampler.jump(self.u, self.energy, rng)
+            self.accepted[self.t - 1] = float(accepted.mean())
+            self.energies[:, self.t - 1] = self.energy.numpy()
+            self.step = self.step.adapted(self.accepted[self.t - 1], self.t, cell.burn_in)
+        self._evaluate()
+        self.seconds += time.perf_counter() - started
+
+    def _start(self) -> Tensor:
+        """u (B, d, N): drawn from the prior, and in the second half of the chains a share of the neurons moved to w*."""
+        cell, w = self.cell, self.posterior.direction
+        u = torch.from_numpy(stream(cell.cell_id, "weights").standard_normal((cell.chains, *self.posterior.shape)))
+        half, moved = cell.chains // 2, max(1, int(SPECIALISED_SHARE * cell.width))
+        c = self.posterior.overlaps(u)[half:, None, :moved]
+        u[half:, :, :moved] += w[:, None] * (SPECIALISED_AT * sqrt(len(w)) - c)
+        return u
+
+    def _evaluate(self) -> None:
+        f = self.posterior.outputs(self.u, self.x_test).numpy()
+        loss = self.posterior.residual(self.u).square().mean(dim=1)  # NaN where there is no training set
+        self.curves[:, :, self.t // self.cell.eval_every - 1] = alignment(f, self.y_test.numpy()), loss.numpy()
+        if self.t > self.cell.burn_in:
+            self.means.add(f, self.posterior.overlaps(self.u).numpy())
+
+    def result(self) -> EquilibriumResult:
+        """Of chains that are done."""
+        cell, means = self.cell, self.means
+        after = cell.burn_in // cell.eval_every
+        energies, aligned = self.energies[:, cell.burn_in :], self.curves[0, :, after:]
+        return EquilibriumResult(
+            alignment_f=float(aligned.mean()),
+            alignment_f_se=standard_error(aligned),
+            test_mse=float(((means.f / means.n - self.y_test.numpy()) ** 2).mean()),
+            train_mse=float(self.curves[1, :, after:].mean()),
+            r_hat=max(split_r_hat(aligned), split_r_hat(energies)),
+            ess=min(bulk_ess(aligned), bulk_ess(energies)),
+            acceptance=float(self.accepted[cell.burn_in :].mean()),
+            n_specialised=(means.specialised / means.n,),
+            overlap=means.overlap / means.n,
+            step=cell.eval_every * np.arange(1, cell.steps // cell.eval_every + 1),
+            curve_alignment=self.curves[0],
+            curve_train_mse=self.curves[1],
+            seconds=self.seconds,
+        )
+
+    def state(self, copied: bool) -> dict[str, Any]:
+        """All that sampling has changed; not copied, sampling goes on in it."""
+        return {k: deepcopy(v) if copied else v for k, v in self._changed().items()}
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` returned."""
+        for k, v in state.items():
+            setattr(self, k, torch.from_numpy(v.copy()) if k in ("u", "energy") else deepcopy(v))
+
+    def _changed(self) -> dict[str, Any]:
+        own = {k: getattr(self, k) for k in ("t", "seconds", "step", "energies", "accepted", "curves", "means")}
+        return {**own, "u": self.u.numpy(), "energy": self.energy.numpy()}
+
+
+def _double(x: Array) -> Tensor:
+    return torch.from_numpy(np.asarray(x, np.float64))

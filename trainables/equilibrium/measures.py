@@ -1,0 +1,53 @@
+"""What is measured on the samples of one posterior, readouts averaged exactly given the hidden weights [Rubin25 Eq. 3, App. F].
+
+f      output on fresh inputs (B, n), one a chain
+A_f    <f, y>/<y, y> over them
+c      overlaps of first-layer neurons with w* (B, N), in standard deviations of the prior
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trainables.basics import Array
+
+OUTLIER = 3.0
+"""A neuron specialises where |c| is beyond this many standard deviations of the prior [Rubin25 App. F]."""
+OVERLAP_EDGES = np.linspace(-30, 30, 121)
+"""Of the histogram of c; its outermost bins hold what lies beyond."""
+
+
+def alignment(f: Array, y: Array) -> Array:
+    """A_f (B,) of outputs (B, n) on targets (n,)."""
+    return f @ y / (y @ y)
+
+
+def histogram(c: Array) -> Array:
+    """Number of neurons in each bin of OVERLAP_EDGES, int64 (bins,)."""
+    inside = np.nextafter(OVERLAP_EDGES[-1], 0)
+    return np.histogram(np.clip(c, -inside, inside), OVERLAP_EDGES)[0]
+
+
+@dataclass
+class Means:
+    """Sums over the samples after burn-in, all chains; a sample is one chain at one evaluation."""
+
+    n: int
+    f: Array
+    """Sum of f (n_test,)."""
+    overlap: Array
+    """Neurons in each bin, summed."""
+    specialised: float
+    """Specialised neurons, summed."""
+
+    @classmethod
+    def none(cls, n_test: int) -> "Means":
+        """No sample yet."""
+        return cls(0, np.zeros(n_test), np.zeros(len(OVERLAP_EDGES) - 1, np.int64), 0.0)
+
+    def add(self, f: Array, c: Array) -> None:
+        """One evaluation of all chains: f (B, n_test) and c (B, N)."""
+        self.n += len(f)
+        self.f = self.f + f.sum(axis=0)
+        self.overlap = self.overlap + histogram(c)
+        self.specialised += float((np.abs(c) > OUTLIER).sum())

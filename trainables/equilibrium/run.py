@@ -1,0 +1,61 @@
+"""One pack of equilibrium cells: sampled in turn, each as one batched program over its chains."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from trainables.equilibrium.cell import EquilibriumCell
+from trainables.equilibrium.chains import Chains
+from trainables.equilibrium.result import EquilibriumResult
+
+
+class EquilibriumRun:
+    """Cells that take equally many trajectories. `advance` until `done`, then `results`; `state` and `load` outlive a process.
+
+    Every cell is computed by itself, so that its numbers are the same bit for bit in every pack: chains amplify rounding, and
+    a product over more cells at once would round otherwise. ValueError where cells differ in steps or eval_every.
+    """
+
+    def __init__(self, cells: Sequence[EquilibriumCell]) -> None:
+        if len({(cell.steps, cell.eval_every) for cell in cells}) != 1:
+            raise ValueError("a pack holds cells of one number of steps and one eval_every")
+        self.cells, self.chains = list(cells), [Chains(cell) for cell in cells]
+
+    @property
+    def step(self) -> int:
+        """Trajectories that all cells have behind them."""
+        return min(chains.t for chains in self.chains)
+
+    @property
+    def n_steps(self) -> int:
+        return self.cells[0].steps
+
+    @property
+    def seconds(self) -> float:
+        """Of sampling, all cells together."""
+        return sum(chains.seconds for chains in self.chains)
+
+    @property
+    def done(self) -> bool:
+        return self.step >= self.n_steps
+
+    def advance(self, seconds: float) -> None:
+        """Sample for about this long, at least one evaluation of one cell; the one that is furthest behind goes first."""
+        until = time.perf_counter() + seconds
+        while not self.done:
+            min(self.chains, key=lambda chains: chains.t).advance()
+            if time.perf_counter() >= until:
+                break
+
+    def results(self) -> list[EquilibriumResult]:
+        """One result a cell, in the pack's order."""
+        return [chains.result() for chains in self.chains]
+
+    def state(self, copied: bool = True) -> dict[str, Any]:
+        """Arrays and numbers from which another process can go on; not copied, sampling goes on in them."""
+        return {"chains": [chains.state(copied) for chains in self.chains]}
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` returned."""
+        for chains, own in zip(self.chains, state["chains"], strict=True):
+            chains.load(own)
