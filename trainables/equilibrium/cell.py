@@ -15,6 +15,9 @@ from trainables.tasks import Task
 EQUILIBRIUM_VERSION = "1"
 """Raised whenever the same cell would give other numbers: posterior, sampler, measures."""
 
+LEAST_DRAWS = 4
+"""Of each chain: R-hat compares its halves, of which each has a variance."""
+
 Network = Literal["erf2", "relu2", "linear2"]
 Scaling = Literal["standard", "mean_field"]
 
@@ -42,6 +45,11 @@ class EquilibriumCell(AnyCell):
     def _whole_evaluations(self) -> "EquilibriumCell":
         if self.steps % (2 * self.eval_every):
             raise ValueError(f"steps ({self.steps}) is not a multiple of twice eval_every ({self.eval_every}): half is burn-in")
+        if self.burn_in // self.eval_every < LEAST_DRAWS:
+            raise ValueError(
+                f"steps ({self.steps}) leave {self.burn_in // self.eval_every} samples of each chain, every {self.eval_every} in "
+                f"the second half; R-hat needs {LEAST_DRAWS} at least"
+            )
         if self.chains % 2:
             raise ValueError(f"chains ({self.chains}) must be even: half start from the prior, half specialised")
         if "P" not in self.task.identity():
