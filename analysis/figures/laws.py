@@ -34,7 +34,9 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
     panels = [left]
     if rows["exponent"].notna().any():
         panels.append(exponent_panel(rows, BY, OVER, AGAINST, width=300, height=300, task="same_different"))
-    chart = styled(alt.hconcat(*panels, spacing=30).resolve_scale(color="independent"))
+    chart = styled(
+        alt.hconcat(*panels, spacing=30).resolve_scale(color="independent", shape="independent", strokeDash="independent")
+    )
     reached = sum(t.reached == "reached" for t in frame["threshold"])
     caption = (
         f"{described(setting.values, ('width', 'steps', 'dtype'))}; {counted(int(setting.frame['n'].sum()), 'network')}, "
