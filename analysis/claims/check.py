@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.claims.entries import PATH, Claim, read_claims
-from analysis.claims.measuring import KINDS
+from analysis.claims.kinds import KINDS
 from analysis.claims.verdict import Checked, Measured, NotMeasured, judge
 from analysis.commands import sweep_command
 from analysis.measures import MEASURES

@@ -62,7 +62,7 @@ class Claim(Frozen):
     grid: str | None = None
     """What yields its data; None where it is simulated here."""
     measure: dict[str, Any]
-    """`kind` names a function of `measuring.KINDS`; the rest are its arguments."""
+    """`kind` names a function of `kinds.KINDS`; the rest are its arguments."""
     expected: Expected
     because: str
     """Why this tolerance."""

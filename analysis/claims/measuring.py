@@ -1,13 +1,12 @@
-"""How claims are measured: each kind of measurement gives a value with its 95% interval, from the store or from a simulation."""
+"""How claims are measured in networks of the store: each kind of measurement gives a value with its 95% interval."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from analysis.claims.networks import Networks, both_sides, networks
-from analysis.claims.simulated import SIMULATED
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.measures import MEASURES
 from analysis.overlays import beside
@@ -112,7 +111,7 @@ def threshold_ratio(
     sides = [_like(found.frame, side) for side in (a, b)]
     if any(side.empty for side in sides):
         return NotMeasured(found.what if found.frame.empty else f"networks of one side only: {found.what}")
-    curves = [thresholds(_by_point(side), level, over) for side in sides]
+    curves = [thresholds(by_point(side), level, over) for side in sides]
     if any(len(curve) != 1 for curve in curves):
         return NotMeasured(f"networks of one {over} only")
     left, right = (curve["threshold"].iloc[0] for curve in curves)
@@ -153,7 +152,7 @@ def threshold_exponent(
 def _threshold_exponent(found: Networks, level: float, over: str, against: str) -> Found:
     if found.frame.empty:
         return NotMeasured(found.what)
-    curves = thresholds(_by_point(found.frame), level, over)
+    curves = thresholds(by_point(found.frame), level, over)
     reached = curves.loc[[t.reached == "reached" for t in curves["threshold"]], against]
     beyond = curves.loc[[t.reached == "not reached" for t in curves["threshold"]], against]
     if len(reached) and (beyond < reached.max()).any():
@@ -195,13 +194,7 @@ def _like(frame: pd.DataFrame, side: Where) -> pd.DataFrame:
     return frame
 
 
-def _by_point(frame: pd.DataFrame) -> pd.DataFrame:
+def by_point(frame: pd.DataFrame) -> pd.DataFrame:
     """Networks as `scaling.thresholds` takes them: a row a point with number, mean and standard deviation over its seeds."""
     keys = [key for key in frame.columns if key not in ("cell_id", "seed", "value", "n") and frame[key].notna().any()]
     return frame.groupby(keys, dropna=False)["value"].agg(n="count", mean="mean", sd="std").reset_index()
-
-
-KINDS: dict[str, Callable[..., Found]] = {
-    function.__name__: function for function in (mean, slope, difference, beside_theory, threshold_ratio, threshold_exponent)
-} | SIMULATED
-"""Kinds of measurement that analysis/claims.yaml may name."""

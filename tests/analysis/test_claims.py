@@ -7,7 +7,7 @@ import pytest
 
 from analysis.claims.check import check, claims_frame, load_claims
 from analysis.claims.entries import Claim, Expected
-from analysis.claims.measuring import KINDS
+from analysis.claims.kinds import KINDS
 from analysis.claims.verdict import Measured, NotMeasured, judge
 from analysis.statistics import Interval
 from analysis.theory.rich import test_accuracy as eq3
@@ -24,7 +24,7 @@ def test_every_entry_is_whole():
     assert len(claims) > 40
     for claim in claims:
         assert claim.measure["kind"] in KINDS, claim.id
-        assert claim.because.strip() and claim.says.strip() and "[Tong25]" in claim.source, claim.id
+        assert claim.because.strip() and claim.says.strip() and re.match(r"\[(Tong25|Rubin25)\]", claim.source), claim.id
         assert not re.search(r"\{\w+\}", claim.says + claim.id + str(claim.measure)), claim.id
         low, high = claim.expected.region
         assert low < high
