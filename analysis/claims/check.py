@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import yaml
 
 from analysis.claims.entries import PATH, Claim, read_claims
 from analysis.claims.kinds import KINDS
@@ -13,6 +14,8 @@ from analysis.claims.verdict import Checked, Measured, NotMeasured, judge
 from analysis.commands import sweep_command
 from analysis.measures import MEASURES
 from analysis.overlays import THEORIES
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def load_claims(path: Path = PATH) -> list[Claim]:
@@ -62,9 +65,19 @@ def advice(one: Checked, results: str) -> list[str]:
     if one.verdict != "not enough data" or one.claim.grid is None:
         return []
     if isinstance(one.measured, Measured) and one.measured.again:
-        return [sweep_command(one.claim.grid, results, *one.measured.again)]
+        kept = _kept_by_grid(one.claim.grid)
+        return [sweep_command(one.claim.grid, results, *(word for word in one.measured.again if word.split("=")[0] not in kept))]
     quick = QUICK.get(one.claim.measure.get("of", {}).get("task"))
     return [sweep_command(grid, results) for grid in dict.fromkeys([*([quick] if quick else []), one.claim.grid])]
+
+
+def _kept_by_grid(grid: str) -> set[str]:
+    """Keys that the command line cannot replace there: those that are searched along, and those that move together."""
+    kept: set[str] = set()
+    for block in yaml.safe_load((ROOT / grid).read_text())["grids"]:
+        kept |= {block["find"]["axis"]} if "find" in block else set()
+        kept |= {key for group in block.get("zip") or () for key in group}
+    return kept
 
 
 def claims_frame(checked: Iterable[Checked]) -> pd.DataFrame:

@@ -23,8 +23,8 @@ from store.store import Store
 from tests.measured_store import LAZY_EXPONENT
 from tests.store_rows import row
 
-PICTURES = ("3a", "3d", "3g", "A1")
-"""They have a store and tests of their own."""
+PICTURES = ("3a", "3d", "3g", "A1", "Nstar", "Collapse")
+"""They have stores and tests of their own."""
 IMAGES = {
     "3b": [{"task": "psvrt", "L": L, "patches": 5} for L in (16, 64, 256)],
     "3c": [{"task": "psvrt", "L": 1024, "patches": patches} for patches in (2, 6, 10)],

@@ -28,6 +28,19 @@ VALID: tuple[dict[str, Any], ...] = (
         ],
     },
     {"grids": [{"task": "same_different", "L": 3, "d": {"geomspace": [8, 32, 3]}, "width": 8, "gamma": 1, "seed": 1}]},
+    {
+        "defaults": {"eval_every": 50},
+        "grids": [
+            {
+                "task": "same_different", "d": [8, 16], "gamma": [1, "lazy"], "width": 16, "seed": {"range": 3}, "steps": 100,
+                "find": {"axis": "L", "metric": "best_test_acc", "at": 0.8, "range": [2, 64], "tolerance": 0.2, "falling": False},
+            },
+            {
+                "task": "he3", "network": "erf2", "d": [4, 6], "width": [4, 6], "zip": [["d", "width"]], "P": 10, "kappa": 0.5,
+                "scaling": "standard", "seed": 0, "steps": 40, "eval_every": 5, "chains": 2, "test_size": 16,
+            },
+        ],
+    },
 )  # fmt: skip
 """What is changed. None asks for data that a machine may lack."""
 
@@ -81,6 +94,7 @@ KEYS = st.one_of(
     "eval_every",
                      "batch", "test_size", "sigma2", "prefactor", "base_lr", "dtype", "zip", "exclude", "save", "patches",
                      "patch_size",
+                     "find", "axis", "metric", "at", "tolerance", "falling", "P", "network", "scaling", "kappa", "chains",
                      "blur", "layer", "gpus_per_pack", "cpus_per_pack", "pack_seconds", "widht", "Gamma", "__class__",
                      "cell_id", "<<"]),
     st.text(max_size=6),

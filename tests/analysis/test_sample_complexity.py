@@ -1,0 +1,135 @@
+"""Figures and claims of sample complexity on stores whose laws are known."""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.claims.check import check
+from analysis.claims.entries import Claim
+from analysis.figures.equilibrium import ONSET
+from analysis.figures.registry import FIGURES, Drawn, Missing
+from analysis.proportion import in_proportion
+from analysis.theory.large_deviation import energy, slope
+from store.store import Store
+from tests.measured_store import LAZY_EXPONENT
+from tests.store_rows import row
+
+SIZES = (16, 24, 32, 48, 64)
+P = [64, 128, 256, 512, 1024, 2048, 4096, 8192]
+SD = 0.01
+
+
+onset = cache(lambda d: energy(ONSET, d, d))
+
+
+def alignment(p, d):
+    """Crosses ONSET where P = 20 E, E the bound's energy at N = d, and grows by 0.1 with each e-fold of P."""
+    return ONSET + 0.1 * np.log(p / (20 * onset(d)))
+
+
+def equilibrium_rows(sizes=SIZES, first=0, **more):
+    rng = np.random.default_rng(0)
+    keys = {"task": "he3", "network": "erf2", "scaling": "standard", "kappa": 1.0, "chains": 4, "L": None, "gamma": None,
+            "gamma_label": None, "steps": 200, "test_size": 512, "dtype": "float32", "best_test_acc": None}  # fmt: skip
+    found = []
+    for d in sizes:
+        for p in P:
+            for seed in range(4):
+                value = alignment(p, d) + SD * rng.standard_normal()
+                here = {"d": d, "width": d, "P": p, "seed": seed, "alignment_f": value, "curves": 0}
+                found.append(row(first + len(found), **(keys | here | more)))
+    return found
+
+
+@pytest.fixture
+def at_equilibrium(tmp_path):
+    store = Store(str(tmp_path / "results"))
+    store.prepare()
+    wider = equilibrium_rows((16, 32), first=10_000, width=128)  # other proportions, which must not enter
+    store.commit("p", [*equilibrium_rows(), *wider])
+    return store.results
+
+
+def drawn(results, name):
+    found = FIGURES[name].draw(results, None)
+    assert isinstance(found, Drawn), found
+    return found
+
+
+def test_p_star_follows_the_bound(at_equilibrium):
+    found = drawn(at_equilibrium, "Nstar")
+    assert found.frame["d"].tolist() == list(SIZES) and found.frame["width"].tolist() == list(SIZES)
+    expected = [20 * energy(ONSET, d, d) for d in SIZES]
+    # A threshold's error is that of a mean of 4 over the slope: 0.01 / 2 / 0.1 = 0.05 in log P.
+    np.testing.assert_allclose(np.log(found.frame["threshold"].astype(float)), np.log(expected), atol=4 * 0.05)
+    said = slope(ONSET, np.array(SIZES), np.array(SIZES))
+    assert f"slope {said:.2f} over these d" in found.caption and "N = d" in found.caption
+    found.chart.to_dict()
+
+
+def test_curves_collapse_in_units_of_the_bound(at_equilibrium):
+    frame = drawn(at_equilibrium, "Collapse").frame
+    predicted = ONSET + 0.1 * np.log(frame["rescaled"] / 20)
+    assert (frame["mean"] - predicted).abs().max() < 5 * SD / 2
+
+
+def test_without_such_networks_it_says_so(tmp_path):
+    store = Store(str(tmp_path / "results"))
+    store.prepare()
+    store.commit("p", [row(1)])
+    for name in ("Nstar", "Collapse"):
+        assert isinstance(FIGURES[name].draw(store.results, None), Missing)
+    store.commit("q", equilibrium_rows((16,), first=100))
+    assert isinstance(FIGURES["Nstar"].draw(store.results, None), Missing)
+
+
+def test_phases_are_those_of_the_patterns():
+    frame = drawn("", "Phases").frame
+    standard = frame[frame["network"] == "2-layer erf, He_3"].set_index(["d", "N"])["pattern"]
+    assert standard[64, 64] == "specialisation"
+    assert standard[8, 16384] == "GP", "wide networks of few dimensions are lazy"
+    assert set(frame["pattern"]) <= {"GP", "GFL", "specialisation"}
+
+
+def test_the_proportion_with_most_sizes_is_taken():
+    frame = pd.DataFrame({"d": [16, 32, 64, 16, 32], "width": [16, 32, 64, 128, 128], "x": range(5)})
+    assert in_proportion(frame)["x"].tolist() == [0, 1, 2]
+
+
+def bound_claim(**measure):
+    of = {"task": "he3", "network": "erf2", "scaling": "standard", "kappa": 1}
+    return Claim.model_validate(
+        {"id": "x", "topic": "t", "source": "[Rubin25]", "says": "s", "expected": {"equal": 0, "within": 0.5}, "because": "b",
+         "measure": {"kind": "exponent_beside_bound", "level": ONSET, "of": of, **measure}}
+    )  # fmt: skip
+
+
+def test_the_claim_compares_slopes_at_the_same_sizes(at_equilibrium):
+    [checked] = check(at_equilibrium, [bound_claim()])
+    assert checked.verdict == "confirmed", (checked.why, checked.measured)
+    interval = checked.measured.interval
+    assert interval.low <= 0 <= interval.high
+    assert "minus the bound's" in checked.measured.what
+    [other] = check(at_equilibrium, [bound_claim(of={"task": "he3", "scaling": "mean_field"})])
+    assert other.verdict == "not enough data"
+
+
+def test_the_claim_contradicts_another_law(tmp_path):
+    store = Store(str(tmp_path / "results"))
+    store.prepare()
+    rows = equilibrium_rows()
+    for one in rows:  # thresholds as d^2.1: another d/16 on top
+        one["alignment_f"] -= 0.1 * np.log(one["d"] / 16)
+    store.commit("p", rows)
+    [checked] = check(store.results, [bound_claim()])
+    assert checked.verdict == "contradicted"
+
+
+def test_lstar_of_a_store_with_known_thresholds(measured):
+    found = drawn(measured, "Lstar")
+    lazy = found.caption.split("lazy: ")[1]
+    value, low, high = (float(part) for part in lazy.replace("(", "").replace("to ", "").replace(",", "").split()[:3])
+    assert low <= LAZY_EXPONENT <= high and abs(value - LAZY_EXPONENT) < 0.2
+    found.chart.to_dict()
