@@ -18,7 +18,7 @@ from trainables.tasks import Hermite3
 SIZES = (12, 16, 24, 32, 40)
 PER_DIMENSION = (12, 18, 27, 40)
 """P/d at kappa = 1: A_f crosses 0.1 and 0.25 in between. P goes with kappa + 1: what a network does not learn is noise too."""
-STEPS, EVAL_EVERY, TEST_SIZE = 200, 2, 512
+STEPS, EVAL_EVERY, TEST_SIZE = 200, 2, 2048
 
 
 def cells_of(d: int, per_dimension: int, kappa: float, seeds: int) -> list[EquilibriumCell]:

@@ -3,7 +3,8 @@
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Literal, get_args, get_origin
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
@@ -34,19 +35,28 @@ class Key:
     adapter: TypeAdapter[Any]
 
     @property
+    def type(self) -> Any:
+        """What its values are; a key that some networks lack may also be left out."""
+        annotation = self.field.annotation
+        if get_origin(annotation) not in (Union, UnionType):
+            return annotation
+        others = [part for part in get_args(annotation) if part is not NoneType]
+        return others[0] if len(others) == 1 else annotation
+
+    @property
     def is_whole(self) -> bool:
-        return self.field.annotation is int
+        return self.type is int
 
     @property
     def takes_numbers(self) -> bool:
-        return self.field.annotation in (int, float)
+        return self.type in (int, float)
 
     @property
     def legal(self) -> str:
         """The legal values in words: `a whole number >= 2`."""
         signs = {Ge: ">=", Gt: ">", Le: "<=", Lt: "<"}
         bounds = [f"{signs[type(m)]} {getattr(m, type(m).__name__.lower())}" for m in self.field.metadata if type(m) in signs]
-        annotation = self.field.annotation
+        annotation = self.type
         if get_origin(annotation) is Literal:
             return f"one of {listed(map(str, get_args(annotation)))}"
         text = " ".join(
@@ -64,7 +74,7 @@ class Key:
             checked = self.adapter.validate_python(value)
         except ValidationError as error:
             raise ValueError(self._refusal(value, error)) from None
-        if self.is_whole and checked > INT64_MAX:
+        if self.is_whole and checked is not None and checked > INT64_MAX:
             raise ValueError(f"{self.name} = {show(value)}: too large for a whole number of 64 bits")
         return checked + 0.0 if isinstance(checked, float) else checked  # -0.0 and 0.0 are one value
 
@@ -72,7 +82,7 @@ class Key:
         text = f"{self.name} = {show(value)}: "
         if self.name == "gamma" and isinstance(value, int | float) and not isinstance(value, bool) and value <= 0:
             return text + "must be > 0; the way to say zero is the word `lazy` (gamma = 1e-5/sqrt(d))"
-        known = self.takes_numbers or self.field.annotation in (bool, str) or get_origin(self.field.annotation) is Literal
+        known = self.takes_numbers or self.type in (bool, str) or get_origin(self.type) is Literal
         text += f"must be {self.legal}" if known and _is_plain(self.field) else pydantic_reason(error)
         if isinstance(value, float) and not math.isfinite(value):
             return text + ", and finite"
@@ -80,7 +90,7 @@ class Key:
             if _reads_as_number(value):
                 return text + "; write it without quotes"
             return text + (nearest(value, [LAZY]) if self.name == "gamma" else "")
-        return text + nearest(value, map(str, get_args(self.field.annotation)))
+        return text + nearest(value, map(str, get_args(self.type)))
 
 
 def _is_plain(field: FieldInfo) -> bool:

@@ -8,9 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 KEYS = {
-    "task": pa.string(), "L": pa.int64(), "d": pa.int64(), "width": pa.int64(), "gamma": pa.float64(),
+    "task": pa.string(), "L": pa.int64(), "d": pa.int64(), "width": pa.int64(), "width1": pa.int64(), "gamma": pa.float64(),
     "gamma_label": pa.string(), "sigma2": pa.float64(), "prefactor": pa.string(),
-    "P": pa.int64(), "network": pa.string(), "scaling": pa.string(), "kappa": pa.float64(), "chains": pa.int64(),
+    "P": pa.int64(), "patch": pa.int64(), "network": pa.string(), "scaling": pa.string(), "kappa": pa.float64(),
+    "chains": pa.int64(),
     "seed": pa.int64(), "steps": pa.int64(),
     "batch": pa.int64(), "eval_every": pa.int64(), "test_size": pa.int64(), "base_lr": pa.float64(), "dtype": pa.string(),
 }  # fmt: skip

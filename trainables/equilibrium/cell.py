@@ -12,13 +12,13 @@ from pydantic import Field, SerializeAsAny, model_validator
 from trainables.cell import AnyCell, science_version
 from trainables.tasks import Task
 
-EQUILIBRIUM_VERSION = "1"
+EQUILIBRIUM_VERSION = "2"
 """Raised whenever the same cell would give other numbers: posterior, sampler, measures."""
 
 LEAST_DRAWS = 4
 """Of each chain: R-hat compares its halves, of which each has a variance."""
 
-Network = Literal["erf2", "relu2", "linear2"]
+Network = Literal["erf2", "relu2", "linear2", "erf3", "cnn"]
 Scaling = Literal["standard", "mean_field"]
 
 
@@ -31,12 +31,15 @@ class EquilibriumCell(AnyCell):
     task: SerializeAsAny[Task]
     network: Network
     width: Annotated[int, Field(ge=1)]
+    """N of the last hidden layer; channels of a CNN."""
+    width1: Annotated[int | None, Field(ge=2)] = None
+    """N1, of a three-layer network alone."""
     scaling: Scaling = "standard"
     kappa: Annotated[float, Field(gt=0)]
     steps: Annotated[int, Field(ge=2)] = 1000
     eval_every: Annotated[int, Field(ge=1)] = 5
     chains: Annotated[int, Field(ge=2)] = 4
-    test_size: Annotated[int, Field(ge=1)] = 1024
+    test_size: Annotated[int, Field(ge=1)] = 4096
     seed: Annotated[int, Field(ge=0)]
     dtype: Literal["float32", "float64"] = "float64"
     """Of the forces; energies, which alone decide what is accepted, are always float64."""
@@ -50,6 +53,10 @@ class EquilibriumCell(AnyCell):
                 f"steps ({self.steps}) leave {self.burn_in // self.eval_every} samples of each chain, every {self.eval_every} in "
                 f"the second half; R-hat needs {LEAST_DRAWS} at least"
             )
+        if (self.width1 is None) == (self.network == "erf3"):
+            raise ValueError("width1 is the first width of erf3, and of no other network")
+        if self.network == "cnn" and self.patch is None:
+            raise ValueError(f"a cnn needs a task with a patch; {self.task.name} has none here")
         if self.chains % 2:
             raise ValueError(f"chains ({self.chains}) must be even: half start from the prior, half specialised")
         if "P" not in self.task.identity():
@@ -62,14 +69,21 @@ class EquilibriumCell(AnyCell):
         return int(self.task.identity()["P"])
 
     @property
+    def patch(self) -> int | None:
+        """Length of the task's patches; None where it has none."""
+        patch: int | None = self.task.identity().get("patch")
+        return patch
+
+    @property
     def burn_in(self) -> int:
         """Trajectories that adapt the step and enter no measure."""
         return self.steps // 2
 
     @property
     def readout_variance(self) -> float:
-        """v of the readouts' prior N(0, v)."""
-        return self.width**-1.0 if self.scaling == "standard" else self.width**-2.0
+        """v of the readouts' prior N(0, v); a CNN has one a channel and patch, and v is shared by the patches of the input."""
+        v = self.width**-1.0 if self.scaling == "standard" else self.width**-2.0
+        return v if self.network != "cnn" or self.patch is None else v * self.patch / self.task.input_dim
 
     @property
     def data_owner(self) -> str:
@@ -80,8 +94,9 @@ class EquilibriumCell(AnyCell):
 
     def describe(self) -> str:
         """The keys that tell cells of one sweep apart, for people: `he3 d=24 P=60 erf2 width=24 kappa=1 seed=0`."""
-        task = " ".join(f"{k}={v}" for k, v in self.task.identity().items())
-        return f"{self.task.name} {task} {self.network} width={self.width} {self.scaling} kappa={self.kappa:.6g} seed={self.seed}"
+        task = " ".join(f"{k}={v}" for k, v in self.task.identity().items() if v is not None)
+        widths = f"width={self.width}" if self.width1 is None else f"width1={self.width1} width={self.width}"
+        return f"{self.task.name} {task} {self.network} {widths} {self.scaling} kappa={self.kappa:.6g} seed={self.seed}"
 
     @classmethod
     def version_of(cls, task: Task) -> str:

@@ -13,8 +13,7 @@ from trainables.basics import Array
 from trainables.equilibrium.cell import EquilibriumCell
 from trainables.equilibrium.diagnostics import bulk_ess, split_r_hat, standard_error
 from trainables.equilibrium.measures import Means, alignment
-from trainables.equilibrium.networks import ACTIVATIONS, TwoLayer
-from trainables.equilibrium.readout import Readout
+from trainables.equilibrium.networks import make_posterior
 from trainables.equilibrium.result import EquilibriumResult
 from trainables.equilibrium.sampler import Sampler, Step
 from trainables.streams import stream
@@ -30,20 +29,18 @@ class Chains:
 
     def __init__(self, cell: EquilibriumCell) -> None:
         self.cell = cell
-        direction = cell.task.draw_symbols(stream(cell.data_owner, "symbols"))
-        x, y = cell.task.train_examples(stream(cell.data_owner, "batches"), direction, cell.n_train)
-        test = cell.task.test_examples(stream(cell.data_owner, "test"), direction, cell.test_size)
-        self.x_test, self.y_test = map(_double, test)
-        readout = Readout(_double(y), cell.readout_variance, cell.kappa)
-        self.posterior = TwoLayer(_double(x), readout, _double(direction), cell.width, ACTIVATIONS[cell.network])
-        self.sampler = Sampler(self.posterior, self.posterior.to(getattr(torch, cell.dtype)), self.posterior.direction)
+        target = cell.task.draw_symbols(stream(cell.data_owner, "symbols"))
+        x, y = map(_double, cell.task.train_examples(stream(cell.data_owner, "batches"), target, cell.n_train))
+        self.x_test, self.y_test = map(_double, cell.task.test_examples(stream(cell.data_owner, "test"), target, cell.test_size))
+        self.posterior = make_posterior(cell, x, y, _double(target))
+        self.sampler = Sampler(self.posterior, self.posterior.to(getattr(torch, cell.dtype)))
         self.t, self.seconds, self.step = 0, 0.0, Step()
         self.u = self._start()
         self.energy = self.posterior.energy(self.u)
         self.energies = np.full((cell.chains, cell.steps), np.nan)
         self.accepted = np.full(cell.steps, np.nan)
         self.curves = np.full((2, cell.chains, cell.steps // cell.eval_every), np.nan)
-        self.means = Means.none(cell.test_size)
+        self.means = Means.none(cell.test_size, len(self.posterior.layers(self.u)))
 
     def advance(self) -> None:
         """The trajectories up to the next evaluation, and that."""
@@ -62,20 +59,26 @@ class Chains:
         self.seconds += time.perf_counter() - started
 
     def _start(self) -> Tensor:
-        """u (B, d, N): drawn from the prior, and in the second half of the chains a share of the neurons moved to w*."""
-        cell, w = self.cell, self.posterior.direction
-        u = torch.from_numpy(stream(cell.cell_id, "weights").standard_normal((cell.chains, *self.posterior.shape)))
-        half, moved = cell.chains // 2, max(1, int(SPECIALISED_SHARE * cell.width))
-        c = self.posterior.overlaps(u)[half:, None, :moved]
-        u[half:, :, :moved] += w[:, None] * (SPECIALISED_AT * sqrt(len(w)) - c)
+        """u (B, n): drawn from the prior, and in the second half of the chains a share of each layer's neurons moved to e."""
+        chains, half = self.cell.chains, self.cell.chains // 2
+        u = torch.from_numpy(stream(self.cell.cell_id, "weights").standard_normal((chains, self.posterior.n_weights)))
+        for k in range(len(self.posterior.layers(u))):
+            layer, e = self.posterior.layers(u)[k]  # again: e of a layer follows from those below
+            n = max(1, int(SPECIALISED_SHARE * layer.shape[2]))
+            c = (e.unsqueeze(1) @ layer[:, :, :n])[half:]
+            layer[half:, :, :n] += e[half:].unsqueeze(2) * (SPECIALISED_AT * sqrt(layer.shape[1]) - c)
         return u
+
+    def _overlaps(self) -> list[Array]:
+        """c (B, N) of each hidden layer."""
+        return [(e.unsqueeze(1) @ layer).squeeze(1).numpy() for layer, e in self.posterior.layers(self.u)]
 
     def _evaluate(self) -> None:
         f = self.posterior.outputs(self.u, self.x_test).numpy()
         loss = self.posterior.residual(self.u).square().mean(dim=1)  # NaN where there is no training set
         self.curves[:, :, self.t // self.cell.eval_every - 1] = alignment(f, self.y_test.numpy()), loss.numpy()
         if self.t > self.cell.burn_in:
-            self.means.add(f, self.posterior.overlaps(self.u).numpy())
+            self.means.add(f, self._overlaps())
 
     def result(self) -> EquilibriumResult:
         """Of chains that are done."""
@@ -90,7 +93,7 @@ class Chains:
             r_hat=max(split_r_hat(aligned), split_r_hat(energies)),
             ess=min(bulk_ess(aligned), bulk_ess(energies)),
             acceptance=float(self.accepted[cell.burn_in :].mean()),
-            n_specialised=(means.specialised / means.n,),
+            n_specialised=tuple(float(n) for n in means.specialised / means.n),
             overlap=means.overlap / means.n,
             step=cell.eval_every * np.arange(1, cell.steps // cell.eval_every + 1),
             curve_alignment=self.curves[0],

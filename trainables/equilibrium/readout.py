@@ -50,22 +50,29 @@ class Readout:
         """r (B, P)."""
         return self._residual(phi, self._mean(phi, self._root(phi))).squeeze(-1)
 
-    def column_energies(self, phi: Tensor, column: Tensor, candidates: Tensor) -> Tensor:
-        """U (B, C), up to one constant a chain, with one column (B,) of phi replaced by each of the candidates (B, P, C).
+    def energies_without(self, phi: Tensor, own: Tensor, candidates: Tensor) -> Tensor:
+        """U (B, C), up to one constant a chain, with S columns `own` (B, S) of phi replaced by candidates (B, P, C, S).
 
-        With K = K_- + v c c^T for a candidate c, s = c^T K_-^-1 c and q = c^T K_-^-1 y, the matrix determinant lemma and
-        Sherman-Morrison give U = U_- + log(1 + v s)/2 - v q^2/(1 + v s)/2. Of A = R R^T, K^-1 is (1 - v phi A^-1 phi^T)/kappa.
+        With K = K_- + v c c^T for a candidate c (P, S), s = c^T K_-^-1 c and q = c^T K_-^-1 y, the matrix determinant lemma and
+        Woodbury give U = U_- + log det(1 + v s)/2 - v q^T (1 + v s)^-1 q/2. Of A = R R^T, K^-1 is (1 - v phi A^-1 phi^T)/kappa.
         """
-        rest = phi.clone()
-        rest[torch.arange(len(phi)), :, column] = 0
-        both = torch.cat([candidates, self.y.expand(len(phi), -1).unsqueeze(-1)], dim=-1)
+        n_chains, n, n_candidates, size = candidates.shape
+        rest = phi.scatter(2, own.unsqueeze(1).expand(-1, n, -1), 0.0)
+        flat = candidates.flatten(2)
+        both = torch.cat([flat, self.y.expand(n_chains, -1).unsqueeze(-1)], dim=-1)
         root = self._root(rest)
         half = torch.linalg.solve_triangular(root, rest.mT @ both if _tall(rest) else both, upper=False)
-        s, q = half[..., :-1].square().sum(-2), (half[..., :-1] * half[..., -1:]).sum(-2)
+        s, q = _grams(half[..., :-1], size), (half[..., :-1] * half[..., -1:]).sum(-2)
         if _tall(rest):
-            s = (candidates.square().sum(-2) - self.v * s) / self.kappa
-            q = (self.y @ candidates - self.v * q) / self.kappa
-        return (torch.log1p(self.v * s) - self.v * q**2 / (1 + self.v * s)) / 2
+            s = (_grams(flat, size) - self.v * s) / self.kappa
+            q = (self.y @ flat - self.v * q) / self.kappa
+        q = q.view(n_chains, n_candidates, size)
+        if size == 1:
+            s, q = s[..., 0, 0], q[..., 0]
+            return (torch.log1p(self.v * s) - self.v * q**2 / (1 + self.v * s)) / 2
+        inner = torch.eye(size, dtype=s.dtype) + self.v * s
+        gain = (q.unsqueeze(-2) @ torch.linalg.solve(inner, q.unsqueeze(-1)))[..., 0, 0]
+        return (torch.linalg.slogdet(inner).logabsdet - self.v * gain) / 2
 
     def _root(self, phi: Tensor) -> Tensor:
         """Cholesky factor of A where M <= P, else of K. Where there is none, garbage: its chain's energy is then no number."""
@@ -87,3 +94,11 @@ class Readout:
 
 def _tall(phi: Tensor) -> bool:
     return phi.shape[-1] <= phi.shape[-2]
+
+
+def _grams(x: Tensor, size: int) -> Tensor:
+    """c^T c (B, C, S, S) of blocks c of `size` columns of x (B, n, C S)."""
+    if size == 1:
+        return x.square().sum(-2)[..., None, None]
+    blocks = x.view(*x.shape[:-1], x.shape[-1] // size, size).movedim(-2, 1)
+    return blocks.mT @ blocks

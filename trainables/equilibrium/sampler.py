@@ -5,19 +5,21 @@ HMC    the prior's part of the motion is a rotation of (u, p) and taken exactly,
 jump   specialisation is a first-order transition: a neuron stays long on either side of a barrier. So one neuron is drawn anew
        among where it is and candidates of a density q that does not depend on it, each with weight posterior/q, which leaves the
        posterior invariant [iterated sampling importance resampling: Andrieu, Lee and Vihola 2018]. The readout, integrated out,
-       follows at once, so that it adds no barrier. Drawn are the neuron's overlap c = w*.u and the length rho of the rest of u,
-       whose direction it keeps: a neuron that specialises grows along w* and shrinks across
+       follows at once, so that it adds no barrier. Drawn are the neuron's overlap c = e.u and the length rho of the rest of u,
+       whose direction it keeps: a neuron that specialises grows along e and shrinks across
 
 The numbers of trajectory t come from the generator that belongs to t: where a run is cut changes none.
 """
 
 from dataclasses import dataclass
 from math import ceil, lgamma, log, pi, sqrt
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from trainables.equilibrium.networks import Posterior
 
 ACCEPTED = 0.8
 """Acceptance that the step adapts to: HMC's cost of an independent sample is flat from 0.6 to 0.9 [Betancourt et al. 2014]."""
@@ -28,14 +30,6 @@ CANDIDATES = 24
 """Of a jump: few of those far away fit the data, and one more costs little beside the products that all share."""
 LONGEST_REST = 1.25
 """Of rho where neurons specialise, in units of sqrt(d), about its mean under the prior."""
-
-
-class Posterior(Protocol):
-    """What is sampled; B chains. Energies are float64, and NaN is taken for an infinite one."""
-
-    def energy(self, u: Tensor) -> Tensor: ...
-    def gradient(self, u: Tensor) -> Tensor: ...
-    def energies_of_neuron(self, u: Tensor, neuron: Tensor, candidates: Tensor) -> Tensor: ...
 
 
 class Step(NamedTuple):
@@ -64,8 +58,6 @@ class Sampler:
 
     posterior: Posterior
     forces: Posterior
-    direction: Tensor
-    """w* (d,)."""
 
     def trajectory(self, u: Tensor, energy: Tensor, angle: float, rng: np.random.Generator) -> tuple[Tensor, Tensor, Tensor]:
         """One trajectory in steps of at most `angle`; u, U (B,) after it, and each chain's probability (B,) of acceptance."""
@@ -82,25 +74,25 @@ class Sampler:
         after = self.posterior.energy(q)
         log_ratio = (before - after - _half_square(q) - _half_square(p)).nan_to_num(nan=-torch.inf).clamp(max=0)
         accepted = log_uniform < log_ratio
-        moved = torch.where(accepted.view(-1, *[1] * (u.ndim - 1)), q, u)
-        return moved, torch.where(accepted, after, energy), log_ratio.exp()
+        return torch.where(accepted.unsqueeze(1), q, u), torch.where(accepted, after, energy), log_ratio.exp()
 
     def jump(self, u: Tensor, energy: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
-        """Draw overlap and length of one neuron of each chain anew; u and U (B,) after it."""
-        (n_chains, d, n), chain = u.shape, torch.arange(len(u))
-        neuron = torch.from_numpy(rng.integers(0, n, n_chains))
-        now = u[chain, :, neuron]
-        c_now = now @ self.direction
-        rest = now - c_now.unsqueeze(-1) * self.direction
-        rho_now = rest.norm(dim=-1)
-        c_new, rho_new = _candidates(n_chains, d, rng)
-        c, rho = torch.cat([c_now.unsqueeze(-1), c_new], -1), torch.cat([rho_now.unsqueeze(-1), rho_new], -1)
-        candidates = self.direction[:, None] * c.unsqueeze(1) + (rest / rho_now.unsqueeze(-1)).unsqueeze(-1) * rho.unsqueeze(1)
+        """Draw overlap and length of one neuron of each chain anew, in the last hidden layer; u and U (B,) after it."""
+        moved, chain = u.clone(), torch.arange(len(u))
+        layer, e = self.posterior.layers(moved)[-1]
+        _, dim, n = layer.shape
+        neuron = torch.from_numpy(rng.integers(0, n, len(u)))
+        now = layer[chain, :, neuron]
+        c_now = (now * e).sum(1)
+        rest = now - c_now.unsqueeze(1) * e
+        rho_now = rest.norm(dim=1)
+        c_new, rho_new = _candidates(len(u), dim, rng)
+        c, rho = torch.cat([c_now.unsqueeze(1), c_new], 1), torch.cat([rho_now.unsqueeze(1), rho_new], 1)
+        candidates = e.unsqueeze(2) * c.unsqueeze(1) + (rest / rho_now.unsqueeze(1)).unsqueeze(2) * rho.unsqueeze(1)
         energies = self.posterior.energies_of_neuron(u, neuron, candidates)
-        log_weight = (-energies - _log_ratio(c, rho, d)).nan_to_num(nan=-torch.inf)
-        kept = (log_weight + torch.from_numpy(rng.gumbel(size=c.shape))).argmax(-1)  # in proportion to the weights
-        moved = u.clone()
-        moved[chain, :, neuron] = candidates[chain, :, kept]
+        log_weight = (-energies - _log_ratio(c, rho, dim)).nan_to_num(nan=-torch.inf)
+        kept = (log_weight + torch.from_numpy(rng.gumbel(size=c.shape))).argmax(1)  # in proportion to the weights
+        layer[chain, :, neuron] = candidates[chain, :, kept]  # writes into `moved`
         return moved, energy + energies[chain, kept] - energies[:, 0]
 
 
@@ -130,4 +122,4 @@ def _rotated(q: Tensor, p: Tensor, angle: float) -> tuple[Tensor, Tensor]:
 
 
 def _half_square(x: Tensor) -> Tensor:
-    return x.flatten(1).square().sum(1) / 2
+    return x.square().sum(1) / 2

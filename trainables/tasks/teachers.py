@@ -11,7 +11,7 @@ from abc import abstractmethod
 from typing import Annotated, ClassVar
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from trainables.tasks.base import Array, Task
 
@@ -63,9 +63,23 @@ class Hermite3(Teacher):
 
 
 class Linear(Teacher):
-    """y = w*.x: what linear networks learn exactly as Bayesian linear regression, and the CNN's target."""
+    """y = w*.x. With `patch` it is a CNN's target: w* = (b_1 e, ..., b_S e), one direction e in all S patches of the input."""
 
     name: ClassVar[str] = "linear"
+
+    patch: Annotated[int | None, Field(ge=2)] = None
+
+    @model_validator(mode="after")
+    def _whole_patches(self) -> "Linear":
+        if self.patch is not None and self.d % self.patch:
+            raise ValueError(f"d ({self.d}) is not a multiple of patch ({self.patch})")
+        return self
+
+    def draw_symbols(self, rng: np.random.Generator) -> Array:
+        if self.patch is None:
+            return super().draw_symbols(rng)
+        w = np.outer(rng.standard_normal(self.d // self.patch), rng.standard_normal(self.patch)).ravel()
+        return (w / np.linalg.norm(w)).astype(np.float32)
 
     def target(self, c: Array) -> Array:
         return c

@@ -22,8 +22,8 @@ def sampled(cell):
 
 def by_quadrature(posterior, values, keep=None):
     """Posterior mean of `values(u)` (n,) for one neuron of two weights."""
-    u = torch.cartesian_prod(GRID, GRID).unsqueeze(-1)
-    log_weight = -posterior.energy(u) - u.square().sum((1, 2)) / 2
+    u = torch.cartesian_prod(GRID, GRID)
+    log_weight = -posterior.energy(u) - u.square().sum(1) / 2
     if keep is not None:
         log_weight[~keep(u)] = -torch.inf
     return float((log_weight.softmax(0) * values(u)).sum())
@@ -34,11 +34,11 @@ def by_quadrature(posterior, values, keep=None):
 def test_one_neuron_is_sampled_as_quadrature_says(make_cell, network, task):
     cell = make_cell(task=task, network=network, width=1, steps=600, test_size=32, dtype="float32")
     chains, result = sampled(cell)
-    aligned = lambda u: chains.posterior.outputs(u, chains.x_test) @ chains.y_test / chains.y_test.square().sum()  # noqa: E731
+    aligned = lambda u: chains.posterior.outputs(u, chains.x_test) @ chains.y_test / 32  # noqa: E731
     exact = by_quadrature(chains.posterior, aligned)
     assert result.mixed and result.alignment_f_se < 0.05
     assert abs(result.alignment_f - exact) < 4 * result.alignment_f_se  # 1 in 16,000 by chance, and the draws are fixed
-    special = by_quadrature(chains.posterior, lambda u: (chains.posterior.overlaps(u).abs() > 3).double().squeeze(-1))
+    special = by_quadrature(chains.posterior, lambda u: ((u @ chains.posterior.direction).abs() > 3).double())
     assert abs(result.n_specialised[0] - special) < 4 * np.sqrt(special / 100)  # of ESS >= 100 independent draws of 0 or 1
     assert result.overlap.sum() == pytest.approx(1)  # every neuron is in a bin
 
@@ -48,51 +48,66 @@ def test_jumps_alone_leave_the_posterior_as_it_is(make_cell):
     chains = Chains(make_cell(task=Hermite3(d=2, P=6), width=1, chains=64, kappa=0.2))
     posterior, w = chains.posterior, chains.posterior.direction
     across = torch.stack([-w[1], w[0]])
-    u = (w * 0.1 + across)[None, :, None].repeat(64, 1, 1)
-    sampler, energy, rng = Sampler(posterior, posterior, w), posterior.energy(u), np.random.default_rng(0)
+    u = (w * 0.1 + across).repeat(64, 1)
+    sampler, energy, rng = Sampler(posterior, posterior), posterior.energy(u), np.random.default_rng(0)
     squares, lengths = [], []
     for t in range(220):
         u, energy = sampler.jump(u, energy, rng)
         if t >= 20:
-            squares.append(posterior.overlaps(u).square().mean().item())
-            lengths.append((across @ u).mean().item())
+            squares.append((u @ w).square().mean().item())
+            lengths.append((u @ across).mean().item())
     torch.testing.assert_close(energy, posterior.energy(u), rtol=1e-9, atol=1e-9)  # 220 sums of float64 changes
-    upper = lambda u: (across @ u).squeeze(-1) > 0  # noqa: E731
+    upper = lambda u: u @ across > 0  # noqa: E731
     for drawn, values in (
-        (squares, lambda u: posterior.overlaps(u).square().squeeze(-1)),
-        (lengths, lambda u: (across @ u).squeeze(-1)),
+        (squares, lambda u: (u @ w).square()),
+        (lengths, lambda u: u @ across),
     ):
         error = np.std(np.reshape(drawn, (20, 10)).mean(1), ddof=1) / np.sqrt(20)  # of 20 batches, each longer than the memory
         assert error < 0.03 and abs(np.mean(drawn) - by_quadrature(posterior, values, upper)) < 4 * error
 
 
-def test_without_data_the_prior_is_sampled(make_cell):
+@pytest.mark.parametrize("deep", [{}, {"network": "erf3", "width1": 50}])
+def test_without_data_the_prior_is_sampled(make_cell, deep):
     """P = 0: every step is accepted, nothing is learned, overlaps are N(0, 1), whatever the chains started from."""
-    chains, result = sampled(make_cell(d=4, P=0, width=50, steps=100, eval_every=1))
+    chains, result = sampled(make_cell(d=4, P=0, width=50, steps=100, eval_every=1, **deep))
     assert result.acceptance == pytest.approx(1, abs=1e-9) and result.mixed  # the rotation conserves H but for rounding
     assert result.alignment_f == 0 and result.alignment_f_se == 0
     assert result.test_mse == pytest.approx(float(chains.y_test.square().mean()), rel=1e-12)
     # 4 x 50 trajectories of 50 neurons; one is like the last by half at most, so that two in three count: 6600 draws.
-    assert abs(result.n_specialised[0] / 50 - 0.0027) < 4 * np.sqrt(0.0027 / 6600)
+    assert len(result.n_specialised) == 1 + bool(deep)
+    assert np.abs(np.array(result.n_specialised) / 50 - 0.0027).max() < 4 * np.sqrt(0.0027 / 6600)
     inside = result.overlap[58:62].sum() / 50  # |c| < 1
     assert abs(inside - 0.6827) < 4 * np.sqrt(0.68 * 0.32 / 6600)
 
 
-@pytest.mark.parametrize("network", ["erf2", "linear2"])
-def test_a_wide_network_predicts_what_its_gaussian_process_does(make_cell, network):
-    cell = make_cell(task=Linear(d=3, P=10), network=network, width=4096, kappa=0.3, steps=100, eval_every=1, test_size=16)
-    chains, result = sampled(cell)
+def arcsine(inner, of_a, of_b):
+    """E erf(h) erf(h') of Gaussian h, h' with these second moments [Williams 1997]."""
+    return 2 / np.pi * np.arcsin(2 * inner / np.sqrt(np.outer(1 + 2 * of_a, 1 + 2 * of_b)))
+
+
+def kernel(network, a, b):
+    """Of infinitely many neurons, on inputs (n, d) and (m, d)."""
+    inner, of_a, of_b = a @ b.T / a.shape[1], (a**2).mean(1), (b**2).mean(1)
+    if network == "linear2":
+        return inner  # Bayesian linear regression, theta ~ N(0, I/d)
+    if network == "cnn":
+        patches = range(0, a.shape[1], 2)
+        return np.mean([kernel("erf2", a[:, s : s + 2], b[:, s : s + 2]) for s in patches], axis=0)
+    first = arcsine(inner, of_a, of_b)
+    if network == "erf2":
+        return first
+    return arcsine(first, *(2 / np.pi * np.arcsin(2 * of / (1 + 2 * of)) for of in (of_a, of_b)))
+
+
+@pytest.mark.parametrize(("network", "width"), [("erf2", 4096), ("linear2", 4096), ("cnn", 4096), ("erf3", 400)])
+def test_a_wide_network_predicts_what_its_gaussian_process_does(make_cell, network, width):
+    task = Linear(d=4, P=10, patch=2 if network == "cnn" else None)
+    settings = {"width": width, "width1": width if network == "erf3" else None, "test_size": 16}
+    chains, result = sampled(make_cell(task=task, network=network, kappa=0.3, steps=60, eval_every=1, **settings))
     x, fresh = chains.posterior.x.numpy(), chains.x_test.numpy()
-
-    def kernel(a, b):
-        inner = a @ b.T / 3
-        if network == "linear2":
-            return inner  # Bayesian linear regression, theta ~ N(0, I/d)
-        norms = np.outer(1 + 2 * (a**2).sum(1) / 3, 1 + 2 * (b**2).sum(1) / 3)
-        return 2 / np.pi * np.arcsin(2 * inner / np.sqrt(norms))  # [Williams 1997]
-
-    expected = kernel(fresh, x) @ np.linalg.solve(kernel(x, x) + 0.3 * np.eye(10), chains.posterior.readout.y.numpy())
-    # A kernel of N features is off by 1/sqrt(N) = 0.016 in each sample, and so is f, of order 1. The mean over samples, of which
-    # 40 at least are independent, is off by 0.016/sqrt(40) = 0.0025, and by a bias of order P/N = 0.0024: 4 times their sum.
-    assert np.abs(chains.means.f / chains.means.n - expected).max() < 0.02
+    y = chains.posterior.readout.y.numpy()
+    expected = kernel(network, fresh, x) @ np.linalg.solve(kernel(network, x, x) + 0.3 * np.eye(10), y)
+    # A kernel of N features is off by 1/sqrt(N) in each sample, and so is f, of order 1. The mean over samples, of which 40 at
+    # least are independent, is off by 1/sqrt(40 N), and by a bias of order P/N: four times their sum.
+    assert np.abs(chains.means.f / chains.means.n - expected).max() < 4 * ((40 * width) ** -0.5 + 10 / width)
     assert result.ess > 40 and np.abs(expected).max() > 0.5
