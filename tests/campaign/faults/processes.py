@@ -16,7 +16,8 @@ def _kill(scene: Scene, *names: str) -> None:
     victim = scene.target(sweep, *names)
     if victim:
         scene.strike(sweep, f"kill -9 {names[0]} ({victim.pid})", victim.kill)
-    scene.finish(sweep, {-9} if names == ("driver",) else ENDINGS)
+    # A sweep that was quicker than the moment drawn ended by itself.
+    scene.finish(sweep, ({-9} if scene.amid else {-9, DONE}) if names == ("driver",) else ENDINGS)
 
 
 def _freeze(scene: Scene, names: tuple[str, ...], for_good: bool) -> None:
