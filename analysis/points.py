@@ -142,7 +142,7 @@ def one_setting(
         return Setting(frame, {}, 0)
     groups = list(frame.groupby(rest, dropna=False, sort=True))
 
-    def rank(group: tuple[Any, pd.DataFrame]) -> tuple[int, int, int, int, int]:
+    def rank(group: tuple[Any, pd.DataFrame]) -> tuple[int, int, tuple[int, ...], int, int]:
         values = dict(zip(rest, group[0], strict=True))
         spanned = sum(group[1][axis].nunique() > 1 for axis in axes if axis in group[1])  # a single point shows no curve
         held = {key: value for key, value in values.items() if not pd.isna(value)}  # NA would make the sum NA
@@ -155,10 +155,9 @@ def one_setting(
     return Setting(part.reset_index(drop=True), plain, len(groups) - 1)
 
 
-def _release(version: object) -> int:
-    """The number that a version starts with; of what follows, digests of files, none is newer than another."""
-    number = re.match(r"\d+", str(version))
-    return int(number[0]) if number else 0
+def _release(version: object) -> tuple[int, ...]:
+    """The numbers of a version, as `3` or `langevin 2, 3`; of digests of files, after a plus, none is newer than another."""
+    return tuple(map(int, re.findall(r"\d+", str(version).partition("+")[0])))
 
 
 def _plain(value: Any) -> Value:

@@ -24,9 +24,9 @@ on one atom (a patch at a place), `tile` one multiplication and addition of an a
 def step_amounts(cell: AnyCell, engine: EngineName, group: float = 1.0) -> Amounts:
     """Work of one training step of one cell, at equilibrium of one trajectory of all its chains."""
     if isinstance(cell, EquilibriumCell):
-        n, m = cell.n_train, cell.width
-        least = min(n, m)
-        forces = 4 * n * cell.task.input_dim * m + 3 * least * n * m + 2 * least**3
+        n, m = cell.n_train, cell.n_features
+        least, patches = min(n, m), m // cell.width
+        forces = 4 * n * cell.n_hidden_weights * patches + 3 * least * n * m + 2 * least**3
         return {"call": LEAPFROGS, "product": cell.chains * LEAPFROGS * forces}
     assert isinstance(cell, Cell)
     d_in, m, batch = cell.task.input_dim, cell.width, cell.batch
@@ -46,7 +46,7 @@ def step_amounts(cell: AnyCell, engine: EngineName, group: float = 1.0) -> Amoun
 def evaluation_amounts(cell: AnyCell, engine: EngineName, group: float = 1.0) -> Amounts:
     """Work of one evaluation of one cell on its fresh test examples."""
     if isinstance(cell, EquilibriumCell):
-        return {"product": cell.chains * cell.test_size * cell.width * (cell.task.input_dim + 1.0)}
+        return {"product": 1.0 * cell.chains * cell.test_size * cell.n_hidden_weights * cell.n_features // cell.width}
     assert isinstance(cell, Cell)
     d_in, m, n = cell.task.input_dim, cell.width, cell.test_size
     if engine == "gram":

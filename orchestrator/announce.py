@@ -12,7 +12,7 @@ from orchestrator.threshold_search import FIRST_SEEDS, usual_rungs
 
 def announcement(grid: Grid, searchers: Searchers, todo: list[int], statuses: Statuses) -> str:
     """What the sweep is about, in a line: `eq3: 198 cells, 0 in the store, 198 to train`."""
-    wanted = [*grid.fixed, *searchers.asked]
+    wanted = dict.fromkeys([*grid.fixed, *searchers.asked])
     there = sum(grid.cells[i].cell_id in statuses for i in wanted)
     again = sum(grid.cells[i].cell_id in statuses for i in todo)
     anew = f", {again} of them again" if again else ""
@@ -36,7 +36,8 @@ def outlook(grid: Grid, queue: PackQueue) -> str:
         seconds += usual * mean(queue.cell_seconds(cells[0]) for cells in search.rungs.values())
     most = len({i for search in grid.searches for cells in search.rungs.values() for i in cells})
     wall = duration(seconds / queue.machine.slots)
+    several = "es" * (len(grid.searches) > 1)
     return (
-        f"These are the first networks of {len(grid.searches)} searches. To bracket all thresholds takes some {networks}, about "
-        f"{wall} if they may lie anywhere; narrow intervals take more seeds, {most} networks at most."
+        f"These are the first networks of {len(grid.searches)} search{several}. To bracket all thresholds takes some {networks}, "
+        f"about {wall} if they may lie anywhere; narrow intervals take more seeds, {most} networks at most."
     )

@@ -110,7 +110,7 @@ def _one_task(task: type[Task], tasks: list[type[Task]], given: dict[str, Item],
     find, axes = None, {}
     if "find" in given:
         taken = {*place.value, *ctx.overrides}  # what `defaults` say of the key is for other blocks
-        if sought := parse_find(given["find"], keys, taken, ctx.limit, report):
+        if sought := parse_find(given["find"], task, taken, ctx.limit, report):
             find, axes[sought[0].axis] = sought
     axes |= {name: parse_axis(keys[name], item, ctx.limit, report) for name, item in given.items() if name in keys.keys() - axes}
     missing = []
@@ -122,7 +122,7 @@ def _one_task(task: type[Task], tasks: list[type[Task]], given: dict[str, Item],
                 missing.append(name)
             except ValueError as error:
                 report.at(place, f"the default of task {task.name} is not legal: {error}")
-    if missing:
+    if missing and (find or "find" not in given):  # of a find that is wrong nobody knows which axis it stands for
         report.at(place, f"this block of {task.name} does not say {listed(missing)}; give it here or under `defaults`")
     legal = dict.fromkeys(name for t in tasks for name in ["task", *axis_keys(t)])
     zipped = _zip(given.get("zip"), axes, legal, find, ctx)

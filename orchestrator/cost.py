@@ -19,7 +19,7 @@ from store.schema import SUMMARY
 from trainables.cell import AnyCell, Cell
 from trainables.cells import kind_of
 from trainables.engines.base import ENGINES, EngineName, can_train
-from trainables.equilibrium.cell import EquilibriumCell
+from trainables.equilibrium.cell import CANDIDATES, EquilibriumCell
 from trainables.kernels.sizes import CHUNK, PART, TILE, padded
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks import task_class, task_names
@@ -155,8 +155,9 @@ def pack_bytes(cells: Iterable[AnyCell], engine: EngineName, device: str = "cpu"
     item = 8 if cell.dtype == "float64" else 4
     d_in, m = cell.task.input_dim, cell.width
     if isinstance(cell, EquilibriumCell):
-        examples = cell.n_train + cell.test_size
-        of_a_chain = 6 * d_in * m + 8 * examples * m + 4 * min(cell.n_train, m) ** 2
+        examples, features = cell.n_train + cell.test_size, cell.n_features + (cell.width1 or 0)
+        of_a_chain = 6 * cell.n_hidden_weights + 8 * examples * features + 4 * min(cell.n_train, features) ** 2
+        of_a_chain += (CANDIDATES + 1) * cell.n_train * (features // cell.width)  # of a jump
         return 8 * n * (cell.chains * of_a_chain + examples * d_in)
     assert isinstance(cell, Cell)
     batch = cell.batch

@@ -7,13 +7,18 @@ from typing import Any
 
 from analysis.measures import MEASURES
 from orchestrator.axes import Axis
-from orchestrator.keys import Key
+from orchestrator.keys import Key, axis_keys
 from orchestrator.problems import Report, listed, nearest, show
 from orchestrator.yaml_lines import Item
+from trainables.cell import AnyCell
+from trainables.cells import kind_of
+from trainables.tasks import Task
 
 USAGE = "find: {axis: L, metric: best_test_acc, at: 0.85, range: [2, 4096], tolerance: 0.05}"
+NOT_SEARCHED = ("seed", "steps", "eval_every", "chains", "test_size")
+"""Numbers that are no property of what is searched for, and of which not every one is legal."""
 NEEDED, OPTIONAL = ("axis", "at", "range"), ("metric", "tolerance", "falling")
-DEFAULT_METRIC, DEFAULT_TOLERANCE = "best_test_acc", 0.05
+DEFAULT_TOLERANCE = 0.05
 
 
 @dataclass(frozen=True)
@@ -35,11 +40,12 @@ class Find:
         return f"{self.axis} at {self.metric} = {self.at:g} in {self.low:g}..{self.high:g}"
 
 
-def parse_find(item: Item, keys: dict[str, Key], taken: Iterable[str], limit: int, report: Report) -> tuple[Find, Axis] | None:
-    """What the item asks for, with the axis of all rungs; None, with a report, where it is wrong.
+def parse_find(item: Item, task: type[Task], taken: Iterable[str], limit: int, report: Report) -> tuple[Find, Axis] | None:
+    """What the item asks of the task, with the axis of all rungs; None, with a report, where it is wrong.
 
-    `keys` are those of the task, `taken` those that the block or the command line gives values.
+    `taken`: keys that the block or the command line gives values.
     """
+    keys, kind = axis_keys(task), kind_of(task)
     if not isinstance(item.value, dict):
         report.at(item, f"find = {show(item.value)}: must hold keys and values, such as {USAGE}")
         return None
@@ -53,7 +59,7 @@ def parse_find(item: Item, keys: dict[str, Key], taken: Iterable[str], limit: in
     if missing := [name for name in NEEDED if name not in parts]:
         report.at(item, f"find does not say {listed(missing)}; write for instance {USAGE}")
     key = _axis(parts["axis"], keys, taken, report) if "axis" in parts else None
-    metric = _metric(parts["metric"], report) if "metric" in parts else DEFAULT_METRIC
+    metric = _metric(parts["metric"], kind, report) if "metric" in parts else kind.headline[0]
     at = _number(parts["at"], "at", report) if "at" in parts else 0.0
     if "at" in parts and metric and at is not None:
         low, high = MEASURES[metric].low, MEASURES[metric].high
@@ -83,7 +89,7 @@ def _rungs(find: Find, key: Key, count: int) -> tuple[Any, ...]:
 
 
 def _axis(part: Item, keys: dict[str, Key], taken: Iterable[str], report: Report) -> Key | None:
-    name, searchable = part.value, [k for k, key in keys.items() if key.takes_numbers and k != "seed"]
+    name, searchable = part.value, [k for k, key in keys.items() if key.takes_numbers and k not in NOT_SEARCHED]
     if not isinstance(name, str) or name not in searchable:
         report.at(part, f"find: axis = {show(name)}{nearest(name, searchable) or ';'} a search can go along {listed(searchable)}")
         return None
@@ -93,10 +99,11 @@ def _axis(part: Item, keys: dict[str, Key], taken: Iterable[str], report: Report
     return keys[name]
 
 
-def _metric(part: Item, report: Report) -> str | None:
-    if isinstance(part.value, str) and part.value in MEASURES:
+def _metric(part: Item, kind: type[AnyCell], report: Report) -> str | None:
+    legal = [name for name in MEASURES if name in kind.measures]
+    if isinstance(part.value, str) and part.value in legal:
         return part.value
-    report.at(part, f"find: metric = {show(part.value)}{nearest(part.value, MEASURES) or ';'} legal: {listed(MEASURES)}")
+    report.at(part, f"find: metric = {show(part.value)}{nearest(part.value, legal) or ';'} of these networks: {listed(legal)}")
     return None
 
 

@@ -9,18 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.points import shown
+from orchestrator.find import Find
 from orchestrator.search import Search
 from orchestrator.searching import Searchers, Searching
 from store.printable import printable
 
-STATES = {
-    "searching": "still searching",
-    "as asked": "",
-    "seeds used up": "wider than asked: all seeds used",
-    "not reached": "not reached",
-    "already at the smallest x": "already reached at the smallest",
-    "no values": "no network gave a value",
-}
 MOST_ROWS = 60
 
 
@@ -37,33 +30,49 @@ def threshold_rows(searchers: Searchers) -> list[dict[str, Any]]:
 
 def _row(s: Searching) -> dict[str, Any]:
     found, find = s.state.threshold, s.search.find
-    numbers = {"value": found.value, "low": found.low, "high": found.high} if found else {}
+    numbers: dict[str, Any] = {"value": found.value, "low": found.low, "high": found.high} if found else {}
+    # What is infinite has no number in JSON, but words.
+    numbers |= {"threshold": found.number, "interval": found.bounds} if found else {}
     return {
-        **s.search.keys, "axis": find.axis, "metric": find.metric, "at": find.at, "tolerance": find.tolerance, **numbers,
+        **s.search.keys, "axis": find.axis, "metric": find.metric, "at": find.at, "range": [find.low, find.high],
+        "tolerance": find.tolerance, "falling": find.falling, **numbers,
         "state": s.state.state, "networks": s.state.n_networks, "equal_grid": s.state.equal_grid,
     }  # fmt: skip
 
 
 def print_thresholds(searchers: Searchers, out: Console) -> None:
-    """The thresholds as a table, with the networks that each took and what a grid would take."""
-    searches = [s.search for s in searchers.all]
-    keys = varying(searches)
-    finds = dict.fromkeys(search.find for search in searches)
-    title = "; ".join(find.describe() for find in finds)
-    table = Table(box=SIMPLE_HEAD, title=title, title_justify="left")
-    axes = " or ".join(dict.fromkeys(find.axis for find in finds))
-    for name in (*keys, f"{axes}*", "95% interval", "networks", "a grid"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("")
-    for s in searchers.all[:MOST_ROWS]:
-        found = s.state.threshold
-        value, interval = ("", "") if found is None else (found.number, found.bounds)
-        table.add_row(
-            *(Text(printable(shown(s.search.keys.get(key)))) for key in keys),
-            value, interval, str(s.state.n_networks), str(s.state.equal_grid), STATES[s.state.state],
-        )  # fmt: skip
-    if len(searchers.all) > MOST_ROWS:
-        table.caption, table.caption_justify = f"and {len(searchers.all) - MOST_ROWS} more: see --json or the app", "left"
-    out.print(table)
+    """A table for each question that was asked: thresholds, with the networks that each took and what a grid would take."""
+    for find in dict.fromkeys(s.search.find for s in searchers.all):
+        out.print(_table([s for s in searchers.all if s.search.find == find], find))
+    states = {s.state.state for s in searchers.all}
+    for state, meaning in MEANINGS.items():
+        if state in states:
+            out.print(f"{state}: {meaning}.", highlight=False)
     spent, equal = (sum(getattr(s.state, name) for s in searchers.all) for name in ("n_networks", "equal_grid"))
     out.print(f"{spent} networks; a grid as fine as the searches are at the threshold takes {equal}.", highlight=False)
+
+
+MEANINGS = {
+    "searching": "the search is not at its end",
+    "all seeds used": "the interval is wider than asked; more seeds would narrow it",
+    "no values": "no network gave a value, they failed, diverged or have no such measure",
+}
+
+
+def _table(searches: Sequence[Searching], find: Find) -> Table:
+    keys = varying([s.search for s in searches])
+    table = Table(box=SIMPLE_HEAD, title=find.describe(), title_justify="left")
+    for name in (*keys, f"{find.axis}*", "95% interval", "networks", "a grid"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for s in searches[:MOST_ROWS]:
+        found = s.state.threshold
+        value, interval = ("", "") if found is None else (found.number, found.bounds or "one seed")
+        table.add_row(
+            *(Text(printable(shown(s.search.keys.get(key)))) for key in keys),
+            value, interval, str(s.state.n_networks), str(s.state.equal_grid),
+            "" if s.state.state == "as asked" else s.state.state,
+        )  # fmt: skip
+    if len(searches) > MOST_ROWS:
+        table.caption, table.caption_justify = f"and {len(searches) - MOST_ROWS} more: see --json or the app", "left"
+    return table

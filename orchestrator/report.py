@@ -15,6 +15,8 @@ from orchestrator.found import print_thresholds, threshold_rows
 from orchestrator.grid import Grid
 from orchestrator.searching import Searchers
 from store.store import Store
+from store.views import fetch
+from trainables.equilibrium.cell import EquilibriumCell
 
 
 def report(grid: Grid, searchers: Searchers, store: Store, held: Statuses, again: list[str], fatal: str, as_json: bool) -> bool:
@@ -27,12 +29,15 @@ def report(grid: Grid, searchers: Searchers, store: Store, held: Statuses, again
     from analysis.outcome import print_outcome, rich_networks  # pandas, once the sweep is over
 
     points = rich_networks(store.results, grid.sweep)
+    at_equilibrium = any(isinstance(p.cell, EquilibriumCell) for p in planned)
+    unmixed = _unmixed(store, grid.sweep) if at_equilibrium else 0
     out = Console()
     if as_json:
         every = {status: counts[status] for status in ("ok", "diverged", "failed", "missing")}
         summary: dict[str, Any] = {"sweep": grid.sweep, "results": store.results, "cells": len(planned), **every}
         summary |= {"theory": points.to_dict("records")} | ({"error": fatal} if fatal else {})
         summary |= {"thresholds": threshold_rows(searchers)} if searchers else {}
+        summary |= {"unmixed": unmixed} if at_equilibrium else {}
         out.print_json(json.dumps(_finite(summary), allow_nan=False))
     else:
         if len(points):
@@ -46,9 +51,19 @@ def report(grid: Grid, searchers: Searchers, store: Store, held: Statuses, again
             soft_wrap=True,
             markup=False,
         )
+        if unmixed:
+            told = f"{unmixed} of them did not mix: their numbers are of chains that disagree (`r_hat`, `ess`); take more steps"
+            out.print(told, highlight=False, soft_wrap=True, markup=False)
         for name, command in _next_commands(grid, store, again, counts, searchers.n_open):
             out.print(f"  {name + ':':8} {joined(command)}", highlight=False, soft_wrap=True, markup=False)
-    return not (counts["failed"] or counts["missing"] or searchers.n_open)
+    return not (counts["failed"] or counts["missing"] or searchers.n_open or searchers.n_void)
+
+
+def _unmixed(store: Store, sweep: str) -> int:
+    """Cells of the sweep whose chains do not agree."""
+    sql = f"SELECT count(*) FROM cells JOIN plans USING (cell_id) WHERE sweep = {literal(sweep)} AND NOT mixed"
+    [(n,)] = fetch(store.results, sql)
+    return int(n)
 
 
 def _next_commands(grid: Grid, store: Store, again: list[str], counts: Counter[str], n_open: int) -> list[tuple[str, list[str]]]:

@@ -1,11 +1,12 @@
 """The searches of a sweep under way: what they ask for next, given what the store holds."""
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from analysis.measures import MEASURES
 from analysis.selection import literal
+from orchestrator.driver import Statuses
 from orchestrator.grid import Grid
 from orchestrator.search import Search
 from orchestrator.threshold_search import Network, ThresholdSearch
@@ -13,6 +14,7 @@ from store.store import Store
 from store.views import fetch
 
 IDS_A_QUERY = 10_000
+PLAN_EVERY_S = 60.0
 
 
 @dataclass
@@ -23,6 +25,8 @@ class Searching:
     state: ThresholdSearch
     awaited: dict[Network, int] = field(default_factory=dict)
     """Positions in the grid."""
+    untrained: frozenset[int] = frozenset()
+    """Of these, those that were not in the store when they were asked for."""
 
     @classmethod
     def of(cls, search: Search) -> "Searching":
@@ -40,16 +44,24 @@ class Searching:
 class Searchers:
     """All searches of a grid: they ask for cells, and take those that the store has as trained."""
 
-    def __init__(self, grid: Grid, store: Store, missing: Callable[[Sequence[int]], list[int]], most: int | None = None) -> None:
-        """`missing`: which of these cells of the grid want training. `most`: cells to ask for in all."""
-        self.grid, self.store, self.missing, self.most = grid, store, missing, most
+    def __init__(
+        self,
+        grid: Grid,
+        store: Store,
+        before: Statuses,
+        missing: Callable[[Sequence[int]], list[int]],
+        queued: Iterable[int] = (),
+        most: int | None = None,
+    ) -> None:
+        """`before`: what the store held at the start; `missing`: which of these cells wanted training then. `queued`: cells that
+        are trained in any case. `most`: cells to ask for in all."""
+        self.grid, self.store, self.before, self.missing, self.most = grid, store, before, missing, most
         self.all = [Searching.of(search) for search in grid.searches]
         self.asked: dict[int, None] = {}
         """Every cell that a search has wanted so far, trained or not."""
-        self._ended: set[int] = set()
+        self._queued, self._ended = set(queued), set[int]()
         self._known: dict[tuple[str, str], float | None] = {}
-        self.limited = False
-        """Whether a search wants more than `most` allows."""
+        self._plan_written = -PLAN_EVERY_S
 
     def __bool__(self) -> bool:
         return bool(self.all)
@@ -63,6 +75,11 @@ class Searchers:
     def n_open(self) -> int:
         """Searches that are not at their end."""
         return sum(bool(s.awaited) for s in self.all)
+
+    @property
+    def n_void(self) -> int:
+        """Searches that found no network with a value."""
+        return sum(s.state.state == "no values" for s in self.all)
 
     def describe(self) -> str:
         """`7 of 24 thresholds known`."""
@@ -80,19 +97,27 @@ class Searchers:
         if not new:
             return []
         self._ended |= new
-        return self._advance([s for s in self.all if s.awaited and set(s.awaited.values()) <= self._ended])
+        trained = {self.grid.cells[i].cell_id for i in new}  # perhaps anew, so that what was known of them is old
+        self._known = {key: value for key, value in self._known.items() if key[1] not in trained}
+        return self._advance([s for s in self.all if s.awaited and s.untrained <= self._ended])
+
+    def plan_is_due(self) -> bool:
+        """Whether to write what was asked for: each plan is a file that every reader opens, so not at every step."""
+        due = time.monotonic() - self._plan_written >= PLAN_EVERY_S
+        self._plan_written = time.monotonic() if due else self._plan_written
+        return due
 
     def _advance(self, ready: Sequence[Searching]) -> list[int]:
-        """Take these searches on to where each needs a network that is not there; those networks."""
+        """Take these searches on to where each needs a network that is not there; those networks that nobody asked for yet."""
         found: dict[int, None] = {}
         while ready:
             self._look_up(ready)
             further = []
             for s in ready:
                 self.asked |= dict.fromkeys(s.awaited.values())
-                untrained = [i for i in self.missing(list(s.awaited.values())) if i not in self._ended]
-                found |= dict.fromkeys(untrained)
-                if untrained or not s.awaited:
+                s.untrained = frozenset(i for i in self.missing(list(s.awaited.values())) if not self._is_trained(i, s))
+                found |= dict.fromkeys(i for i in s.awaited.values() if i in s.untrained and i not in self._queued)
+                if s.untrained or not s.awaited:
                     continue
                 metric = s.search.find.metric
                 s.state.told({n: self._known.get((metric, self.grid.cells[i].cell_id)) for n, i in s.awaited.items()})
@@ -101,9 +126,14 @@ class Searchers:
             ready = further
         cells = list(found)
         if self.most is not None:
-            self.limited |= len(cells) > self.most
             cells, self.most = cells[: self.most], max(0, self.most - len(cells))
+        self._queued.update(cells)
         return cells
+
+    def _is_trained(self, i: int, searching: Searching) -> bool:
+        """Whether a cell that wanted training has ended here, or was trained by another sweep meanwhile."""
+        cell_id = self.grid.cells[i].cell_id
+        return i in self._ended or (cell_id not in self.before and (searching.search.find.metric, cell_id) in self._known)
 
     def _look_up(self, searches: Sequence[Searching]) -> None:
         """Ask the store for the values of all cells that are awaited, by metric."""
@@ -125,8 +155,3 @@ def values(results: str, metric: str, cell_ids: Sequence[str]) -> dict[str, floa
         value = f"CASE WHEN isfinite({sql}) THEN {sql} END"
         found |= dict(fetch(results, f"SELECT cell_id, {value} FROM cells WHERE status = 'ok' AND cell_id IN ({ids})"))
     return found
-
-
-def outcomes(all_searches: Sequence[Searching]) -> Mapping[str, int]:
-    """How many searches ended how."""
-    return Counter(s.state.state for s in all_searches)

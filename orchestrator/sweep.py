@@ -145,7 +145,7 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
         return missing_cells(grid.cells, statuses, cells, retry_failed=options.retry_failed, force=options.retrain)
 
     todo = ordered(grid.cells, missing(grid.fixed), options.order)[: options.limit]
-    searchers = Searchers(grid, store, missing, options.limit and options.limit - len(todo))
+    searchers = Searchers(grid, store, statuses, missing, todo, options.limit and options.limit - len(todo))
     if searchers:
         todo = ordered(grid.cells, [*todo, *searchers.start()], options.order)
     _say(options, announcement(grid, searchers, todo, statuses))
@@ -213,7 +213,8 @@ def _refill(job: Sweep, searchers: Searchers, others: Others, options: Options) 
         found = searchers.cells_to_train(job.queue.ended.keys() | job.queue.dropped)
         if found:
             others.enqueue(ordered(job.grid.cells, found, options.order), options.order)
-            _write_plan(job.grid, searchers, job.store, options)
+            if searchers.plan_is_due():
+                _write_plan(job.grid, searchers, job.store, options)
     except ResultsError as error:
         job.cannot_go_on(str(error))
         return False

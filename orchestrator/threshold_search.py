@@ -26,7 +26,10 @@ FIRST_SEEDS = 3
 SURE = 0.9
 """Share of the resampled curves that cross between the rungs that are looked at further."""
 
-Reason = Literal["searching", "as asked", "seeds used up", "not reached", "already at the smallest x", "no values"]
+MOST_VOID = 3
+"""Rungs without any value after which a search gives up: something else is wrong."""
+
+Reason = Literal["searching", "as asked", "all seeds used", "not reached", "already reached", "no values"]
 Network = tuple[int, int]
 """A rung and the number of a seed."""
 
@@ -83,15 +86,21 @@ class ThresholdSearch:
         rungs, found = self._measured(), self.threshold
         if found is None or not np.isfinite(found.value):
             return sum(self.n_seeds)
-        right = next(i for i, k in enumerate(rungs) if self.ladder[k] >= found.value)
+        at = [self.ladder[k] for k in rungs]
+        right = int(np.searchsorted(at, found.value * (1 - 1e-12)))
         around = rungs[max(0, right - 1) : right + 1]
-        share = (around[-1] - around[0]) / (len(self.ladder) - 1)
         n = max(len(self.values[k]) for k in around)
-        return n * (1 + round(1 / share)) if share else n * len(self.ladder)
+        spacing = self._width(around[0], around[-1])
+        return n * (1 + round(self._width(0, len(self.ladder) - 1) / spacing)) if spacing else n * len(self.ladder)
+
+    @property
+    def _least(self) -> int:
+        """Values that a rung needs to count: two have a spread."""
+        return min(2, max(self.n_seeds))
 
     def _measured(self) -> list[int]:
         """Rungs that have values enough for a spread, where they can, ascending."""
-        return sorted(k for k, values in self.values.items() if sum(v is not None for v in values) >= min(2, self.n_seeds[k]))
+        return sorted(k for k, values in self.values.items() if sum(v is not None for v in values) >= self._least)
 
     def _threshold(self, rungs: Sequence[int]) -> Threshold:
         seeds = [np.array([v for v in self.values[k] if v is not None]) for k in rungs]
@@ -106,6 +115,9 @@ class ThresholdSearch:
         """Rungs that want networks; sets `state` where there are none."""
         top = len(self.ladder) - 1
         rungs = self._measured()
+        if len(self.values) - len(rungs) >= MOST_VOID:
+            self.state = "no values"
+            return []
         if not rungs:
             untried = self._nearest_to_middle(-1, top + 1, {k for k in self.values})
             self.state = "searching" if untried is not None else "no values"
@@ -113,7 +125,7 @@ class ThresholdSearch:
         found = self._threshold(rungs)
         low, high = self._bracket(found, rungs)
         if low == high:  # all beyond one end, which was tried
-            self.state = "not reached" if low == top else "already at the smallest x"
+            self.state = "not reached" if found.value > 0 else "already reached"
             return []
         inside = [k for k in rungs if low < k < high]
         unsure = [k for k in inside if self._has_seeds(k)]
@@ -156,7 +168,7 @@ class ThresholdSearch:
 
     def _nearest_to_middle(self, a: int, b: int, but: Iterable[int]) -> int | None:
         """The rung strictly between these that is nearest to their middle on a log axis."""
-        free = [k for k in range(a + 1, b) if k not in but]
+        free = [k for k in range(a + 1, b) if k not in but and self.n_seeds[k] >= self._least]
         if not free:
             return None
         middle = np.log(self.ladder[max(a, 0)] * self.ladder[min(b, len(self.ladder) - 1)]) / 2
@@ -177,5 +189,5 @@ class ThresholdSearch:
         if inside:
             near = np.clip(found.value, self.ladder[0], self.ladder[-1])
             return sorted(inside, key=lambda k: abs(np.log(self.ladder[k] / near)))[:2]
-        self.state = "seeds used up"
+        self.state = "all seeds used"
         return []

@@ -36,6 +36,8 @@ class AnyCell(BaseModel):
     """Settings in which cells of one pack may differ."""
     headline: ClassVar[tuple[str, str]] = ("best_test_acc", "best test accuracy")
     """The measure that a progress display tells of, and its name for people."""
+    measures: ClassVar[tuple[str, ...]] = ()
+    """What is measured of such a network and follows from its cell, by the names of the results."""
 
     @classmethod
     def version_of(cls, task: Task) -> str:
@@ -76,6 +78,10 @@ class Cell(AnyCell):
     """One network trained by SGD."""
 
     free: ClassVar[tuple[str, ...]] = ("gamma", "base_lr", "seed")
+    measures: ClassVar[tuple[str, ...]] = (
+        "best_test_acc", "final_test_acc", "best_test_error", "final_train_acc", "final_train_loss", "readout_ratio",
+        "alignment_pos", "alignment_neg", "activation_change",
+    )  # fmt: skip
 
     task: SerializeAsAny[Task]
     width: Annotated[int, Field(ge=1)]

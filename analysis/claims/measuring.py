@@ -11,7 +11,7 @@ from analysis.claims.verdict import Measured, NotMeasured
 from analysis.measures import MEASURES
 from analysis.overlays import beside
 from analysis.paper import PAPER
-from analysis.scaling import exponent, thresholds
+from analysis.scaling import Exponent, exponent, thresholds
 from analysis.statistics import Interval, linear_fit, mean_interval
 
 Where = Mapping[str, Any]
@@ -152,18 +152,27 @@ def threshold_exponent(
 def _threshold_exponent(found: Networks, level: float, over: str, against: str) -> Found:
     if found.frame.empty:
         return NotMeasured(found.what)
-    curves = thresholds(by_point(found.frame), level, over)
+    fit = exponent_of(thresholds(by_point(found.frame), level, over), level, over, against)
+    if isinstance(fit, NotMeasured):
+        return fit
+    interval = fit.interval
+    at = f"at {fit.n_used} {against} from {fit.law.x_low:g} to {fit.law.x_high:g} ({fit.censored})"
+    return Measured(interval, f"{over}* ~ {against}^b for accuracy {level:g} {at}; {found.what}", found.again)
+
+
+def exponent_of(curves: pd.DataFrame, level: float, over: str, against: str) -> Exponent | NotMeasured:
+    """Of thresholds that differ in `against` alone, if they are enough and none is missing amid the others."""
     reached = curves.loc[[t.reached == "reached" for t in curves["threshold"]], against]
     beyond = curves.loc[[t.reached == "not reached" for t in curves["threshold"]], against]
     if len(reached) and (beyond < reached.max()).any():
         # Left out of the fit they would draw the exponent towards 0; beyond its range they only shorten it.
-        return NotMeasured(f"accuracy {level:g} is not reached at some {against} below {reached.max():g}: more {over} are needed")
+        return NotMeasured(
+            f"the level {level:g} is not reached at some {against} below {reached.max():g}: more {over} are needed"
+        )
     fit = exponent(curves, against)
     if fit is None or fit.n_used < FEWEST_D:
-        return NotMeasured(f"accuracy {level:g} is reached within the range at fewer than {FEWEST_D} values of {against}")
-    interval = fit.interval
-    at = f"at {fit.n_used} {against} from {fit.law.x_low:g} to {fit.law.x_high:g} ({fit.censored})"
-    return Measured(interval, f"{over}* ~ {against}^b for accuracy {level:g} {at}; {found.what}", found.again)
+        return NotMeasured(f"the level {level:g} is reached within the range at fewer than {FEWEST_D} values of {against}")
+    return fit
 
 
 def _less(of: Measured, other: Found) -> Found:

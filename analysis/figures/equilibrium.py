@@ -12,14 +12,16 @@ import numpy as np
 import pandas as pd
 
 from analysis.charts import colour_of, log_axis, styled
+from analysis.claims.measuring import FEWEST_D
 from analysis.figures.drawn import Drawn, Figure, Missing
-from analysis.points import Setting, counted, described, n_seeds, one_setting, points
+from analysis.points import Setting, counted, described, in_order, n_seeds, one_setting, points
 from analysis.proportion import in_proportion
 from analysis.scaling import exponent, threshold_table, thresholds
 from analysis.scaling_charts import threshold_panel
 from analysis.selection import Selection
 from analysis.theory.large_deviation import energy, slope
 from analysis.theory.patterns import NETWORKS, wins
+from store.views import fetch
 
 ONSET = 0.1
 """A_f at which networks begin to learn; grids/nstar_he3_quick.yaml searches for it and says why."""
@@ -44,7 +46,7 @@ def p_star(results: str, sweep: str | None) -> Drawn | Missing:
         return found
     setting, frame, sql = found
     table = threshold_table(frame, ["d", "width"])
-    fit = exponent(frame)
+    fit = exponent(frame) if sum(t.reached == "reached" for t in frame["threshold"]) >= FEWEST_D else None
     panel = threshold_panel(table, "P", "d", fits={None: fit} if fit else None, width=380, height=300, task="he3")
     reached = table[table["state"] == "reached"]
     said = ""
@@ -58,14 +60,19 @@ def p_star(results: str, sweep: str | None) -> Drawn | Missing:
     fitted = (
         f" P* ~ d^{fit.interval.value:.2f} ({fit.interval.low:.2f} to {fit.interval.high:.2f}, n = {fit.n_used})." if fit else ""
     )
-    return Drawn(styled(panel.properties(width=380, height=300)), table, f"{_about(setting)}.{fitted}{said}", sql)
+    return Drawn(styled(panel.properties(width=380, height=300)), table, f"{_about(results, setting)}.{fitted}{said}", sql)
 
 
-def _about(setting: Setting) -> str:
+def _about(results: str, setting: Setting) -> str:
     ratio = float((setting.frame["width"] / setting.frame["d"]).iloc[0])
     networks = counted(int(setting.frame["n"].sum()), "network")
     fixed = described(setting.values, ("network", "kappa", "scaling", "steps", "chains"))
-    return f"N = {'' if ratio == 1 else f'{ratio:g} '}d; {fixed}; {networks}, {n_seeds(setting.frame)} a point. A_f = {ONSET:g}"
+    sizes = {key: in_order(setting.frame, key) for key in ("d", "width")}
+    condition = Selection().only({key: [value] for key, value in setting.values.items()} | sizes).condition
+    [(unmixed,)] = fetch(results, f"SELECT count(*) FROM cells WHERE {condition} AND NOT mixed")
+    mixing = f", {unmixed} of which did not mix" if unmixed else ""
+    about = f"N = {'' if ratio == 1 else f'{ratio:g} '}d; {fixed}; {networks}{mixing}, {n_seeds(setting.frame)} a point"
+    return f"{about}. A_f = {ONSET:g}"
 
 
 def collapse(results: str, sweep: str | None) -> Drawn | Missing:
@@ -90,25 +97,31 @@ def collapse(results: str, sweep: str | None) -> Drawn | Missing:
         layers.append(base.mark_point(filled=True, size=40).encode(x=on_x, y=on_y, color=colour, tooltip=hover))
         panels.append(alt.layer(*layers).properties(width=330, height=280))
     chart = styled(alt.hconcat(*panels, spacing=24))
-    return Drawn(chart, frame[["d", "width", "P", "rescaled", "n", "mean", "low", "high"]], f"{_about(setting)}.", sql)
+    return Drawn(chart, frame[["d", "width", "P", "rescaled", "n", "mean", "low", "high"]], f"{_about(results, setting)}.", sql)
 
 
 def phases(results: str, sweep: str | None) -> Drawn | Missing:
     """Which pattern has the least energy over d and N, for both scalings of 2-layer erf networks: theory alone."""
-    sizes = [int(2**k) for k in range(3, 15)]
+    ds, widths = ([2**k for k in range(1, top)] for top in (11, 21))
     rows = []
     for name in ("2-layer erf, He_3", "2-layer erf, He_3, mean field"):
         assert name in NETWORKS
-        rows += [{"network": name, "d": d, "N": n, "pattern": wins(name, {"d": d, "N": n})} for d in sizes for n in sizes]
+        rows += [{"network": name, "d": d, "N": n, "pattern": wins(name, {"d": d, "N": n})} for d in ds for n in widths]
     frame = pd.DataFrame(rows)
     colour = alt.Color("pattern:N", title="pattern", scale=alt.Scale(range=["#365c8d", "#e0a030", "#4ac16d"]))
-    order = [str(n) for n in sizes]
-    axes = {"x": alt.X("d:O", title="input dimension d", sort=order), "y": alt.Y("N:O", title="width N", sort=order[::-1])}
+    axes = {
+        "x": alt.X("d:O", title="input dimension d", axis=alt.Axis(labelAngle=0)),
+        "y": alt.Y("N:O", title="width N", sort="descending"),
+    }
     panels = []
     for name in dict.fromkeys(frame["network"]):
         of_network = alt.Chart(frame[frame["network"] == name]).mark_rect().encode(**axes, color=colour)
         panels.append(of_network.properties(width=260, height=260, title=name))
-    caption = "Least energy, up to constants that the theory leaves open, so that borders are known up to factors of order one."
+    caption = (
+        "GP: the network stays lazy; GFL: all neurons amplify w* a little (Gaussian feature learning); specialisation: a few "
+        "neurons turn to w*. Least energy, up to constants that the theory leaves open: borders are known up to factors of order "
+        "one."
+    )
     return Drawn(styled(alt.hconcat(*panels, spacing=24)), frame, caption)
 
 

@@ -63,9 +63,13 @@ class Threshold:
         """Its interval: `36 to 48`, `36 to beyond 1024`; nothing where some x has one seed."""
         if np.isnan(self.low):
             return ""
-        low = f"{_shown(self.low)}" if np.isfinite(self.low) else f"below {self.x_low:g}"
-        high = f"{_shown(self.high)}" if np.isfinite(self.high) else f"beyond {self.x_high:g}"
-        return f"{low} to {high}"
+        low, high = (self._bound(end) for end in (self.low, self.high))
+        return low if low == high else f"{low} to {high}"
+
+    def _bound(self, end: float) -> str:
+        if np.isfinite(end):
+            return _shown(end)
+        return f"beyond {self.x_high:g}" if end > 0 else f"below {self.x_low:g}"
 
     def __str__(self) -> str:
         return self.describe("x")

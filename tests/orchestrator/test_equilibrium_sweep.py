@@ -82,12 +82,14 @@ def test_a_threshold_in_the_number_of_samples(grid_file, results):
     text = GRID
     for old, new in (("    P: [0, 12]\n", ""), ("[4, 6]", "4"), ("[curves, neurons]", "[curves]")):
         text = text.replace(old, new)
-    grid_file.write_text(text + "    find: {axis: P, metric: alignment_f, at: 0.2, range: [2, 32], tolerance: 1}\n")
+    grid_file.write_text(text + "    find: {axis: P, at: 0.2, range: [2, 32], tolerance: 1}\n")
     done = CliRunner().invoke(app, [str(grid_file), "--results", results, "--debug", "--json", "-q"])
     assert done.exit_code == 0, (done.output, fetch(results, "SELECT DISTINCT reason FROM cells"))
     [found] = json.loads(done.stdout)["thresholds"]
+    assert json.loads(done.stdout)["unmixed"] == found["networks"], "so few trajectories"
+    assert found["metric"] == "alignment_f" and found["range"] == [2, 32]
     assert found["axis"] == "P" and found["networks"] == len(fetch(results, "SELECT cell_id FROM cells"))
-    assert found["state"] in ("as asked", "seeds used up", "not reached")
+    assert found["state"] in ("as asked", "all seeds used", "not reached")
 
 
 def test_the_progress_tells_of_the_alignment(grid_file, results):

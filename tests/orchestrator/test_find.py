@@ -4,12 +4,14 @@ import json
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from orchestrator.grid import GridError, load_grid
-from orchestrator.searching import values
+from orchestrator.searching import Searchers, values
 from orchestrator.sweep import app
+from store.store import Store
 from store.views import connect, fetch
 
 GRID = """\
@@ -22,6 +24,9 @@ grids:
     seed: {range: 4}
     find: {axis: L, metric: best_test_acc, at: 0.8, range: [2, 64], tolerance: 0.2}
 """
+
+
+ENDS = {"as asked", "all seeds used", "not reached", "already reached"}
 
 
 @pytest.fixture
@@ -66,7 +71,7 @@ def test_it_trains_what_it_asks_for_and_plans_no_more(searching, results):
     assert planned(results) == trained(results).keys()
     assert len(trained(results)) < sum(t["equal_grid"] for t in found["thresholds"])
     for t in found["thresholds"]:
-        assert t["state"] in ("as asked", "seeds used up", "not reached", "already at the smallest x")
+        assert t["state"] in ENDS
         if t["state"] == "as asked":
             assert t["low"] <= t["value"] <= t["high"]
     # Rich networks of so small a d compare after few symbols.
@@ -96,6 +101,43 @@ def _limited(path, results):
     done = CliRunner().invoke(app, [str(path), "--results", results, "--debug", "--json", "-q", "--limit", "7"])
     assert done.exit_code in (0, 1)
     return json.loads(done.stdout) if done.exit_code == 0 else None
+
+
+def test_a_rung_of_which_some_networks_are_there_is_completed(searching, results, tmp_path):
+    """Of another grid, of fewer seeds: one further command is enough."""
+    first = load_grid(searching).searches[0]
+    some = tmp_path / "some.yaml"
+    L = min(first.rungs, key=lambda x: abs(np.log(x / 128**0.5)))  # where a search begins: the middle of 2 and 64 on a log axis
+    some.write_text(GRID.replace("    find: ", f"    L: {L}\n    # ").replace("seed: {range: 4}", "seed: 1"))
+    swept(some, results)
+    found = swept(searching, results)
+    assert {t["state"] for t in found["thresholds"]} <= ENDS and found["missing"] == 0
+    searching.write_text(GRID.replace("seed: {range: 4}", "seed: {range: 6}"))
+    wider = swept(searching, results)
+    assert {t["state"] for t in wider["thresholds"]} <= ENDS and wider["missing"] == 0
+
+
+def test_cells_that_a_search_and_a_block_want_are_trained_once(searching, results, monkeypatch):
+    from orchestrator.work import PackWork
+
+    commit, committed = PackWork.commit, []
+    monkeypatch.setattr(
+        PackWork, "commit", lambda self, *a: committed.extend(p.cell_id for p in self.members) or commit(self, *a)
+    )
+    L = list(load_grid(searching).searches[0].rungs)
+    searching.write_text(GRID + f"  - {{task: same_different, d: 4, gamma: 1, L: {L}, seed: [0, 1]}}\n")
+    found = swept(searching, results)
+    assert len(committed) == len(set(committed)) == found["cells"] == found["ok"]
+
+
+def test_what_another_sweep_trained_meanwhile_is_taken(searching, results, monkeypatch):
+    whole = swept(searching, results)
+    monkeypatch.setattr(Store, "statuses", lambda self: {})  # as it was when this sweep began
+    monkeypatch.setattr("orchestrator.work.PackWork.advance", lambda *a: pytest.fail("trained again"))
+    grid = load_grid(searching)
+    searchers = Searchers(grid, Store(results), {}, lambda cells: list(cells))
+    assert searchers.start() == [] and searchers.n_open == 0
+    assert len(searchers.asked) == whole["cells"]
 
 
 def test_networks_of_another_grid_are_taken(searching, results, tmp_path):
@@ -134,7 +176,7 @@ def test_a_network_that_fails_has_no_value_and_the_search_goes_on(searching, res
     monkeypatch.setattr(PackWork, "advance", fails)
     found = swept(searching, results, code=1)
     assert found["failed"] > 0 and found["missing"] == 0
-    assert {t["state"] for t in found["thresholds"]} <= {"as asked", "seeds used up", "not reached", "already at the smallest x"}
+    assert {t["state"] for t in found["thresholds"]} <= ENDS
 
 
 def test_values_are_of_trained_cells_alone(searching, results):
@@ -163,6 +205,9 @@ def test_dry_run_says_the_searches_and_starts_nothing(searching, results):
         ("{axis: d, at: 0.8, range: [2, 9]}", ["searches along d", "leave d out"]),
         ("{axis: L, at: 0.8, range: [2, 9], metrik: best_test_acc}", ["'metrik'", "did you mean 'metric'"]),
         ("{axis: L, at: 0.8, range: [2, 9], metric: best_test_ac}", ["did you mean 'best_test_acc'"]),
+        ("{axis: L, at: 0.8, range: [2, 9], metric: alignment_f}", ["of these networks: best_test_acc"]),
+        ("{axis: L, at: 0.8, range: [2, 9], metric: seconds}", ["metric = 'seconds'"]),
+        ("{axis: steps, at: 0.8, range: [100, 900]}", ["axis = 'steps'"]),
         ("{axis: L, at: 85, range: [2, 9]}", ["at = 85", "lies between 0 and 1"]),
         ("{axis: L, at: high, range: [2, 9]}", ["at = 'high'", "must be a number"]),
         ("{axis: L, at: 0.8, range: 9}", ["least and the greatest"]),
@@ -187,6 +232,7 @@ def test_what_find_may_not_say(tmp_path, find, words):
         load_grid(path)
     for word in words:
         assert word in str(error.value)
+    assert "does not say L" not in str(error.value), "a find that is wrong asks for nothing else"
     assert "bad.yaml:8" in str(error.value) or "bad.yaml:9" in str(error.value)
 
 

@@ -61,7 +61,7 @@ def test_intervals_cover_the_crossing(sd, width):
     covered = sum(s.threshold.low <= true <= s.threshold.high for s in ends)
     # A 95% interval of 100 searches, chosen adaptively, may lose a little: that it covers 90% must not be refuted at 1 in 1000.
     assert covered >= binom.ppf(0.001, trials, 0.9)
-    assert {s.state for s in ends} <= {"as asked", "seeds used up"}
+    assert {s.state for s in ends} <= {"as asked", "all seeds used"}
 
 
 def test_a_fifth_of_the_networks_of_a_grid_that_is_as_fine():
@@ -79,7 +79,7 @@ def test_what_is_beyond_the_range_is_said():
     assert above.state == "not reached" and above.threshold.number == "> 4096"
     assert above.threshold.value == np.inf
     below, _ = search(probit(0.1, 0.2), 0.005)
-    assert below.state == "already at the smallest x" and below.threshold.number == "<= 2"
+    assert below.state == "already reached" and below.threshold.number == "<= 2"
     # At both ends the end itself was tried.
     assert len(above.ladder) - 1 in above.values and 0 in below.values
 
@@ -117,7 +117,7 @@ def test_networks_without_a_value_are_left_out():
     nothing = ThresholdSearch(x[:5], [3] * 5, 0.85, TOLERANCE)
     while wanted := nothing.wanted():
         nothing.told(dict.fromkeys(wanted))
-    assert nothing.state == "no values" and nothing.threshold is None and nothing.n_networks == 15
+    assert nothing.state == "no values" and nothing.threshold is None and nothing.n_networks == 3 * 3
 
 
 def test_the_path_follows_from_the_values_alone():

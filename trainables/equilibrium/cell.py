@@ -15,6 +15,8 @@ from trainables.tasks import Task
 EQUILIBRIUM_VERSION = "2"
 """Raised whenever the same cell would give other numbers: posterior, sampler, measures."""
 
+CANDIDATES = 24
+"""Of a jump: few of those far away fit the data, and one more costs little beside the products that all share."""
 LEAST_DRAWS = 4
 """Of each chain: R-hat compares its halves, of which each has a variance."""
 
@@ -27,6 +29,7 @@ class EquilibriumCell(AnyCell):
 
     free: ClassVar[tuple[str, ...]] = ("seed", "kappa")
     headline: ClassVar[tuple[str, str]] = ("alignment_f", "alignment A_f")
+    measures: ClassVar[tuple[str, ...]] = ("alignment_f", "test_mse", "train_mse", "n_specialised_1", "n_specialised_2")
 
     task: SerializeAsAny[Task]
     network: Network
@@ -73,6 +76,18 @@ class EquilibriumCell(AnyCell):
         """Length of the task's patches; None where it has none."""
         patch: int | None = self.task.identity().get("patch")
         return patch
+
+    @property
+    def n_features(self) -> int:
+        """Of an input that the readout sees: N, of a CNN one a channel and patch."""
+        return self.width if self.network != "cnn" or self.patch is None else self.width * self.task.input_dim // self.patch
+
+    @property
+    def n_hidden_weights(self) -> int:
+        """Of one chain."""
+        if self.width1 is not None:
+            return self.width1 * (self.task.input_dim + self.width)
+        return (self.patch if self.network == "cnn" and self.patch else self.task.input_dim) * self.width
 
     @property
     def burn_in(self) -> int:

@@ -90,8 +90,8 @@ class Chains:
             alignment_f_se=standard_error(aligned),
             test_mse=float(((means.f / means.n - self.y_test.numpy()) ** 2).mean()),
             train_mse=float(self.curves[1, :, after:].mean()),
-            r_hat=max(split_r_hat(aligned), split_r_hat(energies)),
-            ess=min(bulk_ess(aligned), bulk_ess(energies)),
+            r_hat=float(np.max([split_r_hat(aligned), split_r_hat(energies)])),  # NaN if either is
+            ess=float(np.min([bulk_ess(aligned), bulk_ess(energies)])),
             acceptance=float(self.accepted[cell.burn_in :].mean()),
             n_specialised=tuple(float(n) for n in means.specialised / means.n),
             overlap=means.overlap / means.n,

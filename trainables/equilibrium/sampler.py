@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from trainables.equilibrium.cell import CANDIDATES
 from trainables.equilibrium.networks import Posterior
 
 ACCEPTED = 0.8
@@ -26,8 +27,6 @@ ACCEPTED = 0.8
 LONGEST, LARGEST = pi / 2, pi / 2
 """Angle of a trajectory and of a step at most: a quarter turn makes the new u of the prior independent of the old."""
 MOST_STEPS = 16
-CANDIDATES = 24
-"""Of a jump: few of those far away fit the data, and one more costs little beside the products that all share."""
 LONGEST_REST = 1.25
 """Of rho where neurons specialise, in units of sqrt(d), about its mean under the prior."""
 
