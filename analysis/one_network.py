@@ -66,10 +66,11 @@ def network(results: str, cell_id: str) -> dict[str, Any] | None:
 
 
 def training(results: str, cell_ids: Iterable[str]) -> pd.DataFrame:
-    """Evaluations of networks: cell_id, seed, step, train_loss, train_acc, test_acc."""
+    """Evaluations of networks: cell_id, seed, step, train_loss, train_acc, test_acc; at equilibrium chain_alignment_f and
+    chain_train_mse, means over the chains."""
     ids = list(cell_ids)[:MOST_SEEDS]
     sql = (
-        "SELECT cell_id, seed, step, train_loss, train_acc, test_acc FROM curves JOIN cells USING (cell_id) "
+        "SELECT cell_id, seed, curves.* EXCLUDE (cell_id) FROM curves JOIN cells USING (cell_id) "
         f"WHERE cell_id IN ({', '.join('?' * len(ids))}) ORDER BY seed, step"
     )
     return run(results, lambda connection: connection.execute(sql, ids).df(), of_cells(ids))
@@ -151,6 +152,17 @@ def training_chart(
             spacing=8,
         )
     )
+
+
+def chains_chart(curves: pd.DataFrame, cell_id: str, width: int = 520) -> alt.TopLevelMixin:
+    """Of a network at equilibrium, along its chains: alignment above, mean squared training error below; other seeds thin."""
+    panels: list[Any] = []
+    for value, title, height in (("chain_alignment_f", "alignment A_f", 220), ("chain_train_mse", "training error", 130)):
+        x = alt.X("step:Q", title="trajectory" if panels else None, axis=alt.Axis(grid=False, format="~s"))
+        y = alt.Y(f"{value}:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(minExtent=EXTENT, tickCount=5))
+        layers = _lines(curves, cell_id, x, y, value, [], color=alt.value("#277f8e"))
+        panels.append(alt.layer(*layers).properties(width=width, height=height))
+    return styled(alt.vconcat(*panels, spacing=8))
 
 
 def _lines(frame: pd.DataFrame, cell_id: str, x: Any, y: Any, value: str, series: Sequence[str], color: Any) -> list[Any]:

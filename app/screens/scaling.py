@@ -26,7 +26,10 @@ def show(results: str) -> None:
         found = grouped(results, selection, measure)
         numbers = numeric_keys(found)
         if len(numbers) < 2:
-            st.info(f"Thresholds need networks at several values of two keys, such as L and d. {GRIDS} yields some.")
+            st.info(
+                f"Thresholds of accuracies need networks at several values of two keys, such as L and d. {GRIDS} yields some. "
+                "Those of networks at equilibrium are not shown here: `python -m analysis.figures Nstar` draws P*(d)."
+            )
             return
         over = choice("Threshold over", numbers, "L" if "L" in numbers else "P", key="over", width=140)
         against = choice("against", [key for key in numbers if key != over], "d", key="against", width=140)

@@ -11,7 +11,7 @@ import streamlit as st
 from analysis.explore import matching
 from analysis.figures.structure import neurons_of, structure_chart
 from analysis.measures import MEASURES
-from analysis.one_network import ORIGIN, Networks, expected, network, networks, setting_of, training, training_chart
+from analysis.one_network import ORIGIN, Networks, chains_chart, expected, network, networks, setting_of, training, training_chart
 from analysis.paper import settings
 from analysis.points import described, in_order, means_of, varying
 from analysis.selection import VERSION, Selection, Value
@@ -20,7 +20,8 @@ from app.pictures import learned, saved, seen
 from app.setting import fixed, name
 from app.shared import choice, downloads, figure, remembered, sweep_choice, switch
 
-MEASURED = ("readout_ratio", "alignment_pos", "alignment_neg", "best_test_acc", "final_test_acc", "activation_change")
+MEASURED = ("readout_ratio", "alignment_pos", "alignment_neg", "best_test_acc", "final_test_acc", "activation_change",
+            "alignment_f", "test_mse", "train_mse", "n_specialised_1", "n_specialised_2", "r_hat", "ess")  # fmt: skip
 
 FIRST: dict[str, dict[str, Value]] = {"same_different": {"gamma_label": "1", "L": 32}}
 """The network to look at first, where there is one: Fig. 1a; of other tasks a rich one."""
@@ -48,7 +49,9 @@ def show(results: str) -> None:
     st.caption(f"{described(cell, named)}; {f'one of {len(seeds)} seeds' if len(seeds) > 1 else 'its only seed'}.")
     neurons = remembered(neurons_of, results, cell_id)
     train = partial(_training, results, cell, seeds if others else [cell_id], log_step, log_loss)
-    if _has_halves(cell, neurons):
+    if _at_equilibrium(cell):
+        _chains(results, cell, seeds if others else [cell_id])
+    elif _has_halves(cell, neurons):
         side_by_side = st.container(horizontal=True)  # one below the other where they do not fit
         with side_by_side, st.container(width=430):
             _weights(cell, neurons)
@@ -119,6 +122,23 @@ def _task(found: Networks, linked: Mapping[str, Value] | None) -> str | None:
         return str(tasks[0])
     asked = linked["task"] if linked else st.session_state.get(name("task"), st.query_params.get(name("task")))
     return str(asked) if asked in tasks else None
+
+
+def _at_equilibrium(cell: Mapping[str, Any]) -> bool:
+    return cell["kappa"] is not None
+
+
+def _chains(results: str, cell: Mapping[str, Any], cells: list[str]) -> None:
+    st.subheader("Chains", anchor=False)
+    curves = remembered(training, results, tuple(dict.fromkeys([cell["cell_id"], *cells])))
+    if not (curves["cell_id"] == cell["cell_id"]).any():
+        st.info("Its curve along the chains was not saved.")
+        return
+    chart = chains_chart(curves, cell["cell_id"], width=420)
+    figure(chart, "chains")
+    mixed = "they mixed" if cell["mixed"] else str(cell["reason"])
+    st.caption(f"Means over {cell['chains']} chains, of which half start specialised; the first half is burn-in; {mixed}.")
+    downloads(f"chains-{cell['cell_id']}", curves, chart)
 
 
 def _has_halves(cell: Mapping[str, Any], neurons: pd.DataFrame) -> bool:
