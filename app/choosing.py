@@ -16,8 +16,8 @@ from app.setting import name, one
 from app.shared import choice, remembered, sweep_choice
 
 ACCURACIES = ("best_test_acc", "final_test_acc")
-NAMED = ("task", "gamma_label", "L", "d", "sigma2", "patches", "patch_size", "blur", "layer", "width", "steps", "prefactor",
-         "dtype", "base_lr", VERSION)  # fmt: skip
+NAMED = ("task", "network", "gamma_label", "L", "P", "d", "sigma2", "patches", "patch_size", "blur", "layer", "width1",
+         "width", "scaling", "kappa", "steps", "prefactor", "dtype", "base_lr", VERSION)  # fmt: skip
 """Keys that a caption tells of, where they are fixed to a value."""
 
 

@@ -25,8 +25,8 @@ MEASURED = ("readout_ratio", "alignment_pos", "alignment_neg", "best_test_acc", 
 
 FIRST: dict[str, dict[str, Value]] = {"same_different": {"gamma_label": "1", "L": 32}}
 """The network to look at first, where there is one: Fig. 1a; of other tasks a rich one."""
-NAMED = ("task", "L", "d", "patches", "patch_size", "blur", "layer", "gamma_label", "sigma2", "width", "prefactor", "steps",
-         VERSION, "seed")  # fmt: skip
+NAMED = ("task", "network", "L", "P", "d", "patches", "patch_size", "blur", "layer", "gamma_label", "sigma2", "width1",
+         "width", "scaling", "kappa", "prefactor", "steps", VERSION, "seed")  # fmt: skip
 
 
 def show(results: str) -> None:
