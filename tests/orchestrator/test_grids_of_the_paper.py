@@ -75,7 +75,9 @@ def test_every_grid_says_what_it_shows_and_how_many_networks_it_has():
     for path in paths:
         head = path.read_text().split("sweep:")[0]
         assert all(line.startswith("#") for line in head.splitlines())
-        assert f"= {len(load_grid(path).cells)} networks" in head
+        grid = load_grid(path)
+        count = f"= {len(grid.searches)} thresholds" if grid.searches else f"= {len(grid.cells)} networks"
+        assert count in head, path.name
 
 
 def test_the_default_grid():
