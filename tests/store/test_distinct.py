@@ -26,7 +26,8 @@ LISTS = ", ".join([*CURVES, *NEURONS, *HELD, "weights_file", "_file", "_row"])
 PLAIN = {
     "cells": f"""SELECT * EXCLUDE ({LISTS}) REPLACE (finished_at AT TIME ZONE 'UTC' AS finished_at) FROM internal.rows
         QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {BEST}) = 1""",
-    "curves": f"""SELECT cell_id, unnest(curve_step), unnest(curve_train_loss), unnest(curve_train_acc), unnest(curve_test_acc)
+    "curves": f"""SELECT cell_id, unnest(curve_step), unnest(curve_train_loss), unnest(curve_train_acc), unnest(curve_test_acc),
+                         unnest(curve_train_mse), unnest(curve_alignment_f)
         FROM (FROM internal.rows QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {BEST_CURVE}) = 1)""",
     "neurons": f"""SELECT cell_id, unnest(range(len(neuron_readout))), unnest(neuron_readout), unnest(neuron_alignment)
         FROM (FROM internal.rows QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {BEST}) = 1)""",
