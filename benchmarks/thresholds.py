@@ -15,6 +15,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from analysis.statistics import Threshold, threshold_interval
+from orchestrator.find import n_rungs
 from orchestrator.threshold_search import ThresholdSearch
 
 LOW, HIGH, LEVEL, SEEDS, TOLERANCE = 2, 4096, 0.85, 6, 0.05
@@ -59,8 +60,7 @@ class Cost(NamedTuple):
 
 def of_search(curve: Curve, rng: np.random.Generator) -> tuple[int, Threshold]:
     """One search, to its end."""
-    k = 1 + int(np.ceil(np.log(HIGH / LOW) / np.log1p(TOLERANCE)))
-    ladder = sorted({round(x) for x in np.geomspace(LOW, HIGH, k)})
+    ladder = sorted({round(x) for x in np.geomspace(LOW, HIGH, n_rungs(LOW, HIGH, TOLERANCE))})
     search = ThresholdSearch(ladder, [SEEDS] * len(ladder), LEVEL, TOLERANCE)
     while wanted := search.wanted():
         search.told({(k, s): curve.accuracy(ladder[k]) + curve.sd * rng.standard_normal() for k, s in wanted})

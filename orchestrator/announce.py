@@ -27,17 +27,16 @@ def announcement(grid: Grid, searchers: Searchers, todo: list[int], statuses: St
     return f"{grid.sweep}: {thresholds}; {there} networks of these in the store, {len(todo)} to train{first}{anew}"
 
 
-def outlook(grid: Grid, queue: PackQueue) -> str:
+def outlook(searchers: Searchers, queue: PackQueue) -> str:
     """What searches may take beyond their first networks: nobody knows before where the thresholds lie."""
     networks, seconds = 0, 0.0
-    for search in grid.searches:
+    for search in (s.search for s in searchers.all):
         usual = usual_rungs(len(search.rungs)) * FIRST_SEEDS
         networks += usual
         seconds += usual * mean(queue.cell_seconds(cells[0]) for cells in search.rungs.values())
-    most = len({i for search in grid.searches for cells in search.rungs.values() for i in cells})
     wall = duration(seconds / queue.machine.slots)
-    several = "es" * (len(grid.searches) > 1)
+    n, several = len(searchers.all), "es" * (len(searchers.all) > 1)
     return (
-        f"These are the first networks of {len(grid.searches)} search{several}. To bracket all thresholds takes some {networks}, "
-        f"about {wall} if they may lie anywhere; narrow intervals take more seeds, {most} networks at most."
+        f"These are the first networks of {n} search{several}. To bracket all thresholds takes some {networks}, "
+        f"about {wall} if they may lie anywhere; narrow intervals take more seeds, {len(searchers.later)} networks at most."
     )

@@ -3,10 +3,9 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from analysis.measures import MEASURES
-from orchestrator.axes import Axis
+from orchestrator.axes import Axis, parse_axis
 from orchestrator.keys import Key, axis_keys
 from orchestrator.problems import Report, listed, nearest, show
 from orchestrator.yaml_lines import Item
@@ -75,17 +74,15 @@ def parse_find(item: Item, task: type[Task], taken: Iterable[str], limit: int, r
     if len(report) > before or key is None or ends is None or metric is None or at is None or tolerance is None:
         return None
     found = Find(key.name, metric, at, *ends, tolerance, falling)
-    count = 1 + math.ceil(math.log(found.high / found.low) / math.log1p(tolerance))
-    if count > limit:
-        return found, Axis(key.name, count, ())
-    return found, Axis(key.name, len(rungs := _rungs(found, key, count)), rungs)
+    span = [replace(item, value=x) for x in (found.low, found.high, n_rungs(found.low, found.high, tolerance))]
+    axis = parse_axis(key, replace(item, value={"geomspace": replace(item, value=span)}), limit, report)
+    rungs = tuple(dict.fromkeys(axis.values))
+    return found, Axis(key.name, len(rungs) or axis.count, rungs)
 
 
-def _rungs(find: Find, key: Key, count: int) -> tuple[Any, ...]:
-    """The values that a search may try, ascending, a geometric sequence; rounded as an axis is."""
-    ratio = find.high / find.low
-    values = [find.low * ratio ** (i / (count - 1)) for i in range(count - 1)] + [find.high]
-    return tuple(dict.fromkeys(key.check(round(x) if key.is_whole else float(f"{x:.12g}")) for x in values))
+def n_rungs(low: float, high: float, tolerance: float) -> int:
+    """Of a geometric ladder from low to high, each at most 1 + tolerance times the one below."""
+    return 1 + math.ceil(math.log(high / low) / math.log1p(tolerance))
 
 
 def _axis(part: Item, keys: dict[str, Key], taken: Iterable[str], report: Report) -> Key | None:

@@ -15,6 +15,8 @@ from store.views import fetch
 
 IDS_A_QUERY = 10_000
 PLAN_EVERY_S = 60.0
+HasEnded = Callable[[int], bool]
+"""Whether the cell at this position in the grid will be trained no further."""
 
 
 @dataclass
@@ -59,8 +61,9 @@ class Searchers:
         self.all = [Searching.of(search) for search in grid.searches]
         self.asked: dict[int, None] = {}
         """Every cell that a search has wanted so far, trained or not."""
-        self._queued, self._ended = set(queued), set[int]()
+        self._queued = set(queued)
         self._known: dict[tuple[str, str], float | None] = {}
+        """Metric of cells that are stored and not to be trained again."""
         self._plan_written = -PLAN_EVERY_S
 
     def __bool__(self) -> bool:
@@ -89,17 +92,11 @@ class Searchers:
         """The cells to train first; searches go as far as what is stored takes them."""
         for searching in self.all:
             searching.ask()
-        return self._advance(self.all)
+        return self._advance(self.all, lambda i: False)
 
-    def cells_to_train(self, ended: set[int]) -> list[int]:
-        """What the searches want now that these cells have ended, in this sweep or in another."""
-        new = ended - self._ended
-        if not new:
-            return []
-        self._ended |= new
-        trained = {self.grid.cells[i].cell_id for i in new}  # perhaps anew, so that what was known of them is old
-        self._known = {key: value for key, value in self._known.items() if key[1] not in trained}
-        return self._advance([s for s in self.all if s.awaited and s.untrained <= self._ended])
+    def cells_to_train(self, has_ended: HasEnded) -> list[int]:
+        """What the searches want next, given which cells have ended, in this sweep or in another."""
+        return self._advance([s for s in self.all if s.untrained and all(map(has_ended, s.untrained))], has_ended)
 
     def plan_is_due(self) -> bool:
         """Whether to write what was asked for: each plan is a file that every reader opens, so not at every step."""
@@ -107,20 +104,21 @@ class Searchers:
         self._plan_written = time.monotonic() if due else self._plan_written
         return due
 
-    def _advance(self, ready: Sequence[Searching]) -> list[int]:
+    def _advance(self, ready: Sequence[Searching], has_ended: HasEnded) -> list[int]:
         """Take these searches on to where each needs a network that is not there; those networks that nobody asked for yet."""
         found: dict[int, None] = {}
         while ready:
-            self._look_up(ready)
+            self._look_up(ready, has_ended)
             further = []
             for s in ready:
                 self.asked |= dict.fromkeys(s.awaited.values())
-                s.untrained = frozenset(i for i in self.missing(list(s.awaited.values())) if not self._is_trained(i, s))
+                wanting = self.missing(list(s.awaited.values()))
+                s.untrained = frozenset(i for i in wanting if not (has_ended(i) or self._is_known(i, s)))
                 found |= dict.fromkeys(i for i in s.awaited.values() if i in s.untrained and i not in self._queued)
                 if s.untrained or not s.awaited:
                     continue
                 metric = s.search.find.metric
-                s.state.told({n: self._known.get((metric, self.grid.cells[i].cell_id)) for n, i in s.awaited.items()})
+                s.state.told({n: self._known.get((metric, self._id(i))) for n, i in s.awaited.items()})
                 s.ask()
                 further.append(s)
             ready = further
@@ -130,20 +128,22 @@ class Searchers:
         self._queued.update(cells)
         return cells
 
-    def _is_trained(self, i: int, searching: Searching) -> bool:
-        """Whether a cell that wanted training has ended here, or was trained by another sweep meanwhile."""
-        cell_id = self.grid.cells[i].cell_id
-        return i in self._ended or (cell_id not in self.before and (searching.search.find.metric, cell_id) in self._known)
+    def _is_known(self, i: int, searching: Searching) -> bool:
+        """Of a cell that wanted training: another sweep has trained it meanwhile."""
+        return (searching.search.find.metric, self._id(i)) in self._known
 
-    def _look_up(self, searches: Sequence[Searching]) -> None:
-        """Ask the store for the values of all cells that are awaited, by metric."""
+    def _look_up(self, searches: Sequence[Searching], has_ended: HasEnded) -> None:
+        """Ask the store for the values of the cells that are awaited, by metric; but for those about to be trained again."""
         ids: dict[str, list[str]] = {}
         for s in searches:
-            of_metric = ids.setdefault(s.search.find.metric, [])
-            of_metric += [self.grid.cells[i].cell_id for i in s.awaited.values()]
+            again = {i for i in self.missing(list(s.awaited.values())) if self._id(i) in self.before and not has_ended(i)}
+            ids.setdefault(s.search.find.metric, []).extend(self._id(i) for i in s.awaited.values() if i not in again)
         for metric, wanted in ids.items():
             unknown = [c for c in dict.fromkeys(wanted) if (metric, c) not in self._known]
             self._known |= {(metric, c): value for c, value in values(self.store.results, metric, unknown).items()}
+
+    def _id(self, i: int) -> str:
+        return self.grid.cells[i].cell_id
 
 
 def values(results: str, metric: str, cell_ids: Sequence[str]) -> dict[str, float | None]:

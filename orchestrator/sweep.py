@@ -170,7 +170,7 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
         elif todo:
             err.print(forecast_table(shown))
             if searchers:
-                err.print(outlook(grid, queue), highlight=False)
+                err.print(outlook(searchers, queue), highlight=False)
             if shutil.which("nvidia-smi"):
                 err.print("(a forecast for processors alone: a sweep here also trains on the card)", highlight=False)
     try:
@@ -210,7 +210,7 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
 def _refill(job: Sweep, searchers: Searchers, others: Others, options: Options) -> bool:
     """Add what the searches want now that packs have ended; whether there was any."""
     try:
-        found = searchers.cells_to_train(job.queue.ended.keys() | job.queue.dropped)
+        found = searchers.cells_to_train(lambda i: i in job.queue.ended or i in job.queue.dropped)
         if found:
             others.enqueue(ordered(job.grid.cells, found, options.order), options.order)
             if searchers.plan_is_due():

@@ -13,7 +13,7 @@ from trainables.basics import Array
 from trainables.equilibrium.cell import EquilibriumCell
 from trainables.equilibrium.diagnostics import bulk_ess, split_r_hat, standard_error
 from trainables.equilibrium.measures import Means, alignment
-from trainables.equilibrium.networks import make_posterior
+from trainables.equilibrium.networks import evaluate, make_posterior
 from trainables.equilibrium.result import EquilibriumResult
 from trainables.equilibrium.sampler import Sampler, Step
 from trainables.streams import stream
@@ -74,9 +74,9 @@ class Chains:
         return [(e.unsqueeze(1) @ layer).squeeze(1).numpy() for layer, e in self.posterior.layers(self.u)]
 
     def _evaluate(self) -> None:
-        f = self.posterior.outputs(self.u, self.x_test).numpy()
-        loss = self.posterior.residual(self.u).square().mean(dim=1)  # NaN where there is no training set
-        self.curves[:, :, self.t // self.cell.eval_every - 1] = alignment(f, self.y_test.numpy()), loss.numpy()
+        outputs, residual = evaluate(self.posterior, self.u, self.x_test)
+        f, loss = outputs.numpy(), residual.square().mean(dim=1).numpy()  # loss is NaN where there is no training set
+        self.curves[:, :, self.t // self.cell.eval_every - 1] = alignment(f, self.y_test.numpy()), loss
         if self.t > self.cell.burn_in:
             self.means.add(f, self._overlaps())
 

@@ -24,6 +24,14 @@ class Posterior(Protocol):
     """A network with its training set; B chains."""
 
     @property
+    def x(self) -> Tensor:
+        """Of the training set."""
+
+    @property
+    def readout(self) -> Readout:
+        """What is known of a, given phi."""
+
+    @property
     def n_weights(self) -> int:
         """n of u."""
 
@@ -36,11 +44,8 @@ class Posterior(Protocol):
     def gradient(self, u: Tensor) -> Tensor:
         """dU/du, shaped and typed as u, computed in the precision of x."""
 
-    def outputs(self, u: Tensor, x: Tensor) -> Tensor:
-        """f (B, n) on inputs (n, d), averaged over the readout given the hidden weights."""
-
-    def residual(self, u: Tensor) -> Tensor:
-        """y - f (B, P) on the training set, f averaged as in `outputs`."""
+    def features(self, u: Tensor, x: Tensor) -> Tensor:
+        """phi (B, n, M) of inputs (n, d): f = phi a."""
 
     def layers(self, u: Tensor) -> list[tuple[Tensor, Tensor]]:
         """Matrix (B, D, N), a view of u, and direction e (B, D) of each hidden layer, the first one first."""
@@ -60,3 +65,9 @@ def make_posterior(cell: EquilibriumCell, x: Tensor, y: Tensor, target: Tensor) 
     if cell.network == "cnn" and cell.patch is not None:
         target = torch.linalg.svd(target.view(-1, cell.patch)).Vh[0]
     return TwoLayer(x, readout, target, cell.width, ACTIVATIONS[cell.network])
+
+
+def evaluate(posterior: Posterior, u: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+    """f (B, n) on inputs (n, d) and y - f (B, P) on the training set, both averaged over the readout given the hidden weights."""
+    mean, residual = posterior.readout.fit(posterior.features(u, posterior.x))
+    return (posterior.features(u, x) @ mean.unsqueeze(-1)).squeeze(-1), residual

@@ -42,13 +42,10 @@ class Readout:
         spread = phi @ inverse if _tall(phi) else inverse @ phi
         return torch.baddbmm(spread, self._residual(phi, mean), mean.mT, beta=self.v, alpha=-1 / self.kappa)
 
-    def mean(self, phi: Tensor) -> Tensor:
-        """m (B, M)."""
-        return self._mean(phi, self._root(phi)).squeeze(-1)
-
-    def residual(self, phi: Tensor) -> Tensor:
-        """r (B, P)."""
-        return self._residual(phi, self._mean(phi, self._root(phi))).squeeze(-1)
+    def fit(self, phi: Tensor) -> tuple[Tensor, Tensor]:
+        """m (B, M) and r (B, P)."""
+        mean = self._mean(phi, self._root(phi))
+        return mean.squeeze(-1), self._residual(phi, mean).squeeze(-1)
 
     def energies_without(self, phi: Tensor, own: Tensor, candidates: Tensor) -> Tensor:
         """U (B, C), up to one constant a chain, with S columns `own` (B, S) of phi replaced by candidates (B, P, C, S).

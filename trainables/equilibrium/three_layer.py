@@ -41,7 +41,7 @@ class ThreeLayer:
 
     def energy(self, u: Tensor) -> Tensor:
         """U (B,); infinite or NaN where u left what numbers can hold."""
-        return self.readout.energy(self._features(u, self.x))
+        return self.readout.energy(self.features(u, self.x))
 
     def gradient(self, u: Tensor) -> Tensor:
         """dU/du, shaped and typed as u; computed in the precision of x."""
@@ -54,14 +54,10 @@ class ThreeLayer:
         back1 = (back2 @ u2.mT).mul_(ERF.slope(h1)) * self.width1**-0.5
         return torch.cat([(x.T @ back1).flatten(1), (first.mT @ back2).flatten(1)], dim=1).to(u.dtype)
 
-    def outputs(self, u: Tensor, x: Tensor) -> Tensor:
-        """f (B, n) on inputs (n, d), averaged over the readout given the hidden weights."""
-        mean = self.readout.mean(self._features(u, self.x))
-        return (self._features(u, x) @ mean.unsqueeze(-1)).squeeze(-1)
-
-    def residual(self, u: Tensor) -> Tensor:
-        """y - f (B, P) on the training set, f averaged as in `outputs`."""
-        return self.readout.residual(self._features(u, self.x))
+    def features(self, u: Tensor, x: Tensor) -> Tensor:
+        """phi (B, n, N2) of inputs (n, d)."""
+        u1, u2 = self._matrices(u)
+        return ERF.of(self._first(u1, x) @ u2)
 
     def layers(self, u: Tensor) -> list[tuple[Tensor, Tensor]]:
         """u1 with e1 (B, d), and u2 with e2 (B, N1); the matrices are views of u."""
@@ -85,8 +81,3 @@ class ThreeLayer:
     def _first(self, u1: Tensor, x: Tensor) -> Tensor:
         """erf(h1)/sqrt(N1) (B, n, N1)."""
         return ERF.of((x * x.shape[1] ** -0.5) @ u1) * self.width1**-0.5
-
-    def _features(self, u: Tensor, x: Tensor) -> Tensor:
-        """phi (B, n, N2) of inputs (n, d)."""
-        u1, u2 = self._matrices(u)
-        return ERF.of(self._first(u1, x) @ u2)

@@ -37,7 +37,7 @@ class TwoLayer:
 
     def energy(self, u: Tensor) -> Tensor:
         """U (B,); infinite or NaN where u left what numbers can hold."""
-        return self.readout.energy(self._features(u, self.x))
+        return self.readout.energy(self.features(u, self.x))
 
     def gradient(self, u: Tensor) -> Tensor:
         """dU/du, shaped and typed as u; computed in the precision of x."""
@@ -46,14 +46,9 @@ class TwoLayer:
         back = self.readout.gradient(self._by_example(self.activation.of(h), len(self.x))).view(h.shape)
         return (patches.T @ back.mul_(self.activation.slope(h))).to(u.dtype).flatten(1)
 
-    def outputs(self, u: Tensor, x: Tensor) -> Tensor:
-        """f (B, n) on inputs (n, d), averaged over the readout given the hidden weights."""
-        mean = self.readout.mean(self._features(u, self.x))
-        return (self._features(u, x) @ mean.unsqueeze(-1)).squeeze(-1)
-
-    def residual(self, u: Tensor) -> Tensor:
-        """y - f (B, P) on the training set, f averaged as in `outputs`."""
-        return self.readout.residual(self._features(u, self.x))
+    def features(self, u: Tensor, x: Tensor) -> Tensor:
+        """phi (B, n, S N) of inputs (n, d)."""
+        return self._by_example(self.activation.of(self._patches(x) @ self._matrix(u)), len(x))
 
     def layers(self, u: Tensor) -> list[tuple[Tensor, Tensor]]:
         """The one matrix (B, k, N), a view of u, and e (B, k)."""
@@ -65,7 +60,7 @@ class TwoLayer:
         own = neuron.unsqueeze(1) + self.width * torch.arange(n_patches)
         h = self._patches(self.x) @ candidates
         features = self.activation.of(h).view(len(u), len(self.x), n_patches, candidates.shape[2]).mT
-        return self.readout.energies_without(self._features(u, self.x), own, features)
+        return self.readout.energies_without(self.features(u, self.x), own, features)
 
     def _matrix(self, u: Tensor) -> Tensor:
         return u.view(len(u), -1, self.width)
@@ -78,7 +73,3 @@ class TwoLayer:
     def _by_example(self, phi: Tensor, n: int) -> Tensor:
         """(B, n S, N) as (B, n, S N)."""
         return phi.view(len(phi), n, self.x.shape[1] // len(self.direction) * self.width)
-
-    def _features(self, u: Tensor, x: Tensor) -> Tensor:
-        """phi (B, n, S N) of inputs (n, d)."""
-        return self._by_example(self.activation.of(self._patches(x) @ self._matrix(u)), len(x))

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from trainables.equilibrium.chains import Chains
+from trainables.equilibrium.networks import evaluate
 from trainables.equilibrium.run import EquilibriumRun
 from trainables.equilibrium.sampler import Sampler
 from trainables.tasks import Hermite3, Linear
@@ -34,7 +35,7 @@ def by_quadrature(posterior, values, keep=None):
 def test_one_neuron_is_sampled_as_quadrature_says(make_cell, network, task):
     cell = make_cell(task=task, network=network, width=1, steps=600, test_size=32, dtype="float32")
     chains, result = sampled(cell)
-    aligned = lambda u: chains.posterior.outputs(u, chains.x_test) @ chains.y_test / 32  # noqa: E731
+    aligned = lambda u: evaluate(chains.posterior, u, chains.x_test)[0] @ chains.y_test / 32  # noqa: E731
     exact = by_quadrature(chains.posterior, aligned)
     assert result.mixed and result.alignment_f_se < 0.05
     assert abs(result.alignment_f - exact) < 4 * result.alignment_f_se  # 1 in 16,000 by chance, and the draws are fixed

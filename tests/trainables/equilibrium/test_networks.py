@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.special import erf
 
-from trainables.equilibrium.networks import make_posterior
+from trainables.equilibrium.networks import evaluate, make_posterior
 from trainables.tasks import Hermite3, Linear
 
 ROUNDING = 1e-9
@@ -61,7 +61,7 @@ def test_a_linear_network_is_bayesian_linear_regression_given_its_weights(make_c
     for c in range(2):
         w = u[c].view(6, 8) / np.sqrt(6)
         theta = torch.linalg.solve(torch.linalg.inv(w @ w.T / 8) + x.T @ x / 0.1, x.T @ y / 0.1)
-        torch.testing.assert_close(posterior.outputs(u, fresh)[c], fresh @ theta, rtol=ROUNDING, atol=ROUNDING)
+        torch.testing.assert_close(evaluate(posterior, u, fresh)[0][c], fresh @ theta, rtol=ROUNDING, atol=ROUNDING)
 
 
 @pytest.mark.parametrize("network", ["erf3", "cnn"])
@@ -84,7 +84,7 @@ def test_outputs_are_those_of_the_features_written_out(make_cell, network):
         phi = features(posterior.x.numpy(), u[c].numpy())
         mean = np.linalg.solve(0.1 * np.eye(phi.shape[1]) + v * phi.T @ phi, v * phi.T @ posterior.readout.y.numpy())
         np.testing.assert_allclose(
-            posterior.outputs(u, torch.from_numpy(fresh))[c], features(fresh, u[c].numpy()) @ mean, rtol=ROUNDING
+            evaluate(posterior, u, torch.from_numpy(fresh))[0][c], features(fresh, u[c].numpy()) @ mean, rtol=ROUNDING
         )
 
 

@@ -25,8 +25,8 @@ def test_energy_and_mean_are_those_of_the_gaussian(shape):
         assert readout.energy(phi)[c].item() == pytest.approx(
             (np.linalg.slogdet(k)[1] + y @ np.linalg.solve(k, y)) / 2, rel=ROUNDING
         )
-        np.testing.assert_allclose(readout.mean(phi)[c], 0.3 * p.T @ np.linalg.solve(k, y), rtol=ROUNDING)
-        np.testing.assert_allclose(readout.residual(phi)[c], 0.4 * np.linalg.solve(k, y), rtol=ROUNDING)
+        np.testing.assert_allclose(readout.fit(phi)[0][c], 0.3 * p.T @ np.linalg.solve(k, y), rtol=ROUNDING)
+        np.testing.assert_allclose(readout.fit(phi)[1][c], 0.4 * np.linalg.solve(k, y), rtol=ROUNDING)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
