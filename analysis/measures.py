@@ -24,6 +24,11 @@ class Measure(NamedTuple):
         return np.maximum(np.sqrt(np.clip(mean * (1 - mean), 0, None) / test_size), 1 / test_size)
 
     @property
+    def short(self) -> str:
+        """In the middle of a sentence, before its value: `accuracy`, `alignment_f`."""
+        return "accuracy" if self.is_accuracy else self.name
+
+    @property
     def is_accuracy(self) -> bool:
         """Whether 1/2 is chance and 1 is perfect."""
         return self.name.endswith("_acc")

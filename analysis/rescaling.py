@@ -22,9 +22,13 @@ class Family(NamedTuple):
     curves: list[Curve]
 
 
-def family(points: pd.DataFrame, over: str, against: str) -> Family:
-    """Of points that differ in `over` and `against` alone. ValueError in a few words where they make no two curves."""
-    frame = points.assign(error=standard_errors(points))
+def family(points: pd.DataFrame, over: str, against: str, accuracy: bool = True) -> Family:
+    """Of points that differ in `over` and `against` alone. ValueError in a few words where they make no two curves.
+
+    accuracy: whether the means are accuracies; of others a point counts where its seeds tell its error.
+    """
+    frame = points.assign(error=standard_errors(points) if accuracy else points["sd"] / points["n"] ** 0.5)
+    frame = frame[frame["error"] > 0]
     frame = frame[frame.groupby(against)[over].transform("nunique") >= FEWEST]
     groups = list(frame.groupby(against))
     if len(groups) < FEWEST:

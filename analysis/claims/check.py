@@ -56,7 +56,8 @@ def _checked(results: str, claim: Claim) -> Checked:
     return Checked(claim, verdict, found, why)
 
 
-QUICK = {"same_different": "grids/quick.yaml", "psvrt": "grids/psvrt_quick.yaml", "pentomino": "grids/pentomino_quick.yaml"}
+QUICK = {"same_different": "grids/quick.yaml", "psvrt": "grids/psvrt_quick.yaml", "pentomino": "grids/pentomino_quick.yaml",
+         "he3": "grids/nstar_he3_quick.yaml"}  # fmt: skip
 """Of each task the grid that holds a little of everything; CIFAR-100 has none."""
 
 

@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from analysis.claims.measuring import by_point, exponent_of
+import numpy as np
+
+from analysis.claims.measuring import FEWEST_D, by_point, exponent_of
 from analysis.claims.networks import networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.scaling import thresholds
-from analysis.theory.large_deviation import slope
+from analysis.statistics import Interval, mean_interval
+from analysis.theory.large_deviation import as_scaling, slope, specialised
 
 
 def exponent_beside_bound(
@@ -26,10 +29,8 @@ def exponent_beside_bound(
     if isinstance(fit, NotMeasured):
         return fit
     reached = curves[[t.reached == "reached" for t in curves["threshold"]]]
-    scaling = str(found.frame["scaling"].iloc[0])
-    said = slope(
-        level, reached["width"].to_numpy(), reached["d"].to_numpy(), "mean_field" if scaling == "mean_field" else "standard"
-    )
+    scaling = as_scaling(str(found.frame["scaling"].iloc[0]))
+    said = slope(level, reached["width"].to_numpy(), reached["d"].to_numpy(), scaling)
     value, low, high = fit.interval[:3]
     interval = fit.interval._replace(value=value - said, low=low - said, high=high - said)
     at = f"N = {ratio:g} d, {fit.n_used} d from {fit.law.x_low:g} to {fit.law.x_high:g} ({fit.censored})"
@@ -38,3 +39,26 @@ def exponent_beside_bound(
         f"P* ~ d^b, b = {value:.2f} ({low:.2f} to {high:.2f}) minus the bound's {said:.2f}, {at}; {found.what}",
         found.again,
     )
+
+
+def specialised_beside_bound(
+    results: str, of: Mapping[str, Any], prefer: Mapping[str, Any] | None = None
+) -> Measured | NotMeasured:
+    """Neurons that specialise in 2-layer erf networks on He_3, over those that the bound asks for at the networks' alignment:
+    the geometric mean of that ratio over widths."""
+    found, aligned = (networks(results, of, measure, ("width",), prefer) for measure in ("n_specialised_1", "alignment_f"))
+    if found.frame.empty:
+        return NotMeasured(found.what)
+    frame = found.frame.merge(aligned.frame[["cell_id", "value"]].rename(columns={"value": "alignment"}), on="cell_id")
+    of_width = frame.groupby("width")[["value", "alignment", "d"]].mean()
+    of_width = of_width[(of_width["value"] > 0) & (of_width["alignment"] > 0)]
+    if len(of_width) < FEWEST_D:
+        return NotMeasured(f"neurons specialise at fewer than {FEWEST_D} widths; {found.what}")
+    scaling = as_scaling(str(found.frame["scaling"].iloc[0]))
+    sizes = zip(of_width["alignment"], of_width.index, of_width["d"], strict=True)
+    said = [specialised(alignment, int(N), int(d), scaling) for alignment, N, d in sizes]
+    logs = np.log(of_width["value"].to_numpy(float) / said)
+    value, low, high = np.exp(mean_interval(logs)[:3])
+    interval = Interval(float(value), float(low), float(high), len(logs), "t over widths, of logarithms")
+    each = ", ".join(f"{m:.3g} of {b:.3g} at N = {n}" for n, m, b in zip(of_width.index, of_width["value"], said, strict=True))
+    return Measured(interval, f"{each}; {found.what}", found.again)

@@ -1,7 +1,7 @@
 """How claims are measured in networks of the store: each kind of measurement gives a value with its 95% interval."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -104,10 +104,17 @@ def beside_theory(
 
 
 def threshold_ratio(
-    results: str, level: float, of: Where, a: Where, b: Where, over: str = "L", prefer: Where | None = None
+    results: str,
+    level: float,
+    of: Where,
+    a: Where,
+    b: Where,
+    over: str = "L",
+    measure: str = "best_test_acc",
+    prefer: Where | None = None,
 ) -> Found:
-    """How many times more symbols networks `a` need than `b` for the mean test accuracy `level`."""
-    found = networks(results, {**of, **_either(a, b)}, "best_test_acc", (over, *a), prefer)
+    """How many times more of `over`, symbols or samples, networks `a` need than `b` for the mean of the measure to be `level`."""
+    found = networks(results, {**of, **_either(a, b)}, measure, (over, *a), prefer)
     sides = [_like(found.frame, side) for side in (a, b)]
     if any(side.empty for side in sides):
         return NotMeasured(found.what if found.frame.empty else f"networks of one side only: {found.what}")
@@ -115,7 +122,7 @@ def threshold_ratio(
     if any(len(curve) != 1 for curve in curves):
         return NotMeasured(f"networks of one {over} only")
     left, right = (curve["threshold"].iloc[0] for curve in curves)
-    what = f"{left.describe(over)} against {right.describe(over)} for accuracy {level:g}"
+    what = f"{left.describe(over)} against {right.describe(over)} for {MEASURES[measure].short} {level:g}"
     if not len(left.draws) or not len(right.draws):
         return NotMeasured(f"one seed at some {over} leaves no interval: {what}")
     if right.reached != "reached":
@@ -137,27 +144,52 @@ def threshold_exponent(
     of: Where,
     over: str = "L",
     against: str = "d",
+    measure: str = "best_test_acc",
+    as_powers: Mapping[str, float] | None = None,
     minus: Where | None = None,
     prefer: Where | None = None,
 ) -> Found:
-    """Exponent of the threshold over `over` in `against`; minus that of the networks `minus`, if given, of the same setting."""
-    axes = (over, against)
+    """Exponent of the threshold over `over` in `against`; minus that of the networks `minus`, if given, of the same setting.
+
+    as_powers: keys that grow with `against` as these powers of it; networks of other values are left out.
+    """
+    powers = dict(as_powers or {})
+    law, axes = Law(level, over, against, measure, powers), (over, against, *powers)
     if minus is None:
-        return _threshold_exponent(networks(results, of, "best_test_acc", axes, prefer), level, over, against)
-    sides = both_sides(results, of, minus, "best_test_acc", axes, prefer)
-    left, right = (_threshold_exponent(found, level, over, against) for found in sides)
+        return _threshold_exponent(networks(results, of, measure, axes, prefer), law)
+    left, right = (_threshold_exponent(found, law) for found in both_sides(results, of, minus, measure, axes, prefer))
     return left if isinstance(left, NotMeasured) else _less(left, right)
 
 
-def _threshold_exponent(found: Networks, level: float, over: str, against: str) -> Found:
-    if found.frame.empty:
-        return NotMeasured(found.what)
-    fit = exponent_of(thresholds(by_point(found.frame), level, over), level, over, against)
+class Law(NamedTuple):
+    """A threshold's: the measure and its level, the key that crosses it, and the key it grows with."""
+
+    level: float
+    over: str
+    against: str
+    measure: str
+    powers: dict[str, float]
+
+
+def _threshold_exponent(found: Networks, law: Law) -> Found:
+    level, over, against = law[:3]
+    frame = found.frame
+    for key, power in law.powers.items():
+        frame = frame[frame[key] == (frame[against] ** power).round()]
+    if frame.empty:
+        return NotMeasured(found.what if found.frame.empty else f"no networks with {_grown(law)}")
+    fit = exponent_of(thresholds(by_point(frame), level, over), level, over, against)
     if isinstance(fit, NotMeasured):
         return fit
     interval = fit.interval
     at = f"at {fit.n_used} {against} from {fit.law.x_low:g} to {fit.law.x_high:g} ({fit.censored})"
-    return Measured(interval, f"{over}* ~ {against}^b for accuracy {level:g} {at}; {found.what}", found.again)
+    grown = f", {_grown(law)}" if law.powers else ""
+    reached = f"{MEASURES[law.measure].short} {level:g}"
+    return Measured(interval, f"{over}* ~ {against}^b for {reached} {at}{grown}; {found.what}", found.again)
+
+
+def _grown(law: Law) -> str:
+    return ", ".join(f"{key} = {law.against}^{power:g}" for key, power in law.powers.items())
 
 
 def exponent_of(curves: pd.DataFrame, level: float, over: str, against: str) -> Exponent | NotMeasured:

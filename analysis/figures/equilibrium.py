@@ -5,6 +5,7 @@ d, N   input dimension, width; A_f alignment; P* samples at which its mean over 
 E      energy of the bound: P* ~ kappa E(A_f), so that E is to be compared by its slope
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import altair as alt
@@ -16,75 +17,93 @@ from analysis.claims.measuring import FEWEST_D
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.points import Setting, counted, described, in_order, n_seeds, one_setting, points
 from analysis.proportion import in_proportion
-from analysis.scaling import exponent, threshold_table, thresholds
+from analysis.rescaling import Family, best, family
+from analysis.scaling import fitted, threshold_table, thresholds
 from analysis.scaling_charts import threshold_panel
 from analysis.selection import Selection
-from analysis.theory.large_deviation import energy, slope
-from analysis.theory.patterns import NETWORKS, wins
+from analysis.statistics import collapse as score
+from analysis.theory.large_deviation import as_scaling, energy, slope
+from analysis.theory.patterns import NETWORKS, exponents, wins
 from store.views import fetch
 
 ONSET = 0.1
 """A_f at which networks begin to learn; grids/nstar_he3_quick.yaml searches for it and says why."""
-HE3 = {"task": "he3", "network": "erf2", "scaling": "standard"}
+TRIED = (0.0, 3.5)
+"""Exponents that curves are rescaled with: the lazy law has 3."""
+HE3 = {"task": "he3", "network": "erf2"}
+SCALING = "scaling"
 
 
 def measured(results: str, sweep: str | None, level: float = ONSET) -> tuple[Setting, pd.DataFrame, str] | Missing:
-    """Networks with N in one proportion to d, their thresholds P*(d), and the query behind them."""
+    """Networks with N in one proportion to d, of both scalings, their thresholds P*(d), and the query behind them."""
     found = points(results, Selection(sweep).only(HE3), "alignment_f")
     if found.frame.empty:
         return Missing("no erf networks at equilibrium on he3")
-    setting = one_setting(found.frame, found.keys, ("P", "d", "width"))
+    setting = one_setting(found.frame, found.keys, ("P", "d", "width", SCALING))
     setting = setting._replace(frame=in_proportion(setting.frame))
     frame = thresholds(setting.frame, level, "P")
     return (setting, frame, found.sql) if len(frame) > 1 else Missing("no thresholds at two d with N in one proportion to d")
 
 
 def p_star(results: str, sweep: str | None) -> Drawn | Missing:
-    """P*(d) with the fitted law, and the bound's curve moved onto it: its slope is what it predicts."""
+    """P*(d) with the fitted laws, and the bound's curves moved onto them: its slope is what it predicts."""
     found = measured(results, sweep)
     if isinstance(found, Missing):
         return found
     setting, frame, sql = found
-    table = threshold_table(frame, ["d", "width"])
-    fit = exponent(frame) if sum(t.reached == "reached" for t in frame["threshold"]) >= FEWEST_D else None
-    panel = threshold_panel(table, "P", "d", fits={None: fit} if fit else None, width=380, height=300, task="he3")
-    reached = table[table["state"] == "reached"]
-    said = ""
-    if len(reached) > 1:
+    table = threshold_table(frame, [SCALING, "d", "width"])
+    laws = fitted(frame, "P", "d", SCALING)
+    enough = {name: fit for name, fit in laws.fits.items() if fit.n_used >= FEWEST_D}
+    panel = threshold_panel(table, "P", "d", SCALING, enough, width=380, height=300, task="he3")
+    said, bounds = [], []
+    for name, group in table.groupby(SCALING):
+        reached = group[group["state"] == "reached"]
         d, N = (reached[key].to_numpy() for key in ("d", "width"))
-        bound = np.array([energy(ONSET, int(n), int(k)) for n, k in zip(N, d, strict=True)])
-        moved = bound * np.exp(np.mean(np.log(reached["threshold"].astype(float)) - np.log(bound)))
-        line = alt.Chart(pd.DataFrame({"d": d, "value": moved})).mark_line(strokeDash=[6, 4], color="#c2532d", strokeWidth=2)
-        panel = alt.layer(panel, line.encode(x="d:Q", y="value:Q"))
-        said = f" The bound E({ONSET:g}) has slope {slope(ONSET, N, d):.2f} over these d: dashed, moved onto the points."
-    fitted = (
-        f" P* ~ d^{fit.interval.value:.2f} ({fit.interval.low:.2f} to {fit.interval.high:.2f}, n = {fit.n_used})." if fit else ""
-    )
-    return Drawn(styled(panel.properties(width=380, height=300)), table, f"{_about(results, setting)}.{fitted}{said}", sql)
+        if fit := enough.get(name):
+            interval = fit.interval
+            said.append(f"{name}: P* ~ d^{interval.value:.2f} ({interval.low:.2f} to {interval.high:.2f}, n = {fit.n_used})")
+        if len(reached) > 1:
+            scaling = as_scaling(str(name))
+            bound = np.array([energy(ONSET, int(n), int(k), scaling) for n, k in zip(N, d, strict=True)])
+            moved = bound * np.exp(np.mean(np.log(reached["threshold"].astype(float)) - np.log(bound)))
+            bounds.append(pd.DataFrame({"d": d, "value": moved, SCALING: name}))
+            said.append(f"the bound E({ONSET:g}) has slope {slope(ONSET, N, d, scaling):.2f} over these d")
+    if bounds:
+        line = alt.Chart(pd.concat(bounds)).mark_line(strokeDash=[6, 4], strokeWidth=2)
+        panel = alt.layer(panel, line.encode(x="d:Q", y="value:Q", color=colour_of(table, SCALING)))
+        said.append("bounds are dashed, moved onto the points")
+    caption = ". ".join([_about(results, setting), *([f"{'; '.join(said)}."] if said else [])])
+    return Drawn(styled(panel.properties(width=380, height=300)), table, caption, sql)
 
 
 def _about(results: str, setting: Setting) -> str:
     ratio = float((setting.frame["width"] / setting.frame["d"]).iloc[0])
+    about = told(results, setting, ("d", "width", SCALING))
+    return f"N = {'' if ratio == 1 else f'{ratio:g} '}d; {about}. A_f = {ONSET:g}"
+
+
+def told(results: str, setting: Setting, axes: Iterable[str]) -> str:
+    """What the networks of a setting are that vary in these axes, how many, and how many of them did not mix."""
     networks = counted(int(setting.frame["n"].sum()), "network")
-    fixed = described(setting.values, ("network", "kappa", "scaling", "steps", "chains"))
-    sizes = {key: in_order(setting.frame, key) for key in ("d", "width")}
-    condition = Selection().only({key: [value] for key, value in setting.values.items()} | sizes).condition
+    fixed = described(setting.values, ("network", "d", "P", "width", "width1", "kappa", SCALING, "steps", "chains"))
+    varied = {key: in_order(setting.frame, key) for key in axes}
+    condition = Selection().only({key: [value] for key, value in setting.values.items()} | varied).condition
     [(unmixed,)] = fetch(results, f"SELECT count(*) FROM cells WHERE {condition} AND NOT mixed")
     mixing = f", {unmixed} of which did not mix" if unmixed else ""
-    about = f"N = {'' if ratio == 1 else f'{ratio:g} '}d; {fixed}; {networks}{mixing}, {n_seeds(setting.frame)} a point"
-    return f"{about}. A_f = {ONSET:g}"
+    return f"{fixed}; {networks}{mixing}, {n_seeds(setting.frame)} a point"
 
 
 def collapse(results: str, sweep: str | None) -> Drawn | Missing:
-    """Alignment over P on the left, over P / E on the right, E the bound at A_f = ONSET for each size: curves should coincide."""
+    """Alignment over P, and over P / E with the bound E at A_f = ONSET for each size, where curves should coincide; and how well
+    they do beside P / d^e with any exponent e."""
     found = measured(results, sweep)
     if isinstance(found, Missing):
         return found
     setting, _, sql = found
-    frame = setting.frame[setting.frame["P"] > 0]
-    sizes = list(zip(frame["width"].astype(int), frame["d"].astype(int), strict=True))
-    bound = {size: energy(ONSET, *size) for size in set(sizes)}
-    frame = frame.assign(rescaled=frame["P"] / np.array([bound[size] for size in sizes]))
+    frame = setting.frame[(setting.frame["P"] > 0) & (setting.frame[SCALING] == setting.frame[SCALING].iloc[0])]
+    scaling = as_scaling(frame[SCALING].iloc[0])
+    bound = {size: energy(ONSET, *size, scaling) for size in set(_sizes(frame))}
+    frame = frame.assign(rescaled=frame["P"] / np.array([bound[size] for size in _sizes(frame)]))
     panels = []
     for x, title in (("P", "P, training samples"), ("rescaled", f"P / E({ONSET:g})")):
         on_x = alt.X(f"{x}:Q", title=title, scale=alt.Scale(type="log", nice=False, padding=12), axis=log_axis(frame[x]))
@@ -95,9 +114,54 @@ def collapse(results: str, sweep: str | None) -> Drawn | Missing:
         layers.append(base.mark_rule(opacity=0.6).encode(x=on_x, y=alt.Y("low:Q"), y2="high:Q", color=colour))
         hover = ["d", "width", "P", alt.Tooltip("mean:Q", format=".3f"), "n:Q"]
         layers.append(base.mark_point(filled=True, size=40).encode(x=on_x, y=on_y, color=colour, tooltip=hover))
-        panels.append(alt.layer(*layers).properties(width=330, height=280))
+        panels.append(alt.layer(*layers).properties(width=270, height=260))
+    said = ""
+    try:
+        curves = family(frame, "P", "d", accuracy=False)
+    except ValueError as error:
+        said = f" No score: {error}."
+    else:
+        of_bound = [bound[size] for size in dict.fromkeys(_sizes(curves.frame))]
+        panel, said = _scores(curves, of_bound)
+        panels.append(panel)
     chart = styled(alt.hconcat(*panels, spacing=24))
-    return Drawn(chart, frame[["d", "width", "P", "rescaled", "n", "mean", "low", "high"]], f"{_about(results, setting)}.", sql)
+    columns = ["d", "width", "P", "rescaled", "n", "mean", "low", "high"]
+    return Drawn(chart, frame[columns], f"{_about(results, setting)}.{said}", sql)
+
+
+def _sizes(frame: pd.DataFrame) -> list[tuple[int, int]]:
+    """(N, d) of each row."""
+    return list(zip(frame["width"].astype(int), frame["d"].astype(int), strict=True))
+
+
+def _scores(curves: Family, of_bound: list[float]) -> tuple[Any, str]:
+    """S of the curves over P / d^e against e, beside that over P / E and the exponents of the patterns; and in words."""
+
+    def over(scales: Any) -> float:
+        return score(curves.curves, scales).quality
+
+    d = np.asarray(curves.scales)
+    tried = np.linspace(*TRIED, 141)
+    frame = pd.DataFrame({"e": tried, "S": [over(d**e) for e in tried]}).dropna()
+    ours = over(of_bound)
+    marks = pd.DataFrame([{"e": exponents(p, {"N": 1}).energy, "pattern": p.name} for p in NETWORKS["2-layer erf, He_3"]])
+    x = alt.X("e:Q", title="exponent e of P / d^e", scale=alt.Scale(domain=list(TRIED), nice=False))
+    y = alt.Y("S:Q", title="S, 1 within errors", scale=alt.Scale(type="log"))
+    named = alt.Chart(marks).mark_text(angle=270, align="right", dx=-4, dy=-6, fontSize=10)
+    layers: list[Any] = [
+        alt.Chart(marks).mark_rule(color="#888", strokeDash=[2, 2]).encode(x=x),
+        named.encode(x=x, text="pattern", y=alt.value(0)),
+        alt.Chart(frame).mark_line().encode(x=x, y=y),
+        alt.Chart(pd.DataFrame({"S": [ours]})).mark_rule(strokeDash=[6, 4], color="#c2532d", strokeWidth=2).encode(y=y),
+    ]
+    said = f" Collapse score S: {ours:.3g} over P / E (dashed), {over(np.ones(len(d))):.3g} over P"
+    try:
+        (value, low, high, *_), quality = (found := best(curves)).exponent, found.quality
+        said += f"; over P / d^e least at e = {value:.2f} ({low:.2f} to {high:.2f}): {quality:.3g}"
+    except ValueError as error:
+        said += f"; over P / d^e: {error}"
+    patterns = ", ".join(f"{row['pattern']} {row['e']:g}" for row in marks.to_dict("records"))
+    return alt.layer(*layers).properties(width=230, height=260), f"{said}. At N ~ d patterns have e: {patterns}."
 
 
 def phases(results: str, sweep: str | None) -> Drawn | Missing:

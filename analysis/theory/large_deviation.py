@@ -9,7 +9,7 @@ t      conjugate of alpha
 kappa  ridge: the posterior is prior x exp(-sum of squares / (2 kappa)), and P* ~ kappa E(alpha)
 """
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -22,6 +22,8 @@ d = 400, where the trapezoidal rule is exact to rounding."""
 
 
 LOG_T = (-10.0, 60.0)
+OUTLIER = 3.0
+"""A neuron whose overlap has more prior standard deviations than this specialises [Rubin25 App. F]."""
 
 
 class Aligned(NamedTuple):
@@ -69,9 +71,22 @@ def aligned(alpha: float, N: int, d: int, scaling: Scaling = "standard") -> Alig
     return Aligned(float(-found.fun), t, c, np.exp(tilted - logsumexp(tilted, b=weights)))
 
 
+def as_scaling(name: str) -> Scaling:
+    """Of a cell's key `scaling`. ValueError for another."""
+    if name not in get_args(Scaling):
+        raise ValueError(f"scaling {name!r}: one of {', '.join(get_args(Scaling))}")
+    return "mean_field" if name == "mean_field" else "standard"
+
+
 def energy(alpha: float, N: int, d: int, scaling: Scaling = "standard") -> float:
     """E(alpha) alone."""
     return aligned(alpha, N, d, scaling).energy
+
+
+def specialised(alpha: float, N: int, d: int, scaling: Scaling = "standard", beyond: float = OUTLIER) -> float:
+    """Neurons of N whose overlap is beyond this many standard deviations of the prior, in networks of this alignment."""
+    found = aligned(alpha, N, d, scaling)
+    return float(N * np.trapezoid(np.where(found.overlap > beyond / np.sqrt(d), found.density, 0.0), found.overlap))
 
 
 def slope(alpha: float, N: Array, d: Array, scaling: Scaling = "standard") -> float:

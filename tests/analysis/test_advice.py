@@ -49,6 +49,17 @@ def undecided(tmp_path_factory):
                 rest = {"alignment_neg": -rng.random(), "readout_ratio": 3 * rng.random(), "activation_change": rng.random()}
                 whole = {"d": None, **keys, "steps": LENGTH[keys["task"]], "gamma": gamma, "gamma_label": label, "seed": seed}
                 rows.append(row(len(rows), **whole, **numbers, **rest, dtype="float32"))
+    chains = {"L": None, "gamma": None, "gamma_label": None, "chains": 4, "kappa": 1.0, "scaling": "standard", "steps": 1000}
+    sizes = [*({"network": "erf2", "d": d, "width": d} for d in (16, 24, 32, 48)),
+             *({"network": "erf2", "d": 16, "width": N, "kappa": 0.1} for N in (16, 32, 64)),
+             *({"network": "erf2", "d": 24, "width": 24, "scaling": name} for name in ("standard", "mean_field")),
+             *({"network": "erf3", "d": 10, "width1": n1, "width": 64} for n1 in (16, 32, 64))]  # fmt: skip
+    for size in sizes:
+        for p in (64, 256, 1024):
+            for seed in range(2):
+                found = {"alignment_f": 0.1 * np.log(p) - 0.5 + 0.3 * rng.random(), "n_specialised_1": 4 * rng.random()}
+                whole = {"task": "he3", **chains, **size, "P": p, "seed": seed, **found}
+                rows.append(row(len(rows), **whole, best_test_acc=None, dtype="float32"))
     store.commit("p", rows)
     return store.results
 
@@ -71,7 +82,7 @@ def test_every_command_that_may_decide_a_claim_plans(undecided, tmp_path):
                 several.setdefault(command.split(" --results")[0], set()).add(task)
                 if "seed=" in command:
                     again.add(task)
-    assert again == {"same_different", "psvrt", "pentomino", "cifar100"}
+    assert again == {"same_different", "psvrt", "pentomino", "cifar100", "he3"}
     for command, tasks in several.items():
         grid = planned(command)
         assert {p.cell.task.name for p in grid.cells} == tasks, command

@@ -1,0 +1,144 @@
+"""Figures of the neurons that specialise at equilibrium [Rubin25]: how many of two layers, against sqrt(N/d); in which layer of
+three, against the first one's width.
+
+M, M1, M2   specialising neurons: overlap with w* beyond three standard deviations of the prior; of layer 1, 2
+N, N1, N2   widths
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from analysis.charts import colour_of, colours, log_axis, styled
+from analysis.figures.drawn import Drawn, Figure, Missing
+from analysis.figures.equilibrium import HE3, told
+from analysis.points import Setting, in_order, one_setting, points
+from analysis.selection import Selection
+from analysis.statistics import power_law
+from analysis.theory.large_deviation import specialised
+from analysis.theory.patterns import NETWORKS, least, wins
+
+FEWEST = 3
+"""Widths that an exponent needs."""
+
+
+class Counts(NamedTuple):
+    """Neurons that specialise, over some axes in one setting of the rest; in `frame` beside the networks' mean `alignment`."""
+
+    setting: Setting
+    sql: str
+
+
+def _counts(results: str, sweep: str | None, only: Mapping[str, Any], layer: int, axes: Sequence[str]) -> Counts | None:
+    """None where there are none, or of one value of the first axis."""
+    selection = Selection(sweep).only(only)
+    found = points(results, selection, f"n_specialised_{layer}")
+    if found.frame.empty or found.frame[axes[0]].nunique() < 2:
+        return None
+    setting = one_setting(found.frame, found.keys, axes)
+    aligned = points(results, selection.only({key: [value] for key, value in setting.values.items()}), "alignment_f").frame
+    frame = setting.frame.merge(aligned[[*axes, "mean"]].rename(columns={"mean": "alignment"}), on=list(axes))
+    return Counts(setting._replace(frame=frame), found.sql)
+
+
+def outliers(results: str, sweep: str | None) -> Drawn | Missing:
+    """M against sqrt(N/d), beside the neurons that the bound asks for in networks of the same alignment."""
+    found = _counts(results, sweep, HE3 | {"scaling": "standard"}, 1, ("width", "d"))
+    if found is None or not (found.setting.frame["mean"] > 0).any():
+        return Missing("no 2-layer erf networks at equilibrium on he3 of several widths with a neuron that specialises")
+    setting = found.setting
+    frame = setting.frame.assign(root=(setting.frame["width"] / setting.frame["d"]) ** 0.5)
+    sizes = zip(frame["alignment"], frame["width"].astype(int), frame["d"].astype(int), strict=True)
+    frame["bound"] = [specialised(alignment, N, d) if alignment > 0 else np.nan for alignment, N, d in sizes]
+    shown = frame[frame["mean"] > 0].assign(low=lambda f: f["low"].clip(lower=f["mean"] / 10))
+    log = alt.Scale(type="log", nice=False, padding=14)
+    x = alt.X("root:Q", title="sqrt(N/d)", scale=log, axis=log_axis(frame["root"], format=".3~r"))
+    y = alt.Y("mean:Q", title="specialising neurons M", scale=log)
+    colour = colour_of(frame, "d")
+    base = alt.Chart(shown)
+    hover = [
+        "d",
+        "width",
+        "P",
+        *(alt.Tooltip(f"{name}:Q", format=".3g") for name in ("mean", "low", "high", "bound", "alignment")),
+        "n:Q",
+    ]
+    layers: list[Any] = [
+        alt.Chart(frame.dropna(subset="bound")).mark_line(strokeDash=[6, 4]).encode(x=x, y="bound:Q", color=colour),
+        base.mark_rule(strokeWidth=1.5).encode(x=x, y="low:Q", y2="high:Q", color=colour),
+        base.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, color=colour, tooltip=hover),
+    ]
+    said = []
+    for d in in_order(shown, "d"):
+        of_d = shown[shown["d"] == d]
+        if len(of_d) >= FEWEST:
+            value, low, high, *_ = power_law(of_d["width"], of_d["mean"]).exponent
+            expected = f"{power_law(of_d['width'], of_d['bound']).exponent.value:.2f}" if (of_d["bound"] > 0).all() else "none"
+            said.append(f"d = {d:g}: M ~ N^{value:.2f} ({low:.2f} to {high:.2f}, {len(of_d)} widths), the bound's {expected}")
+    about = told(results, setting, ("width", "d"))
+    law = "The law M = sqrt(N/d) has 1/2; dashed: what the bound asks for at the alignment that the networks have"
+    chart = styled(alt.layer(*layers).properties(width=380, height=300))
+    columns = ["d", "width", "P", "n", "mean", "low", "high", "bound", "alignment"]
+    return Drawn(chart, frame[columns], ". ".join([about, *said, law]) + ".", found.sql)
+
+
+def switch_off(results: str, sweep: str | None) -> Drawn | Missing:
+    """M1 and M2 of three layers against N1, and which pattern has the least energy there."""
+    only = {"task": "he3", "network": "erf3"}
+    first, second = (_counts(results, sweep, only, layer, ("width1",)) for layer in (1, 2))
+    if first is None or second is None:
+        return Missing("no 3-layer erf networks at equilibrium on he3 of several first widths")
+    names = ["layer 1", "layer 2"]
+    frame = pd.concat([found.setting.frame.assign(layer=name) for found, name in zip((first, second), names, strict=True)])
+    values = first.setting.values
+    frame["pattern"] = [wins("3-layer erf, He_3", _sizes(values, n1)) for n1 in frame["width1"]]
+    x = alt.X(
+        "width1:Q", title="first width N1", scale=alt.Scale(type="log", nice=False, padding=14), axis=log_axis(frame["width1"])
+    )
+    colour = alt.Color("layer:N", title="neurons of", scale=alt.Scale(domain=names, range=colours(2)))
+    hover = [
+        "width1",
+        "layer",
+        *(alt.Tooltip(f"{name}:Q", format=".3g") for name in ("mean", "low", "high", "alignment")),
+        "pattern",
+        "n:Q",
+    ]
+    base = alt.Chart(frame)
+    counts = alt.layer(
+        base.mark_rule(strokeWidth=1.5).encode(x=x, y="low:Q", y2="high:Q", color=colour),
+        base.mark_line(strokeWidth=1.5).encode(x=x, y="mean:Q", color=colour),
+        base.mark_point(filled=True, size=60, opacity=1).encode(
+            x=x, y=alt.Y("mean:Q", title="specialising neurons"), color=colour, tooltip=hover
+        ),
+    ).properties(width=340, height=280)
+    of_networks = alt.Chart(first.setting.frame)
+    aligned = alt.layer(
+        of_networks.mark_line(strokeWidth=1.5).encode(x=x, y="alignment:Q"),
+        of_networks.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=alt.Y("alignment:Q", title="alignment A_f")),
+    ).properties(width=260, height=280)
+    deep = next(pattern for pattern in NETWORKS["3-layer erf, He_3"] if pattern.name == "Sp.-Mag.")
+    first_widths = in_order(frame, "width1")
+    m1 = ", ".join(f"{least(deep, _sizes(values, n1)).at['M1']:.2g}" for n1 in first_widths)
+    winners = ", ".join(wins("3-layer erf, He_3", _sizes(values, n1)) for n1 in first_widths)
+    said = (
+        f"Theory, up to constants: M1 = (N1 N2/d^2)^(1/3) neurons of the first layer specialise ({m1}) until GP-Sp., whose "
+        f"neurons are all in the second, costs less; least energy at these N1: {winners}"
+    )
+    about = told(results, first.setting, ("width1",))
+    columns = ["width1", "layer", "n", "mean", "low", "high", "alignment", "pattern"]
+    return Drawn(styled(alt.hconcat(counts, aligned, spacing=24)), frame[columns], f"{about}. {said}.", first.sql)
+
+
+def _sizes(values: Mapping[str, Any], width1: float) -> dict[str, float]:
+    return {"d": float(values["d"]), "N1": float(width1), "N2": float(values["width"])}
+
+
+SPECIALISING_FIGURES = [
+    Figure("Outliers", "Networks at equilibrium: how many neurons specialise, against sqrt(N/d)", "[Rubin25 Fig. 2c]",
+           ("grids/neurons_he3.yaml", "grids/nstar_he3_quick.yaml"), outliers),
+    Figure("Layers", "Three layers at equilibrium: the first specialises where it is narrow", "[Rubin25 Fig. 3c]",
+           ("grids/layers_he3.yaml", "grids/nstar_he3_quick.yaml"), switch_off),
+]  # fmt: skip

@@ -1,0 +1,140 @@
+"""Neurons that specialise: what the bound asks for, figures and claims on stores where they follow known laws."""
+
+import numpy as np
+import pytest
+
+from analysis.claims.kinds import KINDS
+from analysis.claims.verdict import NotMeasured
+from analysis.figures.registry import FIGURES, Drawn, Missing
+from analysis.theory.large_deviation import aligned, specialised
+from store.store import Store
+from tests.store_rows import row
+
+WIDTHS = (16, 32, 64, 128, 256)
+ALIGNED = {N: 0.6 - 0.02 * k for k, N in enumerate(WIDTHS)}
+SD = 0.05
+"""Of the logarithm of a count, over seeds."""
+KEYS = {"task": "he3", "network": "erf2", "scaling": "standard", "kappa": 0.1, "chains": 4, "L": None, "gamma": None, "P": 800,
+        "gamma_label": None, "steps": 200, "test_size": 512, "dtype": "float32", "best_test_acc": None, "d": 16,
+        "curves": 0}  # fmt: skip
+
+
+def committed(tmp_path, rows):
+    store = Store(str(tmp_path / "results"))
+    store.prepare()
+    store.commit("p", [row(i, **(KEYS | keys)) for i, keys in enumerate(rows)])
+    return store.results
+
+
+@pytest.fixture
+def two_layers(tmp_path):
+    """Networks with 0.9 of the neurons that the bound asks for."""
+    rng, rows = np.random.default_rng(0), []
+    for N, alignment in ALIGNED.items():
+        for seed in range(4):
+            count = 0.9 * specialised(alignment, N, 16) * np.exp(SD * rng.standard_normal())
+            rows.append({"width": N, "seed": seed, "alignment_f": alignment, "n_specialised_1": count, "mixed": seed > 0})
+    return committed(tmp_path, rows)
+
+
+def drawn(results, name):
+    found = FIGURES[name].draw(results, None)
+    assert isinstance(found, Drawn), found
+    found.chart.to_dict()
+    return found
+
+
+def test_without_alignment_the_bound_asks_for_the_priors_tail():
+    # As alpha goes to 0 so does t, and the tilt with it: N P(|c| > 3 sd) = 64 x 0.0027 is left.
+    assert specialised(1e-9, 64, 16) == pytest.approx(
+        64 * 0.0026998, rel=0.007
+    )  # a step of the grid, 0.002 prior sd, times the hazard 3.3
+
+
+def test_the_bound_asks_for_the_second_peak():
+    """Below the far peak is little but the prior's own tail: where the cut lies matters little."""
+    found = aligned(1.0, 20, 80)
+    assert specialised(1.0, 20, 80) == pytest.approx(specialised(1.0, 20, 80, beyond=4.0), abs=2 * 20 * 0.0027)
+    assert 1 < specialised(1.0, 20, 80) < 4  # sqrt(N/d) = 1/2 up to a constant of order one
+    assert np.trapezoid(found.density, found.overlap) == pytest.approx(1)
+
+
+def test_outliers_stand_beside_the_bound(two_layers):
+    found = drawn(two_layers, "Outliers")
+    assert found.frame["width"].tolist() == list(WIDTHS)
+    np.testing.assert_allclose(np.log(found.frame["mean"] / found.frame["bound"]), np.log(0.9), atol=4 * SD / 2)
+    assert "20 networks, 5 of which did not mix, 4 seeds a point" in found.caption
+    slope = np.polyfit(np.log(WIDTHS), np.log([specialised(a, N, 16) for N, a in ALIGNED.items()]), 1)[0]
+    assert f"the bound's {slope:.2f}" in found.caption
+
+
+def test_the_claim_counts_them_against_the_bound(two_layers):
+    of = {"task": "he3", "network": "erf2", "d": 16}
+    measured = KINDS["specialised_beside_bound"](two_layers, of=of)
+    assert measured.interval.low < 0.9 < measured.interval.high and measured.interval.n == len(WIDTHS)
+    assert measured.interval.high - measured.interval.low < 4 * SD  # five means of four: t 2.8 x 2 x SD / sqrt(20)
+    few = KINDS["specialised_beside_bound"](two_layers, of=of | {"width": [16, 32]})
+    assert isinstance(few, NotMeasured) and "fewer than 3 widths" in few.why
+
+
+def test_three_layers_show_where_neurons_specialise(tmp_path):
+    rows = [
+        {"network": "erf3", "d": 10, "width": 64, "width1": n1, "seed": seed, "alignment_f": 0.4, "mixed": True,
+         "n_specialised_1": n1 ** (1 / 3) + 0.01 * seed, "n_specialised_2": 0.2 + 0.01 * seed}
+        for n1 in (8, 64, 512) for seed in range(3)
+    ]  # fmt: skip
+    found = drawn(committed(tmp_path, rows), "Layers")
+    first = found.frame[found.frame["layer"] == "layer 1"]
+    assert first["mean"].tolist() == pytest.approx([2.01, 4.01, 8.01])
+    # GP-Sp. costs 2 sqrt(N2 d) = 50.6, Sp.-Mag. 3 (N1 N2 d)^(1/3): 51.7 at N1 = 8 and more above
+    assert first["pattern"].tolist() == ["GP-Sp."] * 3
+    assert "9 networks, 3 seeds a point" in found.caption and "N1 N2/d^2" in found.caption
+
+
+def test_one_width_is_no_figure(tmp_path):
+    rows = [{"width": 16, "seed": s, "alignment_f": 0.5, "n_specialised_1": 2.0, "mixed": True} for s in range(3)]
+    results = committed(tmp_path, rows)
+    assert isinstance(FIGURES["Outliers"].draw(results, None), Missing)
+    assert isinstance(FIGURES["Layers"].draw(results, None), Missing)
+
+
+def cnn_rows(power):
+    """Alignment crosses 1/2 at P = 5 d^power where N = sqrt(d); other widths, which must not enter, elsewhere."""
+    rng = np.random.default_rng(1)
+    for d in (16, 36, 64, 100):
+        for width in (round(d**0.5), 3):
+            for p in (8, 16, 32, 64, 128, 256, 512, 1024):
+                for seed in range(3):
+                    value = (
+                        0.5
+                        + 0.1 * np.log(p / (5 * d**power * (1 if width == round(d**0.5) else d)))
+                        + 0.01 * rng.standard_normal()
+                    )
+                    keys = {"task": "linear", "network": "cnn", "d": d, "patch": round(d**0.5), "width": width, "P": p}
+                    yield keys | {"seed": seed, "alignment_f": value, "mixed": True}
+
+
+def test_keys_that_grow_as_a_power_are_one_law(tmp_path):
+    results = committed(tmp_path, cnn_rows(0.75))
+    law = {"level": 0.5, "measure": "alignment_f", "over": "P", "of": {"task": "linear", "network": "cnn"}}
+    found = KINDS["threshold_exponent"](results, **law, as_powers={"width": 0.5, "patch": 0.5})
+    # Four thresholds of sd 0.01 / sqrt(3) / 0.1 = 0.06 in log P over 1.8 in log d
+    assert found.interval.value == pytest.approx(0.75, abs=0.15) and found.interval.low < 0.75 < found.interval.high
+    assert "width = d^0.5" in found.what and "alignment_f 0.5" in found.what
+    none = KINDS["threshold_exponent"](results, **law, as_powers={"width": 2})
+    assert isinstance(none, NotMeasured) and none.why == "no networks with width = d^2"
+
+
+def test_two_scalings_need_samples_in_a_ratio(tmp_path):
+    rng = np.random.default_rng(2)
+    rows = [
+        {"scaling": scaling, "width": 16, "P": p, "seed": seed, "mixed": True,
+         "alignment_f": 0.1 + 0.1 * np.log(p / at) + 0.005 * rng.standard_normal()}
+        for scaling, at in (("standard", 200), ("mean_field", 600))
+        for p in (64, 128, 256, 512, 1024, 2048) for seed in range(4)
+    ]  # fmt: skip
+    found = KINDS["threshold_ratio"](
+        committed(tmp_path, rows), level=0.1, over="P", measure="alignment_f", of={"task": "he3", "network": "erf2"},
+        a={"scaling": "mean_field"}, b={"scaling": "standard"},
+    )  # fmt: skip
+    assert found.interval.low < 3 < found.interval.high < 4
