@@ -1,6 +1,7 @@
 """What a sweep says of itself before it starts."""
 
 from statistics import mean
+from typing import NamedTuple
 
 from orchestrator.driver import Statuses
 from orchestrator.grid import Grid
@@ -27,16 +28,31 @@ def announcement(grid: Grid, searchers: Searchers, todo: list[int], statuses: St
     return f"{grid.sweep}: {thresholds}; {there} networks of these in the store, {len(todo)} to train{first}{anew}"
 
 
-def outlook(searchers: Searchers, queue: PackQueue) -> str:
-    """What searches may take beyond their first networks: nobody knows before where the thresholds lie."""
+class Outlook(NamedTuple):
+    """What searches may take: nobody knows before where the thresholds lie."""
+
+    searches: int
+    bracket_networks: int
+    """To bracket all thresholds, if they may lie anywhere."""
+    bracket_wall_s: float
+    most_networks: int
+    """Narrow intervals take more seeds, up to all."""
+
+    def describe(self) -> str:
+        """Beside a forecast of the first networks."""
+        several = "es" * (self.searches > 1)
+        return (
+            f"These are the first networks of {self.searches} search{several}. To bracket all thresholds takes some "
+            f"{self.bracket_networks}, about {duration(self.bracket_wall_s)} if they may lie anywhere; narrow intervals take "
+            f"more seeds, {self.most_networks} networks at most."
+        )
+
+
+def outlook(searchers: Searchers, queue: PackQueue) -> Outlook:
+    """From the costs that the queue predicts."""
     networks, seconds = 0, 0.0
     for search in (s.search for s in searchers.all):
         usual = usual_rungs(len(search.rungs)) * FIRST_SEEDS
         networks += usual
         seconds += usual * mean(queue.cell_seconds(cells[0]) for cells in search.rungs.values())
-    wall = duration(seconds / queue.machine.slots)
-    n, several = len(searchers.all), "es" * (len(searchers.all) > 1)
-    return (
-        f"These are the first networks of {n} search{several}. To bracket all thresholds takes some {networks}, "
-        f"about {wall} if they may lie anywhere; narrow intervals take more seeds, {len(searchers.later)} networks at most."
-    )
+    return Outlook(len(searchers.all), networks, seconds / queue.machine.slots, len(searchers.later))

@@ -166,11 +166,12 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
     if options.dry_run or options.verbose:
         shown = forecast(queue)
         if options.dry_run and options.as_json:
-            Console().print_json(json.dumps(shown.as_dict()))
+            later = {"searches": outlook(searchers, queue)._asdict()} if searchers else {}
+            Console().print_json(json.dumps(shown.as_dict() | later))
         elif todo:
             err.print(forecast_table(shown))
             if searchers:
-                err.print(outlook(searchers, queue), highlight=False)
+                err.print(outlook(searchers, queue).describe(), highlight=False)
             if shutil.which("nvidia-smi"):
                 err.print("(a forecast for processors alone: a sweep here also trains on the card)", highlight=False)
     try:

@@ -193,6 +193,14 @@ def test_dry_run_says_the_searches_and_starts_nothing(searching, results):
     assert "networks at most" in " ".join(done.output.split())
 
 
+def test_dry_run_says_the_searches_to_programs_too(searching, results):
+    done = CliRunner().invoke(app, [str(searching), "--results", results, "--dry-run", "--json"])
+    said, cells = json.loads(done.stdout), load_grid(searching).cells
+    found = said["searches"]
+    assert said["cells"] < found["bracket_networks"] < found["most_networks"] == len(cells)
+    assert found["searches"] == 4 and found["bracket_wall_s"] > 0
+
+
 @pytest.mark.parametrize(
     ("find", "words"),
     [
