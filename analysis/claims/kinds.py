@@ -10,5 +10,12 @@ from analysis.claims.verdict import Measured, NotMeasured
 _FROM_NETWORKS: tuple[Callable[..., Measured | NotMeasured], ...] = (
     mean, slope, difference, beside_theory, threshold_ratio, threshold_exponent, exponent_beside_bound, specialised_beside_bound,
 )  # fmt: skip
-KINDS = {function.__name__: function for function in _FROM_NETWORKS} | SIMULATED
+
+
+def not_sampled(results: str, why: str) -> NotMeasured:
+    """A statement about networks that no engine trains: listed, so that a reader misses nothing."""
+    return NotMeasured(why)
+
+
+KINDS = {function.__name__: function for function in (*_FROM_NETWORKS, not_sampled)} | SIMULATED
 """By name."""
