@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 import analysis.figures.__main__
 import analysis.query
 import analysis.report.__main__
+import orchestrator.forecast
 import orchestrator.store
 import orchestrator.sweep
 from analysis.guarded import Request, answered
@@ -43,6 +44,10 @@ PROGRAMS = {
 
 class Broken(AssertionError):
     """A property that did not hold; says of which case."""
+
+
+MEMORY = 16 * 2**30
+"""That commands find free."""
 
 
 class RayStarted(BaseException):
@@ -71,7 +76,8 @@ class Outcome:
 
 @contextmanager
 def in_world(world: Path) -> Iterator[None]:
-    """Commands run there, without measuring the machine (20 s) and with a refusal in the place of Ray."""
+    """Commands run there, without measuring the machine (20 s), with memory that does not change between two of them, and with a
+    refusal in the place of Ray."""
 
     def no_ray(*_: object) -> None:
         raise RayStarted
@@ -84,6 +90,7 @@ def in_world(world: Path) -> Iterator[None]:
             mock.patch.dict(os.environ, settings),
             mock.patch.object(orchestrator.sweep, "machine_rates", lambda say: Rates()),
             mock.patch.object(orchestrator.sweep, "_runner", no_ray),
+            mock.patch.object(orchestrator.forecast, "_available_bytes", lambda: MEMORY),
         ):
             os.environ.pop("RAY_ADDRESS", None)
             yield
