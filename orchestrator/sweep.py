@@ -149,10 +149,6 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
     if searchers:
         todo = ordered(grid.cells, [*todo, *searchers.start()], options.order)
     _say(options, announcement(grid, searchers, todo, statuses))
-    if not options.dry_run:
-        store.prepare(need_bytes=sum(row_bytes(grid.cells[i]) for i in todo))
-        remove_left(store.results)
-        forget_dead(store)
     cost = CostModel(machine_rates(lambda text: _say(options, text)) if todo else None)
     if todo:
         run_query(store.results, lambda connection: cost.learn(connection, (planned.cell for planned in grid.cells)))
@@ -163,6 +159,10 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
         enqueue(queue, todo, options.order)
         if options.dry_run or here:
             _refuse_too_large(queue, searchers.later)
+    if not options.dry_run:
+        store.prepare(need_bytes=sum(row_bytes(grid.cells[i]) for i in todo))
+        remove_left(store.results)
+        forget_dead(store)
     if options.dry_run or options.verbose:
         shown = forecast(queue)
         if options.dry_run and options.as_json:

@@ -56,7 +56,7 @@ def outliers(results: str, sweep: str | None) -> Drawn | Missing:
     shown = frame[frame["mean"] > 0].assign(low=lambda f: f["low"].clip(lower=f["mean"] / 10))
     log = alt.Scale(type="log", nice=False, padding=14)
     x = alt.X("root:Q", title="sqrt(N/d)", scale=log, axis=log_axis(frame["root"], format=".3~r"))
-    y = alt.Y("mean:Q", title="specialising neurons M", scale=log)
+    y = alt.Y("mean:Q", title="specialising neurons M", scale=log, axis=log_axis(shown["mean"], grid=True, at_values=False))
     colour = colour_of(frame, "d")
     base = alt.Chart(shown)
     hover = [

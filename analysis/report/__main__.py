@@ -24,7 +24,11 @@ def report(
     from analysis.report.build import build
     from analysis.source import ResultsError
 
-    if out.is_dir():
+    try:
+        taken = out.is_dir()
+    except OSError as error:  # a name that is too long
+        stop(f"cannot write {out}: {error.strerror}")
+    if taken:
         stop(f"{out} is a directory: name a file with --out, such as {out / 'report.html'}")
     if not out.absolute().parent.is_dir():
         stop(f"no directory {out.absolute().parent} to write {out.name} in: make it, or name another file with --out")

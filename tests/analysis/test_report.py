@@ -52,6 +52,7 @@ def test_what_was_run_and_by_what(html):
         (["--results", "{tmp}/none"], "no results directory"),
         (["--out", "{tmp}"], "is a directory"),
         (["--out", "{tmp}/no/such/r.html"], "no directory"),
+        (["--out", "{tmp}/" + 300 * "r"], "File name too long"),
     ],
 )
 def test_bad_input(tmp_path, args, words):

@@ -124,8 +124,8 @@ def check(case: Case, world: Path) -> Outcome:
     )
     if case.program == "guard":
         _require(SECRET not in outcome.said and "root:x:0" not in outcome.said, case, "it tells what it must not read")
-    # The guard speaks to a browser; and of an unknown option typer repeats what its own user has just typed.
-    to_terminal = case.program != "guard" and "Usage: " not in outcome.said
+    # The guard speaks to a browser, Parquet goes to no terminal; and of an unknown option typer repeats what its user has typed.
+    to_terminal = case.program != "guard" and "parquet" not in case.words and "Usage: " not in outcome.said
     _require(
         not to_terminal or "\x1b" not in outcome.said, case, f"it sends an escape sequence to the terminal: {outcome.said!r}"
     )
