@@ -16,6 +16,8 @@ class Measure(NamedTuple):
     high: float = np.inf
     logarithmic: bool = False
     """Whether a logarithmic axis suits it."""
+    rises: bool | None = None
+    """Whether networks that have learnt more have more of it, so that a level of it makes a threshold; None where none does."""
 
     def sd_of_ties(self, mean: Any, test_size: Any) -> Any:
         """Standard deviation of seeds whose values are all equal: of an accuracy that of one evaluation, for all else 0."""
@@ -37,21 +39,22 @@ class Measure(NamedTuple):
 MEASURES = {
     m.name: m
     for m in (
-        Measure("best_test_acc", "best test accuracy", "best_test_acc", 0, 1),
-        Measure("final_test_acc", "last test accuracy", "final_test_acc", 0, 1),
+        Measure("best_test_acc", "best test accuracy", "best_test_acc", 0, 1, rises=True),
+        Measure("final_test_acc", "last test accuracy", "final_test_acc", 0, 1, rises=True),
         Measure("best_test_error", "test error at the best evaluation", "(1 - best_test_acc)", 0, 1, True),
-        Measure("final_train_acc", "last training accuracy", "final_train_acc", 0, 1),
+        Measure("final_train_acc", "last training accuracy", "final_train_acc", 0, 1, rises=True),
         Measure("final_train_loss", "last training loss (nats)", "final_train_loss", 0, logarithmic=True),
         Measure("readout_ratio", "readout ratio |mean a-| / |mean a+|", "readout_ratio", 0),
-        Measure("alignment_pos", "alignment of neurons with a > 0", "alignment_pos", -1, 1),
-        Measure("alignment_neg", "alignment of neurons with a < 0", "alignment_neg", -1, 1),
-        Measure("activation_change", "relative activation change", "activation_change", 0, logarithmic=True),
-        Measure("alignment_f", "alignment A_f of output and target", "alignment_f"),
-        Measure("test_mse", "test mean squared error", "test_mse", 0, logarithmic=True),
+        Measure("alignment_pos", "alignment of neurons with a > 0", "alignment_pos", -1, 1, rises=True),
+        Measure("alignment_neg", "alignment of neurons with a < 0", "alignment_neg", -1, 1, rises=False),
+        Measure("activation_change", "relative activation change", "activation_change", 0, logarithmic=True, rises=True),
+        Measure("alignment_f", "alignment A_f of output and target", "alignment_f", rises=True),
+        Measure("test_mse", "test mean squared error", "test_mse", 0, logarithmic=True, rises=False),
         Measure("train_mse", "training mean squared error", "train_mse", 0, logarithmic=True),
-        Measure("n_specialised_1", "specialising neurons, first layer", "n_specialised_1", 0),
-        Measure("n_specialised_2", "specialising neurons, second layer", "n_specialised_2", 0),
+        Measure("n_specialised_1", "specialising neurons, first layer", "n_specialised_1", 0, rises=True),
+        Measure("n_specialised_2", "specialising neurons, second layer", "n_specialised_2", 0, rises=True),
         Measure("r_hat", "split R-hat", "r_hat", 0),
+        Measure("unmixed", "share of networks whose chains did not mix", "(NOT mixed)::DOUBLE", 0, 1),
         Measure("ess", "effective sample size", "ess", 0, logarithmic=True),
         Measure("seconds", "training seconds, a network's share of its pack", "seconds", 0, logarithmic=True),
     )

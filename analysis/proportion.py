@@ -2,9 +2,34 @@
 
 import pandas as pd
 
+from analysis.points import Points
+
+RATIO = "width/d"
+"""Stands for the width among the keys of networks that are compared at one proportion."""
+
 
 def in_proportion(frame: pd.DataFrame, of: str = "width", to: str = "d") -> pd.DataFrame:
     """The rows in which `of` is one multiple of `to`: of those, where there are several, the one with most values of `to`."""
-    ratio = (frame[of] / frame[to]).round(9)
+    ratio = _ratio(frame, of, to)
     spanned = frame.groupby(ratio)[to].nunique()
     return frame[ratio == spanned.idxmax()].reset_index(drop=True)
+
+
+def _ratio(frame: pd.DataFrame, of: str, to: str) -> "pd.Series[float]":
+    return (frame[of] / frame[to]).astype(float).round(9)
+
+
+def proportions(points: Points) -> tuple[int, int]:
+    """Values of d that the most frequent proportion N = c d spans, and those that the most frequent width spans."""
+    frame = points.frame
+    if not {"width", "d"} <= {*points.keys} or frame[["width", "d"]].isna().any(axis=None):
+        return 0, 0
+    by = (_ratio(frame, "width", "d"), frame["width"])
+    of_ratio, of_width = (int(frame["d"].groupby(values).nunique().max()) for values in by)
+    return of_ratio, of_width
+
+
+def by_proportion(points: Points) -> Points:
+    """The same with RATIO for a key in place of the width, which stays a column."""
+    keys = [RATIO if key == "width" else key for key in points.keys]
+    return points._replace(frame=points.frame.assign(**{RATIO: _ratio(points.frame, "width", "d")}), keys=keys)

@@ -1,4 +1,4 @@
-"""Curves of an accuracy over one key, such as L, for several values of another, such as d: do they fall together over L / d^e?"""
+"""Curves of a measure over one key, such as L, for several values of another, such as d: do they fall together over L / d^e?"""
 
 from typing import NamedTuple
 
@@ -49,12 +49,15 @@ def standard_errors(points: pd.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np
 
 
 class Rescaled(NamedTuple):
-    """A family over x / against^exponent."""
+    """A family over x in units of a scale of each curve."""
 
     frame: pd.DataFrame
-    """The family's points with `rescaled`, where `over` stands at the middle of the values of `against`."""
+    """The family's points with `rescaled`."""
     quality: Collapse
-    exponent: float
+    unit: str
+    """What x is divided by, as an axis says it."""
+    by: str
+    """And in short."""
 
 
 def rescaled(curves: Family, exponent: float) -> Rescaled:
@@ -62,7 +65,15 @@ def rescaled(curves: Family, exponent: float) -> Rescaled:
     middle = float(np.exp(np.log(curves.scales).mean()))
     found = collapse(curves.curves, np.asarray(curves.scales) ** exponent)
     x = curves.frame[curves.over] / (curves.frame[curves.against] / middle) ** exponent
-    return Rescaled(curves.frame.assign(rescaled=x), found, exponent)
+    unit = f"({curves.against} / mean {curves.against})^{exponent:.3g}"
+    return Rescaled(curves.frame.assign(rescaled=x), found, unit, f"{curves.against}^{exponent:.3g}")
+
+
+def in_units(curves: Family, units: "pd.Series[float]", name: str) -> Rescaled:
+    """In units of each point's, which are one for all points of a curve."""
+    scale_of = dict(zip(curves.frame[curves.against], units, strict=True))
+    found = collapse(curves.curves, [scale_of[value] for value in curves.scales])
+    return Rescaled(curves.frame.assign(rescaled=curves.frame[curves.over] / units), found, name, name)
 
 
 def best(curves: Family, n_resamples: int = 1000) -> BestExponent:

@@ -1,6 +1,6 @@
 """Thresholds over one key, L*(d) and the like, from the networks of a selection."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,24 +14,36 @@ LEAST = 2
 """Values of x that a curve needs at least to have a threshold."""
 
 
-def thresholds(points: pd.DataFrame, level: float, over: str = "L") -> pd.DataFrame:
-    """Of each curve over `over` (points that agree in all else): its keys and `threshold`, where its mean reaches `level`.
+def thresholds(points: pd.DataFrame, level: float, over: str = "L", falling: bool = False) -> pd.DataFrame:
+    """Of each curve over `over` (points that agree in all else): its keys and `threshold`, where its mean reaches `level`; the
+    measure is one that is `falling` to it as `over` grows, or rises.
 
     points: the frame of `Points`, of which n, mean and sd are used. Curves of fewer than LEAST points are left out.
     """
-    # The lazy gamma changes with d: its label says which networks belong together. Over gamma neither does.
-    apart = {over, "gamma", *STATISTICS, SEEDS, *(["gamma_label"] if over == "gamma" else [])}
-    keys = [key for key in points.columns if key not in apart and points[key].notna().any()]
+    keys = _keys_of_curves(points, over)
     with_gamma = "gamma" in points and over != "gamma"
     rows = []
-    for values, curve in points.groupby(keys, dropna=False) if len(points) else []:
-        if len(curve) >= LEAST:
-            x, n, means, sds = (curve[name].to_numpy(float) for name in (over, "n", "mean", "sd"))
-            gamma = {"gamma": curve["gamma"].iloc[0]} if with_gamma else {}
-            keyed: dict[str, Any] = dict(zip(keys, values, strict=True))
-            rows.append({**keyed, **gamma, "threshold": threshold_of_means(x, n, means, sds, level)})
+    for keyed, curve in curves_of(points, over):
+        x, n, means, sds = (curve[name].to_numpy(float) for name in (over, "n", "mean", "sd"))
+        gamma = {"gamma": curve["gamma"].iloc[0]} if with_gamma else {}
+        found = threshold_of_means(x, n, means, sds, level, increasing=not falling)
+        rows.append({**keyed, **gamma, "threshold": found})
     frame = pd.DataFrame(rows, columns=[*map(str, keys), *(["gamma"] if with_gamma else []), "threshold"])
     return frame.sort_values(sorting(str(c) for c in frame if c != "threshold"), ignore_index=True)
+
+
+def curves_of(points: pd.DataFrame, over: str) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+    """The keys and points of each curve over `over` that has LEAST points or more."""
+    keys = _keys_of_curves(points, over)
+    for values, curve in points.groupby(keys, dropna=False) if len(points) else []:
+        if len(curve) >= LEAST:
+            yield dict(zip(keys, values, strict=True)), curve
+
+
+def _keys_of_curves(points: pd.DataFrame, over: str) -> list[str]:
+    # The lazy gamma changes with d: its label says which networks belong together. Over gamma neither does.
+    apart = {over, "gamma", *STATISTICS, SEEDS, *(["gamma_label"] if over == "gamma" else [])}
+    return [str(key) for key in points.columns if key not in apart and points[key].notna().any()]
 
 
 class Exponent(NamedTuple):

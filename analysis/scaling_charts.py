@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.charts import colour_of, log_axis, styled, title_of
+from analysis.measures import Measure
 from analysis.points import in_order, shown, task_of
 from analysis.predictions import Prediction
 from analysis.rescaling import Rescaled
@@ -16,6 +17,8 @@ from analysis.scaling import Exponent
 NO_SEQUENCE = "#365c8d"
 STATES = ("reached", "not reached", "already at the smallest x")
 SHAPES = ("circle", "triangle-up", "triangle-down")
+FEW_TICKS = 6
+"""Of a narrow panel; of more values, as a search leaves them, ticks are at powers."""
 
 
 def threshold_chart(table: pd.DataFrame, over: str, against: str, *more: Any, **options: Any) -> alt.TopLevelMixin:
@@ -79,7 +82,7 @@ def threshold_panel(
         layers.append(
             base.mark_line(strokeWidth=1.5, clip=True).encode(
                 x=x, y=alt.Y("value:Q", scale=log_y), color=colour, detail=detail,
-                strokeDash=alt.StrokeDash("line:N", title="line", scale=dashes, sort=kinds),
+                strokeDash=alt.StrokeDash("line:N", title="line", scale=dashes, sort=kinds, legend=alt.Legend(labelLimit=300)),
             )
         )  # fmt: skip
     marks = alt.Chart(data).mark_point(filled=True, size=70, opacity=1, clip=True)
@@ -160,7 +163,7 @@ def exponent_panel(
 
 
 def collapse_chart(
-    rescaled: Rescaled, over: str, against: str, title: str, width: int = 340, height: int = 260
+    rescaled: Rescaled, over: str, against: str, measure: Measure, width: int = 340, height: int = 260
 ) -> alt.TopLevelMixin:
     """The curves over `over` on the left and over its rescaled value on the right."""
     frame = rescaled.frame
@@ -168,24 +171,32 @@ def collapse_chart(
     panels = []
     for x, label, panel in (
         (over, name, f"as measured, S = {_quality(rescaled.quality.unscaled_quality)}"),
-        ("rescaled", f"{over} / ({against} / mean {against})^{rescaled.exponent:.3g}",
-         f"rescaled by {against}^{rescaled.exponent:.3g}, S = {_quality(rescaled.quality.quality)}"),
+        ("rescaled", f"{over} / {rescaled.unit}", f"rescaled by {rescaled.by}, S = {_quality(rescaled.quality.quality)}"),
     ):  # fmt: skip
         scale_x = alt.Scale(type="log", nice=False, padding=12)
-        on_x = alt.X(f"{x}:Q", title=label, scale=scale_x, axis=log_axis(frame[x]))
-        scale_y = alt.Scale(domain=[min(0.45, float(frame["mean"].min()) - 0.02), 1.01], nice=False)
+        on_x = alt.X(f"{x}:Q", title=label, scale=scale_x, axis=log_axis(frame[x], at_values=frame[x].nunique() <= FEW_TICKS))
+        scale_y = alt.Scale(domain=_reach(frame["mean"], measure), nice=False)
         colour = colour_of(frame, against)
         base = alt.Chart(frame.assign(above=frame["mean"] + 1.96 * frame["error"], below=frame["mean"] - 1.96 * frame["error"]))
         layers = [
             base.mark_rule(opacity=0.6, clip=True).encode(x=on_x, y=alt.Y("below:Q", scale=scale_y), y2="above:Q", color=colour),
             base.mark_line(strokeWidth=1.5, clip=True).encode(
-                x=on_x, y=alt.Y("mean:Q", title=title, scale=scale_y), color=colour),
+                x=on_x, y=alt.Y("mean:Q", title=measure.title, scale=scale_y), color=colour),
             base.mark_point(filled=True, size=40, opacity=1, clip=True).encode(
-                x=on_x, y=alt.Y("mean:Q", title=title, scale=scale_y), color=colour,
+                x=on_x, y=alt.Y("mean:Q", title=measure.title, scale=scale_y), color=colour,
                 tooltip=[over, against, alt.Tooltip("mean:Q", format=".4f"), alt.Tooltip("error:Q", format=".4f"), "n:Q"]),
         ]  # fmt: skip
         panels.append(alt.layer(*layers).properties(width=width, height=height, title=panel))
     return styled(alt.hconcat(*panels, spacing=24))
+
+
+def _reach(means: "pd.Series[float]", measure: Measure) -> list[float]:
+    """Ends of an axis: of accuracies from chance to 1; of others a tenth beyond the means, where intervals are cut off."""
+    low, high = float(means.min()), float(means.max())
+    if measure.is_accuracy:
+        return [min(0.45, low - 0.02), 1.01]
+    beyond = 0.1 * (high - low) or 0.1
+    return [low - beyond, high + beyond]
 
 
 def _quality(s: float) -> str:

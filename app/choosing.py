@@ -1,23 +1,28 @@
 """What the pages beside theory share: reads kept until the store changes, what to look at, and the words about it."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from analysis.measures import MEASURES
+from analysis.explore import matching
+from analysis.explore import measured as measures_of
+from analysis.levels import Levels, levels
+from analysis.measures import MEASURES, Measure
 from analysis.paper import settings
 from analysis.points import Points, Setting, counted, described, groups, in_order, n_seeds, with_intervals
+from analysis.proportion import RATIO, by_proportion
 from analysis.scaling import thresholds
-from analysis.selection import VERSION, Selection, Value
+from analysis.selection import VERSION, Selection, Value, axes
 from analysis.statistics import Interval
 from app.setting import name, one
 from app.shared import choice, remembered, sweep_choice
 
 ACCURACIES = ("best_test_acc", "final_test_acc")
 NAMED = ("task", "network", "gamma_label", "L", "P", "d", "sigma2", "patches", "patch_size", "blur", "layer", "width1",
-         "width", "scaling", "kappa", "steps", "prefactor", "dtype", "base_lr", VERSION)  # fmt: skip
+         "width", RATIO, "scaling", "kappa", "steps", "chains", "prefactor", "dtype", "base_lr", VERSION)  # fmt: skip
 """Keys that a caption tells of, where they are fixed to a value."""
 
 
@@ -44,10 +49,50 @@ def crossings(results: str, selection: Selection, setting: Setting, measure: str
 def _crossings(
     results: str, selection: Selection, values: tuple[tuple[str, Value], ...], measure: str, level: float, over: str
 ) -> pd.DataFrame:
-    frame = grouped(results, selection, measure).frame
-    for key, value in values:
-        frame = frame[frame[key].isna() if value is None else frame[key] == value]
-    return thresholds(frame, level, over)
+    found, wanted = grouped(results, selection, measure), dict(values)
+    frame = (by_proportion(found) if RATIO in wanted else found).frame
+    frame = frame[matching(frame, wanted) & (frame[over] > 0)]
+    return thresholds(frame, level, over, falling=found.measure.rises is False)
+
+
+def started(results: str, selection: Selection, setting: Setting, measure: str, over: str) -> Levels:
+    """`levels` of the same curves, kept likewise."""
+    return remembered(_started, results, selection, tuple(setting.values.items()), measure, over)
+
+
+def _started(results: str, selection: Selection, values: tuple[tuple[str, Value], ...], measure: str, over: str) -> Levels:
+    found, wanted = grouped(results, selection, measure), dict(values)
+    frame = (by_proportion(found) if RATIO in wanted else found).frame
+    return levels(frame[matching(frame, wanted) & (frame[over] > 0)], found.measure, over)
+
+
+def unmixed(results: str, selection: Selection, points: pd.DataFrame) -> str:
+    """`3 of which did not mix`, of networks at equilibrium; empty where all did or are of another kind. points: of `Points`."""
+    told = grouped(results, selection, "unmixed")
+    keys = [key for key in told.keys if key in points]
+    if told.frame.empty or not keys:
+        return ""
+    found = points[keys].drop_duplicates().merge(told.frame, on=keys)
+    n = round(float((found["mean"] * found["n"]).sum()))
+    return f"{n} of which did not mix" if n else ""
+
+
+def level_choice(measure: Measure, found: Levels) -> float:
+    """A level in the measure's own range, which starts where `levels` says until it is moved; on all pages the same."""
+    key = "level" if measure.is_accuracy else f"level_{measure.name}"
+    held, started_at = st.session_state.get(key), st.session_state.get(f"_start_of_{key}")
+    value = found.start if held is None or held == started_at else float(held)
+    # Assigned each time, as of `choice`: where to start changes as a store grows.
+    st.session_state[key] = min(max(value, found.low), found.high)
+    st.session_state[f"_start_of_{key}"] = found.start
+    digits = max(0, -math.floor(math.log10(found.step) + 1e-9))
+    return float(
+        st.slider(
+            "Accuracy that suffices" if measure.is_accuracy else f"Level of {measure.short}",
+            found.low, found.high, step=found.step, key=key, bind="query-params", persist_state="session", width=220,
+            format=f"%.{digits}f", help=f"At first {found.start:g}: {found.why}.",
+        )
+    )  # fmt: skip
 
 
 def measure_choice(names: Sequence[str], **more: Any) -> str:
@@ -55,16 +100,25 @@ def measure_choice(names: Sequence[str], **more: Any) -> str:
     return str(choice("Measure", names, key="measure", format_func=lambda key: MEASURES[key].title, **more))
 
 
+def threshold_measures(results: str, selection: Selection) -> list[str]:
+    """Measures of selected networks of which a level makes a threshold."""
+    return [name for name in remembered(measures_of, results, selection) if MEASURES[name].rises is not None]
+
+
 def accuracy_choice() -> str:
     """Which test accuracy."""
     return measure_choice(ACCURACIES, width=190)
 
 
-def task_choice(results: str) -> Selection:
-    """The sweep and, of several, the task."""
+def task_choice(results: str, classifying: bool = True) -> Selection:
+    """The sweep and, of several, the task: of those that have an accuracy, or of all."""
     selection = sweep_choice(results)
     frame = grouped(results, selection, "best_test_acc").frame
-    tasks = in_order(frame, "task") if "task" in frame else []
+    tasks = (
+        (in_order(frame, "task") if "task" in frame else [])
+        if classifying
+        else remembered(axes, results, selection).get("task", [])
+    )
     if len(tasks) > 1:
         selection = selection.only({"task": choice("Task", tasks, "same_different", key=name("task"), width=170)})
     return selection
@@ -84,7 +138,7 @@ def rest(found: Points, axes: Iterable[str], prefer: Mapping[str, Value] | None 
     """The points of one setting of every key but `axes`: a select box for each that varies."""
     tasks = in_order(found.frame, "task") if "task" in found.frame else []
     paper = settings(tasks[0] if len(tasks) == 1 else None)
-    return one(found, axes, paper | {"sigma2": 0.0} | dict(prefer or {}), width=170)
+    return one(found, axes, paper | {"sigma2": 0.0, "scaling": "standard"} | dict(prefer or {}), width=170)
 
 
 def number(label: str, low: float, high: float, default: float, step: float, key: str, **more: Any) -> float:
@@ -99,13 +153,10 @@ def interval_text(interval: Interval, digits: int = 2, sign: str = "") -> str:
     return value if pd.isna(interval.low) else f"{value} ({low} to {high})"
 
 
-def about(setting: Setting, *more: str) -> str:
-    """A caption: what is fixed, how many networks, and more."""
-    frame, fixed = setting.frame, NAMED
-    text = "; ".join(
-        filter(
-            None,
-            [described(setting.values, fixed), f"{counted(int(frame['n'].sum()), 'network')}, {n_seeds(frame)} a point", *more],
-        )
+def about(setting: Setting, *more: str, unmixed: str = "") -> str:
+    """A caption: what is fixed, how many networks, how many of them did not mix, and more."""
+    networks = ", ".join(
+        filter(None, [counted(int(setting.frame["n"].sum()), "network"), unmixed, f"{n_seeds(setting.frame)} a point"])
     )
+    text = "; ".join(filter(None, [described(setting.values, NAMED), networks, *more]))
     return text.replace("gamma_label", "gamma") + "."

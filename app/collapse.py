@@ -1,17 +1,21 @@
-"""The part of the scaling page on collapse: curves over L for several d, say, over L / d^e."""
+"""The part of the scaling page on collapse: curves over L for several d, say, over L / d^e, or over P in units of the bound."""
 
 import streamlit as st
 
+from analysis.bound import energies, scaling_of
+from analysis.measures import Measure
 from analysis.points import Setting, in_order
 from analysis.predictions import predicted
-from analysis.rescaling import best, family, far, rescaled
+from analysis.rescaling import Family, best, family, far, in_units, rescaled
 from analysis.scaling_charts import collapse_chart
 from app.choosing import interval_text, number
-from app.shared import choice, downloads, figure, switch
+from app.shared import choice, downloads, figure
+
+GIVEN, BEST, BOUND = "an exponent", "the best exponent", "the bound E"
 
 
-def collapse(setting: Setting, over: str, against: str, by: str | None, title: str) -> None:
-    """Which curves, which exponent, the curves before and after, and how well they collapse."""
+def collapse(setting: Setting, over: str, against: str, by: str | None, measure: Measure, level: float) -> None:
+    """Which curves, in which units, the curves before and after, and how well they collapse."""
     st.subheader(
         "Collapse", anchor=False, help="S near 1: the curves fall together within their errors [Houdayer & Hartmann 2004]"
     )
@@ -21,32 +25,40 @@ def collapse(setting: Setting, over: str, against: str, by: str | None, title: s
         if by:
             value = choice("Curves of " + by.replace("_label", ""), in_order(data, by), key="collapse_of", width=170)
             data, key = data[data[by] == value], f"exponent_{value}"  # each group has its own prediction
-        said = predicted(over, against, {str(key): data[key].iloc[0] for key in data})
+        scaling = scaling_of(data, measure.name, over) if against == "d" and level > 0 else None
+        ways = [GIVEN, BEST, *([BOUND] if scaling else [])]
+        way = choice("Rescaled by", ways, BOUND if scaling else GIVEN, key="rescaled_by", width=190)
+        said = predicted(over, against, {str(name): data[name].iloc[0] for name in data})
         default = said.exponent if said else 1.0
-        is_best = switch("Best exponent", False, "best")
-        e = number("Exponent", -4.0, 6.0, default, 0.05, key, disabled=is_best)
+        e = number("Exponent", -4.0, 6.0, default, 0.05, key, disabled=way != GIVEN)
     try:
-        curves = family(data, over, against)
-        if is_best:
-            found = best(curves)
-            e = found.exponent.value
-            st.markdown(
-                f"Best: **{against}^{interval_text(found.exponent)}** with S = {found.quality:.3g} over {found.n_points} points."
-            )
-            if found.quality > far(int(data["n"].min())):
-                st.caption(
-                    "S is far above what so many seeds leave by chance: the curves do not fall together within their errors. "
-                    "The interval takes for granted that they do, and is too narrow."
-                )
-        scaled = rescaled(curves, e)
+        curves = family(data, over, against, measure.is_accuracy)
+        if way == BOUND and scaling:
+            scaled = in_units(curves, energies(curves.frame, scaling, level), f"E({level:g})")
+        else:
+            scaled = rescaled(curves, _best(curves, against, int(data["n"].min())) if way == BEST else e)
     except ValueError as error:
         st.info(f"No collapse: {error}.")
         return
-    chart = collapse_chart(scaled, over, against, title)
+    chart = collapse_chart(scaled, over, against, measure)
     figure(chart)
     q, of_theory = scaled.quality, f", predicted {said}" if said else ""
+    of_bound = (
+        f"; E: energy of the large-deviation bound at A_f = {level:g}, of each d and N [Rubin25 App. B]" if way == BOUND else ""
+    )
     st.caption(
         f"S = {q.quality:.3g} over {q.n_points} points rescaled, {q.unscaled_quality:.3g} over {q.n_unscaled_points} as measured"
-        f", of {q.n_total}; exponent {e:.3g}{of_theory}."
+        f", of {q.n_total}; by {scaled.by}{of_theory}{of_bound}; means with 95% intervals."
     )
     downloads(f"collapse-{over}-{against}", scaled.frame[[over, against, "rescaled", "n", "mean", "error"]], chart)
+
+
+def _best(curves: Family, against: str, n_seeds: int) -> float:
+    found = best(curves)
+    st.markdown(f"Best: **{against}^{interval_text(found.exponent)}** with S = {found.quality:.3g} over {found.n_points} points.")
+    if found.quality > far(n_seeds):
+        st.caption(
+            "S is far above what so many seeds leave by chance: the curves do not fall together within their errors. "
+            "The interval takes for granted that they do, and is too narrow."
+        )
+    return found.exponent.value

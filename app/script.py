@@ -16,6 +16,10 @@ PAGES = {
     "noise": ("Noise", "Noisy symbols beside the Bayes classifiers"),
     "structure": ("Structure", "Hidden weights of one network, and its training curves"),
     "scaling": ("Scaling", "Thresholds, exponents beside predictions, collapse"),
+    "specialisation": (
+        "Specialisation",
+        "At equilibrium: which pattern of feature learning wins, and neurons that turn to the target",
+    ),
     "claims": ("Claims", "The paper's statements and whether these networks confirm them"),
     "sql": ("SQL", "Questions of your own"),
 }

@@ -15,6 +15,7 @@ import pandas as pd
 from analysis.charts import colour_of, log_axis, styled
 from analysis.claims.measuring import FEWEST_D
 from analysis.figures.drawn import Drawn, Figure, Missing
+from analysis.phases import phase_map, phase_panel
 from analysis.points import Setting, counted, described, in_order, n_seeds, one_setting, points
 from analysis.proportion import in_proportion
 from analysis.rescaling import Family, best, family
@@ -23,13 +24,17 @@ from analysis.scaling_charts import threshold_panel
 from analysis.selection import Selection
 from analysis.statistics import collapse as score
 from analysis.theory.large_deviation import as_scaling, energy, slope
-from analysis.theory.patterns import NETWORKS, exponents, wins
+from analysis.theory.patterns import NETWORKS, exponents
 from store.views import fetch
 
 ONSET = 0.1
 """A_f at which networks begin to learn; grids/nstar_he3_quick.yaml searches for it and says why."""
 TRIED = (0.0, 3.5)
 """Exponents that curves are rescaled with: the lazy law has 3."""
+MOST_D = 1024.0
+"""Of the map of patterns."""
+NARROW = 8.0
+"""First layer of its three-layer networks: a wide one never specialises."""
 HE3 = {"task": "he3", "network": "erf2"}
 SCALING = "scaling"
 
@@ -165,28 +170,18 @@ def _scores(curves: Family, of_bound: list[float]) -> tuple[Any, str]:
 
 
 def phases(results: str, sweep: str | None) -> Drawn | Missing:
-    """Which pattern has the least energy over d and N, for both scalings of 2-layer erf networks: theory alone."""
-    ds, widths = ([2**k for k in range(1, top)] for top in (11, 21))
-    rows = []
-    for name in ("2-layer erf, He_3", "2-layer erf, He_3, mean field"):
-        assert name in NETWORKS
-        rows += [{"network": name, "d": d, "N": n, "pattern": wins(name, {"d": d, "N": n})} for d in ds for n in widths]
-    frame = pd.DataFrame(rows)
-    colour = alt.Color("pattern:N", title="pattern", scale=alt.Scale(range=["#365c8d", "#e0a030", "#4ac16d"]))
-    axes = {
-        "x": alt.X("d:O", title="input dimension d", axis=alt.Axis(labelAngle=0)),
-        "y": alt.Y("N:O", title="width N", sort="descending"),
-    }
-    panels = []
-    for name in dict.fromkeys(frame["network"]):
-        of_network = alt.Chart(frame[frame["network"] == name]).mark_rect().encode(**axes, color=colour)
-        panels.append(of_network.properties(width=260, height=260, title=name))
+    """Which pattern has the least energy over d and N: theory alone."""
+    widths1 = {"2-layer erf, He_3": None, "2-layer erf, He_3, mean field": None, "3-layer erf, He_3": NARROW}
+    maps = {name: phase_map(name, MOST_D, width1) for name, width1 in widths1.items()}
+    titles = {name: f"{name}, N1 = {width1:g}" if width1 else name for name, width1 in widths1.items()}
+    panels = [phase_panel(tiles, name, width=260, height=260).properties(title=titles[name]) for name, tiles in maps.items()]
+    chart = alt.hconcat(*panels, spacing=24).resolve_scale(color="independent", stroke="independent")
     caption = (
         "GP: the network stays lazy; GFL: all neurons amplify w* a little (Gaussian feature learning); specialisation: a few "
-        "neurons turn to w*. Least energy, up to constants that the theory leaves open: borders are known up to factors of order "
-        "one."
+        "neurons turn to w*; Mag.: the next layer amplifies what they say. Least energy, of three layers over N2, up to "
+        "constants that the theory leaves open: borders are known up to factors of order one."
     )
-    return Drawn(styled(alt.hconcat(*panels, spacing=24)), frame, caption)
+    return Drawn(styled(chart), pd.concat([tiles.assign(network=name) for name, tiles in maps.items()]), caption)
 
 
 _GRIDS = ("grids/nstar_he3.yaml", "grids/nstar_he3_quick.yaml")

@@ -9,6 +9,7 @@ t      conjugate of alpha
 kappa  ridge: the posterior is prior x exp(-sum of squares / (2 kappa)), and P* ~ kappa E(alpha)
 """
 
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -50,16 +51,9 @@ def aligned(alpha: float, N: int, d: int, scaling: Scaling = "standard") -> Alig
     from scipy.optimize import minimize_scalar
     from scipy.special import logsumexp
 
-    if alpha <= 0 or N < 1 or d < 1:
-        raise ValueError(f"alpha = {alpha}, N = {N}, d = {d}: all must be positive")
-    c = np.linspace(0, MOST_C, N_C)
-    if c[1] * np.sqrt(d) > 0.5:
-        raise ValueError(f"d = {d} needs a finer grid of overlaps")
-    variance = 1 / N if scaling == "standard" else 1 / N**2
-    prior = 0.5 * np.log(2 * d / np.pi) - d * c**2 / 2  # density of |c|
-    weights = np.full(N_C, c[1])
-    weights[[0, -1]] /= 2
-    gain = variance * projection(c) / 2
+    if alpha <= 0:
+        raise ValueError(f"alpha = {alpha}: must be positive")
+    c, prior, weights, gain = _neuron(N, d, scaling)
 
     def minus(log_t: float) -> float:
         return float(N * logsumexp(np.exp(2 * log_t) * gain + prior, b=weights) - np.exp(log_t) * alpha)
@@ -71,6 +65,34 @@ def aligned(alpha: float, N: int, d: int, scaling: Scaling = "standard") -> Alig
     return Aligned(float(-found.fun), t, c, np.exp(tilted - logsumexp(tilted, b=weights)))
 
 
+def overlap_density(z: Array, t: float, N: int, d: int, scaling: Scaling = "standard") -> Array:
+    """Density of a neuron's overlap in standard deviations of the prior, z = sqrt(d) c of either sign, where the bound asks for
+    this t: the prior tilted by exp(t^2 v g(c)^2 / 2), as its readout is integrated out. At t = 0 it is N(0, 1)."""
+    from scipy.special import logsumexp
+
+    _, prior, weights, gain = _neuron(N, d, scaling)
+    total = logsumexp(t**2 * gain + prior, b=weights)
+    at = np.abs(np.asarray(z, dtype=float)) / np.sqrt(d)
+    log_prior = 0.5 * np.log(2 * d / np.pi) - d * at**2 / 2
+    return np.asarray(np.exp(t**2 * _variance(N, scaling) * projection(at) / 2 + log_prior - total) / (2 * np.sqrt(d)))
+
+
+def _variance(N: int, scaling: Scaling) -> float:
+    return 1 / N if scaling == "standard" else 1 / N**2
+
+
+def _neuron(N: int, d: int, scaling: Scaling) -> tuple[Array, Array, Array, Array]:
+    """Of one neuron over the grid of |c|: c, log of the prior density, weights of the quadrature, v g(c)^2 / 2."""
+    if N < 1 or d < 1:
+        raise ValueError(f"N = {N}, d = {d}: both must be positive")
+    c = np.linspace(0, MOST_C, N_C)
+    if c[1] * np.sqrt(d) > 0.5:
+        raise ValueError(f"d = {d} needs a finer grid of overlaps")
+    weights = np.full(N_C, c[1])
+    weights[[0, -1]] /= 2
+    return c, 0.5 * np.log(2 * d / np.pi) - d * c**2 / 2, weights, _variance(N, scaling) * projection(c) / 2
+
+
 def as_scaling(name: str) -> Scaling:
     """Of a cell's key `scaling`. ValueError for another."""
     if name not in get_args(Scaling):
@@ -78,6 +100,7 @@ def as_scaling(name: str) -> Scaling:
     return "mean_field" if name == "mean_field" else "standard"
 
 
+@lru_cache(maxsize=1024)
 def energy(alpha: float, N: int, d: int, scaling: Scaling = "standard") -> float:
     """E(alpha) alone."""
     return aligned(alpha, N, d, scaling).energy

@@ -113,6 +113,50 @@ def least(pattern: Pattern, sizes: Mapping[str, float]) -> Least:
     return Least(float(np.exp(found.fun)), {name: float(value) for name, value in zip(free, np.exp(found.x), strict=True)})
 
 
+def least_over(pattern: Pattern, sizes: Mapping[str, Array]) -> Array:
+    """Energies of `least` over arrays of sizes, all of one shape, for maps: coordinate descent, as the energy is convex in the
+    logarithms and free variables are bounded one by one; of a free variable by bisection of the slope."""
+    logs = {name: np.log(np.asarray(value, dtype=float)) for name, value in sizes.items()}
+    shape = np.broadcast_shapes(*(value.shape for value in logs.values()))
+    free = list(pattern.free)
+    fixed = [_power_over(term, logs, shape, free) for term in pattern.terms]
+    ends = [
+        (_power_over(low, logs, shape), np.full(shape, _MOST) if high is None else _power_over(high, logs, shape))
+        for low, high in pattern.free.values()
+    ]
+    at = [low.copy() for low, _ in ends]
+
+    def logs_of_terms() -> list[Array]:
+        return [
+            f + sum((term.get(name, 0.0) * x for name, x in zip(free, at, strict=True)), np.zeros(shape))
+            for f, term in zip(fixed, pattern.terms, strict=True)
+        ]
+
+    for _ in range(1 if len(free) < 2 else _ROUNDS):
+        for i, name in enumerate(free):
+            powers = [term.get(name, 0.0) for term in pattern.terms]
+            low, high = ends[i]
+            for _ in range(_HALVINGS):
+                at[i] = (low + high) / 2
+                slope = sum(p * np.exp(np.minimum(t, _MOST)) for p, t in zip(powers, logs_of_terms(), strict=True) if p)
+                low, high = np.where(slope < 0, at[i], low), np.where(slope < 0, high, at[i])
+            at[i] = (low + high) / 2
+    return np.asarray(np.exp(np.logaddexp.reduce(logs_of_terms())))
+
+
+_MOST = 200.0
+"""Logarithm of more than any variable reaches."""
+_HALVINGS, _ROUNDS = 50, 25
+"""200 / 2^50 is below rounding; two variables settle to four digits in this many rounds."""
+
+
+def wins_over(network: str, sizes: Mapping[str, Array]) -> Array:
+    """`wins` over arrays of sizes."""
+    patterns = NETWORKS[network]
+    energies = np.stack([least_over(pattern, sizes) for pattern in patterns])
+    return np.array([pattern.name for pattern in patterns])[energies.argmin(axis=0)]
+
+
 def wins(network: str, sizes: Mapping[str, float]) -> str:
     """Name of the pattern of least energy. KeyError for an unknown network."""
     patterns = NETWORKS[network]
@@ -131,6 +175,12 @@ def exponents(pattern: Pattern, growth: Mapping[str, float]) -> Exponents:
     bounds = [(_power(low, growth), None if high is None else _power(high, growth)) for low, high in pattern.free.values()]
     found = linprog([0.0] * len(free) + [1.0], A_ub=rows, b_ub=tops, bounds=[*bounds, (None, None)])
     return Exponents(float(found.x[-1]), dict(zip(free, map(float, found.x), strict=False)))
+
+
+def _power_over(term: Monomial, logs: Mapping[str, Array], shape: tuple[int, ...], but: list[str] | None = None) -> Array:
+    """`_power` of arrays, of this shape."""
+    total = sum((power * logs[name] for name, power in term.items() if name not in (but or ())), np.zeros(shape))
+    return np.broadcast_to(total, shape).copy()
 
 
 def _power(term: Monomial, logs: Mapping[str, float], but: list[str] | None = None) -> float:

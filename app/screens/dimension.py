@@ -7,11 +7,21 @@ import streamlit as st
 from analysis import overlays
 from analysis.maps import heat_map, product, theory_contours
 from analysis.measures import MEASURES
-from analysis.paper import LEVEL
 from analysis.points import Setting
 from analysis.predictions import compared, predicted
 from analysis.scaling import Exponent, exponent, threshold_table
-from app.choosing import about, accuracy_choice, crossings, interval_text, lacking, measured, number, rest, task_choice
+from app.choosing import (
+    about,
+    accuracy_choice,
+    crossings,
+    interval_text,
+    lacking,
+    level_choice,
+    measured,
+    rest,
+    started,
+    task_choice,
+)
 from app.shared import compute_later, downloads, figure, switch
 
 GRIDS = "`grids/fig1e_lazy.yaml` (lazy), `grids/fig1b_rich.yaml` (rich) or a little of both, `grids/quick.yaml`,"
@@ -26,7 +36,7 @@ def show(results: str) -> None:
         if lacking(found, {"L": 2, "d": 2}, GRIDS):
             return
         setting = rest(found, ("L", "d"), {"gamma_label": "lazy", "prefactor": "sqrt_d"})
-        level = number("Accuracy that suffices", 0.5, 1.0, LEVEL, 0.01, "level")
+        level = level_choice(found.measure, started(results, selection, setting, measure, "L"))
     contour = crossings(results, selection, setting, measure, level, "L")
     fit = exponent(contour)
     table = threshold_table(contour, ["d"])

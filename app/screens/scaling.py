@@ -1,4 +1,4 @@
-"""How many training symbols (or samples) suffice, how that number grows with another key, and whether curves collapse."""
+"""How many training symbols or samples suffice, how that number grows with another key, and whether curves collapse."""
 
 from typing import Any
 
@@ -6,56 +6,82 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from analysis.bound import MEANING, slopes
 from analysis.charts import title_of
-from analysis.paper import LEVEL
 from analysis.points import Points, Setting, grouping_keys, in_order, numeric_keys, shown, task_of
 from analysis.predictions import Prediction, compared
+from analysis.proportion import RATIO, by_proportion, proportions
 from analysis.scaling import Exponent, exponents, fitted, threshold_table
 from analysis.scaling_charts import exponent_chart, threshold_chart
-from app.choosing import about, accuracy_choice, crossings, grouped, interval_text, number, rest, task_choice
+from analysis.selection import Selection
+from app.choosing import (
+    about,
+    crossings,
+    grouped,
+    interval_text,
+    level_choice,
+    measure_choice,
+    rest,
+    started,
+    task_choice,
+    threshold_measures,
+    unmixed,
+)
 from app.collapse import collapse
 from app.shared import NONE, choice, downloads, figure, switch
 
-GRIDS = "`grids/fig1e_lazy.yaml`, `grids/fig1b_rich.yaml` or, a little of both, `grids/quick.yaml`"
+GRIDS = (
+    "`grids/fig1e_lazy.yaml` and `grids/fig1b_rich.yaml`, a little of both, `grids/quick.yaml`, or searches, "
+    "`grids/lstar_quick.yaml` and, at equilibrium, `grids/nstar_he3_quick.yaml`,"
+)
 
 
 def show(results: str) -> None:
     """The page."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        selection, measure = task_choice(results), accuracy_choice()
+        selection = task_choice(results, classifying=False)
+        names = threshold_measures(results, selection)
+        measure = measure_choice(names, width=220) if names else "best_test_acc"
         found = grouped(results, selection, measure)
+        if "P" in found.keys:  # at P = 0 there is nothing but the prior, and no logarithm
+            found = found._replace(frame=found.frame[found.frame["P"].isna() | (found.frame["P"] > 0)])
         numbers = numeric_keys(found)
         if len(numbers) < 2:
-            st.info(
-                f"Thresholds of accuracies need networks at several values of two keys, such as L and d. {GRIDS} yields some. "
-                "Those of networks at equilibrium are not shown here: `python -m analysis.figures Nstar` draws P*(d)."
-            )
+            st.info(f"Thresholds need networks at several values of two keys, such as L and d. {GRIDS} yield some.")
             return
         over = choice("Threshold over", numbers, "L" if "L" in numbers else "P", key="over", width=140)
         against = choice("against", [key for key in numbers if key != over], "d", key="against", width=140)
+        of_ratio, of_width = proportions(found)
+        if over != "width" and against == "d" and of_ratio > 1 and found.frame["width"].nunique() > 1:
+            meaning = "Networks whose width grows with d are compared at one width/d; otherwise at one width."
+            if switch("Width as d", of_ratio > of_width, "width_as_d", help=meaning):
+                found = by_proportion(found)
         groups = [key for key in grouping_keys(found, over, against) if key != "gamma_label" or "gamma" not in (over, against)]
         by = choice(
             "Colour",
             [NONE, *groups],
-            groups[0] if groups else NONE,
+            groups[0] if groups and groups[0] != RATIO else NONE,
             key="colour",
             format_func=lambda key: title_of(key, task_of(found.frame)),
             width=140,
         )
         by = None if by == NONE else by
         setting = rest(found, {over, against, *([by] if by else [])})
-        level = number("Accuracy that suffices", 0.5, 1.0, LEVEL, 0.01, "level")
+        first = started(results, selection, setting, measure, over)
+        level = level_choice(found.measure, first)
     frame = crossings(results, selection, setting, measure, level, over)
     if frame.empty:
-        st.info(f"No curve has two values of {over} in this setting, which a threshold needs. {GRIDS} yields some.")
+        st.info(f"No curve has two values of {over} in this setting, which a threshold needs. {GRIDS} yield some.")
         return
-    _thresholds(frame, setting, found, over, against, by, level)
-    collapse(setting, over, against, by, found.measure.title)
+    why = f"this level: {first.why}" if level == first.start else ""
+    _thresholds(results, selection, frame, setting, found, over, against, by, level, why)
+    collapse(setting, over, against, by, found.measure, level)
 
 
 def _thresholds(
-    frame: pd.DataFrame, setting: Setting, found: Points, over: str, against: str, by: str | None, level: float
-) -> None:
+    results: str, selection: Selection, frame: pd.DataFrame, setting: Setting, found: Points, over: str, against: str,
+    by: str | None, level: float, why: str,
+) -> None:  # fmt: skip
     values = sorted(frame[against].unique().tolist())
     with st.container(horizontal=True, vertical_alignment="bottom"):
         within = (values[0], values[-1])
@@ -65,8 +91,12 @@ def _thresholds(
             )
         offset = switch("With an offset, c + A x^b", False, "offset")
     laws = fitted(frame, over, against, by, within, offset)
+    of_bound = slopes(frame, found.measure.name, over, against, by, within)
+    laws = laws._replace(predictions=laws.predictions | of_bound)
     fits, said, problems = laws
-    table = threshold_table(frame, [*([by] if by else []), *(["gamma"] if by == "gamma_label" else []), against])
+    with_width = ["width"] if RATIO in found.keys else []
+    told = [*([by] if by else []), *(["gamma"] if by == "gamma_label" else []), against, *with_width]
+    table = threshold_table(frame, told)
     chart = threshold_chart(table, over, against, by, fits, said, task=task_of(setting.frame))
     left, right = st.columns([2, 1])
     with left:
@@ -80,7 +110,12 @@ def _thresholds(
             of = [shown(value) for value, problem in problems.items() if problem == why]
             st.markdown(f"No exponent{f' at {_title(by)} = ' + ', '.join(of) if by else ''}: {why}.")
     reached = int((table["state"] == "reached").sum())
-    st.caption(about(setting, f"{over}*: mean accuracy {level:g}, 95% intervals, {reached} of {len(table)} curves reach it"))
+    falls = found.measure.rises is False
+    text = (
+        f"{over}*: mean {found.measure.short} {'falls to ' if falls else ''}{level:g}, 95% intervals, {reached} of {len(table)} "
+    )
+    text += f"curves {'fall to' if falls else 'reach'} it"
+    st.caption(about(setting, text, why, MEANING if of_bound else "", unmixed=unmixed(results, selection, setting.frame)))
     downloads(f"thresholds-{over}-{against}", table, chart, found.sql)
     with st.expander("Table of thresholds"):
         states = [t.describe(over) for t in frame["threshold"]]

@@ -61,7 +61,7 @@ def opened(page, address):
     settled(page)
 
 
-N_CHARTS = {"curves": 1, "dimension": 1, "noise": 1, "structure": 2, "scaling": 3, "claims": 1}
+N_CHARTS = {"curves": 1, "dimension": 1, "noise": 1, "structure": 2, "scaling": 3, "specialisation": 1, "claims": 1}
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -2,10 +2,15 @@
 
 import sys
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from analysis.figures.equilibrium import ONSET
+from analysis.theory.large_deviation import slope
 from orchestrator.grid import load_grid
+from store.store import Store
+from tests.analysis.test_sample_complexity import SD, SIZES, equilibrium_rows, onset
 from tests.orchestrator.test_driver import run
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Streamlit's own
@@ -13,8 +18,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Streaml
 GRID = """\
 sweep: he3
 grids:
-  - {task: he3, network: erf2, d: 4, width: 4, P: [4, 12], kappa: 1, seed: {range: 2}, steps: 40, eval_every: 5, chains: 2,
-     test_size: 64}
+  - {task: he3, network: erf2, d: [4, 6], width: [4, 6], zip: [[d, width]], P: [0, 4, 12], kappa: 1, seed: {range: 2}, steps: 40,
+     eval_every: 5, chains: 2, test_size: 64, save: [curves, neurons]}
 """
 
 
@@ -28,13 +33,37 @@ def at_equilibrium(tmp_path_factory):
     return store.results
 
 
-def opened(monkeypatch, name, results):
+@pytest.fixture(scope="module")
+def by_the_bound(tmp_path_factory):
+    """Synthetic: P* = 20 E at N = d, and beside them what the small grid has too: other widths, scalings, ridges, depths."""
+    store = Store(str(tmp_path_factory.mktemp("bound") / "results"))
+    store.prepare()
+    rows = [
+        *equilibrium_rows(mixed=True),
+        *equilibrium_rows((16, 32), first=10_000, width=128, mixed=False),
+        *equilibrium_rows((24,), first=20_000, scaling="mean_field", mixed=True),
+        *equilibrium_rows((16,), first=30_000, width=64, kappa=0.1, mixed=True),
+        *equilibrium_rows((16,), first=40_000, width=64, width1=16, network="erf3", mixed=True),
+    ]
+    store.commit("p", rows)
+    store.write_plan("bound", [one["cell_id"] for one in rows], whole=True)
+    return store.results
+
+
+def opened(monkeypatch, name, results, **query):
     monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", results])
     script = f"from app.screens import {name}\nfrom app.shared import results_directory\n{name}.show(results_directory())"
-    return AppTest.from_string(script, default_timeout=60).run()
+    page = AppTest.from_string(script, default_timeout=60)
+    for key, value in query.items():
+        page.query_params[key] = value
+    return page.run()
 
 
-@pytest.mark.parametrize("name", ["curves", "dimension", "noise", "structure", "scaling", "claims"])
+def text(page):
+    return "\n".join(element.value for kind in (page.markdown, page.caption, page.info) for element in kind)
+
+
+@pytest.mark.parametrize("name", ["curves", "dimension", "noise", "structure", "scaling", "specialisation", "claims"])
 def test_no_page_fails(monkeypatch, at_equilibrium, name):
     page = opened(monkeypatch, name, at_equilibrium)
     assert not page.exception
@@ -48,6 +77,81 @@ def test_one_network_is_shown_with_its_chains_and_whether_they_mixed(monkeypatch
     assert "alignment A_f" in told and "split R-hat" in told and "readout ratio" not in told
 
 
-def test_scaling_says_where_their_thresholds_are(monkeypatch, at_equilibrium):
-    page = opened(monkeypatch, "scaling", at_equilibrium)
-    assert "analysis.figures Nstar" in page.info[0].value
+def test_scaling_finds_the_law_and_puts_the_bound_beside_it(monkeypatch, by_the_bound):
+    page = opened(monkeypatch, "scaling", by_the_bound)
+    assert not page.exception
+    assert page.slider[0].value == pytest.approx(ONSET)
+    expected = slope(ONSET, np.array(SIZES), np.array(SIZES))
+    said = text(page)
+    assert (
+        f"Predicted: {expected:.2f} [bound over these d]" in said
+        and "large-deviation bound over the very d and N" in said
+        and "the interval holds the prediction" in said
+    )
+    assert "this level: of those that most curves cross, 5 of 5 curves" in said
+    assert "width/d = 1" in said and "160 networks, 4 seeds a point" in said, "all mixed, the wider ones left out"
+    table = page.dataframe[0].value
+    assert table["d"].tolist() == table["width"].tolist() == list(SIZES)
+    # A threshold's error: that of a mean of 4 over the slope of A_f in log P.
+    error = SD / 2 / 0.1
+    np.testing.assert_allclose(np.log(table["threshold"]), [np.log(20 * onset(d)) for d in SIZES], atol=4 * error)
+
+
+def test_scaling_rescales_by_the_bound_and_says_how_well_it_does(monkeypatch, by_the_bound):
+    page = opened(monkeypatch, "scaling", by_the_bound)
+    assert page.selectbox(key="rescaled_by").value == "the bound E"
+    [said] = [one.value for one in page.caption if one.value.startswith("S = ")]
+    rescaled, as_measured = (float(part.split(" = ")[-1].split(",")[-1].split()[0]) for part in said.split(" over ")[:2])
+    # Of 4 seeds S is about 2 where curves collapse; as measured they lie apart by ln(64/16) x 0.1, that is 28 errors of a mean.
+    assert rescaled < 4 and as_measured > 50
+
+
+def test_at_one_width_other_networks_are_compared(monkeypatch, by_the_bound):
+    page = opened(monkeypatch, "scaling", by_the_bound, width_as_d="false", colour="(none)", at_width="128")
+    assert not page.exception
+    assert page.dataframe[0].value["d"].tolist() == [16, 32]
+    assert "width = 128" in text(page) and "64 of which did not mix" in text(page)
+
+
+def test_a_level_in_the_address_stands(monkeypatch, by_the_bound):
+    page = opened(monkeypatch, "scaling", by_the_bound, level_alignment_f="0.2")
+    assert page.slider[0].value == 0.2 and "mean alignment_f 0.2" in text(page)
+
+
+def test_without_several_sizes_scaling_says_what_yields_them(monkeypatch, tmp_path):
+    store = Store(str(tmp_path / "results"))
+    store.prepare()
+    rows = equilibrium_rows((16,))
+    store.commit("p", rows)
+    store.write_plan("one", [one["cell_id"] for one in rows], whole=True)
+    page = opened(monkeypatch, "scaling", store.results)
+    assert not page.exception and "grids/nstar_he3_quick.yaml" in page.info[0].value
+
+
+def test_specialisation_shows_sizes_on_the_map_and_neurons_beside_the_bound(monkeypatch, at_equilibrium):
+    page = opened(monkeypatch, "specialisation", at_equilibrium)
+    assert [element.value for element in page.subheader] == ["Which pattern", "Hidden neurons"]
+    assert len(page.get("vega_lite_chart")) == 2
+    patterns, sizes, histogram = (element.value for element in page.dataframe)
+    assert patterns["pattern"].tolist() == ["GP", "GFL", "specialisation"]
+    assert sizes[["d", "width", "P"]].to_numpy().tolist() == [[4, 4, 12], [6, 6, 12]]
+    said = text(page)
+    assert "asked for by the bound at this alignment" in said and "4 networks, 4 of which did not mix" in said
+    width = int(page.selectbox(key="at_width").value)
+    assert histogram["neurons"].sum() == pytest.approx(width), "every neuron is in a bin"
+    prior = opened(monkeypatch, "specialisation", at_equilibrium, at_P="0")
+    assert not prior.exception and "P = 0" in text(prior)
+
+
+def test_specialisation_of_other_networks_is_theory_alone(monkeypatch, at_equilibrium):
+    page = opened(monkeypatch, "specialisation", at_equilibrium, pattern_of="3-layer erf, He_3")
+    assert not page.exception
+    assert page.dataframe[0].value["pattern"].tolist() == ["GP-GP", "GP-Sp.", "Sp.-Mag."]
+    said = text(page)
+    assert "Map at N1 = N" in said and "No such network here yet: `grids/nstar_he3_quick.yaml` samples a few" in said
+    assert "No histogram of overlaps yet: `save: [curves, neurons]`" in said and "grids/overlaps_he3_quick.yaml" in said
+
+
+def test_a_histogram_that_was_not_kept_is_asked_for(monkeypatch, by_the_bound):
+    page = opened(monkeypatch, "specialisation", by_the_bound)
+    assert not page.exception and "save: [curves, neurons]" in page.info[0].value

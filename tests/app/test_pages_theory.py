@@ -148,7 +148,7 @@ def test_scaling_puts_exponents_beside_predictions(opened, filled):
     assert "d^2.0" in lazy and "Theorem 2" in lazy and "n = 3" in lazy
     assert "0 [Eq. 3]; the interval holds the prediction" in rich
     assert "S = " in text(page)
-    best = opened("scaling", filled, {"at_sigma2": "0", "best": "true"})
+    best = opened("scaling", filled, {"at_sigma2": "0", "rescaled_by": "the best exponent"})
     assert any("Best: **d^2.0" in m.value for m in best.markdown)
 
 

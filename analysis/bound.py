@@ -1,0 +1,60 @@
+"""The large-deviation bound beside thresholds P* of measured networks: 2-layer erf networks, target He_3 [Rubin25 App. B].
+
+d, N   input dimension, width
+E      energy of the bound at an alignment: P* ~ kappa E is compared by its growth, as its constant is open
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from analysis.points import in_order
+from analysis.predictions import Prediction
+from analysis.theory.large_deviation import Scaling, as_scaling, energy, slope
+
+MEASURE, OVER = "alignment_f", "P"
+SOURCE = "bound over these d"
+MEANING = "bound: slope of the large-deviation bound over the very d and N of these thresholds [Rubin25 App. B]"
+
+
+def scaling_of(values: Mapping[str, Any] | pd.DataFrame, measure: str, over: str) -> Scaling | None:
+    """The scaling of networks that the bound speaks of, by keys of which each has one value; None of all others."""
+    if (measure, over) != (MEASURE, OVER):
+        return None
+    found = {key: _only(values[key]) for key in ("task", "network", "scaling") if key in values}
+    if (found.get("task"), found.get("network")) != ("he3", "erf2") or found.get("scaling") is None:
+        return None
+    return as_scaling(str(found["scaling"]))
+
+
+def _only(values: Any) -> Any:
+    if not isinstance(values, pd.Series):
+        return values
+    distinct = values.unique()
+    return distinct[0] if len(distinct) == 1 else None
+
+
+def slopes(
+    frame: pd.DataFrame, measure: str, over: str, against: str, by: str | None, within: tuple[float, float]
+) -> dict[Any, Prediction]:
+    """Of `scaling.thresholds`, by the values of `by`, None without one: exponent that the bound has over the very d and N whose
+    thresholds were reached, where it speaks of them and there are two d."""
+    found = {}
+    for value in in_order(frame, by) if by else [None]:
+        group = frame if by is None else frame[frame[by] == value]
+        group = group[group[against].between(*within) & group["threshold"].map(lambda t: t.reached == "reached")]
+        scaling = scaling_of(group, measure, over)
+        if against != "d" or scaling is None or group["d"].nunique() < 2:
+            continue
+        level = group["threshold"].iloc[0].level
+        if level > 0:
+            exponent = slope(level, group["width"].to_numpy(), group["d"].to_numpy(), scaling)
+            found[value] = Prediction(over, against, round(exponent, 2), SOURCE, {})
+    return found
+
+
+def energies(frame: pd.DataFrame, scaling: Scaling, level: float) -> "pd.Series[float]":
+    """E at this alignment for the width and d of each row. ValueError for level <= 0."""
+    sizes = zip(frame["width"].astype(int), frame["d"].astype(int), strict=True)
+    return pd.Series([energy(level, N, d, scaling) for N, d in sizes], index=frame.index, dtype=float)

@@ -1,0 +1,158 @@
+"""Networks at equilibrium: which pattern of feature learning has the least energy where, and neurons that turn to the target."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from analysis.commands import sweep_command
+from analysis.explore import matching
+from analysis.one_network import networks
+from analysis.overlaps import BOUND, PRIOR, Overlaps, by_chance, expected, overlap_chart, overlaps
+from analysis.phases import AS_PRIOR, OF, measured_sizes, pattern_table, phase_chart, phase_map
+from analysis.points import Setting, counted, described, varying
+from analysis.selection import Selection
+from analysis.theory.large_deviation import OUTLIER, as_scaling
+from app.choosing import NAMED, measured, rest, unmixed
+from app.setting import fixed
+from app.shared import choice, downloads, figure, links, remembered, sweep_choice
+
+COUNTS, ALIGNMENT = ("n_specialised_1", "n_specialised_2"), "alignment_f"
+GRIDS = {
+    "2-layer erf, He_3": "`grids/nstar_he3_quick.yaml` samples some of several d and N",
+    "2-layer erf, He_3, mean field": "`grids/nstar_he3_quick.yaml` samples a few, `grids/nstar_he3.yaml` more",
+    "3-layer erf, He_3": "`grids/nstar_he3_quick.yaml` samples a few, `grids/layers_he3.yaml` more",
+    "CNN, linear": "a grid of `{task: linear, network: cnn, patch: ..., width: ...}` samples some",
+}
+
+
+def show(results: str) -> None:
+    """The page."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        with st.container(width=260):
+            selection = sweep_choice(results)
+        network = choice("Network", list(OF), _most(results, selection), key="pattern_of", width=260)
+    selection = selection.only(OF[network])
+    _neurons(results, selection, _phases(results, selection, network))
+
+
+def _most(results: str, selection: Selection) -> str:
+    """The network of which there are most points."""
+    return max(OF, key=lambda network: len(measured(results, selection.only(OF[network]), ALIGNMENT).frame))
+
+
+def _phases(results: str, selection: Selection, network: str) -> Setting | None:
+    """The map; gives the setting whose sizes it shows."""
+    st.subheader("Which pattern", anchor=False, help="The pattern whose least energy is the lowest appears [Rubin25 S5, App. E]")
+    found = measured(results, selection, ALIGNMENT)
+    sizes, about, setting = None, f"No such network here yet: {GRIDS[network]}.", None
+    width1: float | None = None
+    axes = {"d", "width", "P"}
+    if {"d", "width", "P"} <= {*found.keys} and not found.frame.empty:
+        with st.container(horizontal=True):
+            setting = rest(found, axes)
+        of_layers = [measured(results, selection, name).frame for name in COUNTS]
+        counts = {
+            i: part
+            for i, frame in enumerate(of_layers, start=1)
+            if len(frame) and len(part := frame[matching(frame, {k: v for k, v in setting.values.items() if k in frame})])
+        }
+        sizes = measured_sizes(counts, setting.frame) if counts else None
+        width1 = None if setting.values.get("width1") is None else float(str(setting.values["width1"]))
+        about = "Specialising neurons were not counted." if sizes is None else _about_sizes(results, selection, setting, sizes)
+    most_d = max(1024.0, 2.0 * float(sizes["d"].max())) if sizes is not None else 1024.0
+    chart = phase_chart(phase_map(network, most_d, width1), network, sizes)
+    left, right = st.columns([2, 1])
+    with left:
+        figure(chart, "phases")
+    with right:
+        st.dataframe(pattern_table(network), hide_index=True, width="content")
+        st.markdown(
+            "GP: lazy. GFL: all neurons amplify w* a little (Gaussian feature learning). Specialisation (Sp.): a few turn to w*; "
+            "Mag.: the next layer amplifies what they say. Energies are known up to constants, and so are the borders."
+        )
+        if "scaling" in links:
+            st.page_link(links["scaling"], label="P*(d) and collapse: Scaling")
+    if network.startswith("3"):
+        about = f"Map at N1 = {'N, N being N2' if width1 is None else format(width1, 'g')}. {about}"
+    st.caption(about)
+    if sizes is not None:
+        downloads(f"patterns-{network}", sizes, chart, found.sql)
+        with st.expander("Table of measured sizes"):
+            st.dataframe(sizes, hide_index=True)
+    return setting
+
+
+def _about_sizes(results: str, selection: Selection, setting: Setting, sizes: pd.DataFrame) -> str:
+    shown = sizes[["d", "width", "P"]].merge(setting.frame, on=["d", "width", "P"])
+    n = counted(int(sizes["n"].sum()), "network")
+    told = ", ".join(filter(None, [n, unmixed(results, selection, shown)]))
+    many = int((sizes["state"] != AS_PRIOR).sum())
+    of_all = f"{many} of {counted(len(sizes), 'size')}"
+    return (
+        f"{described(setting.values, NAMED)}; {told}: at each d and N those of most samples P. In {of_all} more neurons "
+        f"specialise than the prior has beyond {OUTLIER:g} standard deviations, by the 95% interval (of one seed by its value)."
+    )
+
+
+def _neurons(results: str, selection: Selection, setting: Setting | None) -> None:
+    st.subheader("Hidden neurons", anchor=False, help="How far the first layer's weights turn to the target's direction w*")
+    found = remembered(networks, results, selection, True)
+    n = len(found.frame)
+    if setting:
+        held = {key: value for key, value in setting.values.items() if key in found.frame}
+        found = found._replace(frame=found.frame[matching(found.frame, held)])
+    if found.frame.empty:
+        st.info(f"No histogram of overlaps {'in this setting, but in others' if n else 'yet'}: {_saving(results)}.")
+        return
+    names = varying(found.frame, found.keys)
+    with st.container(horizontal=True):
+        chosen = fixed(found, names, _largest(found.frame), width=140)
+    row = found.frame[matching(found.frame, chosen)].iloc[0]
+    kept = remembered(overlaps, results, tuple(row["cells"]), int(row["width"]))
+    if kept is None:
+        st.info(f"These networks kept no histogram: {_saving(results)}.")
+        return
+    _histogram(results, selection, row, kept)
+
+
+def _saving(results: str) -> str:
+    command = sweep_command("grids/overlaps_he3_quick.yaml", results)
+    return f"`save: [curves, neurons]` in a grid of networks at equilibrium keeps them, `{command}` some"
+
+
+def _largest(frame: pd.DataFrame) -> dict[str, Any]:
+    """Most samples first: there neurons specialise."""
+    return {"P": frame["P"].max()} if "P" in frame else {}
+
+
+def _histogram(results: str, selection: Selection, row: "pd.Series[Any]", kept: Overlaps) -> None:
+    keys = {str(key): value for key, value in row.items() if key not in ("n", "seeds", "cells") and not pd.isna(value)}
+    aligned = measured(results, selection, ALIGNMENT).frame
+    of_these = aligned[matching(aligned, {key: value for key, value in keys.items() if key in aligned})]
+    alignment = float(of_these["mean"].iloc[0])
+    N, d = int(row["width"]), int(row["d"])
+    theory = {PRIOR: expected(0.0, N, d, "standard").frame}
+    said = f"{by_chance(N):.2g} by chance"
+    if (row["task"], row["network"]) == ("he3", "erf2"):
+        bound = remembered(_expected, results, round(alignment, 4), N, d, str(row["scaling"]))
+        theory[BOUND] = bound.frame
+        said += f", {bound.specialised:.3g} asked for by the bound at this alignment (t = {bound.t:.3g})"
+    chart = overlap_chart(kept, theory)
+    figure(chart, "overlaps")
+    lost = unmixed(results, selection, of_these)
+    n = ", ".join(filter(None, [counted(int(row["n"]), "network"), lost]))
+    outside = f"; {kept.beyond:.2g} neurons lie beyond the axis, in its outermost bins" if kept.beyond else ""
+    interval = " with its 95% interval" if kept.frame["low"].notna().any() else ", one seed: no interval"
+    st.caption(
+        f"{described(keys, NAMED)}; {n}, A_f = {alignment:.3g}. Bars: first layer, mean over samples of the posterior and seeds"
+        f"{interval}. Neurons beyond {OUTLIER:g} standard deviations, grey lines: {kept.specialised:.3g} of {N} measured, "
+        f"{said}{outside}."
+    )
+    downloads("overlaps", kept.frame, chart, kept.sql)
+    with st.expander("Table of the histogram"):
+        st.dataframe(kept.frame[kept.frame["neurons"] > 0], hide_index=True)
+
+
+def _expected(_: str, alignment: float, N: int, d: int, scaling: str) -> Any:
+    return expected(alignment, N, d, as_scaling(scaling))
