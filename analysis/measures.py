@@ -53,6 +53,10 @@ MEASURES = {
         Measure("train_mse", "training mean squared error", "train_mse", 0, logarithmic=True),
         Measure("n_specialised_1", "specialising neurons, first layer", "n_specialised_1", 0, rises=True),
         Measure("n_specialised_2", "specialising neurons, second layer", "n_specialised_2", 0, rises=True),
+        Measure(
+            "magnitude_1", "magnitude of specialising neurons |w.w*|, first layer", "magnitude_1", 0, logarithmic=True, rises=True
+        ),
+        Measure("magnitude_2", "magnitude of specialising neurons, second layer", "magnitude_2", 0, logarithmic=True, rises=True),
         Measure("r_hat", "split R-hat", "r_hat", 0),
         Measure("unmixed", "share of networks whose chains did not mix", "(NOT mixed)::DOUBLE", 0, 1),
         Measure("ess", "effective sample size", "ess", 0, logarithmic=True),

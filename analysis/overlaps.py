@@ -16,7 +16,7 @@ from scipy.special import erfc
 from analysis.charts import styled
 from analysis.selection import literal
 from analysis.statistics import t_intervals
-from analysis.theory.large_deviation import OUTLIER, Scaling, aligned, overlap_density, specialised
+from analysis.theory.large_deviation import OUTLIER, Scaling, aligned, n_specialised, overlap_density
 from store.database import of_cells
 from store.views import run
 
@@ -37,7 +37,7 @@ class Overlaps(NamedTuple):
     sql: str
 
     @property
-    def specialised(self) -> float:
+    def n_specialised(self) -> float:
         """M."""
         inside = self.frame["z"].abs() > OUTLIER
         return float(self.frame.loc[inside, "neurons"].sum())
@@ -83,7 +83,7 @@ def expected(alignment: float, N: int, d: int, scaling: Scaling) -> Expected:
     """Of 2-layer erf networks on He_3; the prior itself where they are not aligned."""
     z = np.linspace(EDGES[0], EDGES[-1], 2401)
     t = aligned(alignment, N, d, scaling).t if alignment > 0 else 0.0
-    beyond = specialised(alignment, N, d, scaling) if alignment > 0 else by_chance(N)
+    beyond = n_specialised(alignment, N, d, scaling) if alignment > 0 else by_chance(N)
     return Expected(t, beyond, pd.DataFrame({"z": z, "density": overlap_density(z, t, N, d, scaling)}))
 
 

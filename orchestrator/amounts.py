@@ -13,6 +13,9 @@ from trainables.tasks.patches import PatchTask
 LEAPFROGS = 12.0
 """Steps that a trajectory takes on the average, of `langevin`; packs that finish correct it."""
 
+LOGISTIC_NEURON, LOGISTIC_EXAMPLE = 100.0, 11_000.0
+"""Of a readout that is sampled, in products a step, example and chain: passes over the neurons, and Newton's steps of jumps."""
+
 Amounts = dict[str, float]
 """Work by kind: `call` is one step, `evaluation` one evaluation, `product` one multiplication and addition of a dense product,
 `neuron` the arithmetic of one neuron on one example, `number` one normal number drawn. Of `gram`: `example` is one pair of a
@@ -26,7 +29,8 @@ def step_amounts(cell: AnyCell, engine: EngineName, group: float = 1.0) -> Amoun
     if isinstance(cell, EquilibriumCell):
         n, m = cell.n_train, cell.n_features
         least, patches = min(n, m), m // cell.width
-        forces = 4 * n * cell.n_hidden_weights * patches + 3 * least * n * m + 2 * least**3
+        readout = 3 * least * n * m + 2 * least**3 if cell.loss == "mse" else n * (LOGISTIC_NEURON * m + LOGISTIC_EXAMPLE)
+        forces = 4 * n * cell.n_hidden_weights * patches + readout
         return {"call": LEAPFROGS, "product": cell.chains * LEAPFROGS * forces}
     assert isinstance(cell, Cell)
     d_in, m, batch = cell.task.input_dim, cell.width, cell.batch

@@ -157,7 +157,8 @@ def pack_bytes(cells: Iterable[AnyCell], engine: EngineName, device: str = "cpu"
     if isinstance(cell, EquilibriumCell):
         examples, features = cell.n_train + cell.test_size, cell.n_features + (cell.width1 or 0)
         of_a_chain = 6 * cell.n_hidden_weights + 8 * examples * features + 4 * min(cell.n_train, features) ** 2
-        of_a_chain += (CANDIDATES + 1) * cell.n_train * (features // cell.width)  # of a jump
+        at_once = features // cell.width if cell.loss == "mse" else 6  # arrays of a jump: Newton's steps have several
+        of_a_chain += (CANDIDATES + 1) * cell.n_train * at_once
         return 8 * n * (cell.chains * of_a_chain + examples * d_in)
     assert isinstance(cell, Cell)
     batch = cell.batch

@@ -11,7 +11,7 @@ KEYS = {
     "task": pa.string(), "L": pa.int64(), "d": pa.int64(), "width": pa.int64(), "width1": pa.int64(), "gamma": pa.float64(),
     "gamma_label": pa.string(), "sigma2": pa.float64(), "prefactor": pa.string(),
     "P": pa.int64(), "patch": pa.int64(), "network": pa.string(), "scaling": pa.string(), "kappa": pa.float64(),
-    "chains": pa.int64(),
+    "loss": pa.string(), "chains": pa.int64(),
     "seed": pa.int64(), "steps": pa.int64(),
     "batch": pa.int64(), "eval_every": pa.int64(), "test_size": pa.int64(), "base_lr": pa.float64(), "dtype": pa.string(),
 }  # fmt: skip
@@ -22,7 +22,8 @@ SUMMARY = {
     "final_train_acc": pa.float64(), "final_train_loss": pa.float64(), "readout_ratio": pa.float64(),
     "alignment_pos": pa.float64(), "alignment_neg": pa.float64(), "activation_change": pa.float64(),
     "alignment_f": pa.float64(), "alignment_f_se": pa.float64(), "test_mse": pa.float64(), "train_mse": pa.float64(),
-    "n_specialised_1": pa.float64(), "n_specialised_2": pa.float64(), "r_hat": pa.float64(), "ess": pa.float64(),
+    "n_specialised_1": pa.float64(), "n_specialised_2": pa.float64(),
+    "magnitude_1": pa.float64(), "magnitude_2": pa.float64(), "r_hat": pa.float64(), "ess": pa.float64(),
     "mixed": pa.bool_(), "acceptance": pa.float64(),
     "engine": pa.string(), "device": pa.string(), "seconds": pa.float64(), "pack_id": pa.string(),
     "finished_at": pa.timestamp("us", tz="UTC"), "git_sha": pa.string(), "science_version": pa.string(),

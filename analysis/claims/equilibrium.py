@@ -10,7 +10,7 @@ from analysis.claims.networks import networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.scaling import thresholds
 from analysis.statistics import Interval, mean_interval
-from analysis.theory.large_deviation import as_scaling, slope, specialised
+from analysis.theory.large_deviation import as_scaling, n_specialised, slope
 
 
 def exponent_beside_bound(
@@ -56,7 +56,7 @@ def specialised_beside_bound(
         return NotMeasured(f"neurons specialise at fewer than {FEWEST_D} widths; {found.what}")
     scaling = as_scaling(str(found.frame["scaling"].iloc[0]))
     sizes = zip(of_width["alignment"], of_width.index, of_width["d"], strict=True)
-    said = [specialised(alignment, int(N), int(d), scaling) for alignment, N, d in sizes]
+    said = [n_specialised(alignment, int(N), int(d), scaling) for alignment, N, d in sizes]
     logs = np.log(of_width["value"].to_numpy(float) / said)
     value, low, high = np.exp(mean_interval(logs)[:3])
     interval = Interval(float(value), float(low), float(high), len(logs), "t over widths, of logarithms")

@@ -18,7 +18,7 @@ from analysis.figures.equilibrium import HE3, told
 from analysis.points import Setting, in_order, one_setting, points
 from analysis.selection import Selection
 from analysis.statistics import power_law
-from analysis.theory.large_deviation import specialised
+from analysis.theory.large_deviation import n_specialised
 from analysis.theory.patterns import NETWORKS, least, wins
 
 FEWEST = 3
@@ -52,7 +52,7 @@ def outliers(results: str, sweep: str | None) -> Drawn | Missing:
     setting = found.setting
     frame = setting.frame.assign(root=(setting.frame["width"] / setting.frame["d"]) ** 0.5)
     sizes = zip(frame["alignment"], frame["width"].astype(int), frame["d"].astype(int), strict=True)
-    frame["bound"] = [specialised(alignment, N, d) if alignment > 0 else np.nan for alignment, N, d in sizes]
+    frame["bound"] = [n_specialised(alignment, N, d) if alignment > 0 else np.nan for alignment, N, d in sizes]
     shown = frame[frame["mean"] > 0].assign(low=lambda f: f["low"].clip(lower=f["mean"] / 10))
     log = alt.Scale(type="log", nice=False, padding=14)
     x = alt.X("root:Q", title="sqrt(N/d)", scale=log, axis=log_axis(frame["root"], format=".3~r"))

@@ -106,7 +106,7 @@ def energy(alpha: float, N: int, d: int, scaling: Scaling = "standard") -> float
     return aligned(alpha, N, d, scaling).energy
 
 
-def specialised(alpha: float, N: int, d: int, scaling: Scaling = "standard", beyond: float = OUTLIER) -> float:
+def n_specialised(alpha: float, N: int, d: int, scaling: Scaling = "standard", beyond: float = OUTLIER) -> float:
     """Neurons of N whose overlap is beyond this many standard deviations of the prior, in networks of this alignment."""
     found = aligned(alpha, N, d, scaling)
     return float(N * np.trapezoid(np.where(found.overlap > beyond / np.sqrt(d), found.density, 0.0), found.overlap))

@@ -10,7 +10,7 @@ from analysis.overlaps import BOUND, EDGES, OUTLIER, PRIOR, by_chance, expected,
 from analysis.phases import AS_PRIOR, MORE, OF, measured_sizes, pattern_table, phase_chart, phase_map
 from analysis.points import points
 from analysis.selection import Selection
-from analysis.theory.large_deviation import aligned, energy, overlap_density, projection, specialised
+from analysis.theory.large_deviation import aligned, energy, n_specialised, overlap_density, projection
 from analysis.theory.patterns import NETWORKS, least, least_over, wins, wins_over
 from store.store import Store
 from tests.store_rows import row
@@ -52,7 +52,7 @@ def test_outliers_are_as_many_as_produce_the_alignment(size):
     M = 1.0 / (t / size * float(projection(peak)))
     share = np.trapezoid(np.where(np.abs(Z) > OUTLIER, density, 0), Z)
     assert share == pytest.approx(M / size, rel=0.2)  # the peak's width: neurons on its inner side give less than those at it
-    assert size * share == pytest.approx(specialised(1.0, size, size), rel=2e-3)  # grids end within half a step of OUTLIER
+    assert size * share == pytest.approx(n_specialised(1.0, size, size), rel=2e-3)  # grids end within half a step of OUTLIER
 
 
 def test_bins_are_those_of_the_sampler():

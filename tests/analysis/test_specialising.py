@@ -6,7 +6,7 @@ import pytest
 from analysis.claims.kinds import KINDS
 from analysis.claims.verdict import NotMeasured
 from analysis.figures.registry import FIGURES, Drawn, Missing
-from analysis.theory.large_deviation import aligned, specialised
+from analysis.theory.large_deviation import aligned, n_specialised
 from store.store import Store
 from tests.store_rows import row
 
@@ -32,7 +32,7 @@ def two_layers(tmp_path):
     rng, rows = np.random.default_rng(0), []
     for N, alignment in ALIGNED.items():
         for seed in range(4):
-            count = 0.9 * specialised(alignment, N, 16) * np.exp(SD * rng.standard_normal())
+            count = 0.9 * n_specialised(alignment, N, 16) * np.exp(SD * rng.standard_normal())
             rows.append({"width": N, "seed": seed, "alignment_f": alignment, "n_specialised_1": count, "mixed": seed > 0})
     return committed(tmp_path, rows)
 
@@ -46,7 +46,7 @@ def drawn(results, name):
 
 def test_without_alignment_the_bound_asks_for_the_priors_tail():
     # As alpha goes to 0 so does t, and the tilt with it: N P(|c| > 3 sd) = 64 x 0.0027 is left.
-    assert specialised(1e-9, 64, 16) == pytest.approx(
+    assert n_specialised(1e-9, 64, 16) == pytest.approx(
         64 * 0.0026998, rel=0.007
     )  # a step of the grid, 0.002 prior sd, times the hazard 3.3
 
@@ -54,8 +54,8 @@ def test_without_alignment_the_bound_asks_for_the_priors_tail():
 def test_the_bound_asks_for_the_second_peak():
     """Below the far peak is little but the prior's own tail: where the cut lies matters little."""
     found = aligned(1.0, 20, 80)
-    assert specialised(1.0, 20, 80) == pytest.approx(specialised(1.0, 20, 80, beyond=4.0), abs=2 * 20 * 0.0027)
-    assert 1 < specialised(1.0, 20, 80) < 4  # sqrt(N/d) = 1/2 up to a constant of order one
+    assert n_specialised(1.0, 20, 80) == pytest.approx(n_specialised(1.0, 20, 80, beyond=4.0), abs=2 * 20 * 0.0027)
+    assert 1 < n_specialised(1.0, 20, 80) < 4  # sqrt(N/d) = 1/2 up to a constant of order one
     assert np.trapezoid(found.density, found.overlap) == pytest.approx(1)
 
 
@@ -64,7 +64,7 @@ def test_outliers_stand_beside_the_bound(two_layers):
     assert found.frame["width"].tolist() == list(WIDTHS)
     np.testing.assert_allclose(np.log(found.frame["mean"] / found.frame["bound"]), np.log(0.9), atol=4 * SD / 2)
     assert "20 networks, 5 of which did not mix, 4 seeds a point" in found.caption
-    slope = np.polyfit(np.log(WIDTHS), np.log([specialised(a, N, 16) for N, a in ALIGNED.items()]), 1)[0]
+    slope = np.polyfit(np.log(WIDTHS), np.log([n_specialised(a, N, 16) for N, a in ALIGNED.items()]), 1)[0]
     assert f"the bound's {slope:.2f}" in found.caption
 
 

@@ -24,7 +24,7 @@ from trainables.cell import Cell, lazy_gamma
 from trainables.engines.base import ENGINES, can_train
 from trainables.engines.run import PackRun
 from trainables.equilibrium.cell import EquilibriumCell
-from trainables.tasks import PSVRT, Hermite3, Pentomino, SameDifferent
+from trainables.tasks import PSVRT, Hermite3, Parity2, Pentomino, SameDifferent
 
 
 def cell(L=3, d=16, seed=0, gamma=1.0, sigma2=0.0, steps=1000, width=64):
@@ -49,6 +49,18 @@ def test_another_shape_learns_from_the_same_engine():
     guess = model.seconds(other, "gram")
     model.observe(small, "gram", "cpu", 3 * model.seconds(small, "gram"))
     assert model.seconds(other, "gram") == pytest.approx(3 * guess)
+
+
+def test_a_sampled_readout_costs_by_the_example():
+    """Nothing is factorised, so that it is the cheaper one of wide networks, as seen; each jump looks at every example."""
+
+    def seconds(loss, width, n_train):
+        task = Parity2(d=12, P=n_train, loss=loss)
+        return CostModel().predicted(EquilibriumCell(task=task, network="relu2", width=width, kappa=1.0, seed=0), "langevin")
+
+    assert seconds("cross_entropy", 12, 400) > 3 * seconds("mse", 12, 400)  # 3.5 times was measured
+    assert seconds("cross_entropy", 192, 1600) < seconds("mse", 192, 1600) / 2  # half was measured
+    assert seconds("cross_entropy", 192, 16_000) == pytest.approx(10 * seconds("cross_entropy", 192, 1600), rel=0.05)
 
 
 def test_the_cheapest_fit_engine_is_chosen():

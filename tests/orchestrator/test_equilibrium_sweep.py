@@ -70,6 +70,22 @@ def test_rows_say_what_was_measured_and_whether_the_chains_mixed(grid_file, resu
     assert all(total == pytest.approx(width) for total, width in overlap), "each neuron lies in one bin"
 
 
+def test_the_loss_is_a_key_of_the_task_whose_labels_allow_it(grid_file, results):
+    with pytest.raises(GridError, match="unknown key 'loss'"):
+        load_grid(grid_file, ["loss=cross_entropy"])
+    text = GRID.replace("task: he3", "task: parity2\n    loss: [mse, cross_entropy]").replace("erf2", "relu2")
+    grid_file.write_text(text.replace("P: [0, 12]", "P: 200").replace("[4, 6]", "4").replace("steps: 40", "steps: 80"))
+    run(load_grid(grid_file), results)
+    rows = connect(results).execute("SELECT * FROM cells ORDER BY loss, seed").df()
+    assert (rows["status"] == "ok").all() and rows["loss"].tolist() == ["cross_entropy"] * 2 + ["mse"] * 2
+    assert (rows["final_test_acc"] > 0.9).all() and rows["best_test_acc"].isna().all()
+    for name in ("train_mse", "test_mse"):
+        assert rows[name].isna().tolist() == [True, True, False, False]
+    assert rows["final_train_loss"].isna().tolist() == [False, False, True, True]
+    curves = "SELECT loss, count(train_loss), count(chain_train_mse), count(test_acc) FROM curves JOIN cells USING (cell_id)"
+    assert set(fetch(results, f"{curves} GROUP BY loss")) == {("cross_entropy", 32, 0, 32), ("mse", 0, 32, 32)}
+
+
 def test_numbers_do_not_depend_on_packs(grid_file, results, tmp_path):
     grid, other = load_grid(grid_file), str(tmp_path / "other")
     run(grid, results, pack_seconds=1e-9)

@@ -165,7 +165,7 @@ def test_files_that_cannot_be_read(tmp_path):
 
 
 def test_everything_wrong_is_said_at_once(problems):
-    text = "sweeep: x\ndefaults: {steps: 2500}\n" + block(L="[1, 2]", gamma="0", widht="3") + "  - {task: parrot, L: 1}\n"
+    text = "sweeep: x\ndefaults: {steps: 2500}\n" + block(L="[1, 2]", gamma="0", widht="3") + "  - {task: ostrich, L: 1}\n"
     lines = problems(text, "stepz=3", "seed=-1")
     places = [line.split(": ")[0] for line in lines]
     assert places == ["g.yaml:1", "g.yaml:2", "g.yaml:6", "g.yaml:9", "g.yaml:11", "g.yaml:12", *["command line"] * 2]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from trainables.tasks import Hermite3, Linear
+from trainables.tasks import Hermite3, Linear, Parity2
 
 
 @pytest.mark.parametrize("teacher", [Hermite3, Linear])
@@ -19,8 +19,21 @@ def test_targets_are_of_the_direction_alone_and_of_unit_power(teacher):
     assert abs((y**2).mean() - 1) < 4 * np.sqrt(spread / 40_000)
 
 
-def test_a_larger_training_set_holds_the_smaller():
-    task = Hermite3(d=5, P=0)
+def test_parity_is_of_two_bits_and_of_its_two_directions():
+    task = Parity2(d=5, P=0)
+    directions = task.draw_symbols(np.random.default_rng(0)).astype(float)
+    x, y = task.test_examples(np.random.default_rng(1), directions, 10_000)
+    np.testing.assert_allclose(directions @ directions.T, np.eye(2), atol=1e-6)  # float32
+    assert set(np.unique(x)) == {-1, 1} and x.shape == (10_000, 5)
+    np.testing.assert_array_equal(y, x[:, 0] * x[:, 1])
+    np.testing.assert_allclose(y, (x @ directions.T) ** 2 @ [0.5, -0.5], rtol=1e-6)
+    moments = np.column_stack([x, x[:, 2:] * y[:, None], y]).mean(0)  # bits are fair and independent of each other
+    assert np.abs(moments).max() < 4 / np.sqrt(10_000)
+
+
+@pytest.mark.parametrize("teacher", [Hermite3, Parity2])
+def test_a_larger_training_set_holds_the_smaller(teacher):
+    task = teacher(d=5, P=0)
     w = task.draw_symbols(np.random.default_rng(0))
     (x, y), (more, y_more) = (task.train_examples(np.random.default_rng(1), w, n) for n in (7, 1000))
     np.testing.assert_array_equal(x, more[:7])

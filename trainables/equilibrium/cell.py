@@ -1,6 +1,7 @@
 """An equilibrium cell: one posterior, given by task, network, ridge and seed, and the chains that sample it [Rubin25 Sec. 2].
 
-posterior   prior x exp(-sum over the P training examples of (f - y)^2 / (2 kappa))
+posterior   prior x exp(-sum over the P training examples of (f - y)^2 / (2 kappa)), or of log(1 + exp(-y f)) / kappa where the
+            task, whose labels are then +1 and -1, says `loss: cross_entropy`
 prior       hidden weights N(0, 1/fan-in), readouts N(0, v), v = 1/N (standard scaling) or 1/N^2 (mean field)
 steps       HMC trajectories of each chain; the first half is burn-in and enters no measure
 """
@@ -11,6 +12,7 @@ from pydantic import Field, SerializeAsAny, model_validator
 
 from trainables.cell import AnyCell, science_version
 from trainables.tasks import Task
+from trainables.tasks.teachers import Loss, Teacher
 
 EQUILIBRIUM_VERSION = "2"
 """Raised whenever the same cell would give other numbers: posterior, sampler, measures."""
@@ -29,7 +31,10 @@ class EquilibriumCell(AnyCell):
 
     free: ClassVar[tuple[str, ...]] = ("seed", "kappa")
     headline: ClassVar[tuple[str, str]] = ("alignment_f", "alignment A_f")
-    measures: ClassVar[tuple[str, ...]] = ("alignment_f", "test_mse", "train_mse", "n_specialised_1", "n_specialised_2")
+    measures: ClassVar[tuple[str, ...]] = (
+        "alignment_f", "final_test_acc", "final_train_acc", "test_mse", "train_mse", "final_train_loss",
+        "n_specialised_1", "n_specialised_2", "magnitude_1", "magnitude_2",
+    )  # fmt: skip
 
     task: SerializeAsAny[Task]
     network: Network
@@ -70,6 +75,17 @@ class EquilibriumCell(AnyCell):
     def n_train(self) -> int:
         """P."""
         return int(self.task.identity()["P"])
+
+    @property
+    def loss(self) -> Loss:
+        """Of the task, as it is for its labels to say which are legal."""
+        loss: Loss = self.task.identity().get("loss", "mse")
+        return loss
+
+    @property
+    def classifies(self) -> bool:
+        """Whether labels are +1 and -1, so that there is an accuracy."""
+        return isinstance(self.task, Teacher) and self.task.labels_are_signs
 
     @property
     def patch(self) -> int | None:

@@ -2,7 +2,7 @@
 
 import time
 from copy import deepcopy
-from math import exp, sqrt
+from math import exp, nan, sqrt
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from torch import Tensor
 from trainables.basics import Array
 from trainables.equilibrium.cell import EquilibriumCell
 from trainables.equilibrium.diagnostics import bulk_ess, split_r_hat, standard_error
-from trainables.equilibrium.measures import Means, alignment
+from trainables.equilibrium.measures import Means, accuracy, alignment, foremost
 from trainables.equilibrium.networks import evaluate, make_posterior
 from trainables.equilibrium.result import EquilibriumResult
 from trainables.equilibrium.sampler import Sampler, Step
@@ -32,14 +32,14 @@ class Chains:
         target = cell.task.draw_symbols(stream(cell.data_owner, "symbols"))
         x, y = map(_double, cell.task.train_examples(stream(cell.data_owner, "batches"), target, cell.n_train))
         self.x_test, self.y_test = map(_double, cell.task.test_examples(stream(cell.data_owner, "test"), target, cell.test_size))
-        self.posterior = make_posterior(cell, x, y, _double(target))
+        self.posterior = make_posterior(cell, x, y, _double(np.atleast_2d(target)))
         self.sampler = Sampler(self.posterior, self.posterior.to(getattr(torch, cell.dtype)))
         self.t, self.seconds, self.step = 0, 0.0, Step()
         self.u = self._start()
         self.energy = self.posterior.energy(self.u)
         self.energies = np.full((cell.chains, cell.steps), np.nan)
         self.accepted = np.full(cell.steps, np.nan)
-        self.curves = np.full((2, cell.chains, cell.steps // cell.eval_every), np.nan)
+        self.curves = np.full((4, cell.chains, cell.steps // cell.eval_every), np.nan)
         self.means = Means.none(cell.test_size, len(self.posterior.layers(self.u)))
 
     def advance(self) -> None:
@@ -59,24 +59,27 @@ class Chains:
         self.seconds += time.perf_counter() - started
 
     def _start(self) -> Tensor:
-        """u (B, n): drawn from the prior, and in the second half of the chains a share of each layer's neurons moved to e."""
+        """u (B, n): drawn from the prior; in half of the chains a share of each layer's neurons then moves to the e in turn."""
         chains, half = self.cell.chains, self.cell.chains // 2
         u = torch.from_numpy(stream(self.cell.cell_id, "weights").standard_normal((chains, self.posterior.n_weights)))
         for k in range(len(self.posterior.layers(u))):
             layer, e = self.posterior.layers(u)[k]  # again: e of a layer follows from those below
             n = max(1, int(SPECIALISED_SHARE * layer.shape[2]))
-            c = (e.unsqueeze(1) @ layer[:, :, :n])[half:]
-            layer[half:, :, :n] += e[half:].unsqueeze(2) * (SPECIALISED_AT * sqrt(layer.shape[1]) - c)
+            own = torch.arange(n) % e.shape[1]
+            c = (e @ layer[:, :, :n])[half:, own, torch.arange(n)].unsqueeze(1)
+            layer[half:, :, :n] += e[half:, own].mT * (SPECIALISED_AT * sqrt(layer.shape[1]) - c)
         return u
 
     def _overlaps(self) -> list[Array]:
         """c (B, N) of each hidden layer."""
-        return [(e.unsqueeze(1) @ layer).squeeze(1).numpy() for layer, e in self.posterior.layers(self.u)]
+        return [foremost((e @ layer).numpy()) for layer, e in self.posterior.layers(self.u)]
 
     def _evaluate(self) -> None:
-        outputs, residual = evaluate(self.posterior, self.u, self.x_test)
-        f, loss = outputs.numpy(), residual.square().mean(dim=1).numpy()  # loss is NaN where there is no training set
-        self.curves[:, :, self.t // self.cell.eval_every - 1] = alignment(f, self.y_test.numpy()), loss
+        outputs, on_training = evaluate(self.posterior, self.u, self.x_test)
+        f, y = outputs.numpy(), self.y_test.numpy()
+        loss = self.posterior.readout.loss(on_training).numpy()  # NaN where there is no training set
+        right = accuracy(on_training.numpy(), self.posterior.readout.y.numpy()), accuracy(f, y)
+        self.curves[:, :, self.t // self.cell.eval_every - 1] = alignment(f, y), loss, *right
         if self.t > self.cell.burn_in:
             self.means.add(f, self._overlaps())
 
@@ -85,19 +88,27 @@ class Chains:
         cell, means = self.cell, self.means
         after = cell.burn_in // cell.eval_every
         energies, aligned = self.energies[:, cell.burn_in :], self.curves[0, :, after:]
+        squared, loss = cell.loss == "mse", float(self.curves[1, :, after:].mean())
         return EquilibriumResult(
             alignment_f=float(aligned.mean()),
             alignment_f_se=standard_error(aligned),
-            test_mse=float(((means.f / means.n - self.y_test.numpy()) ** 2).mean()),
-            train_mse=float(self.curves[1, :, after:].mean()),
+            test_mse=float(((means.f / means.n - self.y_test.numpy()) ** 2).mean()) if squared else nan,
+            train_mse=loss if squared else nan,
+            train_loss=nan if squared else loss,
+            train_acc=float(self.curves[2, :, after:].mean()) if cell.classifies else nan,
+            test_acc=float(self.curves[3, :, after:].mean()) if cell.classifies else nan,
             r_hat=float(np.max([split_r_hat(aligned), split_r_hat(energies)])),  # NaN if either is
             ess=float(np.min([bulk_ess(aligned), bulk_ess(energies)])),
             acceptance=float(self.accepted[cell.burn_in :].mean()),
             n_specialised=tuple(float(n) for n in means.specialised / means.n),
+            magnitude=means.magnitudes([layer.shape[1] for layer, _ in self.posterior.layers(self.u)]),
             overlap=means.overlap / means.n,
             step=cell.eval_every * np.arange(1, cell.steps // cell.eval_every + 1),
             curve_alignment=self.curves[0],
-            curve_train_mse=self.curves[1],
+            curve_train_mse=self.curves[1] if squared else None,
+            curve_train_loss=None if squared else self.curves[1],
+            curve_train_acc=self.curves[2] if cell.classifies else None,
+            curve_test_acc=self.curves[3] if cell.classifies else None,
             seconds=self.seconds,
         )
 

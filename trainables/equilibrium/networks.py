@@ -1,21 +1,24 @@
 """Hidden weights as what a sampler moves, and the energy of the training set over them [Rubin25 Eq. 2, Sec. 6.1, App. E.1].
 
 x      inputs (P, d)
-u      hidden weights (B, n) ~ N(0, 1) under the prior, one row a chain; w = u/sqrt(fan-in)
-U(u)   -log p(y | u) with the readout integrated out: the posterior of u is exp(-U(u)) N(u; 0, 1)
+u      what is sampled (B, n) ~ N(0, 1) under the prior, one row a chain: hidden weights w = u/sqrt(fan-in), and behind them the
+       readouts b = a/sqrt(v) of a loss under which they are not Gaussian
+U(u)   -log p(y | u), under squared loss with the readout integrated out: the posterior of u is exp(-U(u)) N(u; 0, 1)
 layer  matrix (B, D, N) of u whose neurons jump: the last hidden one, of which the features are a function column by column
-e      direction (B, D) in that layer on which neurons specialise, |e| = 1, fixed by what lies below; the overlap c = e.u of a
-       neuron is N(0, 1) under the prior
+e      directions (B, K, D) in that layer on which neurons specialise, |e| = 1, fixed by what lies below; the overlap c = e.u of
+       a neuron is N(0, 1) under the prior. K = 1 but for targets of several directions
 """
 
 from typing import Protocol, Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from trainables.equilibrium.activations import ERF, LINEAR, RELU
 from trainables.equilibrium.cell import EquilibriumCell
-from trainables.equilibrium.readout import Readout
+from trainables.equilibrium.logistic import LogisticReadout
+from trainables.equilibrium.readout import Alternatives, IntegratedReadout, Readout
 from trainables.equilibrium.three_layer import ThreeLayer
 from trainables.equilibrium.two_layer import TwoLayer
 
@@ -29,7 +32,7 @@ class Posterior(Protocol):
 
     @property
     def readout(self) -> Readout:
-        """What is known of a, given phi."""
+        """The loss, and what is known of a given phi."""
 
     @property
     def n_weights(self) -> int:
@@ -48,26 +51,32 @@ class Posterior(Protocol):
         """phi (B, n, M) of inputs (n, d): f = phi a."""
 
     def layers(self, u: Tensor) -> list[tuple[Tensor, Tensor]]:
-        """Matrix (B, D, N), a view of u, and direction e (B, D) of each hidden layer, the first one first."""
+        """Matrix (B, D, N), a view of u, and directions e (B, K, D) of each hidden layer, the first one first."""
 
-    def energies_of_neuron(self, u: Tensor, neuron: Tensor, candidates: Tensor) -> Tensor:
-        """U (B, C), up to one constant a chain, with one neuron (B,) of the last layer replaced by each candidate (B, D, C)."""
+    def readouts(self, u: Tensor) -> Tensor:
+        """b, a view of u: (B, M), or (B, 0) where the readout is integrated out."""
+
+    def alternatives(
+        self, u: Tensor, neuron: Tensor, candidates: Tensor, special: Tensor, rng: np.random.Generator
+    ) -> Alternatives:
+        """With one neuron (B,) of the last layer replaced by each candidate (B, D, C), the first as it is; see `Readout`."""
 
 
 ACTIVATIONS = {"erf2": ERF, "relu2": RELU, "linear2": LINEAR, "cnn": ERF}
 
 
-def make_posterior(cell: EquilibriumCell, x: Tensor, y: Tensor, target: Tensor) -> Posterior:
-    """The cell's network on its training set x (P, d), y (P,), of the teacher w* = `target` (d,); all float64."""
-    readout = Readout(y, cell.readout_variance, cell.kappa)
+def make_posterior(cell: EquilibriumCell, x: Tensor, y: Tensor, directions: Tensor) -> Posterior:
+    """The cell's network on its training set x (P, d), y (P,), of a target of `directions` (K, d) alone; all float64."""
+    of_loss = IntegratedReadout if cell.loss == "mse" else LogisticReadout
+    readout: Readout = of_loss(y, cell.readout_variance, cell.kappa)
     if cell.width1 is not None:
-        return ThreeLayer(x, readout, target, cell.width1, cell.width)
-    if cell.network == "cnn" and cell.patch is not None:
-        target = torch.linalg.svd(target.view(-1, cell.patch)).Vh[0]
-    return TwoLayer(x, readout, target, cell.width, ACTIVATIONS[cell.network])
+        return ThreeLayer(x, readout, directions, cell.width1, cell.width)
+    if cell.network == "cnn" and cell.patch is not None:  # the direction that patches of w* share, or the foremost of their span
+        directions = torch.linalg.svd(directions.view(-1, cell.patch)).Vh[:1]
+    return TwoLayer(x, readout, directions, cell.width, ACTIVATIONS[cell.network])
 
 
 def evaluate(posterior: Posterior, u: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-    """f (B, n) on inputs (n, d) and y - f (B, P) on the training set, both averaged over the readout given the hidden weights."""
-    mean, residual = posterior.readout.fit(posterior.features(u, posterior.x))
-    return (posterior.features(u, x) @ mean.unsqueeze(-1)).squeeze(-1), residual
+    """f on inputs (n, d) and on the training set, (B, n) and (B, P), averaged over the readout where it is integrated out."""
+    mean, on_training = posterior.readout.fit(posterior.features(u, posterior.x), posterior.readouts(u))
+    return (posterior.features(u, x) @ mean.unsqueeze(-1)).squeeze(-1), on_training

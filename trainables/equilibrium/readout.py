@@ -1,6 +1,7 @@
-"""The last layer integrated out: the evidence of features under a Gaussian readout and likelihood [Rubin25 Eq. 31].
+"""The last layer under squared loss, integrated out: the evidence of features under a Gaussian readout [Rubin25 Eq. 31].
 
 phi    features of the P training examples (B, P, M), one set a chain; f = phi a, a ~ N(0, v I_M)
+b      readouts a/sqrt(v) that are sampled with the hidden weights: (B, M), or (B, 0) where a is integrated out, as here
 y      targets (P,), y ~ N(0, K) with K = v phi phi^T + kappa I, the readout integrated out
 A      kappa I + v phi^T phi (M, M): the same determinant up to kappa^(P - M), taken where it is the smaller of the two
 U      -log p(y | phi), less P log(2 pi) / 2
@@ -8,47 +9,112 @@ m      mean readout given phi, v phi^T K^-1 y = v A^-1 phi^T y
 r      residual y - phi m = kappa K^-1 y
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
+from typing import NamedTuple, Protocol, Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
 
+class Alternatives(NamedTuple):
+    """C candidates for one neuron of each chain, the first of them as it is now."""
+
+    energies: Tensor
+    """U (B, C), up to one constant a chain."""
+    b: Tensor
+    """Readout that each comes with (B, C); (B, 0) where the readout is integrated out."""
+    log_ratio: Tensor
+    """log of the density that draws b for special candidates over the prior's (B, C)."""
+
+
+class Readout(Protocol):
+    """The loss of features phi, given y, v and kappa; all in the precision of y. P = 0 leaves the prior."""
+
+    @property
+    def y(self) -> Tensor:
+        """Targets (P,)."""
+
+    def to(self, dtype: torch.dtype) -> Self:
+        """The same in another precision."""
+
+    def n_sampled(self, n_features: int) -> int:
+        """Length of b: as many as features, or 0."""
+
+    def spread(self, fan_in: int) -> float:
+        """Variance, in units of the prior's, of the overlaps at which neurons that specialise are looked for."""
+
+    def energy(self, phi: Tensor, b: Tensor) -> Tensor:
+        """U (B,); infinite or NaN where phi left what numbers can hold."""
+
+    def gradient(self, phi: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        """dU/dphi (B, P, M) and dU/db."""
+
+    def fit(self, phi: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        """a (B, M), its mean given phi where it is integrated out, and f = phi a (B, P)."""
+
+    def loss(self, f: Tensor) -> Tensor:
+        """Mean loss (B,) of outputs (B, P) on the training set; NaN where there is none."""
+
+    def alternatives(
+        self, phi: Tensor, b: Tensor, own: Tensor, candidates: Tensor, special: Tensor, rng: np.random.Generator
+    ) -> Alternatives:
+        """With S columns `own` (B, S) of phi replaced by candidates (B, P, C, S), the first of which are the columns.
+
+        A readout that is sampled comes from the prior, of `special` (B, C) ones from what the data say of it.
+        """
+
+
 @dataclass(frozen=True)
-class Readout:
-    """What is asked of features phi, given y, v and kappa; all in the precision of y. P = 0 leaves the prior."""
+class IntegratedReadout:
+    """Squared loss: given phi, all that is asked of a is Gaussian."""
 
     y: Tensor
     v: float
     kappa: float
 
-    def to(self, dtype: torch.dtype) -> "Readout":
-        """The same in another precision."""
-        return Readout(self.y.to(dtype), self.v, self.kappa)
+    def to(self, dtype: torch.dtype) -> "IntegratedReadout":
+        return replace(self, y=self.y.to(dtype))
 
-    def energy(self, phi: Tensor) -> Tensor:
+    def n_sampled(self, n_features: int) -> int:
+        return 0
+
+    def spread(self, fan_in: int) -> float:
+        return float(fan_in)  # w.w* = 1, from where on erf saturates
+
+    def energy(self, phi: Tensor, b: Tensor) -> Tensor:
         """U (B,); infinite or NaN where phi left what numbers can hold."""
         n, m = phi.shape[-2:]
         root = self._root(phi)
         log_det = 2 * root.diagonal(dim1=-2, dim2=-1).log().sum(-1) + max(n - m, 0) * log(self.kappa)
         return (log_det + self._residual(phi, self._mean(phi, root)).squeeze(-1) @ self.y / self.kappa) / 2
 
-    def gradient(self, phi: Tensor) -> Tensor:
-        """dU/dphi = v K^-1 phi - K^-1 y m^T, (B, P, M)."""
+    def gradient(self, phi: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        """dU/dphi = v K^-1 phi - K^-1 y m^T, (B, P, M); there is no b."""
         root = self._root(phi)
         mean = self._mean(phi, root)
         inverse = torch.cholesky_inverse(root)
         spread = phi @ inverse if _tall(phi) else inverse @ phi
-        return torch.baddbmm(spread, self._residual(phi, mean), mean.mT, beta=self.v, alpha=-1 / self.kappa)
+        return torch.baddbmm(spread, self._residual(phi, mean), mean.mT, beta=self.v, alpha=-1 / self.kappa), b
 
-    def fit(self, phi: Tensor) -> tuple[Tensor, Tensor]:
-        """m (B, M) and r (B, P)."""
+    def fit(self, phi: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        """m (B, M) and phi m (B, P)."""
         mean = self._mean(phi, self._root(phi))
-        return mean.squeeze(-1), self._residual(phi, mean).squeeze(-1)
+        return mean.squeeze(-1), (phi @ mean).squeeze(-1)
 
-    def energies_without(self, phi: Tensor, own: Tensor, candidates: Tensor) -> Tensor:
-        """U (B, C), up to one constant a chain, with S columns `own` (B, S) of phi replaced by candidates (B, P, C, S).
+    def loss(self, f: Tensor) -> Tensor:
+        """Mean of (y - f)^2."""
+        return (self.y - f).square().mean(dim=1)
+
+    def alternatives(
+        self, phi: Tensor, b: Tensor, own: Tensor, candidates: Tensor, special: Tensor, rng: np.random.Generator
+    ) -> Alternatives:
+        energies = self._energies_without(phi, own, candidates)
+        return Alternatives(energies, b, torch.zeros_like(energies))
+
+    def _energies_without(self, phi: Tensor, own: Tensor, candidates: Tensor) -> Tensor:
+        """U (B, C), up to one constant a chain.
 
         With K = K_- + v c c^T for a candidate c (P, S), s = c^T K_-^-1 c and q = c^T K_-^-1 y, the matrix determinant lemma and
         Woodbury give U = U_- + log det(1 + v s)/2 - v q^T (1 + v s)^-1 q/2. Of A = R R^T, K^-1 is (1 - v phi A^-1 phi^T)/kappa.

@@ -5,8 +5,9 @@ HMC    the prior's part of the motion is a rotation of (u, p) and taken exactly,
 jump   specialisation is a first-order transition: a neuron stays long on either side of a barrier. So one neuron is drawn anew
        among where it is and candidates of a density q that does not depend on it, each with weight posterior/q, which leaves the
        posterior invariant [iterated sampling importance resampling: Andrieu, Lee and Vihola 2018]. The readout, integrated out,
-       follows at once, so that it adds no barrier. Drawn are the neuron's overlap c = e.u and the length rho of the rest of u,
-       whose direction it keeps: a neuron that specialises grows along e and shrinks across
+       follows at once, so that it adds no barrier; where it is sampled, the neuron's own b is drawn with it. Drawn are the
+       overlap c = e.u, e one of the K directions at random, and the length rho of the rest of u, whose direction it keeps: a
+       neuron that specialises grows along e and shrinks across
 
 The numbers of trajectory t come from the generator that belongs to t: where a run is cut changes none.
 """
@@ -78,40 +79,48 @@ class Sampler:
     def jump(self, u: Tensor, energy: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
         """Draw overlap and length of one neuron of each chain anew, in the last hidden layer; u and U (B,) after it."""
         moved, chain = u.clone(), torch.arange(len(u))
-        layer, e = self.posterior.layers(moved)[-1]
+        layer, directions = self.posterior.layers(moved)[-1]
         _, dim, n = layer.shape
         neuron = torch.from_numpy(rng.integers(0, n, len(u)))
+        which = torch.from_numpy(rng.integers(0, directions.shape[1], len(u)))  # where there is one, this draws nothing
+        e = directions[chain, which]
+        spread = self.posterior.readout.spread(dim)
         now = layer[chain, :, neuron]
         c_now = (now * e).sum(1)
         rest = now - c_now.unsqueeze(1) * e
         rho_now = rest.norm(dim=1)
-        c_new, rho_new = _candidates(len(u), dim, rng)
+        c_new, rho_new, special = _candidates(len(u), dim, spread, rng)
         c, rho = torch.cat([c_now.unsqueeze(1), c_new], 1), torch.cat([rho_now.unsqueeze(1), rho_new], 1)
         candidates = e.unsqueeze(2) * c.unsqueeze(1) + (rest / rho_now.unsqueeze(1)).unsqueeze(2) * rho.unsqueeze(1)
-        energies = self.posterior.energies_of_neuron(u, neuron, candidates)
-        log_weight = (-energies - _log_ratio(c, rho, dim)).nan_to_num(nan=-torch.inf)
+        energies, b, log_ratio_b = self.posterior.alternatives(u, neuron, candidates, special, rng)
+        log_weight = (-energies - _log_ratio(c, rho, log_ratio_b, dim, spread)).nan_to_num(nan=-torch.inf)
         kept = (log_weight + torch.from_numpy(rng.gumbel(size=c.shape))).argmax(1)  # in proportion to the weights
         layer[chain, :, neuron] = candidates[chain, :, kept]  # writes into `moved`
+        if b.shape[1]:
+            self.posterior.readouts(moved)[chain, neuron] = b[chain, kept]
         return moved, energy + energies[chain, kept] - energies[:, 0]
 
 
-def _candidates(n_chains: int, d: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
-    """c and rho (B, CANDIDATES) from q: half from the prior, half with c as wide as w.w* = 1 and any rho up to the prior's."""
-    shape, wide = (n_chains, CANDIDATES), sqrt(d)
+def _candidates(n_chains: int, d: int, spread: float, rng: np.random.Generator) -> tuple[Tensor, Tensor, Tensor]:
+    """c and rho (B, CANDIDATES) from q: half from the prior, half special: c of variance `spread` and any rho up to the prior's.
+
+    And which of these (B, 1 + CANDIDATES) are special; where the neuron is now counts as none.
+    """
+    shape = (n_chains, CANDIDATES)
     special = rng.random(shape) < 0.5
-    c = rng.standard_normal(shape) * np.where(special, wide, 1.0)
-    rho = np.where(special, rng.uniform(0, LONGEST_REST * wide, shape), np.sqrt(rng.chisquare(d - 1, shape)))
-    return torch.from_numpy(c), torch.from_numpy(rho)
+    c = rng.standard_normal(shape) * np.where(special, sqrt(spread), 1.0)
+    rho = np.where(special, rng.uniform(0, LONGEST_REST * sqrt(d), shape), np.sqrt(rng.chisquare(d - 1, shape)))
+    return torch.from_numpy(c), torch.from_numpy(rho), torch.from_numpy(np.pad(special, ((0, 0), (1, 0))))
 
 
-def _log_ratio(c: Tensor, rho: Tensor, d: int) -> Tensor:
+def _log_ratio(c: Tensor, rho: Tensor, log_ratio_b: Tensor, d: int, spread: float) -> Tensor:
     """log of q over the prior, up to a constant: half of q is the prior."""
-    wide = sqrt(d)
+    longest = LONGEST_REST * sqrt(d)
     log_prior_c = -(c**2) / 2 - log(2 * pi) / 2
     log_prior_rho = (d - 2) * rho.log() - rho**2 / 2 - (d - 3) / 2 * log(2) - lgamma((d - 1) / 2)
-    log_special = -(c**2) / (2 * d) - log(2 * pi * d) / 2 - log(LONGEST_REST * wide)
-    log_special = torch.where(rho <= LONGEST_REST * wide, log_special, -torch.inf)
-    return torch.logaddexp(torch.zeros_like(c), log_special - log_prior_c - log_prior_rho)
+    log_special = -(c**2) / (2 * spread) - log(2 * pi * spread) / 2 - log(longest)
+    log_special = torch.where(rho <= longest, log_special, -torch.inf)
+    return torch.logaddexp(torch.zeros_like(c), log_special - log_prior_c - log_prior_rho + log_ratio_b)
 
 
 def _rotated(q: Tensor, p: Tensor, angle: float) -> tuple[Tensor, Tensor]:

@@ -2,18 +2,20 @@
 
 h1     x w1, w1 = u1/sqrt(d), u1 (B, d, N1)
 h2     erf(h1) w2, w2 = u2/sqrt(N1), u2 (B, N1, N2); phi = erf(h2) (B, P, N2)
-e1     w* of the target
+u      u1, u2, and behind them the readouts b where they are sampled
+e1     w* of the target, or its K directions
 e2     direction over the first layer whose h2 is nearest to linear in w*.x. erf(h1) follows h1 = x w1, so it solves w1 e2 ~ w*;
        the ridge keeps it from growing along directions that a narrow first layer hardly has
 """
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from trainables.equilibrium.activations import ERF
-from trainables.equilibrium.readout import Readout
+from trainables.equilibrium.readout import Alternatives, Readout
 
 RIDGE = 0.1
 """Of e2, relative to w1 w1^T of a wide first layer."""
@@ -21,38 +23,40 @@ RIDGE = 0.1
 
 @dataclass(frozen=True)
 class ThreeLayer:
-    """-log p(y | u) and what belongs to it; u is u1 followed by u2."""
+    """-log p(y | u) and what belongs to it."""
 
     x: Tensor
     readout: Readout
-    direction: Tensor
-    """w* (d,)."""
+    directions: Tensor
+    """e1 (K, d)."""
     width1: int
     width: int
 
     @property
     def n_weights(self) -> int:
-        """d N1 + N1 N2."""
-        return self.width1 * (self.x.shape[1] + self.width)
+        """d N1 + N1 N2, and of readouts that are sampled N2."""
+        return self._n_hidden + self.readout.n_sampled(self.width)
 
     def to(self, dtype: torch.dtype) -> "ThreeLayer":
         """The same in another precision."""
-        return replace(self, x=self.x.to(dtype), readout=self.readout.to(dtype), direction=self.direction.to(dtype))
+        return replace(self, x=self.x.to(dtype), readout=self.readout.to(dtype), directions=self.directions.to(dtype))
 
     def energy(self, u: Tensor) -> Tensor:
         """U (B,); infinite or NaN where u left what numbers can hold."""
-        return self.readout.energy(self.features(u, self.x))
+        return self.readout.energy(self.features(u, self.x), self.readouts(u))
 
     def gradient(self, u: Tensor) -> Tensor:
         """dU/du, shaped and typed as u; computed in the precision of x."""
-        x = self.x * self.x.shape[1] ** -0.5
-        u1, u2 = self._matrices(u.to(x.dtype))
+        x, exact = self.x * self.x.shape[1] ** -0.5, u.dtype
+        u = u.to(x.dtype)
+        u1, u2 = self._matrices(u)
         h1 = x @ u1
         first = ERF.of(h1) * self.width1**-0.5
         h2 = first @ u2
-        back2 = self.readout.gradient(ERF.of(h2)).mul_(ERF.slope(h2))
+        back2, of_b = self.readout.gradient(ERF.of(h2), self.readouts(u))
+        back2 = back2.mul_(ERF.slope(h2))
         back1 = (back2 @ u2.mT).mul_(ERF.slope(h1)) * self.width1**-0.5
-        return torch.cat([(x.T @ back1).flatten(1), (first.mT @ back2).flatten(1)], dim=1).to(u.dtype)
+        return torch.cat([(x.T @ back1).flatten(1), (first.mT @ back2).flatten(1), of_b], dim=1).to(exact)
 
     def features(self, u: Tensor, x: Tensor) -> Tensor:
         """phi (B, n, N2) of inputs (n, d)."""
@@ -60,23 +64,35 @@ class ThreeLayer:
         return ERF.of(self._first(u1, x) @ u2)
 
     def layers(self, u: Tensor) -> list[tuple[Tensor, Tensor]]:
-        """u1 with e1 (B, d), and u2 with e2 (B, N1); the matrices are views of u."""
+        """u1 with e1 (B, K, d), and u2 with e2 (B, K, N1); the matrices are views of u."""
         u1, u2 = self._matrices(u)
         gram = u1 @ u1.mT
         gram.diagonal(dim1=1, dim2=2).add_(RIDGE * self.width1)
-        e1 = self.direction.expand(len(u), -1)
-        e2 = (u1.mT @ torch.linalg.solve(gram, e1.unsqueeze(-1))).squeeze(-1)
-        return [(u1, e1), (u2, e2 / e2.norm(dim=1, keepdim=True))]
+        e1 = self.directions.expand(len(u), -1, -1)
+        e2 = (u1.mT @ torch.linalg.solve(gram, e1.mT)).mT
+        return [(u1, e1), (u2, e2 / e2.norm(dim=2, keepdim=True))]
 
-    def energies_of_neuron(self, u: Tensor, neuron: Tensor, candidates: Tensor) -> Tensor:
-        """U (B, C), up to one constant a chain, with one neuron (B,) of the second layer replaced by each of (B, N1, C)."""
+    def readouts(self, u: Tensor) -> Tensor:
+        """b, a view of u."""
+        return u[:, self._n_hidden :]
+
+    def alternatives(
+        self, u: Tensor, neuron: Tensor, candidates: Tensor, special: Tensor, rng: np.random.Generator
+    ) -> Alternatives:
+        """With one neuron (B,) of the second layer replaced by each of (B, N1, C)."""
         u1, u2 = self._matrices(u)
         first = self._first(u1, self.x)
-        return self.readout.energies_without(ERF.of(first @ u2), neuron.unsqueeze(1), ERF.of(first @ candidates).unsqueeze(-1))
+        own, features = neuron.unsqueeze(1), ERF.of(first @ candidates).unsqueeze(-1)
+        return self.readout.alternatives(ERF.of(first @ u2), self.readouts(u), own, features, special, rng)
+
+    @property
+    def _n_hidden(self) -> int:
+        return self.width1 * (self.x.shape[1] + self.width)
 
     def _matrices(self, u: Tensor) -> tuple[Tensor, Tensor]:
         n1 = self.x.shape[1] * self.width1
-        return u[:, :n1].view(len(u), -1, self.width1), u[:, n1:].view(len(u), self.width1, self.width)
+        u1, u2 = u[:, :n1], u[:, n1 : self._n_hidden]
+        return u1.view(len(u), -1, self.width1), u2.view(len(u), self.width1, self.width)
 
     def _first(self, u1: Tensor, x: Tensor) -> Tensor:
         """erf(h1)/sqrt(N1) (B, n, N1)."""

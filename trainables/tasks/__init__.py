@@ -5,11 +5,12 @@ from trainables.tasks.cifar100 import CIFAR100
 from trainables.tasks.pentomino import Pentomino
 from trainables.tasks.psvrt import PSVRT
 from trainables.tasks.same_different import SameDifferent
-from trainables.tasks.teachers import Hermite3, Linear
+from trainables.tasks.teachers import Hermite3, Linear, Parity2
 
-for _task in (SameDifferent, PSVRT, Pentomino, CIFAR100, Hermite3, Linear):
+for _task in (SameDifferent, PSVRT, Pentomino, CIFAR100, Hermite3, Linear, Parity2):
     register(_task)
 
 __all__ = [
-    "CIFAR100", "PSVRT", "Hermite3", "Linear", "Pentomino", "SameDifferent", "Task", "register", "task_class", "task_names",
+    "CIFAR100", "PSVRT", "Hermite3", "Linear", "Parity2", "Pentomino", "SameDifferent", "Task",
+    "register", "task_class", "task_names",
 ]  # fmt: skip

@@ -1,26 +1,30 @@
-"""Teachers: real targets of one direction w* of Gaussian inputs, for networks at equilibrium [Rubin25 Sec. 6, App. E.1].
+"""Teachers: targets of few directions, for networks at equilibrium [Rubin25 Sec. 6, App. E].
 
-x    input ~ N(0, I_d)
-w*   direction of the target, a unit vector drawn once per network
+x    input ~ N(0, I_d), of parity uniform in {-1, 1}^d
+w*   direction of the target, a unit vector drawn once per network; of parity there are two
 P    number of training examples. It enters no random stream: the sets of one seed are the first P of one sequence, so that
      a larger P adds examples and changes none, and a threshold in P is crossed along one data set.
 y    target, <y, y> = 1 over the inputs
 """
 
 from abc import abstractmethod
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from trainables.tasks.base import Array, Task
 
+Loss = Literal["mse", "cross_entropy"]
+
 
 class Teacher(Task):
-    """A target y of c = w*.x; `draw_symbols` gives w*. Labels are real, so no classifier trains on it."""
+    """Inputs of P examples and their targets, of the directions that `draw_symbols` gives: (d,), or (K, d) of several."""
 
     default_base_lr: ClassVar[float] = 0.1
     shared_across: ClassVar[tuple[str, ...]] = ("P",)
+    labels_are_signs: ClassVar[bool] = False
+    """Whether y is +1 or -1, so that networks classify."""
 
     d: Annotated[int, Field(ge=2)]
     P: Annotated[int, Field(ge=0)]
@@ -32,6 +36,10 @@ class Teacher(Task):
     @property
     def richness_scale(self) -> float:
         return 1.0
+
+
+class OneDirection(Teacher):
+    """A target y of c = w*.x, x ~ N(0, I_d). Labels are real, so no classifier trains on it."""
 
     @abstractmethod
     def target(self, c: Array) -> Array:
@@ -53,7 +61,7 @@ class Teacher(Task):
         return self.train_examples(rng, symbols, n)
 
 
-class Hermite3(Teacher):
+class Hermite3(OneDirection):
     """y = He_3(w*.x)/sqrt(6), He_3(c) = c^3 - 3c."""
 
     name: ClassVar[str] = "he3"
@@ -62,7 +70,7 @@ class Hermite3(Teacher):
         return (c**3 - 3 * c) / np.sqrt(6)
 
 
-class Linear(Teacher):
+class Linear(OneDirection):
     """y = w*.x. With `patch` it is a CNN's target: w* = (b_1 e, ..., b_S e), one direction e in all S patches of the input."""
 
     name: ClassVar[str] = "linear"
@@ -83,3 +91,31 @@ class Linear(Teacher):
 
     def target(self, c: Array) -> Array:
         return c
+
+
+class Parity2(Teacher):
+    """y = x_1 x_2 of bits x_1 .. x_d, the others distractors [Rubin25 App. E.2].
+
+    Which two is no matter: inputs and prior do not tell coordinates apart. A ReLU neuron along +-e_1 +-e_2 is active on one alone
+    of the four values of (x_1, x_2): four such neurons, or two and a constant, are the target.
+    """
+
+    name: ClassVar[str] = "parity2"
+    shared_across: ClassVar[tuple[str, ...]] = ("P", "loss")
+    labels_are_signs: ClassVar[bool] = True
+
+    loss: Loss = "mse"
+
+    def draw_symbols(self, rng: np.random.Generator) -> Array:
+        """(e_1 + e_2)/sqrt(2) and (e_1 - e_2)/sqrt(2), (2, d) float32; nothing is drawn."""
+        directions = np.zeros((2, self.d), np.float32)
+        directions[:, :2] = np.array([[1, 1], [1, -1]]) / np.sqrt(2)
+        return directions
+
+    def train_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
+        """x (n, d) float32 and y (n,) float64, all +1 or -1; the first n of the sequence that this generator stands for."""
+        x = 2 * rng.integers(0, 2, (n, self.d)).astype(np.float32) - 1
+        return x, (x[:, 0] * x[:, 1]).astype(np.float64)
+
+    def test_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
+        return self.train_examples(rng, symbols, n)

@@ -1,17 +1,20 @@
-"""Sampled cells where the answer is known: quadrature over the two weights of one neuron, the prior, the Gaussian process."""
+"""Sampled cells where the answer is known: quadrature over what one neuron has, the prior, the Gaussian process."""
 
 import numpy as np
 import pytest
 import torch
 
 from trainables.equilibrium.chains import Chains
+from trainables.equilibrium.measures import foremost
 from trainables.equilibrium.networks import evaluate
 from trainables.equilibrium.run import EquilibriumRun
 from trainables.equilibrium.sampler import Sampler
-from trainables.tasks import Hermite3, Linear
+from trainables.tasks import Hermite3, Linear, Parity2
 
 GRID = torch.linspace(-7, 7, 281, dtype=torch.float64)
 """Of each weight in units of its prior, which ends at 2e-11 of its peak; the integrands are smooth over many steps of 0.05."""
+COARSE = torch.linspace(-6, 6, 61, dtype=torch.float64)
+"""Of three: the prior ends at 1e-8 of its peak; where relu bends, steps of 0.2 are off by 0.003, next to errors of 0.05."""
 
 
 def sampled(cell):
@@ -22,16 +25,21 @@ def sampled(cell):
 
 
 def by_quadrature(posterior, values, keep=None):
-    """Posterior mean of `values(u)` (n,) for one neuron of two weights."""
-    u = torch.cartesian_prod(GRID, GRID)
+    """Posterior mean of `values(u)` (n,) for one neuron of two weights, and its readout where that is sampled."""
+    u = torch.cartesian_prod(GRID, GRID) if posterior.n_weights == 2 else torch.cartesian_prod(COARSE, COARSE, COARSE)
     log_weight = -posterior.energy(u) - u.square().sum(1) / 2
     if keep is not None:
         log_weight[~keep(u)] = -torch.inf
     return float((log_weight.softmax(0) * values(u)).sum())
 
 
-@pytest.mark.parametrize("network", ["erf2", "relu2", "linear2"])
-@pytest.mark.parametrize("task", [Hermite3(d=2, P=6), Linear(d=2, P=6)])
+PARITIES = [("relu2", Parity2(d=2, P=6, loss=loss)) for loss in ("mse", "cross_entropy")]
+
+
+@pytest.mark.parametrize(
+    ("network", "task"),
+    [(n, t) for n in ("erf2", "relu2", "linear2") for t in (Hermite3(d=2, P=6), Linear(d=2, P=6))] + PARITIES,
+)
 def test_one_neuron_is_sampled_as_quadrature_says(make_cell, network, task):
     cell = make_cell(task=task, network=network, width=1, steps=600, test_size=32, dtype="float32")
     chains, result = sampled(cell)
@@ -39,7 +47,8 @@ def test_one_neuron_is_sampled_as_quadrature_says(make_cell, network, task):
     exact = by_quadrature(chains.posterior, aligned)
     assert result.mixed and result.alignment_f_se < 0.05
     assert abs(result.alignment_f - exact) < 4 * result.alignment_f_se  # 1 in 16,000 by chance, and the draws are fixed
-    special = by_quadrature(chains.posterior, lambda u: ((u @ chains.posterior.direction).abs() > 3).double())
+    beyond = lambda u: ((u[:, :2] @ chains.posterior.directions.T).abs() > 3).any(1).double()  # noqa: E731
+    special = by_quadrature(chains.posterior, beyond)
     assert abs(result.n_specialised[0] - special) < 4 * np.sqrt(special / 100)  # of ESS >= 100 independent draws of 0 or 1
     assert result.overlap.sum() == pytest.approx(1)  # every neuron is in a bin
 
@@ -47,7 +56,7 @@ def test_one_neuron_is_sampled_as_quadrature_says(make_cell, network, task):
 def test_jumps_alone_leave_the_posterior_as_it_is(make_cell):
     """A jump keeps the direction across w*: of two weights, its sign. So the half plane in which the chains start is sampled."""
     chains = Chains(make_cell(task=Hermite3(d=2, P=6), width=1, chains=64, kappa=0.2))
-    posterior, w = chains.posterior, chains.posterior.direction
+    posterior, w = chains.posterior, chains.posterior.directions[0]
     across = torch.stack([-w[1], w[0]])
     u = (w * 0.1 + across).repeat(64, 1)
     sampler, energy, rng = Sampler(posterior, posterior), posterior.energy(u), np.random.default_rng(0)
@@ -67,6 +76,28 @@ def test_jumps_alone_leave_the_posterior_as_it_is(make_cell):
         assert error < 0.03 and abs(np.mean(drawn) - by_quadrature(posterior, values, upper)) < 4 * error
 
 
+@pytest.mark.parametrize(("network", "task"), PARITIES)
+def test_jumps_along_either_direction_leave_the_posterior_as_it_is(make_cell, network, task):
+    """Of two weights each jump draws one anew, and the size of the other: along both directions they reach the whole plane."""
+    chains = Chains(make_cell(task=task, network=network, width=1, chains=64, kappa=0.2))
+    posterior, directions = chains.posterior, chains.posterior.directions
+    u, rng = chains.u, np.random.default_rng(0)
+    sampler, energy = Sampler(posterior, posterior), posterior.energy(u)
+    margin = lambda u: evaluate(posterior, u, chains.x_test[:16])[0] @ chains.y_test[:16] / 16  # noqa: E731
+    values = [lambda u: (u[:, :2] @ directions[0]).abs(), lambda u: u[:, :2].square().sum(1), margin]
+    values += [lambda u: u[:, 2].square()] if posterior.n_weights == 3 else []
+    drawn = np.empty((len(values), 400))
+    for t in range(-40, 400):
+        u, energy = sampler.jump(u, energy, rng)
+        if t >= 0:
+            drawn[:, t] = [value(u).mean().item() for value in values]
+    torch.testing.assert_close(energy, posterior.energy(u), rtol=1e-9, atol=1e-9)  # 440 sums of float64 changes
+    for k, value in enumerate(values):
+        error = np.std(drawn[k].reshape(20, 20).mean(1), ddof=1) / np.sqrt(20)  # of 20 batches, each longer than the memory
+        exact = by_quadrature(posterior, value)
+        assert error < 0.03 * abs(exact) + 0.01 and abs(drawn[k].mean() - exact) < 4 * error
+
+
 @pytest.mark.parametrize("deep", [{}, {"network": "erf3", "width1": 50}])
 def test_without_data_the_prior_is_sampled(make_cell, deep):
     """P = 0: every step is accepted, nothing is learned, overlaps are N(0, 1), whatever the chains started from."""
@@ -79,6 +110,22 @@ def test_without_data_the_prior_is_sampled(make_cell, deep):
     assert np.abs(np.array(result.n_specialised) / 50 - 0.0027).max() < 4 * np.sqrt(0.0027 / 6600)
     inside = result.overlap[58:62].sum() / 50  # |c| < 1
     assert abs(inside - 0.6827) < 4 * np.sqrt(0.68 * 0.32 / 6600)
+
+
+def test_without_data_the_prior_of_both_layers_is_sampled(make_cell):
+    """Of a readout that is sampled, too: f is of variance |phi|^2 v, without preference for the target."""
+    chains, result = sampled(
+        make_cell(task=Parity2(d=4, P=0, loss="cross_entropy"), network="relu2", width=50, steps=100, eval_every=1)
+    )
+    assert result.acceptance == pytest.approx(1, abs=1e-9) and result.mixed
+    assert abs(result.alignment_f) < 4 * result.alignment_f_se and result.summary()["final_train_loss"] is None
+    outside = 1 - 0.9973**2  # of either of two directions; as above of 6600 draws
+    assert abs(result.n_specialised[0] / 50 - outside) < 4 * np.sqrt(outside / 6600)
+    assert abs(result.overlap[58:62].sum() / 50 - 0.6827**2) < 4 * np.sqrt(0.25 / 6600)
+    assert chains.u.shape == (4, 4 * 50 + 50)
+    assert abs(chains.u.square().mean() - 1) < 4 * np.sqrt(2 / 1000)
+    (layer, e), b = chains.posterior.layers(chains.u)[0], chains.posterior.readouts(chains.u)
+    assert foremost((e @ layer).numpy()).shape == b.shape == (4, 50)
 
 
 def arcsine(inner, of_a, of_b):

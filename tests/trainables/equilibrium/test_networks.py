@@ -6,24 +6,28 @@ import torch
 from scipy.special import erf
 
 from trainables.equilibrium.networks import evaluate, make_posterior
-from trainables.tasks import Hermite3, Linear
+from trainables.tasks import Hermite3, Linear, Parity2
 
 ROUNDING = 1e-9
 """Relative. Sums of at most 100 terms in float64 (1e-16 each), through matrices whose condition is at most 1e4 here."""
 NETWORKS = [{"network": "erf2"}, {"network": "relu2"}, {"network": "linear2"}, {"network": "erf3", "width1": 5},
             {"network": "cnn", "task": Linear(d=6, P=0, patch=2)}]  # fmt: skip
+LOGISTIC = [{"network": "relu2", "task": Parity2(d=6, P=0, loss="cross_entropy")},
+            {"network": "erf3", "width1": 5, "task": Parity2(d=6, P=0, loss="cross_entropy")}]  # fmt: skip
 
 
 def made(make_cell, n=7, **settings):
-    """A posterior of width 4, d = 6 on n examples of noise, and u of two chains."""
+    """A posterior of width 4, d = 6 on n examples of noise, with as many directions as the task has, and u of two chains."""
     cell = make_cell(**({"task": Hermite3(d=6, P=0), "width": 4, "kappa": 0.1} | settings))
     rng = np.random.default_rng(1)
     x, y, target = (torch.from_numpy(rng.standard_normal(shape)) for shape in [(n, 6), n, 6])
-    posterior = make_posterior(cell, x, y, target / target.norm())
+    y = y.sign() if cell.classifies else y
+    directions = torch.from_numpy(cell.task.draw_symbols(rng)).double() if cell.classifies else (target / target.norm())[None]
+    posterior = make_posterior(cell, x, y, directions)
     return posterior, torch.from_numpy(rng.standard_normal((2, posterior.n_weights)))
 
 
-@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("network", NETWORKS + LOGISTIC)
 @pytest.mark.parametrize("n", [0, 3, 14])
 def test_gradient_is_the_energys(make_cell, network, n):
     posterior, u = made(make_cell, n, **network)
@@ -31,26 +35,31 @@ def test_gradient_is_the_energys(make_cell, network, n):
     torch.testing.assert_close(posterior.gradient(u.detach()), expected, rtol=ROUNDING, atol=ROUNDING)
 
 
-@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("network", NETWORKS + LOGISTIC)
 def test_replacing_a_neuron_changes_the_energy_by_what_is_said(make_cell, network):
     posterior, u = made(make_cell, **network)
     neuron, chain = torch.tensor([1, 3]), torch.arange(2)
     layer = posterior.layers(u)[-1][0]
     candidates = torch.randn(2, layer.shape[1], 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     candidates[:, :, 0] = layer[chain, :, neuron]
-    energies = posterior.energies_of_neuron(u, neuron, candidates)
-    before = posterior.energy(u)
+    special = torch.tensor([[False, True, False], [False, False, True]])
+    energies, b, log_ratio = posterior.alternatives(u, neuron, candidates, special, np.random.default_rng(0))
+    before, readouts = posterior.energy(u), posterior.readouts(u)
+    assert (b.shape == (2, 3) and torch.equal(b[:, 0], readouts[chain, neuron])) if readouts.shape[1] else not log_ratio.any()
     for k in range(3):
         layer[chain, :, neuron] = candidates[:, :, k]  # a view of u
+        if readouts.shape[1]:
+            readouts[chain, neuron] = b[:, k]  # too
         torch.testing.assert_close(energies[:, k] - energies[:, 0], posterior.energy(u) - before, rtol=ROUNDING, atol=ROUNDING)
 
 
-@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("network", NETWORKS + LOGISTIC)
 def test_directions_are_of_unit_length(make_cell, network):
     posterior, u = made(make_cell, **network)
     for layer, e in posterior.layers(u):
-        assert e.shape == layer.shape[:2]
-        torch.testing.assert_close(e.norm(dim=1), torch.ones(2, dtype=torch.float64), rtol=ROUNDING, atol=0)
+        assert e.shape == (2, 2 if "task" in network and network["task"].name == "parity2" else 1, layer.shape[1])
+        atol = 1e-7 if e.shape[1] == 2 else 0.0  # as the task gives them, float32
+        torch.testing.assert_close(e.norm(dim=2), torch.ones(e.shape[:2], dtype=torch.float64), rtol=ROUNDING, atol=atol)
 
 
 def test_a_linear_network_is_bayesian_linear_regression_given_its_weights(make_cell):
@@ -92,8 +101,8 @@ def test_a_cnns_direction_is_the_one_that_its_patches_share(make_cell):
     task = Linear(d=6, P=0, patch=2)
     target = torch.from_numpy(task.draw_symbols(np.random.default_rng(0))).double()
     cell = make_cell(task=task, network="cnn", width=4)
-    posterior = make_posterior(cell, torch.zeros(0, 6).double(), torch.zeros(0).double(), target)
-    e = posterior.layers(torch.zeros(1, posterior.n_weights).double())[0][1][0]
+    posterior = make_posterior(cell, torch.zeros(0, 6).double(), torch.zeros(0).double(), target[None])
+    e = posterior.layers(torch.zeros(1, posterior.n_weights).double())[0][1][0, 0]
     patches = target.view(3, 2)
     torch.testing.assert_close((patches @ e).abs(), patches.norm(dim=1), rtol=1e-6, atol=1e-6)  # w* is float32
 
@@ -101,8 +110,8 @@ def test_a_cnns_direction_is_the_one_that_its_patches_share(make_cell):
 def test_a_second_layer_neuron_along_its_direction_is_linear_in_the_target(make_cell):
     """With a wide first layer, h2 = e2 . erf(h1) follows w*.x but for erf's bend and 1/sqrt(N1)."""
     posterior, u = made(make_cell, 200, network="erf3", width1=1000)
-    e2 = posterior.layers(u)[1][1]
-    linear = posterior.x @ posterior.direction
+    e2 = posterior.layers(u)[1][1][:, 0]
+    linear = posterior.x @ posterior.directions[0]
     for c in range(2):
         h2 = torch.erf(posterior.x @ u[c, :6000].view(6, 1000) / np.sqrt(6)) @ e2[c]
         # Of erf's power at unit variance (4/pi)/3 / ((2/pi) arcsin(2/3)) = 0.91 is linear. Were the rest not averaged over
