@@ -37,7 +37,7 @@ class Overlaps(NamedTuple):
     sql: str
 
     @property
-    def n_specialised(self) -> float:
+    def specialised(self) -> float:
         """M."""
         inside = self.frame["z"].abs() > OUTLIER
         return float(self.frame.loc[inside, "neurons"].sum())

@@ -9,8 +9,9 @@ from analysis.claims.measuring import FEWEST_D, by_point, exponent_of
 from analysis.claims.networks import networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.scaling import thresholds
-from analysis.statistics import Interval, mean_interval
+from analysis.statistics import Interval, linear_fit, mean_interval
 from analysis.theory.large_deviation import as_scaling, n_specialised, slope
+from analysis.theory.parity import specialised
 
 
 def exponent_beside_bound(
@@ -62,3 +63,24 @@ def specialised_beside_bound(
     interval = Interval(float(value), float(low), float(high), len(logs), "t over widths, of logarithms")
     each = ", ".join(f"{m:.3g} of {b:.3g} at N = {n}" for n, m, b in zip(of_width.index, of_width["value"], said, strict=True))
     return Measured(interval, f"{each}; {found.what}", found.again)
+
+
+def magnitude_beside_one_neuron(
+    results: str, of: Mapping[str, Any], prefer: Mapping[str, Any] | None = None
+) -> Measured | NotMeasured:
+    """Exponent in N of the magnitude of neurons that specialise on parity, minus that of one neuron at the same sizes."""
+    found = networks(results, of, "magnitude_1", ("width", "P"), prefer)
+    if found.frame.empty:
+        return NotMeasured(found.what)
+    sizes = found.frame[["d", "width", "P", "kappa"]].drop_duplicates()
+    if sizes["width"].nunique() < FEWEST_D:
+        return NotMeasured(f"fewer than {FEWEST_D} widths; {found.what}")
+    try:
+        said = [specialised(*map(float, size)).magnitude for size in sizes.to_numpy()]
+    except ValueError as error:
+        return NotMeasured(str(error))
+    value, low, high, n, *_ = linear_fit(np.log(found.frame["width"].to_numpy(float)), np.log(found.frame["value"])).slope
+    theory = linear_fit(np.log(sizes["width"].to_numpy(float)), np.log(said)).slope.value
+    interval = Interval(value - theory, low - theory, high - theory, n, "t over networks")
+    what = f"|mu| ~ N^b, b = {value:.3f} ({low:.3f} to {high:.3f}) minus one neuron's {theory:.3f}; {found.what}"
+    return Measured(interval, what, found.again)

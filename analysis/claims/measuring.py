@@ -34,13 +34,21 @@ def mean(results: str, measure: str, of: Where, prefer: Where | None = None) -> 
 
 
 def slope(
-    results: str, measure: str, of: Where, over: str, log: bool = False, minus: Where | None = None, prefer: Where | None = None
+    results: str,
+    measure: str,
+    of: Where,
+    over: str,
+    log: bool = False,
+    along: Sequence[str] = (),
+    minus: Where | None = None,
+    prefer: Where | None = None,
 ) -> Found:
     """What the measure gains when `over` doubles; with `log`, the exponent of a power law; minus that of the networks `minus`,
-    if given, of the same setting in all that the two do not name. Each network is a point."""
+    if given, of the same setting in all that the two do not name. Each network is a point. along: what changes with `over`."""
+    axes = (over, *along)
     if minus is None:
-        return _slope(networks(results, of, measure, (over,), prefer), over, log)
-    left, right = (_slope(found, over, log) for found in both_sides(results, of, minus, measure, (over,), prefer))
+        return _slope(networks(results, of, measure, axes, prefer), over, log)
+    left, right = (_slope(found, over, log) for found in both_sides(results, of, minus, measure, axes, prefer))
     return left if isinstance(left, NotMeasured) else _less(left, right)
 
 

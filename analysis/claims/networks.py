@@ -114,8 +114,8 @@ def _one_setting(
 
 
 def _again(frame: pd.DataFrame) -> tuple[str, ...]:
-    columns = ("L", "P", "d", "sigma2", "patch", "patches", "layer", "network", "width1", "width", "gamma_label", "prefactor",
-               "scaling", "kappa", "steps", "chains", "dtype")  # fmt: skip
+    columns = ("L", "P", "d", "sigma2", "patch", "patches", "layer", "network", "loss", "width1", "width", "gamma_label",
+               "prefactor", "scaling", "kappa", "steps", "chains", "dtype")  # fmt: skip
     told = {column.removesuffix("_label"): frame[column].dropna().unique() for column in columns if column in frame}
     seeds_ = 2 * (int(frame["seed"].max()) + 1)
     axes = (f"{key}={','.join(map(shown, values))}" for key, values in told.items() if len(values))

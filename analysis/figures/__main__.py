@@ -13,7 +13,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 
 NAMES = (
     "1a, 1b, 1c, 1d, 1e, 1f, 2, 3a, 3b, 3c, 3d, 3e, 3f, 3g, 3h, A1, C1, C2, C3, F1, G1, Lstar, Nstar, Collapse, Outliers, "
-    "Layers, Phases"
+    "Layers, Magnitude, Phases"
 )
 """As in the registry, which is slow to import and so not asked for the help."""
 

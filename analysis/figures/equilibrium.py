@@ -90,7 +90,7 @@ def _about(results: str, setting: Setting) -> str:
 def told(results: str, setting: Setting, axes: Iterable[str]) -> str:
     """What the networks of a setting are that vary in these axes, how many, and how many of them did not mix."""
     networks = counted(int(setting.frame["n"].sum()), "network")
-    fixed = described(setting.values, ("network", "d", "P", "width", "width1", "kappa", SCALING, "steps", "chains"))
+    fixed = described(setting.values, ("network", "loss", "d", "P", "width", "width1", "kappa", SCALING, "steps", "chains"))
     varied = {key: in_order(setting.frame, key) for key in axes}
     condition = Selection().only({key: [value] for key, value in setting.values.items()} | varied).condition
     [(unmixed,)] = fetch(results, f"SELECT count(*) FROM cells WHERE {condition} AND NOT mixed")

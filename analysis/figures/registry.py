@@ -11,7 +11,7 @@ from analysis.figures.specialising import SPECIALISING_FIGURES
 from analysis.figures.structure import STRUCTURE_FIGURES
 
 ORDER = ("1a", "1b", "1c", "1d", "1e", "1f", "2", "3a", "3b", "3c", "3d", "3e", "3f", "3g", "3h", "A1", "C1", "C2", "C3", "F1",
-         "G1", "Lstar", "Nstar", "Collapse", "Outliers", "Layers", "Phases")  # fmt: skip
+         "G1", "Lstar", "Nstar", "Collapse", "Outliers", "Layers", "Magnitude", "Phases")  # fmt: skip
 
 _ALL = (
     *STRUCTURE_FIGURES,

@@ -1,5 +1,5 @@
 """Figures of the neurons that specialise at equilibrium [Rubin25]: how many of two layers, against sqrt(N/d); in which layer of
-three, against the first one's width.
+three, against the first one's width; how large on parity.
 
 M, M1, M2   specialising neurons: overlap with w* beyond three standard deviations of the prior; of layer 1, 2
 N, N1, N2   widths
@@ -19,6 +19,7 @@ from analysis.points import Setting, in_order, one_setting, points
 from analysis.selection import Selection
 from analysis.statistics import power_law
 from analysis.theory.large_deviation import n_specialised
+from analysis.theory.parity import specialised as specialised_on_parity
 from analysis.theory.patterns import NETWORKS, least, wins
 
 FEWEST = 3
@@ -136,9 +137,56 @@ def _sizes(values: Mapping[str, Any], width1: float) -> dict[str, float]:
     return {"d": float(values["d"]), "N1": float(width1), "N2": float(values["width"])}
 
 
+def magnitude(results: str, sweep: str | None) -> Drawn | Missing:
+    """Magnitude |mu| of specialising neurons on parity against N/d, beside one neuron's theory and the law (N/d)^(1/4)."""
+    only = {"task": "parity2", "network": "relu2", "loss": "cross_entropy", "scaling": "standard"}
+    found = points(results, Selection(sweep).only(only), "magnitude_1")
+    if found.frame.empty or found.frame["width"].nunique() < FEWEST:
+        return Missing("no ReLU networks at equilibrium on parity2 under cross entropy of three widths")
+    axes = ("width", "P", "d")
+    setting = one_setting(found.frame, found.keys, axes)
+    kappa = float(str(setting.values["kappa"]))
+    frame = setting.frame.assign(ratio=setting.frame["width"] / setting.frame["d"])
+    frame["theory"] = [_one_neuron(*size, kappa) for size in zip(frame["d"], frame["width"], frame["P"], strict=True)]
+    log = alt.Scale(type="log", nice=False, padding=14)
+    x = alt.X("ratio:Q", title="N/d", scale=log, axis=log_axis(frame["ratio"], format=".3~r"))
+    y = alt.Y("mean:Q", title="magnitude |mu|", scale=log, axis=alt.Axis(format=".2~f", tickCount=6))
+    colour = colour_of(frame, "d")
+    base = alt.Chart(frame)
+    numbers = [alt.Tooltip(f"{name}:Q", format=".3g") for name in ("mean", "low", "high", "theory")]
+    layers: list[Any] = [
+        alt.Chart(frame.dropna(subset="theory")).mark_line(strokeDash=[6, 4]).encode(x=x, y="theory:Q", color=colour),
+        base.mark_rule(strokeWidth=1.5).encode(x=x, y="low:Q", y2="high:Q", color=colour),
+        base.mark_point(filled=True, size=60, opacity=1).encode(
+            x=x, y=y, color=colour, tooltip=["d", "width", "P", *numbers, "n:Q"]
+        ),
+    ]
+    said = []
+    for d in in_order(frame, "d"):
+        of_d = frame[frame["d"] == d]
+        if of_d["ratio"].nunique() >= FEWEST:
+            value, low, high, *_ = power_law(of_d["ratio"], of_d["mean"]).exponent
+            theory = of_d.dropna(subset="theory")
+            expected = f"{power_law(theory['ratio'], theory['theory']).exponent.value:.3f}" if len(theory) > 1 else "none"
+            said.append(f"d = {d:g}: |mu| ~ (N/d)^{value:.3f} ({low:.3f} to {high:.3f}), one neuron's theory {expected}")
+    law = "The limit has 1/4; dashed: the posterior of one neuron at these sizes, nothing fitted"
+    chart = styled(alt.layer(*layers).properties(width=380, height=300))
+    columns = ["d", "width", "P", "n", "mean", "low", "high", "theory"]
+    return Drawn(chart, frame[columns], ". ".join([told(results, setting, axes), *said, law]) + ".", found.sql)
+
+
+def _one_neuron(d: float, width: float, n_train: float, kappa: float) -> float:
+    try:
+        return specialised_on_parity(d, width, n_train, kappa).magnitude
+    except ValueError:  # at these sizes it had rather not specialise
+        return np.nan
+
+
 SPECIALISING_FIGURES = [
     Figure("Outliers", "Networks at equilibrium: how many neurons specialise, against sqrt(N/d)", "[Rubin25 Fig. 2c]",
            ("grids/neurons_he3.yaml", "grids/nstar_he3_quick.yaml"), outliers),
     Figure("Layers", "Three layers at equilibrium: the first specialises where it is narrow", "[Rubin25 Fig. 3c]",
            ("grids/layers_he3.yaml", "grids/nstar_he3_quick.yaml"), switch_off),
+    Figure("Magnitude", "Parity at equilibrium: how large specialising neurons are, against N/d", "[Rubin25 App. E.2]",
+           ("grids/parity.yaml", "grids/parity_quick.yaml"), magnitude),
 ]  # fmt: skip

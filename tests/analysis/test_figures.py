@@ -23,7 +23,7 @@ from store.store import Store
 from tests.measured_store import LAZY_EXPONENT
 from tests.store_rows import row
 
-PICTURES = ("3a", "3d", "3g", "A1", "Nstar", "Collapse", "Outliers", "Layers")
+PICTURES = ("3a", "3d", "3g", "A1", "Nstar", "Collapse", "Outliers", "Layers", "Magnitude")
 """They have stores and tests of their own."""
 IMAGES = {
     "3b": [{"task": "psvrt", "L": L, "patches": 5} for L in (16, 64, 256)],

@@ -31,7 +31,7 @@ def test_every_figure_is_there_or_says_what_to_run(html):
         assert ("<svg" in panel) != ("No data:" in panel), name
         if "No data:" in panel:
             assert "python -m orchestrator.sweep" in panel
-    assert html.count("<svg") == len(FIGURES) - 15  # no lazy neurons were saved, nothing of images, nothing at equilibrium
+    assert html.count("<svg") == len(FIGURES) - 16  # no lazy neurons were saved, nothing of images, nothing at equilibrium
 
 
 def test_every_claim_has_a_verdict(html):

@@ -7,6 +7,7 @@ from analysis.claims.kinds import KINDS
 from analysis.claims.verdict import NotMeasured
 from analysis.figures.registry import FIGURES, Drawn, Missing
 from analysis.theory.large_deviation import aligned, n_specialised
+from analysis.theory.parity import specialised as one_neuron
 from store.store import Store
 from tests.store_rows import row
 
@@ -138,3 +139,37 @@ def test_two_scalings_need_samples_in_a_ratio(tmp_path):
         a={"scaling": "mean_field"}, b={"scaling": "standard"},
     )  # fmt: skip
     assert found.interval.low < 3 < found.interval.high < 4
+
+
+@pytest.fixture
+def on_parity(tmp_path):
+    """Magnitudes 5% above those of one neuron, P = 32 sqrt(N d)."""
+    rng = np.random.default_rng(3)
+    rows = [
+        {"task": "parity2", "network": "relu2", "loss": "cross_entropy", "kappa": 1.0, "width": N, "seed": seed, "mixed": True,
+         "P": round(32 * (16 * N) ** 0.5), "alignment_f": 2.3,
+         "magnitude_1": 1.05 * one_neuron(16, N, round(32 * (16 * N) ** 0.5)).magnitude * np.exp(0.01 * rng.standard_normal())}
+        for N in WIDTHS for seed in range(4)
+    ]  # fmt: skip
+    return committed(tmp_path, rows)
+
+
+def test_magnitudes_stand_beside_one_neuron(on_parity):
+    found = drawn(on_parity, "Magnitude")
+    assert found.frame["width"].tolist() == list(WIDTHS)
+    np.testing.assert_allclose(np.log(found.frame["mean"] / found.frame["theory"]), np.log(1.05), atol=4 * 0.01 / 2)
+    assert (
+        "loss = cross_entropy" in found.caption
+        and "20 networks" in found.caption
+        and "one neuron's theory 0.210" in found.caption
+    )
+
+
+def test_claims_tell_the_law_of_parity_from_one_neurons(on_parity):
+    of = {"task": "parity2", "network": "relu2", "loss": "cross_entropy", "d": 16}
+    beside = KINDS["magnitude_beside_one_neuron"](on_parity, of=of)
+    assert beside.interval.low < 0 < beside.interval.high < 0.01  # t 2.1 x 0.01 / sqrt(20) / 0.98, the spread of log N
+    law = KINDS["slope"](on_parity, measure="magnitude_1", over="width", log=True, along=["P"], of=of)
+    assert law.interval.high < 0.22  # and so below 1/4
+    alone = KINDS["slope"](on_parity, measure="magnitude_1", over="width", log=True, of=of)
+    assert isinstance(alone, NotMeasured)  # at one P there is one width
