@@ -185,7 +185,7 @@ def _one_neuron(d: float, width: float, n_train: float, kappa: float) -> float:
 SPECIALISING_FIGURES = [
     Figure("Outliers", "Networks at equilibrium: how many neurons specialise, against sqrt(N/d)", "[Rubin25 Fig. 2c]",
            ("grids/neurons_he3.yaml", "grids/nstar_he3_quick.yaml"), outliers),
-    Figure("Layers", "Three layers at equilibrium: the first specialises where it is narrow", "[Rubin25 Fig. 3c]",
+    Figure("Layers", "Three layers at equilibrium: in which layer neurons specialise, against the first width", "[Rubin25 Fig. 3c]",
            ("grids/layers_he3.yaml", "grids/nstar_he3_quick.yaml"), switch_off),
     Figure("Magnitude", "Parity at equilibrium: how large specialising neurons are, against N/d", "[Rubin25 App. E.2]",
            ("grids/parity.yaml", "grids/parity_quick.yaml"), magnitude),
