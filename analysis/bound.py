@@ -5,16 +5,16 @@ E      energy of the bound at an alignment: P* ~ kappa E is compared by its grow
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 
 from analysis.points import in_order
 from analysis.predictions import Prediction
-from analysis.theory.large_deviation import Scaling, as_scaling, energy, slope
+from analysis.theory.large_deviation import Scaling, Size, as_scaling, energy, slope
 
 MEASURE, OVER = "alignment_f", "P"
-SOURCE = "bound over these d"
+SOURCE = "bound over these sizes"
 MEANING = "bound: slope of the large-deviation bound over the very d and N of these thresholds [Rubin25 App. B]"
 
 
@@ -38,18 +38,18 @@ def _only(values: Any) -> Any:
 def slopes(
     frame: pd.DataFrame, measure: str, over: str, against: str, by: str | None, within: tuple[float, float]
 ) -> dict[Any, Prediction]:
-    """Of `scaling.thresholds`, by the values of `by`, None without one: exponent that the bound has over the very d and N whose
-    thresholds were reached, where it speaks of them and there are two d."""
+    """Of `scaling.thresholds` against d or width, by the values of `by`, None without one: exponent that the bound has over the
+    very d and N whose thresholds were reached, where it speaks of them and they are two."""
     found = {}
     for value in in_order(frame, by) if by else [None]:
         group = frame if by is None else frame[frame[by] == value]
         group = group[group[against].between(*within) & group["threshold"].map(lambda t: t.reached == "reached")]
         scaling = scaling_of(group, measure, over)
-        if against != "d" or scaling is None or group["d"].nunique() < 2:
+        if against not in get_args(Size) or scaling is None or group[against].nunique() < 2:
             continue
         level = group["threshold"].iloc[0].level
         if level > 0:
-            exponent = slope(level, group["width"].to_numpy(), group["d"].to_numpy(), scaling)
+            exponent = slope(level, group["width"].to_numpy(), group["d"].to_numpy(), scaling, "d" if against == "d" else "width")
             found[value] = Prediction(over, against, round(exponent, 2), SOURCE, {})
     return found
 

@@ -5,7 +5,7 @@ d, N   input dimension, width; A_f alignment; P* samples at which its mean over 
 E      energy of the bound: P* ~ kappa E(A_f), so that E is to be compared by its slope
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
@@ -16,16 +16,15 @@ from analysis.charts import colour_of, log_axis, styled
 from analysis.claims.measuring import FEWEST_D
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.phases import phase_map, phase_panel
-from analysis.points import Setting, counted, described, in_order, n_seeds, one_setting, points
+from analysis.points import Setting, counted, described, n_seeds, one_setting, points
 from analysis.proportion import in_proportion
 from analysis.rescaling import Family, best, family
 from analysis.scaling import fitted, threshold_table, thresholds
 from analysis.scaling_charts import threshold_panel
 from analysis.selection import Selection
 from analysis.statistics import collapse as score
-from analysis.theory.large_deviation import as_scaling, energy, slope
+from analysis.theory.large_deviation import Size, as_scaling, energy, slope
 from analysis.theory.patterns import NETWORKS, exponents
-from store.views import fetch
 
 ONSET = 0.1
 """A_f at which networks begin to learn; grids/nstar_he3_quick.yaml searches for it and says why."""
@@ -37,65 +36,90 @@ NARROW = 8.0
 """First layer of its three-layer networks: a wide one never specialises."""
 HE3 = {"task": "he3", "network": "erf2"}
 SCALING = "scaling"
+AXES = ("P", "d", "width", SCALING)
 
 
-def measured(results: str, sweep: str | None, level: float = ONSET) -> tuple[Setting, pd.DataFrame, str] | Missing:
-    """Networks with N in one proportion to d, of both scalings, their thresholds P*(d), and the query behind them."""
+def measured(results: str, sweep: str | None) -> tuple[Setting, str] | Missing:
+    """Networks of all sizes and both scalings in one setting of the rest, and the query behind them."""
     found = points(results, Selection(sweep).only(HE3), "alignment_f")
     if found.frame.empty:
         return Missing("no erf networks at equilibrium on he3")
-    setting = one_setting(found.frame, found.keys, ("P", "d", "width", SCALING))
-    setting = setting._replace(frame=in_proportion(setting.frame))
-    frame = thresholds(setting.frame, level, "P")
-    return (setting, frame, found.sql) if len(frame) > 1 else Missing("no thresholds at two d with N in one proportion to d")
+    return one_setting(found.frame, found.keys, AXES), found.sql
 
 
 def p_star(results: str, sweep: str | None) -> Drawn | Missing:
-    """P*(d) with the fitted laws, and the bound's curves moved onto them: its slope is what it predicts."""
+    """P*(d) at N = c d and P*(N) at one d with the fitted laws; the bound is moved onto them: it predicts a slope."""
     found = measured(results, sweep)
     if isinstance(found, Missing):
         return found
-    setting, frame, sql = found
-    table = threshold_table(frame, [SCALING, "d", "width"])
-    laws = fitted(frame, "P", "d", SCALING)
-    enough = {name: fit for name, fit in laws.fits.items() if fit.n_used >= FEWEST_D}
-    panel = threshold_panel(table, "P", "d", SCALING, enough, width=380, height=300, task="he3")
-    said, bounds = [], []
+    whole, sql = found
+    panels, tables, said = [], [], []
+    over: tuple[tuple[Size, pd.DataFrame], ...] = ("d", in_proportion(whole.frame)), ("width", _of_one_d(whole.frame))
+    for against, frame in over:
+        curves = thresholds(frame, ONSET, "P")
+        if curves.empty or curves[against].nunique() < 2:
+            continue
+        panel, table, laws = _laws(curves, against)
+        at_one_d = {"d": int(frame["d"].iloc[0])} if against == "width" else {}
+        setting = whole._replace(frame=frame, values=whole.values | at_one_d)
+        sizes = [_ratio_of(frame)] if against == "d" else []
+        said.append("; ".join([*sizes, told(results, sweep, setting, AXES), *laws]) + ".")
+        panels.append(panel)
+        tables.append(table)
+    if not panels:
+        return Missing("no thresholds at two d with N in one proportion to d, nor at two N of one d")
+    chart = styled(alt.hconcat(*panels, spacing=24).resolve_scale(color="shared"))
+    closing = f"A_f = {ONSET:g}. Dashed: the bound E({ONSET:g}), moved onto the points; its slope is what it predicts."
+    return Drawn(chart, pd.concat(tables).drop_duplicates(), " ".join([*said, closing]), sql)
+
+
+def _laws(curves: pd.DataFrame, against: Size) -> tuple[Any, pd.DataFrame, list[str]]:
+    """Thresholds over d or width with the fitted laws and the bound; their table; and the laws in words."""
+    table = threshold_table(curves, [SCALING, "d", "width"])
+    fits = {name: fit for name, fit in fitted(curves, "P", against, SCALING).fits.items() if fit.n_used >= FEWEST_D}
+    panel = threshold_panel(table, "P", against, SCALING, fits, width=330, height=280, task="he3")
+    said, bounds, size = [], [], "d" if against == "d" else "N"
     for name, group in table.groupby(SCALING):
-        reached = group[group["state"] == "reached"]
+        reached, laws = group[group["state"] == "reached"], []
         d, N = (reached[key].to_numpy() for key in ("d", "width"))
-        if fit := enough.get(name):
-            interval = fit.interval
-            said.append(f"{name}: P* ~ d^{interval.value:.2f} ({interval.low:.2f} to {interval.high:.2f}, n = {fit.n_used})")
+        if fit := fits.get(name):
+            value, low, high, *_ = fit.interval
+            laws.append(f"P* ~ {size}^{value:.2f} ({low:.2f} to {high:.2f}, n = {fit.n_used})")
         if len(reached) > 1:
             scaling = as_scaling(str(name))
             bound = np.array([energy(ONSET, int(n), int(k), scaling) for n, k in zip(N, d, strict=True)])
             moved = bound * np.exp(np.mean(np.log(reached["threshold"].astype(float)) - np.log(bound)))
-            bounds.append(pd.DataFrame({"d": d, "value": moved, SCALING: name}))
-            said.append(f"the bound E({ONSET:g}) has slope {slope(ONSET, N, d, scaling):.2f} over these d")
+            bounds.append(pd.DataFrame({against: reached[against], "value": moved, SCALING: name}))
+            laws.append(
+                f"the bound has slope {slope(ONSET, N, d, scaling, against):.2f} over these {'d' if against == 'd' else 'N'}"
+            )
+        said += [f"{name}: {', '.join(laws)}"] if laws else []
     if bounds:
         line = alt.Chart(pd.concat(bounds)).mark_line(strokeDash=[6, 4], strokeWidth=2)
-        panel = alt.layer(panel, line.encode(x="d:Q", y="value:Q", color=colour_of(table, SCALING)))
-        said.append("bounds are dashed, moved onto the points")
-    caption = ". ".join([_about(results, setting), *([f"{'; '.join(said)}."] if said else [])])
-    return Drawn(styled(panel.properties(width=380, height=300)), table, caption, sql)
+        panel = alt.layer(panel, line.encode(x=f"{against}:Q", y="value:Q", color=colour_of(table, SCALING)))
+    return panel.properties(width=330, height=280), table, said
 
 
-def _about(results: str, setting: Setting) -> str:
-    ratio = float((setting.frame["width"] / setting.frame["d"]).iloc[0])
-    about = told(results, setting, ("d", "width", SCALING))
-    return f"N = {'' if ratio == 1 else f'{ratio:g} '}d; {about}. A_f = {ONSET:g}"
+def _of_one_d(frame: pd.DataFrame) -> pd.DataFrame:
+    """The d of most widths."""
+    return frame[frame["d"] == frame.groupby("d")["width"].nunique().idxmax()].reset_index(drop=True)
 
 
-def told(results: str, setting: Setting, axes: Iterable[str]) -> str:
+def _ratio_of(frame: pd.DataFrame) -> str:
+    ratio = float((frame["width"] / frame["d"]).iloc[0])
+    return f"N = {'' if ratio == 1 else f'{ratio:g} '}d"
+
+
+def told(results: str, sweep: str | None, setting: Setting, axes: Sequence[str]) -> str:
     """What the networks of a setting are that vary in these axes, how many, and how many of them did not mix."""
     networks = counted(int(setting.frame["n"].sum()), "network")
     fixed = described(setting.values, ("network", "loss", "d", "P", "width", "width1", "kappa", SCALING, "steps", "chains"))
-    varied = {key: in_order(setting.frame, key) for key in axes}
-    condition = Selection().only({key: [value] for key, value in setting.values.items()} | varied).condition
-    [(unmixed,)] = fetch(results, f"SELECT count(*) FROM cells WHERE {condition} AND NOT mixed")
-    mixing = f", {unmixed} of which did not mix" if unmixed else ""
-    return f"{fixed}; {networks}{mixing}, {n_seeds(setting.frame)} a point"
+    same = Selection(sweep).only({key: [value] for key, value in setting.values.items()})
+    mixing = points(results, same, "unmixed").frame
+    mixing = setting.frame[[*axes]].drop_duplicates().merge(mixing, on=list(axes)) if len(mixing) else mixing
+    unmixed = round(float((mixing["mean"] * mixing["n"]).sum())) if len(mixing) else 0
+    lost = f", {unmixed} of which did not mix" if unmixed else ""
+    return f"{fixed}; {networks}{lost}, {n_seeds(setting.frame)} a point"
 
 
 def collapse(results: str, sweep: str | None) -> Drawn | Missing:
@@ -104,8 +128,11 @@ def collapse(results: str, sweep: str | None) -> Drawn | Missing:
     found = measured(results, sweep)
     if isinstance(found, Missing):
         return found
-    setting, _, sql = found
-    frame = setting.frame[(setting.frame["P"] > 0) & (setting.frame[SCALING] == setting.frame[SCALING].iloc[0])]
+    whole, sql = found
+    frame = in_proportion(whole.frame)
+    frame = frame[(frame["P"] > 0) & (frame[SCALING] == frame[SCALING].max())]  # standard, where there are both
+    if frame["d"].nunique() < 2:
+        return Missing("no curves of two d with N in one proportion to d")
     scaling = as_scaling(frame[SCALING].iloc[0])
     bound = {size: energy(ONSET, *size, scaling) for size in set(_sizes(frame))}
     frame = frame.assign(rescaled=frame["P"] / np.array([bound[size] for size in _sizes(frame)]))
@@ -131,7 +158,8 @@ def collapse(results: str, sweep: str | None) -> Drawn | Missing:
         panels.append(panel)
     chart = styled(alt.hconcat(*panels, spacing=24))
     columns = ["d", "width", "P", "rescaled", "n", "mean", "low", "high"]
-    return Drawn(chart, frame[columns], f"{_about(results, setting)}.{said}", sql)
+    about = f"{_ratio_of(frame)}; {told(results, sweep, whole._replace(frame=frame), AXES)}. A_f = {ONSET:g}."
+    return Drawn(chart, frame[columns], about + said, sql)
 
 
 def _sizes(frame: pd.DataFrame) -> list[tuple[int, int]]:

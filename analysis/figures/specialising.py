@@ -79,7 +79,7 @@ def outliers(results: str, sweep: str | None) -> Drawn | Missing:
             value, low, high, *_ = power_law(of_d["width"], of_d["mean"]).exponent
             expected = f"{power_law(of_d['width'], of_d['bound']).exponent.value:.2f}" if (of_d["bound"] > 0).all() else "none"
             said.append(f"d = {d:g}: M ~ N^{value:.2f} ({low:.2f} to {high:.2f}, {len(of_d)} widths), the bound's {expected}")
-    about = told(results, setting, ("width", "d"))
+    about = told(results, sweep, setting, ("width", "d"))
     law = "The law M = sqrt(N/d) has 1/2; dashed: what the bound asks for at the alignment that the networks have"
     chart = styled(alt.layer(*layers).properties(width=380, height=300))
     columns = ["d", "width", "P", "n", "mean", "low", "high", "bound", "alignment"]
@@ -128,7 +128,7 @@ def switch_off(results: str, sweep: str | None) -> Drawn | Missing:
         f"Theory, up to constants: M1 = (N1 N2/d^2)^(1/3) neurons of the first layer specialise ({m1}) until GP-Sp., whose "
         f"neurons are all in the second, costs less; least energy at these N1: {winners}"
     )
-    about = told(results, first.setting, ("width1",))
+    about = told(results, sweep, first.setting, ("width1",))
     columns = ["width1", "layer", "n", "mean", "low", "high", "alignment", "pattern"]
     return Drawn(styled(alt.hconcat(counts, aligned, spacing=24)), frame[columns], f"{about}. {said}.", first.sql)
 
@@ -172,7 +172,7 @@ def magnitude(results: str, sweep: str | None) -> Drawn | Missing:
     law = "The limit has 1/4; dashed: the posterior of one neuron at these sizes, nothing fitted"
     chart = styled(alt.layer(*layers).properties(width=380, height=300))
     columns = ["d", "width", "P", "n", "mean", "low", "high", "theory"]
-    return Drawn(chart, frame[columns], ". ".join([told(results, setting, axes), *said, law]) + ".", found.sql)
+    return Drawn(chart, frame[columns], ". ".join([told(results, sweep, setting, axes), *said, law]) + ".", found.sql)
 
 
 def _one_neuron(d: float, width: float, n_train: float, kappa: float) -> float:
@@ -185,7 +185,7 @@ def _one_neuron(d: float, width: float, n_train: float, kappa: float) -> float:
 SPECIALISING_FIGURES = [
     Figure("Outliers", "Networks at equilibrium: how many neurons specialise, against sqrt(N/d)", "[Rubin25 Fig. 2c]",
            ("grids/neurons_he3.yaml", "grids/nstar_he3_quick.yaml"), outliers),
-    Figure("Layers", "Three layers at equilibrium: in which layer neurons specialise, against the first width", "[Rubin25 Fig. 3c]",
+    Figure("Layers", "Three layers at equilibrium: where neurons specialise, against the first width", "[Rubin25 Fig. 3c]",
            ("grids/layers_he3.yaml", "grids/nstar_he3_quick.yaml"), switch_off),
     Figure("Magnitude", "Parity at equilibrium: how large specialising neurons are, against N/d", "[Rubin25 App. E.2]",
            ("grids/parity.yaml", "grids/parity_quick.yaml"), magnitude),

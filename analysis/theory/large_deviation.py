@@ -16,6 +16,7 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 Scaling = Literal["standard", "mean_field"]
+Size = Literal["d", "width"]
 
 MOST_C, N_C = 40.0, 80_001
 """The grid of overlaps: g is flat beyond c = 10, and the prior of d = 2 ends before 10; 0.0005 is a hundredth of its width at
@@ -112,7 +113,7 @@ def n_specialised(alpha: float, N: int, d: int, scaling: Scaling = "standard", b
     return float(N * np.trapezoid(np.where(found.overlap > beyond / np.sqrt(d), found.density, 0.0), found.overlap))
 
 
-def slope(alpha: float, N: Array, d: Array, scaling: Scaling = "standard") -> float:
-    """Exponent of E(alpha) in d, fitted over these sizes, arrays (n,): what P*(d) of networks of these sizes is compared with."""
+def slope(alpha: float, N: Array, d: Array, scaling: Scaling = "standard", against: Size = "d") -> float:
+    """Exponent of E(alpha) in d, or in N, fitted over these sizes, arrays (n,): what their P* is compared with."""
     energies = [energy(alpha, int(n), int(k), scaling) for n, k in zip(N, d, strict=True)]
-    return float(np.polyfit(np.log(np.asarray(d, dtype=float)), np.log(energies), 1)[0])
+    return float(np.polyfit(np.log(np.asarray(d if against == "d" else N, dtype=float)), np.log(energies), 1)[0])

@@ -61,12 +61,14 @@ def drawn(results, name):
 
 def test_p_star_follows_the_bound(at_equilibrium):
     found = drawn(at_equilibrium, "Nstar")
-    assert found.frame["d"].tolist() == list(SIZES) and found.frame["width"].tolist() == list(SIZES)
-    expected = [20 * energy(ONSET, d, d) for d in SIZES]
+    assert found.frame["d"].tolist() == [*SIZES, 16] and found.frame["width"].tolist() == [*SIZES, 128]
+    expected = [20 * energy(ONSET, d, d) for d in found.frame["d"]]
     # A threshold's error is that of a mean of 4 over the slope: 0.01 / 2 / 0.1 = 0.05 in log P.
     np.testing.assert_allclose(np.log(found.frame["threshold"].astype(float)), np.log(expected), atol=4 * 0.05)
     said = slope(ONSET, np.array(SIZES), np.array(SIZES))
     assert f"slope {said:.2f} over these d" in found.caption and "N = d" in found.caption
+    over_widths = slope(ONSET, np.array([16, 128]), np.array([16, 16]), against="width")
+    assert f"slope {over_widths:.2f} over these N" in found.caption and "d = 16" in found.caption
     found.chart.to_dict()
 
 

@@ -84,7 +84,7 @@ def test_scaling_finds_the_law_and_puts_the_bound_beside_it(monkeypatch, by_the_
     expected = slope(ONSET, np.array(SIZES), np.array(SIZES))
     said = text(page)
     assert (
-        f"Predicted: {expected:.2f} [bound over these d]" in said
+        f"Predicted: {expected:.2f} [bound over these sizes]" in said
         and "large-deviation bound over the very d and N" in said
         and "the interval holds the prediction" in said
     )
