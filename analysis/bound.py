@@ -14,6 +14,8 @@ from analysis.predictions import Prediction
 from analysis.theory.large_deviation import Scaling, Size, as_scaling, energy, slope
 
 MEASURE, OVER = "alignment_f", "P"
+ONSET = 0.1
+"""A_f at which networks begin to learn; grids/nstar_he3_quick.yaml searches for it and says why."""
 SOURCE = "bound over these sizes"
 MEANING = "bound: slope of the large-deviation bound over the very d and N of these thresholds [Rubin25 App. B]"
 

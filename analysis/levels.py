@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.figures.equilibrium import ONSET
+from analysis.bound import ONSET
 from analysis.measures import Measure
 from analysis.paper import LEVEL
 from analysis.points import counted

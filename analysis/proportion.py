@@ -1,11 +1,16 @@
-"""Networks whose width grows with the input dimension, N = c d."""
+"""Networks whose width grows with the input dimension, N = c d; and samples that grow as powers of sizes, P = c sqrt(N d)."""
 
+from collections.abc import Mapping
+
+import numpy as np
 import pandas as pd
 
 from analysis.points import Points
 
 RATIO = "width/d"
 """Stands for the width among the keys of networks that are compared at one proportion."""
+AS_ROOT = {"width": 0.5, "d": 0.5}
+"""Powers of sizes with which the samples grow that specialisation needs [Rubin25 S5, App. E.2]."""
 
 
 def in_proportion(frame: pd.DataFrame, of: str = "width", to: str = "d") -> pd.DataFrame:
@@ -13,6 +18,18 @@ def in_proportion(frame: pd.DataFrame, of: str = "width", to: str = "d") -> pd.D
     ratio = _ratio(frame, of, to)
     spanned = frame.groupby(ratio)[to].nunique()
     return frame[ratio == spanned.idxmax()].reset_index(drop=True)
+
+
+def in_power(frame: pd.DataFrame, of: str, powers: Mapping[str, float]) -> pd.DataFrame:
+    """The rows in which `of`, a whole number, is one multiple of these powers of other keys: of several multiples, the one with
+    most sizes, then the largest. A search leaves many values of `of` at each size, most of them on no such law."""
+    scale = np.prod([frame[key].to_numpy(float) ** power for key, power in powers.items()], axis=0)
+    values, sizes = frame[of].to_numpy(float), frame.groupby(list(powers)).ngroup().to_numpy()
+    best = np.zeros(len(frame), dtype=bool)
+    for multiple in np.unique(values / scale):
+        rows = np.abs(values - multiple * scale) < 1  # either may have been rounded
+        best = rows if len(np.unique(sizes[rows])) >= len(np.unique(sizes[best])) else best
+    return frame[best].reset_index(drop=True)
 
 
 def _ratio(frame: pd.DataFrame, of: str, to: str) -> "pd.Series[float]":

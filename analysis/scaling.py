@@ -33,8 +33,9 @@ def thresholds(points: pd.DataFrame, level: float, over: str = "L", falling: boo
 
 
 def curves_of(points: pd.DataFrame, over: str) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """The keys and points of each curve over `over` that has LEAST points or more."""
+    """The keys and points of each curve over `over` that has LEAST points or more where it is above 0."""
     keys = _keys_of_curves(points, over)
+    points = points[points[over] > 0]  # thresholds are read off a logarithmic axis; at P = 0 there is nothing but the prior
     for values, curve in points.groupby(keys, dropna=False) if len(points) else []:
         if len(curve) >= LEAST:
             yield dict(zip(keys, values, strict=True)), curve

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import streamlit as st
 
+from analysis import mixing
 from analysis.explore import matching
 from analysis.explore import measured as measures_of
 from analysis.levels import Levels, levels
@@ -41,40 +42,47 @@ def _measured(results: str, selection: Selection, measure: str) -> Points:
     return found._replace(frame=with_intervals(found.frame, found.measure))
 
 
+class _Held(NamedTuple):
+    """A page's setting, hashable."""
+
+    values: tuple[tuple[str, Value], ...]
+    by_proportion: bool
+    """Whether its networks are told apart by width/d: one value of it is in `values`, several are an axis."""
+
+
 def crossings(results: str, selection: Selection, setting: Setting, measure: str, level: float, over: str) -> pd.DataFrame:
     """`thresholds` of the curves of one setting of a selection, kept likewise."""
-    return remembered(_crossings, results, selection, tuple(setting.values.items()), measure, level, over)
+    return remembered(_crossings, results, *_of(selection, setting, measure), level, over)
 
 
-def _crossings(
-    results: str, selection: Selection, values: tuple[tuple[str, Value], ...], measure: str, level: float, over: str
-) -> pd.DataFrame:
-    found, wanted = grouped(results, selection, measure), dict(values)
-    frame = (by_proportion(found) if RATIO in wanted else found).frame
-    frame = frame[matching(frame, wanted) & (frame[over] > 0)]
-    return thresholds(frame, level, over, falling=found.measure.rises is False)
+def _crossings(results: str, selection: Selection, held: _Held, measure: str, level: float, over: str) -> pd.DataFrame:
+    found = _of_setting(results, selection, held, measure)
+    return thresholds(found.frame, level, over, falling=found.measure.rises is False)
 
 
 def started(results: str, selection: Selection, setting: Setting, measure: str, over: str) -> Levels:
     """`levels` of the same curves, kept likewise."""
-    return remembered(_started, results, selection, tuple(setting.values.items()), measure, over)
+    return remembered(_started, results, *_of(selection, setting, measure), over)
 
 
-def _started(results: str, selection: Selection, values: tuple[tuple[str, Value], ...], measure: str, over: str) -> Levels:
-    found, wanted = grouped(results, selection, measure), dict(values)
-    frame = (by_proportion(found) if RATIO in wanted else found).frame
-    return levels(frame[matching(frame, wanted) & (frame[over] > 0)], found.measure, over)
+def _started(results: str, selection: Selection, held: _Held, measure: str, over: str) -> Levels:
+    found = _of_setting(results, selection, held, measure)
+    return levels(found.frame, found.measure, over)
+
+
+def _of(selection: Selection, setting: Setting, measure: str) -> tuple[Selection, _Held, str]:
+    return selection, _Held(tuple(setting.values.items()), RATIO in setting.frame), measure
+
+
+def _of_setting(results: str, selection: Selection, held: _Held, measure: str) -> Points:
+    found = grouped(results, selection, measure)
+    found = by_proportion(found) if held.by_proportion else found
+    return found._replace(frame=found.frame[matching(found.frame, dict(held.values))])
 
 
 def unmixed(results: str, selection: Selection, points: pd.DataFrame) -> str:
-    """`3 of which did not mix`, of networks at equilibrium; empty where all did or are of another kind. points: of `Points`."""
-    told = grouped(results, selection, "unmixed")
-    keys = [key for key in told.keys if key in points]
-    if told.frame.empty or not keys:
-        return ""
-    found = points[keys].drop_duplicates().merge(told.frame, on=keys)
-    n = round(float((found["mean"] * found["n"]).sum()))
-    return f"{n} of which did not mix" if n else ""
+    """`mixing.unmixed` of some points of a selection."""
+    return mixing.unmixed(points, grouped(results, selection, "unmixed"))
 
 
 def level_choice(measure: Measure, found: Levels) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from analysis.claims.measuring import FEWEST_D, by_point, exponent_of
 from analysis.claims.networks import networks
 from analysis.claims.verdict import Measured, NotMeasured
+from analysis.proportion import AS_ROOT, in_power
 from analysis.scaling import thresholds
 from analysis.statistics import Interval, linear_fit, mean_interval
 from analysis.theory.large_deviation import Size, as_scaling, n_specialised, slope
@@ -74,19 +75,23 @@ def specialised_beside_bound(
 def magnitude_beside_one_neuron(
     results: str, of: Mapping[str, Any], prefer: Mapping[str, Any] | None = None
 ) -> Measured | NotMeasured:
-    """Exponent in N of the magnitude of neurons that specialise on parity, minus that of one neuron at the same sizes."""
+    """Exponent in N of the magnitude of neurons that specialise on parity, minus that of one neuron at the same sizes.
+
+    Of networks whose P grows as sqrt(N): those of a search for P are most of them near the threshold, where none specialise.
+    """
     found = networks(results, of, "magnitude_1", ("width", "P"), prefer)
     if found.frame.empty:
         return NotMeasured(found.what)
-    sizes = found.frame[["d", "width", "P", "kappa"]].drop_duplicates()
+    frame = in_power(found.frame, "P", AS_ROOT)
+    sizes = frame[["d", "width", "P", "kappa"]].drop_duplicates()
     if sizes["width"].nunique() < FEWEST_D:
-        return NotMeasured(f"fewer than {FEWEST_D} widths; {found.what}")
+        return NotMeasured(f"fewer than {FEWEST_D} widths with P in proportion to sqrt(N); {found.what}")
     try:
         said = [specialised(*map(float, size)).magnitude for size in sizes.to_numpy()]
     except ValueError as error:
         return NotMeasured(str(error))
-    value, low, high, n, *_ = linear_fit(np.log(found.frame["width"].to_numpy(float)), np.log(found.frame["value"])).slope
+    value, low, high, n, *_ = linear_fit(np.log(frame["width"].to_numpy(float)), np.log(frame["value"])).slope
     theory = linear_fit(np.log(sizes["width"].to_numpy(float)), np.log(said)).slope.value
     interval = Interval(value - theory, low - theory, high - theory, n, "t over networks")
-    what = f"|mu| ~ N^b, b = {value:.3f} ({low:.3f} to {high:.3f}) minus one neuron's {theory:.3f}; {found.what}"
+    what = f"|mu| ~ N^b, b = {value:.3f} ({low:.3f} to {high:.3f}) minus one neuron's {theory:.3f}, P ~ sqrt(N); {found.what}"
     return Measured(interval, what, found.again)

@@ -11,6 +11,7 @@ from analysis.claims.verdict import Measured, NotMeasured
 from analysis.measures import MEASURES
 from analysis.overlays import beside
 from analysis.paper import PAPER
+from analysis.proportion import in_power
 from analysis.scaling import Exponent, exponent, thresholds
 from analysis.statistics import Interval, linear_fit, mean_interval
 
@@ -39,30 +40,41 @@ def slope(
     of: Where,
     over: str,
     log: bool = False,
-    along: Sequence[str] = (),
+    along: Mapping[str, float] | None = None,
     minus: Where | None = None,
     prefer: Where | None = None,
 ) -> Found:
     """What the measure gains when `over` doubles; with `log`, the exponent of a power law; minus that of the networks `minus`,
-    if given, of the same setting in all that the two do not name. Each network is a point. along: what changes with `over`."""
-    axes = (over, *along)
+    if given, of the same setting in all that the two do not name. Each network is a point.
+
+    along: whole numbers that change with `over`, in proportion to these powers of it; networks of others are left out.
+    """
+    powers = dict(along or {})
+    axes = (over, *powers)
     if minus is None:
-        return _slope(networks(results, of, measure, axes, prefer), over, log)
-    left, right = (_slope(found, over, log) for found in both_sides(results, of, minus, measure, axes, prefer))
+        return _slope(networks(results, of, measure, axes, prefer), over, log, powers)
+    left, right = (_slope(found, over, log, powers) for found in both_sides(results, of, minus, measure, axes, prefer))
     return left if isinstance(left, NotMeasured) else _less(left, right)
 
 
-def _slope(found: Networks, over: str, log: bool) -> Found:
-    frame = found.frame[found.frame["value"] > 0] if log and len(found.frame) else found.frame
+def _slope(found: Networks, over: str, log: bool, along: Mapping[str, float]) -> Found:
+    frame = found.frame
+    for key, power in along.items() if len(frame) else ():
+        frame = in_power(frame, key, {over: power})
+    n_all = len(frame)
+    frame = frame[frame["value"] > 0] if log and n_all else frame
     if frame.empty:
         return NotMeasured(found.what)
+    # Said, as networks without a logarithm are those of the least values: without them a slope is biased.
+    grown = "".join(f", {key} ~ {over}^{power:g}" for key, power in along.items())
+    what = found.what + grown + (f", {n_all - len(frame)} left out that have none of it" if len(frame) < n_all else "")
     if frame[over].nunique() < 2:
         return NotMeasured(f"networks of one {over} only")
     if log:
         line = linear_fit(np.log(frame[over].to_numpy(float)), np.log(frame["value"].to_numpy(float)))
-        return Measured(line.slope, f"exponent of {over} in the {found.what}", found.again)
+        return Measured(line.slope, f"exponent of {over} in the {what}", found.again)
     line = linear_fit(frame[over].to_numpy(float), frame["value"].to_numpy(float), per_doubling=True)
-    return Measured(line.slope, f"gain per doubling of {over} of the {found.what}", found.again)
+    return Measured(line.slope, f"gain per doubling of {over} of the {what}", found.again)
 
 
 def difference(
@@ -126,7 +138,7 @@ def threshold_ratio(
     sides = [_like(found.frame, side) for side in (a, b)]
     if any(side.empty for side in sides):
         return NotMeasured(found.what if found.frame.empty else f"networks of one side only: {found.what}")
-    curves = [thresholds(by_point(side), level, over) for side in sides]
+    curves = [thresholds(by_point(side), level, over, falling=MEASURES[measure].rises is False) for side in sides]
     if any(len(curve) != 1 for curve in curves):
         return NotMeasured(f"networks of one {over} only")
     left, right = (curve["threshold"].iloc[0] for curve in curves)
@@ -186,7 +198,8 @@ def _threshold_exponent(found: Networks, law: Law) -> Found:
         frame = frame[frame[key] == (frame[against] ** power).round()]
     if frame.empty:
         return NotMeasured(found.what if found.frame.empty else f"no networks with {_grown(law)}")
-    fit = exponent_of(thresholds(by_point(frame), level, over), level, over, against)
+    falling = MEASURES[law.measure].rises is False
+    fit = exponent_of(thresholds(by_point(frame), level, over, falling), level, over, against)
     if isinstance(fit, NotMeasured):
         return fit
     interval = fit.interval

@@ -5,18 +5,19 @@ d, N   input dimension, width; A_f alignment; P* samples at which its mean over 
 E      energy of the bound: P* ~ kappa E(A_f), so that E is to be compared by its slope
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
+from analysis.bound import ONSET
 from analysis.charts import colour_of, log_axis, styled
 from analysis.claims.measuring import FEWEST_D
 from analysis.figures.drawn import Drawn, Figure, Missing
+from analysis.mixing import unmixed
 from analysis.phases import phase_map, phase_panel
-from analysis.points import Setting, counted, described, n_seeds, one_setting, points
+from analysis.points import Setting, counted, described, groups, n_seeds, one_setting, points
 from analysis.proportion import in_proportion
 from analysis.rescaling import Family, best, family
 from analysis.scaling import fitted, threshold_table, thresholds
@@ -26,8 +27,6 @@ from analysis.statistics import collapse as score
 from analysis.theory.large_deviation import Size, as_scaling, energy, slope
 from analysis.theory.patterns import NETWORKS, exponents
 
-ONSET = 0.1
-"""A_f at which networks begin to learn; grids/nstar_he3_quick.yaml searches for it and says why."""
 TRIED = (0.0, 3.5)
 """Exponents that curves are rescaled with: the lazy law has 3."""
 MOST_D = 1024.0
@@ -63,7 +62,7 @@ def p_star(results: str, sweep: str | None) -> Drawn | Missing:
         at_one_d = {"d": int(frame["d"].iloc[0])} if against == "width" else {}
         setting = whole._replace(frame=frame, values=whole.values | at_one_d)
         sizes = [_ratio_of(frame)] if against == "d" else []
-        said.append("; ".join([*sizes, told(results, sweep, setting, AXES), *laws]) + ".")
+        said.append("; ".join([*sizes, told(results, sweep, setting), *laws]) + ".")
         panels.append(panel)
         tables.append(table)
     if not panels:
@@ -110,16 +109,12 @@ def _ratio_of(frame: pd.DataFrame) -> str:
     return f"N = {'' if ratio == 1 else f'{ratio:g} '}d"
 
 
-def told(results: str, sweep: str | None, setting: Setting, axes: Sequence[str]) -> str:
-    """What the networks of a setting are that vary in these axes, how many, and how many of them did not mix."""
+def told(results: str, sweep: str | None, setting: Setting) -> str:
+    """What the networks of a setting are, how many, and how many of them did not mix."""
     networks = counted(int(setting.frame["n"].sum()), "network")
     fixed = described(setting.values, ("network", "loss", "d", "P", "width", "width1", "kappa", SCALING, "steps", "chains"))
-    same = Selection(sweep).only({key: [value] for key, value in setting.values.items()})
-    mixing = points(results, same, "unmixed").frame
-    mixing = setting.frame[[*axes]].drop_duplicates().merge(mixing, on=list(axes)) if len(mixing) else mixing
-    unmixed = round(float((mixing["mean"] * mixing["n"]).sum())) if len(mixing) else 0
-    lost = f", {unmixed} of which did not mix" if unmixed else ""
-    return f"{fixed}; {networks}{lost}, {n_seeds(setting.frame)} a point"
+    lost = unmixed(setting.frame, groups(results, Selection(sweep), "unmixed"))
+    return f"{fixed}; {', '.join(filter(None, [networks, lost]))}, {n_seeds(setting.frame)} a point"
 
 
 def collapse(results: str, sweep: str | None) -> Drawn | Missing:
@@ -158,7 +153,8 @@ def collapse(results: str, sweep: str | None) -> Drawn | Missing:
         panels.append(panel)
     chart = styled(alt.hconcat(*panels, spacing=24))
     columns = ["d", "width", "P", "rescaled", "n", "mean", "low", "high"]
-    about = f"{_ratio_of(frame)}; {told(results, sweep, whole._replace(frame=frame), AXES)}. A_f = {ONSET:g}."
+    setting = whole._replace(frame=frame, values=whole.values | {SCALING: scaling})
+    about = f"{_ratio_of(frame)}; {told(results, sweep, setting)}. A_f = {ONSET:g}."
     return Drawn(chart, frame[columns], about + said, sql)
 
 

@@ -16,6 +16,7 @@ from analysis.charts import colour_of, colours, log_axis, styled
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.equilibrium import HE3, told
 from analysis.points import Setting, in_order, one_setting, points
+from analysis.proportion import AS_ROOT, in_power
 from analysis.selection import Selection
 from analysis.statistics import power_law
 from analysis.theory.large_deviation import n_specialised
@@ -79,7 +80,7 @@ def outliers(results: str, sweep: str | None) -> Drawn | Missing:
             value, low, high, *_ = power_law(of_d["width"], of_d["mean"]).exponent
             expected = f"{power_law(of_d['width'], of_d['bound']).exponent.value:.2f}" if (of_d["bound"] > 0).all() else "none"
             said.append(f"d = {d:g}: M ~ N^{value:.2f} ({low:.2f} to {high:.2f}, {len(of_d)} widths), the bound's {expected}")
-    about = told(results, sweep, setting, ("width", "d"))
+    about = told(results, sweep, setting)
     law = "The law M = sqrt(N/d) has 1/2; dashed: what the bound asks for at the alignment that the networks have"
     chart = styled(alt.layer(*layers).properties(width=380, height=300))
     columns = ["d", "width", "P", "n", "mean", "low", "high", "bound", "alignment"]
@@ -128,7 +129,7 @@ def switch_off(results: str, sweep: str | None) -> Drawn | Missing:
         f"Theory, up to constants: M1 = (N1 N2/d^2)^(1/3) neurons of the first layer specialise ({m1}) until GP-Sp., whose "
         f"neurons are all in the second, costs less; least energy at these N1: {winners}"
     )
-    about = told(results, sweep, first.setting, ("width1",))
+    about = told(results, sweep, first.setting)
     columns = ["width1", "layer", "n", "mean", "low", "high", "alignment", "pattern"]
     return Drawn(styled(alt.hconcat(counts, aligned, spacing=24)), frame[columns], f"{about}. {said}.", first.sql)
 
@@ -138,13 +139,17 @@ def _sizes(values: Mapping[str, Any], width1: float) -> dict[str, float]:
 
 
 def magnitude(results: str, sweep: str | None) -> Drawn | Missing:
-    """Magnitude |mu| of specialising neurons on parity against N/d, beside one neuron's theory and the law (N/d)^(1/4)."""
+    """Magnitude |mu| of specialising neurons on parity against N/d, beside one neuron's theory and the law (N/d)^(1/4); of
+    networks whose P grows as sqrt(N d), as the P that they need: at one P, wide ones answer less and have smaller neurons."""
     only = {"task": "parity2", "network": "relu2", "loss": "cross_entropy", "scaling": "standard"}
     found = points(results, Selection(sweep).only(only), "magnitude_1")
     if found.frame.empty or found.frame["width"].nunique() < FEWEST:
         return Missing("no ReLU networks at equilibrium on parity2 under cross entropy of three widths")
     axes = ("width", "P", "d")
     setting = one_setting(found.frame, found.keys, axes)
+    setting = setting._replace(frame=in_power(setting.frame, "P", AS_ROOT))
+    if setting.frame["width"].nunique() < FEWEST:
+        return Missing("no three widths of networks on parity2 with P in proportion to sqrt(N d)")
     kappa = float(str(setting.values["kappa"]))
     frame = setting.frame.assign(ratio=setting.frame["width"] / setting.frame["d"])
     frame["theory"] = [_one_neuron(*size, kappa) for size in zip(frame["d"], frame["width"], frame["P"], strict=True)]
@@ -172,7 +177,7 @@ def magnitude(results: str, sweep: str | None) -> Drawn | Missing:
     law = "The limit has 1/4; dashed: the posterior of one neuron at these sizes, nothing fitted"
     chart = styled(alt.layer(*layers).properties(width=380, height=300))
     columns = ["d", "width", "P", "n", "mean", "low", "high", "theory"]
-    return Drawn(chart, frame[columns], ". ".join([told(results, sweep, setting, axes), *said, law]) + ".", found.sql)
+    return Drawn(chart, frame[columns], ". ".join([told(results, sweep, setting), *said, law]) + ".", found.sql)
 
 
 def _one_neuron(d: float, width: float, n_train: float, kappa: float) -> float:

@@ -109,11 +109,16 @@ def _neurons(results: str, selection: Selection, setting: Setting | None) -> Non
     with st.container(horizontal=True):
         chosen = fixed(found, names, _largest(found.frame), width=140)
     row = found.frame[matching(found.frame, chosen)].iloc[0]
-    kept = remembered(overlaps, results, tuple(row["cells"]), int(row["width"]))
+    kept = remembered(overlaps, results, tuple(row["cells"]), _first_width(row))
     if kept is None:
         st.info(f"These networks kept no histogram: {_saving(results)}.")
         return
     _histogram(results, selection, row, kept)
+
+
+def _first_width(row: "pd.Series[Any]") -> int:
+    """Neurons of the first layer, whose overlaps are kept: of three layers N1."""
+    return int(row["width1"] if "width1" in row and not pd.isna(row["width1"]) else row["width"])
 
 
 def _saving(results: str) -> str:
@@ -131,7 +136,7 @@ def _histogram(results: str, selection: Selection, row: "pd.Series[Any]", kept: 
     aligned = measured(results, selection, ALIGNMENT).frame
     of_these = aligned[matching(aligned, {key: value for key, value in keys.items() if key in aligned})]
     alignment = float(of_these["mean"].iloc[0])
-    N, d = int(row["width"]), int(row["d"])
+    N, d = kept.width, int(row["d"])
     theory = {PRIOR: expected(0.0, N, d, "standard").frame}
     said = f"{by_chance(N):.2g} by chance"
     if (row["task"], row["network"]) == ("he3", "erf2"):

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.bound import ONSET
 from analysis.claims.check import check
 from analysis.claims.entries import Claim
-from analysis.figures.equilibrium import ONSET
 from analysis.figures.registry import FIGURES, Drawn, Missing
 from analysis.proportion import in_proportion
 from analysis.theory.large_deviation import energy, slope
@@ -76,6 +76,26 @@ def test_curves_collapse_in_units_of_the_bound(at_equilibrium):
     frame = drawn(at_equilibrium, "Collapse").frame
     predicted = ONSET + 0.1 * np.log(frame["rescaled"] / 20)
     assert (frame["mean"] - predicted).abs().max() < 5 * SD / 2
+
+
+def test_networks_without_samples_are_no_part_of_a_threshold(at_equilibrium):
+    without = drawn(at_equilibrium, "Nstar").frame
+    Store(at_equilibrium).commit("q", equilibrium_rows((16, 24), first=20_000, P=0, seed=7, alignment_f=0.0)[::32])
+    assert drawn(at_equilibrium, "Nstar").frame["threshold"].tolist() == without["threshold"].tolist()
+    drawn(at_equilibrium, "Collapse")
+
+
+def test_captions_count_the_networks_that_are_drawn(tmp_path):
+    """Of these sizes at N = d; the others, some of which are in the same setting but for N, did not mix."""
+    store = Store(str(tmp_path / "results"))
+    store.prepare()
+    rows = [*equilibrium_rows(mixed=True), *equilibrium_rows((16, 32), first=10_000, width=64, mixed=False)]
+    rows += equilibrium_rows((16, 24), first=20_000, scaling="mean_field", mixed=False)
+    store.commit("p", rows)
+    assert "224 networks, 64 of which did not mix" in FIGURES["Nstar"].draw(store.results, None).caption
+    collapse = FIGURES["Collapse"].draw(store.results, None)
+    assert "scaling = standard" in collapse.caption and "; 160 networks, 4 seeds" in collapse.caption
+    assert len(collapse.frame) == len(SIZES) * len(P)
 
 
 def test_without_such_networks_it_says_so(tmp_path):

@@ -92,6 +92,27 @@ def test_three_layers_show_where_neurons_specialise(tmp_path):
     assert "9 networks, 3 seeds a point" in found.caption and "N1 N2/d^2" in found.caption
 
 
+def test_networks_without_a_logarithm_are_told(tmp_path):
+    rows = [{"width": N, "seed": s, "alignment_f": 0.5, "n_specialised_1": float(s) * N**0.5, "mixed": True}
+            for N in (16, 32, 64) for s in range(3)]  # fmt: skip
+    of = {"task": "he3", "network": "erf2"}
+    found = KINDS["slope"](committed(tmp_path, rows), measure="n_specialised_1", over="width", log=True, of=of)
+    assert found.interval.value == pytest.approx(0.5) and "3 left out that have none of it" in found.what
+
+
+def test_the_threshold_of_what_falls(tmp_path):
+    rng = np.random.default_rng(4)
+    rows = [
+        {"d": d, "width": d, "P": p, "seed": s, "mixed": True,
+         "test_mse": 1 - 0.1 * np.log(p / d) + 0.005 * rng.standard_normal()}
+        for d in (16, 32, 64) for p in (32, 64, 128, 256, 512, 1024, 2048, 4096, 8192) for s in range(3)
+    ]  # fmt: skip
+    law = {"level": 0.6, "measure": "test_mse", "over": "P", "of": {"task": "he3", "network": "erf2"}}
+    found = KINDS["threshold_exponent"](committed(tmp_path, rows), **law, as_powers={"width": 1})
+    # Three thresholds of sd 0.005 / sqrt(3) / 0.1 = 0.03 in log P over 1.4 in log d
+    assert found.interval.value == pytest.approx(1, abs=0.1)
+
+
 def test_one_width_is_no_figure(tmp_path):
     rows = [{"width": 16, "seed": s, "alignment_f": 0.5, "n_specialised_1": 2.0, "mixed": True} for s in range(3)]
     results = committed(tmp_path, rows)
@@ -169,7 +190,23 @@ def test_claims_tell_the_law_of_parity_from_one_neurons(on_parity):
     of = {"task": "parity2", "network": "relu2", "loss": "cross_entropy", "d": 16}
     beside = KINDS["magnitude_beside_one_neuron"](on_parity, of=of)
     assert beside.interval.low < 0 < beside.interval.high < 0.01  # t 2.1 x 0.01 / sqrt(20) / 0.98, the spread of log N
-    law = KINDS["slope"](on_parity, measure="magnitude_1", over="width", log=True, along=["P"], of=of)
+    law = KINDS["slope"](on_parity, measure="magnitude_1", over="width", log=True, along={"P": 0.5}, of=of)
     assert law.interval.high < 0.22  # and so below 1/4
     alone = KINDS["slope"](on_parity, measure="magnitude_1", over="width", log=True, of=of)
     assert isinstance(alone, NotMeasured)  # at one P there is one width
+
+
+def test_a_search_for_samples_is_no_part_of_the_law(on_parity):
+    of = {"task": "parity2", "network": "relu2", "loss": "cross_entropy", "d": 16}
+    arguments = {"measure": "magnitude_1", "over": "width", "log": True, "along": {"P": 0.5}, "of": of}
+    beside, law = KINDS["magnitude_beside_one_neuron"](on_parity, of=of), KINDS["slope"](on_parity, **arguments)
+    store = Store(on_parity)
+    searched = [  # the search of grids/parity.yaml, of networks that differ in P alone: neurons that chance takes beyond 3
+        row(1000 + i, **(KEYS | {"task": "parity2", "network": "relu2", "loss": "cross_entropy", "kappa": 1.0, "width": N, "P": p,
+                                 "mixed": True, "seed": 9, "alignment_f": 0.1, "magnitude_1": 3.2 / 16**0.5}))
+        for i, (N, p) in enumerate((N, p) for N in WIDTHS for p in (64, 90, 128, 181, 256))
+    ]  # fmt: skip
+    store.commit("q", searched)
+    assert KINDS["magnitude_beside_one_neuron"](on_parity, of=of).interval == beside.interval
+    assert KINDS["slope"](on_parity, **arguments).interval == law.interval
+    assert drawn(on_parity, "Magnitude").frame["width"].tolist() == list(WIDTHS)

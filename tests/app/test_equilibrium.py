@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from analysis.figures.equilibrium import ONSET
+from analysis.bound import ONSET
 from analysis.theory.large_deviation import slope
 from orchestrator.grid import load_grid
 from store.store import Store
@@ -155,3 +155,23 @@ def test_specialisation_of_other_networks_is_theory_alone(monkeypatch, at_equili
 def test_a_histogram_that_was_not_kept_is_asked_for(monkeypatch, by_the_bound):
     page = opened(monkeypatch, "specialisation", by_the_bound)
     assert not page.exception and "save: [curves, neurons]" in page.info[0].value
+
+
+def test_exponents_are_told_apart_by_proportion(monkeypatch, by_the_bound):
+    page = opened(monkeypatch, "scaling", by_the_bound, colour="width/d", at_kappa="1", at_network="erf2", at_scaling="standard")
+    assert not page.exception
+    table = page.dataframe[0].value
+    assert set(table["width/d"]) == {1, 4, 8} and (table["width"] == table["d"] * table["width/d"]).all()
+
+
+def test_of_three_layers_the_first_has_a_histogram(monkeypatch, tmp_path):
+    """64 neurons of the second layer and 16 of the first, all of whose overlaps are in two bins."""
+    store = Store(str(tmp_path / "results"))
+    store.prepare()
+    overlap = [0.0] * 59 + [8.0, 8.0] + [0.0] * 59
+    counts = {"n_specialised_1": 0.5, "n_specialised_2": 0.2, "overlap": overlap, "mixed": True}
+    rows = equilibrium_rows((10,), width=64, width1=16, network="erf3", **counts)
+    store.commit("p", rows)
+    store.write_plan("deep", [one["cell_id"] for one in rows], whole=True)
+    page = opened(monkeypatch, "specialisation", store.results, pattern_of="3-layer erf, He_3")
+    assert not page.exception and "of 16 measured, 0.043 by chance" in text(page)  # 16 x 0.0027
