@@ -16,9 +16,13 @@ _OTHERS: dict[str, dict[str, Any]] = {
 """In what the visual tasks differ [Tong25 App. G.3 to G.5]."""
 
 
+AT_EQUILIBRIUM = ("he3", "linear", "parity2")
+"""Tasks of no training by gradient descent."""
+
+
 def settings(task: str | None) -> dict[str, Any]:
-    """The paper's settings of a task; of same-different where it has none."""
-    return PAPER | _OTHERS.get(task or "", {})
+    """The paper's settings of a task; of same-different where it has none, and none of networks at equilibrium [Rubin25]."""
+    return {} if task in AT_EQUILIBRIUM else PAPER | _OTHERS.get(task or "", {})
 
 
 def task_keys(task: str | None) -> list[str]:

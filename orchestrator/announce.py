@@ -31,7 +31,7 @@ def announcement(grid: Grid, searchers: Searchers, todo: list[int], statuses: St
 class Outlook(NamedTuple):
     """What searches may take: nobody knows before where the thresholds lie."""
 
-    searches: int
+    n_searches: int
     bracket_networks: int
     """To bracket all thresholds, if they may lie anywhere."""
     bracket_wall_s: float
@@ -40,9 +40,9 @@ class Outlook(NamedTuple):
 
     def describe(self) -> str:
         """Beside a forecast of the first networks."""
-        several = "es" * (self.searches > 1)
+        several = "es" * (self.n_searches > 1)
         return (
-            f"These are the first networks of {self.searches} search{several}. To bracket all thresholds takes some "
+            f"These are the first networks of {self.n_searches} search{several}. To bracket all thresholds takes some "
             f"{self.bracket_networks}, about {duration(self.bracket_wall_s)} if they may lie anywhere; narrow intervals take "
             f"more seeds, {self.most_networks} networks at most."
         )

@@ -235,10 +235,11 @@ def _queue(grid: Grid, machine: Machine, cost: CostModel, options: Options) -> P
 def _refuse_too_large(queue: PackQueue, later: Sequence[int]) -> None:
     """A network that no pack can hold would fail after hours of others: say so before the first pack."""
     for i in queue.too_large(later)[:1]:
+        fewer = ", or fewer samples P or chains" if hasattr(queue.plan[i].cell, "chains") else ""
         need, have = (n / 2**30 for n in (queue.pack_bytes([i]), queue.machine.bytes_of(queue.choice(i)[1])))
         stop(
             f"{queue.plan[i].cell.describe()} needs {need:,.1f} GiB, but each of {queue.machine.slots} packs at once may take "
-            f"{have:,.1f}: take a smaller width or input"
+            f"{have:,.1f}: take a smaller width or input{fewer}"
             + (
                 ", or more cpus_per_pack, which leaves fewer packs to share the memory"
                 if need <= have * queue.machine.slots

@@ -57,7 +57,7 @@ def _checked(results: str, claim: Claim) -> Checked:
 
 
 QUICK = {"same_different": "grids/quick.yaml", "psvrt": "grids/psvrt_quick.yaml", "pentomino": "grids/pentomino_quick.yaml",
-         "he3": "grids/nstar_he3_quick.yaml"}  # fmt: skip
+         "he3": "grids/nstar_he3_quick.yaml", "parity2": "grids/parity_quick.yaml"}  # fmt: skip
 """Of each task the grid that holds a little of everything; CIFAR-100 has none."""
 
 

@@ -53,22 +53,23 @@ def specialised_beside_bound(
     results: str, of: Mapping[str, Any], prefer: Mapping[str, Any] | None = None
 ) -> Measured | NotMeasured:
     """Neurons that specialise in 2-layer erf networks on He_3, over those that the bound asks for at the networks' alignment:
-    the geometric mean of that ratio over widths."""
+    the geometric mean of that ratio over widths and seeds."""
     found, aligned = (networks(results, of, measure, ("width",), prefer) for measure in ("n_specialised_1", "alignment_f"))
     if found.frame.empty:
         return NotMeasured(found.what)
     frame = found.frame.merge(aligned.frame[["cell_id", "value"]].rename(columns={"value": "alignment"}), on="cell_id")
-    of_width = frame.groupby("width")[["value", "alignment", "d"]].mean()
-    of_width = of_width[(of_width["value"] > 0) & (of_width["alignment"] > 0)]
+    by_width = frame.groupby("width")
+    of_width = by_width[["value", "alignment", "d"]].mean()[(by_width["value"].min() > 0) & (by_width["alignment"].mean() > 0)]
     if len(of_width) < FEWEST_D:
-        return NotMeasured(f"neurons specialise at fewer than {FEWEST_D} widths; {found.what}")
+        return NotMeasured(f"neurons specialise in all networks of fewer than {FEWEST_D} widths; {found.what}")
     scaling = as_scaling(str(found.frame["scaling"].iloc[0]))
     sizes = zip(of_width["alignment"], of_width.index, of_width["d"], strict=True)
-    said = [n_specialised(alignment, int(N), int(d), scaling) for alignment, N, d in sizes]
-    logs = np.log(of_width["value"].to_numpy(float) / said)
+    said = of_width.assign(bound=[n_specialised(alignment, int(N), int(d), scaling) for alignment, N, d in sizes])["bound"]
+    # Networks of one seed share teacher and training set, whatever their width: seeds are what is independent.
+    logs = (frame["value"] / frame["width"].map(said)).map(np.log).groupby(frame["seed"]).mean()
     value, low, high = np.exp(mean_interval(logs)[:3])
-    interval = Interval(float(value), float(low), float(high), len(logs), "t over widths, of logarithms")
-    each = ", ".join(f"{m:.3g} of {b:.3g} at N = {n}" for n, m, b in zip(of_width.index, of_width["value"], said, strict=True))
+    interval = Interval(float(value), float(low), float(high), len(logs), "t over seeds, of logarithms")
+    each = ", ".join(f"{m:.3g} of {b:.3g} at N = {n}" for n, m, b in zip(said.index, of_width["value"], said, strict=True))
     return Measured(interval, f"{each}; {found.what}", found.again)
 
 

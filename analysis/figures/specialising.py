@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.charts import colour_of, colours, log_axis, styled
+from analysis.explore import matching
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.equilibrium import HE3, told
 from analysis.points import Setting, in_order, one_setting, points
@@ -34,21 +35,39 @@ class Counts(NamedTuple):
     sql: str
 
 
-def _counts(results: str, sweep: str | None, only: Mapping[str, Any], layer: int, axes: Sequence[str]) -> Counts | None:
-    """None where there are none, or of one value of the first axis."""
+def _counts(
+    results: str, sweep: str | None, only: Mapping[str, Any], layer: int, axes: Sequence[str], along: str | None = None
+) -> Counts | None:
+    """None where there are none, or of one value of the first axis. along: a key that may change with d."""
     selection = Selection(sweep).only(only)
     found = points(results, selection, f"n_specialised_{layer}")
     if found.frame.empty or found.frame[axes[0]].nunique() < 2:
         return None
     setting = one_setting(found.frame, found.keys, axes)
+    if along:
+        setting = _along(setting, found.frame, along)
     aligned = points(results, selection.only({key: [value] for key, value in setting.values.items()}), "alignment_f").frame
-    frame = setting.frame.merge(aligned[[*axes, "mean"]].rename(columns={"mean": "alignment"}), on=list(axes))
+    keys = [*axes, *([along] if along else [])]
+    keys = [key for key in ("d", *keys) if key in setting.frame and key in aligned]
+    frame = setting.frame.merge(aligned[[*keys, "mean"]].rename(columns={"mean": "alignment"}), on=keys)
     return Counts(setting._replace(frame=frame), found.sql)
+
+
+def _along(setting: Setting, frame: pd.DataFrame, key: str) -> Setting:
+    """With networks of other d than those of the setting, at the value of `key` that has most widths there, then the largest."""
+    values = {name: value for name, value in setting.values.items() if name not in ("d", key)}
+    frame = frame[matching(frame, values)]
+    parts = []
+    for d, of_d in frame.groupby("d"):
+        widths = of_d.groupby(key)["width"].nunique()
+        told = setting.values[key] if d in setting.frame["d"].to_numpy() else widths[widths == widths.max()].index.max()
+        parts.append(of_d[of_d[key] == told])
+    return setting._replace(frame=pd.concat(parts, ignore_index=True), values=values)
 
 
 def outliers(results: str, sweep: str | None) -> Drawn | Missing:
     """M against sqrt(N/d), beside the neurons that the bound asks for in networks of the same alignment."""
-    found = _counts(results, sweep, HE3 | {"scaling": "standard"}, 1, ("width", "d"))
+    found = _counts(results, sweep, HE3 | {"scaling": "standard"}, 1, ("width",), along="P")
     if found is None or not (found.setting.frame["mean"] > 0).any():
         return Missing("no 2-layer erf networks at equilibrium on he3 of several widths with a neuron that specialises")
     setting = found.setting
@@ -124,7 +143,7 @@ def switch_off(results: str, sweep: str | None) -> Drawn | Missing:
     deep = next(pattern for pattern in NETWORKS["3-layer erf, He_3"] if pattern.name == "Sp.-Mag.")
     first_widths = in_order(frame, "width1")
     m1 = ", ".join(f"{least(deep, _sizes(values, n1)).at['M1']:.2g}" for n1 in first_widths)
-    winners = ", ".join(wins("3-layer erf, He_3", _sizes(values, n1)) for n1 in first_widths)
+    winners = ", ".join(dict.fromkeys(wins("3-layer erf, He_3", _sizes(values, n1)) for n1 in first_widths))
     said = (
         f"Theory, up to constants: M1 = (N1 N2/d^2)^(1/3) neurons of the first layer specialise ({m1}) until GP-Sp., whose "
         f"neurons are all in the second, costs less; least energy at these N1: {winners}"

@@ -23,6 +23,8 @@ MOST_C, N_C = 40.0, 80_001
 d = 400, where the trapezoidal rule is exact to rounding."""
 
 
+COARSEST = 0.05
+"""Step of that grid in deviations of the prior: a larger one is refused, as it would miscount neurons beyond three."""
 LOG_T = (-10.0, 60.0)
 OUTLIER = 3.0
 """A neuron whose overlap has more prior standard deviations than this specialises [Rubin25 App. F]."""
@@ -87,7 +89,7 @@ def _neuron(N: int, d: int, scaling: Scaling) -> tuple[Array, Array, Array, Arra
     if N < 1 or d < 1:
         raise ValueError(f"N = {N}, d = {d}: both must be positive")
     c = np.linspace(0, MOST_C, N_C)
-    if c[1] * np.sqrt(d) > 0.5:
+    if c[1] * np.sqrt(d) > COARSEST:
         raise ValueError(f"d = {d} needs a finer grid of overlaps")
     weights = np.full(N_C, c[1])
     weights[[0, -1]] /= 2

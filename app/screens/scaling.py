@@ -106,9 +106,9 @@ def _thresholds(
         for value in values:
             if value in fits:
                 _say(value, by, fits[value], said.get(value), over, against)
-        for why in dict.fromkeys(problems.values()):
-            of = [shown(value) for value, problem in problems.items() if problem == why]
-            st.markdown(f"No exponent{f' at {_title(by)} = ' + ', '.join(of) if by else ''}: {why}.")
+        for lacking in dict.fromkeys(problems.values()):
+            of = [shown(value) for value, problem in problems.items() if problem == lacking]
+            st.markdown(f"No exponent{f' at {_title(by)} = ' + ', '.join(of) if by else ''}: {lacking}.")
     reached = int((table["state"] == "reached").sum())
     falls = found.measure.rises is False
     text = (

@@ -69,11 +69,25 @@ def test_outliers_stand_beside_the_bound(two_layers):
     assert f"the bound's {slope:.2f}" in found.caption
 
 
+def test_another_d_is_shown_at_the_samples_that_it_has(tmp_path):
+    """grids/neurons_he3.yaml has more samples at larger d; networks of another ridge, at many P, do not enter."""
+    rows = [
+        {"d": d, "P": p, "width": N, "seed": seed, "alignment_f": 0.5, "n_specialised_1": 3.0 + seed, "mixed": True}
+        for d, p, widths in ((16, 800, WIDTHS), (24, 1200, WIDTHS[:4]), (24, 600, WIDTHS[:1]))
+        for N in widths for seed in range(2)
+    ]  # fmt: skip
+    searched = [row for row in rows if row["d"] == 16]  # at N = d, of which there is no curve over N
+    rows += [row | {"kappa": 1.0, "P": p, "d": row["width"]} for row in searched for p in (64, 128, 256, 512, 1024)]
+    frame = drawn(committed(tmp_path, rows), "Outliers").frame
+    assert frame.groupby("d")["P"].unique().map(list).to_dict() == {16: [800], 24: [1200]}
+    assert frame.groupby("d")["width"].nunique().to_dict() == {16: 5, 24: 4}
+
+
 def test_the_claim_counts_them_against_the_bound(two_layers):
     of = {"task": "he3", "network": "erf2", "d": 16}
     measured = KINDS["specialised_beside_bound"](two_layers, of=of)
-    assert measured.interval.low < 0.9 < measured.interval.high and measured.interval.n == len(WIDTHS)
-    assert measured.interval.high - measured.interval.low < 4 * SD  # five means of four: t 2.8 x 2 x SD / sqrt(20)
+    assert measured.interval.low < 0.9 < measured.interval.high and measured.interval.n == 4, "seeds are what is independent"
+    assert measured.interval.high - measured.interval.low < 4 * SD  # four means of five: t 3.2 x 2 x SD / sqrt(20)
     few = KINDS["specialised_beside_bound"](two_layers, of=of | {"width": [16, 32]})
     assert isinstance(few, NotMeasured) and "fewer than 3 widths" in few.why
 

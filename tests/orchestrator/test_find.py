@@ -198,7 +198,7 @@ def test_dry_run_says_the_searches_to_programs_too(searching, results):
     said, cells = json.loads(done.stdout), load_grid(searching).cells
     found = said["searches"]
     assert said["cells"] < found["bracket_networks"] < found["most_networks"] == len(cells)
-    assert found["searches"] == 4 and found["bracket_wall_s"] > 0
+    assert found["n_searches"] == 4 and found["bracket_wall_s"] > 0
 
 
 @pytest.mark.parametrize(

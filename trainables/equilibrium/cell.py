@@ -62,7 +62,8 @@ class EquilibriumCell(AnyCell):
                 f"the second half; R-hat needs {LEAST_DRAWS} at least"
             )
         if (self.width1 is None) == (self.network == "erf3"):
-            raise ValueError("width1 is the first width of erf3, and of no other network")
+            lacking = "erf3 has two widths: width1, of its first layer, is missing"
+            raise ValueError(lacking if self.network == "erf3" else "width1 is the first width of erf3, and of no other network")
         if self.network == "cnn" and self.patch is None:
             raise ValueError(f"a cnn needs a task with a patch; {self.task.name} has none here")
         if self.chains % 2:
