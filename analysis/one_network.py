@@ -155,9 +155,12 @@ def training_chart(
 
 
 def chains_chart(curves: pd.DataFrame, cell_id: str, width: int = 520) -> alt.TopLevelMixin:
-    """Of a network at equilibrium, along its chains: alignment above, mean squared training error below; other seeds thin."""
+    """Of a network at equilibrium, along its chains: alignment above, what its likelihood holds against it below (mean squared
+    training error, or cross entropy); other seeds thin."""
     panels: list[Any] = []
-    for value, title, height in (("chain_alignment_f", "alignment A_f", 220), ("chain_train_mse", "training error", 130)):
+    squares = ("chain_train_mse", "training error", 130)
+    under = squares if curves["chain_train_mse"].notna().any() else ("train_loss", "training loss (nats)", 130)
+    for value, title, height in (("chain_alignment_f", "alignment A_f", 220), under):
         x = alt.X("step:Q", title="trajectory" if panels else None, axis=alt.Axis(grid=False, format="~s"))
         y = alt.Y(f"{value}:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(minExtent=EXTENT, tickCount=5))
         layers = _lines(curves, cell_id, x, y, value, [], color=alt.value("#277f8e"))

@@ -58,7 +58,7 @@ def parse_find(item: Item, task: type[Task], taken: Iterable[str], limit: int, r
     if missing := [name for name in NEEDED if name not in parts]:
         report.at(item, f"find does not say {listed(missing)}; write for instance {USAGE}")
     key = _axis(parts["axis"], keys, taken, report) if "axis" in parts else None
-    metric = _metric(parts["metric"], kind, report) if "metric" in parts else kind.headline[0]
+    metric = _metric(parts["metric"], kind, task, report) if "metric" in parts else kind.headline[0]
     at = _number(parts["at"], "at", report) if "at" in parts else 0.0
     if "at" in parts and metric and at is not None:
         low, high = MEASURES[metric].low, MEASURES[metric].high
@@ -96,8 +96,8 @@ def _axis(part: Item, keys: dict[str, Key], taken: Iterable[str], report: Report
     return keys[name]
 
 
-def _metric(part: Item, kind: type[AnyCell], report: Report) -> str | None:
-    legal = [name for name in MEASURES if name in kind.measures]
+def _metric(part: Item, kind: type[AnyCell], task: type[Task], report: Report) -> str | None:
+    legal = [name for name in MEASURES if name in kind.measures_of(task)]
     if isinstance(part.value, str) and part.value in legal:
         return part.value
     report.at(part, f"find: metric = {show(part.value)}{nearest(part.value, legal) or ';'} of these networks: {listed(legal)}")

@@ -44,6 +44,11 @@ class AnyCell(BaseModel):
         """Version of what computes the numbers of this kind of cell with this task."""
         raise NotImplementedError
 
+    @classmethod
+    def measures_of(cls, task: type[Task]) -> tuple[str, ...]:
+        """Of `measures` those that networks of this task can have."""
+        return cls.measures
+
     @property
     def version(self) -> str:
         """`science_version` of its row."""

@@ -8,7 +8,8 @@ import pandas as pd
 from analysis.measures import MEASURES
 from analysis.paper import settings
 from analysis.points import described, one_setting, seeds, shown, varying
-from analysis.selection import VERSION, Selection, grid_keys
+from analysis.selection import VERSION, Selection, grid_keys, literal
+from store.views import fetch
 
 
 class Networks(NamedTuple):
@@ -30,7 +31,7 @@ def networks(
     """
     keys = grid_keys(results)
     frame = _finished(results, of, measure, keys, axes)
-    return frame if isinstance(frame, Networks) else _one_setting(frame, keys, of, measure, axes, prefer)
+    return frame if isinstance(frame, Networks) else _one_setting(results, frame, keys, of, measure, axes, prefer)
 
 
 def both_sides(
@@ -53,12 +54,12 @@ def both_sides(
     if any(side.empty for side in sides):
         found = Networks(either[:0], "no finished networks of this kind in the store" if either.empty else ONE_SIDE)
         return found, found
-    chosen = _one_setting(either, keys, shared, measure, [*axes, *told_apart], prefer)
+    chosen = _one_setting(results, either, keys, shared, measure, [*axes, *told_apart], prefer)
 
     def of_side(side: pd.DataFrame, keyed: Mapping[str, Any]) -> Networks:
         part = side[side["cell_id"].isin(chosen.frame["cell_id"])]
         # A side with a list of values is of one of them, as without another side.
-        found = Networks(part, ONE_SIDE) if part.empty else _one_setting(part, keys, keyed, measure, axes, prefer)
+        found = Networks(part, ONE_SIDE) if part.empty else _one_setting(results, part, keys, keyed, measure, axes, prefer)
         return found._replace(again=chosen.again)
 
     return of_side(sides[0], of), of_side(sides[1], minus)
@@ -90,6 +91,7 @@ def _held(frame: pd.DataFrame, of: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _one_setting(
+    results: str,
     frame: pd.DataFrame,
     keys: list[str],
     of: Mapping[str, Any],
@@ -106,11 +108,22 @@ def _one_setting(
     differing = {key for key in paper if key not in {*fixed, *shown} and setting.values.get(key) not in (None, paper[key])}
     parts = [described(shown), *(f"{key} = {_range(setting.frame[key])}" for key in varying(setting.frame, axes))]
     parts += [f"{key} = {value} where the paper has {paper[key]}" for key, value in setting.values.items() if key in differing]
+    lost = _unmixed(results, setting.frame)
+    mixing = f", {lost} of which did not mix" if lost else ""
     return Networks(
         setting.frame,
-        f"{MEASURES[measure].title}; {', '.join(filter(None, parts))}; {len(setting.frame)} networks",
+        f"{MEASURES[measure].title}; {', '.join(filter(None, parts))}; {len(setting.frame)} networks{mixing}",
         _again(setting.frame),
     )
+
+
+def _unmixed(results: str, frame: pd.DataFrame) -> int:
+    """Networks at equilibrium whose chains disagree."""
+    if "chains" not in frame or frame["chains"].isna().all():
+        return 0
+    ids = ", ".join(map(literal, frame["cell_id"]))
+    [(n,)] = fetch(results, f"SELECT count(*) FROM cells WHERE NOT mixed AND cell_id IN ({ids})")
+    return int(n)
 
 
 def _again(frame: pd.DataFrame) -> tuple[str, ...]:

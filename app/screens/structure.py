@@ -21,7 +21,8 @@ from app.setting import fixed, name
 from app.shared import choice, downloads, figure, remembered, sweep_choice, switch
 
 MEASURED = ("readout_ratio", "alignment_pos", "alignment_neg", "best_test_acc", "final_test_acc", "activation_change",
-            "alignment_f", "test_mse", "train_mse", "n_specialised_1", "n_specialised_2", "r_hat", "ess")  # fmt: skip
+            "alignment_f", "test_mse", "train_mse", "n_specialised_1", "n_specialised_2", "magnitude_1",
+            "magnitude_2", "r_hat", "ess")  # fmt: skip
 
 FIRST: dict[str, dict[str, Value]] = {"same_different": {"gamma_label": "1", "L": 32}}
 """The network to look at first, where there is one: Fig. 1a; of other tasks a rich one."""

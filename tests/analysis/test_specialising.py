@@ -88,6 +88,7 @@ def test_the_claim_counts_them_against_the_bound(two_layers):
     measured = KINDS["specialised_beside_bound"](two_layers, of=of)
     assert measured.interval.low < 0.9 < measured.interval.high and measured.interval.n == 4, "seeds are what is independent"
     assert measured.interval.high - measured.interval.low < 4 * SD  # four means of five: t 3.2 x 2 x SD / sqrt(20)
+    assert "20 networks, 5 of which did not mix" in measured.what
     few = KINDS["specialised_beside_bound"](two_layers, of=of | {"width": [16, 32]})
     assert isinstance(few, NotMeasured) and "fewer than 3 widths" in few.why
 

@@ -271,3 +271,23 @@ def test_the_report_shows_thresholds_as_a_table(searching, results):
     for word in ("L*", "95% interval", "networks", "a grid", "lazy"):
         assert word in done.stdout
     assert connect(results).execute("SELECT count(*) FROM cells").fetchone()[0] > 0
+
+
+AT_EQUILIBRIUM = """\
+sweep: small
+grids:
+  - {{task: he3, network: erf2, d: 4, width: 4, kappa: 1, seed: 0, find: {{axis: P, metric: {metric}, at: 0.5, range: [8, 64]}}}}
+"""
+
+
+@pytest.mark.parametrize(("metric", "falling"), [("alignment_f", False), ("test_mse", True)])
+def test_which_way_a_metric_goes_is_known(searching, metric, falling):
+    searching.write_text(AT_EQUILIBRIUM.format(metric=metric))
+    assert load_grid(searching).searches[0].find.falling is falling
+
+
+def test_a_metric_that_labels_do_not_allow_is_refused(searching):
+    searching.write_text(AT_EQUILIBRIUM.format(metric="final_test_acc"))
+    with pytest.raises(GridError, match="metric = 'final_test_acc'") as refused:
+        load_grid(searching)
+    assert "of these networks: alignment_f" in str(refused.value) and "loss" not in str(refused.value)

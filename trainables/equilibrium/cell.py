@@ -131,5 +131,10 @@ class EquilibriumCell(AnyCell):
         return f"{self.task.name} {task} {self.network} {widths} {self.scaling} kappa={self.kappa:.6g} seed={self.seed}"
 
     @classmethod
+    def measures_of(cls, task: type[Task]) -> tuple[str, ...]:
+        signs = getattr(task, "labels_are_signs", False)
+        return tuple(name for name in cls.measures if signs or not name.endswith(("_acc", "_loss")))
+
+    @classmethod
     def version_of(cls, task: Task) -> str:
         return f"langevin {EQUILIBRIUM_VERSION}, {science_version(task)}"
