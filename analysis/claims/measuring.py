@@ -40,16 +40,16 @@ def slope(
     of: Where,
     over: str,
     log: bool = False,
-    along: Mapping[str, float] | None = None,
+    growing: Mapping[str, float] | None = None,
     minus: Where | None = None,
     prefer: Where | None = None,
 ) -> Found:
     """What the measure gains when `over` doubles; with `log`, the exponent of a power law; minus that of the networks `minus`,
     if given, of the same setting in all that the two do not name. Each network is a point.
 
-    along: whole numbers that change with `over`, in proportion to these powers of it; networks of others are left out.
+    growing: whole numbers that change with `over`, in proportion to these powers of it; networks of others are left out.
     """
-    powers = dict(along or {})
+    powers = dict(growing or {})
     axes = (over, *powers)
     if minus is None:
         return _slope(networks(results, of, measure, axes, prefer), over, log, powers)
@@ -57,16 +57,16 @@ def slope(
     return left if isinstance(left, NotMeasured) else _less(left, right)
 
 
-def _slope(found: Networks, over: str, log: bool, along: Mapping[str, float]) -> Found:
+def _slope(found: Networks, over: str, log: bool, growing: Mapping[str, float]) -> Found:
     frame = found.frame
-    for key, power in along.items() if len(frame) else ():
+    for key, power in growing.items() if len(frame) else ():
         frame = in_power(frame, key, {over: power})
     n_all = len(frame)
     frame = frame[frame["value"] > 0] if log and n_all else frame
     if frame.empty:
         return NotMeasured(found.what)
     # Said, as networks without a logarithm are those of the least values: without them a slope is biased.
-    grown = "".join(f", {key} ~ {over}^{power:g}" for key, power in along.items())
+    grown = "".join(f", {key} ~ {over}^{power:g}" for key, power in growing.items())
     what = found.what + grown + (f", {n_all - len(frame)} left out that have none of it" if len(frame) < n_all else "")
     if frame[over].nunique() < 2:
         return NotMeasured(f"networks of one {over} only")

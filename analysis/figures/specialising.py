@@ -29,7 +29,7 @@ FEWEST = 3
 
 
 class Counts(NamedTuple):
-    """Neurons that specialise, over some axes in one setting of the rest; in `frame` beside the networks' mean `alignment`."""
+    """Neurons that specialise, over some axes in one setting of the rest; its frame has the networks' mean `alignment` too."""
 
     setting: Setting
     sql: str

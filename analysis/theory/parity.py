@@ -36,7 +36,7 @@ class Specialised(NamedTuple):
 
 
 def specialised(d: float, width: float, n_train: float, kappa: float = 1.0) -> Specialised:
-    """At these sizes, standard scaling. ValueError where the neuron had rather not specialise: its peak is then at c = 0."""
+    """At these sizes, standard scaling. ValueError where the least energy is at no c beyond OUTLIER: it does not specialise."""
     scale = np.sqrt(2 / (width * d))
     # At the peak F < log(P/kappa): beyond, the loss of all examples is less than one nat.
     highest = np.sqrt(np.log(2 + n_train / kappa) / scale) + 8

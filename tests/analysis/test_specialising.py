@@ -205,7 +205,7 @@ def test_claims_tell_the_law_of_parity_from_one_neurons(on_parity):
     of = {"task": "parity2", "network": "relu2", "loss": "cross_entropy", "d": 16}
     beside = KINDS["magnitude_beside_one_neuron"](on_parity, of=of)
     assert beside.interval.low < 0 < beside.interval.high < 0.01  # t 2.1 x 0.01 / sqrt(20) / 0.98, the spread of log N
-    law = KINDS["slope"](on_parity, measure="magnitude_1", over="width", log=True, along={"P": 0.5}, of=of)
+    law = KINDS["slope"](on_parity, measure="magnitude_1", over="width", log=True, growing={"P": 0.5}, of=of)
     assert law.interval.high < 0.22  # and so below 1/4
     alone = KINDS["slope"](on_parity, measure="magnitude_1", over="width", log=True, of=of)
     assert isinstance(alone, NotMeasured)  # at one P there is one width
@@ -213,7 +213,7 @@ def test_claims_tell_the_law_of_parity_from_one_neurons(on_parity):
 
 def test_a_search_for_samples_is_no_part_of_the_law(on_parity):
     of = {"task": "parity2", "network": "relu2", "loss": "cross_entropy", "d": 16}
-    arguments = {"measure": "magnitude_1", "over": "width", "log": True, "along": {"P": 0.5}, "of": of}
+    arguments = {"measure": "magnitude_1", "over": "width", "log": True, "growing": {"P": 0.5}, "of": of}
     beside, law = KINDS["magnitude_beside_one_neuron"](on_parity, of=of), KINDS["slope"](on_parity, **arguments)
     store = Store(on_parity)
     searched = [  # the search of grids/parity.yaml, of networks that differ in P alone: neurons that chance takes beyond 3
