@@ -68,6 +68,7 @@ def main(words: Sequence[str] | None = None) -> int:
                 elif not given.keep:
                     _remove(Path(verdict.folder))
         except BaseException:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would take the table away
             _end_children()
             pool.shutdown(wait=False, cancel_futures=True)
             show(verdicts, console)
