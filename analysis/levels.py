@@ -42,7 +42,7 @@ def levels(points: pd.DataFrame, measure: Measure, over: str) -> Levels:
         return Levels(0.0, 1.0, 0.01, LEVEL, "nothing was measured")
     low, high, step = _range(points, measure)
     tried = np.round(np.arange(round(low / step), round(high / step) + 1) * step, 10)
-    gaps = [_gaps(curve, tried, over, measure.rises is False) for _, curve in curves_of(points, over)]
+    gaps = [_gaps(curve, tried, over, measure.falls) for _, curve in curves_of(points, over)]
     usual = np.isclose(tried, LEVEL if measure.is_accuracy else USUAL.get(measure.name, np.nan))
     crossed = np.array([np.isfinite(gap) for gap in gaps]).reshape(len(gaps), len(tried)).sum(axis=0)
     most = int(crossed.max(initial=0))

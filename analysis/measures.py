@@ -26,6 +26,11 @@ class Measure(NamedTuple):
         return np.maximum(np.sqrt(np.clip(mean * (1 - mean), 0, None) / test_size), 1 / test_size)
 
     @property
+    def falls(self) -> bool:
+        """Whether networks that have learnt more have less of it, as of an error."""
+        return self.rises is False
+
+    @property
     def short(self) -> str:
         """In the middle of a sentence, before its value: `accuracy`, `alignment_f`."""
         return "accuracy" if self.is_accuracy else self.name

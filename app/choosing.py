@@ -57,7 +57,7 @@ def crossings(results: str, selection: Selection, setting: Setting, measure: str
 
 def _crossings(results: str, selection: Selection, held: _Held, measure: str, level: float, over: str) -> pd.DataFrame:
     found = _of_setting(results, selection, held, measure)
-    return thresholds(found.frame, level, over, falling=found.measure.rises is False)
+    return thresholds(found.frame, level, over, falling=found.measure.falls)
 
 
 def started(results: str, selection: Selection, setting: Setting, measure: str, over: str) -> Levels:

@@ -67,7 +67,7 @@ def parse_find(item: Item, task: type[Task], taken: Iterable[str], limit: int, r
     tolerance = _number(parts["tolerance"], "tolerance", report) if "tolerance" in parts else DEFAULT_TOLERANCE
     if tolerance is not None and not 0.001 <= tolerance <= 1:
         report.at(parts["tolerance"], f"find: tolerance = {tolerance:g}: must lie between 0.001 and 1; 0.05 is 5%")
-    falling = parts["falling"].value if "falling" in parts else metric is not None and MEASURES[metric].rises is False
+    falling = parts["falling"].value if "falling" in parts else metric is not None and MEASURES[metric].falls
     if not isinstance(falling, bool):
         report.at(parts["falling"], f"find: falling = {show(falling)}: must be true or false")
     ends = _range(parts["range"], key, report) if "range" in parts else None

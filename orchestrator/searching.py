@@ -108,11 +108,11 @@ class Searchers:
         """Take these searches on to where each needs a network that is not there; those networks that nobody asked for yet."""
         found: dict[int, None] = {}
         while ready:
-            self._look_up(ready, has_ended)
+            wanting_of = [self.missing(list(s.awaited.values())) for s in ready]
+            self._look_up(ready, wanting_of, has_ended)
             further = []
-            for s in ready:
+            for s, wanting in zip(ready, wanting_of, strict=True):
                 self.asked |= dict.fromkeys(s.awaited.values())
-                wanting = self.missing(list(s.awaited.values()))
                 s.untrained = frozenset(i for i in wanting if not (has_ended(i) or self._is_known(i, s)))
                 found |= dict.fromkeys(i for i in s.awaited.values() if i in s.untrained and i not in self._queued)
                 if s.untrained or not s.awaited:
@@ -132,11 +132,11 @@ class Searchers:
         """Of a cell that wanted training: another sweep has trained it meanwhile."""
         return (searching.search.find.metric, self._id(i)) in self._known
 
-    def _look_up(self, searches: Sequence[Searching], has_ended: HasEnded) -> None:
+    def _look_up(self, searches: Sequence[Searching], wanting_of: Sequence[list[int]], has_ended: HasEnded) -> None:
         """Ask the store for the values of the cells that are awaited, by metric; but for those about to be trained again."""
         ids: dict[str, list[str]] = {}
-        for s in searches:
-            again = {i for i in self.missing(list(s.awaited.values())) if self._id(i) in self.before and not has_ended(i)}
+        for s, wanting in zip(searches, wanting_of, strict=True):
+            again = {i for i in wanting if self._id(i) in self.before and not has_ended(i)}
             ids.setdefault(s.search.find.metric, []).extend(self._id(i) for i in s.awaited.values() if i not in again)
         for metric, wanted in ids.items():
             unknown = [c for c in dict.fromkeys(wanted) if (metric, c) not in self._known]

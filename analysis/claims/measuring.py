@@ -138,7 +138,7 @@ def threshold_ratio(
     sides = [_like(found.frame, side) for side in (a, b)]
     if any(side.empty for side in sides):
         return NotMeasured(found.what if found.frame.empty else f"networks of one side only: {found.what}")
-    curves = [thresholds(by_point(side), level, over, falling=MEASURES[measure].rises is False) for side in sides]
+    curves = [thresholds(by_point(side), level, over, falling=MEASURES[measure].falls) for side in sides]
     if any(len(curve) != 1 for curve in curves):
         return NotMeasured(f"networks of one {over} only")
     left, right = (curve["threshold"].iloc[0] for curve in curves)
@@ -198,7 +198,7 @@ def _threshold_exponent(found: Networks, law: Law) -> Found:
         frame = frame[frame[key] == (frame[against] ** power).round()]
     if frame.empty:
         return NotMeasured(found.what if found.frame.empty else f"no networks with {_grown(law)}")
-    falling = MEASURES[law.measure].rises is False
+    falling = MEASURES[law.measure].falls
     fit = exponent_of(thresholds(by_point(frame), level, over, falling), level, over, against)
     if isinstance(fit, NotMeasured):
         return fit

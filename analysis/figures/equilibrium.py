@@ -11,7 +11,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.bound import ONSET
+from analysis.bound import ONSET, energies
 from analysis.charts import colour_of, log_axis, styled
 from analysis.claims.measuring import FEWEST_D
 from analysis.figures.drawn import Drawn, Figure, Missing
@@ -19,12 +19,12 @@ from analysis.mixing import unmixed
 from analysis.phases import phase_map, phase_panel
 from analysis.points import Setting, counted, described, groups, n_seeds, one_setting, points
 from analysis.proportion import in_proportion
-from analysis.rescaling import Family, best, family
+from analysis.rescaling import Family, best, family, in_units
 from analysis.scaling import fitted, threshold_table, thresholds
 from analysis.scaling_charts import threshold_panel
 from analysis.selection import Selection
 from analysis.statistics import collapse as score
-from analysis.theory.large_deviation import Size, as_scaling, energy, slope
+from analysis.theory.large_deviation import Size, as_scaling, slope
 from analysis.theory.patterns import NETWORKS, exponents
 
 TRIED = (0.0, 3.5)
@@ -86,12 +86,10 @@ def _laws(curves: pd.DataFrame, against: Size) -> tuple[Any, pd.DataFrame, list[
             laws.append(f"P* ~ {size}^{value:.2f} ({low:.2f} to {high:.2f}, n = {fit.n_used})")
         if len(reached) > 1:
             scaling = as_scaling(str(name))
-            bound = np.array([energy(ONSET, int(n), int(k), scaling) for n, k in zip(N, d, strict=True)])
+            bound = energies(reached, scaling, ONSET)
             moved = bound * np.exp(np.mean(np.log(reached["threshold"].astype(float)) - np.log(bound)))
             bounds.append(pd.DataFrame({against: reached[against], "value": moved, SCALING: name}))
-            laws.append(
-                f"the bound has slope {slope(ONSET, N, d, scaling, against):.2f} over these {'d' if against == 'd' else 'N'}"
-            )
+            laws.append(f"the bound has slope {slope(ONSET, N, d, scaling, against):.2f} over these {size}")
         said += [f"{name}: {', '.join(laws)}"] if laws else []
     if bounds:
         line = alt.Chart(pd.concat(bounds)).mark_line(strokeDash=[6, 4], strokeWidth=2)
@@ -129,8 +127,7 @@ def collapse(results: str, sweep: str | None) -> Drawn | Missing:
     if frame["d"].nunique() < 2:
         return Missing("no curves of two d with N in one proportion to d")
     scaling = as_scaling(frame[SCALING].iloc[0])
-    bound = {size: energy(ONSET, *size, scaling) for size in set(_sizes(frame))}
-    frame = frame.assign(rescaled=frame["P"] / np.array([bound[size] for size in _sizes(frame)]))
+    frame = frame.assign(rescaled=frame["P"] / energies(frame, scaling, ONSET))
     panels = []
     for x, title in (("P", "P, training samples"), ("rescaled", f"P / E({ONSET:g})")):
         on_x = alt.X(f"{x}:Q", title=title, scale=alt.Scale(type="log", nice=False, padding=12), axis=log_axis(frame[x]))
@@ -148,8 +145,8 @@ def collapse(results: str, sweep: str | None) -> Drawn | Missing:
     except ValueError as error:
         said = f" No score: {error}."
     else:
-        of_bound = [bound[size] for size in dict.fromkeys(_sizes(curves.frame))]
-        panel, said = _scores(curves, of_bound)
+        of_bound = in_units(curves, energies(curves.frame, scaling, ONSET), f"E({ONSET:g})")
+        panel, said = _scores(curves, of_bound.quality.quality)
         panels.append(panel)
     chart = styled(alt.hconcat(*panels, spacing=24))
     columns = ["d", "width", "P", "rescaled", "n", "mean", "low", "high"]
@@ -158,13 +155,8 @@ def collapse(results: str, sweep: str | None) -> Drawn | Missing:
     return Drawn(chart, frame[columns], about + said, sql)
 
 
-def _sizes(frame: pd.DataFrame) -> list[tuple[int, int]]:
-    """(N, d) of each row."""
-    return list(zip(frame["width"].astype(int), frame["d"].astype(int), strict=True))
-
-
-def _scores(curves: Family, of_bound: list[float]) -> tuple[Any, str]:
-    """S of the curves over P / d^e against e, beside that over P / E and the exponents of the patterns; and in words."""
+def _scores(curves: Family, ours: float) -> tuple[Any, str]:
+    """S of the curves over P / d^e against e, beside `ours` over P / E and the exponents of the patterns; and in words."""
 
     def over(scales: Any) -> float:
         return score(curves.curves, scales).quality
@@ -172,7 +164,6 @@ def _scores(curves: Family, of_bound: list[float]) -> tuple[Any, str]:
     d = np.asarray(curves.scales)
     tried = np.linspace(*TRIED, 141)
     frame = pd.DataFrame({"e": tried, "S": [over(d**e) for e in tried]}).dropna()
-    ours = over(of_bound)
     marks = pd.DataFrame([{"e": exponents(p, {"N": 1}).energy, "pattern": p.name} for p in NETWORKS["2-layer erf, He_3"]])
     x = alt.X("e:Q", title="exponent e of P / d^e", scale=alt.Scale(domain=list(TRIED), nice=False))
     y = alt.Y("S:Q", title="S, 1 within errors", scale=alt.Scale(type="log"))

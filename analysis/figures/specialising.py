@@ -79,19 +79,8 @@ def outliers(results: str, sweep: str | None) -> Drawn | Missing:
     x = alt.X("root:Q", title="sqrt(N/d)", scale=log, axis=log_axis(frame["root"], format=".3~r"))
     y = alt.Y("mean:Q", title="specialising neurons M", scale=log, axis=log_axis(shown["mean"], grid=True, at_values=False))
     colour = colour_of(frame, "d")
-    base = alt.Chart(shown)
-    hover = [
-        "d",
-        "width",
-        "P",
-        *(alt.Tooltip(f"{name}:Q", format=".3g") for name in ("mean", "low", "high", "bound", "alignment")),
-        "n:Q",
-    ]
-    layers: list[Any] = [
-        alt.Chart(frame.dropna(subset="bound")).mark_line(strokeDash=[6, 4]).encode(x=x, y="bound:Q", color=colour),
-        base.mark_rule(strokeWidth=1.5).encode(x=x, y="low:Q", y2="high:Q", color=colour),
-        base.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, color=colour, tooltip=hover),
-    ]
+    numbers = ("mean", "low", "high", "bound", "alignment")
+    chart = _beside(shown, frame.dropna(subset="bound"), x, y, "bound", colour, numbers)
     said = []
     for d in in_order(shown, "d"):
         of_d = shown[shown["d"] == d]
@@ -101,9 +90,22 @@ def outliers(results: str, sweep: str | None) -> Drawn | Missing:
             said.append(f"d = {d:g}: M ~ N^{value:.2f} ({low:.2f} to {high:.2f}, {len(of_d)} widths), the bound's {expected}")
     about = told(results, sweep, setting)
     law = "The law M = sqrt(N/d) has 1/2; dashed: what the bound asks for at the alignment that the networks have"
-    chart = styled(alt.layer(*layers).properties(width=380, height=300))
     columns = ["d", "width", "P", "n", "mean", "low", "high", "bound", "alignment"]
     return Drawn(chart, frame[columns], ". ".join([about, *said, law]) + ".", found.sql)
+
+
+def _beside(
+    frame: pd.DataFrame, theory: pd.DataFrame, x: Any, y: Any, column: str, colour: Any, numbers: Sequence[str]
+) -> alt.TopLevelMixin:
+    """Points with intervals and, dashed, a column of theory, which only some points may have; `numbers` show where one points."""
+    base = alt.Chart(frame)
+    hover = ["d", "width", "P", *(alt.Tooltip(f"{name}:Q", format=".3g") for name in numbers), "n:Q"]
+    layers: list[Any] = [
+        alt.Chart(theory).mark_line(strokeDash=[6, 4]).encode(x=x, y=f"{column}:Q", color=colour),
+        base.mark_rule(strokeWidth=1.5).encode(x=x, y="low:Q", y2="high:Q", color=colour),
+        base.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, color=colour, tooltip=hover),
+    ]
+    return styled(alt.layer(*layers).properties(width=380, height=300))
 
 
 def switch_off(results: str, sweep: str | None) -> Drawn | Missing:
@@ -176,15 +178,7 @@ def magnitude(results: str, sweep: str | None) -> Drawn | Missing:
     x = alt.X("ratio:Q", title="N/d", scale=log, axis=log_axis(frame["ratio"], format=".3~r"))
     y = alt.Y("mean:Q", title="magnitude |mu|", scale=log, axis=alt.Axis(format=".2~f", tickCount=6))
     colour = colour_of(frame, "d")
-    base = alt.Chart(frame)
-    numbers = [alt.Tooltip(f"{name}:Q", format=".3g") for name in ("mean", "low", "high", "theory")]
-    layers: list[Any] = [
-        alt.Chart(frame.dropna(subset="theory")).mark_line(strokeDash=[6, 4]).encode(x=x, y="theory:Q", color=colour),
-        base.mark_rule(strokeWidth=1.5).encode(x=x, y="low:Q", y2="high:Q", color=colour),
-        base.mark_point(filled=True, size=60, opacity=1).encode(
-            x=x, y=y, color=colour, tooltip=["d", "width", "P", *numbers, "n:Q"]
-        ),
-    ]
+    chart = _beside(frame, frame.dropna(subset="theory"), x, y, "theory", colour, ("mean", "low", "high", "theory"))
     said = []
     for d in in_order(frame, "d"):
         of_d = frame[frame["d"] == d]
@@ -194,7 +188,6 @@ def magnitude(results: str, sweep: str | None) -> Drawn | Missing:
             expected = f"{power_law(theory['ratio'], theory['theory']).exponent.value:.3f}" if len(theory) > 1 else "none"
             said.append(f"d = {d:g}: |mu| ~ (N/d)^{value:.3f} ({low:.3f} to {high:.3f}), one neuron's theory {expected}")
     law = "The limit has 1/4; dashed: the posterior of one neuron at these sizes, nothing fitted"
-    chart = styled(alt.layer(*layers).properties(width=380, height=300))
     columns = ["d", "width", "P", "n", "mean", "low", "high", "theory"]
     return Drawn(chart, frame[columns], ". ".join([told(results, sweep, setting), *said, law]) + ".", found.sql)
 

@@ -110,7 +110,7 @@ def _thresholds(
             of = [shown(value) for value, problem in problems.items() if problem == lacking]
             st.markdown(f"No exponent{f' at {_title(by)} = ' + ', '.join(of) if by else ''}: {lacking}.")
     reached = int((table["state"] == "reached").sum())
-    falls = found.measure.rises is False
+    falls = found.measure.falls
     text = (
         f"{over}*: mean {found.measure.short} {'falls to ' if falls else ''}{level:g}, 95% intervals, {reached} of {len(table)} "
     )
