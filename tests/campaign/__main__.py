@@ -84,7 +84,8 @@ def _leave(signum: int, frame: FrameType | None) -> None:
 def _end_children() -> None:
     for process in psutil.Process().children(recursive=True):
         try:
-            process.kill()
+            if not any("resource_tracker" in word for word in process.cmdline()):  # needed until this process ends, and ends then
+                process.kill()
         except psutil.NoSuchProcess:
             continue
 

@@ -7,7 +7,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,23 +19,30 @@ from tests.sweeps import wait_until
 _PR_SET_CHILD_SUBREAPER = 36
 
 
-def adopt_orphans() -> None:
+@contextmanager
+def orphans_adopted() -> Iterator[None]:
     """Whatever a killed driver leaves behind becomes a child of this process, and so can be found."""
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "this process cannot adopt orphans")
-    threading.Thread(target=_bury, daemon=True).start()
+    over = threading.Event()
+    burier = threading.Thread(target=_bury, args=(over,))
+    burier.start()
+    try:
+        yield
+    finally:
+        over.set()
+        burier.join()
 
 
-def _bury() -> None:
+def _bury(over: threading.Event) -> None:
     """Take in dead node processes at once, as process 1 would: while a raylet is a zombie, Ray's workers take it for alive."""
-    while True:
+    while not over.wait(0.5):
         for process in psutil.Process().children():
             try:
                 if process.status() == psutil.STATUS_ZOMBIE and process.name() == "raylet":
                     os.waitpid(process.pid, os.WNOHANG)
             except (psutil.NoSuchProcess, ChildProcessError):
                 continue
-        time.sleep(0.5)
 
 
 def alive(processes: list[psutil.Process]) -> list[psutil.Process]:

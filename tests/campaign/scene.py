@@ -18,7 +18,7 @@ GRID = """\
 sweep: campaign
 defaults: {batch: 32, test_size: 64, width: 64, gamma: [1, lazy], seed: [0, 1]}
 grids:
-  - {task: same_different, L: {range: [3, 9]}, d: 32, steps: 40000, eval_every: 5000, save: [curves, neurons]}
+  - {task: same_different, L: {range: [3, 9]}, d: 32, steps: 12000, eval_every: 1500, save: [curves, neurons]}
   - {task: same_different, L: [4, 6], d: 16, sigma2: 1, steps: 1000, eval_every: 250, dtype: float64}
 resources: {pack_seconds: 0.2}
 """

@@ -14,7 +14,7 @@ from pathlib import Path
 from store.check import STALE_S
 from tests.campaign import check
 from tests.campaign.check import Violation
-from tests.campaign.commands import Running, adopt_orphans, end_all, start
+from tests.campaign.commands import Running, end_all, orphans_adopted, start
 from tests.campaign.faults import FAULTS
 from tests.campaign.scene import DONE, MISSING, Scene, Skipped, Undisturbed
 
@@ -46,12 +46,12 @@ def undisturbed(folder: Path) -> Undisturbed:
         return Undisturbed(folder / "results", **json.loads(made.read_text()))
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    adopt_orphans()
     scene = Scene(folder, random.Random(0), Undisturbed(folder, 60, 1), 120)
-    scene.finish(sweep := scene.start(), {DONE})
-    seconds = time.monotonic() - sweep.started
-    scene.violations += [Violation("alive", text) for text in end_all(scene.end_s)]
-    _clean(scene)
+    with orphans_adopted():
+        scene.finish(sweep := scene.start(), {DONE})
+        seconds = time.monotonic() - sweep.started
+        scene.violations += [Violation("alive", text) for text in end_all(scene.end_s)]
+        _clean(scene)
     if scene.violations:
         raise RuntimeError(f"the undisturbed run is not right: {scene.violations}; see {folder}")
     made.write_text(json.dumps({"seconds": seconds, "files": scene.packs()}))
@@ -60,22 +60,22 @@ def undisturbed(folder: Path) -> Undisturbed:
 
 def attempt(fault: str, seed: int, index: int, folder: Path, reference: Undisturbed, patience_s: float, again: str) -> Verdict:
     """One try; everything random in it comes from seed and index. Run it in a process of its own: it adopts orphans."""
-    adopt_orphans()
     began = time.monotonic()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     scene = Scene(folder, random.Random(f"{seed}/{index}/{fault}"), reference, patience_s)
     scene.on_ray = scene.rng.random() < ON_RAY[again]
     try:
-        try:
-            FAULTS[fault].disturb(scene)
-            _again(scene)
-            _judge(scene)
-        finally:
-            scene.thaw()
-            end_all(0, scene.stays)
-            scene.closing.close()
-            end_all(0)
+        with orphans_adopted():
+            try:
+                FAULTS[fault].disturb(scene)
+                _again(scene)
+                _judge(scene)
+            finally:
+                scene.thaw()
+                end_all(0, scene.stays)
+                scene.closing.close()
+                end_all(0)
     except Skipped as reason:
         return Verdict(fault, index, str(folder), time.monotonic() - began, skipped=str(reason))
     except Exception:  # noqa: BLE001 - a fault in the campaign spoils its try, and not the hours of the others

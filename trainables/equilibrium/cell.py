@@ -14,7 +14,7 @@ from trainables.cell import AnyCell, science_version
 from trainables.tasks import Task
 from trainables.tasks.teachers import Loss, Teacher
 
-EQUILIBRIUM_VERSION = "2"
+EQUILIBRIUM_VERSION = "3"
 """Raised whenever the same cell would give other numbers: posterior, sampler, measures."""
 
 CANDIDATES = 24
@@ -119,7 +119,8 @@ class EquilibriumCell(AnyCell):
 
     @property
     def data_owner(self) -> str:
-        """Owner of the data's random streams: networks of one seed see the same teacher and nested training sets."""
+        """Owner of the data's random streams: networks of one seed, d and P see the same teacher and examples, whatever their
+        width, scaling or kappa, so that these can be compared network by network; across P nothing is shared."""
         keys = {k: v for k, v in self.task.identity().items() if k not in self.task.shared_across}
         pairs = sorted((keys | {"seed": self.seed}).items())
         return "\n".join([self.task.name, self.task.source, *(f"{k}={v!r}" for k, v in pairs)])

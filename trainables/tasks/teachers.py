@@ -2,8 +2,7 @@
 
 x    input ~ N(0, I_d), of parity uniform in {-1, 1}^d
 w*   direction of the target, a unit vector drawn once per network; of parity there are two
-P    number of training examples. It enters no random stream: the sets of one seed are the first P of one sequence, so that
-     a larger P adds examples and changes none, and a threshold in P is crossed along one data set.
+P    number of training examples; sets of different P are independent, as a threshold in P asks whose means scatter apart
 y    target, <y, y> = 1 over the inputs
 """
 
@@ -22,7 +21,6 @@ class Teacher(Task):
     """Inputs of P examples and their targets, of the directions that `draw_symbols` gives: (d,), or (K, d) of several."""
 
     default_base_lr: ClassVar[float] = 0.1
-    shared_across: ClassVar[tuple[str, ...]] = ("P",)
     labels_are_signs: ClassVar[bool] = False
     """Whether y is +1 or -1, so that networks classify."""
 
@@ -51,7 +49,7 @@ class OneDirection(Teacher):
         return (w / np.linalg.norm(w)).astype(np.float32)
 
     def train_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
-        """x (n, d) float32 and y (n,) float64; the first n of the sequence that this generator stands for."""
+        """x (n, d) float32 and y (n,) float64."""
         from trainables.draws import standard_normal  # here, so that reading a grid does not wait for numba
 
         x = standard_normal(rng, (n, self.d))
@@ -101,7 +99,7 @@ class Parity2(Teacher):
     """
 
     name: ClassVar[str] = "parity2"
-    shared_across: ClassVar[tuple[str, ...]] = ("P", "loss")
+    shared_across: ClassVar[tuple[str, ...]] = ("loss",)
     labels_are_signs: ClassVar[bool] = True
 
     loss: Loss = "mse"
@@ -113,7 +111,7 @@ class Parity2(Teacher):
         return directions
 
     def train_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
-        """x (n, d) float32 and y (n,) float64, all +1 or -1; the first n of the sequence that this generator stands for."""
+        """x (n, d) float32 and y (n,) float64, all +1 or -1."""
         x = 2 * rng.integers(0, 2, (n, self.d)).astype(np.float32) - 1
         return x, (x[:, 0] * x[:, 1]).astype(np.float64)
 
