@@ -36,11 +36,12 @@ def threshold_panel(
     width: int = 400,
     height: int = 380,
     task: str | None = None,
+    curves: pd.DataFrame | None = None,
 ) -> Any:
     """Thresholds (`scaling.threshold_table`) with intervals on logarithmic axes, fitted laws with bands, predicted slopes dashed.
 
     A threshold beyond the measured range is a triangle at its end. fits, predictions: by the values of `by`, None without one.
-    task: that of all networks, if it is one.
+    task: that of all networks, if it is one. curves: further lines, dashed: `against`, `by`, `value`, and `line`, their name.
     """
     low, high = float(table["smallest x"].min()), float(table["largest x"].max())
     at = np.where(
@@ -70,7 +71,7 @@ def threshold_panel(
         .mark_rule(strokeWidth=1.5, clip=True)
         .encode(x=x, y=alt.Y("low:Q", scale=log_y), y2="high:Q", color=colour)
     ]
-    lines = _laws(data, against, by, fits or {}, predictions or {})
+    lines = pd.concat([_laws(data, against, by, fits or {}, predictions or {}), pd.DataFrame() if curves is None else curves])
     if len(lines):
         kinds = list(dict.fromkeys(lines["line"]))
         dashes = alt.Scale(domain=kinds, range=[[1, 0] if kind == "fitted" else [6, 4] for kind in kinds])

@@ -11,6 +11,7 @@ from orchestrator.find import Find, parse_find
 from orchestrator.keys import CELL_KEYS, axis_keys, default_of, legal_keys
 from orchestrator.problems import Report, listed, nearest, show
 from orchestrator.yaml_lines import Item
+from trainables.cells import kind_of
 from trainables.tasks import Task
 
 SAVEABLE = ("curves", "neurons", "weights")
@@ -113,6 +114,8 @@ def _one_task(task: type[Task], tasks: list[type[Task]], given: dict[str, Item],
         if sought := parse_find(given["find"], task, taken, ctx.limit, report):
             find, axes[sought[0].axis] = sought
     axes |= {name: parse_axis(keys[name], item, ctx.limit, report) for name, item in given.items() if name in keys.keys() - axes}
+    if find and "network" in axes:
+        _check_metric(find, task, axes["network"], given["find"], report)
     missing = []
     for name, key in keys.items():
         if name not in axes:
@@ -138,6 +141,15 @@ def _one_task(task: type[Task], tasks: list[type[Task]], given: dict[str, Item],
     # in a block of several tasks, a condition on a key that this one does not have says nothing about it
     mine = tuple((item, c) for item, c in conditions if all(name == "task" or name in keys for name in c.names))
     return Block(task, tuple(_grouped(axes, zipped)), mine, save, find, place, is_sound=not report)
+
+
+def _check_metric(find: Find, task: type[Task], networks: Axis, item: Item, report: Report) -> None:
+    """Whether networks of all these kinds have the metric."""
+    kind = kind_of(task)
+    for network in networks.values:
+        legal = kind.measures_of(task, str(network))
+        if find.metric not in legal:
+            report.at(item, f"find: metric = {show(find.metric)}: {network} has none; it has {listed(legal)}")
 
 
 def _zip(

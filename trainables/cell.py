@@ -45,8 +45,8 @@ class AnyCell(BaseModel):
         raise NotImplementedError
 
     @classmethod
-    def measures_of(cls, task: type[Task]) -> tuple[str, ...]:
-        """Of `measures` those that networks of this task can have."""
+    def measures_of(cls, task: type[Task], network: str | None = None) -> tuple[str, ...]:
+        """Of `measures` those that networks of this task can have; `network`: of this kind, where there are several."""
         return cls.measures
 
     @property

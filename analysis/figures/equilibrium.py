@@ -67,7 +67,7 @@ def p_star(results: str, sweep: str | None) -> Drawn | Missing:
         tables.append(table)
     if not panels:
         return Missing("no thresholds at two d with N in one proportion to d, nor at two N of one d")
-    chart = styled(alt.hconcat(*panels, spacing=24).resolve_scale(color="shared"))
+    chart = styled(alt.hconcat(*panels, spacing=24).resolve_scale(color="shared", strokeDash="shared"))
     closing = f"A_f = {ONSET:g}. Dashed: the bound E({ONSET:g}), moved onto the points; its slope is what it predicts."
     return Drawn(chart, pd.concat(tables).drop_duplicates(), " ".join([*said, closing]), sql)
 
@@ -76,7 +76,6 @@ def _laws(curves: pd.DataFrame, against: Size) -> tuple[Any, pd.DataFrame, list[
     """Thresholds over d or width with the fitted laws and the bound; their table; and the laws in words."""
     table = threshold_table(curves, [SCALING, "d", "width"])
     fits = {name: fit for name, fit in fitted(curves, "P", against, SCALING).fits.items() if fit.n_used >= FEWEST_D}
-    panel = threshold_panel(table, "P", against, SCALING, fits, width=330, height=280, task="he3")
     said, bounds, size = [], [], "d" if against == "d" else "N"
     for name, group in table.groupby(SCALING):
         reached, laws = group[group["state"] == "reached"], []
@@ -88,13 +87,13 @@ def _laws(curves: pd.DataFrame, against: Size) -> tuple[Any, pd.DataFrame, list[
             scaling = as_scaling(str(name))
             bound = energies(reached, scaling, ONSET)
             moved = bound * np.exp(np.mean(np.log(reached["threshold"].astype(float)) - np.log(bound)))
-            bounds.append(pd.DataFrame({against: reached[against], "value": moved, SCALING: name}))
+            bounds.append(pd.DataFrame({against: reached[against], "value": moved, SCALING: name, "line": "the bound, moved"}))
             laws.append(f"the bound has slope {slope(ONSET, N, d, scaling, against):.2f} over these {size}")
         said += [f"{name}: {', '.join(laws)}"] if laws else []
-    if bounds:
-        line = alt.Chart(pd.concat(bounds)).mark_line(strokeDash=[6, 4], strokeWidth=2)
-        panel = alt.layer(panel, line.encode(x=f"{against}:Q", y="value:Q", color=colour_of(table, SCALING)))
-    return panel.properties(width=330, height=280), table, said
+    panel = threshold_panel(
+        table, "P", against, SCALING, fits, width=330, height=280, task="he3", curves=pd.concat(bounds) if bounds else None
+    )
+    return panel, table, said
 
 
 def _of_one_d(frame: pd.DataFrame) -> pd.DataFrame:

@@ -80,7 +80,7 @@ def outliers(results: str, sweep: str | None) -> Drawn | Missing:
     y = alt.Y("mean:Q", title="specialising neurons M", scale=log, axis=log_axis(shown["mean"], grid=True, at_values=False))
     colour = colour_of(frame, "d")
     numbers = ("mean", "low", "high", "bound", "alignment")
-    chart = _beside(shown, frame.dropna(subset="bound"), x, y, "bound", colour, numbers)
+    chart = _beside(shown, frame.dropna(subset="bound"), x, y, ("bound", "the bound"), colour, numbers)
     said = []
     for d in in_order(shown, "d"):
         of_d = shown[shown["d"] == d]
@@ -95,13 +95,16 @@ def outliers(results: str, sweep: str | None) -> Drawn | Missing:
 
 
 def _beside(
-    frame: pd.DataFrame, theory: pd.DataFrame, x: Any, y: Any, column: str, colour: Any, numbers: Sequence[str]
+    frame: pd.DataFrame, theory: pd.DataFrame, x: Any, y: Any, line: tuple[str, str], colour: Any, numbers: Sequence[str]
 ) -> alt.TopLevelMixin:
-    """Points with intervals and, dashed, a column of theory, which only some points may have; `numbers` show where one points."""
+    """Points with intervals and a dashed line: a column of theory, which only some points may have, and its name; `numbers` show
+    where one points."""
+    column, name = line
+    dash = alt.StrokeDash("line:N", title="theory", scale=alt.Scale(domain=[name], range=[[6, 4]]))
     base = alt.Chart(frame)
     hover = ["d", "width", "P", *(alt.Tooltip(f"{name}:Q", format=".3g") for name in numbers), "n:Q"]
     layers: list[Any] = [
-        alt.Chart(theory).mark_line(strokeDash=[6, 4]).encode(x=x, y=f"{column}:Q", color=colour),
+        alt.Chart(theory.assign(line=name)).mark_line().encode(x=x, y=f"{column}:Q", color=colour, strokeDash=dash),
         base.mark_rule(strokeWidth=1.5).encode(x=x, y="low:Q", y2="high:Q", color=colour),
         base.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, color=colour, tooltip=hover),
     ]
@@ -178,14 +181,15 @@ def magnitude(results: str, sweep: str | None) -> Drawn | Missing:
     x = alt.X("ratio:Q", title="N/d", scale=log, axis=log_axis(frame["ratio"], format=".3~r"))
     y = alt.Y("mean:Q", title="magnitude |mu|", scale=log, axis=alt.Axis(format=".2~f", tickCount=6))
     colour = colour_of(frame, "d")
-    chart = _beside(frame, frame.dropna(subset="theory"), x, y, "theory", colour, ("mean", "low", "high", "theory"))
+    theory = frame.dropna(subset="theory")
+    chart = _beside(frame, theory, x, y, ("theory", "one neuron's"), colour, ("mean", "low", "high", "theory"))
     said = []
     for d in in_order(frame, "d"):
         of_d = frame[frame["d"] == d]
         if of_d["ratio"].nunique() >= FEWEST:
             value, low, high, *_ = power_law(of_d["ratio"], of_d["mean"]).exponent
-            theory = of_d.dropna(subset="theory")
-            expected = f"{power_law(theory['ratio'], theory['theory']).exponent.value:.3f}" if len(theory) > 1 else "none"
+            known = of_d.dropna(subset="theory")
+            expected = f"{power_law(known['ratio'], known['theory']).exponent.value:.3f}" if len(known) > 1 else "none"
             said.append(f"d = {d:g}: |mu| ~ (N/d)^{value:.3f} ({low:.3f} to {high:.3f}), one neuron's theory {expected}")
     law = "The limit has 1/4; dashed: the posterior of one neuron at these sizes, nothing fitted"
     columns = ["d", "width", "P", "n", "mean", "low", "high", "theory"]

@@ -1,5 +1,6 @@
 """Networks at equilibrium: which pattern of feature learning has the least energy where, and neurons that turn to the target."""
 
+import math
 from typing import Any
 
 import pandas as pd
@@ -135,22 +136,23 @@ def _histogram(results: str, selection: Selection, row: "pd.Series[Any]", kept: 
     keys = {str(key): value for key, value in row.items() if key not in ("n", "seeds", "cells") and not pd.isna(value)}
     aligned = measured(results, selection, ALIGNMENT).frame
     of_these = aligned[matching(aligned, {key: value for key, value in keys.items() if key in aligned})]
-    alignment = float(of_these["mean"].iloc[0])
+    alignment = float(of_these["mean"].iloc[0]) if len(of_these) else math.nan  # of chains that left what numbers can hold
     N, d = kept.width, int(row["d"])
     theory = {PRIOR: expected(0.0, N, d, "standard").frame}
     said = f"{by_chance(N):.2g} by chance"
-    if (row["task"], row["network"]) == ("he3", "erf2"):
+    if (row["task"], row["network"]) == ("he3", "erf2") and math.isfinite(alignment):
         bound = remembered(_expected, results, round(alignment, 4), N, d, str(row["scaling"]))
         theory[BOUND] = bound.frame
         said += f", {bound.specialised:.3g} asked for by the bound at this alignment (t = {bound.t:.3g})"
     chart = overlap_chart(kept, theory)
     figure(chart, "overlaps")
-    lost = unmixed(results, selection, of_these)
+    lost = unmixed(results, selection, of_these) if len(of_these) else None
     n = ", ".join(filter(None, [counted(int(row["n"]), "network"), lost]))
     outside = f"; {kept.beyond:.2g} neurons lie beyond the axis, in its outermost bins" if kept.beyond else ""
     interval = " with its 95% interval" if kept.frame["low"].notna().any() else ", one seed: no interval"
+    known = f"A_f = {alignment:.3g}" if math.isfinite(alignment) else "without an alignment that is a number"
     st.caption(
-        f"{described(keys, NAMED)}; {n}, A_f = {alignment:.3g}. Bars: first layer, mean over samples of the posterior and seeds"
+        f"{described(keys, NAMED)}; {n}, {known}. Bars: first layer, mean over samples of the posterior and seeds"
         f"{interval}. Neurons beyond {OUTLIER:g} standard deviations, grey lines: {kept.specialised:.3g} of {N} measured, "
         f"{said}{outside}."
     )

@@ -175,3 +175,15 @@ def test_of_three_layers_the_first_has_a_histogram(monkeypatch, tmp_path):
     store.write_plan("deep", [one["cell_id"] for one in rows], whole=True)
     page = opened(monkeypatch, "specialisation", store.results, pattern_of="3-layer erf, He_3")
     assert not page.exception and "of 16 measured, 0.043 by chance" in text(page)  # 16 x 0.0027
+
+
+def test_neurons_of_networks_without_an_alignment_have_no_bound_beside_them(monkeypatch, tmp_path):
+    store = Store(str(tmp_path / "results"))
+    store.prepare()
+    overlap = [0.0] * 59 + [8.0, 8.0] + [0.0] * 59
+    rows = [one | {"alignment_f": float("nan")} for one in equilibrium_rows((16,), overlap=overlap, mixed=False)]
+    store.commit("p", rows)
+    store.write_plan("lost", [one["cell_id"] for one in rows], whole=True)
+    page = opened(monkeypatch, "specialisation", store.results)
+    assert not page.exception and "of 16 measured, 0.043 by chance" in text(page) and "asked for by the bound" not in text(page)
+    assert "without an alignment" in text(page)

@@ -291,3 +291,13 @@ def test_a_metric_that_labels_do_not_allow_is_refused(searching):
     with pytest.raises(GridError, match="metric = 'final_test_acc'") as refused:
         load_grid(searching)
     assert "of these networks: alignment_f" in str(refused.value) and "loss" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("network", "refused"), [("erf2", True), ("[erf2, relu2]", True), ("erf3, width1: 4", False)])
+def test_a_metric_of_a_layer_that_is_not_there_is_refused(searching, network, refused):
+    searching.write_text(AT_EQUILIBRIUM.format(metric="n_specialised_2").replace("erf2", network))
+    if not refused:
+        assert load_grid(searching).searches[0].find.metric == "n_specialised_2"
+        return
+    with pytest.raises(GridError, match="metric = 'n_specialised_2': erf2 has none; it has alignment_f"):
+        load_grid(searching)

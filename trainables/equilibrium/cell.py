@@ -132,9 +132,10 @@ class EquilibriumCell(AnyCell):
         return f"{self.task.name} {task} {self.network} {widths} {self.scaling} kappa={self.kappa:.6g} seed={self.seed}"
 
     @classmethod
-    def measures_of(cls, task: type[Task]) -> tuple[str, ...]:
-        signs = getattr(task, "labels_are_signs", False)
-        return tuple(name for name in cls.measures if signs or not name.endswith(("_acc", "_loss")))
+    def measures_of(cls, task: type[Task], network: str | None = None) -> tuple[str, ...]:
+        absent: tuple[str, ...] = () if getattr(task, "labels_are_signs", False) else ("_acc", "_loss")
+        absent += () if network in (None, "erf3") else ("_2",)
+        return tuple(name for name in cls.measures if not name.endswith(absent))
 
     @classmethod
     def version_of(cls, task: Task) -> str:
