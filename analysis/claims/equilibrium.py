@@ -28,10 +28,11 @@ def exponent_beside_bound(
     found = networks(results, of, "alignment_f", ("P", "d", "width") if against == "d" else ("P", "width"), prefer)
     if found.frame.empty:
         return NotMeasured(found.what)
-    frame = found.frame[found.frame["width"] == ratio * found.frame["d"]] if against == "d" else found.frame
-    if frame.empty:
+    if against == "d":
+        found = found.narrowed(found.frame[found.frame["width"] == ratio * found.frame["d"]], f"N = {ratio:g} d")
+    if found.frame.empty:
         return NotMeasured(f"no networks with N = {ratio:g} d")
-    curves = thresholds(by_point(frame), level, "P")
+    curves = thresholds(by_point(found.frame), level, "P")
     fit = exponent_of(curves, level, "P", against)
     if isinstance(fit, NotMeasured):
         return fit
@@ -40,8 +41,7 @@ def exponent_beside_bound(
     said = slope(level, reached["width"].to_numpy(), reached["d"].to_numpy(), scaling, against)
     value, low, high = fit.interval[:3]
     interval = fit.interval._replace(value=value - said, low=low - said, high=high - said)
-    sizes = f"N = {ratio:g} d, " if against == "d" else ""
-    at = f"{sizes}{fit.n_used} {against} from {fit.law.x_low:g} to {fit.law.x_high:g} ({fit.censored})"
+    at = f"{fit.n_used} {against} from {fit.law.x_low:g} to {fit.law.x_high:g} ({fit.censored})"
     return Measured(
         interval,
         f"P* ~ {against}^b, b = {value:.2f} ({low:.2f} to {high:.2f}) minus the bound's {said:.2f}, {at}; {found.what}",
@@ -83,7 +83,8 @@ def magnitude_beside_one_neuron(
     found = networks(results, of, "magnitude_1", ("width", "P"), prefer)
     if found.frame.empty:
         return NotMeasured(found.what)
-    frame = in_power(found.frame, "P", AS_ROOT)
+    found = found.narrowed(in_power(found.frame, "P", AS_ROOT), "P ~ sqrt(N)")
+    frame = found.frame
     sizes = frame[["d", "width", "P", "kappa"]].drop_duplicates()
     if sizes["width"].nunique() < FEWEST_D:
         return NotMeasured(f"fewer than {FEWEST_D} widths with P in proportion to sqrt(N); {found.what}")
@@ -94,5 +95,5 @@ def magnitude_beside_one_neuron(
     value, low, high, n, *_ = linear_fit(np.log(frame["width"].to_numpy(float)), np.log(frame["value"])).slope
     theory = linear_fit(np.log(sizes["width"].to_numpy(float)), np.log(said)).slope.value
     interval = Interval(value - theory, low - theory, high - theory, n, "t over networks")
-    what = f"|mu| ~ N^b, b = {value:.3f} ({low:.3f} to {high:.3f}) minus one neuron's {theory:.3f}, P ~ sqrt(N); {found.what}"
+    what = f"|mu| ~ N^b, b = {value:.3f} ({low:.3f} to {high:.3f}) minus one neuron's {theory:.3f}; {found.what}"
     return Measured(interval, what, found.again)

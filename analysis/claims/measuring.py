@@ -58,16 +58,15 @@ def slope(
 
 
 def _slope(found: Networks, over: str, log: bool, growing: Mapping[str, float]) -> Found:
+    for key, power in growing.items() if len(found.frame) else ():
+        found = found.narrowed(in_power(found.frame, key, {over: power}), f"{key} ~ {over}^{power:g}")
     frame = found.frame
-    for key, power in growing.items() if len(frame) else ():
-        frame = in_power(frame, key, {over: power})
     n_all = len(frame)
     frame = frame[frame["value"] > 0] if log and n_all else frame
     if frame.empty:
         return NotMeasured(found.what)
     # Said, as networks without a logarithm are those of the least values: without them a slope is biased.
-    grown = "".join(f", {key} ~ {over}^{power:g}" for key, power in growing.items())
-    what = found.what + grown + (f", {n_all - len(frame)} left out that have none of it" if len(frame) < n_all else "")
+    what = found.what + (f", {n_all - len(frame)} left out that have none of it" if len(frame) < n_all else "")
     if frame[over].nunique() < 2:
         return NotMeasured(f"networks of one {over} only")
     if log:

@@ -21,6 +21,11 @@ class Networks(NamedTuple):
     again: tuple[str, ...] = ()
     """Arguments of a sweep that trains as many seeds again of them."""
 
+    def narrowed(self, frame: pd.DataFrame, to: str) -> "Networks":
+        """To these rows, which are as `to` says."""
+        share = "all" if len(frame) == len(self.frame) else f"{len(frame)} of them"
+        return self._replace(frame=frame, what=f"{self.what}, {share} with {to}")
+
 
 def networks(
     results: str, of: Mapping[str, Any], measure: str, axes: Iterable[str] = (), prefer: Mapping[str, Any] | None = None
