@@ -29,11 +29,11 @@ def announcement(grid: Grid, searchers: Searchers, todo: list[int], statuses: St
 
 
 class Outlook(NamedTuple):
-    """What searches may take: nobody knows before where the thresholds lie."""
+    """What searches that are not at their end may still take: nobody knows before where the thresholds lie."""
 
     n_searches: int
     bracket_networks: int
-    """To bracket all thresholds, if they may lie anywhere."""
+    """To bracket their thresholds, if these may lie anywhere."""
     bracket_wall_s: float
     most_networks: int
     """Narrow intervals take more seeds, up to all."""
@@ -42,7 +42,7 @@ class Outlook(NamedTuple):
         """Beside a forecast of the first networks."""
         several = "es" * (self.n_searches > 1)
         return (
-            f"These are the first networks of {self.n_searches} search{several}. To bracket all thresholds takes some "
+            f"These are the next networks of {self.n_searches} search{several}. To bracket all thresholds takes some "
             f"{self.bracket_networks}, about {duration(self.bracket_wall_s)} if they may lie anywhere; narrow intervals take "
             f"more seeds, {self.most_networks} networks at most."
         )
@@ -50,9 +50,13 @@ class Outlook(NamedTuple):
 
 def outlook(searchers: Searchers, queue: PackQueue) -> Outlook:
     """From the costs that the queue predicts."""
-    networks, seconds = 0, 0.0
-    for search in (s.search for s in searchers.all):
-        usual = usual_rungs(len(search.rungs)) * FIRST_SEEDS
+    networks, seconds, spent = 0, 0.0, 0
+    cells: set[int] = set()
+    for searching in searchers.open:
+        rungs = searching.search.rungs
+        usual = max(usual_rungs(len(rungs)) * FIRST_SEEDS - searching.state.n_networks, FIRST_SEEDS)
         networks += usual
-        seconds += usual * mean(queue.cell_seconds(cells[0]) for cells in search.rungs.values())
-    return Outlook(len(searchers.all), networks, seconds / queue.machine.slots, len(searchers.later))
+        seconds += usual * mean(queue.cell_seconds(of_rung[0]) for of_rung in rungs.values())
+        spent += searching.state.n_networks
+        cells.update(*rungs.values())
+    return Outlook(searchers.n_open, networks, seconds / queue.machine.slots, len(cells) - spent)

@@ -53,7 +53,7 @@ def print_thresholds(searchers: Searchers, out: Console) -> None:
 
 
 MEANINGS = {
-    "searching": "the search is not at its end",
+    "searching": "the search is not at its end; networks of the step that it is at are not counted",
     "all seeds used": "the interval is wider than asked; more seeds would narrow it",
     "no values": "no network gave a value, they failed, diverged or have no such measure",
 }

@@ -75,9 +75,14 @@ class Searchers:
         return sorted({i for s in self.all for cells in s.search.rungs.values() for i in cells})
 
     @property
-    def n_open(self) -> int:
+    def open(self) -> list[Searching]:
         """Searches that are not at their end."""
-        return sum(bool(s.awaited) for s in self.all)
+        return [s for s in self.all if s.awaited]
+
+    @property
+    def n_open(self) -> int:
+        """How many these are."""
+        return len(self.open)
 
     @property
     def n_void(self) -> int:

@@ -170,7 +170,7 @@ def _run(grid: Grid, store: Store, options: Options) -> int:
             Console().print_json(json.dumps(shown.as_dict() | later))
         elif todo:
             err.print(forecast_table(shown))
-            if searchers:
+            if searchers.n_open:
                 err.print(outlook(searchers, queue).describe(), highlight=False)
             if shutil.which("nvidia-smi"):
                 err.print("(a forecast for processors alone: a sweep here also trains on the card)", highlight=False)

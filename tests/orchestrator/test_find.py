@@ -201,6 +201,13 @@ def test_dry_run_says_the_searches_to_programs_too(searching, results):
     assert found["n_searches"] == 4 and found["bracket_wall_s"] > 0
 
 
+def test_dry_run_says_nothing_of_searches_that_have_ended(searching, results):
+    swept(searching, results)
+    dry = [str(searching), "--results", results, "--dry-run"]
+    assert "to bracket" not in (done := CliRunner().invoke(app, dry)).output.lower() and "4 known" in done.output
+    assert json.loads(CliRunner().invoke(app, [*dry, "--json"]).stdout)["searches"]["bracket_networks"] == 0
+
+
 @pytest.mark.parametrize(
     ("find", "words"),
     [
