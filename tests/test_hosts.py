@@ -3,6 +3,7 @@
 import os
 import pty
 import re
+import signal
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -183,6 +184,29 @@ def test_a_host_that_is_lost_costs_nothing_but_its_packs_in_flight(lab):
     again = lab.sweep(*words)
     assert again.returncode == 0 and "0 to train" in again.stderr, again.stderr
     assert sorted(path.name for path in Path(results, "packs").iterdir()) == files
+
+
+def test_a_host_that_joins_amid_a_sweep_is_given_packs(lab):
+    """The worker is off after the test above. Once it answers, the cluster takes it in again by itself."""
+    if not lab.hosts.is_off("worker"):
+        lab.hosts.kill("worker")
+    results = str(lab.hosts.shared / "joined")
+    process = lab.hosts["head"].start(*lab.sweep_command(f"{HOME}/long.yaml", "seed=range(100)", "--results", f"{SHARED}/joined"))
+    try:
+        wait_for(lambda: Path(results, "packs").exists() and hosts_of(results), 200)
+        assert hosts_of(results) == {"head"}
+        lab.hosts.boot("worker")
+        wait_for(lambda: "worker" in hosts_of(results), 250)
+        [driver] = [
+            pid for pid, words in lab.hosts["head"].processes().items() if "-m orchestrator.sweep" in words and "nsenter" not in words
+        ]
+        os.kill(driver, signal.SIGINT)
+        out, _ = process.communicate(timeout=100)
+    finally:
+        process.kill()
+    assert process.returncode == 130, out
+    rows, cells = counts(results)
+    assert rows == cells < 400
 
 
 def test_down_leaves_nothing_running(lab):
