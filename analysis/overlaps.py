@@ -34,6 +34,9 @@ class Overlaps(NamedTuple):
     frame: pd.DataFrame
     """A row a bin: z at its middle, n networks, `neurons` in it, and their share by unit of z, `density`, with a 95% interval."""
     width: int
+    alignment: float
+    """Their mean A_f; NaN where none has one."""
+    n_unmixed: int
     sql: str
 
     @property
@@ -51,19 +54,23 @@ class Overlaps(NamedTuple):
 def overlaps(results: str, cell_ids: Iterable[str], width: int) -> Overlaps | None:
     """Of networks of one setting; None where none of them kept it. ValueError where bins are not those known here."""
     cells = list(cell_ids)
+    of_these = f"FROM internal.best WHERE cell_id IN ({', '.join(map(literal, cells))}) AND overlap IS NOT NULL"
     sql = f"""SELECT bin, count(*) AS n, avg(neurons) AS neurons, stddev_samp(neurons) AS sd
-FROM (SELECT unnest(range(len(overlap))) AS bin, unnest(overlap) AS neurons FROM internal.best
-      WHERE cell_id IN ({", ".join(map(literal, cells))}) AND overlap IS NOT NULL)
+FROM (SELECT unnest(range(len(overlap))) AS bin, unnest(overlap) AS neurons {of_these})
 GROUP BY bin ORDER BY bin"""
-    frame = run(results, lambda connection: connection.execute(sql).df(), of_cells(cells))
+    told = f"SELECT avg(alignment_f) FILTER (isfinite(alignment_f)), count(*) FILTER (NOT mixed) {of_these}"
+    frame, (alignment, n_unmixed) = run(
+        results, lambda connection: (connection.execute(sql).df(), connection.execute(told).fetchall()[0]), of_cells(cells)
+    )
     if frame.empty:
         return None
+    alignment = np.nan if alignment is None else float(alignment)
     if len(frame) != len(EDGES) - 1:
         raise ValueError(f"histograms of {len(frame)} bins, of which the edges are not known")
     unit = width * float(EDGES[1] - EDGES[0])
     low, high = t_intervals(frame["neurons"].to_numpy(), frame["sd"].to_numpy(), frame["n"].to_numpy(), bounds=(0, np.inf))
     frame = frame.assign(z=(EDGES[:-1] + EDGES[1:]) / 2, density=frame["neurons"] / unit, low=low / unit, high=high / unit)
-    return Overlaps(frame[["z", "n", "neurons", "density", "low", "high"]], width, sql)
+    return Overlaps(frame[["z", "n", "neurons", "density", "low", "high"]], width, alignment, n_unmixed, sql)
 
 
 def by_chance(width: int) -> float:

@@ -65,7 +65,7 @@ def measured_sizes(specialised: Mapping[int, pd.DataFrame], alignment: pd.DataFr
         columns = {name: points[name] for name in ("mean", "low", "high")} | {"surely": surely}
         renamed = points[keys].assign(**{f"{name} {layer}": column for name, column in columns.items()})
         frame = frame.merge(renamed, on=keys)
-    frame = frame.sort_values("P").groupby(["d", "width"], as_index=False).last()
+    frame = frame.sort_values(["d", "width", "P"]).groupby(["d", "width"]).tail(1).reset_index(drop=True)
     rows = frame[[f"surely {layer}" for layer in specialised]].to_numpy(bool)
     states = [tuple(np.array([*specialised])[row].tolist()) for row in rows]
     frame = frame.drop(columns=[f"surely {layer}" for layer in specialised])
@@ -112,9 +112,10 @@ def phase_panel(tiles: pd.DataFrame, network: str, sizes: pd.DataFrame | None = 
 
 
 def pattern_table(network: str) -> pd.DataFrame:
-    """Patterns with the exponent of P* in d that each would have where all widths grow as d."""
+    """Patterns with the exponent of P* in d that each would have where all widths grow as d, channels of a CNN as sqrt(d)."""
+    power, growth = (0.5, "sqrt(d)") if network.startswith("CNN") else (1.0, "d")
 
     def law(pattern: Pattern) -> float:
-        return exponents(pattern, {"N": 1, "N1": 1, "N2": 1}).energy
+        return exponents(pattern, {"N": power, "N1": power, "N2": power}).energy
 
-    return pd.DataFrame([{"pattern": p.name, "P* ~ d^e, N as d": law(p)} for p in NETWORKS[network]])
+    return pd.DataFrame([{"pattern": p.name, f"P* ~ d^e, N as {growth}": law(p)} for p in NETWORKS[network]])

@@ -33,7 +33,7 @@ def family(points: pd.DataFrame, over: str, against: str, accuracy: bool = True)
     groups = list(frame.groupby(against))
     if len(groups) < FEWEST:
         raise ValueError(f"needs {FEWEST} values of {against} with {FEWEST} values of {over} each, there are {len(groups)}")
-    curves = [Curve(part[over], part["mean"], part["error"]) for _, part in groups]
+    curves = [Curve(part[over], part["mean"], part["error"], part["n"]) for _, part in groups]
     return Family(frame.reset_index(drop=True), over, against, [float(part[against].iloc[0]) for _, part in groups], curves)
 
 
@@ -78,7 +78,14 @@ def in_units(curves: Family, units: "pd.Series[float]", name: str) -> Rescaled:
 
 def best(curves: Family, n_resamples: int = 1000) -> BestExponent:
     """The exponent of the best collapse; ValueError where there is none within -1..4."""
-    return best_exponent(curves.curves, curves.scales, n_resamples=n_resamples, n_seeds=int(curves.frame["n"].min()))
+    return best_exponent(curves.curves, curves.scales, n_resamples=n_resamples)
+
+
+TOO_NARROW = (
+    "S is far above what so many seeds leave by chance: the curves do not fall together within their errors. "
+    "The exponent's interval takes for granted that they do, and is too narrow"
+)
+"""Of an exponent whose S is `far` from 1."""
 
 
 def far(n_seeds: int) -> float:

@@ -6,38 +6,45 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from analysis.draws import shared_along
 from analysis.points import SEEDS, STATISTICS, in_order, sorting
 from analysis.predictions import Prediction, predicted
 from analysis.statistics import Interval, PowerLaw, Threshold, exponent_of_thresholds, power_law, threshold_of_means
 
-LEAST = 2
-"""Values of x that a curve needs at least to have a threshold."""
+FEWEST_OF_CURVE = 2
+"""Points that a curve needs to have a threshold."""
+FEWEST_OF_LAW = 3
+"""Sizes that an exponent needs to be told: through two points every power law is perfect."""
 
 
 def thresholds(points: pd.DataFrame, level: float, over: str = "L", falling: bool = False) -> pd.DataFrame:
     """Of each curve over `over` (points that agree in all else): its keys and `threshold`, where its mean reaches `level`; the
     measure is one that is `falling` to it as `over` grows, or rises.
 
-    points: the frame of `Points`, of which n, mean and sd are used. Curves of fewer than LEAST points are left out.
+    points: the frame of `Points`, of which n, mean and sd are used. Curves of fewer than FEWEST_OF_CURVE points are left out, and
+    points of one seed where most of the curve has several: one without a spread leaves the threshold without an interval.
     """
     keys = _keys_of_curves(points, over)
     with_gamma = "gamma" in points and over != "gamma"
     rows = []
     for keyed, curve in curves_of(points, over):
+        several = curve[curve["n"] > 1]
+        curve = several if len(several) > len(curve) / 2 and len(several) >= FEWEST_OF_CURVE else curve
+        shared = shared_along(over, at_equilibrium=bool(pd.notna(keyed.get("chains"))))
         x, n, means, sds = (curve[name].to_numpy(float) for name in (over, "n", "mean", "sd"))
         gamma = {"gamma": curve["gamma"].iloc[0]} if with_gamma else {}
-        found = threshold_of_means(x, n, means, sds, level, increasing=not falling)
+        found = threshold_of_means(x, n, means, sds, level, increasing=not falling, shared=shared)
         rows.append({**keyed, **gamma, "threshold": found})
     frame = pd.DataFrame(rows, columns=[*map(str, keys), *(["gamma"] if with_gamma else []), "threshold"])
     return frame.sort_values(sorting(str(c) for c in frame if c != "threshold"), ignore_index=True)
 
 
 def curves_of(points: pd.DataFrame, over: str) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """The keys and points of each curve over `over` that has LEAST points or more where it is above 0."""
+    """The keys and points of each curve over `over` that has FEWEST_OF_CURVE points or more where it is above 0."""
     keys = _keys_of_curves(points, over)
     points = points[points[over] > 0]  # thresholds are read off a logarithmic axis; at P = 0 there is nothing but the prior
     for values, curve in points.groupby(keys, dropna=False) if len(points) else []:
-        if len(curve) >= LEAST:
+        if len(curve) >= FEWEST_OF_CURVE:
             yield dict(zip(keys, values, strict=True)), curve
 
 

@@ -6,7 +6,7 @@ from analysis.bound import energies, scaling_of
 from analysis.measures import Measure
 from analysis.points import Setting, in_order
 from analysis.predictions import predicted
-from analysis.rescaling import Family, best, family, far, in_units, rescaled
+from analysis.rescaling import TOO_NARROW, Family, best, family, far, in_units, rescaled
 from analysis.scaling_charts import collapse_chart
 from app.choosing import interval_text, number
 from app.shared import choice, downloads, figure
@@ -57,8 +57,5 @@ def _best(curves: Family, against: str, n_seeds: int) -> float:
     found = best(curves)
     st.markdown(f"Best: **{against}^{interval_text(found.exponent)}** with S = {found.quality:.3g} over {found.n_points} points.")
     if found.quality > far(n_seeds):
-        st.caption(
-            "S is far above what so many seeds leave by chance: the curves do not fall together within their errors. "
-            "The interval takes for granted that they do, and is too narrow."
-        )
+        st.caption(f"{TOO_NARROW}.")
     return found.exponent.value

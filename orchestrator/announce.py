@@ -50,13 +50,14 @@ class Outlook(NamedTuple):
 
 def outlook(searchers: Searchers, queue: PackQueue) -> Outlook:
     """From the costs that the queue predicts."""
-    networks, seconds, spent = 0, 0.0, 0
-    cells: set[int] = set()
+    networks, seconds = 0, 0.0
+    cells: set[int] = set()  # searches may have networks in common
+    told: set[int] = set()
     for searching in searchers.open:
         rungs = searching.search.rungs
         usual = max(usual_rungs(len(rungs)) * FIRST_SEEDS - searching.state.n_networks, FIRST_SEEDS)
         networks += usual
         seconds += usual * mean(queue.cell_seconds(of_rung[0]) for of_rung in rungs.values())
-        spent += searching.state.n_networks
         cells.update(*rungs.values())
-    return Outlook(searchers.n_open, networks, seconds / queue.machine.slots, len(cells) - spent)
+        told |= searching.told
+    return Outlook(searchers.n_open, networks, seconds / queue.machine.slots, len(cells - told))

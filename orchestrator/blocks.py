@@ -114,8 +114,8 @@ def _one_task(task: type[Task], tasks: list[type[Task]], given: dict[str, Item],
         if sought := parse_find(given["find"], task, taken, ctx.limit, report):
             find, axes[sought[0].axis] = sought
     axes |= {name: parse_axis(keys[name], item, ctx.limit, report) for name, item in given.items() if name in keys.keys() - axes}
-    if find and "network" in axes:
-        _check_metric(find, task, axes["network"], given["find"], report)
+    if find:
+        _check_metric(find, task, axes, given["find"], report)
     missing = []
     for name, key in keys.items():
         if name not in axes:
@@ -143,13 +143,15 @@ def _one_task(task: type[Task], tasks: list[type[Task]], given: dict[str, Item],
     return Block(task, tuple(_grouped(axes, zipped)), mine, save, find, place, is_sound=not report)
 
 
-def _check_metric(find: Find, task: type[Task], networks: Axis, item: Item, report: Report) -> None:
-    """Whether networks of all these kinds have the metric."""
+def _check_metric(find: Find, task: type[Task], axes: Mapping[str, Axis], item: Item, report: Report) -> None:
+    """Whether all networks of these axes have the metric."""
     kind = kind_of(task)
-    for network in networks.values:
-        legal = kind.measures_of(task, str(network))
-        if find.metric not in legal:
-            report.at(item, f"find: metric = {show(find.metric)}: {network} has none; it has {listed(legal)}")
+    for name in kind.telling:
+        for value in axes[name].values if name in axes else ():
+            legal = kind.measures_of(task, **{name: value})
+            if find.metric not in legal:
+                text = f"networks with {name} = {show(value)} have none; they have {listed(legal)}"
+                report.at(item, f"find: metric = {show(find.metric)}: {text}")
 
 
 def _zip(

@@ -14,7 +14,7 @@ from trainables.cells import kind_of
 from trainables.tasks import Task
 
 USAGE = "find: {axis: L, metric: best_test_acc, at: 0.85, range: [2, 4096], tolerance: 0.05}"
-NOT_SEARCHED = ("seed", "steps", "eval_every", "chains", "test_size")
+NOT_SEARCHED = ("seed", "patch", "steps", "eval_every", "chains", "test_size")
 """Numbers that are no property of what is searched for, and of which not every one is legal."""
 NEEDED, OPTIONAL = ("axis", "at", "range"), ("metric", "tolerance", "falling")
 DEFAULT_TOLERANCE = 0.05

@@ -48,7 +48,8 @@ def print_thresholds(searchers: Searchers, out: Console) -> None:
     for state, meaning in MEANINGS.items():
         if state in states:
             out.print(f"{state}: {meaning}.", highlight=False)
-    spent, equal = (sum(getattr(s.state, name) for s in searchers.all) for name in ("n_networks", "equal_grid"))
+    spent = len(set().union(*(s.told for s in searchers.all)))
+    equal = sum(s.state.equal_grid for s in searchers.all)
     out.print(f"{spent} networks; a grid as fine as the searches are at the threshold takes {equal}.", highlight=False)
 
 

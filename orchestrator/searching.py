@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from analysis.draws import shared_along
 from analysis.measures import MEASURES
 from analysis.selection import literal
 from orchestrator.driver import Statuses
@@ -35,7 +36,14 @@ class Searching:
         """At its beginning."""
         find, rungs = search.find, search.rungs
         n_seeds = [len(cells) for cells in rungs.values()]
-        return cls(search, ThresholdSearch(list(rungs), n_seeds, find.at, find.tolerance, find.falling))
+        shared = shared_along(find.axis, at_equilibrium="chains" in search.keys)
+        return cls(search, ThresholdSearch(list(rungs), n_seeds, find.at, find.tolerance, find.falling, shared))
+
+    @property
+    def told(self) -> set[int]:
+        """Positions in the grid of the networks whose values it has taken."""
+        cells = list(self.search.rungs.values())
+        return {cells[k][s] for k, values in self.state.values.items() for s in range(len(values))}
 
     def ask(self) -> None:
         """Await what the search wants next."""

@@ -27,7 +27,7 @@ SURE = 0.9
 """Share of the resampled curves that cross between the rungs that are looked at further."""
 
 MOST_VOID = 3
-"""Rungs without any value after which a search gives up: something else is wrong."""
+"""Rungs with fewer values than a spread needs after which a search gives up: something else is wrong."""
 
 Reason = Literal["searching", "as asked", "all seeds used", "not reached", "already reached", "no values"]
 Network = tuple[int, int]
@@ -44,7 +44,8 @@ class ThresholdSearch:
     """Ask `wanted`, train those, say what came out by `told`; again until `wanted` is empty and `state` says why.
 
     `n_seeds[k]` networks at rung k at most. `tolerance`: half-width of the 95% interval of x*, as a share of it. A network that
-    gave no value (it failed or diverged) is told as None and not asked for again.
+    gave no value (it failed or diverged) is told as None and not asked for again. `shared`: whether networks of one seed share
+    random draws along the ladder (`analysis.draws`).
     """
 
     ladder: Sequence[float]
@@ -52,6 +53,7 @@ class ThresholdSearch:
     level: float
     tolerance: float
     falling: bool = False
+    shared: bool = False
     state: Reason = "searching"
     values: dict[int, list[float | None]] = field(default_factory=dict)
 
@@ -108,7 +110,7 @@ class ThresholdSearch:
         sds = [v.std(ddof=1) if len(v) > 1 else np.nan for v in seeds]
         means = [v.mean() for v in seeds]
         return threshold_of_means(
-            [self.ladder[k] for k in rungs], n, means, sds, self.level, log_x=True, increasing=not self.falling
+            [self.ladder[k] for k in rungs], n, means, sds, self.level, increasing=not self.falling, shared=self.shared
         )
 
     def _next(self) -> list[int]:
@@ -186,6 +188,7 @@ class ThresholdSearch:
         if more := [k for k in around if self._has_seeds(k)]:
             return more
         inside = [k for k, x in enumerate(self.ladder) if found.low <= x <= found.high and self._has_seeds(k)]
+        inside = [k for k in inside if self.n_seeds[k] >= self._least]
         if inside:
             near = np.clip(found.value, self.ladder[0], self.ladder[-1])
             return sorted(inside, key=lambda k: abs(np.log(self.ladder[k] / near)))[:2]

@@ -38,6 +38,8 @@ class AnyCell(BaseModel):
     """The measure that a progress display tells of, and its name for people."""
     measures: ClassVar[tuple[str, ...]] = ()
     """What is measured of such a network and follows from its cell, by the names of the results."""
+    telling: ClassVar[tuple[str, ...]] = ()
+    """Keys of which it depends which measures there are."""
 
     @classmethod
     def version_of(cls, task: Task) -> str:
@@ -45,8 +47,8 @@ class AnyCell(BaseModel):
         raise NotImplementedError
 
     @classmethod
-    def measures_of(cls, task: type[Task], network: str | None = None) -> tuple[str, ...]:
-        """Of `measures` those that networks of this task can have; `network`: of this kind, where there are several."""
+    def measures_of(cls, task: type[Task], **keys: object) -> tuple[str, ...]:
+        """Of `measures` those that networks of this task with these values of `telling` keys can have."""
         return cls.measures
 
     @property

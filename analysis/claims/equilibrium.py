@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from analysis.claims.measuring import FEWEST_D, by_point, exponent_of
+from analysis.claims.measuring import by_point, exponent_of
 from analysis.claims.networks import networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.proportion import AS_ROOT, in_power
-from analysis.scaling import thresholds
+from analysis.scaling import FEWEST_OF_LAW, thresholds
 from analysis.statistics import Interval, linear_fit, mean_interval
 from analysis.theory.large_deviation import Size, as_scaling, n_specialised, slope
 from analysis.theory.parity import specialised
@@ -60,8 +60,8 @@ def specialised_beside_bound(
     frame = found.frame.merge(aligned.frame[["cell_id", "value"]].rename(columns={"value": "alignment"}), on="cell_id")
     by_width = frame.groupby("width")
     of_width = by_width[["value", "alignment", "d"]].mean()[(by_width["value"].min() > 0) & (by_width["alignment"].mean() > 0)]
-    if len(of_width) < FEWEST_D:
-        return NotMeasured(f"neurons specialise in all networks of fewer than {FEWEST_D} widths; {found.what}")
+    if len(of_width) < FEWEST_OF_LAW:
+        return NotMeasured(f"neurons specialise in all networks of fewer than {FEWEST_OF_LAW} widths; {found.what}")
     scaling = as_scaling(str(found.frame["scaling"].iloc[0]))
     sizes = zip(of_width["alignment"], of_width.index, of_width["d"], strict=True)
     said = of_width.assign(bound=[n_specialised(alignment, int(N), int(d), scaling) for alignment, N, d in sizes])["bound"]
@@ -86,8 +86,8 @@ def magnitude_beside_one_neuron(
     found = found.narrowed(in_power(found.frame, "P", AS_ROOT), "P ~ sqrt(N)")
     frame = found.frame
     sizes = frame[["d", "width", "P", "kappa"]].drop_duplicates()
-    if sizes["width"].nunique() < FEWEST_D:
-        return NotMeasured(f"fewer than {FEWEST_D} widths with P in proportion to sqrt(N); {found.what}")
+    if sizes["width"].nunique() < FEWEST_OF_LAW:
+        return NotMeasured(f"fewer than {FEWEST_OF_LAW} widths with P in proportion to sqrt(N); {found.what}")
     try:
         said = [specialised(*map(float, size)).magnitude for size in sizes.to_numpy()]
     except ValueError as error:

@@ -8,18 +8,16 @@ import pandas as pd
 
 from analysis.claims.networks import Networks, both_sides, networks
 from analysis.claims.verdict import Measured, NotMeasured
+from analysis.draws import shared_along
 from analysis.measures import MEASURES
 from analysis.overlays import beside
 from analysis.paper import PAPER
 from analysis.proportion import in_power
-from analysis.scaling import Exponent, exponent, thresholds
+from analysis.scaling import FEWEST_OF_LAW, Exponent, exponent, thresholds
 from analysis.statistics import Interval, linear_fit, mean_interval
 
 Where = Mapping[str, Any]
 Found = Measured | NotMeasured
-
-FEWEST_D = 3
-"""Values of d that an exponent needs: through two points every power law is perfect."""
 
 
 def mean(results: str, measure: str, of: Where, prefer: Where | None = None) -> Found:
@@ -45,7 +43,8 @@ def slope(
     prefer: Where | None = None,
 ) -> Found:
     """What the measure gains when `over` doubles; with `log`, the exponent of a power law; minus that of the networks `minus`,
-    if given, of the same setting in all that the two do not name. Each network is a point.
+    if given, of the same setting in all that the two do not name. Each network is a point; where those of a seed share their
+    data along `over`, each seed has a slope of its own.
 
     growing: whole numbers that change with `over`, in proportion to these powers of it; networks of others are left out.
     """
@@ -69,11 +68,21 @@ def _slope(found: Networks, over: str, log: bool, growing: Mapping[str, float]) 
     what = found.what + (f", {n_all - len(frame)} left out that have none of it" if len(frame) < n_all else "")
     if frame[over].nunique() < 2:
         return NotMeasured(f"networks of one {over} only")
-    if log:
-        line = linear_fit(np.log(frame[over].to_numpy(float)), np.log(frame["value"].to_numpy(float)))
-        return Measured(line.slope, f"exponent of {over} in the {what}", found.again)
-    line = linear_fit(frame[over].to_numpy(float), frame["value"].to_numpy(float), per_doubling=True)
-    return Measured(line.slope, f"gain per doubling of {over} of the {what}", found.again)
+    interval = _of_line(frame, over, log)
+    shared = shared_along(over, at_equilibrium=bool(frame["chains"].notna().any()) if "chains" in frame else False)
+    if shared and all(shared_along(key, at_equilibrium=True) for key in growing):
+        # Networks of one seed see the same data at all of these: seeds are what is independent.
+        whole = [part for _, part in frame.groupby("seed") if part[over].nunique() == frame[over].nunique()]
+        if len(whole) > 1:
+            interval = mean_interval([_of_line(part, over, log).value for part in whole])
+    said = f"exponent of {over} in the {what}" if log else f"gain per doubling of {over} of the {what}"
+    return Measured(interval, said, found.again)
+
+
+def _of_line(frame: pd.DataFrame, over: str, log: bool) -> Interval:
+    """The slope of the line through all networks."""
+    x, y = (frame[name].to_numpy(float) for name in (over, "value"))
+    return linear_fit(np.log(x), np.log(y)).slope if log else linear_fit(x, y, per_doubling=True).slope
 
 
 def difference(
@@ -222,13 +231,14 @@ def exponent_of(curves: pd.DataFrame, level: float, over: str, against: str) -> 
             f"the level {level:g} is not reached at some {against} below {reached.max():g}: more {over} are needed"
         )
     fit = exponent(curves, against)
-    if fit is None or fit.n_used < FEWEST_D:
-        return NotMeasured(f"the level {level:g} is reached within the range at fewer than {FEWEST_D} values of {against}")
+    if fit is None or fit.n_used < FEWEST_OF_LAW:
+        return NotMeasured(f"the level {level:g} is reached within the range at fewer than {FEWEST_OF_LAW} values of {against}")
     return fit
 
 
 def _less(of: Measured, other: Found) -> Found:
-    """The difference of what two sets of independent networks measure: errors add in quadrature, on each side."""
+    """The difference of what two sets of networks measure: errors add in quadrature, on each side. Of networks that share seeds
+    and data, as those of two gamma do, it is rather too wide than too narrow."""
     if isinstance(other, NotMeasured):
         return NotMeasured(f"of the networks compared with: {other.why}")
     a, b = of.interval, other.interval

@@ -13,16 +13,15 @@ import pandas as pd
 
 from analysis.bound import ONSET, energies
 from analysis.charts import colour_of, log_axis, styled
-from analysis.claims.measuring import FEWEST_D
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.mixing import unmixed
 from analysis.phases import phase_map, phase_panel
 from analysis.points import Setting, counted, described, groups, n_seeds, one_setting, points
 from analysis.proportion import in_proportion
-from analysis.rescaling import Family, best, family, in_units
-from analysis.scaling import fitted, threshold_table, thresholds
+from analysis.rescaling import TOO_NARROW, Family, best, family, far, in_units
+from analysis.scaling import FEWEST_OF_LAW, fitted, threshold_table, thresholds
 from analysis.scaling_charts import threshold_panel
-from analysis.selection import Selection
+from analysis.selection import VERSION, Selection
 from analysis.statistics import collapse as score
 from analysis.theory.large_deviation import Size, as_scaling, slope
 from analysis.theory.patterns import NETWORKS, exponents
@@ -75,7 +74,7 @@ def p_star(results: str, sweep: str | None) -> Drawn | Missing:
 def _laws(curves: pd.DataFrame, against: Size) -> tuple[Any, pd.DataFrame, list[str]]:
     """Thresholds over d or width with the fitted laws and the bound; their table; and the laws in words."""
     table = threshold_table(curves, [SCALING, "d", "width"])
-    fits = {name: fit for name, fit in fitted(curves, "P", against, SCALING).fits.items() if fit.n_used >= FEWEST_D}
+    fits = {name: fit for name, fit in fitted(curves, "P", against, SCALING).fits.items() if fit.n_used >= FEWEST_OF_LAW}
     said, bounds, size = [], [], "d" if against == "d" else "N"
     for name, group in table.groupby(SCALING):
         reached, laws = group[group["state"] == "reached"], []
@@ -109,7 +108,8 @@ def _ratio_of(frame: pd.DataFrame) -> str:
 def told(results: str, sweep: str | None, setting: Setting) -> str:
     """What the networks of a setting are, how many, and how many of them did not mix."""
     networks = counted(int(setting.frame["n"].sum()), "network")
-    fixed = described(setting.values, ("network", "loss", "d", "P", "width", "width1", "kappa", SCALING, "steps", "chains"))
+    named = ("network", "loss", "d", "P", "width", "width1", "kappa", SCALING, "steps", "chains", VERSION)
+    fixed = described(setting.values, named)
     lost = unmixed(setting.frame, groups(results, Selection(sweep), "unmixed"))
     return f"{fixed}; {', '.join(filter(None, [networks, lost]))}, {n_seeds(setting.frame)} a point"
 
@@ -177,6 +177,7 @@ def _scores(curves: Family, ours: float) -> tuple[Any, str]:
     try:
         (value, low, high, *_), quality = (found := best(curves)).exponent, found.quality
         said += f"; over P / d^e least at e = {value:.2f} ({low:.2f} to {high:.2f}): {quality:.3g}"
+        said += f". {TOO_NARROW}" if quality > far(int(curves.frame["n"].min())) else ""
     except ValueError as error:
         said += f"; over P / d^e: {error}"
     patterns = ", ".join(f"{row['pattern']} {row['e']:g}" for row in marks.to_dict("records"))

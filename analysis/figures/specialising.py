@@ -18,14 +18,12 @@ from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.equilibrium import HE3, told
 from analysis.points import Setting, in_order, one_setting, points
 from analysis.proportion import AS_ROOT, in_power
+from analysis.scaling import FEWEST_OF_LAW
 from analysis.selection import Selection
 from analysis.statistics import power_law
 from analysis.theory.large_deviation import n_specialised
 from analysis.theory.parity import specialised as specialised_on_parity
 from analysis.theory.patterns import NETWORKS, least, wins
-
-FEWEST = 3
-"""Widths that an exponent needs."""
 
 
 class Counts(NamedTuple):
@@ -74,7 +72,7 @@ def outliers(results: str, sweep: str | None) -> Drawn | Missing:
     frame = setting.frame.assign(root=(setting.frame["width"] / setting.frame["d"]) ** 0.5)
     sizes = zip(frame["alignment"], frame["width"].astype(int), frame["d"].astype(int), strict=True)
     frame["bound"] = [n_specialised(alignment, N, d) if alignment > 0 else np.nan for alignment, N, d in sizes]
-    shown = frame[frame["mean"] > 0].assign(low=lambda f: f["low"].clip(lower=f["mean"] / 10))
+    shown = frame[frame["mean"] > 0]
     log = alt.Scale(type="log", nice=False, padding=14)
     x = alt.X("root:Q", title="sqrt(N/d)", scale=log, axis=log_axis(frame["root"], format=".3~r"))
     y = alt.Y("mean:Q", title="specialising neurons M", scale=log, axis=log_axis(shown["mean"], grid=True, at_values=False))
@@ -84,7 +82,7 @@ def outliers(results: str, sweep: str | None) -> Drawn | Missing:
     said = []
     for d in in_order(shown, "d"):
         of_d = shown[shown["d"] == d]
-        if len(of_d) >= FEWEST:
+        if len(of_d) >= FEWEST_OF_LAW:
             value, low, high, *_ = power_law(of_d["width"], of_d["mean"]).exponent
             expected = f"{power_law(of_d['width'], of_d['bound']).exponent.value:.2f}" if (of_d["bound"] > 0).all() else "none"
             said.append(f"d = {d:g}: M ~ N^{value:.2f} ({low:.2f} to {high:.2f}, {len(of_d)} widths), the bound's {expected}")
@@ -101,11 +99,11 @@ def _beside(
     where one points."""
     column, name = line
     dash = alt.StrokeDash("line:N", title="theory", scale=alt.Scale(domain=[name], range=[[6, 4]]))
-    base = alt.Chart(frame)
+    base = alt.Chart(frame.assign(drawn=frame["low"].clip(lower=frame["mean"] / 10)))  # 0 has no place on the axis
     hover = ["d", "width", "P", *(alt.Tooltip(f"{name}:Q", format=".3g") for name in numbers), "n:Q"]
     layers: list[Any] = [
         alt.Chart(theory.assign(line=name)).mark_line().encode(x=x, y=f"{column}:Q", color=colour, strokeDash=dash),
-        base.mark_rule(strokeWidth=1.5).encode(x=x, y="low:Q", y2="high:Q", color=colour),
+        base.mark_rule(strokeWidth=1.5).encode(x=x, y="drawn:Q", y2="high:Q", color=colour),
         base.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, color=colour, tooltip=hover),
     ]
     return styled(alt.layer(*layers).properties(width=380, height=300))
@@ -167,12 +165,12 @@ def magnitude(results: str, sweep: str | None) -> Drawn | Missing:
     networks whose P grows as sqrt(N d), as the P that they need: at one P, wide ones answer less and have smaller neurons."""
     only = {"task": "parity2", "network": "relu2", "loss": "cross_entropy", "scaling": "standard"}
     found = points(results, Selection(sweep).only(only), "magnitude_1")
-    if found.frame.empty or found.frame["width"].nunique() < FEWEST:
+    if found.frame.empty or found.frame["width"].nunique() < FEWEST_OF_LAW:
         return Missing("no ReLU networks at equilibrium on parity2 under cross entropy of three widths")
     axes = ("width", "P", "d")
     setting = one_setting(found.frame, found.keys, axes)
     setting = setting._replace(frame=in_power(setting.frame, "P", AS_ROOT))
-    if setting.frame["width"].nunique() < FEWEST:
+    if setting.frame["width"].nunique() < FEWEST_OF_LAW:
         return Missing("no three widths of networks on parity2 with P in proportion to sqrt(N d)")
     kappa = float(str(setting.values["kappa"]))
     frame = setting.frame.assign(ratio=setting.frame["width"] / setting.frame["d"])
@@ -186,7 +184,7 @@ def magnitude(results: str, sweep: str | None) -> Drawn | Missing:
     said = []
     for d in in_order(frame, "d"):
         of_d = frame[frame["d"] == d]
-        if of_d["ratio"].nunique() >= FEWEST:
+        if of_d["ratio"].nunique() >= FEWEST_OF_LAW:
             value, low, high, *_ = power_law(of_d["ratio"], of_d["mean"]).exponent
             known = of_d.dropna(subset="theory")
             expected = f"{power_law(known['ratio'], known['theory']).exponent.value:.3f}" if len(known) > 1 else "none"

@@ -111,13 +111,15 @@ def threshold_interval(
     confidence: float = 0.95,
     log_x: bool = True,
     increasing: bool = True,
+    shared: bool = False,
 ) -> Threshold:
     """`threshold` of the means over seeds, with its interval; x (k,), and for each x the values of its seeds, at least one.
 
-    Networks at different x have independent streams, so each mean is resampled by itself: about its value, by Student's t with
-    its own standard error. To draw seeds with replacement instead covers 88% where 95% is asked at 6 seeds, 77% at 3, as it takes
-    the spread of these for the true one (measured). The interval is of where the interpolated true curve crosses: it holds no
-    error of a coarse x. Where seeds either learn or not, all of 2 or 3 may agree by chance, and it covers less (87%, 91%).
+    Each mean is resampled about its value by Student's t with its own standard error: by itself, where networks at different x
+    share no random draws; all x by one deviation, where those of a seed are `shared`, as if they shared all. To draw seeds with
+    replacement instead covers 88% where 95% is asked at 6 seeds, 77% at 3, as it takes the spread of these for the true one
+    (measured). The interval is of where the interpolated true curve crosses: it holds no error of a coarse x. Where seeds either
+    learn or not, all of 2 or 3 may agree by chance, and it covers less (87%, 91%).
     ValueError as `threshold`, and for an x without values.
     """
     xs = finite("x", x)
@@ -126,7 +128,7 @@ def threshold_interval(
     n = np.array([len(values) for values in seeds])
     means = [values.mean() for values in seeds]
     sds = [values.std(ddof=1) if len(values) > 1 else np.nan for values in seeds]
-    return threshold_of_means(xs, n, means, sds, level, n_resamples, seed, confidence, log_x, increasing)
+    return threshold_of_means(xs, n, means, sds, level, n_resamples, seed, confidence, log_x, increasing, shared)
 
 
 def threshold_of_means(
@@ -140,6 +142,7 @@ def threshold_of_means(
     confidence: float = 0.95,
     log_x: bool = True,
     increasing: bool = True,
+    shared: bool = False,
 ) -> Threshold:
     """`threshold_interval` from what it needs of the values at each x, all (k,): their number, mean and sample standard deviation
     (of one value none: NaN)."""
@@ -154,7 +157,8 @@ def threshold_of_means(
     draws = np.empty(0)
     if n.min() > 1:
         errors = finite("sds", sds) / np.sqrt(n)
-        deviations = np.random.default_rng(seed).standard_t(n - 1, size=(n_resamples, len(xs)))
+        rng, shape = np.random.default_rng(seed), (n_resamples, len(xs))
+        deviations = rng.standard_t(n.min() - 1, (n_resamples, 1)) if shared else rng.standard_t(n - 1, shape)
         draws = _crossings(xs, means + errors * deviations, n, level, log_x, increasing)
         tails = [0.5 - confidence / 2, 0.5 + confidence / 2]
         low, high = (float(q) for q in np.quantile(draws, tails, method="inverted_cdf"))  # interpolating gives inf - inf

@@ -114,7 +114,7 @@ def _neurons(results: str, selection: Selection, setting: Setting | None) -> Non
     if kept is None:
         st.info(f"These networks kept no histogram: {_saving(results)}.")
         return
-    _histogram(results, selection, row, kept)
+    _histogram(results, row, kept)
 
 
 def _first_width(row: "pd.Series[Any]") -> int:
@@ -132,11 +132,9 @@ def _largest(frame: pd.DataFrame) -> dict[str, Any]:
     return {"P": frame["P"].max()} if "P" in frame else {}
 
 
-def _histogram(results: str, selection: Selection, row: "pd.Series[Any]", kept: Overlaps) -> None:
+def _histogram(results: str, row: "pd.Series[Any]", kept: Overlaps) -> None:
     keys = {str(key): value for key, value in row.items() if key not in ("n", "seeds", "cells") and not pd.isna(value)}
-    aligned = measured(results, selection, ALIGNMENT).frame
-    of_these = aligned[matching(aligned, {key: value for key, value in keys.items() if key in aligned})]
-    alignment = float(of_these["mean"].iloc[0]) if len(of_these) else math.nan  # of chains that left what numbers can hold
+    alignment = kept.alignment
     N, d = kept.width, int(row["d"])
     theory = {PRIOR: expected(0.0, N, d, "standard").frame}
     said = f"{by_chance(N):.2g} by chance"
@@ -146,7 +144,7 @@ def _histogram(results: str, selection: Selection, row: "pd.Series[Any]", kept: 
         said += f", {bound.specialised:.3g} asked for by the bound at this alignment (t = {bound.t:.3g})"
     chart = overlap_chart(kept, theory)
     figure(chart, "overlaps")
-    lost = unmixed(results, selection, of_these) if len(of_these) else None
+    lost = f"{kept.n_unmixed} of which did not mix" if kept.n_unmixed else ""
     n = ", ".join(filter(None, [counted(int(row["n"]), "network"), lost]))
     outside = f"; {kept.beyond:.2g} neurons lie beyond the axis, in its outermost bins" if kept.beyond else ""
     interval = " with its 95% interval" if kept.frame["low"].notna().any() else ", one seed: no interval"

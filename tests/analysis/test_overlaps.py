@@ -102,8 +102,8 @@ def kept(tmp_path):
     store = Store(str(tmp_path / "results"))
     store.prepare()
     rows = [
-        row(seed, seed=seed, P=512, alignment_f=0.5, n_specialised_1=2.0 + 0.1 * seed,
-            overlap=(N * width * shape * (1 + 0.1 * (seed - 1))).tolist(), **keys)
+        row(seed, seed=seed, P=512, alignment_f=0.5 + 0.01 * seed, n_specialised_1=2.0 + 0.1 * seed,
+            overlap=(N * width * shape * (1 + 0.1 * (seed - 1))).tolist(), **(keys | {"mixed": seed > 0}))
         for seed in range(3)
     ]  # fmt: skip
     rows.append(row(10, seed=0, P=64, alignment_f=0.0, n_specialised_1=0.0, **keys))
@@ -114,7 +114,7 @@ def kept(tmp_path):
 
 def test_histogram_over_seeds(kept):
     found = overlaps(kept, [f"{i:020x}" for i in range(3)], N)
-    assert set(found.frame["n"]) == {3}
+    assert set(found.frame["n"]) == {3} and found.alignment == pytest.approx(0.51) and found.n_unmixed == 1
     want = expected(0.5, N, D, "standard")
     assert found.specialised == pytest.approx(want.specialised, rel=0.05)  # middles of bins for their integrals
     inside = found.frame["z"].abs() < 2
@@ -129,7 +129,7 @@ def test_histogram_over_seeds(kept):
 def test_measured_sizes_are_those_of_most_samples(kept):
     specialising, alignment = (points(kept, Selection(), name).frame for name in ("n_specialised_1", "alignment_f"))
     sizes = measured_sizes({1: specialising}, alignment).set_index("width")
-    assert sizes.loc[24, ["P", "n", "alignment", "state"]].to_list() == [512, 3, 0.5, MORE]
+    assert sizes.loc[24, ["P", "n", "alignment", "state"]].to_list() == [512, 3, pytest.approx(0.51), MORE]
     assert sizes.loc[48, "state"] == AS_PRIOR
     assert phase_chart(phase_map("2-layer erf, He_3", 512.0), "2-layer erf, He_3", sizes.reset_index()).to_dict()
 
@@ -143,6 +143,18 @@ def test_of_three_layers_it_is_said_which_specialise():
     assert sizes["P"].tolist() == [128, 64] and sizes["state"].tolist() == [f"{MORE} in layer 1 and 2", AS_PRIOR]
     chart = phase_chart(phase_map("3-layer erf, He_3", 512.0, 4.0), "3-layer erf, He_3", sizes).to_dict()
     assert chart["layer"][1]["encoding"]["shape"]["scale"]["range"] == ["circle", "cross"]
+
+
+def test_an_interval_is_of_the_size_that_is_shown():
+    keys = {"d": [8, 8], "width": [64, 64], "P": [64, 128]}
+    counts = pd.DataFrame({**keys, "n": [3, 1], "mean": [1.0, 2.0], "low": [0.5, np.nan], "high": [1.5, np.nan]})
+    [shown] = measured_sizes({1: counts}, pd.DataFrame({**keys, "n": [3, 1], "mean": 0.5})).to_dict("records")
+    assert shown["P"] == 128 and shown["mean 1"] == 2 and np.isnan(shown["low 1"])
+
+
+def test_of_a_cnn_channels_grow_as_the_root():
+    table = pattern_table("CNN, linear").set_index("pattern")["P* ~ d^e, N as sqrt(d)"]
+    assert table.to_dict() == {"GP": pytest.approx(1), "GFL": pytest.approx(0.75)}
 
 
 def test_bins_that_are_not_known_are_refused(tmp_path):

@@ -80,6 +80,22 @@ def test_interval_covers_the_crossing(n, least, most):
     assert least <= np.mean(hits) <= most
 
 
+@pytest.mark.parametrize("correlation", [0.8, 1.0])
+def test_interval_covers_the_crossing_where_seeds_share_their_draws(correlation):
+    """Points that lie close and of which those of a seed move together: taken for independent, they seem to know more."""
+    rng, x = np.random.default_rng(8), np.geomspace(2, 1000, 30)
+    p = 0.5 + 0.5 * expit(np.log(x / 37) / 0.6)
+    covered = []
+    for _ in range(200):
+        own, common = rng.normal(size=(30, 6)), rng.normal(size=6)
+        values = p[:, None] + 0.03 * (np.sqrt(correlation) * common + np.sqrt(1 - correlation) * own)
+        found = [threshold_interval(x, values, 0.75, n_resamples=400, shared=shared) for shared in (True, False)]
+        covered.append([t.low <= 37 <= t.high for t in found])
+    together, apart = np.mean(covered, axis=0)
+    assert together >= 0.95 - 4 * 0.0154  # standard error of 200 experiments
+    assert apart < together  # 0.90 beside 0.94
+
+
 def test_interval_covers_where_networks_either_learn_or_not():
     rng = np.random.default_rng(3)
     hits = []

@@ -306,5 +306,15 @@ def test_a_metric_of_a_layer_that_is_not_there_is_refused(searching, network, re
     if not refused:
         assert load_grid(searching).searches[0].find.metric == "n_specialised_2"
         return
-    with pytest.raises(GridError, match="metric = 'n_specialised_2': erf2 has none; it has alignment_f"):
+    with pytest.raises(GridError, match="'n_specialised_2': networks with network = 'erf2' have none; they have align"):
         load_grid(searching)
+
+
+@pytest.mark.parametrize(("loss", "metric"), [("mse", "final_train_loss"), ("cross_entropy", "test_mse")])
+def test_a_metric_of_another_loss_is_refused(searching, loss, metric):
+    words = AT_EQUILIBRIUM.format(metric=metric).replace("task: he3", f"task: parity2, loss: {loss}")
+    searching.write_text(words)
+    with pytest.raises(GridError, match=f"metric = '{metric}': networks with loss = '{loss}' have none"):
+        load_grid(searching)
+    searching.write_text(words.replace(metric, "final_test_acc"))
+    assert load_grid(searching).searches

@@ -35,6 +35,7 @@ class EquilibriumCell(AnyCell):
         "alignment_f", "final_test_acc", "final_train_acc", "test_mse", "train_mse", "final_train_loss",
         "n_specialised_1", "n_specialised_2", "magnitude_1", "magnitude_2",
     )  # fmt: skip
+    telling: ClassVar[tuple[str, ...]] = ("network", "loss")
 
     task: SerializeAsAny[Task]
     network: Network
@@ -132,9 +133,10 @@ class EquilibriumCell(AnyCell):
         return f"{self.task.name} {task} {self.network} {widths} {self.scaling} kappa={self.kappa:.6g} seed={self.seed}"
 
     @classmethod
-    def measures_of(cls, task: type[Task], network: str | None = None) -> tuple[str, ...]:
+    def measures_of(cls, task: type[Task], **keys: object) -> tuple[str, ...]:
         absent: tuple[str, ...] = () if getattr(task, "labels_are_signs", False) else ("_acc", "_loss")
-        absent += () if network in (None, "erf3") else ("_2",)
+        absent += () if keys.get("network", "erf3") == "erf3" else ("_2",)
+        absent += {"mse": ("_loss",), "cross_entropy": ("_mse",)}.get(str(keys.get("loss")), ())
         return tuple(name for name in cls.measures if not name.endswith(absent))
 
     @classmethod

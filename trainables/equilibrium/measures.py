@@ -73,6 +73,6 @@ class Means:
         """Of each layer's specialised neurons |mu|: the root of mu^2 averaged with weights mu^2; NaN where there are none.
 
         So weighed, as a ReLU neuron's share in f is, those that chance alone takes beyond OUTLIER count little: of a layer of N,
-        N/400 for each direction.
+        N/370 for each direction.
         """
         return tuple(sqrt(c4 / c2 / n) if c2 else nan for c2, c4, n in zip(*self.powers, fan_ins, strict=True))

@@ -1,7 +1,7 @@
 """Teachers: targets of few directions, for networks at equilibrium [Rubin25 Sec. 6, App. E].
 
 x    input ~ N(0, I_d), of parity uniform in {-1, 1}^d
-w*   direction of the target, a unit vector drawn once per network; of parity there are two
+w*   direction of the target, a unit vector drawn for each seed, d and P; of parity there are two
 P    number of training examples; sets of different P are independent, as a threshold in P asks whose means scatter apart
 y    target, <y, y> = 1 over the inputs
 """
