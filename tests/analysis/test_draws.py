@@ -9,8 +9,9 @@ from trainables.streams import stream_owner
 from trainables.tasks import PSVRT, Hermite3, Linear, Parity2, SameDifferent
 
 OTHER = {
-    "L": 6, "d": 32, "sigma2": 1.0, "prefactor": "none", "P": 9, "patch": 4, "patches": 3, "patch_size": 6, "loss": "cross_entropy",
-    "width": 7, "gamma": 0.5, "base_lr": 0.3, "steps": 80, "scaling": "mean_field", "kappa": 2.0, "network": "relu2", "chains": 6,
+    "L": 6, "d": 32, "sigma2": 1.0, "prefactor": "none", "P": 9, "patch": 4, "patches": 3, "patch_size": 6, "width": 7,
+    "loss": "cross_entropy", "gamma": 0.5, "base_lr": 0.3, "steps": 80, "scaling": "mean_field", "kappa": 2.0,
+    "network": "relu2", "chains": 6,
 }  # fmt: skip
 
 
