@@ -163,10 +163,13 @@ def exponent_panel(
     return alt.layer(*layers).properties(width=width, height=height)
 
 
-def collapse_chart(
-    rescaled: Rescaled, over: str, against: str, measure: Measure, width: int = 340, height: int = 260
-) -> alt.TopLevelMixin:
-    """The curves over `over` on the left and over its rescaled value on the right."""
+def collapse_chart(rescaled: Rescaled, over: str, against: str, measure: Measure) -> alt.TopLevelMixin:
+    """`collapse_panels` as a whole figure."""
+    return styled(alt.hconcat(*collapse_panels(rescaled, over, against, measure, width=340), spacing=24))
+
+
+def collapse_panels(rescaled: Rescaled, over: str, against: str, measure: Measure, width: int, height: int = 260) -> list[Any]:
+    """The curves over `over`, and over its rescaled value. Their points have intervals `low` to `high`, as `Points` have."""
     frame = rescaled.frame
     name = title_of(over, task_of(frame))
     panels = []
@@ -178,17 +181,20 @@ def collapse_chart(
         on_x = alt.X(f"{x}:Q", title=label, scale=scale_x, axis=log_axis(frame[x], at_values=frame[x].nunique() <= FEW_TICKS))
         scale_y = alt.Scale(domain=_reach(frame["mean"], measure), nice=False)
         colour = colour_of(frame, against)
-        base = alt.Chart(frame.assign(above=frame["mean"] + 1.96 * frame["error"], below=frame["mean"] - 1.96 * frame["error"]))
+        base = alt.Chart(frame)
         layers = [
-            base.mark_rule(opacity=0.6, clip=True).encode(x=on_x, y=alt.Y("below:Q", scale=scale_y), y2="above:Q", color=colour),
+            # One seed has no interval.
+            base.transform_filter("isValid(datum.low)").mark_rule(opacity=0.6, clip=True).encode(
+                x=on_x, y=alt.Y("low:Q", scale=scale_y), y2="high:Q", color=colour),
             base.mark_line(strokeWidth=1.5, clip=True).encode(
                 x=on_x, y=alt.Y("mean:Q", title=measure.title, scale=scale_y), color=colour),
             base.mark_point(filled=True, size=40, opacity=1, clip=True).encode(
                 x=on_x, y=alt.Y("mean:Q", title=measure.title, scale=scale_y), color=colour,
-                tooltip=[over, against, alt.Tooltip("mean:Q", format=".4f"), alt.Tooltip("error:Q", format=".4f"), "n:Q"]),
+                tooltip=[over, against, alt.Tooltip("mean:Q", format=".4f"), alt.Tooltip("low:Q", format=".4f"),
+                         alt.Tooltip("high:Q", format=".4f"), "n:Q"]),
         ]  # fmt: skip
         panels.append(alt.layer(*layers).properties(width=width, height=height, title=panel))
-    return styled(alt.hconcat(*panels, spacing=24))
+    return panels
 
 
 def _reach(means: "pd.Series[float]", measure: Measure) -> list[float]:

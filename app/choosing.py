@@ -50,6 +50,16 @@ class _Held(NamedTuple):
     """Whether its networks are told apart by width/d: one value of it is in `values`, several are an axis."""
 
 
+class Asked(NamedTuple):
+    """What page Scaling is asked: the least `over` at which the mean of `measure` is `level`, against another key, by a third."""
+
+    over: str
+    against: str
+    by: str | None
+    measure: Measure
+    level: float
+
+
 def crossings(results: str, selection: Selection, setting: Setting, measure: str, level: float, over: str) -> pd.DataFrame:
     """`thresholds` of the curves of one setting of a selection, kept likewise."""
     return remembered(_crossings, results, *_of(selection, setting, measure), level, over)

@@ -3,22 +3,22 @@
 import streamlit as st
 
 from analysis.bound import energies, scaling_of
-from analysis.measures import Measure
 from analysis.points import Setting, in_order
 from analysis.predictions import predicted
 from analysis.rescaling import TOO_NARROW, Family, best, family, far, in_units, rescaled
 from analysis.scaling_charts import collapse_chart
-from app.choosing import interval_text, number
+from app.choosing import Asked, interval_text, number
 from app.shared import choice, downloads, figure
 
 GIVEN, BEST, BOUND = "an exponent", "the best exponent", "the bound E"
 
 
-def collapse(setting: Setting, over: str, against: str, by: str | None, measure: Measure, level: float) -> None:
+def collapse(setting: Setting, asked: Asked) -> None:
     """Which curves, in which units, the curves before and after, and how well they collapse."""
     st.subheader(
         "Collapse", anchor=False, help="S near 1: the curves fall together within their errors [Houdayer & Hartmann 2004]"
     )
+    over, against, by, measure, level = asked
     data = setting.frame
     with st.container(horizontal=True, vertical_alignment="bottom"):
         key = "exponent"

@@ -11,16 +11,17 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.bound import ONSET, energies
-from analysis.charts import colour_of, log_axis, styled
+from analysis.bound import MEASURE, ONSET, energies
+from analysis.charts import styled
 from analysis.figures.drawn import Drawn, Figure, Missing
+from analysis.measures import MEASURES
 from analysis.mixing import unmixed
 from analysis.phases import phase_map, phase_panel
 from analysis.points import Setting, counted, described, groups, n_seeds, one_setting, points
 from analysis.proportion import in_proportion
 from analysis.rescaling import TOO_NARROW, Family, best, family, far, in_units
 from analysis.scaling import FEWEST_OF_LAW, fitted, threshold_table, thresholds
-from analysis.scaling_charts import threshold_panel
+from analysis.scaling_charts import collapse_panels, threshold_panel
 from analysis.selection import VERSION, Selection
 from analysis.statistics import collapse as score
 from analysis.theory.large_deviation import Size, as_scaling, slope
@@ -126,32 +127,18 @@ def collapse(results: str, sweep: str | None) -> Drawn | Missing:
     if frame["d"].nunique() < 2:
         return Missing("no curves of two d with N in one proportion to d")
     scaling = as_scaling(frame[SCALING].iloc[0])
-    frame = frame.assign(rescaled=frame["P"] / energies(frame, scaling, ONSET))
-    panels = []
-    for x, title in (("P", "P, training samples"), ("rescaled", f"P / E({ONSET:g})")):
-        on_x = alt.X(f"{x}:Q", title=title, scale=alt.Scale(type="log", nice=False, padding=12), axis=log_axis(frame[x]))
-        on_y = alt.Y("mean:Q", title="alignment A_f")
-        base = alt.Chart(frame)
-        colour = colour_of(frame, "d")
-        layers: list[Any] = [base.mark_line(strokeWidth=1.5).encode(x=on_x, y=on_y, color=colour)]
-        layers.append(base.mark_rule(opacity=0.6).encode(x=on_x, y=alt.Y("low:Q"), y2="high:Q", color=colour))
-        hover = ["d", "width", "P", alt.Tooltip("mean:Q", format=".3f"), "n:Q"]
-        layers.append(base.mark_point(filled=True, size=40).encode(x=on_x, y=on_y, color=colour, tooltip=hover))
-        panels.append(alt.layer(*layers).properties(width=270, height=260))
-    said = ""
     try:
         curves = family(frame, "P", "d", accuracy=False)
     except ValueError as error:
-        said = f" No score: {error}."
-    else:
-        of_bound = in_units(curves, energies(curves.frame, scaling, ONSET), f"E({ONSET:g})")
-        panel, said = _scores(curves, of_bound.quality.quality)
-        panels.append(panel)
-    chart = styled(alt.hconcat(*panels, spacing=24))
+        return Missing(f"no collapse: {error}")
+    of_bound = in_units(curves, energies(curves.frame, scaling, ONSET), f"E({ONSET:g})")
+    scores, said = _scores(curves, of_bound.quality.quality)
+    panels = collapse_panels(of_bound, "P", "d", MEASURES[MEASURE], width=270)
+    chart = styled(alt.hconcat(*panels, scores, spacing=24))
     columns = ["d", "width", "P", "rescaled", "n", "mean", "low", "high"]
     setting = whole._replace(frame=frame, values=whole.values | {SCALING: scaling})
     about = f"{_ratio_of(frame)}; {told(results, sweep, setting)}. A_f = {ONSET:g}."
-    return Drawn(chart, frame[columns], about + said, sql)
+    return Drawn(chart, of_bound.frame[columns], about + said, sql)
 
 
 def _scores(curves: Family, ours: float) -> tuple[Any, str]:

@@ -8,13 +8,13 @@ import streamlit as st
 
 from analysis.bound import MEANING, slopes
 from analysis.charts import title_of
-from analysis.points import Points, Setting, grouping_keys, in_order, numeric_keys, shown, task_of
+from analysis.points import Setting, grouping_keys, in_order, numeric_keys, shown, task_of
 from analysis.predictions import Prediction, compared
 from analysis.proportion import RATIO, by_proportion, proportions
 from analysis.scaling import Exponent, exponents, fitted, threshold_table
 from analysis.scaling_charts import exponent_chart, threshold_chart
-from analysis.selection import Selection
 from app.choosing import (
+    Asked,
     about,
     crossings,
     grouped,
@@ -73,15 +73,15 @@ def show(results: str) -> None:
     if frame.empty:
         st.info(f"No curve has two values of {over} in this setting, which a threshold needs. {GRIDS} yield some.")
         return
+    asked = Asked(over, against, by, found.measure, level)
     why = f"this level: {first.why}" if level == first.start else ""
-    _thresholds(results, selection, frame, setting, found, over, against, by, level, why)
-    collapse(setting, over, against, by, found.measure, level)
+    _thresholds(asked, frame, setting, why, unmixed(results, selection, setting.frame), found.sql)
+    collapse(setting, asked)
 
 
-def _thresholds(
-    results: str, selection: Selection, frame: pd.DataFrame, setting: Setting, found: Points, over: str, against: str,
-    by: str | None, level: float, why: str,
-) -> None:  # fmt: skip
+def _thresholds(asked: Asked, frame: pd.DataFrame, setting: Setting, why: str, lost: str, sql: str) -> None:
+    """Chart, laws and table of `crossings`. why: this level; lost: networks that did not mix; sql: the query behind them."""
+    over, against, by, measure, level = asked
     values = sorted(frame[against].unique().tolist())
     with st.container(horizontal=True, vertical_alignment="bottom"):
         within = (values[0], values[-1])
@@ -91,10 +91,10 @@ def _thresholds(
             )
         offset = switch("With an offset, c + A x^b", False, "offset")
     laws = fitted(frame, over, against, by, within, offset)
-    of_bound = slopes(frame, found.measure.name, over, against, by, within)
+    of_bound = slopes(frame, measure.name, over, against, by, within)
     laws = laws._replace(predictions=laws.predictions | of_bound)
     fits, said, problems = laws
-    with_width = ["width"] if RATIO in found.keys else []
+    with_width = ["width"] if RATIO in frame else []
     told = [*([by] if by else []), *(["gamma"] if by == "gamma_label" else []), against, *with_width]
     table = threshold_table(frame, told)
     chart = threshold_chart(table, over, against, by, fits, said, task=task_of(setting.frame))
@@ -110,13 +110,11 @@ def _thresholds(
             of = [shown(value) for value, problem in problems.items() if problem == lacking]
             st.markdown(f"No exponent{f' at {_title(by)} = ' + ', '.join(of) if by else ''}: {lacking}.")
     reached = int((table["state"] == "reached").sum())
-    falls = found.measure.falls
-    text = (
-        f"{over}*: mean {found.measure.short} {'falls to ' if falls else ''}{level:g}, 95% intervals, {reached} of {len(table)} "
-    )
+    falls = measure.falls
+    text = f"{over}*: mean {measure.short} {'falls to ' if falls else ''}{level:g}, 95% intervals, {reached} of {len(table)} "
     text += f"curves {'fall to' if falls else 'reach'} it"
-    st.caption(about(setting, text, why, MEANING if of_bound else "", unmixed=unmixed(results, selection, setting.frame)))
-    downloads(f"thresholds-{over}-{against}", table, chart, found.sql)
+    st.caption(about(setting, text, why, MEANING if of_bound else "", unmixed=lost))
+    downloads(f"thresholds-{over}-{against}", table, chart, sql)
     with st.expander("Table of thresholds"):
         states = [t.describe(over) for t in frame["threshold"]]
         st.dataframe(table.replace({np.inf: np.nan, -np.inf: np.nan}).assign(**{"in words": states}), hide_index=True)
