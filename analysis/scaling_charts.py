@@ -183,8 +183,7 @@ def collapse_panels(rescaled: Rescaled, over: str, against: str, measure: Measur
         colour = colour_of(frame, against)
         base = alt.Chart(frame)
         layers = [
-            # One seed has no interval.
-            base.transform_filter("isValid(datum.low)").mark_rule(opacity=0.6, clip=True).encode(
+            alt.Chart(frame.dropna(subset=["low", "high"])).mark_rule(opacity=0.6, clip=True).encode(
                 x=on_x, y=alt.Y("low:Q", scale=scale_y), y2="high:Q", color=colour),
             base.mark_line(strokeWidth=1.5, clip=True).encode(
                 x=on_x, y=alt.Y("mean:Q", title=measure.title, scale=scale_y), color=colour),

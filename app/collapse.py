@@ -3,7 +3,7 @@
 import streamlit as st
 
 from analysis.bound import energies, scaling_of
-from analysis.points import Setting, in_order
+from analysis.points import Setting, in_order, with_intervals
 from analysis.predictions import predicted
 from analysis.rescaling import TOO_NARROW, Family, best, family, far, in_units, rescaled
 from analysis.scaling_charts import collapse_chart
@@ -19,7 +19,7 @@ def collapse(setting: Setting, asked: Asked) -> None:
         "Collapse", anchor=False, help="S near 1: the curves fall together within their errors [Houdayer & Hartmann 2004]"
     )
     over, against, by, measure, level = asked
-    data = setting.frame
+    data = with_intervals(setting.frame, measure)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         key = "exponent"
         if by:

@@ -47,7 +47,7 @@ def show(results: str) -> None:
     downloads("claims", kept)
     for topic, part in kept.groupby("topic", sort=False):
         st.subheader(str(topic), anchor=False)
-        st.dataframe(_styled(part), hide_index=True, height="content", column_config=WIDTHS)
+        st.dataframe(_styled(part), hide_index=True, height="content", row_height=ROW, column_config=WIDTHS)
         chart = claims_chart([c for c in found.checked if c.claim.id in set(part["id"])])
         if chart is not None:
             with st.expander("Measured beside expected", expanded=True):
@@ -55,14 +55,16 @@ def show(results: str) -> None:
                 downloads(f"claims-{topic}", part, chart)
 
 
+ROW = 76
+"""Pixels: three lines of text, as most statements are."""
 WIDTHS = {
     "verdict": st.column_config.TextColumn(width=140),
     "id": st.column_config.TextColumn(width=150),
     "says": st.column_config.TextColumn("statement", width=400),
-    "measured": st.column_config.TextColumn("measured (95% interval)", width=205),
+    "measured": st.column_config.TextColumn("measured (95% interval)", width=180),
     "n": st.column_config.NumberColumn(width=50),
     "expected": st.column_config.TextColumn(width=100),
-    "because": st.column_config.TextColumn("why this tolerance", width=260),
+    "because": st.column_config.TextColumn("why this tolerance", width=330),
     "to run": st.column_config.TextColumn(width=170),
 }
 

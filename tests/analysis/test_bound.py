@@ -58,6 +58,7 @@ def test_of_other_networks_and_measures_the_bound_does_not_speak(values, measure
 
 def test_curves_collapse_in_units_of_the_bound():
     frame = alignment_points("standard").assign(gamma=np.nan)
+    frame = frame.assign(low=frame["mean"] - 0.02, high=frame["mean"] + 0.02)
     curves = family(frame, "P", "d", accuracy=False)
     found = in_units(curves, energies(curves.frame, "standard", 0.1), "E(0.1)")
     # Without noise they coincide on a line in log P: what is left is rounding.
@@ -65,7 +66,9 @@ def test_curves_collapse_in_units_of_the_bound():
     crossing = found.frame[np.isclose(found.frame["mean"], 0.1, atol=0.02)]
     np.testing.assert_allclose(crossing["rescaled"], 20, rtol=0.25)
     chart = collapse_chart(found, "P", "d", MEASURES["alignment_f"]).to_dict()
-    low, high = chart["hconcat"][0]["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    intervals = chart["hconcat"][0]["layer"][0]
+    assert len(chart["datasets"][intervals["data"]["name"]]) == len(frame)
+    low, high = intervals["encoding"]["y"]["scale"]["domain"]
     assert (
         low < frame["mean"].min() and high > frame["mean"].max() and chart["hconcat"][1]["title"].startswith("rescaled by E(0.1)")
     )
