@@ -3,6 +3,7 @@
 import logging
 import os
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,6 +23,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from orchestrator.fitness import code_facts, misfit
 from orchestrator.grid import Resources
+from orchestrator.interrupts import LATEST_S
 from orchestrator.packing import MEMORY_SHARE, Machine
 from store.files import open_files, temporary
 
@@ -72,7 +74,15 @@ def joined(address: str | None) -> Iterator[bool]:
     try:
         yield elsewhere
     finally:
-        ray.shutdown()
+        _leave()
+
+
+def _leave() -> None:
+    """`ray.shutdown`, for so long as an end in order may take: beside a node process that hangs it waits for ever, in code that
+    no signal interrupts. What is left of a local Ray then ends with this process."""
+    closing = threading.Thread(target=ray.shutdown, daemon=True)
+    closing.start()
+    closing.join(LATEST_S)
 
 
 def _start_local(quiet: dict[str, Any]) -> None:

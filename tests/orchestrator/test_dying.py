@@ -8,6 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import psutil
 import pytest
 from rich.console import Console
 
@@ -113,6 +114,38 @@ def test_words_of_ray_reach_nobody(capfd):
     said = capfd.readouterr()
     assert said.out == "afterwards\n"
     assert said.err == "ours\nours too\n"
+
+
+CLOSED_BESIDE_A_FROZEN_RAYLET = """
+import os, signal, threading
+import psutil
+from orchestrator import cluster, interrupts
+
+cluster.LATEST_S = {latest_s}
+signal.signal(signal.SIGINT, interrupts.leave)
+try:
+    with cluster.joined(None):
+        raylets = [p for p in psutil.Process().children(recursive=True) if p.name() == "raylet"]
+        raylets[0].suspend()
+        if {interrupted}:
+            threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    print("left", raylets[0].pid, flush=True)
+except SystemExit as left:
+    print("left", raylets[0].pid, left.code, flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.ray
+@pytest.mark.parametrize(("latest_s", "interrupted", "said"), [(2, False, r"left (\d+)\n"), (600, True, r"left (\d+) 130\n")])
+def test_a_node_process_that_hangs_at_the_end_holds_nobody(latest_s, interrupted, said):
+    """`ray.shutdown` waits for it for ever, in code that hears no Ctrl-C."""
+    code = CLOSED_BESIDE_A_FROZEN_RAYLET.format(latest_s=latest_s, interrupted=interrupted)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False, timeout=120)
+    found = re.fullmatch(said, done.stdout)
+    assert found, done.stdout + done.stderr
+    raylet = int(found[1])
+    wait_for(lambda: not psutil.pid_exists(raylet) or psutil.Process(raylet).status() == psutil.STATUS_ZOMBIE)
 
 
 def test_ray_that_does_not_start_is_tried_twice_then_said(monkeypatch):

@@ -1,5 +1,6 @@
 """Disks that fill up or stop taking writes."""
 
+import errno
 import os
 import shutil
 import subprocess
@@ -32,9 +33,14 @@ def disk_full(scene: Scene) -> None:
     ballast = scene.results / ".ballast"
 
     def fill() -> None:
-        free = shutil.disk_usage(scene.results).free - scene.rng.choice([0, 0, 2_000, 20_000, 60_000])
+        left = scene.rng.choice([0, 0, 2_000, 20_000, 60_000])
         with ballast.open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, max(1, free - (free % 4096)))
+            while (free := shutil.disk_usage(scene.results).free - left) >= 4096:
+                try:
+                    return os.posix_fallocate(file.fileno(), 0, free - free % 4096)
+                except OSError as error:  # the sweep wrote in between
+                    if error.errno != errno.ENOSPC:
+                        raise
 
     sweep = scene.start()
     scene.moment(sweep)
