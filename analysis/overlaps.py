@@ -37,6 +37,7 @@ class Overlaps(NamedTuple):
     alignment: float
     """Their mean A_f; NaN where none has one."""
     n_unmixed: int
+    """Of the networks whose neurons these are."""
     sql: str
 
     @property

@@ -32,6 +32,11 @@ def in_power(frame: pd.DataFrame, of: str, powers: Mapping[str, float]) -> pd.Da
     return frame[best].reset_index(drop=True)
 
 
+def width_as(ratio: float) -> str:
+    """`N = 2 d`, for a person."""
+    return f"N = {'' if ratio == 1 else f'{ratio:g} '}d"
+
+
 def _ratio(frame: pd.DataFrame, of: str, to: str) -> "pd.Series[float]":
     return (frame[of] / frame[to]).astype(float).round(9)
 

@@ -32,7 +32,10 @@ def family(points: pd.DataFrame, over: str, against: str, accuracy: bool = True)
     frame = frame[frame.groupby(against)[over].transform("nunique") >= FEWEST]
     groups = list(frame.groupby(against))
     if len(groups) < FEWEST:
-        raise ValueError(f"needs {FEWEST} values of {against} with {FEWEST} values of {over} each, there are {len(groups)}")
+        seeds = "" if accuracy else ", of two seeds or more"
+        raise ValueError(
+            f"needs {FEWEST} values of {against} with {FEWEST} values of {over} each{seeds}, there are {len(groups)}"
+        )
     curves = [Curve(part[over], part["mean"], part["error"], part["n"]) for _, part in groups]
     return Family(frame.reset_index(drop=True), over, against, [float(part[against].iloc[0]) for _, part in groups], curves)
 
@@ -85,9 +88,10 @@ TOO_NARROW = (
     "S is far above what so many seeds leave by chance: the curves do not fall together within their errors. "
     "The exponent's interval takes for granted that they do, and is too narrow"
 )
-"""Of an exponent whose S is `far` from 1."""
 
 
-def far(n_seeds: int) -> float:
-    """S above which curves of so many seeds do not collapse: twice what perfect ones have on average (`Collapse`)."""
-    return 2 * (2.9 if n_seeds <= 3 else 1.4 if n_seeds <= 6 else 1.2)
+def doubted(curves: Family, quality: float) -> str:
+    """TOO_NARROW of an exponent whose S is above twice what curves of so few seeds have on average that collapse perfectly
+    (`Collapse`), else nothing."""
+    n_seeds = int(curves.frame["n"].min())
+    return TOO_NARROW if quality > 2 * (2.9 if n_seeds <= 3 else 1.4 if n_seeds <= 6 else 1.2) else ""

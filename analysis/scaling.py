@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.draws import shared_along
 from analysis.points import SEEDS, STATISTICS, in_order, sorting
 from analysis.predictions import Prediction, predicted
+from analysis.sharing import shared_along
 from analysis.statistics import Interval, PowerLaw, Threshold, exponent_of_thresholds, power_law, threshold_of_means
 
 FEWEST_OF_CURVE = 2

@@ -5,7 +5,7 @@ import streamlit as st
 from analysis.bound import energies, scaling_of
 from analysis.points import Setting, in_order, with_intervals
 from analysis.predictions import predicted
-from analysis.rescaling import TOO_NARROW, Family, best, family, far, in_units, rescaled
+from analysis.rescaling import Family, best, doubted, family, in_units, rescaled
 from analysis.scaling_charts import collapse_chart
 from app.choosing import Asked, interval_text, number
 from app.shared import choice, downloads, figure
@@ -36,7 +36,7 @@ def collapse(setting: Setting, asked: Asked) -> None:
         if way == BOUND and scaling:
             scaled = in_units(curves, energies(curves.frame, scaling, level), f"E({level:g})")
         else:
-            scaled = rescaled(curves, _best(curves, against, int(data["n"].min())) if way == BEST else e)
+            scaled = rescaled(curves, _best(curves, against) if way == BEST else e)
     except ValueError as error:
         st.info(f"No collapse: {error}.")
         return
@@ -50,12 +50,12 @@ def collapse(setting: Setting, asked: Asked) -> None:
         f"S = {q.quality:.3g} over {q.n_points} points rescaled, {q.unscaled_quality:.3g} over {q.n_unscaled_points} as measured"
         f", of {q.n_total}; by {scaled.by}{of_theory}{of_bound}; means with 95% intervals."
     )
-    downloads(f"collapse-{over}-{against}", scaled.frame[[over, against, "rescaled", "n", "mean", "error"]], chart)
+    downloads(f"collapse-{over}-{against}", scaled.frame[[over, against, "rescaled", "n", "mean", "low", "high", "error"]], chart)
 
 
-def _best(curves: Family, against: str, n_seeds: int) -> float:
+def _best(curves: Family, against: str) -> float:
     found = best(curves)
     st.markdown(f"Best: **{against}^{interval_text(found.exponent)}** with S = {found.quality:.3g} over {found.n_points} points.")
-    if found.quality > far(n_seeds):
-        st.caption(f"{TOO_NARROW}.")
+    if doubt := doubted(curves, found.quality):
+        st.caption(f"{doubt}.")
     return found.exponent.value

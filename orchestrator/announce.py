@@ -42,7 +42,7 @@ class Outlook(NamedTuple):
         """Beside a forecast of the first networks."""
         several = "es" * (self.n_searches > 1)
         return (
-            f"These are the next networks of {self.n_searches} search{several}. To bracket all thresholds takes some "
+            f"These are the next networks of {self.n_searches} search{several}. To bracket what they look for takes some "
             f"{self.bracket_networks}, about {duration(self.bracket_wall_s)} if they may lie anywhere; narrow intervals take "
             f"more seeds, {self.most_networks} networks at most."
         )
@@ -59,5 +59,5 @@ def outlook(searchers: Searchers, queue: PackQueue) -> Outlook:
         networks += usual
         seconds += usual * mean(queue.cell_seconds(of_rung[0]) for of_rung in rungs.values())
         cells.update(*rungs.values())
-        told |= searching.told
+        told |= searching.taken
     return Outlook(searchers.n_open, networks, seconds / queue.machine.slots, len(cells - told))

@@ -114,8 +114,6 @@ def _one_task(task: type[Task], tasks: list[type[Task]], given: dict[str, Item],
         if sought := parse_find(given["find"], task, taken, ctx.limit, report):
             find, axes[sought[0].axis] = sought
     axes |= {name: parse_axis(keys[name], item, ctx.limit, report) for name, item in given.items() if name in keys.keys() - axes}
-    if find:
-        _check_metric(find, task, axes, given["find"], report)
     missing = []
     for name, key in keys.items():
         if name not in axes:
@@ -125,6 +123,8 @@ def _one_task(task: type[Task], tasks: list[type[Task]], given: dict[str, Item],
                 missing.append(name)
             except ValueError as error:
                 report.at(place, f"the default of task {task.name} is not legal: {error}")
+    if find:  # by now of the networks' defaults too: the loss, say
+        _check_metric(find, task, axes, given["find"], report)
     if missing and (find or "find" not in given):  # of a find that is wrong nobody knows which axis it stands for
         report.at(place, f"this block of {task.name} does not say {listed(missing)}; give it here or under `defaults`")
     legal = dict.fromkeys(name for t in tasks for name in ["task", *axis_keys(t)])

@@ -48,7 +48,7 @@ def print_thresholds(searchers: Searchers, out: Console) -> None:
     for state, meaning in MEANINGS.items():
         if state in states:
             out.print(f"{state}: {meaning}.", highlight=False)
-    spent = len(set().union(*(s.told for s in searchers.all)))
+    spent = len(set().union(*(s.taken for s in searchers.all)))
     equal = sum(s.state.equal_grid for s in searchers.all)
     out.print(f"{spent} networks; a grid as fine as the searches are at the threshold takes {equal}.", highlight=False)
 
@@ -56,7 +56,7 @@ def print_thresholds(searchers: Searchers, out: Console) -> None:
 MEANINGS = {
     "searching": "the search is not at its end; networks of the step that it is at are not counted",
     "all seeds used": "the interval is wider than asked; more seeds would narrow it",
-    "no values": "no network gave a value, they failed, diverged or have no such measure",
+    "no values": "too few networks gave one: they failed, diverged or have no such measure",
 }
 
 

@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from analysis.draws import shared_along
 from analysis.measures import MEASURES
 from analysis.selection import literal
+from analysis.sharing import shared_along
 from orchestrator.driver import Statuses
 from orchestrator.grid import Grid
 from orchestrator.search import Search
@@ -40,7 +40,7 @@ class Searching:
         return cls(search, ThresholdSearch(list(rungs), n_seeds, find.at, find.tolerance, find.falling, shared))
 
     @property
-    def told(self) -> set[int]:
+    def taken(self) -> set[int]:
         """Positions in the grid of the networks whose values it has taken."""
         cells = list(self.search.rungs.values())
         return {cells[k][s] for k, values in self.state.values.items() for s in range(len(values))}
@@ -94,7 +94,7 @@ class Searchers:
 
     @property
     def n_void(self) -> int:
-        """Searches that found no network with a value."""
+        """Searches that ended as too few networks gave a value."""
         return sum(s.state.state == "no values" for s in self.all)
 
     def describe(self) -> str:

@@ -45,7 +45,7 @@ class ThresholdSearch:
 
     `n_seeds[k]` networks at rung k at most. `tolerance`: half-width of the 95% interval of x*, as a share of it. A network that
     gave no value (it failed or diverged) is told as None and not asked for again. `shared`: whether networks of one seed share
-    random draws along the ladder (`analysis.draws`).
+    random draws along the ladder (`analysis.sharing`).
     """
 
     ladder: Sequence[float]
@@ -78,9 +78,9 @@ class ThresholdSearch:
 
     @property
     def threshold(self) -> Threshold | None:
-        """As far as it is known; None before there is any value."""
+        """As far as it is known; None before there is any value, and where too few networks have one."""
         rungs = self._measured()
-        return self._threshold(rungs) if rungs else None
+        return self._threshold(rungs) if rungs and self.state != "no values" else None
 
     @property
     def equal_grid(self) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 from analysis.claims.measuring import by_point, exponent_of
 from analysis.claims.networks import networks
 from analysis.claims.verdict import Measured, NotMeasured
-from analysis.proportion import AS_ROOT, in_power
+from analysis.proportion import AS_ROOT, in_power, width_as
 from analysis.scaling import FEWEST_OF_LAW, thresholds
 from analysis.statistics import Interval, linear_fit, mean_interval
 from analysis.theory.large_deviation import Size, as_scaling, n_specialised, slope
@@ -26,12 +26,10 @@ def exponent_beside_bound(
     """Exponent of P* at alignment `level` of 2-layer erf networks on He_3 in d, N = `ratio` d, or in their width at one d; minus
     the slope that the large-deviation bound has over the same d and N."""
     found = networks(results, of, "alignment_f", ("P", "d", "width") if against == "d" else ("P", "width"), prefer)
+    if against == "d" and len(found.frame):
+        found = found.narrowed(found.frame[found.frame["width"] == ratio * found.frame["d"]], width_as(ratio))
     if found.frame.empty:
         return NotMeasured(found.what)
-    if against == "d":
-        found = found.narrowed(found.frame[found.frame["width"] == ratio * found.frame["d"]], f"N = {ratio:g} d")
-    if found.frame.empty:
-        return NotMeasured(f"no networks with N = {ratio:g} d")
     curves = thresholds(by_point(found.frame), level, "P")
     fit = exponent_of(curves, level, "P", against)
     if isinstance(fit, NotMeasured):

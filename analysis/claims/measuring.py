@@ -8,12 +8,12 @@ import pandas as pd
 
 from analysis.claims.networks import Networks, both_sides, networks
 from analysis.claims.verdict import Measured, NotMeasured
-from analysis.draws import shared_along
 from analysis.measures import MEASURES
 from analysis.overlays import beside
 from analysis.paper import PAPER
 from analysis.proportion import in_power
 from analysis.scaling import FEWEST_OF_LAW, Exponent, exponent, thresholds
+from analysis.sharing import shared_along
 from analysis.statistics import Interval, linear_fit, mean_interval
 
 Where = Mapping[str, Any]
@@ -44,7 +44,7 @@ def slope(
 ) -> Found:
     """What the measure gains when `over` doubles; with `log`, the exponent of a power law; minus that of the networks `minus`,
     if given, of the same setting in all that the two do not name. Each network is a point; where those of a seed share their
-    data along `over`, each seed has a slope of its own.
+    data along `over`, each seed that has a network at every value has a slope of its own, and one seed alone no interval.
 
     growing: whole numbers that change with `over`, in proportion to these powers of it; networks of others are left out.
     """
@@ -69,12 +69,16 @@ def _slope(found: Networks, over: str, log: bool, growing: Mapping[str, float]) 
     if frame[over].nunique() < 2:
         return NotMeasured(f"networks of one {over} only")
     interval = _of_line(frame, over, log)
-    shared = shared_along(over, at_equilibrium=bool(frame["chains"].notna().any()) if "chains" in frame else False)
-    if shared and all(shared_along(key, at_equilibrium=True) for key in growing):
+    at_equilibrium = "chains" in frame and bool(frame["chains"].notna().any())
+    if all(shared_along(key, at_equilibrium) for key in (over, *growing)):
         # Networks of one seed see the same data at all of these: seeds are what is independent.
-        whole = [part for _, part in frame.groupby("seed") if part[over].nunique() == frame[over].nunique()]
-        if len(whole) > 1:
-            interval = mean_interval([_of_line(part, over, log).value for part in whole])
+        parts = [part for _, part in frame.groupby("seed")]
+        whole = [part for part in parts if part[over].nunique() == frame[over].nunique()]
+        if len(whole) < len(parts):
+            what += f"; {len(whole)} of {len(parts)} seeds have one at every {over}, whose slopes these are"
+        if not whole:
+            return NotMeasured(f"no seed has a network at every {over}: {what}")
+        interval = mean_interval([_of_line(part, over, log).value for part in whole])
     said = f"exponent of {over} in the {what}" if log else f"gain per doubling of {over} of the {what}"
     return Measured(interval, said, found.again)
 
@@ -201,24 +205,19 @@ class Law(NamedTuple):
 
 def _threshold_exponent(found: Networks, law: Law) -> Found:
     level, over, against = law[:3]
-    frame = found.frame
-    for key, power in law.powers.items():
-        frame = frame[frame[key] == (frame[against] ** power).round()]
-    if frame.empty:
-        return NotMeasured(found.what if found.frame.empty else f"no networks with {_grown(law)}")
+    for key, power in law.powers.items() if len(found.frame) else ():
+        frame = found.frame
+        found = found.narrowed(frame[frame[key] == (frame[against] ** power).round()], f"{key} = {against}^{power:g}")
+    if found.frame.empty:
+        return NotMeasured(found.what)
     falling = MEASURES[law.measure].falls
-    fit = exponent_of(thresholds(by_point(frame), level, over, falling), level, over, against)
+    fit = exponent_of(thresholds(by_point(found.frame), level, over, falling), level, over, against)
     if isinstance(fit, NotMeasured):
         return fit
     interval = fit.interval
     at = f"at {fit.n_used} {against} from {fit.law.x_low:g} to {fit.law.x_high:g} ({fit.censored})"
-    grown = f", {_grown(law)}" if law.powers else ""
     reached = f"{MEASURES[law.measure].short} {level:g}"
-    return Measured(interval, f"{over}* ~ {against}^b for {reached} {at}{grown}; {found.what}", found.again)
-
-
-def _grown(law: Law) -> str:
-    return ", ".join(f"{key} = {law.against}^{power:g}" for key, power in law.powers.items())
+    return Measured(interval, f"{over}* ~ {against}^b for {reached} {at}; {found.what}", found.again)
 
 
 def exponent_of(curves: pd.DataFrame, level: float, over: str, against: str) -> Exponent | NotMeasured:

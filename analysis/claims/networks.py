@@ -16,15 +16,24 @@ class Networks(NamedTuple):
     """One row a network: its keys, `seed` and `value`."""
 
     frame: pd.DataFrame
-    what: str
-    """Of which networks, for a person."""
+    told: str
+    """Of which networks, for a person; why none, where there are none."""
     again: tuple[str, ...] = ()
     """Arguments of a sweep that trains as many seeds again of them."""
+    unmixed: frozenset[str] = frozenset()
+    """Ids of those at equilibrium whose chains disagree."""
+
+    @property
+    def what(self) -> str:
+        """Which networks, how many, and how many of these did not mix."""
+        if self.frame.empty:
+            return self.told
+        lost = int(self.frame["cell_id"].isin(self.unmixed).sum())
+        return f"{self.told}; {len(self.frame)} networks{f', {lost} of which did not mix' if lost else ''}"
 
     def narrowed(self, frame: pd.DataFrame, to: str) -> "Networks":
         """To these rows, which are as `to` says."""
-        share = "all" if len(frame) == len(self.frame) else f"{len(frame)} of them"
-        return self._replace(frame=frame, what=f"{self.what}, {share} with {to}")
+        return self._replace(frame=frame, told=f"no networks with {to}" if frame.empty else f"{self.told}; those with {to}")
 
 
 def networks(
@@ -113,22 +122,17 @@ def _one_setting(
     differing = {key for key in paper if key not in {*fixed, *shown} and setting.values.get(key) not in (None, paper[key])}
     parts = [described(shown), *(f"{key} = {_range(setting.frame[key])}" for key in varying(setting.frame, axes))]
     parts += [f"{key} = {value} where the paper has {paper[key]}" for key, value in setting.values.items() if key in differing]
-    lost = _unmixed(results, setting.frame)
-    mixing = f", {lost} of which did not mix" if lost else ""
-    return Networks(
-        setting.frame,
-        f"{MEASURES[measure].title}; {', '.join(filter(None, parts))}; {len(setting.frame)} networks{mixing}",
-        _again(setting.frame),
-    )
+    told = "; ".join(filter(None, [MEASURES[measure].title, ", ".join(filter(None, parts))]))
+    return Networks(setting.frame, told, _again(setting.frame), _unmixed(results, setting.frame))
 
 
-def _unmixed(results: str, frame: pd.DataFrame) -> int:
-    """Networks at equilibrium whose chains disagree."""
+def _unmixed(results: str, frame: pd.DataFrame) -> frozenset[str]:
     if "chains" not in frame or frame["chains"].isna().all():
-        return 0
+        return frozenset()
     ids = ", ".join(map(literal, frame["cell_id"]))
-    [(n,)] = fetch(results, f"SELECT count(*) FROM cells WHERE NOT mixed AND cell_id IN ({ids})")
-    return int(n)
+    return frozenset(
+        cell_id for (cell_id,) in fetch(results, f"SELECT cell_id FROM cells WHERE NOT mixed AND cell_id IN ({ids})")
+    )
 
 
 def _again(frame: pd.DataFrame) -> tuple[str, ...]:

@@ -18,8 +18,8 @@ from analysis.measures import MEASURES
 from analysis.mixing import unmixed
 from analysis.phases import phase_map, phase_panel
 from analysis.points import Setting, counted, described, groups, n_seeds, one_setting, points
-from analysis.proportion import in_proportion
-from analysis.rescaling import TOO_NARROW, Family, best, family, far, in_units
+from analysis.proportion import in_proportion, width_as
+from analysis.rescaling import Family, best, doubted, family, in_units
 from analysis.scaling import FEWEST_OF_LAW, fitted, threshold_table, thresholds
 from analysis.scaling_charts import collapse_panels, threshold_panel
 from analysis.selection import VERSION, Selection
@@ -102,8 +102,7 @@ def _of_one_d(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _ratio_of(frame: pd.DataFrame) -> str:
-    ratio = float((frame["width"] / frame["d"]).iloc[0])
-    return f"N = {'' if ratio == 1 else f'{ratio:g} '}d"
+    return width_as(float((frame["width"] / frame["d"]).iloc[0]))
 
 
 def told(results: str, sweep: str | None, setting: Setting) -> str:
@@ -136,7 +135,7 @@ def collapse(results: str, sweep: str | None) -> Drawn | Missing:
     panels = collapse_panels(of_bound, "P", "d", MEASURES[MEASURE], width=270)
     chart = styled(alt.hconcat(*panels, scores, spacing=24))
     columns = ["d", "width", "P", "rescaled", "n", "mean", "low", "high"]
-    setting = whole._replace(frame=frame, values=whole.values | {SCALING: scaling})
+    setting = whole._replace(frame=curves.frame, values=whole.values | {SCALING: scaling})
     about = f"{_ratio_of(frame)}; {told(results, sweep, setting)}. A_f = {ONSET:g}."
     return Drawn(chart, of_bound.frame[columns], about + said, sql)
 
@@ -164,7 +163,7 @@ def _scores(curves: Family, ours: float) -> tuple[Any, str]:
     try:
         (value, low, high, *_), quality = (found := best(curves)).exponent, found.quality
         said += f"; over P / d^e least at e = {value:.2f} ({low:.2f} to {high:.2f}): {quality:.3g}"
-        said += f". {TOO_NARROW}" if quality > far(int(curves.frame["n"].min())) else ""
+        said += f". {doubt}" if (doubt := doubted(curves, quality)) else ""
     except ValueError as error:
         said += f"; over P / d^e: {error}"
     patterns = ", ".join(f"{row['pattern']} {row['e']:g}" for row in marks.to_dict("records"))

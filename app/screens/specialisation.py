@@ -23,7 +23,7 @@ GRIDS = {
     "2-layer erf, He_3": "`grids/nstar_he3_quick.yaml` samples some of several d and N",
     "2-layer erf, He_3, mean field": "`grids/nstar_he3_quick.yaml` samples a few, `grids/nstar_he3.yaml` more",
     "3-layer erf, He_3": "`grids/nstar_he3_quick.yaml` samples a few, `grids/layers_he3.yaml` more",
-    "CNN, linear": "a grid of `{task: linear, network: cnn, patch: ..., width: ...}` samples some",
+    "CNN, linear": "`grids/nstar_cnn.yaml` samples some",
 }
 
 

@@ -16,6 +16,8 @@ import psutil
 
 from tests.sweeps import wait_until
 
+ROOT = Path(__file__).resolve().parents[2]
+
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -138,7 +140,8 @@ def start(
     """`python -m module args` in the folder, its output in NAME.out and NAME.err there, temporaries in its `t`.
     `carrier`: the words that run it on another host instead."""
     (folder / "t").mkdir(exist_ok=True)
-    env = os.environ | {"TMPDIR": str(folder / "t"), "COLUMNS": "200", **environment}
+    # The code beside this file, not what is installed: that may be another checkout, at which someone works.
+    env = os.environ | {"TMPDIR": str(folder / "t"), "COLUMNS": "200", "PYTHONPATH": str(ROOT), **environment}
     env.pop("RAY_ADDRESS", None)
     out, err = folder / f"{name}.out", folder / f"{name}.err"
     with out.open("wb") as to_out, err.open("wb") as to_err:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.draws import shared_along
+from analysis.sharing import shared_along
 from trainables.cell import Cell, lazy_gamma
 from trainables.equilibrium.cell import EquilibriumCell
 from trainables.streams import stream_owner
