@@ -22,18 +22,24 @@ def thresholds(points: pd.DataFrame, level: float, over: str = "L", falling: boo
     measure is one that is `falling` to it as `over` grows, or rises.
 
     points: the frame of `Points`, of which n, mean and sd are used. Curves of fewer than FEWEST_OF_CURVE points are left out, and
-    points of one seed where most of the curve has several: one without a spread leaves the threshold without an interval.
+    points of one seed where most of the curve has several, unless it takes them to reach the level: one without a spread leaves
+    the threshold without an interval.
     """
     keys = _keys_of_curves(points, over)
     with_gamma = "gamma" in points and over != "gamma"
     rows = []
     for keyed, curve in curves_of(points, over):
         several = curve[curve["n"] > 1]
-        curve = several if len(several) > len(curve) / 2 and len(several) >= FEWEST_OF_CURVE else curve
         shared = shared_along(over, at_equilibrium=bool(pd.notna(keyed.get("chains"))))
-        x, n, means, sds = (curve[name].to_numpy(float) for name in (over, "n", "mean", "sd"))
+
+        def crossing(part: pd.DataFrame, shared: bool = shared) -> Threshold:
+            x, n, means, sds = (part[name].to_numpy(float) for name in (over, "n", "mean", "sd"))
+            return threshold_of_means(x, n, means, sds, level, increasing=not falling, shared=shared)
+
+        found = crossing(several if len(several) > len(curve) / 2 and len(several) >= FEWEST_OF_CURVE else curve)
+        if found.reached != "reached":  # one seed beyond the others may reach it: a threshold without an interval
+            found = crossing(curve)
         gamma = {"gamma": curve["gamma"].iloc[0]} if with_gamma else {}
-        found = threshold_of_means(x, n, means, sds, level, increasing=not falling, shared=shared)
         rows.append({**keyed, **gamma, "threshold": found})
     frame = pd.DataFrame(rows, columns=[*map(str, keys), *(["gamma"] if with_gamma else []), "threshold"])
     return frame.sort_values(sorting(str(c) for c in frame if c != "threshold"), ignore_index=True)

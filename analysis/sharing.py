@@ -1,6 +1,7 @@
 """Which networks share random draws: those of one seed that differ only in keys that enter no random stream of the data.
 
-Analysis knows no trainables, so the keys are kept here; a test holds them to what the streams do.
+Analysis knows no trainables, so the keys are kept here; a test holds them to what the streams do (but for `layer`, whose
+networks take data that tests have not).
 """
 
 ENTERING = frozenset({"L", "d", "P", "patch", "patches", "patch_size", "blur", "layer"})

@@ -9,6 +9,9 @@ import pytest
 from analysis.bound import ONSET
 from analysis.claims.check import check
 from analysis.claims.entries import Claim
+from analysis.claims.measuring import _slope
+from analysis.claims.networks import Networks
+from analysis.claims.verdict import NotMeasured
 from analysis.figures.registry import FIGURES, Drawn, Missing
 from analysis.proportion import in_proportion
 from analysis.theory.large_deviation import energy, slope
@@ -165,3 +168,20 @@ def test_lstar_of_a_store_with_known_thresholds(measured):
     value, low, high = (float(part) for part in lazy.replace("(", "").replace("to ", "").replace(",", "").split()[:3])
     assert low <= LAZY_EXPONENT <= high and abs(value - LAZY_EXPONENT) < 0.2
     found.chart.to_dict()
+
+
+def test_networks_of_one_seed_share_their_data_so_seeds_are_counted():
+    """At equilibrium along the width: three seeds with slopes of 0.4, 0.5 and 0.6, and one without the widest network."""
+    frame = pd.DataFrame(
+        [{"cell_id": f"{seed}-{n}", "seed": seed, "width": n, "chains": 4, "value": n ** (0.4 + 0.1 * seed)}
+         for seed in range(4) for n in (16, 32, 64) if (seed, n) != (3, 64)]
+    )  # fmt: skip
+    found = _slope(Networks(frame, "counts"), "width", True, {})
+    assert found.interval.n == 3 and found.interval.value == pytest.approx(0.5)
+    # Student's t of 2 degrees of freedom, by a table.
+    assert found.interval.high - found.interval.value == pytest.approx(4.303 * 0.1 / 3**0.5, rel=1e-3)
+    assert "11 networks; 3 of 4 seeds have one at every width" in found.what
+    one = _slope(Networks(frame[frame["seed"] == 0], "counts"), "width", True, {})
+    assert one.interval.value == pytest.approx(0.4) and np.isnan(one.interval.low)
+    nowhere_whole = frame[frame["width"] != 16 * 2 ** (frame["seed"] % 3)]
+    assert isinstance(_slope(Networks(nowhere_whole, "counts"), "width", True, {}), NotMeasured)

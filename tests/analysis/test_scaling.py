@@ -1,5 +1,7 @@
 """Thresholds and exponents from a store whose law is known."""
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from analysis.points import points
@@ -43,3 +45,12 @@ def test_thresholds_over_gamma(measured):
     assert len(found) == 1 and not {"gamma", "gamma_label"} & set(found)
     (t,) = found["threshold"]
     assert t.reached == "reached" and 1e-5 / 8 < t.value < 1
+
+
+def test_points_of_one_seed_count_where_no_others_reach_the_level():
+    rising = pd.DataFrame({"d": 16, "L": [4, 8, 16, 32, 64], "n": [6, 6, 6, 6, 1], "mean": [0.5, 0.55, 0.6, 0.7, 0.95],
+                           "sd": [0.01] * 4 + [np.nan]})  # fmt: skip
+    (beyond,) = thresholds(rising, 0.85)["threshold"]
+    assert beyond.reached == "reached" and 32 < beyond.value < 64 and np.isnan(beyond.low)
+    (amid,) = thresholds(rising, 0.65)["threshold"]
+    assert 16 < amid.low < amid.value < amid.high < 32, "left out, as it would leave no interval"

@@ -6,16 +6,16 @@ from analysis.sharing import shared_along
 from trainables.cell import Cell, lazy_gamma
 from trainables.equilibrium.cell import EquilibriumCell
 from trainables.streams import stream_owner
-from trainables.tasks import PSVRT, Hermite3, Linear, Parity2, SameDifferent
+from trainables.tasks import PSVRT, Hermite3, Linear, Parity2, Pentomino, SameDifferent
 
 OTHER = {
-    "L": 6, "d": 32, "sigma2": 1.0, "prefactor": "none", "P": 9, "patch": 4, "patches": 3, "patch_size": 6, "width": 7,
-    "loss": "cross_entropy", "gamma": 0.5, "base_lr": 0.3, "steps": 80, "scaling": "mean_field", "kappa": 2.0,
+    "L": 6, "d": 32, "sigma2": 1.0, "prefactor": "none", "P": 9, "patch": 4, "patches": 3, "patch_size": 7, "blur": 1.0,
+    "width": 7, "loss": "cross_entropy", "gamma": 0.5, "base_lr": 0.3, "steps": 80, "scaling": "mean_field", "kappa": 2.0,
     "network": "relu2", "chains": 6,
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("task", [SameDifferent(L=5, d=16), PSVRT(L=4, patches=2)])
+@pytest.mark.parametrize("task", [SameDifferent(L=5, d=16), PSVRT(L=4, patches=2), Pentomino(L=5, patch_size=8)])
 def test_networks_that_learn_by_sgd(task):
     settings = {"width": 32, "gamma": lazy_gamma(task), "base_lr": 0.1, "steps": 40, "seed": 0}
     settings |= {"batch": 32, "eval_every": 20, "test_size": 64, "dtype": "float64"}
