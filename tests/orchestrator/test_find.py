@@ -318,3 +318,7 @@ def test_a_metric_of_another_loss_is_refused(searching, loss, metric):
         load_grid(searching)
     searching.write_text(words.replace(metric, "final_test_acc"))
     assert load_grid(searching).searches
+    if loss == "mse":  # so it is where the grid does not say
+        searching.write_text(words.replace(", loss: mse", ""))
+        with pytest.raises(GridError, match="networks with loss = 'mse' have none"):
+            load_grid(searching)
