@@ -68,11 +68,14 @@ class Exponent(NamedTuple):
     n_used: int
     n_not_reached: int
     n_below_range: int
+    n_open: int = 0
+    """Thresholds whose interval reaches beyond the range, where what is resampled has no value: the exponent's is too narrow."""
 
     @property
     def censored(self) -> str:
-        """How many thresholds were left out, and why."""
-        return f"{self.n_not_reached} not reached, {self.n_below_range} already at the smallest"
+        """How many thresholds were left out, and why; and how many of the others are open."""
+        open_ends = f", {self.n_open} with an interval beyond the range: this one is too narrow" if self.n_open else ""
+        return f"{self.n_not_reached} not reached, {self.n_below_range} already at the smallest{open_ends}"
 
 
 def exponent(
@@ -88,13 +91,14 @@ def exponent(
     reached = [t.reached == "reached" for t in found]
     if sum(reached) < 2:
         return None
+    n_open = sum(t.reached == "reached" and bool(np.isinf([t.low, t.high]).any()) for t in found)
     if offset:
         law = _with_offset(frame[against].to_numpy(float)[reached], [t for t in found if t.reached == "reached"])
         n_not_reached = sum(t.reached == "not reached" for t in found)
-        return Exponent(law.exponent, law, law.n, n_not_reached, len(found) - law.n - n_not_reached)
+        return Exponent(law.exponent, law, law.n, n_not_reached, len(found) - law.n - n_not_reached, n_open)
     fit = exponent_of_thresholds(frame[against].to_numpy(float), found)
     interval = fit.law.exponent if fit.misfit > 1 and fit.n_used > 2 else fit.exponent
-    return Exponent(interval, fit.law, fit.n_used, fit.n_not_reached, fit.n_below_range)
+    return Exponent(interval, fit.law, fit.n_used, fit.n_not_reached, fit.n_below_range, n_open)
 
 
 def _with_offset(x: np.ndarray[Any, Any], found: list[Threshold]) -> PowerLaw:
@@ -153,7 +157,7 @@ def exponents(
             {
                 by: value, **({"gamma": group["gamma"].iloc[0]} if by == "gamma_label" else {}),
                 "exponent": fit.interval.value if fit else np.nan, "low": fit.interval.low if fit else np.nan,
-                "high": fit.interval.high if fit else np.nan, "n": states.count("reached"),
+                "high": fit.interval.high if fit else np.nan, "n": states.count("reached"), "open": fit.n_open if fit else 0,
                 "not reached": states.count("not reached"), "below range": states.count("already at the smallest x"),
                 "predicted": said.exponent if said else np.nan, "prediction": str(said) if said else "",
             }

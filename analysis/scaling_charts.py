@@ -107,7 +107,10 @@ def _laws(
             law = fits[value].law
             xs = np.geomspace(law.x_low, law.x_high, 60)
             low, high = law.band(xs)
-            whole = np.isfinite(low).all() and np.isfinite(high).all() and (low > 0).all()
+            # The band is that of the scatter: an interval that is not would contradict it.
+            whole = (
+                fits[value].interval is law.exponent and np.isfinite(low).all() and np.isfinite(high).all() and (low > 0).all()
+            )
             value_at = law.curve(xs)
             band = {"band_low": low if whole else value_at, "band_high": high if whole else value_at}
             parts.append(pd.DataFrame({against: xs, "value": value_at, "line": "fitted", **key, **gamma, **band}))

@@ -146,12 +146,15 @@ def _one_task(task: type[Task], tasks: list[type[Task]], given: dict[str, Item],
 def _check_metric(find: Find, task: type[Task], axes: Mapping[str, Axis], item: Item, report: Report) -> None:
     """Whether all networks of these axes have the metric."""
     kind = kind_of(task)
-    for name in kind.telling:
-        for value in axes[name].values if name in axes else ():
-            legal = kind.measures_of(task, **{name: value})
-            if find.metric not in legal:
-                text = f"networks with {name} = {show(value)} have none; they have {listed(legal)}"
-                report.at(item, f"find: metric = {show(find.metric)}: {text}")
+    legal_of = {
+        (name, value): kind.measures_of(task, **{name: value})
+        for name in kind.telling if name in axes for value in axes[name].values
+    }  # fmt: skip
+    for (name, value), legal in legal_of.items():
+        if find.metric not in legal:
+            all_have = [metric for metric in legal if all(metric in of_others for of_others in legal_of.values())]
+            text = f"networks with {name} = {show(value)} have none; those of this block have {listed(all_have)}"
+            report.at(item, f"find: metric = {show(find.metric)}: {text}")
 
 
 def _zip(

@@ -42,15 +42,17 @@ def _row(s: Searching) -> dict[str, Any]:
 
 def print_thresholds(searchers: Searchers, out: Console) -> None:
     """A table for each question that was asked: thresholds, with the networks that each took and what a grid would take."""
+    keys = varying([s.search for s in searchers.all])  # of all tables, which the same keys may tell apart
     for find in dict.fromkeys(s.search.find for s in searchers.all):
-        out.print(_table([s for s in searchers.all if s.search.find == find], find))
+        out.print(_table([s for s in searchers.all if s.search.find == find], find, keys))
     states = {s.state.state for s in searchers.all}
     for state, meaning in MEANINGS.items():
         if state in states:
             out.print(f"{state}: {meaning}.", highlight=False)
-    spent = len(set().union(*(s.taken for s in searchers.all)))
-    equal = sum(s.state.equal_grid for s in searchers.all)
-    out.print(f"{spent} networks; a grid as fine as the searches are at the threshold takes {equal}.", highlight=False)
+    if ended := [s for s in searchers.all if s.state.state != "searching"]:
+        spent, equal = len(set().union(*(s.taken for s in ended))), sum(s.state.equal_grid for s in ended)
+        of = "" if len(ended) == len(searchers.all) else " of the searches at their end"
+        out.print(f"{spent} networks{of}; a grid as fine as the searches are at the threshold takes {equal}.", highlight=False)
 
 
 MEANINGS = {
@@ -60,17 +62,18 @@ MEANINGS = {
 }
 
 
-def _table(searches: Sequence[Searching], find: Find) -> Table:
-    keys = varying([s.search for s in searches])
+def _table(searches: Sequence[Searching], find: Find, keys: Sequence[str]) -> Table:
     table = Table(box=SIMPLE_HEAD, title=find.describe(), title_justify="left")
     for name in (*keys, f"{find.axis}*", "95% interval", "networks", "a grid"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for s in searches[:MOST_ROWS]:
         found = s.state.threshold
+        if found and s.state.state == "searching" and found.reached != "reached":
+            found = None  # beyond what was tried so far, which is no end of the range
         value, interval = ("", "") if found is None else (found.number, found.bounds or "one seed")
         table.add_row(
-            *(Text(printable(shown(s.search.keys.get(key)))) for key in keys),
+            *(Text(printable(shown(s.search.keys[key]) if key in s.search.keys else "")) for key in keys),
             value, interval, str(s.state.n_networks), str(s.state.equal_grid),
             "" if s.state.state == "as asked" else s.state.state,
         )  # fmt: skip

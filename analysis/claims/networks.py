@@ -19,7 +19,7 @@ class Networks(NamedTuple):
     told: str
     """Of which networks, for a person; why none, where there are none."""
     again: tuple[str, ...] = ()
-    """Arguments of a sweep that trains as many seeds again of them."""
+    """Arguments of a sweep that trains as many seeds again of them; where most did not mix, four times as long."""
     unmixed: frozenset[str] = frozenset()
     """Ids of those at equilibrium whose chains disagree."""
 
@@ -123,7 +123,8 @@ def _one_setting(
     parts = [described(shown), *(f"{key} = {_range(setting.frame[key])}" for key in varying(setting.frame, axes))]
     parts += [f"{key} = {value} where the paper has {paper[key]}" for key, value in setting.values.items() if key in differing]
     told = "; ".join(filter(None, [MEASURES[measure].title, ", ".join(filter(None, parts))]))
-    return Networks(setting.frame, told, _again(setting.frame), _unmixed(results, setting.frame))
+    unmixed = _unmixed(results, setting.frame)
+    return Networks(setting.frame, told, _again(setting.frame, longer=2 * len(unmixed) > len(setting.frame)), unmixed)
 
 
 def _unmixed(results: str, frame: pd.DataFrame) -> frozenset[str]:
@@ -135,11 +136,13 @@ def _unmixed(results: str, frame: pd.DataFrame) -> frozenset[str]:
     )
 
 
-def _again(frame: pd.DataFrame) -> tuple[str, ...]:
+def _again(frame: pd.DataFrame, longer: bool) -> tuple[str, ...]:
     columns = ("L", "P", "d", "sigma2", "patch", "patches", "layer", "network", "loss", "width1", "width", "gamma_label",
                "prefactor", "scaling", "kappa", "steps", "chains", "dtype")  # fmt: skip
     told = {column.removesuffix("_label"): frame[column].dropna().unique() for column in columns if column in frame}
-    seeds_ = 2 * (int(frame["seed"].max()) + 1)
+    seeds_ = (1 if longer else 2) * (int(frame["seed"].max()) + 1)
+    if longer:
+        told["steps"] = 4 * told["steps"]
     axes = (f"{key}={','.join(map(shown, values))}" for key, values in told.items() if len(values))
     # Some blocks save more, for which the networks that are there would be trained again.
     return (*axes, f"seed=range({seeds_})", "save=curves")

@@ -67,7 +67,7 @@ def p_star(results: str, sweep: str | None) -> Drawn | Missing:
         tables.append(table)
     if not panels:
         return Missing("no thresholds at two d with N in one proportion to d, nor at two N of one d")
-    chart = styled(alt.hconcat(*panels, spacing=24).resolve_scale(color="shared", strokeDash="shared"))
+    chart = styled(alt.hconcat(*panels, spacing=24).resolve_scale(color="shared", strokeDash="shared", shape="independent"))
     closing = f"A_f = {ONSET:g}. Dashed: the bound E({ONSET:g}), moved onto the points; its slope is what it predicts."
     return Drawn(chart, pd.concat(tables).drop_duplicates(), " ".join([*said, closing]), sql)
 

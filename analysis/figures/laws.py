@@ -51,7 +51,8 @@ def _told(row: dict[Hashable, Any]) -> str:
     if np.isnan(row["exponent"]):
         return f"{name}: too few thresholds"
     said = f", predicted {row['prediction']}" if row["prediction"] else ""
-    return f"{name}: {row['exponent']:.2f} ({row['low']:.2f} to {row['high']:.2f}, n = {row['n']}){said}"
+    open_ends = f", {row['open']} of them open at an end of the range: too narrow" if row["open"] else ""
+    return f"{name}: {row['exponent']:.2f} ({row['low']:.2f} to {row['high']:.2f}, n = {row['n']}{open_ends}){said}"
 
 
 LAW_FIGURES = [

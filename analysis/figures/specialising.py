@@ -16,7 +16,7 @@ from analysis.charts import colour_of, colours, log_axis, styled
 from analysis.explore import matching
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.equilibrium import HE3, told
-from analysis.points import Setting, in_order, one_setting, points
+from analysis.points import Setting, counted, in_order, one_setting, points
 from analysis.proportion import AS_ROOT, in_power
 from analysis.scaling import FEWEST_OF_LAW
 from analysis.selection import Selection
@@ -87,6 +87,8 @@ def outliers(results: str, sweep: str | None) -> Drawn | Missing:
             expected = f"{power_law(of_d['width'], of_d['bound']).exponent.value:.2f}" if (of_d["bound"] > 0).all() else "none"
             said.append(f"d = {d:g}: M ~ N^{value:.2f} ({low:.2f} to {high:.2f}, {len(of_d)} widths), the bound's {expected}")
     about = told(results, sweep, setting)
+    if hidden := len(frame) - len(shown):
+        said.append(f"{counted(hidden, 'size')} without a specialising neuron not shown")
     law = "The law M = sqrt(N/d) has 1/2; dashed: what the bound asks for at the alignment that the networks have"
     columns = ["d", "width", "P", "n", "mean", "low", "high", "bound", "alignment"]
     return Drawn(chart, frame[columns], ". ".join([about, *said, law]) + ".", found.sql)

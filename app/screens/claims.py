@@ -55,8 +55,8 @@ def show(results: str) -> None:
                 downloads(f"claims-{topic}", part, chart)
 
 
-ROW = 76
-"""Pixels: three lines of text, as most statements are."""
+ROW = 96
+"""Pixels: four to five lines of text, as most cells have at most."""
 WIDTHS = {
     "verdict": st.column_config.TextColumn(width=140),
     "id": st.column_config.TextColumn(width=150),

@@ -306,7 +306,9 @@ def test_a_metric_of_a_layer_that_is_not_there_is_refused(searching, network, re
     if not refused:
         assert load_grid(searching).searches[0].find.metric == "n_specialised_2"
         return
-    with pytest.raises(GridError, match="'n_specialised_2': networks with network = 'erf2' have none; they have align"):
+    with pytest.raises(
+        GridError, match="'n_specialised_2': networks with network = 'erf2' have none; those of this block have align"
+    ):
         load_grid(searching)
 
 
