@@ -4,6 +4,7 @@ import logging
 import os
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -23,12 +24,14 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from orchestrator.fitness import code_facts, misfit
 from orchestrator.grid import Resources
-from orchestrator.interrupts import LATEST_S
+from orchestrator.interrupts import LATEST_S, reclaim
 from orchestrator.packing import MEMORY_SHARE, Machine
 from store.files import open_files, temporary
 
 PACKS_PER_CARD = 4
 """Packs that share a card where the grid says `gpus_per_pack: auto`: one draws its data while others compute."""
+RECLAIM_EVERY_S = 0.05
+"""So long at most a SIGTERM that comes while Ray closes ends the command without a word."""
 PROBE_S = 120.0
 """How long a node may take to answer; it may have to start a process and import the package."""
 
@@ -82,7 +85,10 @@ def _leave() -> None:
     no signal interrupts. What is left of a local Ray then ends with this process."""
     closing = threading.Thread(target=ray.shutdown, daemon=True)
     closing.start()
-    closing.join(LATEST_S)
+    latest = time.monotonic() + LATEST_S
+    while closing.is_alive() and time.monotonic() < latest:
+        closing.join(RECLAIM_EVERY_S)
+        reclaim()
 
 
 def _start_local(quiet: dict[str, Any]) -> None:

@@ -78,6 +78,14 @@ def keeping_signals() -> Iterator[None]:
             signal.signal(s, handler)
 
 
+def reclaim() -> None:
+    """Have the handlers that Python knows of answer again: Ray's closing gives SIGTERM back to the system, beneath Python, and
+    one that came then would end the command without a word."""
+    if threading.current_thread() is threading.main_thread():
+        for s in SIGNALS:
+            signal.signal(s, signal.getsignal(s) or signal.SIG_DFL)
+
+
 @contextmanager
 def draining(sweep: "Sweep") -> Iterator[None]:
     """Inside, the first Ctrl-C (SIGTERM, SIGHUP) lets packs in flight finish; the second ends everything at once."""

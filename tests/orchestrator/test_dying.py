@@ -148,6 +148,29 @@ def test_a_node_process_that_hangs_at_the_end_holds_nobody(latest_s, interrupted
     wait_for(lambda: not psutil.pid_exists(raylet) or psutil.Process(raylet).status() == psutil.STATUS_ZOMBIE)
 
 
+SIGTERM_AFTER_RAY = """
+import os, signal
+from contextlib import ExitStack
+from orchestrator import cluster, interrupts
+
+for s in interrupts.SIGNALS:
+    signal.signal(s, interrupts.leave)
+with ExitStack() as ray:
+    with interrupts.keeping_signals():
+        ray.enter_context(cluster.joined(None))
+os.kill(os.getpid(), signal.SIGTERM)
+"""
+
+
+@pytest.mark.ray
+def test_a_sigterm_after_ray_is_heard():
+    """Its closing gives SIGTERM back to the system, beneath Python."""
+    done = subprocess.run(
+        [sys.executable, "-c", SIGTERM_AFTER_RAY], capture_output=True, text=True, cwd=ROOT, check=False, timeout=120
+    )
+    assert done.returncode == 130 and "interrupted; what was committed is kept" in done.stderr, done.stderr
+
+
 def test_ray_that_does_not_start_is_tried_twice_then_said(monkeypatch):
     from orchestrator import cluster
 
