@@ -72,7 +72,8 @@ def test_p_star_follows_the_bound(at_equilibrium):
     assert f"slope {said:.2f} over these d" in found.caption and "N = d" in found.caption
     over_widths = slope(ONSET, np.array([16, 128]), np.array([16, 16]), against="width")
     assert f"slope {over_widths:.2f} over these N" in found.caption and "d = 16" in found.caption
-    found.chart.to_dict()
+    # Each panel has its own states: a threshold that is not reached is a triangle in either.
+    assert found.chart.to_dict()["resolve"]["scale"]["shape"] == "independent"
 
 
 def test_curves_collapse_in_units_of_the_bound(at_equilibrium):

@@ -54,3 +54,13 @@ def test_points_of_one_seed_count_where_no_others_reach_the_level():
     assert beyond.reached == "reached" and 32 < beyond.value < 64 and np.isnan(beyond.low)
     (amid,) = thresholds(rising, 0.65)["threshold"]
     assert 16 < amid.low < amid.value < amid.high < 32, "left out, as it would leave no interval"
+
+
+def test_an_exponent_of_open_intervals_says_so():
+    """At d = 64 half of the resampled curves end below the level."""
+    rising = pd.DataFrame([{"d": d, "L": L, "n": 4, "mean": min(0.5 + 0.05 * L / d * 8, 0.852), "sd": 0.01}
+                           for d in (16, 32, 64) for L in (4, 8, 16, 32, 58)])  # fmt: skip
+    rising.loc[(rising["d"] != 64) & (rising["mean"] > 0.85), "mean"] = 0.95
+    fit = exponent(thresholds(rising, 0.85))
+    assert fit is not None and fit.n_used == 3 and fit.n_open == 1
+    assert fit.censored.endswith("1 with an interval beyond the range: this one is too narrow")

@@ -324,3 +324,20 @@ def test_a_metric_of_another_loss_is_refused(searching, loss, metric):
         searching.write_text(words.replace(", loss: mse", ""))
         with pytest.raises(GridError, match="networks with loss = 'mse' have none"):
             load_grid(searching)
+
+
+def test_the_table_of_a_search_under_way_promises_nothing(searching, results):
+    """Three seeds of one rung tell on which side of it the threshold is, and no more."""
+    done = CliRunner().invoke(app, [str(searching), "--results", results, "--debug", "-q", "--limit", "3"])
+    rows = [line for line in done.output.splitlines() if "searching" in line and "gamma" not in line]
+    assert len([row for row in rows if row.lstrip()[0].isdigit()]) == 4
+    assert not any(word in done.output for word in ("a grid as fine as", ">", "<="))
+
+
+def test_searches_of_several_blocks_are_told_apart_by_the_same_keys(searching, results):
+    block = GRID[GRID.index("  - task") :].replace("d: [4, 8]", "d: 4").replace("gamma: [1, lazy]", "gamma: 1")
+    other = block.replace("d: 4", "d: 8").replace("at: 0.8", "at: 0.75")
+    searching.write_text(GRID[: GRID.index("  - task")] + block + other)
+    done = CliRunner().invoke(app, [str(searching), "--results", results, "--debug", "-q", "--limit", "1"])
+    heads = [line.split() for line in done.output.splitlines() if "L*" in line]
+    assert [head[0] for head in heads] == ["d", "d"]
