@@ -68,7 +68,6 @@ def _slope(found: Networks, over: str, log: bool, growing: Mapping[str, float]) 
     what = found.what + (f", {n_all - len(frame)} left out that have none of it" if len(frame) < n_all else "")
     if frame[over].nunique() < 2:
         return NotMeasured(f"networks of one {over} only")
-    interval = _of_line(frame, over, log)
     at_equilibrium = "chains" in frame and bool(frame["chains"].notna().any())
     if all(shared_along(key, at_equilibrium) for key in (over, *growing)):
         # Networks of one seed see the same data at all of these: seeds are what is independent.
@@ -79,6 +78,8 @@ def _slope(found: Networks, over: str, log: bool, growing: Mapping[str, float]) 
         if not whole:
             return NotMeasured(f"no seed has a network at every {over}: {what}")
         interval = mean_interval([_of_line(part, over, log).value for part in whole])
+    else:
+        interval = _of_line(frame, over, log)
     said = f"exponent of {over} in the {what}" if log else f"gain per doubling of {over} of the {what}"
     return Measured(interval, said, found.again)
 
