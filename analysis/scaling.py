@@ -36,11 +36,10 @@ def thresholds(points: pd.DataFrame, level: float, over: str = "L", falling: boo
             x, n, means, sds = (part[name].to_numpy(float) for name in (over, "n", "mean", "sd"))
             return threshold_of_means(x, n, means, sds, level, increasing=not falling, shared=shared)
 
-        most_have = len(several) > len(curve) / 2 and len(several) >= FEWEST_OF_CURVE
-        found = crossing(several if most_have else curve)
-        if (
-            most_have and len(several) < len(curve) and found.reached != "reached"
-        ):  # one seed beyond the others may reach it: a threshold without an interval
+        part = several if len(several) > len(curve) / 2 and len(several) >= FEWEST_OF_CURVE else curve
+        found = crossing(part)
+        # One seed beyond the others may reach it: a threshold without an interval.
+        if len(part) < len(curve) and found.reached != "reached":
             found = crossing(curve)
         gamma = {"gamma": curve["gamma"].iloc[0]} if with_gamma else {}
         rows.append({**keyed, **gamma, "threshold": found})
