@@ -1,73 +1,46 @@
-"""What came out of a sweep, for its end on the terminal: rich networks beside the theory."""
+"""`python -m analysis.outcome --sweep NAME`: rich networks of a sweep beside the theory, as a JSON list on standard output.
 
-import pandas as pd
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+A sweep calls it at its end. `console.outcome_table.print_outcome` shows the records.
+"""
 
-from analysis.overlays import beside
-from analysis.points import points, shown, varying
-from analysis.selection import Selection
-from store.printable import printable
-
-THEORIES = ("Eq. 3", "Bayes, generalising")
-"""What rich networks are expected to attain, without noise and with it."""
-MOST_ROWS = 30
-COLUMNS = ["n", "mean", "low", "high", "last", "theory", "expected", "difference"]
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
 
 
-def rich_networks(results: str, sweep: str) -> pd.DataFrame:
-    """Points of a sweep's rich networks (gamma >= 1) that theory speaks of; may be empty.
+def records(results: str, sweep: str) -> list[dict[str, Any]]:
+    """`rich_networks` as plain values: None where there is no number."""
+    import pandas as pd  # here, so that wrong options and the help need not wait for it
 
-    Columns: the keys, n, mean, low, high (best test accuracy, its 95% interval), last (mean of the last one), theory, expected,
-    difference (mean minus expected).
-    """
-    selection = Selection(sweep)
-    found = points(results, selection)
-    said = beside(found.frame, "best_test_acc", wait=False).values
-    said = said[said["theory"].isin(THEORIES)].set_index("point")
-    if said.empty:
-        return pd.DataFrame(columns=COLUMNS)
-    frame = found.frame.join(said, how="inner").rename(columns={"value": "expected"})
-    frame = frame[(frame["gamma"] >= 1) & (frame["prefactor"] == "sqrt_d")]
-    last = points(results, selection, "final_test_acc").frame[[*found.keys, "mean"]].rename(columns={"mean": "last"})
-    frame = frame.merge(last, on=found.keys, how="left").assign(difference=lambda f: f["mean"] - f["expected"])
-    told_apart = ["d", "width", *(key for key in varying(frame, found.keys) if key not in ("d", "width", "L")), "L"]
-    keys = [key for key in told_apart if key in frame]
-    return frame[[*keys, *COLUMNS]].sort_values(keys, ignore_index=True)
+    from analysis.report.outcome import rich_networks
+
+    rows = rich_networks(results, sweep).to_dict("records")
+    return [{str(name): None if pd.isna(value) else value for name, value in row.items()} for row in rows]
 
 
-def print_outcome(frame: pd.DataFrame, out: Console) -> None:
-    """`rich_networks` as a table; where the terminal is too narrow without the intervals and the last accuracies."""
-    table = _table(frame, brief=False)
-    need = out.measure(table, options=out.options.update(max_width=1000)).maximum
-    if need > out.width and out.is_terminal:
-        table = _table(frame, brief=True)
-    elif need > out.width:
-        out = Console(file=out.file, width=need)  # a pipe has no width to fold to
-    out.print(table)
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the records; exit with 2 and a message on standard error where the results cannot be read."""
+    parser = argparse.ArgumentParser("python -m analysis.outcome", description="Rich networks of a sweep beside the theory.")
+    parser.add_argument("--sweep", required=True, metavar="NAME", help="the sweep whose networks are told of")
+    parser.add_argument("--results", default="results", metavar="DIR_OR_URI", help="where the results are")
+    asked = parser.parse_args(arguments)
+    from store.files import ResultsError
+
+    try:
+        found = records(asked.results, asked.sweep)
+    except ResultsError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(json.dumps(found, allow_nan=False, default=_plain))
+    return 0
 
 
-def _table(frame: pd.DataFrame, brief: bool) -> Table:
-    theories = list(dict.fromkeys(frame["theory"]))
-    title = f"Best test accuracy of rich networks, mean over n seeds, beside {' and '.join(theories)} [Tong25]"
-    table = Table(box=SIMPLE_HEAD, title=title, title_justify="left")
-    keys = list(frame.columns[: list(frame.columns).index("n")])
-    several = len(theories) > 1
-    for name in keys:
-        table.add_column(name, justify="right", no_wrap=True)
-    for name in ("n", "best", *(() if brief else ("95% interval", "last"))):
-        table.add_column(name, justify="right", no_wrap=True)
-    if several and not brief:
-        table.add_column("theory", no_wrap=True)
-    for name in ("expected" if several else theories[0], "difference"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in frame.head(MOST_ROWS).to_dict("records"):
-        interval = f"{row['low']:.3f} to {row['high']:.3f}" if row["n"] > 1 else "one seed"
-        more = [] if brief else [interval, f"{row['last']:.3f}", *([row["theory"]] if several else [])]
-        beside_it = [f"{row['expected']:.3f}", f"{row['difference']:+.3f}"]
-        table.add_row(*(Text(printable(shown(row[key]))) for key in keys), str(row["n"]), f"{row['mean']:.3f}", *more, *beside_it)
-    if len(frame) > MOST_ROWS:
-        table.caption, table.caption_justify = f"and {len(frame) - MOST_ROWS} more points: see the app or the query below", "left"
-    return table
+def _plain(value: Any) -> Any:
+    """Numbers of numpy as those of Python."""
+    return value.item()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

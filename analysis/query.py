@@ -14,12 +14,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from analysis.source import existing
-from analysis.statements import EXAMPLES, bound, checked, in_own_words
-from analysis.terminal import stop
+from analysis.data.source import existing
+from analysis.sql.statements import EXAMPLES, bound, checked, in_own_words
+from console.printable import printable
+from console.terminal import stop
 from store.database import locked
 from store.files import Files, ResultsError, open_files
-from store.printable import printable
 from store.views import VIEWS, connect, run
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)

@@ -5,7 +5,7 @@ from contextlib import suppress
 from functools import cache
 from importlib import import_module
 
-from analysis.source import QueryError, ResultsError, open_ahead
+from analysis.data.source import QueryError, ResultsError, open_ahead
 
 CHARTS = ("pandas", "altair")
 """What all pages with a chart need, and what takes longest to import."""

@@ -7,24 +7,23 @@ from typing import Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
-from analysis import mixing
-from analysis.explore import matching
-from analysis.explore import measured as measures_of
-from analysis.levels import Levels, levels
-from analysis.measures import MEASURES, Measure
-from analysis.paper import settings
-from analysis.points import Points, Setting, counted, described, groups, in_order, n_seeds, with_intervals
-from analysis.proportion import RATIO, by_proportion
-from analysis.scaling import thresholds
-from analysis.selection import VERSION, Selection, Value, axes
-from analysis.statistics import Interval
+from analysis.charts.explore import matching
+from analysis.charts.explore import measured as names_of_measures
+from analysis.data import mixing
+from analysis.data.keys import captioned
+from analysis.data.measures import measures
+from analysis.data.points import Points, Setting, counted, described, groups, in_order, n_seeds, settings_of, with_intervals
+from analysis.data.selection import Selection, Value, axes
+from analysis.data.source import declared
+from analysis.scaling.levels import Levels, levels
+from analysis.scaling.proportion import RATIO, by_proportion
+from analysis.scaling.thresholds import thresholds
 from app.setting import name, one
 from app.shared import choice, remembered, sweep_choice
+from declarations.metric import Metric
+from stats import Interval
 
 ACCURACIES = ("best_test_acc", "final_test_acc")
-NAMED = ("task", "network", "gamma_label", "L", "P", "d", "sigma2", "patches", "patch_size", "blur", "layer", "width1",
-         "width", RATIO, "scaling", "kappa", "steps", "chains", "prefactor", "dtype", "base_lr", VERSION)  # fmt: skip
-"""Keys that a caption tells of, where they are fixed to a value."""
 
 
 def grouped(results: str, selection: Selection, measure: str) -> Points:
@@ -56,7 +55,7 @@ class Asked(NamedTuple):
     over: str
     against: str
     by: str | None
-    measure: Measure
+    measure: Metric
     level: float
 
 
@@ -67,7 +66,7 @@ def crossings(results: str, selection: Selection, setting: Setting, measure: str
 
 def _crossings(results: str, selection: Selection, held: _Held, measure: str, level: float, over: str) -> pd.DataFrame:
     found = _of_setting(results, selection, held, measure)
-    return thresholds(found.frame, level, over, falling=found.measure.falls)
+    return thresholds(found.frame, level, over, found.measure.falls, found.declared)
 
 
 def started(results: str, selection: Selection, setting: Setting, measure: str, over: str) -> Levels:
@@ -95,7 +94,7 @@ def unmixed(results: str, selection: Selection, points: pd.DataFrame) -> str:
     return mixing.unmixed(points, grouped(results, selection, "unmixed"))
 
 
-def level_choice(measure: Measure, found: Levels) -> float:
+def level_choice(measure: Metric, found: Levels) -> float:
     """A level in the measure's own range, which starts where `levels` says until it is moved; on all pages the same."""
     key = "level" if measure.is_accuracy else f"level_{measure.name}"
     held, started_at = st.session_state.get(key), st.session_state.get(f"_start_of_{key}")
@@ -113,19 +112,21 @@ def level_choice(measure: Measure, found: Levels) -> float:
     )  # fmt: skip
 
 
-def measure_choice(names: Sequence[str], **more: Any) -> str:
+def measure_choice(results: str, names: Sequence[str], **more: Any) -> str:
     """One of some measures; the same key and words on all pages, so that it lasts from one to the next."""
-    return str(choice("Measure", names, key="measure", format_func=lambda key: MEASURES[key].title, **more))
+    known = remembered(measures, results)
+    return str(choice("Measure", names, key="measure", format_func=lambda key: known[key].title, **more))
 
 
 def threshold_measures(results: str, selection: Selection) -> list[str]:
     """Measures of selected networks of which a level makes a threshold."""
-    return [name for name in remembered(measures_of, results, selection) if MEASURES[name].rises is not None]
+    known = remembered(measures, results)
+    return [name for name in remembered(names_of_measures, results, selection) if known[name].better]
 
 
-def accuracy_choice() -> str:
+def accuracy_choice(results: str) -> str:
     """Which test accuracy."""
-    return measure_choice(ACCURACIES, width=190)
+    return measure_choice(results, ACCURACIES, width=190)
 
 
 def task_choice(results: str, classifying: bool = True) -> Selection:
@@ -154,9 +155,7 @@ def lacking(found: Points, least: Mapping[str, int], grids: str) -> bool:
 
 def rest(found: Points, axes: Iterable[str], prefer: Mapping[str, Value] | None = None) -> Setting:
     """The points of one setting of every key but `axes`: a select box for each that varies."""
-    tasks = in_order(found.frame, "task") if "task" in found.frame else []
-    paper = settings(tasks[0] if len(tasks) == 1 else None)
-    return one(found, axes, paper | {"sigma2": 0.0, "scaling": "standard"} | dict(prefer or {}), width=170)
+    return one(found, axes, settings_of(found.frame) | {"sigma2": 0.0, "scaling": "standard"} | dict(prefer or {}), width=170)
 
 
 def number(label: str, low: float, high: float, default: float, step: float, key: str, **more: Any) -> float:
@@ -171,10 +170,15 @@ def interval_text(interval: Interval, digits: int = 2, sign: str = "") -> str:
     return value if pd.isna(interval.low) else f"{value} ({low} to {high})"
 
 
-def about(setting: Setting, *more: str, unmixed: str = "") -> str:
+def captioned_of(results: str, values: Mapping[str, Value]) -> str:
+    """What is fixed, as a caption tells it."""
+    return described(values, captioned(values, remembered(declared, results)))
+
+
+def about(results: str, setting: Setting, *more: str, unmixed: str = "") -> str:
     """A caption: what is fixed, how many networks, how many of them did not mix, and more."""
     networks = ", ".join(
         filter(None, [counted(int(setting.frame["n"].sum()), "network"), unmixed, f"{n_seeds(setting.frame)} a point"])
     )
-    text = "; ".join(filter(None, [described(setting.values, NAMED), networks, *more]))
+    text = "; ".join(filter(None, [captioned_of(results, setting.values), networks, *more]))
     return text.replace("gamma_label", "gamma") + "."

@@ -2,18 +2,19 @@
 
 import streamlit as st
 
-from analysis.bound import energies, scaling_of
-from analysis.points import Setting, in_order, with_intervals
-from analysis.predictions import predicted
-from analysis.rescaling import Family, best, doubted, family, in_units, rescaled
-from analysis.scaling_charts import collapse_chart
+from analysis.data.points import Setting, in_order, with_intervals
+from analysis.data.source import declared
+from analysis.scaling.bound import energies, scaling_of
+from analysis.scaling.charts import collapse_chart
+from analysis.scaling.predictions import predicted
+from analysis.scaling.rescaling import Family, best, doubted, family, in_units, rescaled
 from app.choosing import Asked, interval_text, number
-from app.shared import choice, downloads, figure
+from app.shared import choice, downloads, figure, remembered
 
 GIVEN, BEST, BOUND = "an exponent", "the best exponent", "the bound E"
 
 
-def collapse(setting: Setting, asked: Asked) -> None:
+def collapse(results: str, setting: Setting, asked: Asked) -> None:
     """Which curves, in which units, the curves before and after, and how well they collapse."""
     st.subheader(
         "Collapse", anchor=False, help="S near 1: the curves fall together within their errors [Houdayer & Hartmann 2004]"
@@ -40,7 +41,7 @@ def collapse(setting: Setting, asked: Asked) -> None:
     except ValueError as error:
         st.info(f"No collapse: {error}.")
         return
-    chart = collapse_chart(scaled, over, against, measure)
+    chart = collapse_chart(scaled, over, against, measure, remembered(declared, results))
     figure(chart)
     q, of_theory = scaled.quality, f", predicted {said}" if said else ""
     of_bound = (

@@ -7,7 +7,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from analysis.source import ResultsError
+from analysis.data.source import ResultsError
 from app.ahead import CHARTS, import_ahead, open_store
 from app.script import HOME, PAGES
 from app.shared import results_directory

@@ -6,10 +6,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from analysis.one_network import network
-from analysis.picture_charts import examples_chart, said_of, weights_chart, whole
-from analysis.pictures import Pictures, of_other_gamma, pictures_of
-from analysis.source import ResultsError
+from analysis.charts.one_network import network
+from analysis.charts.pictures import examples_chart, said_of, weights_chart, whole
+from analysis.data.pictures import Pictures, of_other_gamma, pictures_of
+from analysis.data.source import ResultsError
 from app.shared import NONE, choice, downloads, figure, remembered
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.explore import Keyed, label, matching, rest_of, settled, values_of
-from analysis.points import Setting, one_setting
-from analysis.selection import Value
+from analysis.charts.explore import Keyed, label, matching, rest_of, settled, values_of
+from analysis.data.points import Setting, one_setting
+from analysis.data.selection import Value
 from app.shared import choice
 
 _LAST = "_last_setting"

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import streamlit as st
 
-from analysis.apart import Apart
-from analysis.commands import sweep_command
-from analysis.coverage import sweeps
-from analysis.source import QueryError, ResultsError, state
+from analysis.data.coverage import sweeps
+from analysis.data.source import QueryError, ResultsError, state
+from analysis.overlays.apart import Apart
+from console.commands import sweep_command
 
 if TYPE_CHECKING:  # pandas and what needs it take a second to import: pages do that once they need it
     import pandas as pd
 
-    from analysis.overlays import Later
-    from analysis.selection import Selection
+    from analysis.data.selection import Selection
+    from analysis.overlays.overlays import Later
 
 REFRESH_S = 5
 """How often an open page looks for new results of a running sweep."""
@@ -152,7 +152,7 @@ def switch(label: str, default: bool, key: str, **more: Any) -> bool:
 
 def sweep_choice(results: str) -> "Selection":
     """The sweep to look at, or the whole store."""
-    from analysis.selection import Selection
+    from analysis.data.selection import Selection
 
     names = remembered(sweeps, results)
     sweep = choice("Sweep", [WHOLE, *names], names[0] if len(names) == 1 else WHOLE, key="sweep")

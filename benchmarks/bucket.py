@@ -19,10 +19,10 @@ from datetime import UTC, datetime
 
 from rich.console import Console
 
-from store.compact import compact
 from store.files import open_files
 from store.kept import close_kept
 from store.store import Store
+from store.upkeep.compact import compact
 from store.views import fetch
 
 AT_ONCE = 32

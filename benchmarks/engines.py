@@ -11,15 +11,13 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.limits import CORES, Limits, limits, on_every_core, rate
-from orchestrator.amounts import step_amounts
-from orchestrator.calibration import machine_rates
-from orchestrator.cost import CostModel
-from orchestrator.grid import GridError, load_grid
-from orchestrator.packing import Machine, PackQueue
-from orchestrator.progress import duration
-from orchestrator.work import make_engine
-from trainables.cell import Cell, lazy_gamma
-from trainables.engines.base import ENGINES, EngineName, can_train
+from console.words import duration
+from orchestrator.cost.calibration import machine_rates
+from orchestrator.cost.model import CostModel
+from orchestrator.grid.load import GridError, load_grid
+from orchestrator.plan.packing import Machine, PackQueue
+from trainables.cell import Cell, cell_of, lazy_gamma
+from trainables.engines import ENGINES, descent_engine
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks import PSVRT, Pentomino, SameDifferent, Task
 
@@ -48,19 +46,19 @@ GRIDS = Path(__file__).parents[1] / "grids"
 def cells_of(task: Task, width: int, gammas: int) -> list[Cell]:
     """A group of cells that share their inputs, from rich to lazy."""
     values = [10 ** (-k / 2) for k in range(gammas - 1)] + [1.0 if gammas == 1 else lazy_gamma(task)]
-    return [Cell(task=task, width=width, gamma=gamma, base_lr=task.default_base_lr, seed=0) for gamma in values]
+    return [cell_of(task, width=width, gamma=gamma, seed=0) for gamma in values]
 
 
-def steps_a_second(engine: EngineName, cells: list[Cell], steps: int) -> float:
+def steps_a_second(engine: str, cells: list[Cell], steps: int) -> float:
     """Steps times networks, a second, data included and evaluation left out."""
-    made = make_engine(engine, cells, "cpu")
+    made = descent_engine(engine).trainer(cells)
     made.train(0, 10)
     return steps * len(cells) * rate(lambda: made.train(10, steps), SECONDS)
 
 
 def data_seconds(cell: Cell) -> float:
     """Seconds of one step's data, drawn in blocks as `batched` does."""
-    from trainables.engines.batched import Batched
+    from trainables.trainers.batched import Batched
 
     made = Batched([cell])
     return 1 / BLOCK_STEPS / rate(lambda: made._draw(1))
@@ -72,11 +70,11 @@ def row(shape: tuple[Task, int, int, str], best: Limits) -> list[str]:
     cells = cells_of(task, width, gammas)
     torch.set_num_threads(CORES)
     reference = 1e3 / steps_a_second("reference", cells[:1], 10)
-    engines = [e for e in ENGINES if e != "reference" and can_train(e, cells[0])]
+    engines = [e.name for e in ENGINES.values() if not (e.is_oracle or e.is_general) and e.trains(cells[0])]
     steps = {"batched": 20, "gram": 100, "patches": 100}
     found = {engine: 1e3 / sum(on_every_core(steps_a_second, engine, cells, steps[engine])) for engine in engines}
     fastest = min(found, key=found.__getitem__)
-    amounts = step_amounts(cells[0], fastest, gammas)
+    amounts = ENGINES[fastest].step_amounts(cells[0], gammas)
     products = 1e3 * (amounts.get("product", 0.0) + amounts.get("tile", 0.0)) / best.products
     # What a step reads and writes at least: the changes of the weights, and of `gram` what they start from.
     rows = {"gram": 6 * 2 * getattr(task, "L", 0), "batched": 3 * task.input_dim, "patches": 2 * task.input_dim}[fastest]

@@ -10,7 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from trainables.equilibrium.cell import EquilibriumCell
+from trainables.cell import Cell, cell_of
 from trainables.equilibrium.result import EquilibriumResult
 from trainables.equilibrium.run import EquilibriumRun
 from trainables.tasks import Hermite3
@@ -21,11 +21,11 @@ PER_DIMENSION = (12, 18, 27, 40)
 STEPS, EVAL_EVERY, TEST_SIZE = 200, 2, 2048
 
 
-def cells_of(d: int, per_dimension: int, kappa: float, seeds: int) -> list[EquilibriumCell]:
+def cells_of(d: int, per_dimension: int, kappa: float, seeds: int) -> list[Cell]:
     """One point: the same posterior of as many data sets."""
     task = Hermite3(d=d, P=round(per_dimension * d * (kappa + 1) / 2))
-    first = EquilibriumCell(
-        task=task,
+    first = cell_of(
+        task,
         network="erf2",
         width=d,
         kappa=kappa,
@@ -38,7 +38,7 @@ def cells_of(d: int, per_dimension: int, kappa: float, seeds: int) -> list[Equil
     return [first.model_copy(update={"seed": s}) for s in range(seeds)]
 
 
-def sampled(cells: Sequence[EquilibriumCell]) -> tuple[list[EquilibriumResult], float]:
+def sampled(cells: Sequence[Cell]) -> tuple[list[EquilibriumResult], float]:
     """Results, and seconds of a core that one network took."""
     run, started = EquilibriumRun(cells), time.process_time()
     run.advance(np.inf)
@@ -59,7 +59,9 @@ def main(kappa: float, seeds: int) -> None:
             means = [np.mean([r.n_specialised[0] for r in results]), np.mean([r.acceptance for r in results])]
             worst = f"{max(r.r_hat for r in results):.2f}", f"{min(r.ess for r in results):.0f}"
             numbers = (f"{np.mean(aligned):.3f}", f"{error:.3f}", *(f"{m:.2f}" for m in means), *worst)
-            table.add_row(str(d), str(cells[0].n_train), f"{seconds:.1f}", *numbers, f"{sum(r.mixed for r in results)}/{seeds}")
+            table.add_row(
+                str(d), str(cells[0].task.n_train), f"{seconds:.1f}", *numbers, f"{sum(r.mixed for r in results)}/{seeds}"
+            )
     Console().print(table)
 
 

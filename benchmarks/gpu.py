@@ -10,15 +10,15 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from orchestrator.work import make_engine
-from trainables.cell import Cell, lazy_gamma
-from trainables.engines.base import Engine, EngineName
+from trainables.cell import Cell, cell_of, lazy_gamma
+from trainables.engines import descent_engine
 from trainables.tasks import SameDifferent
+from trainables.trainers.base import Trainer
 
 RICH = [float(g) for g in np.logspace(0, 2, 6)]
 LADDER = [None, *(float(g) for g in np.logspace(-4.5, 0, 10))]
 """The gammas of figures C3 and 2; None is lazy."""
-SHAPES: list[tuple[EngineName, int, int, int, float, Sequence[float | None], int]] = [
+SHAPES: list[tuple[str, int, int, int, float, Sequence[float | None], int]] = [
     # engine, L, d, width, sigma2, gammas, seeds
     ("gram", 2, 256, 1024, 0.0, RICH, 43),
     ("gram", 12, 256, 1024, 0.0, RICH, 6),
@@ -39,7 +39,7 @@ def cells_of(n_symbols: int, d: int, width: int, sigma2: float, gammas: Sequence
     """A pack: every gamma for every seed."""
     task = SameDifferent(L=n_symbols, d=d, sigma2=sigma2)
     return [
-        Cell(task=task, width=width, gamma=lazy_gamma(task) if g is None else g, base_lr=0.1, seed=s)
+        cell_of(task, width=width, gamma=lazy_gamma(task) if g is None else g, base_lr=0.1, seed=s)
         for s in range(seeds)
         for g in gammas
     ]
@@ -55,7 +55,7 @@ def seconds_of(run: Callable[[], object]) -> float:
     return elapsed / n
 
 
-def step_seconds(made: Engine, steps: int = 500) -> float:
+def step_seconds(made: Trainer, steps: int = 500) -> float:
     """Seconds of a step of the pack, draws included, evaluation left out."""
     return seconds_of(lambda: made.train(0, steps)) / steps
 
@@ -66,15 +66,16 @@ def figure_c3_seconds() -> tuple[float, float, float]:
     Steps depend on L alone and evaluations on d: measured on packs of its own size at a few of each.
     """
     ls, ds = (2, 5, 8, 12), (128, 256, 512, 1024)
+    gram = descent_engine("gram")
     steps, making, evaluating = [], 0.0, 0.0
     for n_symbols in ls:
-        steps.append(step_seconds(make_engine("gram", cells_of(n_symbols, 256, 1024, 0.0, RICH, C3_SEEDS), "cuda")))
+        steps.append(step_seconds(gram.trainer(cells_of(n_symbols, 256, 1024, 0.0, RICH, C3_SEEDS), "cuda")))
     for d in ds:
         started = time.perf_counter()
-        made = make_engine("gram", cells_of(12, d, 1024, 0.0, RICH, C3_SEEDS), "cuda")
+        made = gram.trainer(cells_of(12, d, 1024, 0.0, RICH, C3_SEEDS), "cuda")
         torch.cuda.synchronize()
         making += 11 * (time.perf_counter() - started)
-        evaluating += 11 * C3_EVALUATIONS * seconds_of(lambda made=made: made.test_accuracy(1000))  # type: ignore[misc]
+        evaluating += 11 * C3_EVALUATIONS * seconds_of(lambda made=made: made.evaluate(1000))  # type: ignore[misc]
     training = sum(np.interp(n_symbols, ls, steps) for n_symbols in range(2, 13)) * len(ds) * C3_STEPS
     return making, float(training), evaluating
 
@@ -89,7 +90,7 @@ def main() -> int:
         table.add_column(name, justify="left" if name == "engine" else "right")
     for engine, n_symbols, d, width, sigma2, gammas, seeds in SHAPES:
         cells = cells_of(n_symbols, d, width, sigma2, gammas, seeds)
-        ms = 1e3 * step_seconds(make_engine(engine, cells, "cuda"), 500 if engine == "gram" else 50)
+        ms = 1e3 * step_seconds(descent_engine(engine).trainer(cells, "cuda"), 500 if engine == "gram" else 50)
         row = (n_symbols, d, width, f"{sigma2:g}", len(cells), f"{ms:.4f}", f"{ms / len(cells):.6f}")
         table.add_row(engine, *map(str, row))
         torch.cuda.empty_cache()

@@ -5,17 +5,18 @@ take CELL_S, so that `pack_seconds` alone says how many make a pack.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from orchestrator import work
-from orchestrator.packing import PackQueue
+from orchestrator.plan.packing import PackQueue
 from trainables.cell import Cell
-from trainables.engines.base import Engine, EngineName, Measures
+from trainables.engines import ENGINES
+from trainables.engines.dense import Batched
 from trainables.tasks import Task
+from trainables.trainers.base import Measures, Probed, Trainer
 
 Array = np.ndarray[Any, Any]
 CELL_S = 0.5
@@ -25,7 +26,7 @@ class Idle(Task):
     """Inputs of length one. Cells of equal L and d share a pack."""
 
     name: ClassVar[str] = "idle"
-    default_base_lr: ClassVar[float] = 0.1
+    defaults: ClassVar[Mapping[str, Any]] = {"base_lr": 0.1, "prefactor": "none"}
     shared_across: ClassVar[tuple[str, ...]] = ("number",)
 
     L: Annotated[int, Field(ge=1)]
@@ -36,10 +37,6 @@ class Idle(Task):
     @property
     def input_dim(self) -> int:
         return 1
-
-    @property
-    def richness_scale(self) -> float:
-        return 1.0
 
     def draw_symbols(self, rng: np.random.Generator) -> Array:
         return np.zeros(1)
@@ -52,7 +49,7 @@ class Idle(Task):
 
 
 class Untrained:
-    """An engine whose numbers are drawn: they fill files as trained ones would. C cells, m neurons."""
+    """A trainer whose numbers are drawn: they fill files as trained ones would. C cells, m neurons."""
 
     name: ClassVar[str] = "batched"
 
@@ -65,7 +62,7 @@ class Untrained:
         time.sleep(n_steps * self.step_s)
         return self.rng.random((len(self.cells), n_steps)), np.zeros((len(self.cells), n_steps))
 
-    def test_accuracy(self, step: int) -> Array:
+    def evaluate(self, step: int) -> Array:
         return self.rng.random(len(self.cells))
 
     def measures(self, step: int) -> Measures:
@@ -75,6 +72,9 @@ class Untrained:
     def hidden_weights(self, c: int, neurons: Array) -> Array:
         return np.zeros((len(neurons), 1))
 
+    def probed(self, c: int, x: Array) -> Probed:
+        return Probed(np.zeros(len(x)), None, {})
+
     def state(self) -> dict[str, Array]:
         return {}
 
@@ -82,12 +82,14 @@ class Untrained:
         """Nothing was changed."""
 
 
-_make_engine, _cell_seconds = work.make_engine, PackQueue.cell_seconds
+class BatchedOrIdle(Batched):
+    """The usual engine, which trains no cells of this task."""
+
+    def trainer(self, cells: Sequence[Cell], device: str = "cpu") -> Trainer:
+        return Untrained(cells) if cells[0].task.name == Idle.name else super().trainer(cells, device)
 
 
-def make_engine(name: EngineName, cells: Sequence[Cell], device: str) -> Engine:
-    """The usual one for other tasks."""
-    return Untrained(cells) if cells[0].task.name == Idle.name else _make_engine(name, cells, device)
+_cell_seconds = PackQueue.cell_seconds
 
 
 def cell_seconds(queue: PackQueue, i: int) -> float:
@@ -96,5 +98,5 @@ def cell_seconds(queue: PackQueue, i: int) -> float:
     return CELL_S if queue.plan[i].cell.task.name == Idle.name else predicted
 
 
-work.make_engine = make_engine
+ENGINES[Batched.name] = BatchedOrIdle()
 PackQueue.cell_seconds = cell_seconds  # type: ignore[assignment, method-assign]

@@ -10,8 +10,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import torch
 
-from orchestrator.measure import seconds_of
-from trainables.products import product
+from orchestrator.cost.measure import seconds_of
+from trainables.trainers.products import product
 
 CORES = len(os.sched_getaffinity(0))
 T = TypeVar("T")
@@ -33,8 +33,8 @@ def on_every_core(work: Callable[..., T], *args: object) -> list[T]:
 
 
 def _import_engines(_: int) -> None:
-    import trainables.engines.batched
-    import trainables.engines.gram  # noqa: F401
+    import trainables.trainers.batched
+    import trainables.trainers.gram  # noqa: F401
 
     time.sleep(0.5)  # so that every process takes one of these
 

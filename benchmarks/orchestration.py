@@ -42,13 +42,13 @@ def plain(n_trials: int) -> tuple[float, float]:
     from ray import tune
 
     def train(config: dict[str, int]) -> None:
-        from trainables.cell import Cell
-        from trainables.engines.reference import Reference
-        from trainables.engines.run import PackRun
+        from trainables.cell import cell_of
         from trainables.tasks import SameDifferent
+        from trainables.trainers.reference import Reference
+        from trainables.trainers.run import PackRun
 
         task = SameDifferent(L=3, d=32)
-        cell = Cell(task=task, width=128, gamma=1.0, base_lr=0.1, steps=1000, seed=config["seed"], test_size=256)
+        cell = cell_of(task, width=128, gamma=1.0, base_lr=0.1, steps=1000, seed=config["seed"], test_size=256)
         run = PackRun([cell], Reference([cell]))
         run.advance(float("inf"))
         tune.report({"accuracy": run.results()[0].test_acc[-1], "seconds": run.seconds})

@@ -24,12 +24,13 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from analysis.coverage import coverage
-from store.compact import SORT_KEYS, TARGET_BYTES, compact
+from analysis.data.coverage import coverage
+from declarations.keys import KEYS
 from store.files import open_files
-from store.schema import KEYS, SCHEMA, parquet_bytes
+from store.schema import SCHEMA, parquet_bytes
 from store.snapshot import COMPACTED, PACKS, named
 from store.store import Store
+from store.upkeep.compact import SORT_KEYS, TARGET_BYTES, compact
 from store.views import connect, fetch, run
 
 LS, DS = np.arange(2, 15), 2 ** np.arange(5, 12)

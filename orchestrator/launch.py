@@ -14,11 +14,11 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from analysis.commands import joined
-from analysis.terminal import stop, told
-from orchestrator.cluster_file import CODE, TOKEN, ClusterFile, ClusterFileError, load_cluster_file, uncommitted
-from orchestrator.grid import GridError, load_grid
-from orchestrator.interrupts import INTERRUPTED
+from console.commands import joined
+from console.terminal import stop, told
+from orchestrator.grid.load import GridError, load_grid
+from orchestrator.ray.cluster_file import CODE, TOKEN, ClusterFile, ClusterFileError, load_cluster_file, uncommitted
+from orchestrator.run.interrupts import INTERRUPTED
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 
@@ -68,7 +68,7 @@ def submit(
         stop(f"--results {results}: on a cluster give the whole path of a directory that all machines share, or a bucket")
     place = f"~/{SUBMITTED}/" + re.sub(r"[^A-Za-z0-9_-]+", "_", grid.sweep)
     with tempfile.TemporaryDirectory(prefix="submit-") as made:
-        _gather(Path(grid_file), [Path(task.path) for task in grid.task_files], Path(made))
+        _gather(Path(grid_file), [Path(task.path) for task in grid.user_files], Path(made))
         _expect_up(cluster, file)
         if not _copied_to_head(cluster, made, place):
             _failed(f"the grid could not be copied to the head of {cluster.name}: see above")

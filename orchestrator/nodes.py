@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from analysis.terminal import stop, told
+from console.terminal import stop, told
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -19,7 +19,7 @@ def nodes(
     seconds: Annotated[float, typer.Option(help="How long they may take.")] = 180.0,
 ) -> None:
     """List the machines of the cluster. Exit 2 when fewer than N are there in time, or no cluster answers."""
-    from orchestrator.cluster import ClusterError, joined
+    from orchestrator.ray.cluster import ClusterError, joined
 
     deadline = time.monotonic() + seconds
     seen: set[str] = set()

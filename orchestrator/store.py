@@ -12,14 +12,13 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from analysis.source import ResultsError, existing
-from analysis.terminal import err, stop
-from store.check import check as check_files
-from store.compact import compact as compact_files
-from store.export import export as export_views
-from store.files import Files, LocalFiles
-from store.printable import printable
-from store.summary import Summary, summarise
+from console.printable import printable
+from console.terminal import err, stop
+from store.files import Files, LocalFiles, ResultsError, existing
+from store.upkeep.check import check as check_files
+from store.upkeep.compact import compact as compact_files
+from store.upkeep.export import export as export_views
+from store.upkeep.summary import Summary, summarise
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__, rich_markup_mode=None)
 Results = Annotated[str, typer.Option("--results", metavar="DIR_OR_URI", help="Where the results are.")]

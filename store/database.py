@@ -3,28 +3,37 @@
 One row a cell, whatever lies in the files. Nobody here looks whether the files have changed since: that is `store.views`.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
+from declarations.column import Column
+from declarations.fact import FACTS
+from declarations.metric import Metric
+from store.columns import TYPES, column_of, is_list
 from store.distinct import by_columns, forget_others, hashes, holding, repeated, scan
 from store.files import Files
-from store.schema import CURVES, HELD, NEURONS, PLAN_SCHEMA, SCHEMA, STATUSES
-from store.snapshot import LiveFile, Snapshot
+from store.schema import CURVES, DECLARED, HELD, NEURONS, PLAN_SCHEMA, SCHEMA, STATUSES
+from store.snapshot import LiveFile, Snapshot, declarations, defaults
+from store.sql import in_quotes, literal
 
 RANK = "CASE status " + " ".join(f"WHEN '{name}' THEN {i}" for i, name in enumerate(STATUSES)) + f" ELSE {len(STATUSES)} END"
 _LAST = "finished_at DESC NULLS LAST, pack_id, _file, _row"
 _KEEPS = "weights_file IS NOT NULL DESC"
-BEST = f"{RANK}, holds_neurons DESC, holds_curves DESC, {_KEEPS}, {_LAST}"
+_MEASURED = "coalesce(len(measured), 0) DESC"
+BEST = f"{RANK}, {_MEASURED}, holds_neurons DESC, holds_curves DESC, {_KEEPS}, {_LAST}"
 """Order among the rows of one cell: the first is the cell's. Newer wins only where it holds no less."""
-BEST_CURVE = f"{RANK}, holds_curves DESC, holds_neurons DESC, {_KEEPS}, {_LAST}"
-"""The same for the curve, should the cell's row hold neurons only."""
-BEST_WEIGHTS = f"{RANK}, {_KEEPS}, holds_neurons DESC, holds_curves DESC, {_LAST}"
-"""And for the weights."""
-ORDERS = {"best": BEST, "best_curve": BEST_CURVE, "best_weights": BEST_WEIGHTS}
+BEST_NEURONS = f"{RANK}, holds_neurons DESC, holds_curves DESC, {_KEEPS}, {_MEASURED}, {_LAST}"
+"""The same for the neurons, should the cell's row hold more metrics and no neurons."""
+BEST_CURVE = f"{RANK}, holds_curves DESC, holds_neurons DESC, {_KEEPS}, {_MEASURED}, {_LAST}"
+"""The same for the curve."""
+BEST_WEIGHTS = f"{RANK}, {_KEEPS}, holds_neurons DESC, holds_curves DESC, {_MEASURED}, {_LAST}"
+"""The same for the weights."""
+ORDERS = {"best": BEST, "best_neurons": BEST_NEURONS, "best_curve": BEST_CURVE, "best_weights": BEST_WEIGHTS}
 """By the view in `internal` that shows the first row of each cell. A cell that is compacted keeps all of these rows."""
 
 _SQL = {
@@ -37,6 +46,9 @@ SETTINGS = (
     "SET enable_external_file_cache = false; SET enable_progress_bar = false"
 )
 """Of every connection. What the system's cache holds is not cached again by DuckDB."""
+
+_OF_OLD_ROWS = {"training": "CASE WHEN kappa IS NOT NULL THEN 'langevin' ELSE 'sgd' END", "network": "'relu2'"}
+"""By the part of a cell, its name as SQL where a row was written before the part had names."""
 
 _NO_GAIN = "partial_aggregate_pushdown"
 """DuckDB 2.0 aggregates both sides of a join by cell before it joins them: 2.5 times slower where each side has a cell once."""
@@ -60,31 +72,72 @@ def rows_of(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
 def connect_to(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
     """The views over these files and no others."""
     forget_others(files, (*snapshot.rows, *snapshot.plans))
-    return _views_over(files, snapshot)
+    return _views_over(files, snapshot, snapshot.rows)
 
 
-def _views_over(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
+def _views_over(files: Files, snapshot: Snapshot, described: Sequence[LiveFile]) -> duckdb.DuckDBPyConnection:
+    """The views over the files of the snapshot, of whose columns the files `described` tell."""
     connection = rows_of(files, snapshot)
     _hide(connection, files, snapshot.rows)
-    lists = ", ".join([*CURVES, *NEURONS, *HELD, "weights_file", "_file", "_row"])
-    # finished_at as a plain timestamp: fetching one with a time zone needs pytz, which DuckDB does not bring.
+    further = [column for file in dict.fromkeys(file.further for file in snapshot.rows) for column in file]
+    curves = _lists("evaluation", further)
+    neurons = _lists("neuron", further)
+    longest = f"greatest({', '.join(f'len({column})' for column in neurons.values())})"
     connection.execute(f"""
-        CREATE VIEW cells AS
-            SELECT * EXCLUDE ({lists}) REPLACE (finished_at AT TIME ZONE 'UTC' AS finished_at) FROM internal.best;
-        CREATE VIEW curves AS
-            SELECT cell_id, unnest(curve_step) AS step, unnest(curve_train_loss) AS train_loss,
-                   unnest(curve_train_acc) AS train_acc, unnest(curve_test_acc) AS test_acc,
-                   unnest(curve_train_mse) AS chain_train_mse, unnest(curve_alignment_f) AS chain_alignment_f
-            FROM internal.best_curve;
+        CREATE VIEW cells AS {_cells(snapshot.rows, described)};
+        CREATE VIEW curves AS SELECT cell_id, {_unnested(curves)} FROM internal.best_curve;
         CREATE VIEW neurons AS
-            SELECT cell_id, unnest(range(len(neuron_readout))) AS neuron, unnest(neuron_readout) AS readout,
-                   unnest(neuron_alignment) AS alignment
-            FROM internal.best;
+            SELECT cell_id, unnest(range({longest})) AS neuron, {_unnested(neurons)} FROM internal.best_neurons;
         CREATE VIEW internal.weights AS
             SELECT cell_id, weights_file FROM internal.best_weights WHERE weights_file IS NOT NULL;
         CREATE VIEW plans AS {_plans(connection, files, snapshot.plans)};
+        CREATE TABLE internal.declarations (name VARCHAR, declaration VARCHAR);
     """)
+    told = [[name, one.described()] for name, one in declarations(described).items() if name not in DECLARED]
+    if told:
+        connection.executemany("INSERT INTO internal.declarations VALUES (?, ?)", told)
     return connection
+
+
+def _cells(live: Sequence[LiveFile], described: Sequence[LiveFile]) -> str:
+    """SQL of the view `cells`: what is one value a cell, with the defaults that the files `described` declare filled in."""
+    lists = [column_of(column) for file in dict.fromkeys(file.further for file in live) for column in file if is_list(column)]
+    hidden = [*CURVES, *NEURONS, *HELD, "weights_file", "_file", "_row", *dict.fromkeys(lists)]
+    # Times as plain timestamps: fetching one with a time zone needs pytz, which DuckDB does not bring.
+    shown = {fact.name: f"{fact.name} AT TIME ZONE 'UTC'" for fact in FACTS.values() if fact.kind == "time"}
+    shown["training"] = _name_of("training")
+    if filled := defaults(described):
+        there = {name for columns in {file.columns for file in live} for name, _ in columns}
+        known = declarations(described)
+        shown |= {name: _filled(known[name], by_part) for name, by_part in filled.items() if name in there}
+    replaced = ", ".join(f"{sql} AS {in_quotes(name)}" for name, sql in shown.items())
+    return f"SELECT * EXCLUDE ({', '.join(map(in_quotes, hidden))}) REPLACE ({replaced}) FROM internal.best"
+
+
+def _filled(key: Column, by_part: Mapping[str, Mapping[str, Any]]) -> str:
+    """SQL for a key's value, its default where a row has none; `by_part`: of each part, by its name."""
+    kind = _SQL[TYPES[key.kind]]
+    cases = [
+        f"WHEN {_name_of(part)} = {literal(of)} THEN CAST({literal(default)} AS {kind})"
+        for part, values in by_part.items()
+        for of, default in values.items()
+    ]
+    return f"CASE WHEN {in_quotes(key.name)} IS NOT NULL THEN {in_quotes(key.name)} {' '.join(cases)} END"
+
+
+def _name_of(part: str) -> str:
+    """SQL for the name of a cell's task, network or training."""
+    return f"coalesce({part}, {_OF_OLD_ROWS[part]})" if part in _OF_OLD_ROWS else part
+
+
+def _lists(per: str, further: Iterable[Column]) -> dict[str, str]:
+    """By name of a metric its column, quoted."""
+    declared = (*DECLARED.values(), *further)
+    return {one.name: in_quotes(column_of(one)) for one in declared if isinstance(one, Metric) and one.per == per}
+
+
+def _unnested(lists: Mapping[str, str]) -> str:
+    return ", ".join(f"unnest({column}) AS {in_quotes(name)}" for name, column in lists.items())
 
 
 def locked(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
@@ -101,7 +154,7 @@ def fenced(files: Files, snapshot: Snapshot, memory_gb: float = 1.0, threads: in
     """
     connection = connect_to(files, snapshot)
     live = [files.address(file.entry) for file in (*snapshot.rows, *snapshot.plans)]
-    connection.execute("SET allowed_paths = [" + ", ".join("'" + path.replace("'", "''") + "'" for path in live) + "]")
+    connection.execute(f"SET allowed_paths = [{', '.join(map(literal, live))}]")
     connection.execute(f"""
         SET threads = {threads}; SET memory_limit = '{memory_gb}GB'; SET temp_directory = '';
         SET autoinstall_known_extensions = false; SET autoload_known_extensions = false;
@@ -192,6 +245,6 @@ def of_cells(cell_ids: Iterable[str]) -> Opener:
             found = hashes(connection, files, snapshot.rows)
             wanted = connection.execute("SELECT hash(unnest(?::VARCHAR[])) AS hash", [ids]).fetchnumpy()["hash"]
         near = tuple(snapshot.rows[i] for i in holding(found, np.asarray(wanted)))
-        return _views_over(files, replace(snapshot, rows=near))
+        return _views_over(files, replace(snapshot, rows=near), snapshot.rows)
 
     return opener

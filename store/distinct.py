@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from store.files import Entry, Files
 from store.snapshot import LiveFile
+from store.sql import literal
 
 Hashes = NDArray[np.uint64]
 
@@ -27,7 +28,7 @@ def by_columns(live: Sequence[LiveFile]) -> Iterator[tuple[LiveFile, ...]]:
 
 def scan(files: Files, group: Sequence[LiveFile]) -> str:
     """SQL for the rows of files of equal columns, with `_file` and `_row` (from 0) to tell them apart."""
-    listed = ", ".join("'" + files.address(file.entry).replace("'", "''") + "'" for file in group)
+    listed = ", ".join(literal(files.address(file.entry)) for file in group)
     rows = f"read_parquet([{listed}], filename='_file', file_row_number=true)"
     return f"(SELECT * EXCLUDE (file_row_number), file_row_number AS _row FROM {rows})"
 

@@ -3,24 +3,25 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from declarations.column import Column
+from declarations.key import Key
+from store.columns import DECLARATION, read_field, wider
 from store.files import UNUSABLE, Entry, Files, ResultsError, side_by_side
-from store.schema import EXTRA_TYPES, PLAN_SCHEMA, REQUIRED, SCHEMA
+from store.schema import BESIDE, DECLARED, PLAN_SCHEMA, REQUIRED, RESERVED, SCHEMA
 
 PACKS, FAILED, COMPACTED, PLANS, LEASES, LOGS = "packs", "failed", "compacted", "plans", "leases", "logs"
 FOLDERS = (PACKS, FAILED, COMPACTED, PLANS)
 """Where files of data lie."""
 MOST_ROWS_A_BYTE = 1
 """The id of a cell takes some 10 bytes; a small file of a billion rows is made to fill its readers' memory."""
-BESIDE = ("_file", "_row", "file_row_number")
-"""Columns that readers add to those of a file, in lower case."""
 COVERS = b"covers"
 """Metadata of a compacted file: a JSON list of the files it stands for. Its rename publishes file and list as one."""
 
@@ -41,15 +42,23 @@ class Inspection(NamedTuple):
     n_rows: int = 0
     covers: tuple[str, ...] = ()
     request: Request | None = None
+    further: tuple[Column, ...] = ()
+    declared_at: int = 0
 
 
 class LiveFile(NamedTuple):
-    """A file that readers read. `request` is that of a plan file, None where its rows do not agree."""
+    """A file that readers read. `request` is that of a plan file, None where its rows do not agree.
+
+    `further`: the declarations of the columns that the ground floor does not have. `declared_at`: the time of the file's last
+    row in microseconds since 1970, where the file tells of such columns itself; else 0.
+    """
 
     entry: Entry
     columns: tuple[tuple[str, str], ...]
     n_rows: int
     request: Request | None = None
+    further: tuple[Column, ...] = ()
+    declared_at: int = 0
 
 
 @dataclass(frozen=True)
@@ -94,14 +103,29 @@ def _inspect(files: Files, entry: Entry) -> Inspection:
     except (pa.ArrowException, OSError, ValueError) as error:
         return Inspection(f"torn or not Parquet: {_first_line(error)}")
     is_plan = entry.path.startswith(f"{PLANS}/")
-    problem, columns = _columns(schema.remove_metadata(), is_plan)
+    listed = _Listed(tuple(schema.names), schema)
+    beside = tuple(_told(schema.field(name)) for name in listed.names if name not in (_PLANNED if is_plan else _OURS))
+    problem, columns, further = _columns(listed, is_plan, beside)
     covers = _covers(metadata) if entry.path.startswith(f"{COMPACTED}/") else ()
     if covers is None:
         return Inspection("foreign: what it says of the files it stands for is no list of paths")
     if MOST_ROWS_A_BYTE * entry.size < metadata.num_rows:
         return Inspection(f"foreign: {metadata.num_rows:,} rows cannot be in {entry.size:,} bytes")
     request = _request(metadata) if is_plan and not problem else None
-    return Inspection(problem, columns, metadata.num_rows, covers, request)
+    declared_at = _last_row(metadata) if any(told for *_, told in beside) and not problem else 0
+    return Inspection(problem, columns, metadata.num_rows, covers, request, further, declared_at)
+
+
+def _told(column: pa.Field) -> tuple[str, pa.DataType, bytes | None]:
+    """Name and type of a further column, and what the file tells of it."""
+    return column.name, column.type, (column.metadata or {}).get(DECLARATION)
+
+
+def _last_row(metadata: pq.FileMetaData) -> int:
+    """When the last row of a file was finished, in microseconds since 1970; 0 where its footer does not say."""
+    column = metadata.schema.names.index("finished_at")
+    statistics = [metadata.row_group(i).column(column).statistics for i in range(metadata.num_row_groups)]
+    return max((s.max_raw for s in statistics if s and s.has_min_max), default=0)
 
 
 def _covers(metadata: pq.FileMetaData) -> tuple[str, ...] | None:
@@ -132,19 +156,77 @@ def _request(metadata: pq.FileMetaData) -> Request | None:
     return Request(*found)
 
 
+_OURS, _PLANNED = frozenset(SCHEMA.names), frozenset(PLAN_SCHEMA.names)
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """A schema of which the hash takes no time: equal ones have equal columns, whatever they tell of them."""
+
+    names: tuple[str, ...]
+    schema: pa.Schema = field(hash=False)
+
+
 @lru_cache(maxsize=256)
-def _columns(schema: pa.Schema, is_plan: bool) -> tuple[str | None, tuple[tuple[str, str], ...]]:
-    """What is wrong with the columns, and their names and types. Thousands of files share a few schemas."""
-    ours = PLAN_SCHEMA if is_plan else SCHEMA
+def _columns(
+    listed: _Listed, is_plan: bool, beside: tuple[tuple[str, pa.DataType, bytes | None], ...]
+) -> tuple[str | None, tuple[tuple[str, str], ...], tuple[Column, ...]]:
+    """What is wrong with the columns, their names and types, and the declarations of those that are `beside` ours.
+
+    Thousands of files share a few schemas.
+    """
+    schema, ours = listed.schema, PLAN_SCHEMA if is_plan else SCHEMA
     if missing := [name for name in (PLAN_SCHEMA.names if is_plan else REQUIRED) if name not in schema.names]:
-        return f"foreign: no column {', '.join(missing)}", ()
-    for field in schema:
-        expected = ours.field(field.name).type if field.name in ours.names else None
-        if field.type != expected and (expected is not None or field.type not in EXTRA_TYPES):
-            return f"foreign: column {field.name} is {field.type}" + (f", not {expected}" if expected else ""), ()
-        if field.name.lower() in BESIDE:
-            return f"foreign: column {field.name} has a name that readers need", ()
-    return None, tuple((field.name, str(field.type)) for field in schema)
+        return f"foreign: no column {', '.join(missing)}", (), ()
+    for column in schema:
+        if column.name in ours.names and column.type != (expected := ours.field(column.name).type):
+            return f"foreign: column {column.name} is {column.type}, not {expected}", (), ()
+        if column.name.lower() in BESIDE:
+            return f"foreign: column {column.name} has a name that readers need", (), ()
+    further = []
+    for name, kind, told in beside:
+        try:
+            further.append(read_field(name, kind, told))
+        except ValueError as error:
+            return f"foreign: column {name} {error}", (), ()
+        if pa.types.is_nested(kind) and further[-1].name.lower() in RESERVED:
+            return f"foreign: column {name} is called as another that the views show", (), ()
+    return None, tuple((column.name, str(column.type)) for column in schema), tuple(further)
+
+
+def declarations(live: Iterable[LiveFile]) -> dict[str, Column]:
+    """By name, what the ground floor declares and what these files declare beside it.
+
+    Where files differ in a title and the like, the newest is right; where they differ in kind, the column holds both.
+    """
+    found: dict[str, Column] = {}
+    spelt: dict[str, str] = {}
+    for further in _oldest_first(live):
+        for column in further:
+            name = spelt.setdefault(column.name.lower(), column.name)
+            kind = wider(found[name].kind, column.kind) if name in found else column.kind
+            if kind != column.kind and isinstance(column, Key):
+                column = replace(column, default=None)  # it is of another kind
+            found[name] = replace(column, name=name, kind=kind)
+    return found | DECLARED
+
+
+def defaults(live: Iterable[LiveFile]) -> dict[str, dict[str, dict[str, Any]]]:
+    """By the name of a key and the part of a cell that it belongs to: the value that each of these parts has it at by default."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for further in _oldest_first(live):
+        for key in further:
+            if isinstance(key, Key) and key.default is not None:
+                found.setdefault(key.name, {}).setdefault(key.part, {}).update(dict.fromkeys(key.of, key.default))
+    return found
+
+
+def _oldest_first(live: Iterable[LiveFile]) -> list[tuple[Column, ...]]:
+    """The further columns that files declare, each set of them once; what is only supposed of them comes first."""
+    last: dict[tuple[Column, ...], int] = {}
+    for file in live:
+        last[file.further] = max(file.declared_at, last.get(file.further, 0))
+    return sorted(last, key=lambda further: last[further])
 
 
 def take(files: Files) -> Snapshot:
@@ -178,7 +260,8 @@ def _take(files: Files) -> Snapshot:
     def live(entries: list[Entry]) -> Iterator[LiveFile]:
         for entry in entries:
             if entry not in bad and entry.path not in superseded_by:
-                yield LiveFile(entry, found[entry].columns, found[entry].n_rows, found[entry].request)
+                seen = found[entry]
+                yield LiveFile(entry, seen.columns, seen.n_rows, seen.request, seen.further, seen.declared_at)
 
     return Snapshot(
         rows=tuple(live([*compacted, *packs])),

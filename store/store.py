@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from declarations.column import Column
 from store import views
 from store.files import open_files
 from store.schema import PLAN_SCHEMA, STATUSES, parquet_bytes, table_of
@@ -32,11 +33,12 @@ class Store:
         """Before anything runs: ResultsError if the place cannot be written or has less room than that."""
         self.files.prepare(need_bytes)
 
-    def commit(self, pack_id: str, rows: Sequence[dict[str, Any]], failed: bool = False) -> str:
+    def commit(self, pack_id: str, rows: Sequence[dict[str, Any]], declared: Iterable[Column] = (), failed: bool = False) -> str:
         """Make a pack's rows visible, all at once and durably; doing it twice changes nothing. Returns the file's path.
 
+        `declared`: the keys and metrics that the rows have beyond those of the ground floor.
         The same pack with other content is a further file, never an overwrite; views then choose row by row.
-        ValueError for rows that the schema cannot hold.
+        ValueError for rows that the schema and these declarations cannot hold.
         """
         if not _NAME.fullmatch(pack_id):
             raise ValueError(f"pack id {pack_id!r} cannot name a file: letters, digits, '.', '_' and '-' only")
@@ -46,7 +48,7 @@ class Store:
             if not row.get("cell_id") or row.get("status") not in STATUSES:
                 raise ValueError(f"pack {pack_id}: a row needs a cell_id and a status of {', '.join(STATUSES)}: {_brief(row)}")
         try:
-            table = table_of([{"pack_id": pack_id, **row} for row in rows])
+            table = table_of([{"pack_id": pack_id, **row} for row in rows], declared)
         except (pa.ArrowException, TypeError) as error:
             raise ValueError(f"pack {pack_id}: {error}") from error
         data = parquet_bytes(table)

@@ -4,7 +4,7 @@ A connection sees the files of the moment it was made; connect again to see more
 change meanwhile.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import compress
 from typing import Any, NamedTuple, TypeVar
@@ -12,10 +12,13 @@ from typing import Any, NamedTuple, TypeVar
 import duckdb
 import pyarrow as pa
 
-from store.database import BEST_WEIGHTS, RANK, Opener, connect_to, rows_of
+from declarations.column import Column
+from store.columns import read_declaration
+from store.database import BEST, BEST_WEIGHTS, RANK, Opener, connect_to, rows_of
 from store.files import Files, open_files
 from store.kept import Kept, kept_connection, kept_database
-from store.snapshot import FOLDERS, Snapshot, condemn, take, verify
+from store.schema import DECLARED
+from store.snapshot import FOLDERS, Snapshot, condemn, declarations, take, verify
 from store.weights import WEIGHTS
 
 VIEWS = {
@@ -44,6 +47,10 @@ class Held(NamedTuple):
 
     status: str
     extras: frozenset[str]
+
+
+Statuses = Mapping[str, Held]
+"""By id, every stored cell: its status and what the store holds of it beside its summary."""
 
 
 def connect(results: str | Files) -> duckdb.DuckDBPyConnection:
@@ -82,8 +89,27 @@ def fetch(results: str | Files, sql: str) -> list[tuple[Any, ...]]:
     return run(results, lambda connection: connection.execute(sql).fetchall())
 
 
+def declared(results: str | Files) -> dict[str, Column]:
+    """By name, the declarations of all columns: those of the ground floor, and those that the files have beside."""
+    return declarations(take(_files(results)).rows)
+
+
+def declared_in(connection: duckdb.DuckDBPyConnection) -> dict[str, Column]:
+    """The same of the files behind a connection with the views."""
+    told = connection.execute("SELECT name, declaration FROM internal.declarations").fetchall()
+    return {name: read_declaration(name, declaration) for name, declaration in told} | DECLARED
+
+
+_APART = "\n"
+"""Between the metrics that a row has."""
+
+
 def held(results: str | Files) -> dict[str, Held]:
-    """Of every cell in the store: its status and which of `curves`, `neurons` and `weights` (whose file is there) it has."""
+    """Status and extras of every cell in the store.
+
+    Extras are those of `curves`, `neurons` and `weights` (whose file is there) that it has, and the metrics measured on request
+    that `cells` shows.
+    """
     files = _files(results)
 
     def work(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
@@ -93,15 +119,15 @@ def held(results: str | Files) -> dict[str, Held]:
         return connection.execute(f"""
             SELECT cell_id, status, coalesce(bool_or(holds_curves), false) AS curves,
                 coalesce(bool_or(holds_neurons), false) AS neurons,
-                coalesce(first(path IS NOT NULL ORDER BY {BEST_WEIGHTS}) FILTER (weights_file IS NOT NULL), false) AS weights
+                coalesce(first(path IS NOT NULL ORDER BY {BEST_WEIGHTS}) FILTER (weights_file IS NOT NULL), false) AS weights,
+                coalesce(first(array_to_string(measured, '{_APART}') ORDER BY {BEST}) FILTER (len(measured) > 0), '') AS measured
             FROM internal.rows LEFT JOIN kept ON weights_file = path
             GROUP BY cell_id, status QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {RANK}) = 1""").fetchnumpy()
 
-    names = ("curves", "neurons", "weights")
-
     @cache  # a million cells share a few of these
-    def what(status: str, *has: object) -> Held:
-        return Held(status, frozenset(compress(names, has)))
+    def what(status: str, curves: bool, neurons: bool, weights: bool, measured: str) -> Held:
+        has = (*compress(("curves", "neurons", "weights"), (curves, neurons, weights)), *filter(None, measured.split(_APART)))
+        return Held(status, frozenset(has))
 
     cell_ids, *columns = run(files, work, opener=rows_of).values()
     return dict(zip(cell_ids.tolist(), map(what, *(column.tolist() for column in columns)), strict=True))

@@ -3,6 +3,8 @@
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # as in a worker: one core a pack
+import contextlib
+import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +27,26 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Keep the status for `pytest_unconfigure`."""
     session.config.exit_status = int(exitstatus)
+
+
+class Answered:
+    """What `python -m analysis.outcome` does, in this process: hundreds of sweeps end here, and each would load pandas anew."""
+
+    def __init__(self, words: list[str]) -> None:
+        self.words, self.returncode = words, 0
+
+    def communicate(self) -> tuple[str, str]:
+        from analysis import outcome
+
+        with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+            self.returncode = outcome.main(self.words[3:])
+        return out.getvalue(), err.getvalue()
+
+
+@pytest.fixture(autouse=True)
+def theory_is_asked_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sweeps within a test's own process; those that a test starts as commands ask as they do for a user."""
+    monkeypatch.setattr("orchestrator.run.beside.started", Answered)
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from store.store import Store
-from tests.store_rows import row
+from tests.store_rows import OWN_KEYS, row
 
 SIZES = {"psvrt": 5, "pentomino": 7, "cifar100": 3}
 """Pixels a side of a patch; images are two patches wide. The last stands for photographs, and shows its examples in colours."""
@@ -56,6 +56,6 @@ def pictured_store(folder: Path, only: Collection[tuple[str, str]] = ()) -> str:
             if scale is not None:
                 cell["weights_file"] = store.write_weights(cell["cell_id"], pictures(task, scale, len(rows)))
             rows.append(cell)
-    store.commit("pictured", rows)
+    store.commit("pictured", rows, OWN_KEYS)
     store.write_plan("pictured", [one["cell_id"] for one in rows], whole=True)
     return store.results

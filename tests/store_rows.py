@@ -4,6 +4,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from declarations.column import Kind
+from declarations.key import Key
 from store.files import Files, open_files
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -29,6 +31,15 @@ def row(cell: int | str, status: str = "ok", minute: int = 0, curves: int = 3, n
 
 def rows(first: int, n: int, **more: Any) -> list[dict[str, Any]]:
     return [row(first + i, **more) for i in range(n)]
+
+
+def keys(**kinds: Kind) -> list[Key]:
+    """Declarations of a task's own keys: `keys(hops="whole", colour="text")`."""
+    return [Key(name, name, kind, in_streams=True) for name, kind in kinds.items()]
+
+
+OWN_KEYS = keys(patches="whole", patch_size="whole", blur="number", layer="text", k="whole")
+"""Of tasks that the ground floor does not know."""
 
 
 def flip_bits(files: Files, path: str, where: float) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.outcome import rich_networks
+from analysis.report.outcome import rich_networks
 from store.views import connect
-from trainables.cell import Cell
+from trainables.cell import cell_of
 from trainables.streams import stream, stream_owner
 from trainables.tasks import Pentomino
 from trainables.tasks.pentomino import drawn_shapes
@@ -102,7 +102,7 @@ def test_rich_networks_compare_images_better_than_lazy_ones(connection, task, n_
 
 def held_out_sums(seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Of the two shapes that the network of this seed is tested on: the sum over their rotations."""
-    cell = Cell(task=Pentomino(L=16), width=512, gamma=0.1, base_lr=0.5, seed=seed)
+    cell = cell_of(Pentomino(L=16), width=512, gamma=0.1, base_lr=0.5, seed=seed)
     forms, first, count = drawn_shapes(cell.task.patch_size, 0.0)
     shapes = cell.task.draw_symbols(stream(stream_owner(cell), "symbols"))[16:]
     one, other = (forms[first[s] : first[s] + count[s]].mean(0) for s in shapes)

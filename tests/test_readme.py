@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from orchestrator.grid import load_grid
+from orchestrator.grid.load import load_grid
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -44,7 +44,7 @@ def test_every_option_of_the_sweep_is_in_its_help():
 
 
 def test_the_sample_output_is_what_a_sweep_prints():
-    from analysis.outcome import COLUMNS
+    from analysis.report.outcome import COLUMNS
 
     sample = README.split("```console\n$ make sweep\n")[1].split("```")[0]
     assert "Best test accuracy of rich networks, mean over n seeds, beside Eq. 3 [Tong25]" in sample

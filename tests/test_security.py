@@ -21,18 +21,18 @@ import analysis.query
 import orchestrator.store
 from analysis.report.build import build
 from app.screens.overview import _table
-from store.cache import cache_folder
-from store.check import check
-from store.compact import compact
+from console import cache
+from console.cache import cache_folder
+from console.printable import printable
 from store.files import ResultsError, open_files
-from store.printable import printable
 from store.schema import table_of
 from store.store import Store
-from store.summary import summarise
+from store.upkeep.check import check
+from store.upkeep.compact import compact
+from store.upkeep.summary import summarise
 from store.views import fetch
 from store.weights import read_pictures
 from tests.store_rows import row, rows
-from trainables import cache
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("trainables", "store", "orchestrator", "analysis", "app", "benchmarks")
@@ -43,11 +43,11 @@ RUNS_WHAT_IT_READS = {
     "joblib.load", "torch.load", "np.load", "numpy.load", "pd.read_pickle", "pandas.read_pickle", "os.system", "os.popen",
 }  # fmt: skip
 ALLOWED = {
-    ("orchestrator/user_tasks.py", "exec"): "the user's own task file, which the user's grid names",
-    ("orchestrator/tune_runner.py", "pickle.loads"): "cells that the driver put into Ray's object store",
-    ("orchestrator/tune_runner.py", "pickle.load"): "a checkpoint in the sweep's scratch directory, which is private to its user",
-    ("analysis/apart.py", "pickle.load"): "the pipe between a process and the child that it started",
-    ("analysis/apart.py", "pickle.loads"): "the same pipe",
+    ("orchestrator/grid/user_files.py", "exec"): "the user's own task file, which the user's grid names",
+    ("orchestrator/ray/runner.py", "pickle.loads"): "cells that the driver put into Ray's object store",
+    ("orchestrator/ray/runner.py", "pickle.load"): "a checkpoint in the sweep's scratch directory, which is private to its user",
+    ("analysis/overlays/apart.py", "pickle.load"): "the pipe between a process and the child that it started",
+    ("analysis/overlays/apart.py", "pickle.loads"): "the same pipe",
     ("trainables/features/images.py", "pickle.Unpickler"): "a reader of CIFAR-100 that lets arrays in and nothing else",
 }
 """Each with what it reads. The store and the results' own files are not among them."""
@@ -133,7 +133,7 @@ def test_the_report_shows_markup_as_text(hostile: Store) -> None:
 
 
 def test_the_app_shows_markup_as_text(hostile: Store) -> None:
-    from analysis.coverage import reasons
+    from analysis.data.coverage import reasons
 
     html = _table(reasons(hostile.results)[MARKUP])
     assert "&lt;script&gt;" in html and "&lt;b&gt;0" in html

@@ -1,116 +1,93 @@
 """A cell: one network, fully specified by task, network, training and seed, and the id that names it everywhere."""
 
 import hashlib
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from functools import cache
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
 
+from declarations.key import Key
+from declarations.keys import KEYS
+from trainables.networks import Network, TwoLayer, network_class
+from trainables.parts import Part, declared
 from trainables.tasks import Task
+from trainables.training import Descent, Training, training_class
+from trainables.training.base import Loss
 
 SCIENCE_VERSION = "3"
-"""Raised whenever the same cell would give other numbers (streams, tasks, network, training, measures)."""
+"""Raised whenever the same cell would give other numbers (streams, tasks, network, training, metrics)."""
 
 SMALL_EPSILON = 1e-2
 """From here on float32 may take the output as the literal difference f(x; theta) - f(x; theta_0).
 
 Its rounding, 1e-8 of the sums, then stays near 1e-6 in the logit."""
-LAZY_EPSILON = 1e-5
-"""gamma s in the lazy limit: `lazy` is gamma = 1e-5/sqrt(d) [Tong25 App. G.1]."""
 
 
-class AnyCell(BaseModel):
-    """What every kind of cell is: a task and settings, frozen and checked at construction; equal cells have equal ids."""
+class Cell(BaseModel):
+    """One network: frozen and checked at construction; equal cells have equal ids."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
-    if TYPE_CHECKING:  # fields of each kind, in its own order
-        task: Task
-        width: int
-        steps: int
-        eval_every: int
-        test_size: int
-        seed: int
-        dtype: str
-
-    free: ClassVar[tuple[str, ...]] = ("seed",)
-    """Settings in which cells of one pack may differ."""
-    headline: ClassVar[tuple[str, str]] = ("best_test_acc", "best test accuracy")
-    """The measure that a progress display tells of, and its name for people."""
-    measures: ClassVar[tuple[str, ...]] = ()
-    """What is measured of such a network and follows from its cell, by the names of the results."""
-    telling: ClassVar[tuple[str, ...]] = ()
-    """Keys of which it depends which measures there are."""
-
-    @classmethod
-    def version_of(cls, task: Task) -> str:
-        """Version of what computes the numbers of this kind of cell with this task."""
-        raise NotImplementedError
-
-    @classmethod
-    def measures_of(cls, task: type[Task], **keys: object) -> tuple[str, ...]:
-        """Of `measures` those that networks of this task with these values of `telling` keys can have."""
-        return cls.measures
-
-    @property
-    def version(self) -> str:
-        """`science_version` of its row."""
-        return self.version_of(self.task)
-
-    @property
-    def gamma_label(self) -> str | None:
-        """`lazy`, or gamma in its shortest form: `1`, `0.1`; None where there is no gamma."""
-        return None
-
-    def shape(self) -> tuple[Any, ...]:
-        """Cells of equal shape can share a pack, and cost the same."""
-        return tuple((k, v) for k, v in self.keys().items() if k not in self.free)
-
-    def describe(self) -> str:
-        """The keys that tell cells of one sweep apart, for people: `same_different L=8 d=128 width=512 gamma=1 seed=0`."""
-        raise NotImplementedError
-
-    def keys(self) -> dict[str, Any]:
-        """Every grid key with its resolved value, task keys first."""
-        settings = {k: getattr(self, k) for k in type(self).model_fields if k != "task"}
-        return {"task": self.task.name, **self.task.identity(), **settings}
-
-    @property
-    def cell_id(self) -> str:
-        """20 hex digits: hash of the resolved keys in alphabetical order and of the version."""
-        text = "\n".join(f"{k}={v!r}" for k, v in sorted(self.keys().items()))
-        return hashlib.sha256(f"{self.version}\n{text}".encode()).hexdigest()[:20]
-
-
-class Cell(AnyCell):
-    """One network trained by SGD."""
-
-    free: ClassVar[tuple[str, ...]] = ("gamma", "base_lr", "seed")
-    measures: ClassVar[tuple[str, ...]] = (
-        "best_test_acc", "final_test_acc", "best_test_error", "final_train_acc", "final_train_loss", "readout_ratio",
-        "alignment_pos", "alignment_neg", "activation_change",
-    )  # fmt: skip
-
     task: SerializeAsAny[Task]
-    width: Annotated[int, Field(ge=1)]
-    gamma: Annotated[float, Field(gt=0)]
-    base_lr: Annotated[float, Field(gt=0)]
-    steps: Annotated[int, Field(ge=1)] = 25000
-    batch: Annotated[int, Field(ge=1)] = 128
-    eval_every: Annotated[int, Field(ge=1)] = 1000
-    test_size: Annotated[int, Field(ge=1)] = 1024
+    network: SerializeAsAny[Network]
+    training: SerializeAsAny[Training]
     seed: Annotated[int, Field(ge=0)]
-    dtype: Literal["float32", "float64"] = "float32"
 
     @model_validator(mode="after")
-    def _whole_evaluations(self) -> "Cell":
-        if self.steps % self.eval_every:
-            raise ValueError(f"steps ({self.steps}) is not a multiple of eval_every ({self.eval_every})")
+    def _fit_together(self) -> "Cell":
+        if self.network.family != self.training.family:
+            raise ValueError(f"training {self.training.name} cannot train network {self.network.name}")
+        self.network.check(self)
+        self.training.check(self)
         return self
+
+    @property
+    def parts(self) -> tuple[Part, Part, Part]:
+        """Task, network, training."""
+        return self.task, self.network, self.training
+
+    @property
+    def width(self) -> int:
+        return self.network.width
+
+    @property
+    def steps(self) -> int:
+        return self.training.steps
+
+    @property
+    def eval_every(self) -> int:
+        return self.training.eval_every
+
+    @property
+    def test_size(self) -> int:
+        return self.training.test_size
+
+    @property
+    def dtype(self) -> str:
+        return self.training.dtype
+
+    @property
+    def loss(self) -> Loss:
+        return self.training.loss
+
+    @property
+    def descent(self) -> Descent:
+        """The training of a cell that learns by gradient descent. TypeError for another."""
+        if not isinstance(self.training, Descent):
+            raise TypeError(f"{self.describe()} does not learn by gradient descent")
+        return self.training
+
+    @property
+    def batch(self) -> int:
+        """Examples that a step takes: P where it takes the whole training set."""
+        return self.descent.examples(self.task)
 
     @property
     def epsilon(self) -> float:
         """epsilon = gamma s (gamma sqrt(d) for symbols): f = 1/epsilon sum_i a_i relu(w_i . x)."""
-        return self.gamma * self.task.richness_scale
+        return self.network.epsilon(self.task)
 
     @property
     def output_is_literal(self) -> bool:
@@ -119,7 +96,7 @@ class Cell(AnyCell):
 
     @property
     def learning_rate(self) -> float:
-        """SGD's rate on a and w: gamma^2 s^2 alpha_0 for gamma <= 1, gamma s alpha_0 above [Tong25 App. G.1]."""
+        """Rate of SGD on a and w: gamma^2 s^2 alpha_0 for gamma <= 1, gamma s alpha_0 above [Tong25 App. G.1]."""
         return self.scaled_lr * self.epsilon**2
 
     @property
@@ -128,32 +105,172 @@ class Cell(AnyCell):
 
         `learning_rate` over epsilon^2, which is what the change of variables leaves of it.
         """
-        return self.base_lr if self.gamma <= 1 else self.base_lr / self.epsilon
+        base_lr = self.descent.base_lr
+        return base_lr if getattr(self.network, "gamma", 1.0) <= 1 else base_lr / self.epsilon
 
     @property
-    def gamma_label(self) -> str:
-        """`lazy`, or the number in its shortest form: `1`, `0.1`."""
-        return "lazy" if self.gamma == lazy_gamma(self.task) else f"{self.gamma:.6g}"
+    def gamma_label(self) -> str | None:
+        """`lazy`, or gamma in its shortest form: `1`, `0.1`; None where there is no gamma."""
+        return self.network.gamma_label(self.task)
+
+    @property
+    def version(self) -> str:
+        """`science_version` of its row."""
+        return version_of(self.task, type(self.network), type(self.training))
+
+    def traits(self) -> dict[str, str | None]:
+        """What decides which metrics it has; see declarations.metric."""
+        return {"network": self.network.name, "targets": self.task.targets, **self.training.traits()}
+
+    def keys(self) -> dict[str, Any]:
+        """The grid keys that make the cell what it is, with their resolved values, task keys first: they enter its id."""
+        hashed = hashed_keys(type(self.task), type(self.network), type(self.training))
+        found: dict[str, Any] = {"task": self.task.name}
+        for name, value in self._values():
+            rule = hashed[name]
+            if rule.always or value != rule.default:
+                found[name] = value
+        return found
+
+    def columns(self) -> dict[str, Any]:
+        """Every key that the results hold of it; of some, no row has held the default since the first stores."""
+        keys = self.keys()
+        held = {name: value for name, value in self._values() if name in keys or name not in _ABSENT_AT_DEFAULT}
+        return {"task": self.task.name, **held}
+
+    def declared(self) -> dict[str, Key]:
+        """Declarations of its parts' keys."""
+        found: dict[str, Key] = {}
+        for part in self.parts:
+            found |= {name: key for name, key in declared(type(part)).items() if name not in part.locations}
+        return found
+
+    def shape(self) -> tuple[Any, ...]:
+        """Cells of equal shape can share a pack, and cost the same."""
+        free = {"seed", *self.task.shared_across, *self.network.free, *self.training.free}
+        return tuple((k, v) for k, v in self.keys().items() if k not in free)
 
     def describe(self) -> str:
         """The keys that tell cells of one sweep apart, for people: `same_different L=8 d=128 width=512 gamma=1 seed=0`."""
-        task = " ".join(f"{k}={v}" for k, v in self.task.identity().items() if v != type(self.task).model_fields[k].default)
-        return f"{self.task.name} {task} width={self.width} gamma={self.gamma_label} seed={self.seed}"
+        keys, words = self.keys(), [self.task.name]
+        for part in self.parts:
+            if part.role != "task" and part.role in keys:
+                words.append(part.name)
+            rules = _rules(type(self.task), type(part))
+            for name, value in part.identity().items():
+                if name in part.told:
+                    words.append(_shown(value))
+                    continue
+                is_length = name in KEYS and KEYS[name].part == "training" and not KEYS[name].searched
+                if value is not None and not is_length and (rules[name].default is _NONE or value != rules[name].default):
+                    words.append(f"{name}={self.gamma_label if name == 'gamma' else _shown(value)}")
+        return " ".join([*words, f"seed={self.seed}"])
 
-    @classmethod
-    def version_of(cls, task: Task) -> str:
-        return science_version(task)
+    @property
+    def cell_id(self) -> str:
+        """20 hex digits: hash of the keys in alphabetical order and of the version."""
+        text = "\n".join(f"{k}={v!r}" for k, v in sorted(self.keys().items()))
+        return hashlib.sha256(f"{self.version}\n{text}".encode()).hexdigest()[:20]
 
-    def shape(self) -> tuple[Any, ...]:
-        """They also differ in what the task does not let enter the streams, such as noise."""
-        return tuple((k, v) for k, v in self.keys().items() if k not in {*self.free, *self.task.shared_across})
+    def _values(self) -> Iterable[tuple[str, Any]]:
+        yield from self.task.identity().items()
+        yield "network", self.network.name
+        yield from self.network.identity().items()
+        yield "training", self.training.name
+        yield from self.training.identity().items()
+        yield "seed", self.seed
 
 
-def science_version(task: Task) -> str:
-    """Version of what computes this task's numbers: the package's, and the digest of a user's own task file."""
-    return f"{SCIENCE_VERSION}+{task.source}" if task.source else SCIENCE_VERSION
+_ABSENT_AT_DEFAULT = ("network", "prefactor", "loss")
+"""Keys that the results hold only where they are not at their default, which is the task's."""
 
 
-def lazy_gamma(task: Task) -> float:
-    """The gamma that stands for gamma ~ 0: gamma s = 1e-5 [Tong25 App. G.1]."""
-    return LAZY_EPSILON / task.richness_scale
+class Rule(NamedTuple):
+    """How a key enters the cell id: `always`, or where it is not at its `default`."""
+
+    always: bool
+    default: Any
+
+
+_NONE = object()
+"""The default of a key that must be given."""
+
+
+@cache
+def hashed_keys(task: type[Task], network: type[Network], training: type[Training]) -> Mapping[str, Rule]:
+    """The rule of every key of a cell of these parts."""
+    found: dict[str, Rule] = {"task": Rule(True, _NONE), "seed": Rule(True, _NONE)}
+    for part in (task, network, training):
+        found |= _rules(task, part)
+    for name in ("network", "training"):
+        found[name] = Rule(False, _task_default(task, name))
+    return found
+
+
+@cache
+def _rules(task: type[Task], part: type[Part]) -> Mapping[str, Rule]:
+    found = {}
+    for name, field in part.model_fields.items():
+        default = _task_default(task, name) if field.is_required() else field.get_default(call_default_factory=True)
+        always = name in part.hashed_at_default or name in task.also_hashed
+        if issubclass(part, Task):
+            always = name not in part.later
+        found[name] = Rule(always or default is _NONE, default)
+    return found
+
+
+def _task_default(task: type[Task], key: str) -> Any:
+    try:
+        return task.default_of(key)
+    except KeyError:
+        return _NONE
+
+
+def default_of(task: type[Task], part: type[Part], key: str) -> Any:
+    """The value of a part's key that a grid with this task leaves out; KeyError where it must be given."""
+    default = _rules(task, part)[key].default
+    if default is _NONE:
+        raise KeyError(key)
+    return default
+
+
+def version_of(task: Task, network: type[Network], training: type[Training]) -> str:
+    """Version of what computes a cell's numbers: the package's, those of its parts, and digests of a user's own files."""
+    own = [part.version for part in (training, network) if part.version]
+    own += [f"{part.name} {part.file_digest}" for part in (training, network) if part.file_digest]
+    return ", ".join([*own, f"{SCIENCE_VERSION}+{task.source}" if task.source else SCIENCE_VERSION])
+
+
+def parts_of(task: type[Task], network: str | None = None, training: str | None = None) -> tuple[type[Network], type[Training]]:
+    """Classes of a cell's network and training by name, or as the task has them by default.
+
+    KeyError where there is none of that name, none that the training can train, or none by default.
+    """
+    trained = training_class(training or task.default_of("training"))
+    return network_class(network or task.default_of("network"), trained.family), trained
+
+
+def cell_of(task: Task, *, seed: int, network: str | None = None, training: str | None = None, **keys: Any) -> Cell:
+    """The cell with these keys of network and training; what is left out has its default. ValidationError as of the parts."""
+    kinds = parts_of(type(task), network, training)
+    made = []
+    for kind in kinds:
+        own = {name: keys.pop(name) for name in kind.model_fields if name in keys}
+        for name in kind.model_fields.keys() - own.keys():
+            with suppress(KeyError):  # pydantic then says that it is missing
+                own[name] = default_of(type(task), kind, name)
+        made.append(own)
+    made[0] |= keys  # what no part knows is refused there
+    return Cell(task=task, network=kinds[0](**made[0]), training=kinds[1](**made[1]), seed=seed)
+
+
+def lazy_gamma(task: Task, network: type[Network] = TwoLayer, **keys: Any) -> float:
+    """The gamma that stands for gamma ~ 0 in a network of this kind, of whose keys some may be given: gamma s = 1e-5."""
+    for name in network.model_fields:
+        with suppress(KeyError):
+            keys.setdefault(name, default_of(type(task), network, name))
+    return network.model_construct(**keys).lazy_gamma(task)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

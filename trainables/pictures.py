@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from trainables.cell import Cell
-from trainables.engines.base import Engine
 from trainables.streams import BLOCK_STEPS, stream, stream_owner
 from trainables.tasks.base import Array
+from trainables.trainers.base import Trainer
 
 MOST_EXTREME = 4
 """Neurons shown of either sign of the readout: enough to see what they share, few enough that an image network is a few 10 kB."""
@@ -46,7 +46,7 @@ class Pictures:
         return {"shape": picture.shape, "pixels": picture.astype(np.float32).ravel(), "rulings": self.rulings}
 
 
-def pictures_of(cell: Cell, engine: Engine, c: int, readout: Array) -> Pictures:
+def pictures_of(cell: Cell, engine: Trainer, c: int, readout: Array) -> Pictures:
     """Of cell c of a pack as it is trained now; `readout` (m,) are its readouts."""
     chosen = extremes(readout)
     return pictures_of_weights(cell, chosen, readout[chosen], engine.hidden_weights(c, chosen))

@@ -1,7 +1,7 @@
 """What training one cell yields."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -11,9 +11,9 @@ from trainables.tasks.base import Array
 
 @dataclass(frozen=True)
 class CellResult:
-    """Measures of one trained network. After a divergence the curve ends before it and the rest may be NaN.
+    """Metrics of one trained network. After a divergence the curve ends before it and the rest may be NaN.
 
-    Curves have one entry an evaluation; `readout` and `alignment` one a hidden neuron.
+    Curves have one entry per evaluation; `readout` and `alignment` one per hidden neuron.
     """
 
     status: Literal["ok", "diverged"]
@@ -21,35 +21,55 @@ class CellResult:
     step: Array
     train_loss: Array
     train_acc: Array
-    test_acc: Array
-    readout: Array
-    alignment: Array
-    activation_change: float
+    score: Array
+    """Test accuracy; for real targets the mean squared error."""
+    readout: Array | None
+    alignment: Array | None
+    activation_change: float | None
     seconds: float
+    has_labels: bool = True
+    """Whether targets are labels, so that there are accuracies."""
+    requested: Mapping[str, float | None] = field(default_factory=dict)
+    """Metrics that a grid asked for, by name."""
+
+    @property
+    def test_acc(self) -> Array:
+        """Test accuracy at each evaluation."""
+        return self.score
 
     def summary(self) -> dict[str, float | str | None]:
         """The columns of the summary row; None where there is nothing to report."""
-        positive, negative = self.readout > 0, self.readout < 0
-        return {
-            "status": self.status,
-            "reason": self.reason or None,
-            "best_test_acc": _number(self.test_acc.max(initial=-np.inf)),
-            "final_test_acc": _last(self.test_acc),
-            "final_train_acc": _last(self.train_acc),
-            "final_train_loss": _last(self.train_loss),
-            "readout_ratio": _number(-_mean(self.readout[negative]) / _mean(self.readout[positive])),
-            "alignment_pos": _number(_mean(self.alignment[positive])),
-            "alignment_neg": _number(_mean(self.alignment[negative])),
-            "activation_change": _number(self.activation_change),
-            "seconds": self.seconds,
-        }
+        found: dict[str, float | str | None] = {"status": self.status, "reason": self.reason or None}
+        if self.has_labels:
+            found |= {
+                "best_test_acc": number(self.score.max(initial=-np.inf)),
+                "final_test_acc": _last(self.score),
+                "final_train_acc": _last(self.train_acc),
+            }
+        else:
+            found["test_mse"] = _last(self.score)
+        found["final_train_loss"] = _last(self.train_loss)
+        if self.readout is not None and self.alignment is not None:
+            positive, negative = self.readout > 0, self.readout < 0
+            found |= {
+                "readout_ratio": number(-_mean(self.readout[negative]) / _mean(self.readout[positive])),
+                "alignment_pos": number(_mean(self.alignment[positive])),
+                "alignment_neg": number(_mean(self.alignment[negative])),
+            }
+        if self.activation_change is not None:
+            found["activation_change"] = number(self.activation_change)
+        return {**found, **self.requested, "seconds": self.seconds}
 
     def lists(self, save: Collection[str]) -> dict[str, list[float]]:
         """The list columns of the row, of what is saved."""
         found: dict[str, list[float]] = {}
         if "curves" in save:
-            found |= {f"curve_{k}": getattr(self, k).tolist() for k in ("step", "train_loss", "train_acc", "test_acc")}
-        if "neurons" in save:
+            found = {"curve_step": self.step.tolist(), "curve_train_loss": self.train_loss.tolist()}
+            if self.has_labels:
+                found |= {"curve_train_acc": self.train_acc.tolist(), "curve_test_acc": self.score.tolist()}
+            else:
+                found["curve_test_mse"] = self.score.tolist()
+        if "neurons" in save and self.readout is not None and self.alignment is not None:
             found |= {"neuron_readout": self.readout.tolist(), "neuron_alignment": self.alignment.tolist()}
         return found
 
@@ -59,8 +79,9 @@ def _mean(x: Array) -> float:
 
 
 def _last(x: Array) -> float | None:
-    return _number(x[-1]) if len(x) else None
+    return number(x[-1]) if len(x) else None
 
 
-def _number(x: Any) -> float | None:
+def number(x: Any) -> float | None:
+    """The value as a row holds it: None for what is no finite number."""
     return float(x) if np.isfinite(x) else None

@@ -12,7 +12,7 @@ import numpy as np
 
 from trainables.cell import Cell
 
-Purpose = Literal["symbols", "weights", "batches", "test"]
+Purpose = Literal["symbols", "weights", "batches", "order", "test"]
 
 BLOCK_STEPS = 10
 """Training steps whose batches are drawn together as one block."""
@@ -21,16 +21,19 @@ BLOCK_STEPS = 10
 def stream_owner(cell: Cell) -> str:
     """Cells with the same owner draw the same symbols, weights, batches and test examples.
 
-    It leaves out gamma, base_lr, steps, precision, and what the task names in `shared_across`.
+    It leaves out gamma, base_lr, steps, precision, and what task and network name in `shared_across`: at equilibrium networks of
+    every width see one training set.
     """
     task = cell.task
     keys = {k: v for k, v in task.identity().items() if k not in task.shared_across}
-    keys |= {"width": cell.width, "seed": cell.seed}
+    if "width" not in cell.network.shared_across:
+        keys["width"] = cell.width
+    keys["seed"] = cell.seed
     return "\n".join([task.name, task.source, *(f"{k}={v!r}" for k, v in sorted(keys.items()))])
 
 
 def stream(owner: str, purpose: Purpose, block: int = 0) -> np.random.Generator:
-    """Generator of one block of a stream: batches count blocks of BLOCK_STEPS steps, tests count steps."""
+    """Generator of one block of a stream: batches and order count blocks of BLOCK_STEPS steps, tests count steps."""
     return np.random.Generator(np.random.Philox(key=_key(purpose, owner), counter=block << 128))
 
 

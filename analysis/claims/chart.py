@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.charts import styled
+from analysis.charts.curves import styled
 from analysis.claims.verdict import VERDICTS, Checked, Measured
 
 EDGE = 4.0

@@ -1,7 +1,7 @@
 """All claims put to the test on one store."""
 
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +11,18 @@ import yaml
 from analysis.claims.entries import PATH, Claim, read_claims
 from analysis.claims.kinds import KINDS
 from analysis.claims.verdict import Checked, Measured, NotMeasured, judge
-from analysis.commands import sweep_command
-from analysis.measures import MEASURES
-from analysis.overlays import THEORIES
+from analysis.data.measures import MEASURES, measures
+from analysis.overlays.registry import THEORIES
+from console.commands import sweep_command
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def load_claims(path: Path = PATH) -> list[Claim]:
-    """All entries, their measurements known and given what they need. ValueError with the entry's id for a mistake."""
+def load_claims(path: Path = PATH, known_measures: Collection[str] = MEASURES) -> list[Claim]:
+    """All entries, their measurements known and given what they need. ValueError with the entry's id for a mistake.
+
+    known_measures: those of the store that the claims are checked on, where it is known; else those that every store has.
+    """
     claims = read_claims(path)
     for claim in claims:
         arguments = dict(claim.measure)
@@ -28,7 +31,7 @@ def load_claims(path: Path = PATH) -> list[Claim]:
             if kind not in KINDS:
                 raise ValueError(f"unknown kind {kind!r}; there are {', '.join(KINDS)}")
             inspect.signature(KINDS[kind]).bind("", **arguments)
-            for what, known in (("measure", MEASURES), ("theory", {theory.name for theory in THEORIES})):
+            for what, known in (("measure", known_measures), ("theory", {theory.name for theory in THEORIES})):
                 if what in arguments and arguments[what] not in known:
                     raise ValueError(f"unknown {what} {arguments[what]!r}; there are {', '.join(sorted(known))}")
         except (TypeError, ValueError) as error:
@@ -43,7 +46,7 @@ def check(results: str, claims: Iterable[Claim] | None = None) -> list[Checked]:
 
 def check_each(results: str, claims: Iterable[Claim] | None = None) -> Iterator[Checked]:
     """The same, each as it comes."""
-    for claim in load_claims() if claims is None else claims:
+    for claim in load_claims(known_measures=measures(results)) if claims is None else claims:
         yield _checked(results, claim)
 
 

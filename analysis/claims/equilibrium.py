@@ -8,11 +8,11 @@ import numpy as np
 from analysis.claims.measuring import by_point, exponent_of
 from analysis.claims.networks import networks
 from analysis.claims.verdict import Measured, NotMeasured
-from analysis.proportion import AS_ROOT, in_power, width_as
-from analysis.scaling import FEWEST_OF_LAW, thresholds
-from analysis.statistics import Interval, linear_fit, mean_interval
+from analysis.scaling.proportion import AS_ROOT, in_power, width_as
+from analysis.scaling.thresholds import FEWEST_OF_LAW, thresholds
 from analysis.theory.large_deviation import Size, as_scaling, n_specialised, slope
 from analysis.theory.parity import specialised
+from stats import Interval, linear_fit, mean_interval
 
 
 def exponent_beside_bound(

@@ -8,13 +8,16 @@ import pandas as pd
 
 from analysis.claims.networks import Networks, both_sides, networks
 from analysis.claims.verdict import Measured, NotMeasured
-from analysis.measures import MEASURES
-from analysis.overlays import beside
-from analysis.paper import PAPER
-from analysis.proportion import in_power
-from analysis.scaling import FEWEST_OF_LAW, Exponent, exponent, thresholds
-from analysis.sharing import shared_along
-from analysis.statistics import Interval, linear_fit, mean_interval
+from analysis.data.measures import measures
+from analysis.data.paper import PAPER
+from analysis.data.parts import are_at_equilibrium
+from analysis.data.points import sd_of_ties
+from analysis.data.sharing import shared_along
+from analysis.overlays.overlays import beside
+from analysis.scaling.proportion import in_power
+from analysis.scaling.thresholds import FEWEST_OF_LAW, Exponent, exponent, thresholds
+from declarations.metric import Metric
+from stats import Interval, linear_fit, mean_interval
 
 Where = Mapping[str, Any]
 Found = Measured | NotMeasured
@@ -25,8 +28,8 @@ def mean(results: str, measure: str, of: Where, prefer: Where | None = None) -> 
     found = networks(results, of, measure, prefer=prefer)
     if found.frame.empty:
         return NotMeasured(found.what)
-    what = MEASURES[measure]
-    ties = _sd_of_ties(found.frame, measure)
+    what = measures(results)[measure]
+    ties = _sd_of_ties(found.frame, what)
     return Measured(
         mean_interval(found.frame["value"], bounds=(what.low, what.high), sd_of_ties=ties), f"mean {found.what}", found.again
     )
@@ -68,8 +71,8 @@ def _slope(found: Networks, over: str, log: bool, growing: Mapping[str, float]) 
     what = found.what + (f", {n_all - len(frame)} left out that have none of it" if len(frame) < n_all else "")
     if frame[over].nunique() < 2:
         return NotMeasured(f"networks of one {over} only")
-    at_equilibrium = "chains" in frame and bool(frame["chains"].notna().any())
-    if all(shared_along(key, at_equilibrium) for key in (over, *growing)):
+    at_equilibrium = are_at_equilibrium(frame)
+    if all(shared_along(key, at_equilibrium, found.declared) for key in (over, *growing)):
         # Networks of one seed see the same data at all of these: seeds are what is independent.
         parts = [part for _, part in frame.groupby("seed")]
         whole = [part for part in parts if part[over].nunique() == frame[over].nunique()]
@@ -110,7 +113,7 @@ def difference(
     if pairs.empty:
         return NotMeasured(f"no two networks that share {', '.join(along)} and seed")
     # Networks of one seed at several L are independent: each pair counts.
-    interval = mean_interval(pairs, sd_of_ties=_sd_of_ties(found.frame, measure))
+    interval = mean_interval(pairs, sd_of_ties=_sd_of_ties(found.frame, measures(results)[measure]))
     return Measured(interval, f"{len(pairs)} pairs that share {', '.join(along)} and seed; {found.what}", found.again)
 
 
@@ -128,7 +131,8 @@ def beside_theory(
         return NotMeasured(f"{theory} says nothing of these networks")
     said, error = values["value"], 1.96 * values["error"].max()
     at = "" if largest is None else f" at {largest} = {frame[largest].iloc[0]:g}"
-    found_mean = mean_interval(frame["value"] - said.reindex(frame.index), sd_of_ties=_sd_of_ties(frame, measure))
+    ties = _sd_of_ties(frame, measures(results)[measure])
+    found_mean = mean_interval(frame["value"] - said.reindex(frame.index), sd_of_ties=ties)
     value, low, high = found_mean[:3]
     interval = found_mean._replace(low=value - np.hypot(value - low, error), high=value + np.hypot(high - value, error))
     return Measured(
@@ -151,15 +155,16 @@ def threshold_ratio(
     sides = [_like(found.frame, side) for side in (a, b)]
     if any(side.empty for side in sides):
         return NotMeasured(found.what if found.frame.empty else f"networks of one side only: {found.what}")
-    curves = [thresholds(by_point(side), level, over, falling=MEASURES[measure].falls) for side in sides]
+    what = measures(results)[measure]
+    curves = [thresholds(by_point(side), level, over, what.falls, found.declared) for side in sides]
     if any(len(curve) != 1 for curve in curves):
         return NotMeasured(f"networks of one {over} only")
     left, right = (curve["threshold"].iloc[0] for curve in curves)
-    what = f"{left.describe(over)} against {right.describe(over)} for {MEASURES[measure].short} {level:g}"
+    told = f"{left.describe(over)} against {right.describe(over)} for {what.short} {level:g}"
     if not len(left.draws) or not len(right.draws):
-        return NotMeasured(f"one seed at some {over} leaves no interval: {what}")
+        return NotMeasured(f"one seed at some {over} leaves no interval: {told}")
     if right.reached != "reached":
-        return NotMeasured(f"the threshold of the networks compared with is not within the range: {what}")
+        return NotMeasured(f"the threshold of the networks compared with is not within the range: {told}")
     # Already reached at the smallest x: somewhere below it. Not reached by either: nothing is known of the ratio.
     drawn = np.random.default_rng(0).permutation(left.draws)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -168,7 +173,7 @@ def threshold_ratio(
     low = np.quantile(np.nan_to_num(least, nan=0.0, posinf=np.inf), 0.025, method="inverted_cdf")
     high = np.quantile(np.nan_to_num(most, nan=np.inf, posinf=np.inf), 0.975, method="inverted_cdf")
     value = max(left.value, 0.0) / right.value
-    return Measured(Interval(value, float(low), float(high), min(left.n_seeds, right.n_seeds), "resampled"), what, found.again)
+    return Measured(Interval(value, float(low), float(high), min(left.n_seeds, right.n_seeds), "resampled"), told, found.again)
 
 
 def threshold_exponent(
@@ -187,7 +192,7 @@ def threshold_exponent(
     as_powers: keys that grow with `against` as these powers of it; networks of other values are left out.
     """
     powers = dict(as_powers or {})
-    law, axes = Law(level, over, against, measure, powers), (over, against, *powers)
+    law, axes = Law(level, over, against, measures(results)[measure], powers), (over, against, *powers)
     if minus is None:
         return _threshold_exponent(networks(results, of, measure, axes, prefer), law)
     left, right = (_threshold_exponent(found, law) for found in both_sides(results, of, minus, measure, axes, prefer))
@@ -200,7 +205,7 @@ class Law(NamedTuple):
     level: float
     over: str
     against: str
-    measure: str
+    measure: Metric
     powers: dict[str, float]
 
 
@@ -211,13 +216,13 @@ def _threshold_exponent(found: Networks, law: Law) -> Found:
         found = found.narrowed(frame[frame[key] == (frame[against] ** power).round()], f"{key} = {against}^{power:g}")
     if found.frame.empty:
         return NotMeasured(found.what)
-    falling = MEASURES[law.measure].falls
-    fit = exponent_of(thresholds(by_point(found.frame), level, over, falling), level, over, against)
+    curves = thresholds(by_point(found.frame), level, over, law.measure.falls, found.declared)
+    fit = exponent_of(curves, level, over, against)
     if isinstance(fit, NotMeasured):
         return fit
     interval = fit.interval
     at = f"at {fit.n_used} {against} from {fit.law.x_low:g} to {fit.law.x_high:g} ({fit.censored})"
-    reached = f"{MEASURES[law.measure].short} {level:g}"
+    reached = f"{law.measure.short} {level:g}"
     return Measured(interval, f"{over}* ~ {against}^b for {reached} {at}; {found.what}", found.again)
 
 
@@ -247,9 +252,9 @@ def _less(of: Measured, other: Found) -> Found:
     return Measured(found, f"{a.value:.3g} minus {b.value:.3g}; {of.what}", of.again)
 
 
-def _sd_of_ties(frame: pd.DataFrame, measure: str) -> float:
+def _sd_of_ties(frame: pd.DataFrame, measure: Metric) -> float:
     told = frame["test_size"].dropna().tolist() if "test_size" in frame else []
-    return float(MEASURES[measure].sd_of_ties(frame["value"].mean(), float(told[0] if told else PAPER["test_size"])))
+    return float(sd_of_ties(measure, frame["value"].mean(), float(told[0] if told else PAPER["test_size"])))
 
 
 def _either(a: Where, b: Where) -> dict[str, Any]:

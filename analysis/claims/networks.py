@@ -5,11 +5,18 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analysis.measures import MEASURES
-from analysis.paper import settings
-from analysis.points import described, one_setting, seeds, shown, varying
-from analysis.selection import VERSION, Selection, grid_keys, literal
-from store.views import fetch
+from analysis.data.keys import captioned
+from analysis.data.measures import measures
+from analysis.data.paper import settings
+from analysis.data.parts import are_at_equilibrium
+from analysis.data.points import described, one_setting, seeds, varying
+from analysis.data.selection import Selection, grid_keys
+from console.words import shown
+from declarations.column import Column
+from declarations.key import Key
+from declarations.keys import KEYS
+from store.sql import literal
+from store.views import declared, fetch
 
 
 class Networks(NamedTuple):
@@ -22,6 +29,8 @@ class Networks(NamedTuple):
     """Arguments of a sweep that trains as many seeds again of them; where most did not mix, four times as long."""
     unmixed: frozenset[str] = frozenset()
     """Ids of those at equilibrium whose chains disagree."""
+    declared: Mapping[str, Column] = KEYS
+    """The columns of their store."""
 
     @property
     def what(self) -> str:
@@ -116,19 +125,25 @@ def _one_setting(
     axes = list(axes)
     fixed = [key for key, value in of.items() if not isinstance(value, list | Mapping)]
     # A key with several allowed values is an axis or fixed to one of them by the setting.
-    paper = settings(of.get("task"))
+    paper = settings(of.get("task"), are_at_equilibrium(frame))
     setting = one_setting(frame, keys, axes, paper | dict(prefer or {}))
-    shown = {key: setting.values.get(key) for key in ("L", "d", "sigma2", "width", "steps", VERSION) if key not in fixed}
-    differing = {key for key in paper if key not in {*fixed, *shown} and setting.values.get(key) not in (None, paper[key])}
-    parts = [described(shown), *(f"{key} = {_range(setting.frame[key])}" for key in varying(setting.frame, axes))]
-    parts += [f"{key} = {value} where the paper has {paper[key]}" for key, value in setting.values.items() if key in differing]
-    told = "; ".join(filter(None, [MEASURES[measure].title, ", ".join(filter(None, parts))]))
+    known = declared(results)
+    told = [key for key in captioned(setting.values, known) if key not in fixed and setting.values[key] is not None]
+    parts = [described({key: setting.values[key] for key in told if key not in paper})]
+    parts += [f"{key} = {_range(setting.frame[key])}" for key in varying(setting.frame, axes)]
+    parts += [
+        f"{key} = {setting.values[key]} where the paper has {paper[key]}"
+        for key in told
+        if key in paper and setting.values[key] != paper[key]
+    ]
+    what = "; ".join(filter(None, [measures(results)[measure].title, ", ".join(filter(None, parts))]))
     unmixed = _unmixed(results, setting.frame)
-    return Networks(setting.frame, told, _again(setting.frame, longer=2 * len(unmixed) > len(setting.frame)), unmixed)
+    again = _again(setting.frame, known, longer=2 * len(unmixed) > len(setting.frame))
+    return Networks(setting.frame, what, again, unmixed, known)
 
 
 def _unmixed(results: str, frame: pd.DataFrame) -> frozenset[str]:
-    if "chains" not in frame or frame["chains"].isna().all():
+    if not are_at_equilibrium(frame):
         return frozenset()
     ids = ", ".join(map(literal, frame["cell_id"]))
     return frozenset(
@@ -136,10 +151,9 @@ def _unmixed(results: str, frame: pd.DataFrame) -> frozenset[str]:
     )
 
 
-def _again(frame: pd.DataFrame, longer: bool) -> tuple[str, ...]:
-    columns = ("L", "P", "d", "sigma2", "patch", "patches", "layer", "network", "loss", "width1", "width", "gamma_label",
-               "prefactor", "scaling", "kappa", "steps", "chains", "dtype")  # fmt: skip
-    told = {column.removesuffix("_label"): frame[column].dropna().unique() for column in columns if column in frame}
+def _again(frame: pd.DataFrame, known: Mapping[str, Column], longer: bool) -> tuple[str, ...]:
+    keys = [key for key in captioned(map(str, frame), known) if isinstance(known.get(key), Key) and key not in ("task", "seed")]
+    told = {key.removesuffix("_label"): frame[key].dropna().unique() for key in keys}
     seeds_ = (1 if longer else 2) * (int(frame["seed"].max()) + 1)
     if longer:
         told["steps"] = 4 * told["steps"]

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from analysis.claims.verdict import Measured, NotMeasured
-from analysis.statistics import Interval, mean_interval
 from analysis.theory import handcrafted, markov, max_margin
 from analysis.theory.kept import kept
+from stats import Interval, mean_interval
 
 Found = Measured | NotMeasured
 

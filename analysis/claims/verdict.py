@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from analysis.claims.entries import Claim, Expected
-from analysis.statistics import Interval
+from stats import Interval
 
 Verdict = Literal["confirmed", "contradicted", "not enough data"]
 VERDICTS: tuple[Verdict, ...] = ("confirmed", "contradicted", "not enough data")

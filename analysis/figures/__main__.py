@@ -1,26 +1,40 @@
 """`python -m analysis.figures 1c`: a figure of the paper from the store, as SVG, PNG and CSV."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from typer.core import TyperCommand
 
-from analysis.terminal import computed, left_out, stop
-from store.printable import printable
+from analysis.overlays.waiting import computed, left_out
+from console.printable import printable
+from console.terminal import stop
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
-NAMES = (
-    "1a, 1b, 1c, 1d, 1e, 1f, 2, 3a, 3b, 3c, 3d, 3e, 3f, 3g, 3h, A1, C1, C2, C3, F1, G1, Lstar, Nstar, Collapse, Outliers, "
-    "Layers, Magnitude, Phases"
-)
-"""As in the registry, which is slow to import and so not asked for the help."""
+
+class _WithNames(TyperCommand):
+    """Names the figures in its help: the registry is slow to import, and so not asked before."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        figure: Any = next(parameter for parameter in self.params if parameter.name == "figure")
+        figure.help = f"One of {__getattr__('NAMES')}."
+        super().format_help(ctx, formatter)
 
 
-@app.command()
+def __getattr__(name: str) -> str:
+    """NAMES: those of all figures."""
+    if name != "NAMES":
+        raise AttributeError(name)
+    from analysis.figures.registry import FIGURES
+
+    return ", ".join(FIGURES)
+
+
+@app.command(cls=_WithNames)
 def figures(
-    figure: Annotated[str, typer.Argument(metavar="FIG", help=f"One of {NAMES}: of [Tong25], from Nstar on of [Rubin25].")],
+    figure: Annotated[str, typer.Argument(metavar="FIG")],
     sweep: Annotated[
         str | None, typer.Option(help="Draw the networks of this sweep alone; by default those of the whole store.")
     ] = None,
@@ -29,9 +43,9 @@ def figures(
     wait: Annotated[bool, typer.Option(help="Compute theory that takes minutes and is not kept on disk yet.")] = True,
 ) -> None:
     """Write FIG.svg, FIG.png and FIG.csv: measured means with 95% intervals and the theory beside them."""
-    from analysis.coverage import coverage
+    from analysis.data.coverage import coverage
+    from analysis.data.source import ResultsError, existing
     from analysis.figures.registry import FIGURES, Missing
-    from analysis.source import ResultsError, existing
 
     names = {name.lower(): name for name in FIGURES}
     if figure.lower() not in names:

@@ -6,14 +6,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from analysis import overlays
-from analysis.charts import Look, curves_chart, with_residuals
+from analysis.charts.curves import Look, curves_chart, with_residuals
+from analysis.charts.noise import noisy_settings
+from analysis.data.keys import captioned
+from analysis.data.paper import settings
+from analysis.data.points import STATISTICS, Points, Setting, averaged, counted, described, one_setting, points
+from analysis.data.selection import Selection, Value, points_sql
 from analysis.figures.drawn import Drawn, Figure, Missing
-from analysis.noise import noisy_settings
-from analysis.paper import settings, task_keys
-from analysis.points import STATISTICS, averaged, counted, described, one_setting, points
-from analysis.selection import VERSION, Selection, Value, points_sql
-from analysis.statistics import FEW
+from analysis.overlays import overlays
+from stats import FEW
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class CurveFigure:
         theory = overlays.curves(data, self.measure, look.x, panels, wait=False)
         residuals = with_residuals(data, beside.values)
         chart = curves_chart(data, found.measure, look, theory, residuals)
-        table, caption = _table(data, needed, beside.values), _caption(str(task), setting.values, data, setting.others, short)
+        table, caption = _table(data, needed, beside.values), _caption(found, setting, data, short)
         shown = list(dict.fromkeys([*needed, "gamma"]))
         return Drawn(chart, table, caption, points_sql(selection.only(setting.values), found.measure, shown, FEW), beside.missing)
 
@@ -70,19 +71,18 @@ def _long_series(data: pd.DataFrame, look: Look) -> tuple[pd.DataFrame, int]:
     return data[long].reset_index(drop=True), int(data[~long].groupby(series).ngroups)
 
 
-def _caption(task: str, values: Mapping[str, Value], data: pd.DataFrame, others: int, short: int) -> str:
-    named = ("L", "d", "sigma2", *task_keys(task), "width", "steps", "prefactor", "dtype", "base_lr", VERSION)
+def _caption(found: Points, setting: Setting, data: pd.DataFrame, short: int) -> str:
     diverged = int(data["diverged"].sum())
     parts = [
-        described(values, named),
+        described(setting.values, captioned(setting.values, found.declared)),
         f"{averaged(data)}, {counted(int(data['n'].sum()), 'network')}",
     ]
     if diverged:
         parts.append(f"{counted(diverged, 'diverged one')} left out")
     if short:
         parts.append(f"{counted(short, 'line that spans', 'lines that span')} less than half of the longest left out")
-    if others:
-        parts.append(f"{counted(others, 'other setting')} in the store not shown")
+    if setting.others:
+        parts.append(f"{counted(setting.others, 'other setting')} in the store not shown")
     return "; ".join(parts) + "."
 
 

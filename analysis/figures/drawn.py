@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analysis.commands import sweep_command
-from analysis.overlays import Later
+from analysis.overlays.overlays import Later
+from console.commands import sweep_command
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,11 @@ class Figure(NamedTuple):
     """Grids that yield its data: the paper's own, then a smaller one; overrides may follow a grid's name."""
     draw: Callable[[str, str | None], Drawn | Missing]
     """From a results directory and of a sweep (None: all)."""
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether its name is the number of a figure of the paper."""
+        return f"Fig. {self.name}" in self.source
 
     def draw_in_full(self, results: str, sweep: str | None, compute: Callable[[list[Later]], None]) -> Drawn | Missing:
         """`draw`, with the theory that takes long computed by `compute`."""

@@ -1,5 +1,4 @@
-"""Figures of networks at equilibrium [Rubin25]: P*(d) beside the large-deviation bound, curves of alignment over P / P*, and
-which pattern wins where.
+"""Figures of networks at equilibrium [Rubin25]: P*(d) beside the large-deviation bound, and curves of alignment over P / P*.
 
 d, N   input dimension, width; A_f alignment; P* samples at which its mean over seeds crosses a level
 E      energy of the bound: P* ~ kappa E(A_f), so that E is to be compared by its slope
@@ -11,28 +10,25 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.bound import MEASURE, ONSET, energies
-from analysis.charts import styled
+from analysis.charts.curves import styled
+from analysis.data.keys import captioned
+from analysis.data.measures import MEASURES
+from analysis.data.mixing import unmixed
+from analysis.data.points import Setting, counted, described, groups, n_seeds, one_setting, points
+from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
-from analysis.measures import MEASURES
-from analysis.mixing import unmixed
-from analysis.phases import phase_map, phase_panel
-from analysis.points import Setting, counted, described, groups, n_seeds, one_setting, points
-from analysis.proportion import in_proportion, width_as
-from analysis.rescaling import Family, best, doubted, family, in_units
-from analysis.scaling import FEWEST_OF_LAW, fitted, threshold_table, thresholds
-from analysis.scaling_charts import collapse_panels, threshold_panel
-from analysis.selection import VERSION, Selection
-from analysis.statistics import collapse as score
+from analysis.scaling.bound import MEASURE, ONSET, energies
+from analysis.scaling.charts import collapse_panels, threshold_panel
+from analysis.scaling.proportion import in_proportion, width_as
+from analysis.scaling.rescaling import Family, best, doubted, family, in_units
+from analysis.scaling.thresholds import FEWEST_OF_LAW, fitted, threshold_table, thresholds
 from analysis.theory.large_deviation import Size, as_scaling, slope
 from analysis.theory.patterns import NETWORKS, exponents
+from stats import collapse as score
+from store.views import declared
 
 TRIED = (0.0, 3.5)
 """Exponents that curves are rescaled with: the lazy law has 3."""
-MOST_D = 1024.0
-"""Of the map of patterns."""
-NARROW = 8.0
-"""First layer of its three-layer networks: a wide one never specialises."""
 HE3 = {"task": "he3", "network": "erf2"}
 SCALING = "scaling"
 AXES = ("P", "d", "width", SCALING)
@@ -108,8 +104,7 @@ def _ratio_of(frame: pd.DataFrame) -> str:
 def told(results: str, sweep: str | None, setting: Setting) -> str:
     """What the networks of a setting are, how many, and how many of them did not mix."""
     networks = counted(int(setting.frame["n"].sum()), "network")
-    named = ("network", "loss", "d", "P", "width", "width1", "kappa", SCALING, "steps", "chains", VERSION)
-    fixed = described(setting.values, named)
+    fixed = described(setting.values, captioned(setting.values, declared(results)))
     lost = unmixed(setting.frame, groups(results, Selection(sweep), "unmixed"))
     return f"{fixed}; {', '.join(filter(None, [networks, lost]))}, {n_seeds(setting.frame)} a point"
 
@@ -170,21 +165,6 @@ def _scores(curves: Family, ours: float) -> tuple[Any, str]:
     return alt.layer(*layers).properties(width=230, height=260), f"{said}. At N ~ d patterns have e: {patterns}."
 
 
-def phases(results: str, sweep: str | None) -> Drawn | Missing:
-    """Which pattern has the least energy over d and N: theory alone."""
-    widths1 = {"2-layer erf, He_3": None, "2-layer erf, He_3, mean field": None, "3-layer erf, He_3": NARROW}
-    maps = {name: phase_map(name, MOST_D, width1) for name, width1 in widths1.items()}
-    titles = {name: f"{name}, N1 = {width1:g}" if width1 else name for name, width1 in widths1.items()}
-    panels = [phase_panel(tiles, name, width=260, height=260).properties(title=titles[name]) for name, tiles in maps.items()]
-    chart = alt.hconcat(*panels, spacing=24).resolve_scale(color="independent", stroke="independent")
-    caption = (
-        "GP: the network stays lazy; GFL: all neurons amplify w* a little (Gaussian feature learning); specialisation: a few "
-        "neurons turn to w*; Mag.: the next layer amplifies what they say. Least energy, of three layers over N2, up to "
-        "constants that the theory leaves open: borders are known up to factors of order one."
-    )
-    return Drawn(styled(chart), pd.concat([tiles.assign(network=name) for name, tiles in maps.items()]), caption)
-
-
 _GRIDS = ("grids/nstar_he3.yaml", "grids/nstar_he3_quick.yaml")
 
 EQUILIBRIUM_FIGURES = [
@@ -192,5 +172,4 @@ EQUILIBRIUM_FIGURES = [
            "[Rubin25 App. B]", _GRIDS, p_star),
     Figure("Collapse", "Networks at equilibrium: alignment over P, and over P in units of the bound", "[Rubin25 App. B]", _GRIDS,
            collapse),
-    Figure("Phases", "Patterns of feature learning: which has the least energy", "[Rubin25 S5, App. E]", (), phases),
 ]  # fmt: skip

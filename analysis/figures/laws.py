@@ -6,14 +6,15 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from analysis.charts import styled
+from analysis.charts.curves import styled
+from analysis.data.keys import captioned
+from analysis.data.paper import LEVEL, PAPER
+from analysis.data.points import counted, described, n_seeds, one_setting, points
+from analysis.data.selection import Selection
 from analysis.figures.curves import SD
 from analysis.figures.drawn import Drawn, Figure, Missing
-from analysis.paper import LEVEL, PAPER
-from analysis.points import counted, described, n_seeds, one_setting, points
-from analysis.scaling import exponents, fitted, threshold_table, thresholds
-from analysis.scaling_charts import exponent_panel, threshold_panel
-from analysis.selection import Selection
+from analysis.scaling.charts import exponent_panel, threshold_panel
+from analysis.scaling.thresholds import exponents, fitted, threshold_table, thresholds
 
 BY, OVER, AGAINST = "gamma_label", "L", "d"
 
@@ -38,8 +39,9 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
         alt.hconcat(*panels, spacing=30).resolve_scale(color="independent", shape="independent", strokeDash="independent")
     )
     reached = sum(t.reached == "reached" for t in frame["threshold"])
+    told = described(setting.values, captioned(setting.values, found.declared))
     caption = (
-        f"{described(setting.values, ('width', 'steps', 'dtype'))}; {counted(int(setting.frame['n'].sum()), 'network')}, "
+        f"{told}; {counted(int(setting.frame['n'].sum()), 'network')}, "
         f"{n_seeds(setting.frame)} a point. {OVER}*: mean best test accuracy {LEVEL:g}, reached within the range by {reached} "
         f"of {len(frame)} curves; intervals 95%. Exponents: " + "; ".join(map(_told, rows.to_dict("records")))
     )

@@ -2,13 +2,14 @@
 
 import numpy as np
 
+from analysis.charts.maps import heat_map
+from analysis.data.keys import captioned
+from analysis.data.paper import LEVEL, PAPER
+from analysis.data.points import averaged, counted, described, one_setting, points
+from analysis.data.selection import Selection, Value
 from analysis.figures.curves import SD
 from analysis.figures.drawn import Drawn, Figure, Missing
-from analysis.maps import heat_map
-from analysis.paper import LEVEL, PAPER
-from analysis.points import averaged, counted, described, one_setting, points
-from analysis.scaling import exponent, threshold_table, thresholds
-from analysis.selection import Selection, Value
+from analysis.scaling.thresholds import exponent, threshold_table, thresholds
 
 
 def _draw(results: str, sweep: str | None, gamma_label: str, prefer: dict[str, Value]) -> Drawn | Missing:
@@ -23,7 +24,8 @@ def _draw(results: str, sweep: str | None, gamma_label: str, prefer: dict[str, V
     table = None if contour is None else threshold_table(contour, ["d"]).rename(columns={"threshold": "value"})
     fit = None if contour is None else exponent(contour)
     chart = heat_map(setting.frame, found.measure, "d", "L", table, fit and fit.law, 2.0 if gamma_label == "lazy" else None)
-    caption = f"{described(setting.values, ('width', 'steps', 'dtype'))}; {averaged(setting.frame, intervals=False)}, "
+    told = described(setting.values, captioned(setting.values, found.declared))
+    caption = f"{told}; {averaged(setting.frame, intervals=False)}, "
     caption += counted(int(setting.frame["n"].sum()), "network")
     if table is not None:
         n_reached = int(np.isfinite(table["value"]).sum())

@@ -4,7 +4,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.charts import styled
+from analysis.charts.curves import styled
 from analysis.figures.drawn import Drawn, Figure
 from analysis.theory.max_margin import empirical_matrix, empirical_spectrum, halves_cosine, ideal_matrix
 
@@ -58,4 +58,4 @@ def draw(results: str, sweep: str | None) -> Drawn:
     return Drawn(chart, data, caption)
 
 
-C1 = Figure("C1", "The matrix of Theorem 1, ideal and drawn", "[Tong25 Fig. C1]", (), draw)
+MAX_MARGIN_FIGURES = [Figure("C1", "The matrix of Theorem 1, ideal and drawn", "[Tong25 Fig. C1]", (), draw)]

@@ -6,18 +6,20 @@ from typing import Any, NamedTuple
 import altair as alt
 import pandas as pd
 
-from analysis.charts import styled
+from analysis.charts.curves import styled
+from analysis.charts.one_network import network
+from analysis.charts.pictures import examples_chart, said_of, weights_chart
+from analysis.data.keys import captioned
+from analysis.data.paper import settings
+from analysis.data.pictures import Pictures, of_other_gamma, pictures_of
+from analysis.data.points import described
+from analysis.data.selection import SEED, grid_keys
+from analysis.data.source import ResultsError
 from analysis.figures.curves import PENTOMINO_QUICK, PSVRT_QUICK
 from analysis.figures.drawn import Drawn, Figure, Missing, command_of
 from analysis.figures.structure import Chosen, scatter_of, structure_panel, with_neurons
-from analysis.one_network import network
-from analysis.paper import settings, task_keys
-from analysis.picture_charts import examples_chart, said_of, weights_chart
-from analysis.pictures import Pictures, of_other_gamma, pictures_of
-from analysis.points import described
-from analysis.selection import grid_keys, literal
-from analysis.source import ResultsError
-from store.views import run
+from store.sql import literal
+from store.views import declared, run
 
 HIDDEN_WEIGHTS, EXAMPLES = "grids/figa1.yaml", "grids/fig3a_3d.yaml"
 CIFAR_EXAMPLES = "grids/fig3h_g1.yaml layer=id L=8 gamma=1 seed=0 steps=1000 save=curves,weights"
@@ -27,8 +29,9 @@ MOST_TRIED = 20
 """Networks that are looked at for one whose file of weights is whole."""
 
 
-def _named(task: str) -> tuple[str, ...]:
-    return ("L", *task_keys(task), "width", "steps", "seed")
+def _named(results: str, *without: str) -> list[str]:
+    """Keys of the networks of a store as a caption tells them, without those that it tells otherwise."""
+    return captioned([key for key in (*grid_keys(results), SEED) if key not in without], declared(results))
 
 
 def _networks(results: str, sweep: str | None, task: str, patches: int, gamma_label: str | None = None) -> list[Chosen]:
@@ -77,7 +80,8 @@ def _examples(results: str, sweep: str | None, task: str, patches: int) -> Drawn
         pictures, cell = reader.read(chosen.cell_id), network(results, chosen.cell_id)
         if not cell or pictures is None or not len(pictures.examples):
             continue
-        caption = f"The first examples of either label that one network was trained on: {described(cell, _named(task))}"
+        told = described(cell, _named(results, "task"))
+        caption = f"The first examples of either label that one network was trained on: {told}"
         return Drawn(styled(examples_chart(pictures)), pictures.only("example"), f"{caption}{reader.said()}.", chosen.sql)
     if reader.problem:
         raise reader.problem
@@ -107,8 +111,9 @@ def _weights(results: str, sweep: str | None, letters: tuple[str, str], title: s
     frames = [pictures.only("weights").assign(panel=name[0]) for name, pictures in found.items()]
     accuracies = [f"{100 * cell['best_test_acc']:.0f}%" for cell in cells if cell]
     missing = "" if len(found) == 2 else "; no lazy one beside it"
+    told = described(cells[0] or {}, _named(results, "task", "gamma", "gamma_label"))
     caption = (
-        f"{title}: {described(cells[0] or {}, _named(task))}, best test accuracy {' and '.join(accuracies)}{missing}; "
+        f"{title}: {told}, best test accuracy {' and '.join(accuracies)}{missing}; "
         f"{said_of(next(iter(found.values())))}{reader.said()}"
     )
     return _Panels(title, HIDDEN_WEIGHTS, Drawn(weights_chart(found), pd.concat(frames), caption, rich.sql))

@@ -12,18 +12,18 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.charts import colour_of, colours, log_axis, styled
-from analysis.explore import matching
+from analysis.charts.curves import colour_of, colours, log_axis, styled
+from analysis.charts.explore import matching
+from analysis.data.points import Setting, counted, in_order, one_setting, points
+from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.equilibrium import HE3, told
-from analysis.points import Setting, counted, in_order, one_setting, points
-from analysis.proportion import AS_ROOT, in_power
-from analysis.scaling import FEWEST_OF_LAW
-from analysis.selection import Selection
-from analysis.statistics import power_law
+from analysis.scaling.proportion import AS_ROOT, in_power
+from analysis.scaling.thresholds import FEWEST_OF_LAW
 from analysis.theory.large_deviation import n_specialised
 from analysis.theory.parity import specialised as specialised_on_parity
 from analysis.theory.patterns import NETWORKS, least, wins
+from stats import power_law
 
 
 class Counts(NamedTuple):

@@ -7,13 +7,15 @@ from typing import Any, NamedTuple
 import altair as alt
 import pandas as pd
 
-from analysis.charts import styled
+from analysis.charts.curves import styled
+from analysis.charts.one_network import network
+from analysis.data.keys import captioned
+from analysis.data.points import described
+from analysis.data.selection import SEED, grid_keys
 from analysis.figures.drawn import Drawn, Figure, Missing
-from analysis.one_network import network
-from analysis.points import described
-from analysis.selection import grid_keys, literal
 from store.database import of_cells
-from store.views import run
+from store.sql import literal
+from store.views import declared, run
 
 SAVING = ("grid.yaml", "grids/quick.yaml")
 """Grids that save neurons."""
@@ -90,8 +92,9 @@ def scatter_of(results: str, chosen: Chosen, chart: Callable[[pd.DataFrame], Any
     pos, neg, ratio = (
         math.nan if cell[key] is None else cell[key] for key in ("alignment_pos", "alignment_neg", "readout_ratio")
     )
+    told = captioned([*grid_keys(results), SEED], declared(results))
     caption = (
-        f"One network: {described(cell, ('L', 'd', 'layer', 'width', 'seed'))}; a point a hidden neuron. "
+        f"One network: {described(cell, told)}; a point a hidden neuron. "
         f"Mean alignment {pos:+.2f} where a > 0 and {neg:+.2f} where a < 0; |mean a-| / |mean a+| = {ratio:.2f}."
     )
     neurons = neurons_of(results, chosen.cell_id)

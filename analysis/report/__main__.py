@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from analysis.terminal import computed, left_out, stop, told
+from analysis.overlays.waiting import computed, left_out
+from console.terminal import stop, told
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -20,9 +21,9 @@ def report(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors.")] = False,
 ) -> None:
     """Write a self-contained report. Theory of infinite width is computed once, in minutes, and kept on disk."""
-    from analysis.commands import sweep_command
+    from analysis.data.source import ResultsError
     from analysis.report.build import build
-    from analysis.source import ResultsError
+    from console.commands import sweep_command
 
     try:
         taken = out.is_dir()

@@ -12,13 +12,13 @@ from markupsafe import Markup
 
 from analysis.claims.check import advice, check
 from analysis.claims.verdict import VERDICTS, Checked, Verdict
+from analysis.data.source import existing
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.registry import FIGURES
-from analysis.overlays import Later
+from analysis.overlays.overlays import Later
 from analysis.report.facts import facts
-from analysis.rounding import with_interval
-from analysis.source import existing
-from analysis.statistics import FEW
+from stats import FEW
+from stats.rounding import with_interval
 
 
 def build(results: str, compute: Callable[[list[Later]], None], say: Callable[[str], None] = lambda text: None) -> str:

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from analysis.coverage import coverage, reasons
-from analysis.source import damaged
+from analysis.data.coverage import coverage, reasons
+from analysis.data.source import damaged
 from store.views import run
 
 PACKAGES = ("sweep-orchestrator", "ray", "torch", "numpy", "scipy", "duckdb", "altair")

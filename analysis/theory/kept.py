@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from joblib import Memory
 
-from store.cache import cache_folder
+from console.cache import cache_folder
 
 T = TypeVar("T")
 

@@ -7,9 +7,9 @@ from analysis.claims.chart import COLOURS, claims_chart
 from analysis.claims.check import advice, claims_frame
 from analysis.claims.following import Following
 from analysis.claims.verdict import VERDICTS, Checked, Measured
-from analysis.rounding import in_digits, with_interval
-from analysis.source import state
+from analysis.data.source import state
 from app.shared import choice, downloads, figure, watched
+from stats.rounding import in_digits, with_interval
 
 ALL = "(choose one)"
 MARKS = dict(zip(VERDICTS, ("✓", "✗", "?"), strict=True))

@@ -6,8 +6,8 @@ from functools import partial
 
 import streamlit as st
 
-from analysis.charts import Look, title_of
-from analysis.explore import (
+from analysis.charts.curves import Look
+from analysis.charts.explore import (
     Choices,
     Explored,
     TooMuch,
@@ -19,8 +19,9 @@ from analysis.explore import (
     suggested,
     suits_log,
 )
-from analysis.points import CENTRES, Points, task_of
-from analysis.selection import Selection, Value
+from analysis.data.keys import title_of
+from analysis.data.points import CENTRES, Points, task_of
+from analysis.data.selection import Selection, Value
 from app.choosing import grouped, measure_choice
 from app.setting import fixed
 from app.shared import NONE, choice, compute_later, downloads, figure, remembered, sweep_choice, switch
@@ -38,7 +39,7 @@ def show(results: str) -> None:
         if not names:
             st.info("No finished networks yet.")
             return
-        measure = measure_choice(names)
+        measure = measure_choice(results, names)
         points = grouped(results, selection, measure)
         axes = axes_of(points)
         if not axes.numbers:
@@ -67,7 +68,7 @@ def _explored(results: str, selection: Selection, measure: str, choices: Choices
 
 
 def _look(points: Points) -> Look:
-    axes, title = axes_of(points), partial(title_of, task=task_of(points.frame))
+    axes, title = axes_of(points), partial(title_of, task=task_of(points.frame), declared=points.declared)
     x, colour = suggested(points, axes)
     x = choice("Across", axes.numbers, x, "x", format_func=title)
     others = [key for key in axes.others if not same_axis(key, x)]
@@ -82,6 +83,7 @@ def _look(points: Points) -> Look:
         width=WIDTH // COLUMNS - 20 if small else WIDTH,
         height=240 if small else HEIGHT,
         columns=COLUMNS if small else 1,
+        declared=points.declared,
     )
 
 

@@ -4,12 +4,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from analysis import overlays
-from analysis.maps import heat_map, product, theory_contours
-from analysis.measures import MEASURES
-from analysis.points import Setting
-from analysis.predictions import compared, predicted
-from analysis.scaling import Exponent, exponent, threshold_table
+from analysis.charts.maps import heat_map, product, theory_contours
+from analysis.data.points import Setting
+from analysis.overlays import overlays
+from analysis.scaling.predictions import compared, predicted
+from analysis.scaling.thresholds import Exponent, exponent, threshold_table
 from app.choosing import (
     about,
     accuracy_choice,
@@ -31,7 +30,7 @@ def show(results: str) -> None:
     """The page."""
     with st.container(horizontal=True):
         selection = task_choice(results)
-        measure = accuracy_choice()
+        measure = accuracy_choice(results)
         found = measured(results, selection, measure)
         if lacking(found, {"L": 2, "d": 2}, GRIDS):
             return
@@ -47,11 +46,13 @@ def show(results: str) -> None:
     costly = theory_contours(setting.frame, beside.values, level, "d", "L")
     theory = pd.concat([cheap, costly[~costly["theory"].isin(cheap["theory"])]])
     chart = heat_map(
-        setting.frame, MEASURES[measure], "d", "L", table.rename(columns={"threshold": "value"}), fit and fit.law,
+        setting.frame, found.measure, "d", "L", table.rename(columns={"threshold": "value"}), fit and fit.law,
         said.exponent if said and said.is_bound else None, theory, width=680, height=440,
     )  # fmt: skip
     figure(chart)
-    st.caption(about(setting, "white: not measured", f"dots: L*, where the mean accuracy reaches {level:g}, with 95% intervals"))
+    st.caption(
+        about(results, setting, "white: not measured", f"dots: L*, where the mean accuracy reaches {level:g}, with 95% intervals")
+    )
     _state_exponent(table, fit, setting, level)
     downloads(f"dimension-{setting.values.get('gamma_label', '')}", _numbers(setting, beside.values), chart, found.sql)
     with st.expander("L* at each d"):

@@ -3,12 +3,12 @@
 import pandas as pd
 import streamlit as st
 
-from analysis import overlays
-from analysis.charts import Look, curves_chart, with_residuals
-from analysis.noise import GENERALISING, beside_bayes, noisy_settings
-from analysis.statistics import Interval
+from analysis.charts.curves import Look, curves_chart, with_residuals
+from analysis.charts.noise import GENERALISING, beside_bayes, noisy_settings
+from analysis.overlays import overlays
 from app.choosing import about, accuracy_choice, interval_text, lacking, measured, rest, task_choice
 from app.shared import compute_later, downloads, figure, switch
+from stats import Interval
 
 AXES = ("L", "gamma_label", "sigma2")
 GRIDS = "`grids/fig2.yaml` or, in little, `grids/quick.yaml`"
@@ -18,7 +18,7 @@ def show(results: str) -> None:
     """The page."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         selection = task_choice(results)
-        measure = accuracy_choice()
+        measure = accuracy_choice(results)
         found = measured(results, selection, measure)
         if lacking(found, {"L": 2, "sigma2": 1}, GRIDS):
             return
@@ -39,7 +39,7 @@ def show(results: str) -> None:
     chart = curves_chart(data, found.measure, look, theory, to_generalising)
     figure(chart)
     below = "below: minus the generalising Bayes classifier" if residual else ""
-    st.caption(about(setting, "mean and its 95% interval", below))
+    st.caption(about(results, setting, "mean and its 95% interval", below))
     numbers = overlays.joined(data[[*AXES, "n", "mean", "low", "high", "diverged"]], beside.values)
     downloads("noise", numbers, chart, found.sql)
     table = beside_bayes(data, beside.values)

@@ -5,8 +5,8 @@ from html import escape
 
 import streamlit as st
 
-from analysis.coverage import Progress, Reason, progress, reasons
-from analysis.source import damaged
+from analysis.data.coverage import Progress, Reason, progress, reasons
+from analysis.data.source import damaged
 from app.shared import choice, figure, links, remembered, switch
 
 COLOURS = {
@@ -95,8 +95,9 @@ def _span(seconds: float) -> str:
 
 def _networks(results: str, sweeps: list[str]) -> None:
     """Numbers of finished networks over two keys; which are still to come only the grid knows."""
-    from analysis.census import census, census_chart, keys_of, task_in
-    from analysis.selection import Selection
+    from analysis.charts.census import census, census_chart, keys_of, task_in
+    from analysis.data.selection import Selection
+    from analysis.data.source import declared
 
     columns = st.columns([2, 2, 2, 6])
     with columns[0]:
@@ -111,4 +112,5 @@ def _networks(results: str, sweeps: list[str]) -> None:
     with columns[2]:
         y = choice("Down", others, others[0], "there_y")
     task = remembered(task_in, results, selection)
-    figure(census_chart(remembered(census, results, selection, x, y), x, y, task))
+    frame = remembered(census, results, selection, x, y)
+    figure(census_chart(frame, x, y, task, remembered(declared, results)))

@@ -6,13 +6,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from analysis.bound import MEANING, slopes
-from analysis.charts import title_of
-from analysis.points import Setting, grouping_keys, in_order, numeric_keys, shown, task_of
-from analysis.predictions import Prediction, compared
-from analysis.proportion import RATIO, by_proportion, proportions
-from analysis.scaling import Exponent, exponents, fitted, threshold_table
-from analysis.scaling_charts import exponent_chart, threshold_chart
+from analysis.data.keys import title_of
+from analysis.data.points import Setting, grouping_keys, in_order, numeric_keys, task_of
+from analysis.data.source import declared
+from analysis.scaling.bound import MEANING, slopes
+from analysis.scaling.charts import exponent_chart, threshold_chart
+from analysis.scaling.predictions import Prediction, compared
+from analysis.scaling.proportion import RATIO, by_proportion, proportions
+from analysis.scaling.thresholds import Exponent, exponents, fitted, threshold_table
 from app.choosing import (
     Asked,
     about,
@@ -28,7 +29,8 @@ from app.choosing import (
     unmixed,
 )
 from app.collapse import collapse
-from app.shared import NONE, choice, downloads, figure, switch
+from app.shared import NONE, choice, downloads, figure, remembered, switch
+from console.words import shown
 
 GRIDS = (
     "`grids/fig1e_lazy.yaml` and `grids/fig1b_rich.yaml`, a little of both, `grids/quick.yaml`, or searches, "
@@ -41,7 +43,7 @@ def show(results: str) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         selection = task_choice(results, classifying=False)
         names = threshold_measures(results, selection)
-        measure = measure_choice(names, width=220) if names else "best_test_acc"
+        measure = measure_choice(results, names, width=220) if names else "best_test_acc"
         found = grouped(results, selection, measure)
         if "P" in found.keys:  # at P = 0 there is nothing but the prior, and no logarithm
             found = found._replace(frame=found.frame[found.frame["P"].isna() | (found.frame["P"] > 0)])
@@ -62,7 +64,7 @@ def show(results: str) -> None:
             [NONE, *groups],
             groups[0] if groups and groups[0] != RATIO else NONE,
             key="colour",
-            format_func=lambda key: title_of(key, task_of(found.frame)),
+            format_func=lambda key: title_of(key, task_of(found.frame), found.declared),
             width=140,
         )
         by = None if by == NONE else by
@@ -75,11 +77,11 @@ def show(results: str) -> None:
         return
     asked = Asked(over, against, by, found.measure, level)
     why = f"this level: {first.why}" if level == first.start else ""
-    _thresholds(asked, frame, setting, why, unmixed(results, selection, setting.frame), found.sql)
-    collapse(setting, asked)
+    _thresholds(results, asked, frame, setting, why, unmixed(results, selection, setting.frame), found.sql)
+    collapse(results, setting, asked)
 
 
-def _thresholds(asked: Asked, frame: pd.DataFrame, setting: Setting, why: str, lost: str, sql: str) -> None:
+def _thresholds(results: str, asked: Asked, frame: pd.DataFrame, setting: Setting, why: str, lost: str, sql: str) -> None:
     """Chart, laws and table of `crossings`. why: this level; lost: networks that did not mix; sql: the query behind them."""
     over, against, by, measure, level = asked
     values = sorted(frame[against].unique().tolist())
@@ -97,7 +99,8 @@ def _thresholds(asked: Asked, frame: pd.DataFrame, setting: Setting, why: str, l
     with_width = ["width"] if RATIO in frame else []
     told = [*([by] if by else []), *(["gamma"] if by == "gamma_label" else []), against, *with_width]
     table = threshold_table(frame, told)
-    chart = threshold_chart(table, over, against, by, fits, said, task=task_of(setting.frame))
+    named = {"task": task_of(setting.frame), "declared": remembered(declared, results)}
+    chart = threshold_chart(table, over, against, by, fits, said, **named)
     left, right = st.columns([2, 1])
     with left:
         figure(chart)
@@ -113,7 +116,7 @@ def _thresholds(asked: Asked, frame: pd.DataFrame, setting: Setting, why: str, l
     falls = measure.falls
     text = f"{over}*: mean {measure.short} {'falls to ' if falls else ''}{level:g}, 95% intervals, {reached} of {len(table)} "
     text += f"curves {'fall to' if falls else 'reach'} it"
-    st.caption(about(setting, text, why, MEANING if of_bound else "", unmixed=lost))
+    st.caption(about(results, setting, text, why, MEANING if of_bound else "", unmixed=lost))
     downloads(f"thresholds-{over}-{against}", table, chart, sql)
     with st.expander("Table of thresholds"):
         states = [t.describe(over) for t in frame["threshold"]]
@@ -121,7 +124,7 @@ def _thresholds(asked: Asked, frame: pd.DataFrame, setting: Setting, why: str, l
     if by and len(fits) > 1:
         st.subheader(f"The exponent by {_title(by)}", anchor=False)
         rows = exponents(laws, frame, by, against, within)
-        curve = exponent_chart(rows, by, over, against, task=task_of(setting.frame))
+        curve = exponent_chart(rows, by, over, against, **named)
         figure(curve)
         st.caption(f"{over}* ~ {against}^exponent for {against} from {within[0]:g} to {within[1]:g}; ticks: predictions.")
         downloads(f"exponents-{over}-{against}", rows, curve)

@@ -6,17 +6,18 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from analysis.commands import sweep_command
-from analysis.explore import matching
-from analysis.one_network import networks
-from analysis.overlaps import BOUND, PRIOR, Overlaps, by_chance, expected, overlap_chart, overlaps
-from analysis.phases import AS_PRIOR, OF, measured_sizes, pattern_table, phase_chart, phase_map
-from analysis.points import Setting, counted, described, varying
-from analysis.selection import Selection
-from analysis.theory.large_deviation import OUTLIER, as_scaling
-from app.choosing import NAMED, measured, rest, unmixed
+from analysis.charts.explore import matching
+from analysis.charts.one_network import networks
+from analysis.data.points import Setting, counted, varying
+from analysis.data.selection import Selection
+from analysis.scaling.bound import MEASURE, OVER, scaling_of
+from analysis.scaling.overlaps import BOUND, PRIOR, Overlaps, by_chance, expected, overlap_chart, overlaps
+from analysis.scaling.phases import AS_PRIOR, OF, measured_sizes, pattern_table, phase_chart, phase_map
+from analysis.theory.large_deviation import OUTLIER, Scaling
+from app.choosing import captioned_of, measured, rest, unmixed
 from app.setting import fixed
 from app.shared import choice, downloads, figure, links, remembered, sweep_choice
+from console.commands import sweep_command
 
 COUNTS, ALIGNMENT = ("n_specialised_1", "n_specialised_2"), "alignment_f"
 GRIDS = {
@@ -91,7 +92,7 @@ def _about_sizes(results: str, selection: Selection, setting: Setting, sizes: pd
     many = int((sizes["state"] != AS_PRIOR).sum())
     of_all = f"{many} of {counted(len(sizes), 'size')}"
     return (
-        f"{described(setting.values, NAMED)}; {told}: at each d and N those of most samples P. In {of_all} more neurons "
+        f"{captioned_of(results, setting.values)}; {told}: at each d and N those of most samples P. In {of_all} more neurons "
         f"specialise than the prior has beyond {OUTLIER:g} standard deviations, by the 95% interval (of one seed by its value)."
     )
 
@@ -138,8 +139,9 @@ def _histogram(results: str, row: "pd.Series[Any]", kept: Overlaps) -> None:
     N, d = kept.width, int(row["d"])
     theory = {PRIOR: expected(0.0, N, d, "standard").frame}
     said = f"{by_chance(N):.2g} by chance"
-    if (row["task"], row["network"]) == ("he3", "erf2") and math.isfinite(alignment):
-        bound = remembered(_expected, results, round(alignment, 4), N, d, str(row["scaling"]))
+    scaling = scaling_of(keys, MEASURE, OVER)
+    if scaling and math.isfinite(alignment):
+        bound = remembered(_expected, results, round(alignment, 4), N, d, scaling)
         theory[BOUND] = bound.frame
         said += f", {bound.specialised:.3g} asked for by the bound at this alignment (t = {bound.t:.3g})"
     chart = overlap_chart(kept, theory)
@@ -150,7 +152,7 @@ def _histogram(results: str, row: "pd.Series[Any]", kept: Overlaps) -> None:
     interval = " with its 95% interval" if kept.frame["low"].notna().any() else ", one seed: no interval"
     known = f"A_f = {alignment:.3g}" if math.isfinite(alignment) else "without an alignment that is a number"
     st.caption(
-        f"{described(keys, NAMED)}; {n}, {known}. Bars: first layer, mean over samples of the posterior and seeds"
+        f"{captioned_of(results, keys)}; {n}, {known}. Bars: first layer, mean over samples of the posterior and seeds"
         f"{interval}. Neurons beyond {OUTLIER:g} standard deviations, grey lines: {kept.specialised:.3g} of {N} measured, "
         f"{said}{outside}."
     )
@@ -159,5 +161,5 @@ def _histogram(results: str, row: "pd.Series[Any]", kept: Overlaps) -> None:
         st.dataframe(kept.frame[kept.frame["neurons"] > 0], hide_index=True)
 
 
-def _expected(_: str, alignment: float, N: int, d: int, scaling: str) -> Any:
-    return expected(alignment, N, d, as_scaling(scaling))
+def _expected(_: str, alignment: float, N: int, d: int, scaling: Scaling) -> Any:
+    return expected(alignment, N, d, scaling)

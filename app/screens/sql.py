@@ -6,9 +6,9 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.guarded import FILE_ROWS, Answer, answer_bytes, guarded_query
-from analysis.source import QueryError, ResultsError, columns_of_views
-from analysis.statements import EXAMPLES
+from analysis.data.source import QueryError, ResultsError, columns_of_views
+from analysis.sql.guarded import FILE_ROWS, Answer, answer_bytes, guarded_query
+from analysis.sql.statements import EXAMPLES
 from app.shared import remembered
 
 SHOWN = 1000

@@ -8,26 +8,33 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from analysis.explore import matching
+from analysis.charts.explore import matching
+from analysis.charts.one_network import (
+    ORIGIN,
+    Networks,
+    chains_chart,
+    expected,
+    network,
+    networks,
+    setting_of,
+    training,
+    training_chart,
+)
+from analysis.data.keys import captioned
+from analysis.data.measures import measures
+from analysis.data.paper import settings
+from analysis.data.parts import are_at_equilibrium, at_equilibrium
+from analysis.data.points import described, in_order, means_of, varying
+from analysis.data.selection import SEED, Selection, Value
+from analysis.data.source import declared
 from analysis.figures.structure import neurons_of, structure_chart
-from analysis.measures import MEASURES
-from analysis.one_network import ORIGIN, Networks, chains_chart, expected, network, networks, setting_of, training, training_chart
-from analysis.paper import settings
-from analysis.points import described, in_order, means_of, varying
-from analysis.selection import VERSION, Selection, Value
-from analysis.statistics import Interval
 from app.pictures import learned, saved, seen
 from app.setting import fixed, name
 from app.shared import choice, downloads, figure, remembered, sweep_choice, switch
-
-MEASURED = ("readout_ratio", "alignment_pos", "alignment_neg", "best_test_acc", "final_test_acc", "activation_change",
-            "alignment_f", "test_mse", "train_mse", "n_specialised_1", "n_specialised_2", "magnitude_1",
-            "magnitude_2", "r_hat", "ess")  # fmt: skip
+from stats import Interval
 
 FIRST: dict[str, dict[str, Value]] = {"same_different": {"gamma_label": "1", "L": 32}}
 """The network to look at first, where there is one: Fig. 1a; of other tasks a rich one."""
-NAMED = ("task", "network", "L", "P", "d", "patches", "patch_size", "blur", "layer", "gamma_label", "sigma2", "width1",
-         "width", "scaling", "kappa", "prefactor", "steps", VERSION, "seed")  # fmt: skip
 
 
 def show(results: str) -> None:
@@ -46,11 +53,11 @@ def show(results: str) -> None:
         others = switch("All seeds of this setting", True, "all_seeds")
         log_step = switch("Log step", False, "log_step")
         log_loss = switch("Log loss", True, "log_loss")
-    named = [key for key in NAMED if key != VERSION or key in found.keys]  # it says nothing where all are of one
+    named = captioned([*found.keys, SEED], remembered(declared, results))
     st.caption(f"{described(cell, named)}; {f'one of {len(seeds)} seeds' if len(seeds) > 1 else 'its only seed'}.")
     neurons = remembered(neurons_of, results, cell_id)
     train = partial(_training, results, cell, seeds if others else [cell_id], log_step, log_loss)
-    if _at_equilibrium(cell):
+    if at_equilibrium(cell):
         _chains(results, cell, seeds if others else [cell_id])
     elif _has_halves(cell, neurons):
         side_by_side = st.container(horizontal=True)  # one below the other where they do not fit
@@ -108,7 +115,8 @@ def _network(found: Networks, linked: Mapping[str, Value] | None) -> tuple[str, 
     columns = st.columns(2)
     task = _task(found, linked)
     first = FIRST.get(task or "same_different", {"gamma_label": "1"})
-    chosen = fixed(found, rest, settings(task) | first, linked, places=columns)
+    paper = settings(task, are_at_equilibrium(found.frame if task is None else found.frame[found.frame["task"] == task]))
+    chosen = fixed(found, rest, paper | first, linked, places=columns)
     row = found.frame[matching(found.frame, chosen)].iloc[0]
     cells = dict(zip(map(str, row["seeds"]), row["cells"], strict=True))
     with columns[len(rest) % 2]:
@@ -123,10 +131,6 @@ def _task(found: Networks, linked: Mapping[str, Value] | None) -> str | None:
         return str(tasks[0])
     asked = linked["task"] if linked else st.session_state.get(name("task"), st.query_params.get(name("task")))
     return str(asked) if asked in tasks else None
-
-
-def _at_equilibrium(cell: Mapping[str, Any]) -> bool:
-    return cell["kappa"] is not None
 
 
 def _chains(results: str, cell: Mapping[str, Any], cells: list[str]) -> None:
@@ -185,14 +189,16 @@ def _training(results: str, cell: Mapping[str, Any], cells: list[str], log_step:
 def _beside_theory(results: str, cells: list[str], cell: Mapping[str, Any]) -> None:
     theory = expected(cell)
     st.subheader("Beside the theory" if theory else "Measured", anchor=False)
-    means = remembered(means_of, results, tuple(cells), MEASURED)
+    # Expressions are no columns of their own; where it comes from is told below.
+    known = {name: measure for name, measure in remembered(measures, results).items() if name in cell and name not in ORIGIN}
+    means = remembered(means_of, results, tuple(cells), tuple(known))
     rows = []
-    for measure in MEASURED:
+    for measure in known:
         if _number(cell[measure]) is None:
             continue
         mean = means.get(measure)
         rows.append({
-            "measure": MEASURES[measure].title, "this network": f"{cell[measure]:.4g}",
+            "measure": known[measure].title, "this network": f"{cell[measure]:.4g}",
             "mean over seeds": _interval(mean),
         })  # fmt: skip
         if theory:

@@ -8,7 +8,7 @@ import pytest
 
 from analysis.claims.check import advice, check, load_claims
 from analysis.figures.registry import FIGURES
-from orchestrator.grid import load_grid
+from orchestrator.grid.load import load_grid
 from store.store import Store
 from tests.store_rows import row
 

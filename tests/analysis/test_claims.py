@@ -9,8 +9,8 @@ from analysis.claims.check import check, claims_frame, load_claims
 from analysis.claims.entries import Claim, Expected
 from analysis.claims.kinds import KINDS
 from analysis.claims.verdict import Measured, NotMeasured, judge
-from analysis.statistics import Interval
 from analysis.theory.rich import test_accuracy as eq3
+from stats import Interval
 from store.store import Store
 from tests.measured_store import LAZY_EXPONENT
 from tests.store_rows import row

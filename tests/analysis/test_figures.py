@@ -9,19 +9,19 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from analysis.charts import title_of
-from analysis.coverage import coverage, reasons
+from analysis.charts.curves import title_of
+from analysis.data.coverage import coverage, reasons
+from analysis.data.points import averaged, task_of
 from analysis.figures.__main__ import NAMES, app
 from analysis.figures.curves import CURVES
 from analysis.figures.registry import FIGURES, Drawn, Missing
-from analysis.points import averaged, task_of
-from analysis.terminal import stop
 from analysis.theory.rich import test_accuracy as eq3
+from console.terminal import stop
 from store import kept, views
-from store.compact import compact
 from store.store import Store
+from store.upkeep.compact import compact
 from tests.measured_store import LAZY_EXPONENT
-from tests.store_rows import row
+from tests.store_rows import OWN_KEYS, row
 
 PICTURES = ("3a", "3d", "3g", "A1", "Nstar", "Collapse", "Outliers", "Layers", "Magnitude")
 """They have stores and tests of their own."""
@@ -66,7 +66,7 @@ def test_curves_of_images_are_drawn_from_networks_of_their_task(tmp_path, name):
         for n, (keys, (gamma, label), seed) in enumerate(unique)
     ]
     for task in ("psvrt", "pentomino", "cifar100"):
-        store.commit(task, [one for one in rows if one["task"] == task])
+        store.commit(task, [one for one in rows if one["task"] == task], OWN_KEYS)
     found = drawn(str(tmp_path), name)
     look = CURVES[name].look
     shown = {tuple(point[key] for key in ("L", "patches", "layer") if key in point) for point in found.frame.to_dict("records")}
@@ -208,7 +208,7 @@ def test_captions_count_one_as_one(tmp_path):
         for i, (gamma, width, Ls) in enumerate([(1.0, 512, (16, 64, 256)), (0.1, 512, (16, 20)), (1.0, 64, (16, 64))])
         for j, L in enumerate(Ls)
     ]
-    store.commit("p", rows)
+    store.commit("p", rows, OWN_KEYS)
     caption = drawn(store.results, "3b").caption
     assert "; 1 seed a point, without an interval, 3 networks; 1 line that spans less than half" in caption
     assert caption.endswith("; 1 other setting in the store not shown.")

@@ -13,8 +13,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from analysis.query import app
-from store.compact import compact
 from store.store import Store
+from store.upkeep.compact import compact
 from tests.store_rows import rows
 
 

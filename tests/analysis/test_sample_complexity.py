@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.bound import ONSET
 from analysis.claims.check import check
 from analysis.claims.entries import Claim
 from analysis.claims.measuring import _slope
 from analysis.claims.networks import Networks
 from analysis.claims.verdict import NotMeasured
 from analysis.figures.registry import FIGURES, Drawn, Missing
-from analysis.proportion import in_proportion
+from analysis.scaling.bound import ONSET
+from analysis.scaling.proportion import in_proportion
 from analysis.theory.large_deviation import energy, slope
 from analysis.theory.patterns import wins
 from store.store import Store

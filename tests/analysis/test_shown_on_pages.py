@@ -4,17 +4,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.charts.maps import _edges, heat_map, product, theory_contours
+from analysis.charts.noise import noisy_settings
 from analysis.claims import following
 from analysis.claims.chart import EDGE, claims_chart, positions
 from analysis.claims.check import load_claims
 from analysis.claims.verdict import Checked, Measured, NotMeasured, judge
-from analysis.maps import _edges, heat_map, product, theory_contours
-from analysis.measures import MEASURES
-from analysis.noise import noisy_settings
-from analysis.predictions import compared, predicted
-from analysis.rescaling import best, family, rescaled, standard_errors
-from analysis.scaling import exponent, exponents, fitted, thresholds
-from analysis.statistics import Interval
+from analysis.data.measures import MEASURES
+from analysis.scaling.predictions import compared, predicted
+from analysis.scaling.rescaling import best, family, rescaled, standard_errors
+from analysis.scaling.thresholds import exponent, exponents, fitted, thresholds
+from stats import Interval
 
 LS = np.array([2, 4, 8, 16, 32, 64, 128, 256])
 

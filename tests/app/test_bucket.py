@@ -6,8 +6,8 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 import app
-from analysis.guarded import close_waiting, guarded_query
-from analysis.source import state
+from analysis.data.source import state
+from analysis.sql.guarded import close_waiting, guarded_query
 from store.files import open_files
 from store.snapshot import FOLDERS, LOGS
 from tests.app.test_main import _script

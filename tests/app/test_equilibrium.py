@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from analysis.bound import ONSET
+from analysis.scaling.bound import ONSET
 from analysis.theory.large_deviation import slope
-from orchestrator.grid import load_grid
+from orchestrator.grid.load import load_grid
 from store.store import Store
 from tests.analysis.test_sample_complexity import SD, SIZES, equilibrium_rows, onset
-from tests.orchestrator.test_driver import run
+from tests.orchestrator.run.test_driver import run
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Streamlit's own
 

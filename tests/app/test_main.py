@@ -14,7 +14,7 @@ from store.leases import Lease
 from store.store import Store
 from store.views import fetch
 from tests.pictured_store import pictured_store
-from tests.store_rows import row, rows
+from tests.store_rows import OWN_KEYS, row, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Streamlit's own
 
@@ -63,7 +63,7 @@ def test_theory_is_computed_apart_from_the_server_and_its_errors_are_on_the_page
         from operator import truediv
         from os import getppid
 
-        from analysis.overlays import Later
+        from analysis.overlays.overlays import Later
         from app.shared import compute_later
 
         compute_later([Later("parent", getppid), Later("wrong", partial(truediv, 1, 0))])
@@ -107,8 +107,8 @@ def _failing(module, error):
 @pytest.mark.parametrize(
     ("module", "error", "box"),
     [
-        ("analysis.points", "value", "two values are needed"),
-        ("analysis.points", "duckdb", "no table named cells"),
+        ("analysis.data.points", "value", "two values are needed"),
+        ("analysis.data.points", "duckdb", "no table named cells"),
         ("duckdb", "duckdb", "no table named cells"),
         ("numpy.linalg", "value", None),
     ],
@@ -208,8 +208,8 @@ def test_a_value_that_goes_with_no_other_moves_the_others(page, tmp_path):
 
 
 def test_structure_shows_the_network_of_the_link_and_its_origin(page, small_results):
-    from analysis.one_network import networks
-    from analysis.selection import Selection
+    from analysis.charts.one_network import networks
+    from analysis.data.selection import Selection
 
     found = networks(small_results, Selection("tiny"), True)
     setting = found.frame[(found.frame.L == 4) & (found.frame.gamma_label == "lazy")].iloc[0]
@@ -267,7 +267,7 @@ def test_weights_that_are_no_picture_are_left_out_with_a_sentence(page, tmp_path
     seen = {"kind": "example", "same": True, "shape": (2, 2, 3), "pixels": np.ones(12)}
     path = store.write_weights("0" * 20, [{"kind": "weights", "neuron": 0, "readout": 1.0, **of}, seen])
     cell = row(0, task="cifar100", d=None, layer="relu4_3", weights_file=path, neurons=2)
-    store.commit("p", [cell])
+    store.commit("p", [cell], OWN_KEYS)
     store.write_plan("p", [cell["cell_id"]], whole=True)
     shown = page("structure", store.results)
     assert [one.value for one in shown.subheader] == ["Hidden weights", "Training", "What it sees", "Measured"]
@@ -287,7 +287,7 @@ def test_structure_first_shows_an_image_task_at_its_own_settings_and_names_them(
     rows += [row(100 + i, task="cifar100", L=8, d=None, layer=layer, seed=0, **common) for i, layer in enumerate(layers)]
     rows += [row(150, task="psvrt", L=32, d=None, patches=2, patch_size=5, width=512, base_lr=0.5, seed=0, **common)]
     rows += [row(200 + L, L=L, seed=0, **common) for L in (3, 32)]
-    store.commit("p", rows)
+    store.commit("p", rows, OWN_KEYS)
     store.write_plan("p", [one["cell_id"] for one in rows], whole=True)
     shown = page("structure", store.results, at_task="psvrt")
     assert "task = psvrt, L = 256, patches = 5, patch_size = 5, gamma_label = 1, width = 512" in said(shown)

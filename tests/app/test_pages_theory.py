@@ -6,11 +6,11 @@ import sys
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from analysis.scaling_charts import exponent_chart
+from analysis.scaling.charts import exponent_chart
 from analysis.theory.bayes import generalising_accuracy
 from app.screens import scaling
 from store.store import Store
-from tests.store_rows import row
+from tests.store_rows import OWN_KEYS, row
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Streamlit's own
 
@@ -51,7 +51,7 @@ def filled(tmp_path_factory):
         off = {"lazy": 0.10, "1": 0.03}[label] * (2 if L == 4 else 1)
         accuracy = float(generalising_accuracy(sigma2, 16)) - off
         rows += cells(L=L, d=16, gamma_label=label, sigma2=sigma2, accuracy=accuracy)
-    store.commit("p", rows)
+    store.commit("p", rows, OWN_KEYS)
     store.write_plan("law", [one["cell_id"] for one in rows], whole=True)
     return store.results
 
@@ -62,7 +62,7 @@ def parity(tmp_path_factory):
     store = Store(str(tmp_path_factory.mktemp("parity") / "results"))
     store.prepare()
     rows = [one for d in (10, 20, 40) for one in cells(task="parity", L=None, d=d, k=2, accuracy=0.9)]
-    store.commit("p", rows)
+    store.commit("p", rows, OWN_KEYS)
     store.write_plan("parity", [one["cell_id"] for one in rows], whole=True)
     return store.results
 
@@ -180,7 +180,7 @@ def test_scaling_shows_one_exponent_in_words_and_in_the_chart(opened, tmp_path, 
         for d, L, label in itertools.product((4, 6, 8, 12, 16), LS, LAW)
         for one in cells(L=L, d=d, gamma_label=label, sigma2=0.0, accuracy=LAW[label](L, d) + (label == "1") * 0.002 * d)
     ]
-    store.commit("p", rows)
+    store.commit("p", rows, OWN_KEYS)
     store.write_plan("law", [one["cell_id"] for one in rows], whole=True)
     drawn = {}
 
@@ -230,7 +230,7 @@ def test_of_several_tasks_one_is_shown(opened, filled, tmp_path, name):
     rows = [one for d in (10, 20, 40) for one in cells(task="parity", L=None, d=d, k=2, accuracy=0.9)]
     for d, L, sigma2 in itertools.product(DS, (4, 16), (0.0, 1.0)):
         rows += cells(L=L, d=d, sigma2=sigma2, accuracy=LAW["1"](L, d))
-    store.commit("p", rows)
+    store.commit("p", rows, OWN_KEYS)
     store.write_plan("both", [one["cell_id"] for one in rows], whole=True)
     page = opened(name, store.results)
     assert not page.exception
@@ -256,7 +256,7 @@ def test_images_are_first_shown_at_the_settings_of_their_task(opened, tmp_path):
             "gamma_label": f"{gamma:g}",
         }
         rows += cells(**keys, accuracy=LAW["lazy"](L, patches))[: 2 if width == 512 else 3]
-    store.commit("p", rows)
+    store.commit("p", rows, OWN_KEYS)
     store.write_plan("p", [one["cell_id"] for one in rows], whole=True)
     page = opened("scaling", store.results, {"over": "L", "against": "patches"})
     assert not page.exception

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from declarations.fact import FACTS
 from store.schema import CURVES, NEURONS
 from store.views import connect
 
@@ -21,13 +22,12 @@ KINDS = ("lost", "duplicated", "differing", "again", "leftover", "alive", "unrea
 processes that outlive their sweep, and sweeps that do not end; `unreadable`: tracebacks, wrong exit codes, failures without a
 reason."""
 
-MEASURED = (
-    "status", "best_test_acc", "final_test_acc", "final_train_acc", "final_train_loss", "readout_ratio", "alignment_pos",
-    "alignment_neg", "activation_change", "gamma_label", "science_version",
-)  # fmt: skip
-TOLERANCE = {"gram": 0.0, "reference": 0.0, "batched": 1e-9}
-"""`gram` computes each cell by itself, so packs make no difference to a single bit. `batched` multiplies matrices of all cells of
-a pack at once and may sum in another order: the campaign's cells are float64, of which 1000 steps keep more than 9 digits."""
+ORIGIN = (*FACTS.keys() - {"status", "science_version"}, "seconds")
+"""Columns that say where a row comes from: they may differ. All others, keys and measures, must not."""
+TOLERANCE = {"gram": 0.0, "reference": 0.0, "batched": 1e-9, "stacked": 1e-9}
+"""`gram` computes each cell by itself, so packs make no difference to a single bit. `batched` and `stacked` multiply matrices of
+all cells of a pack at once and may sum in another order: the campaign's cells are float64, of which 1000 steps keep more than 9
+digits."""
 
 
 class Violation(NamedTuple):
@@ -67,7 +67,8 @@ def compare(found: Content, wanted: Content) -> list[Violation]:
     for cell_id in wanted.cells.keys() & found.cells.keys():
         ours, theirs = found.cells[cell_id], wanted.cells[cell_id]
         tolerance = TOLERANCE[theirs["engine"]]
-        names = [name for name in MEASURED if not _equal(ours.get(name), theirs[name], tolerance)]
+        columns = [name for name in ours.keys() | theirs.keys() if name not in ORIGIN]
+        names = [name for name in columns if not _equal(ours.get(name), theirs.get(name), tolerance)]
         views = found.arrays[cell_id].keys() | wanted.arrays[cell_id].keys()
         names += [v for v in views if not _equal(found.arrays[cell_id].get(v), wanted.arrays[cell_id].get(v), tolerance)]
         if names:

@@ -13,16 +13,64 @@ import psutil
 from tests.campaign.check import Violation, committed, explained, words
 from tests.campaign.commands import Running, is_agent, start
 from tests.sweeps import wait_until
+from trainables.engines import ENGINES
 
-GRID = """\
-sweep: campaign
-defaults: {batch: 32, test_size: 64, width: 64, gamma: [1, lazy], seed: [0, 1]}
-grids:
-  - {task: same_different, L: {range: [3, 9]}, d: 32, steps: 12000, eval_every: 1500, save: [curves, neurons]}
-  - {task: same_different, L: [4, 6], d: 16, sigma2: 1, steps: 1000, eval_every: 250, dtype: float64}
-resources: {pack_seconds: 0.2}
+IS_GENERAL = "stacked" in ENGINES
+"""Whether networks and trainings beyond those of [Tong25] can be trained."""
+_GENERAL = """\
+  - {task: same_different, network: mlp, depth: [1, 2], L: 4, d: 16, training: adam, steps: 300, eval_every: 100, dtype: float64,
+     gamma: 1, width: 16, save: [curves, sparsity]}
+  - {task: same_different, network: [relu2, gated], L: 5, d: 16, momentum: 0.5, base_lr: 0.1, steps: 300, eval_every: 100,
+     dtype: float64, gamma: 1, width: 16, save: [curves, sparsity]}
 """
-"""32 cells in some 20 packs; seconds of training, so that most faults strike amid."""
+GRID = f"""\
+sweep: campaign
+{"networks: [own_network.py]" if IS_GENERAL else ""}
+metrics: [own_metric.py]
+defaults: {{batch: 32, test_size: 64, width: 64, gamma: [1, lazy], seed: [0, 1]}}
+grids:
+  - {{task: same_different, L: {{range: [3, 9]}}, d: 32, steps: 12000, eval_every: 1500, save: [curves, neurons, sparsity]}}
+  - {{task: same_different, L: [4, 6], d: 16, sigma2: 1, steps: 1000, eval_every: 250, dtype: float64}}
+{_GENERAL if IS_GENERAL else ""}
+resources: {{pack_seconds: 0.2}}
+"""
+"""32 cells of the paper, and 8 others, in some 20 packs; seconds of training, so that most faults strike amid."""
+OWN = {
+    "own_network.py": """\
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from trainables.networks import Network
+
+
+class Gated(Network):
+    name: ClassVar[str] = "gated"
+    width: Annotated[int, Field(ge=1)]
+
+    def init(self, rng, cell):
+        d, m = cell.task.input_dim, self.width
+        return {"w": rng.standard_normal((d, m)) / np.sqrt(d), "v": rng.standard_normal((d, m)), "a": rng.standard_normal(m) / m}
+
+    def apply(self, parameters, x, cell):
+        return self.features(parameters, x, cell) @ parameters["a"]
+
+    def features(self, parameters, x, cell):
+        return (x @ parameters["w"]) * (x @ parameters["v"]).sigmoid()
+""",
+    "own_metric.py": """\
+from trainables.metrics import metric
+
+
+@metric(title="share of inactive neurons", low=0, high=1)
+def sparsity(probe):
+    return None if probe.features is None else float((probe.features <= 0).mean())
+""",
+}
+"""A user's own files beside the grid."""
+INPUTS = {"grid.yaml": GRID, **OWN}
+"""What a sweep is told, by name."""
 
 DONE, MISSING, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 END_S = 40.0
@@ -89,7 +137,8 @@ class Scene:
         self.results = self.folder / "results"
         self.where = str(self.results)
         self.end_s = max(END_S, self.undisturbed.seconds)  # on a busy machine the end takes long as well
-        (self.folder / "grid.yaml").write_text(GRID)
+        for name, text in INPUTS.items():
+            (self.folder / name).write_text(text)
         self.began = time.monotonic()
 
     def tell(self, text: str) -> None:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from declarations.metric import Metric
 from store.files import open_files
 from store.store import Store
 from tests.campaign import check
 from tests.campaign.faults import FAULTS
 from tests.campaign.trial import drawn
-from tests.store_rows import flip_bits, rows
+from tests.store_rows import flip_bits, keys, rows
 
 
 @pytest.fixture
@@ -22,13 +23,14 @@ def whole(tmp_path: Path) -> Path:
 
 def _stored(results: Path, **change: object) -> Path:
     """The same, where `change` gives other values to the last cell; `last=False` leaves it out."""
-    store, made = Store(str(results)), rows(0, 6, neurons=4)
+    store, made = Store(str(results)), rows(0, 6, neurons=4, hops=2, sparsity=0.5)
     if change.pop("last", True):
         made[5] |= change
     else:
         del made[5]
-    store.commit("a", made[:3])
-    store.commit("b", made[3:])
+    declared = [*keys(hops="whole"), Metric("sparsity", "share of inactive neurons", on_request=True)]
+    store.commit("a", made[:3], declared)
+    store.commit("b", made[3:], declared)
     store.write_plan("s", [row["cell_id"] for row in rows(0, 6)], whole=True)
     return results
 
@@ -76,6 +78,9 @@ def test_a_cell_of_another_grid(whole):
         {"best_test_acc": 0.75},
         {"final_train_loss": 0.5},  # where the other has none
         {"status": "diverged"},
+        {"training": "adam"},
+        {"hops": 3},
+        {"sparsity": 0.25},
     ],
 )
 def test_a_cell_that_differs(whole, change):

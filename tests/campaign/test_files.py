@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from store.check import check
 from store.files import open_files
 from store.store import Store
+from store.upkeep.check import check
 from tests.campaign.faults.files import HARMS, harm
 from tests.campaign.scene import Scene, Undisturbed
 from tests.store_rows import rows

@@ -1,29 +1,35 @@
 """What a fuzzed case is, how it is run in this process, and what must hold of it whatever it is."""
 
+import atexit
 import json
 import os
 import re
 import resource
+import shutil
+import tempfile
 import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from unittest import mock
 
 import duckdb
+import torch  # noqa: F401 - networks of one's own import it, which starts a program
 from typer.testing import CliRunner
 
 import analysis.figures.__main__
 import analysis.query
 import analysis.report.__main__
-import orchestrator.forecast
+import orchestrator.plan.forecast
+import orchestrator.session
 import orchestrator.store
 import orchestrator.sweep
-from analysis.guarded import Request, answered
-from analysis.source import ResultsError
-from orchestrator.calibration import Rates
+from analysis.data.source import ResultsError
+from analysis.sql.guarded import Request, answered
+from orchestrator.cost.calibration import Rates
 from store.kept import close_kept
 from tests.fuzz.watch import tree, watched
 from tests.fuzz.world import SECRET
@@ -63,6 +69,10 @@ class Case:
     grid: bytes | None = None
     writes: bool = False
     """Whether it would write were it let through: it must be refused."""
+    beside: tuple[tuple[str, bytes], ...] = ()
+    """Files beside the grid, by name."""
+    expected: int | None = None
+    """The exit code, where it is known; what is refused must be told with the line of the grid or with the file."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +82,14 @@ class Outcome:
     code: int
     seconds: float
     said: str
+
+
+@cache
+def _cache() -> str:
+    """Where compiled kernels lie: what a rehearsal compiles for later is no result."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 @contextmanager
@@ -84,13 +102,13 @@ def in_world(world: Path) -> Iterator[None]:
 
     before = Path.cwd()
     os.chdir(world)
-    settings = {"XDG_CACHE_HOME": str(world / "cache"), "SWEEP_DATA_DIR": str(world / "data"), "COLUMNS": "200", "SECRET": SECRET}
+    settings = {"XDG_CACHE_HOME": _cache(), "SWEEP_DATA_DIR": str(world / "data"), "COLUMNS": "200", "SECRET": SECRET}
     try:
         with (
             mock.patch.dict(os.environ, settings),
-            mock.patch.object(orchestrator.sweep, "machine_rates", lambda say: Rates()),
-            mock.patch.object(orchestrator.sweep, "_runner", no_ray),
-            mock.patch.object(orchestrator.forecast, "_available_bytes", lambda: MEMORY),
+            mock.patch.object(orchestrator.session, "machine_rates", lambda say: Rates()),
+            mock.patch.object(orchestrator.session, "_runner", no_ray),
+            mock.patch.object(orchestrator.plan.forecast, "_available_bytes", lambda: MEMORY),
         ):
             os.environ.pop("RAY_ADDRESS", None)
             yield
@@ -101,8 +119,25 @@ def in_world(world: Path) -> Iterator[None]:
 
 def check(case: Case, world: Path) -> Outcome:
     """Run it; Broken where it crashes, writes, starts something, takes too long, tells a secret or says nothing of use."""
+    with _beside(case, world):
+        return _checked(case, world)
+
+
+@contextmanager
+def _beside(case: Case, world: Path) -> Iterator[None]:
+    """The case's files are in the world."""
     if case.grid is not None:
         (world / "grid.yaml").write_bytes(case.grid)
+    for name, data in case.beside:
+        (world / name).write_bytes(data)
+    try:
+        yield
+    finally:
+        for name, _ in case.beside:
+            (world / name).unlink()
+
+
+def _checked(case: Case, world: Path) -> Outcome:
     before, started = tree(world), time.process_time()
     with watched() as seen:
         outcome = _guarded(case, world) if case.program == "guard" else _command(case, case.words)
@@ -117,7 +152,11 @@ def check(case: Case, world: Path) -> Outcome:
     if outcome.code != 0 or not _may_write(case):
         _require(not seen, case, f"left with {outcome.code}, and {'; '.join(seen)}")
         _require(tree(world) == before, case, f"left with {outcome.code}, and changed {_difference(before, tree(world))}")
+    _require(case.expected in (None, outcome.code), case, f"left with {outcome.code}, not {case.expected}: {outcome.said}")
     if outcome.code == 2:
+        names = ("grid.yaml", "command line", " GiB, but each of ", *(name for name, _ in case.beside))
+        told = not case.beside or any(name in outcome.said for name in names)
+        _require(told, case, f"names neither file nor line: {outcome.said!r}")
         _require(bool(re.search(r"\w{2}", outcome.said)), case, f"says nothing of use: {outcome.said!r}")
     _require(
         not (case.writes and outcome.code == 0 and case.program in ("guard", "query")), case, f"let through: {outcome.said[:500]}"
@@ -151,7 +190,7 @@ def _command(case: Case, words: tuple[str, ...]) -> Outcome:
 
 
 def _guarded(case: Case, world: Path) -> Outcome:
-    """As the app's process for SQL does, but in this process: `tests/analysis/test_guarded.py` tests the process itself."""
+    """As the app's process for SQL does, but in this process: `tests/analysis/sql/test_guarded.py` tests the process itself."""
     request = Request(str(world / "results"), case.words[0], "rows", 10, 1000, 1.0, 1 << 20, 1000)
     try:
         head, data = answered(request)

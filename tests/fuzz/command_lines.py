@@ -6,8 +6,10 @@ from hypothesis import strategies as st
 
 from tests.fuzz.cases import Case
 from tests.fuzz.grids import EXCLUDES, GRIDS, KEYS, VALID, WORDS, dumped
+from tests.fuzz.own_files import owned
 from tests.fuzz.sql import filled, queries
 from tests.fuzz.world import STORES
+from trainables.engines import ENGINES
 
 FILES = ("grid.yaml", "grid.yaml", "grid.yaml", "good.yaml", "good.yaml", "gird.yaml", "folder.yaml", "empty.yaml",
 "loop.yaml", "nul.yaml",
@@ -24,6 +26,11 @@ RESULTS = st.one_of(
                      "results/packs", "a" * 300, "x\x1b]0;title\x07", "\udcff", "s3://", "://", "results/../results"]),
 )  # fmt: skip
 
+_GENERAL = (
+    "network=mlp", "network=relu2,mlp", "training=sgd", "training=adam", "training=sgd,adam", "depth=1,2", "loss=mse",
+    "momentum=0.5", "task=he3",
+) if "stacked" in ENGINES else ()  # fmt: skip
+
 _OVERRIDES = st.one_of(
     st.tuples(KEYS, st.one_of(st.integers(-3, 50).map(str), WORDS, st.sampled_from(
         ["1,2", "range(3)", "range(0,1e12)", "range(1,2", "pow2(1,3)", "log10(-2,0,3)", "f(x)", "", ",", "1,,2", "[1]",
@@ -31,6 +38,10 @@ _OVERRIDES = st.one_of(
          "!!python/name:os.system", "lazy", "nan", "1e400", "__import__('os')", "range(range(3))", "range(10000000000000)",
          "\udcff"])),
     ).map(lambda pair: f"{pair[0]}={pair[1]}".replace("\0", "")),
+    st.sampled_from(
+        ["network=mpl", "network=erf2", "network=relu2,erf2", "network=7", "network=", "network=lazy", "training=langevin",
+         "training=adma", "training=range(3)", "networks=own.py", "metrics=own.py", "save=sparsity", "save=curves,weights",
+         *_GENERAL]),
     st.sampled_from([f"exclude={text}".replace("\0", "") for text in EXCLUDES[:5]]), ARGUMENTS,
 )  # fmt: skip
 
@@ -108,7 +119,8 @@ def _live(world: Path) -> str:
 def strategies(world: Path) -> dict[str, tuple[st.SearchStrategy[Case], float]]:
     """By name, and the share that each has of all cases."""
     return {
-        "grids and sweeps": (sweeps(), 0.5),
+        "grids and sweeps": (sweeps(), 0.4),
+        "own files": (owned(), 0.1),
         "SQL in the app": (asked(world, "guard"), 0.2),
         "SQL on the command line": (asked(world, "query"), 0.15),
         "store": (stores(), 0.1),

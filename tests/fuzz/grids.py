@@ -6,6 +6,36 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
+from trainables.engines import ENGINES
+
+_GENERAL: tuple[dict[str, Any], ...] = (
+    {
+        "defaults": {"steps": 20, "eval_every": 10, "test_size": 16, "seed": 0, "d": 8, "width": 8},
+        "grids": [
+            {
+                "task": "same_different", "network": ["relu2", "mlp"], "training": ["sgd", "adam"], "depth": [1, 2], "L": 3,
+                "activation": ["relu", "erf"], "gamma": 1, "momentum": 0.9, "base_lr": 0.1, "beta1": 0.8,
+                "zip": [["depth", "activation"]],
+                "exclude": ["depth > 1 and training == 'adam'", "network == 'relu2' and gamma < 1"],
+            },
+            {
+                "task": "he3", "network": "mlp", "training": "gd", "P": [10, 20], "gamma": [1, "lazy"], "centred": True,
+                "parametrisation": ["standard", "ntk", "mup"], "bias": [False, True], "base_lr": 0.1, "loss": "mse",
+            },
+        ],
+    },
+    {
+        "grids": [
+            {
+                "task": "same_different", "network": "mlp", "training": "adamw", "L": [3, 4], "d": 8, "width": 8,
+                "weight_decay": 0.1, "seed": {"range": 2}, "steps": 20, "eval_every": 10,
+                "find": {"axis": "init_scale", "metric": "best_test_acc", "at": 0.7, "range": [0.5, 2], "tolerance": 0.3},
+            },
+        ],
+    },
+)  # fmt: skip
+"""Networks and trainings that take the general engine."""
+
 VALID: tuple[dict[str, Any], ...] = (
     {
         "sweep": "small",
@@ -41,6 +71,21 @@ VALID: tuple[dict[str, Any], ...] = (
             },
         ],
     },
+    {
+        "defaults": {"steps": 20, "eval_every": 10, "test_size": 16, "seed": 0},
+        "grids": [
+            {
+                "task": "he3", "network": ["erf2", "linear2", "relu2"], "training": "langevin", "d": 6, "width": [4, 8],
+                "P": 10, "kappa": 1, "scaling": ["standard", "mean_field"], "chains": 2, "steps": 40, "eval_every": 5,
+                "exclude": ["network == 'relu2' and width > 4", "scaling == 'mean_field' and network == 'linear2'"],
+            },
+            {
+                "task": "same_different", "network": "relu2", "training": ["sgd"], "momentum": 0, "L": 3, "d": 8, "width": 8,
+                "gamma": 1, "batch": [8, 16], "base_lr": [0.1, 0.2], "zip": [["batch", "base_lr"]],
+            },
+        ],
+    },
+    *(_GENERAL if "stacked" in ENGINES else ()),
 )  # fmt: skip
 """What is changed. None asks for data that a machine may lack."""
 
@@ -54,7 +99,8 @@ EXCLUDES = (
     "L > 1 or " * 32 + "L > 2",
     "L > 1" * 200, "L > {1: 2}", "L == ...", "L is None", "L @ d > 1", "eval('1') == 1", "exec('1') == 1", "seed in [0, 1, [2]]",
     "(-1) ** 0.5 > L", "1e400 > L", "1j > L", "b'x' == L", "*L > 1", "await L > 1", "yield > 1", "task == 'psvrt'",
-    "data_dir == ''",
+    "data_dir == ''", "network == 'mlp'", "network == mlp", "network in ['mlp', 'relu2']", "network > 1", "training == 'adam'",
+    "training != network", "depth > 1", "activation == relu", "network.name == 'x'",
 )  # fmt: skip
 
 NUMBERS = st.one_of(
@@ -63,8 +109,10 @@ NUMBERS = st.one_of(
 )  # fmt: skip
 
 FORMS = st.sampled_from(["range", "linspace", "geomspace", "pow2", "log10", "rnge", "eval", "<<"])
+_NAMES = ("mlp", "sgd", "adam", "mse", "cross_entropy")
 WORDS = st.one_of(
-    st.sampled_from(["lazy", "LAZY", "same_different", "same-different", "psvrt", "pentomino", "auto", "curves", "1e3", "inf",
+    st.sampled_from(["lazy", "LAZY", "relu2", "erf2", "mpl", "langevin", "adma", *(_NAMES if "stacked" in ENGINES else ()),
+                     "same_different", "same-different", "psvrt", "pentomino", "auto", "curves", "1e3", "inf",
     "~", "no",
                      "../../etc/passwd", "/etc/passwd", "good.yaml", "x\x1b[31my", "[red]x[/red]", "<script>", "\u202e", "L",
                      "d", "zip",
@@ -89,6 +137,19 @@ ODD: st.SearchStrategy[Any] = st.one_of(
     st.just({"pow2": [0, 900]}), st.just({"log10": [-400, 400, 9]}), st.just({"geomspace": [1e-300, 1e300, 7]}),
 )  # fmt: skip
 
+_FURTHER = (
+    "momentum",
+    "weight_decay",
+    "loss",
+    "depth",
+    "activation",
+    "bias",
+    "init_scale",
+    "centred",
+    "beta1",
+    "parametrisation",
+)
+
 KEYS = st.one_of(
     st.sampled_from(["sweep", "tasks", "defaults", "grids", "resources", "task", "L", "d", "width", "gamma", "seed", "steps",
     "eval_every",
@@ -96,7 +157,8 @@ KEYS = st.one_of(
                      "patch_size",
                      "find", "axis", "metric", "at", "tolerance", "falling", "P", "network", "scaling", "kappa", "chains",
                      "blur", "layer", "gpus_per_pack", "cpus_per_pack", "pack_seconds", "widht", "Gamma", "__class__",
-                     "cell_id", "<<"]),
+                     "cell_id", "<<", "networks", "metrics", "training", "trainign", "netwrok",
+                     *(_FURTHER if "stacked" in ENGINES else ())]),
     st.text(max_size=6),
 )  # fmt: skip
 

@@ -6,7 +6,7 @@ from functools import cache
 import duckdb
 from hypothesis import strategies as st
 
-from analysis.statements import EXAMPLES
+from analysis.sql.statements import EXAMPLES
 
 COLUMNS = (
     "cell_id",

@@ -1,18 +1,31 @@
 """Some hundred cases; `python -m tests.fuzz --count 10000` runs thousands. And that the fuzzer sees what it is for."""
 
+import inspect
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import orchestrator.session
 import orchestrator.sweep
+from orchestrator.grid.user_files import UserFile, register_user_file
+from tests.fuzz import own_others
 from tests.fuzz.cases import Broken, Case, check, in_world
 from tests.fuzz.command_lines import strategies
 from tests.fuzz.grids import BOMB, VALID, dumped
+from tests.fuzz.own_files import CLASHES, OWN, can_be_run, case_of
 from tests.fuzz.tally import run
 from tests.fuzz.world import SECRET, make_world
 
-COUNTS = {"grids and sweeps": 120, "SQL in the app": 40, "SQL on the command line": 40, "store": 40, "reports and figures": 15}
+COUNTS = {
+    "grids and sweeps": 120,
+    "own files": 60,
+    "SQL in the app": 40,
+    "SQL on the command line": 40,
+    "store": 40,
+    "reports and figures": 15,
+}
 
 
 @pytest.mark.parametrize("kind", COUNTS)
@@ -23,6 +36,42 @@ def test_bad_input_is_refused(kind: str, tmp_path: Path) -> None:
 
 def test_all_kinds_are_run(tmp_path: Path) -> None:
     assert strategies(make_world(tmp_path / "world")).keys() == COUNTS.keys()
+
+
+@pytest.mark.parametrize("what", [what for what, own in OWN.items() if can_be_run(own)])
+def test_what_an_own_file_may_hold(what: str, own_world: Path) -> None:
+    with in_world(own_world):
+        check(case_of(OWN[what]), own_world)
+
+
+@pytest.mark.parametrize("what", CLASHES)
+def test_own_files_that_clash(what: str, own_world: Path) -> None:
+    files, said = CLASHES[what]
+    with in_world(own_world):
+        assert said in check(case_of(*files), own_world).said
+
+
+def test_a_file_is_read_alike_whatever_was_read_before(own_world: Path) -> None:
+    """A task may have a key that a network of another grid has."""
+    network = OWN["networks, good: the usual one"]
+    task = replace(OWN["tasks, good: the usual one"], source=OWN["tasks, good: the usual one"].source.replace("bits", "gate"))
+    grid = dumped({"tasks": ["own_task.py"], "grids": [{"task": "majority", "gate": 6, "width": 8, "gamma": 1, "seed": 0}]})
+    with in_world(own_world):
+        if can_be_run(network):
+            check(case_of(network), own_world)
+        check(Case("sweep", SWEEP, grid, beside=(("own_task.py", task.source.encode()),), expected=0), own_world)
+
+
+def test_a_file_that_was_another_in_between_shows_its_own_lines(tmp_path: Path) -> None:
+    path = str(tmp_path / "own_task.py")
+    for source in (own_others.TASK, "x = 1\n" + own_others.TASK, own_others.TASK):
+        [task] = register_user_file(UserFile(path, source)).tasks.values()
+        assert inspect.getsource(task.draw_symbols).lstrip().startswith("def draw_symbols")
+
+
+@pytest.fixture(scope="module")
+def own_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_world(tmp_path_factory.mktemp("own") / "world")
 
 
 SWEEP = ("grid.yaml", "--dry-run")
@@ -75,7 +124,7 @@ def test_the_fuzzer_sees(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
             case "a program started":
                 os.system("true")
             case "Ray started":
-                orchestrator.sweep._runner()  # type: ignore[call-arg]
+                orchestrator.session._runner()  # type: ignore[call-arg]
         orchestrator.sweep.stop("?" if fault == "silence" else "refused")
 
     with in_world(world):

@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from orchestrator.cost import CostModel
-from orchestrator.grid import load_grid
-from store.check import check
+from orchestrator.cost.model import CostModel
+from orchestrator.grid.load import load_grid
 from store.store import Store
+from store.upkeep.check import check
 from store.views import connect, fetch
 from store.views import run as run_query
 from tests.sweeps import counts, wait_for
@@ -127,7 +127,7 @@ def test_missing_data_are_told_once_and_nothing_starts(grid, sweep_here, results
 def test_too_little_room_is_said_before_anything_is_computed(grid, sweep_here, cifar_folder, tmp_path, monkeypatch):
     for name in (found.IMAGES, "vgg16-made.pth"):
         os.symlink(cifar_folder / name, tmp_path / name)
-    monkeypatch.setattr("orchestrator.prepare.ROOM_LEFT", 2**62)
+    monkeypatch.setattr("orchestrator.plan.prepare.ROOM_LEFT", 2**62)
     done = sweep_here(grid, f"data_dir={tmp_path}", "--debug")
     assert done.returncode == 2
     assert f"too little room: {tmp_path / 'features'} has " in done.stderr
@@ -150,7 +150,7 @@ def test_no_condition_asks_where_data_lie(grid, sweep_here, cifar_folder):
 
 
 def test_planning_waits_for_no_torch(grid, cifar_folder):
-    code = "import sys; from orchestrator.grid import load_grid; assert len(load_grid(sys.argv[1]).cells) == 8; "
+    code = "import sys; from orchestrator.grid.load import load_grid; assert len(load_grid(sys.argv[1]).cells) == 8; "
     code += "print({'torch', 'torchvision', 'numba', 'ray'} & sys.modules.keys())"
     env = os.environ | {DATA_DIR: str(cifar_folder)}
     done = subprocess.run([sys.executable, "-c", code, str(grid)], capture_output=True, text=True, check=True, env=env)

@@ -5,11 +5,11 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from orchestrator.grid import GridError, load_grid
-from orchestrator.progress import snapshot
+from orchestrator.grid.load import GridError, load_grid
+from orchestrator.run.progress import snapshot
 from orchestrator.sweep import app
 from store.views import connect, fetch
-from tests.orchestrator.test_driver import run
+from tests.orchestrator.run.test_driver import run
 
 GRID = """\
 sweep: small
@@ -71,7 +71,7 @@ def test_rows_say_what_was_measured_and_whether_the_chains_mixed(grid_file, resu
 
 
 def test_the_loss_is_a_key_of_the_task_whose_labels_allow_it(grid_file, results):
-    with pytest.raises(GridError, match="unknown key 'loss'"):
+    with pytest.raises(GridError, match="loss cross_entropy needs labels, and the targets of he3 are real numbers"):
         load_grid(grid_file, ["loss=cross_entropy"])
     text = GRID.replace("task: he3", "task: parity2\n    loss: [mse, cross_entropy]").replace("erf2", "relu2")
     grid_file.write_text(text.replace("P: [0, 12]", "P: 200").replace("[4, 6]", "4").replace("steps: 40", "steps: 80"))

@@ -10,8 +10,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from store.compact import compact
 from store.files import open_files
+from store.upkeep.compact import compact
 from store.views import fetch
 from tests.orchestrator.conftest import ROOT, sweep_command
 from tests.sweeps import counts, wait_for
@@ -112,7 +112,7 @@ def test_scratch_of_several_nodes_lies_in_the_bucket_and_is_gone_afterwards(resu
 
     from pyarrow import fs
 
-    from orchestrator.scratch import remove_left, scratch_directory
+    from orchestrator.ray.scratch import remove_left, scratch_directory
 
     old = f"of/small/.scratch/sweep-{socket.gethostname()}-999999999-0123abcd/state.json"  # of a driver that was killed
     s3.put_many(bucket, [old])
@@ -135,14 +135,14 @@ def test_a_bucket_that_fails_at_the_end_is_no_bad_input(small_grid, sweep_here, 
     def silent(*args: object) -> bool:
         raise ResultsError("http://store does not answer")
 
-    monkeypatch.setattr("orchestrator.sweep.report", silent)
+    monkeypatch.setattr("orchestrator.session.report", silent)
     done = sweep_here(small_grid, "--debug")
     assert (done.returncode, "the sweep could not go on: http://store does not answer" in done.stderr) == (1, True), done.stderr
     assert counts(f"s3://{bucket}/of/small") == (12, 12)
 
 
 def test_a_bucket_that_fails_when_another_sweep_is_looked_up_ends_this_one(small_grid, sweep_here, bucket, monkeypatch):
-    from orchestrator.grid import load_grid
+    from orchestrator.grid.load import load_grid
     from store.files import ResultsError
     from store.store import Store
 
@@ -157,7 +157,7 @@ def test_a_bucket_that_fails_when_another_sweep_is_looked_up_ends_this_one(small
 
     statuses = Store.statuses
     monkeypatch.setattr(Store, "statuses", once)
-    monkeypatch.setattr("orchestrator.others.others_in_flight", lambda store: {planned[0].cell_id: "another"})
+    monkeypatch.setattr("orchestrator.run.feed.others_in_flight", lambda store: {planned[0].cell_id: "another"})
     done = sweep_here(small_grid, "--debug")
     assert (done.returncode, "the sweep could not go on: http://store does not answer" in done.stderr) == (1, True), done.stderr
     held, distinct = counts(f"s3://{bucket}/of/small")

@@ -110,7 +110,7 @@ def test_force_trains_again_and_counts_once(small_grid, sweep_here, results):
 
 
 def test_cells_in_flight_elsewhere_come_last_and_are_looked_up_again(small_grid, sweep_here, results):
-    from orchestrator.grid import load_grid
+    from orchestrator.grid.load import load_grid
 
     store = Store(results)
     store.prepare()

@@ -1,5 +1,6 @@
 """A commit is all or nothing, once or twice the same, whoever else commits and whenever it is killed."""
 
+import json
 import os
 import pickle
 import subprocess
@@ -8,13 +9,18 @@ import time
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from store.check import check
-from store.schema import table_of
+from declarations.column import Column
+from declarations.key import Key
+from declarations.metric import Metric
+from declarations.metrics import METRICS
+from store.schema import SCHEMA, parquet_bytes, table_of
 from store.store import Store
+from store.upkeep.check import check
 from store.views import fetch
-from tests.store_rows import names, row, rows
+from tests.store_rows import keys, names, row, rows
 
 WRITER = """
 import os, sys, time
@@ -95,10 +101,11 @@ def test_pack_id_must_name_a_file(results: str, pack_id: str) -> None:
         ([row(0, gamma=True)], "True does not fit"),
         ([row(0, task=5)], "5 does not fit column 'task'"),
         ([row(0, L=2**63)], "does not fit"),
-        ([row(0, status="ok", p=1)], "'p' has the name of another column"),
-        ([row(0, k=1), row(1, K=1)], "'K' has the name of another column"),
-        ([row(0, mine=[1])], "'mine' is a list"),
-        ([row(0, mine=1), row(1, mine="one")], "'mine' mixes types"),
+        ([row(0, mixed=1)], "1 does not fit column 'mixed', which is bool"),
+        ([row(0, measured=[1])], "does not fit"),
+        ([row(0, holds_nothing=True)], "'holds_nothing' is not declared"),
+        ([row(0, mine=None)], "'mine' is not declared: .* must be declared, as a key or as a metric"),
+        ([row(0, MINE=1), row(1, mine=1)], "'MINE' is not declared"),
     ],
 )
 def test_bad_rows_are_named_and_not_written(results: str, bad: list[dict[str, object]], message: str) -> None:
@@ -107,10 +114,58 @@ def test_bad_rows_are_named_and_not_written(results: str, bad: list[dict[str, ob
     assert names(results) == []
 
 
-def test_users_keys_are_typed_by_their_values() -> None:
-    table = table_of([row(0, depth=None, slope=1, kind="a", deep=True), row(1, slope=0.5, nothing=None)])
-    extra = {field.name: field.type for field in table.schema if field.name in ("depth", "slope", "kind", "deep", "nothing")}
+@pytest.mark.parametrize(
+    "bad, declared, message",
+    [
+        ([row(0, status="ok", p=1)], keys(p="whole"), "'p' has the name of another column"),
+        ([row(0, k=1), row(1, K=1)], keys(k="whole", K="whole"), "'K' has the name of another column"),
+        ([row(0, k=1)], [*keys(k="whole"), Metric("k", "k", "whole")], "metric 'k' has the name of another column"),
+        ([row(0, k=1)], [*keys(k="whole"), *keys(k="text")], "'k' has the name of another column"),
+        ([row(0)], [Metric("width", "width")], "metric 'width' has the name of another column"),
+        ([row(0)], [Metric("test_mse", "mine of that name")], "metric 'test_mse' has the name of another column"),
+        ([row(0)], [Metric("median", "median")], "'median' has the name of another column"),
+        ([row(0)], keys(status="text"), "'status' has the name of another column"),
+        ([row(0)], keys(L="number"), "'L' is declared as number, and the results have it as whole"),
+        ([row(0, mine=[1])], keys(mine="whole"), r"\[1\] does not fit column 'mine', which is int64"),
+        ([row(0, mine=1), row(1, mine="one")], keys(mine="whole"), "'one' does not fit column 'mine', which is int64"),
+        ([row(0, mine=1)], keys(mine="truth"), "1 does not fit column 'mine', which is bool"),
+        ([row(0, mine="x")], [Metric("mine", "mine", "single")], "'x' does not fit column 'mine', which is float"),
+        ([row(0, mine=0.5)], [Metric("mine", "mine", per="neuron")], "a value does not fit its column"),
+        ([row(0)], keys(mine="time"), "key 'mine' cannot be declared so: its kind is time, not one of text, whole"),
+        ([row(0)], [Key("mine", "mine", "whole", default=0.5)], "its default 0.5 is not whole"),
+        ([row(0)], [Key("mine", "mine", "whole", default=True)], "its default True is not whole"),
+        ([row(0)], [Metric("mine", "mine", expression="1")], "an expression and a column are for metrics of the ground floor"),
+        ([row(0)], [Metric("mine", "mine", per="neuron", column="x")], "an expression and a column"),
+        ([row(0)], [Metric("my own", "mine")], "the name of a metric is letters, digits and '_'"),
+    ],
+)  # fmt: skip
+def test_declarations_that_do_not_fit(bad: list[dict[str, object]], declared: list[Column], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        table_of(bad, declared)
+
+
+def test_users_keys_are_typed_by_their_declarations() -> None:
+    declared = keys(depth="whole", slope="number", kind="text", deep="truth", nothing="text", never="whole")
+    rows = [row(0, depth=None, slope=1, kind="a", deep=True), row(1, slope=0.5, nothing=None)]
+    extra = {field.name: field.type for field in table_of(rows, declared).schema if field.name not in SCHEMA.names}
     assert extra == {"slope": pa.float64(), "kind": pa.string(), "deep": pa.bool_()}
+
+
+def test_every_column_tells_its_declaration() -> None:
+    mine = [*keys(hops="whole"), Metric("margin", "margin", better="higher", low=-1), Metric("rank", "rank", per="evaluation")]
+    made = parquet_bytes(table_of([row(0, hops=3, margin=0.5, rank=[1, 2.0, 3])], mine))
+    told = {field.name: json.loads(field.metadata[b"declaration"]) for field in pq.read_schema(pa.BufferReader(made))}
+    assert told["L"]["role"] == told["hops"]["role"] == "key"
+    assert told["margin"] == {"role": "metric", "title": "margin", "low": -1, "better": "higher"}
+    assert told["curve_test_acc"]["role"] == told["evaluation:rank"]["role"] == "metric"
+    assert {told[name]["role"] for name in ("cell_id", "status", "measured", "holds_curves")} == {"fact"}
+
+
+def test_parts_share_the_ground_floors_keys_and_each_others() -> None:
+    twice = [Key("depth", "depth", "whole", default=1, of=("a",)), Key("depth", "layers", "whole", default=2, of=("b",))]
+    shared = Key("L", "my L", "whole")
+    names = table_of([row(0, depth=3)], [*METRICS.values(), shared, *twice]).schema.names
+    assert names == [*SCHEMA.names, "depth"]
 
 
 def test_store_travels_to_workers(results: str) -> None:

@@ -10,18 +10,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from store import compact as module
-from store.check import check
-from store.compact import compact
 from store.files import ResultsError
 from store.snapshot import take
 from store.store import Store
+from store.upkeep import compact as module
+from store.upkeep.check import check
+from store.upkeep.compact import compact
 from store.views import VIEWS, connect, fetch
-from tests.store_rows import flip_bits, names, row, rows
+from tests.store_rows import flip_bits, keys, names, row, rows
 
 COMPACTOR = """
 import sys
-from store.compact import compact
+from store.upkeep.compact import compact
 from store.files import open_files
 print("ready", flush=True)
 for _ in range(int(sys.argv[2])):
@@ -41,7 +41,7 @@ def fill(store: Store) -> None:
     store.commit("curveless", rows(20, 10, minute=5, curves=0, neurons=4))  # neurons where the first has none
     store.commit("bad", [row(3, "failed", minute=9), row(500, "failed", curves=0)], failed=True)
     store.commit("diverged", [row(4, "diverged", minute=9), row(501, "diverged", neurons=2)])
-    store.commit("mine", [row(600, hops=3), row(601, hops=4)])
+    store.commit("mine", [row(600, hops=3), row(601, hops=4)], keys(hops="whole"))
     store.write_plan("eq3", ["a", "b"])
 
 

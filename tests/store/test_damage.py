@@ -5,10 +5,10 @@ import pyarrow as pa
 import pytest
 
 from store import views
-from store.check import check
 from store.leases import Lease
 from store.schema import parquet_bytes, table_of
 from store.store import Store
+from store.upkeep.check import check
 from store.views import fetch
 from tests.store.conftest import Age
 from tests.store_rows import flip_bits, names, row, rows

@@ -13,24 +13,25 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from store import database, distinct, kept
-from store.compact import compact
-from store.database import BEST, BEST_CURVE, BEST_WEIGHTS, connect_to, fenced, of_cells
+from store.database import BEST, BEST_CURVE, BEST_NEURONS, BEST_WEIGHTS, connect_to, fenced, of_cells
 from store.kept import close_kept
 from store.schema import CURVES, HELD, NEURONS, PLAN_SCHEMA, parquet_bytes
 from store.snapshot import take
 from store.store import Store
+from store.upkeep.compact import compact
 from store.views import VIEWS, connect, fetch, run
-from tests.store_rows import row, rows
+from tests.store_rows import keys, row, rows
 
 LISTS = ", ".join([*CURVES, *NEURONS, *HELD, "weights_file", "_file", "_row"])
 PLAIN = {
-    "cells": f"""SELECT * EXCLUDE ({LISTS}) REPLACE (finished_at AT TIME ZONE 'UTC' AS finished_at) FROM internal.rows
+    "cells": f"""SELECT * EXCLUDE ({LISTS}) REPLACE (finished_at AT TIME ZONE 'UTC' AS finished_at,
+            coalesce(training, if(kappa IS NULL, 'sgd', 'langevin')) AS training) FROM internal.rows
         QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {BEST}) = 1""",
     "curves": f"""SELECT cell_id, unnest(curve_step), unnest(curve_train_loss), unnest(curve_train_acc), unnest(curve_test_acc),
-                         unnest(curve_train_mse), unnest(curve_alignment_f)
+                         unnest(curve_train_mse), unnest(curve_alignment_f), unnest(curve_test_mse)
         FROM (FROM internal.rows QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {BEST_CURVE}) = 1)""",
     "neurons": f"""SELECT cell_id, unnest(range(len(neuron_readout))), unnest(neuron_readout), unnest(neuron_alignment)
-        FROM (FROM internal.rows QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {BEST}) = 1)""",
+        FROM (FROM internal.rows QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {BEST_NEURONS}) = 1)""",
     "internal.weights": f"""SELECT cell_id, weights_file FROM (
         FROM internal.rows QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {BEST_WEIGHTS}) = 1)
         WHERE weights_file IS NOT NULL""",
@@ -63,7 +64,8 @@ def assert_plain(store: Store) -> None:
 ROW = st.fixed_dictionaries({
     "cell": st.integers(0, 5), "status": st.sampled_from(["ok", "diverged", "failed"]), "minute": st.integers(0, 2),
     "curves": st.integers(0, 2), "neurons": st.integers(0, 2),
-    "weights_file": st.sampled_from([None, "weights/one", "weights/other"]),
+    "weights_file": st.sampled_from([None, "weights/one", "weights/other"]), "training": st.sampled_from([None, "adam"]),
+    "kappa": st.sampled_from([None, 0.5]), "measured": st.sampled_from([None, None, [], ["a"], ["a", "b@1"]]),
 })  # fmt: skip
 PACK = st.tuples(st.lists(ROW, min_size=1, max_size=4), st.booleans(), st.sampled_from([{}, {"hops": 3}, {"colour": "red"}]))
 PLAN = st.tuples(st.sampled_from(["a", "b"]), st.lists(st.integers(0, 5), max_size=4), st.booleans())
@@ -81,7 +83,8 @@ def test_views_are_the_plain_window(tmp_path_factory: pytest.TempPathFactory, de
             store.write_plan(deed[0], [f"{cell:020x}" for cell in deed[1]], whole=deed[2])
         else:
             found, failed, more = deed
-            store.commit(f"p{i % 3}", [row(**one, host=f"h{i}.{k}", **more) for k, one in enumerate(found)], failed=failed)
+            made = [row(**one, host=f"h{i}.{k}", **more) for k, one in enumerate(found)]
+            store.commit(f"p{i % 3}", made, keys(hops="whole", colour="text"), failed=failed)
         if i % 3 == 2:
             assert_plain(store)
     assert_plain(store)

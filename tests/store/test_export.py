@@ -7,18 +7,18 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from store.export import export
 from store.files import ResultsError
 from store.store import Store
+from store.upkeep.export import export
 from store.views import VIEWS, fetch
-from tests.store_rows import row, rows
+from tests.store_rows import keys, row, rows
 
 
 @pytest.fixture
 def store(results: str) -> Store:
     store = Store(results)
     store.commit("p", rows(0, 5, neurons=3))
-    store.commit("q", [row(0, "failed", minute=9), row(9, "diverged", curves=0, hops=2)])
+    store.commit("q", [row(0, "failed", minute=9), row(9, "diverged", curves=0, hops=2)], keys(hops="whole"))
     store.write_plan("eq3", ["a", "b"])
     return store
 

@@ -8,7 +8,7 @@ import pytest
 
 from store.store import Store
 from store.views import connect, fetch, once
-from tests.store_rows import row, rows
+from tests.store_rows import keys, row, rows
 
 KEYS = "task L d width gamma gamma_label sigma2 P seed steps base_lr"
 MEASURES = (
@@ -36,7 +36,7 @@ def test_columns_are_the_designs(store: Store, filled: bool) -> None:
         store.commit("p", rows(0, 2, neurons=4))
     assert set(columns(store, "cells")) >= DESIGN
     assert not [name for name in columns(store, "cells") if name.startswith(("curve", "neuron", "holds", "_"))]
-    ours = ["chain_train_mse", "chain_alignment_f"]  # of networks at equilibrium
+    ours = ["chain_train_mse", "chain_alignment_f", "eval_test_mse"]  # of networks at equilibrium, and of real targets
     assert columns(store, "curves") == ["cell_id", "step", "train_loss", "train_acc", "test_acc", *ours]
     assert columns(store, "neurons") == ["cell_id", "neuron", "readout", "alignment"]
     assert columns(store, "plans") == ["sweep", "cell_id"]
@@ -95,8 +95,8 @@ def test_curves_and_neurons_may_come_from_two_rows(store: Store) -> None:
 
 def test_users_keys_appear(store: Store) -> None:
     store.commit("p", rows(0, 2))
-    store.commit("q", [row(5, hops=3)])
-    store.commit("r", [row(6, hops=2.5, colour="red")])
+    store.commit("q", [row(5, hops=3)], keys(hops="whole"))
+    store.commit("r", [row(6, hops=2.5, colour="red")], keys(hops="number", colour="text"))
     assert fetch(store.results, "SELECT hops, colour FROM cells ORDER BY seed") == [
         (None, None), (None, None), (3.0, None), (2.5, "red"),
     ]  # fmt: skip

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from store.check import check
-from store.compact import compact
-from store.export import export
 from store.files import ResultsError
 from store.schema import parquet_bytes, table_of
 from store.store import Store
-from store.summary import summarise
+from store.upkeep.check import check
+from store.upkeep.compact import compact
+from store.upkeep.export import export
+from store.upkeep.summary import summarise
 from store.views import fetch
 from store.weights import check_pictures, read_pictures
 from tests.store.conftest import Age
@@ -90,7 +90,7 @@ def test_a_leftover_that_a_sweep_takes_up_meanwhile_is_not_removed(
                 age(store, left, OLD_S)  # by its age alone nothing tells
         return bad
 
-    monkeypatch.setattr("store.check.check_pictures", resumed_meanwhile)
+    monkeypatch.setattr("store.upkeep.check.check_pictures", resumed_meanwhile)
     report = check(store.files, clean=True)
     assert (report.removed, report.stale) == ([other], [other])
     assert [entry.path for entry in store.files.entries("weights")] == [left] == read

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from trainables.cell import Cell, lazy_gamma
+from trainables.cell import Cell, cell_of, lazy_gamma
 from trainables.tasks import SameDifferent, Task
 
 MakeCell = Callable[..., Cell]
@@ -16,11 +16,12 @@ def make_cell() -> MakeCell:
     def make(
         L: int = 5, d: int = 16, sigma2: float = 0.0, prefactor: Any = "sqrt_d", task: Task | None = None, **settings: Any
     ) -> Cell:
-        task = task or SameDifferent(L=L, d=d, sigma2=sigma2, prefactor=prefactor)
+        own = {"prefactor": prefactor} if task is None else {}
+        task = task or SameDifferent(L=L, d=d, sigma2=sigma2)
         defaults: dict[str, Any] = {"width": 32, "gamma": 1.0, "base_lr": 0.1, "steps": 40, "eval_every": 20, "test_size": 64}
-        settings = defaults | {"batch": 32, "seed": 0, "dtype": "float64"} | settings
+        settings = defaults | own | {"batch": 32, "seed": 0, "dtype": "float64"} | settings
         if settings["gamma"] == "lazy":
-            settings["gamma"] = lazy_gamma(task)
-        return Cell(task=task, **settings)
+            settings["gamma"] = lazy_gamma(task, **own)
+        return cell_of(task, **settings)
 
     return make

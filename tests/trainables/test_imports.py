@@ -1,11 +1,10 @@
-"""Any module may be the first that is imported: none needs another one to have been imported before it."""
+"""Any module may be the first that is imported: none needs another one to have been imported before it, nor torch or numba."""
 
 import pkgutil
 import subprocess
 import sys
 
-import trainables.features
-import trainables.tasks
+import trainables
 
 # The interpreter has imported nothing of this package; each child of its own imports one module. Forked, so that the libraries
 # below are imported once.
@@ -17,6 +16,8 @@ for name in sys.argv[1:]:
     if not (child := os.fork()):
         try:
             __import__(name)
+            heavy = {'torch', 'numba'} & set(sys.modules)
+            assert not heavy, f'imports {heavy}'
         except BaseException:
             print(name, traceback.format_exc(), file=sys.stderr)
             os._exit(1)
@@ -24,14 +25,17 @@ for name in sys.argv[1:]:
     failed += os.waitpid(child, 0)[1] != 0
 sys.exit(failed)
 """
-WITH_TORCH = ("trainables.features.vgg",)
-"""Seconds to import."""
+WITH_TORCH = ("trainables.features.vgg", "trainables.networks.layers")
+"""Seconds to import; what needs them imports them when it computes."""
+COMPUTING = ("trainables.equilibrium", "trainables.kernels", "trainables.trainers")
+"""Folders of what computes with torch and numba."""
 
 
 def test_each_module_can_be_imported_first():
-    folders = (trainables.features, trainables.tasks)
-    found = [m.name for f in folders for m in pkgutil.iter_modules(f.__path__, f"{f.__name__}.")]
-    names = ["trainables.basics", "trainables.cell", *(name for name in found if name not in WITH_TORCH)]
-    assert {"trainables.features.kept", "trainables.tasks.cifar100"} < set(names)
+    found = [m.name for m in pkgutil.walk_packages(trainables.__path__, "trainables.")]
+    names = [name for name in found if not name.startswith(COMPUTING) and name not in WITH_TORCH]
+    assert {"trainables.basics", "trainables.cell", "trainables.parts", "trainables.streams", "trainables.result"} < set(names)
+    assert {"trainables.features.kept", "trainables.tasks.cifar100", "trainables.networks.two_layer"} < set(names)
+    assert {"trainables.training.langevin", "trainables.engines.dense", "trainables.engines.langevin"} < set(names)
     done = subprocess.run([sys.executable, "-c", ONE_BY_ONE, *names], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

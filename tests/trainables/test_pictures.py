@@ -3,20 +3,20 @@
 import numpy as np
 import pytest
 
-from trainables.cell import Cell
-from trainables.engines.batched import Batched
-from trainables.engines.run import PackRun
-from trainables.network import draw_initial
+from trainables.cell import cell_of
 from trainables.pictures import MOST_EXTREME, OF_EACH_LABEL, extremes, pictures_of
 from trainables.streams import stream, stream_owner
 from trainables.tasks import PSVRT, Pentomino, SameDifferent
+from trainables.trainers.batched import Batched
+from trainables.trainers.centred import draw_initial
+from trainables.trainers.run import PackRun
 
 TASKS = [PSVRT(L=20, patches=3), Pentomino(L=9, patches=2), SameDifferent(L=4, d=6)]
 
 
 def trained(task, **more):
     settings = {"width": 24, "gamma": 1.0, "base_lr": 0.5, "steps": 20, "eval_every": 20, "test_size": 8, "batch": 16, "seed": 3}
-    cells = [Cell(task=task, **(settings | more)), Cell(task=task, **(settings | {"seed": 4} | more))]
+    cells = [cell_of(task, **(settings | more)), cell_of(task, **(settings | {"seed": 4} | more))]
     run = PackRun(cells, Batched(cells))
     run.advance(float("inf"))
     return run

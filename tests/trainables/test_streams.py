@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from trainables.network import draw_initial
 from trainables.streams import stream, stream_owner
+from trainables.trainers.centred import draw_initial
 
 
 def draws(cell, purpose="batches", block=0):

@@ -1,1 +1,23 @@
-"""How a pack is trained. `reference` is the oracle, `batched` trains any cells of one shape, `gram` noiseless symbols exactly."""
+"""The engines. Adding one: a file of its own here, and its class in the line below."""
+
+from trainables.engines.base import DescentEngine, Engine
+from trainables.engines.dense import Batched, Reference
+from trainables.engines.gram import Gram
+from trainables.engines.langevin import Langevin
+from trainables.engines.patches import Patches
+from trainables.engines.stacked import Stacked
+
+_ENGINES = (Reference(), Batched(), Gram(), Patches(), Stacked(), Langevin())
+ENGINES: dict[str, Engine] = {engine.name: engine for engine in _ENGINES}
+"""By name."""
+
+
+def descent_engine(name: str) -> DescentEngine:
+    """The engine of that name, which makes trainers. KeyError where it makes none."""
+    engine = ENGINES[name]
+    if not isinstance(engine, DescentEngine):
+        raise KeyError(name)
+    return engine
+
+
+__all__ = ["ENGINES", "DescentEngine", "Engine", "descent_engine"]

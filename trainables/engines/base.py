@@ -1,97 +1,149 @@
-"""What every engine offers, and the cells that may train together."""
+"""What an engine is: which cells it trains and where, how it is made, and what a cell costs on it."""
 
-from collections.abc import Iterator, Sequence
-from typing import ClassVar, Literal, NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
-from trainables.cell import AnyCell, Cell
-from trainables.equilibrium.cell import EquilibriumCell
-from trainables.streams import BLOCK_STEPS, stream, stream_owner
-from trainables.tasks import SameDifferent
-from trainables.tasks.base import Array
-from trainables.tasks.patches import PatchTask
+from trainables.cell import Cell
 
-EngineName = Literal["reference", "batched", "gram", "patches", "langevin"]
-ENGINES: tuple[EngineName, ...] = ("reference", "batched", "gram", "patches", "langevin")
-ON_CARD: tuple[EngineName, ...] = ("reference", "batched", "gram")
-"""Engines that also train on a GPU."""
-NEEDS: dict[EngineName, str] = {
-    "reference": "networks that learn by SGD",
-    "batched": "networks that learn by SGD",
-    "gram": "noiseless same_different",
-    "patches": "images that hold two patches, such as psvrt",
-    "langevin": "networks at equilibrium, of tasks with real targets such as he3",
-}
-"""What an engine trains; see `can_train`."""
+if TYPE_CHECKING:
+    from trainables.trainers.base import Trainer
+
+Amounts = dict[str, float]
+"""Work by kind, in units that a machine has a rate for: `call` is one step, `evaluation` one evaluation, `product` one
+multiplication and addition of a dense product, `neuron` the arithmetic of one neuron on one example, `number` one normal number
+drawn. Engines add kinds of their own and say what they are."""
 
 
-class Measures(NamedTuple):
-    """State of each cell of a pack at its last step: readouts and alignments (C, m), activation change (C,)."""
-
-    readout: Array
-    alignment: Array
-    activation_change: Array
+STEPS = 20
+"""Steps that calibration times together."""
 
 
-class Engine(Protocol):
-    """Trains the cells it was made for, all at the same step. C is the number of cells."""
+class Result(Protocol):
+    """What training one cell yields."""
+
+    @property
+    def status(self) -> Any: ...
+
+    def summary(self) -> dict[str, Any]:
+        """The columns of the summary row; None where there is nothing to report."""
+
+    def lists(self, save: Collection[str]) -> dict[str, Any]:
+        """The list columns of the row, of what is saved."""
+
+
+class Run(Protocol):
+    """A pack being trained: `advance` until `done`, then `results`; `state` and `load` survive a lost process."""
+
+    @property
+    def step(self) -> int: ...
+    @property
+    def n_steps(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def done(self) -> bool: ...
+
+    def advance(self, seconds: float) -> None:
+        """Train for about this long."""
+
+    def results(self) -> Sequence[Result]:
+        """One result per cell, in the pack's order."""
+
+    def state(self, copied: bool = True) -> dict[str, Any]:
+        """Arrays and numbers from which another process can go on; not copied, training goes on in the engine's."""
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` returned."""
+
+
+class Timed(NamedTuple):
+    """Something to time for calibration: `work` does `n` times these amounts for each cell."""
+
+    amounts: Amounts
+    work: Callable[[], object]
+    n: float
+    rounds: int = 3
+
+
+class Engine(ABC):
+    """One way to train packs. Making one is cheap: torch and numba load with `make`."""
 
     name: ClassVar[str]
+    needs: ClassVar[str]
+    """The cells that it trains, in words: `networks that learn by SGD`."""
+    devices: ClassVar[tuple[str, ...]] = ("cpu",)
+    is_oracle: ClassVar[bool] = False
+    """Whether it is there for tests to compare with, and never chosen for speed."""
+    is_general: ClassVar[bool] = False
+    """Whether it is chosen only for cells that no other engine trains."""
+    seconds: ClassVar[Mapping[str, Mapping[str, float]]]
+    """By device, seconds per unit of work on one core of a 2-core AMD EPYC (Zen 5): for a machine that was not measured."""
+    double: ClassVar[float] = 1.0
+    """Time of a step in float64 over float32."""
 
-    def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
-        """Take the steps from `first_step`; mean loss and number of right predictions of each step's batch, both (C, n_steps)."""
+    @abstractmethod
+    def trains(self, cell: Cell) -> bool:
+        """Whether it trains this cell; a part derived from one that it knows may do things in its own way."""
 
-    def test_accuracy(self, step: int) -> Array:
-        """Accuracy (C,) on the test examples that belong to `step`."""
+    @abstractmethod
+    def make(self, cells: Sequence[Cell], device: str = "cpu") -> Run:
+        """The cells at their beginning. RuntimeError where a GPU computes wrongly."""
 
-    def measures(self, step: int) -> Measures:
-        """Weight structure now, and the activation change over the test examples that belong to `step`."""
+    @abstractmethod
+    def step_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
+        """Work of one step of one cell; of `group` cells that see the same inputs each does its share of drawing them."""
 
-    def hidden_weights(self, c: int, neurons: Array) -> Array:
-        """Hidden weights w = w_0 + eps u (n, D) that the n named neurons of cell c have now."""
+    @abstractmethod
+    def evaluation_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
+        """Work of one evaluation of one cell on its fresh test examples."""
 
-    def state(self) -> dict[str, Array]:
-        """All that training has changed, as arrays; they may be views of what goes on training."""
+    @abstractmethod
+    def memory(self, cells: Sequence[Cell], device: str = "cpu") -> int:
+        """Predicted peak bytes of a pack's arrays, without the process that holds them."""
 
-    def load(self, state: dict[str, Array]) -> None:
-        """Put back what `state` returned."""
-
-
-def can_train(engine: EngineName, cell: AnyCell) -> bool:
-    """Whether the engine trains this cell; a task derived from one that it knows may draw or label in its own way."""
-    task = type(cell.task)
-    if isinstance(cell, EquilibriumCell) or engine == "langevin":
-        return isinstance(cell, EquilibriumCell) and engine == "langevin"
-    if engine == "gram":  # noiseless pairs of training symbols
-        return task is SameDifferent and cell.task.sigma2 == 0  # type: ignore[attr-defined]
-    if engine == "patches":  # images that hold two patches
-        same = task.train_examples is PatchTask.train_examples and task.test_examples is PatchTask.test_examples
-        return issubclass(task, PatchTask) and same
-    return True
-
-
-class Groups:
-    """Cells that see the same inputs: `group` gives each cell's, `members` each group's, `cells` one that stands for each."""
-
-    def __init__(self, cells: Sequence[Cell]) -> None:
-        keys = [(stream_owner(cell), cell.task) for cell in cells]
-        first = {key: cell for key, cell in zip(reversed(keys), reversed(cells), strict=True)}
-        order = list(dict.fromkeys(keys))
-        number = {key: g for g, key in enumerate(order)}
-        self.group = [number[key] for key in keys]
-        self.members = [[c for c, g in enumerate(self.group) if g == k] for k in range(len(order))]
-        self.cells = [first[key] for key in order]
-        self.owners = [owner for owner, _ in order]
-        self.symbols = [c.task.draw_symbols(stream(o, "symbols")) for c, o in zip(self.cells, self.owners, strict=True)]
-
-    def __len__(self) -> int:
-        return len(self.cells)
+    @abstractmethod
+    def calibration(self) -> Iterable[Timed]:
+        """What is timed to find this machine's rates; torch and numba are loaded here."""
 
 
-def blocks(first_step: int, n_steps: int) -> Iterator[tuple[int, slice]]:
-    """The blocks of the batch stream that hold the given steps, each with the steps to take from it."""
-    step, last = first_step, first_step + n_steps
-    while step < last:
-        block, offset = divmod(step, BLOCK_STEPS)
-        n = min(BLOCK_STEPS - offset, last - step)
-        yield block, slice(offset, offset + n)
-        step += n
+class DescentEngine(Engine):
+    """An engine whose packs share the loop of gradient descent: it makes a trainer."""
+
+    @abstractmethod
+    def trainer(self, cells: Sequence[Cell], device: str = "cpu") -> "Trainer":
+        """What takes the steps. RuntimeError where a GPU computes wrongly."""
+
+    @abstractmethod
+    def shapes(self) -> Sequence[Sequence[Cell]]:
+        """Groups of cells that see the same inputs, to be timed; such that every kind of work weighs in some."""
+
+    def make(self, cells: Sequence[Cell], device: str = "cpu") -> Run:
+        from trainables.trainers.run import PackRun
+
+        return PackRun(cells, self.trainer(cells, device))
+
+    def calibration(self) -> Iterable[Timed]:
+        for cells in self.shapes():
+            made = self.trainer(cells)
+            yield Timed(self.step_amounts(cells[0], len(cells)), partial(made.train, 0, STEPS), STEPS * len(cells))
+            if getattr(cells[0].task, "L", 4) > 3:  # those of three symbols tell what a step costs by itself
+                amounts = self.evaluation_amounts(cells[0], len(cells))
+                yield Timed(amounts, partial(made.evaluate, 0), len(cells), 1)
+
+
+def groups_of(cells: Sequence[Cell]) -> int:
+    """Number of groups of cells that see the same inputs."""
+    return len({(cell.seed, cell.task) for cell in cells})
+
+
+def item_bytes(cell: Cell) -> int:
+    """Bytes of a number of the cell's precision."""
+    return 8 if cell.dtype == "float64" else 4
+
+
+def evaluation_bytes(cell: Cell) -> float:
+    """Numbers that an evaluation, and the metrics at the end, hold at once."""
+    d_in, m = cell.task.input_dim, cell.width
+    return cell.test_size * (2 * d_in + 2 * m) + 2.5 * d_in * m

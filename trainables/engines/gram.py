@@ -1,87 +1,95 @@
-"""`gram`: exact training in the span of the symbols, for noiseless same-different on the CPU.
+"""`gram`: noiseless same-different exactly, in the span of the symbols."""
 
-Inputs are pairs of the L training symbols Z, so the gradient of each half of the weights lies in their span:
-U_s = Z^T omega_s, s = 0, 1. A step needs only the symbols' preactivations, which follow from omega by the Gram matrix
-Z Z^T; d has left it. Inside, symbols are padded to a multiple of TILE and neurons to one of CHUNK, with zeros.
-"""
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
-from collections.abc import Sequence
-from typing import ClassVar
+from trainables.cell import Cell, cell_of, lazy_gamma
+from trainables.engines.base import Amounts, DescentEngine, evaluation_bytes, groups_of, item_bytes
+from trainables.kernels.sizes import CHUNK, TILE, padded
+from trainables.kinds import sees_noiseless_pairs
+from trainables.tasks import SameDifferent
 
-import numpy as np
-import torch
-from torch import Tensor
-
-from trainables.cell import Cell
-from trainables.engines.base import Measures
-from trainables.engines.ensemble import Ensemble, chunked
-from trainables.engines.span import Span, check_noiseless_pairs
-from trainables.kernels.gram import train_steps
-from trainables.kernels.pairs import distinct_pairs
-from trainables.kernels.sizes import TILE, padded
-from trainables.streams import BLOCK_STEPS
-from trainables.tasks.base import Array
-
-MOST_STEPS = 20 * BLOCK_STEPS
-"""Steps whose pairs are held at a time."""
+if TYPE_CHECKING:
+    from trainables.trainers.base import Trainer
 
 
-class Gram:
-    """Networks one after the other, each in a compiled loop over many steps; implements Engine."""
+class Gram(DescentEngine):
+    """L symbols, width m, batch B. Work of its own: `example` is one pair of a batch drawn and sorted, `pair` and `lazy_pair` the
+    arithmetic of one neuron on one distinct pair, `tile` one multiplication and addition with the Gram matrix."""
 
     name: ClassVar[str] = "gram"
+    needs: ClassVar[str] = "noiseless same_different"
+    devices: ClassVar[tuple[str, ...]] = ("cpu", "cuda")
+    double: ClassVar[float] = 2.0
+    seconds: ClassVar[Mapping[str, Mapping[str, float]]] = {
+        "cpu": {"call": 3e-6, "example": 1e-8, "pair": 2e-10, "lazy_pair": 3e-10, "tile": 1.6e-11, "evaluation": 5e-4,
+                "product": 9e-12, "neuron": 3e-10, "number": 1.5e-9},
+        # Not measured; the first packs correct it. Reckoned from its machine code for an H200 (132 multiprocessors that issue 4
+        # instructions a cycle, 1.75 GHz): with L = 12, B = 128 each of the 8 warps of 1,024 neurons takes some 14,600 a step,
+        # 29,000 cycles; half as long again with waits, 26e-6 s of one multiprocessor, 2e-7 s of a full card, four fifths of it
+        # for the 63 pairs. `example` is the host's draws, 3e-6 s a group and step; an evaluation some 20 small kernels a network.
+        "cuda": {"call": 1e-7, "example": 2e-8, "pair": 2.4e-12, "lazy_pair": 3.2e-12, "tile": 1.4e-13, "evaluation": 3e-4,
+                 "product": 1e-13, "neuron": 2e-11, "number": 2e-9},
+    }  # fmt: skip
 
-    def __init__(self, cells: Sequence[Cell]) -> None:
-        check_noiseless_pairs(cells)
-        self.nets = nets = Ensemble(cells, "cpu")
-        self.span, self.width = Span(nets), cells[0].width
-        n_groups, n_symbols = len(nets.groups), self.span.n_symbols
-        self.gram = [self.span.gram_matrix(g, padded(n_symbols, TILE)).numpy() for g in range(n_groups)]
-        self.p = [self._initial(g) for g in range(n_groups)]
-        self.f0 = [np.full((n_symbols, n_symbols), np.nan, self.p[0].dtype) for _ in range(n_groups)]
-        self.room = np.empty((2, *self.p[0].shape), self.p[0].dtype)
-        self.omega = np.zeros((len(cells), *self.p[0].shape), self.p[0].dtype)
-        self.a0 = chunked(nets.a0.numpy())
-        self.b = np.zeros_like(self.a0)
-        nets.b = torch.from_numpy(self.b).flatten(1)[:, : self.width]  # what the ensemble evaluates is what the kernel trains
-        self.train(0, 0)  # compiles, so that no pack is charged for it
+    def trains(self, cell: Cell) -> bool:
+        return sees_noiseless_pairs(cell)
 
-    def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
-        nets = self.nets
-        loss, right = np.empty((2, len(nets.cells), n_steps))
-        eps, lr = nets.eps[:, 0, 0].numpy(), nets.lr[:, 0].numpy()
-        for start in range(0, n_steps, MOST_STEPS) or [0]:
-            part = slice(start, min(start + MOST_STEPS, n_steps))
-            for g, cells in enumerate(nets.groups.members):
-                codes = self.span.codes(g, first_step + start, part.stop - start)
-                seen = distinct_pairs(codes, self.span.n_symbols)
-                for c in cells:
-                    literal, batch = nets.cells[c].output_is_literal, nets.cells[c].batch
-                    weights = (self.f0[g], self.p[g], self.omega[c], *self.room, self.a0[c], self.b[c])
-                    train_steps(*seen, batch, literal, *weights, self.gram[g], eps[c], lr[c], loss[c, part], right[c, part])
-        return loss, right
+    def trainer(self, cells: Sequence[Cell], device: str = "cpu") -> "Trainer":
+        from trainables.trainers.gram import Gram
 
-    def test_accuracy(self, step: int) -> Array:
-        return self.nets.test_accuracy(step, lambda c, x: self.span.change(c, x, self._omega(c)))
+        if device == "cpu":
+            return Gram(cells)
+        from trainables.trainers.gram_cuda import GramCuda
+        from trainables.trainers.proof import check_first_steps
 
-    def measures(self, step: int) -> Measures:
-        return self.nets.measures(step, lambda c: self.span.scaled_weights(c, self._omega(c)))
+        made = GramCuda(cells, device)
+        check_first_steps(made, Gram([cells[0], cells[-1]]))
+        return made
 
-    def hidden_weights(self, c: int, neurons: Array) -> Array:
-        return self.nets.hidden_weights(c, neurons, lambda c: self.span.scaled_weights(c, self._omega(c)))
+    def step_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
+        n_symbols, batch, m = _symbols(cell), cell.batch, padded(cell.width, CHUNK)
+        pair = "pair" if cell.output_is_literal else "lazy_pair"
+        tiles = 2 * distinct_symbols(n_symbols, batch) * padded(n_symbols, TILE) * m
+        return {"call": 1.0, "example": batch / group, pair: distinct_pairs(n_symbols, batch) * m, "tile": tiles}
 
-    def state(self) -> dict[str, Array]:
-        return {"omega": self.omega, "b": self.b}
+    def evaluation_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
+        d_in, m, n = cell.task.input_dim, cell.width, cell.test_size
+        products = n * (m * d_in / group + _symbols(cell) * (d_in + 2 * m))
+        return {"evaluation": 1.0, "product": products, "neuron": n * m, "number": 1 / group * n * d_in}
 
-    def load(self, state: dict[str, Array]) -> None:
-        self.omega[:], self.b[:] = state["omega"], state["b"]
+    def memory(self, cells: Sequence[Cell], device: str = "cpu") -> int:
+        cell, n, n_groups = cells[0], len(cells), groups_of(cells)
+        initial = n_groups * cell.task.input_dim * cell.width
+        symbols = 2 * padded(_symbols(cell), TILE) * padded(cell.width, CHUNK)
+        working = 2 * n if device == "cuda" else 2  # a GPU trains all at once
+        tables = 2 * n_groups * _symbols(cell) ** 2
+        arrays = initial + (n + n_groups + 1 + working) * symbols + tables + evaluation_bytes(cell)
+        return int(item_bytes(cell) * arrays)
 
-    def _initial(self, g: int) -> Array:
-        """p of the kernel: the group's initial preactivations."""
-        p = np.pad(self.span.initial(g).numpy(), ((0, 0), (0, -self.span.n_symbols % TILE), (0, 0)))
-        return np.ascontiguousarray(chunked(p).transpose(2, 0, 1, 3))
+    def shapes(self) -> Sequence[Sequence[Cell]]:
+        def pairs(n_symbols: int, d: int, width: int, n: int = 1, lazy: bool = False, batch: int = 128) -> list[Cell]:
+            task = SameDifferent(L=n_symbols, d=d)
+            gammas = [lazy_gamma(task)] if lazy else [1.0 / (1 + k) for k in range(n)]
+            return [cell_of(task, width=width, gamma=gamma, batch=batch, seed=0) for gamma in gammas]
 
-    def _omega(self, c: int) -> Tensor:
-        """omega (2, L, m) of a cell."""
-        omega = torch.from_numpy(self.omega[c]).permute(1, 2, 0, 3).flatten(2)
-        return omega[:, : self.span.n_symbols, : self.width].contiguous()
+        return [
+            pairs(3, 64, 1024), pairs(3, 64, 256, n=4), pairs(3, 64, 256, batch=8192), pairs(16, 64, 1024),
+            pairs(16, 64, 1024, lazy=True), pairs(64, 256, 1024), pairs(12, 512, 4096),
+        ]  # fmt: skip
+
+
+def distinct_pairs(n_symbols: int, batch: int) -> float:
+    """Expected number of different (u, v) in a batch that is half same, half different."""
+    pairs = n_symbols * (n_symbols - 1)
+    return n_symbols * (1 - (1 - 0.5 / n_symbols) ** batch) + pairs * (1 - (1 - 0.5 / pairs) ** batch)
+
+
+def distinct_symbols(n_symbols: int, batch: int) -> float:
+    """Expected number of different symbols in one half of a batch."""
+    return n_symbols * (1 - (1 - 1 / n_symbols) ** batch)
+
+
+def _symbols(cell: Cell) -> int:
+    assert isinstance(cell.task, SameDifferent)
+    return cell.task.L

@@ -1,126 +1,90 @@
-"""`patches`: exact training on images that are empty but for two patches, on the CPU.
+"""`patches`: images that are empty but for two patches, exactly."""
 
-A step reads and changes only the weights of pixels that hold something, 2 k of the P k there are, so its time does not grow
-with the image. The P places and k pixels of a patch are those of trainables.tasks.patches; inside, pixels are padded to a
-multiple of TILE and neurons to one of CHUNK, with zeros (trainables.kernels.patches).
-"""
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
-import torch
-from torch import Tensor
-
-from trainables.cell import Cell
-from trainables.engines.base import Measures, blocks, can_train
-from trainables.engines.ensemble import Ensemble, chunked
-from trainables.kernels.patches import outputs, plan_atoms, preactivations, train_steps
+from trainables.cell import Cell, cell_of
+from trainables.engines.base import Amounts, DescentEngine, evaluation_bytes, groups_of, item_bytes
 from trainables.kernels.sizes import CHUNK, TILE, padded
-from trainables.streams import BLOCK_STEPS, stream
-from trainables.tasks.base import Array
-from trainables.tasks.patches import PatchTask, Placed
+from trainables.kinds import sees_two_patches
+from trainables.streams import BLOCK_STEPS
+from trainables.tasks import PSVRT, Pentomino
+from trainables.tasks.patches import PatchTask
+
+if TYPE_CHECKING:
+    from trainables.trainers.base import Trainer
 
 
-class _Planned(NamedTuple):
-    """Steps of images as the kernel reads them, and the initial preactivations of their atoms."""
-
-    forms: Array
-    atoms: Array
-    starts: Array
-    pairs: Array
-    p: Array
-
-
-class Patches:
-    """Networks one after the other, each in a compiled loop over a block of steps; implements Engine."""
+class Patches(DescentEngine):
+    """Work of its own: `example` is one image drawn, `pair` one neuron on one image, `atom` one neuron on one atom (a patch at a
+    place), `tile` one multiplication and addition of an atom with a weight, `weight` one weight passed."""
 
     name: ClassVar[str] = "patches"
+    needs: ClassVar[str] = "images that hold two patches, such as psvrt"
+    double: ClassVar[float] = 2.0
+    seconds: ClassVar[Mapping[str, Mapping[str, float]]] = {
+        "cpu": {
+            "call": 1e-5,
+            "example": 1e-7,
+            "pair": 3e-10,
+            "atom": 1e-10,
+            "tile": 1.6e-11,
+            "weight": 1e-11,
+            "evaluation": 5e-4,
+        },
+    }
 
-    def __init__(self, cells: Sequence[Cell]) -> None:
-        if not all(can_train("patches", cell) for cell in cells):
-            raise ValueError("engine patches trains tasks whose images hold two patches; take engine batched for others")
-        self.nets = nets = Ensemble(cells, "cpu")
-        self.task: PatchTask = cells[0].task  # type: ignore[assignment]
-        self.k, self.width = self.task.patch_size**2, cells[0].width
-        self.w0 = np.stack([self._in_chunks(w) for w in nets.w0])  # (S, n, P, K, CHUNK)
-        self.u = np.zeros((len(cells), *self.w0.shape[1:]), self.w0.dtype)
-        self.a0 = chunked(nets.a0.numpy())
-        self.b = np.zeros_like(self.a0)
-        nets.b = torch.from_numpy(self.b).flatten(1)[:, : self.width]  # what the ensemble evaluates is what the kernel trains
-        self.p = self._room(BLOCK_STEPS, 2 * cells[0].batch)  # kept: fresh megabytes would be mapped page by page for each block
-        self.train(0, 0)  # compiles, so that no pack is charged for it
+    def trains(self, cell: Cell) -> bool:
+        return sees_two_patches(cell)
 
-    def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
-        nets, batch = self.nets, self.nets.cells[0].batch
-        loss, right = np.empty((2, len(nets.cells), n_steps))
-        eps, lr = nets.eps[:, 0, 0].numpy(), nets.lr[:, 0].numpy()
-        q, on = self._room(1, 2 * batch)[0], np.zeros((2 * batch + TILE, CHUNK), self.u.dtype)
-        for g, cells in enumerate(nets.groups.members):
-            done = 0
-            for block, steps in blocks(first_step, n_steps) if n_steps else [(0, slice(0, 0))]:
-                plan, same = self._draw(g, block, steps)
-                part = slice(done, done + len(same))
-                for c in cells:
-                    on[:] = 0  # another network of the pack may have diverged
-                    weights = (self.u[c], q, on, self.a0[c], self.b[c])
-                    train_steps(*plan[:4], same, plan.p, *weights, eps[c], lr[c], loss[c, part], right[c, part])
-                done = part.stop
-        return loss, right
+    def trainer(self, cells: Sequence[Cell], device: str = "cpu") -> "Trainer":
+        from trainables.trainers.patches import Patches
 
-    def test_accuracy(self, step: int) -> Array:
-        right = np.empty(len(self.nets.cells))
-        for g, members in enumerate(self.nets.groups.members):
-            cell, owner = self.nets.groups.cells[g], self.nets.groups.owners[g]
-            images = self.task.test_images(stream(owner, "test", step), self.nets.groups.symbols[g], cell.test_size)
-            plan = self._plan(g, images, cell.test_size, self._room(1, 2 * cell.test_size))
-            q = np.empty_like(plan.p)
-            for c in members:
-                preactivations(*plan[:3], self.u[c], q)
-                f = outputs(plan.pairs[0], plan.p[0], q[0], self.a0[c], self.b[c], self.nets.eps[c, 0, 0].numpy()[()])
-                right[c] = ((f > 0) == images.same).mean()
-        return right
+        return Patches(cells)
 
-    def measures(self, step: int) -> Measures:
-        return self.nets.measures(step, self._scaled_weights)
+    def step_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
+        atoms = distinct_atoms(_images(cell).n_train_forms, _images(cell), cell.batch)
+        return {"call": 1.0, "example": cell.batch / group, **_arithmetic(cell, 2 + 1 / group, cell.batch, atoms)}
 
-    def hidden_weights(self, c: int, neurons: Array) -> Array:
-        return self.nets.hidden_weights(c, neurons, self._scaled_weights)
+    def evaluation_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
+        atoms = distinct_atoms(_images(cell).n_test_forms, _images(cell), cell.test_size)
+        return {"evaluation": 1.0, "example": cell.test_size / group, **_arithmetic(cell, 1 + 1 / group, cell.test_size, atoms)}
 
-    def state(self) -> dict[str, Array]:
-        return {"u": self.u, "b": self.b}
+    def memory(self, cells: Sequence[Cell], device: str = "cpu") -> int:
+        cell, n, n_groups, m = cells[0], len(cells), groups_of(cells), padded(cells[0].width, CHUNK)
+        weights = _images(cell).n_places * padded(_images(cell).patch_size ** 2, TILE) * m
+        # Of a block's atoms, of a step's, of what comes back to them; and of a test, initially and as trained.
+        preactivations = 2 * (BLOCK_STEPS * cell.batch + 2 * cell.batch + 2 * cell.test_size)
+        initial = n_groups * cell.task.input_dim * cell.width
+        return int(item_bytes(cell) * (initial + (n + n_groups) * weights + preactivations * m + evaluation_bytes(cell)))
 
-    def load(self, state: dict[str, Array]) -> None:
-        self.u[:], self.b[:] = state["u"], state["b"]
+    def shapes(self) -> Sequence[Sequence[Cell]]:
+        def images(task: PatchTask, width: int, n: int = 1) -> list[Cell]:
+            return [cell_of(task, width=width, gamma=1.0 / (1 + k), seed=0) for k in range(n)]
 
-    def _draw(self, g: int, block: int, steps: slice) -> tuple[_Planned, Array]:
-        """These steps of a block of the group's batches, and their labels (T, B)."""
-        groups, batch = self.nets.groups, self.nets.cells[0].batch
-        drawn = self.task.train_images(stream(groups.owners[g], "batches", block), groups.symbols[g], BLOCK_STEPS * batch)
-        part = slice(steps.start * batch, steps.stop * batch)
-        images = Placed(drawn.forms, drawn.form[part], drawn.place[part], drawn.same[part])
-        return self._plan(g, images, batch, self.p), images.same.reshape(-1, batch)
+        return [
+            images(PSVRT(L=16), 512), images(PSVRT(L=1024), 512, 4), images(PSVRT(L=1024, patches=2), 512),
+            images(PSVRT(L=1024, patches=10), 512), images(PSVRT(L=4, patches=2), 2048),
+            images(PSVRT(L=12, patches=2, patch_size=2), 256), images(Pentomino(L=16), 512, 4),
+            images(Pentomino(L=16, patches=6), 512),
+        ]  # fmt: skip
 
-    def _plan(self, g: int, images: Placed, batch: int, p: Array) -> _Planned:
-        """Images of some steps in order, `batch` of them a step, as the kernel reads them; p is room for preactivations."""
-        forms = np.zeros((len(images.forms), padded(self.k, TILE)), self.u.dtype)
-        forms[:, : self.k] = images.forms
-        form, place = (x.reshape(-1, batch, 2) for x in (images.form, images.place))
-        atoms, starts, pairs = plan_atoms(form, place, len(forms), self.task.n_places)
-        p = p[: len(form)]
-        preactivations(forms, atoms, starts, self.w0[g], p)
-        return _Planned(forms, atoms, starts, pairs, p)
 
-    def _room(self, n_steps: int, n_atoms: int) -> Array:
-        return np.empty((n_steps, self.w0.shape[1], n_atoms, CHUNK), self.w0.dtype)
+def distinct_atoms(n_forms: float, task: PatchTask, batch: int) -> float:
+    """Expected number of different (form, place) in a batch, if one of n_forms is drawn for each patch."""
+    n = n_forms * task.n_places
+    return n * (1 - (1 - 1 / n) ** (2 * batch))
 
-    def _in_chunks(self, w: Tensor) -> Array:
-        """Weights (P k, m) as (n, P, K, CHUNK)."""
-        pixels = w.numpy().reshape(self.task.n_places, self.k, -1)
-        whole = np.pad(pixels, ((0, 0), (0, -self.k % TILE), (0, 0)))
-        return np.ascontiguousarray(np.moveaxis(chunked(whole), 2, 0))
 
-    def _scaled_weights(self, c: int) -> Tensor:
-        """U (P k, m) of a cell."""
-        u: Any = np.moveaxis(self.u[c], 0, 2)[:, : self.k]
-        return torch.from_numpy(u.reshape(self.task.input_dim, -1)[:, : self.width].copy())
+def _arithmetic(cell: Cell, products: float, images: int, atoms: float) -> Amounts:
+    """Arithmetic on images, with so many products of their atoms and the weights."""
+    task, m = _images(cell), padded(cell.width, CHUNK)
+    pixels = padded(task.patch_size**2, TILE)
+    places = task.n_places * (1 - (1 - 1 / task.n_places) ** atoms)
+    work = {"pair": images * m, "atom": products * atoms * m, "tile": products * atoms * pixels * m}
+    return work | {"weight": products * places * pixels * m}
+
+
+def _images(cell: Cell) -> PatchTask:
+    assert isinstance(cell.task, PatchTask)
+    return cell.task

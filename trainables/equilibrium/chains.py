@@ -10,13 +10,14 @@ import torch
 from torch import Tensor
 
 from trainables.basics import Array
-from trainables.equilibrium.cell import EquilibriumCell
+from trainables.cell import Cell
 from trainables.equilibrium.diagnostics import bulk_ess, split_r_hat, standard_error
 from trainables.equilibrium.measures import Means, accuracy, alignment, foremost
 from trainables.equilibrium.networks import evaluate, make_posterior
 from trainables.equilibrium.result import EquilibriumResult
 from trainables.equilibrium.sampler import Sampler, Step
-from trainables.streams import stream
+from trainables.equilibrium.setting import Setting
+from trainables.streams import stream, stream_owner
 
 JUMPS = 4
 """After each trajectory: they then cost about half of what it costs."""
@@ -27,12 +28,15 @@ SPECIALISED_SHARE, SPECIALISED_AT = 0.25, 1.5
 class Chains:
     """One cell being sampled. What a chain does depends on its cell alone: cells share no tensor and no random number."""
 
-    def __init__(self, cell: EquilibriumCell) -> None:
-        self.cell = cell
-        target = cell.task.draw_symbols(stream(cell.data_owner, "symbols"))
-        x, y = map(_double, cell.task.train_examples(stream(cell.data_owner, "batches"), target, cell.n_train))
-        self.x_test, self.y_test = map(_double, cell.task.test_examples(stream(cell.data_owner, "test"), target, cell.test_size))
-        self.posterior = make_posterior(cell, x, y, _double(np.atleast_2d(target)))
+    def __init__(self, of: Cell) -> None:
+        self.cell = cell = Setting(of)
+        owner = stream_owner(of)
+        target = cell.task.draw_symbols(stream(owner, "symbols"))
+        x, y = map(_double, cell.task.train_examples(stream(owner, "batches"), target, cell.n_train))
+        self.x_test, self.y_test = map(_double, cell.task.test_examples(stream(owner, "test"), target, cell.test_size))
+        if cell.classifies:  # labels 0 and 1 are y = -1 and +1 here
+            y, self.y_test = 2 * y - 1, 2 * self.y_test - 1
+        self.posterior = make_posterior(of, x, y, _double(np.atleast_2d(target)))
         self.sampler = Sampler(self.posterior, self.posterior.to(getattr(torch, cell.dtype)))
         self.t, self.seconds, self.step = 0, 0.0, Step()
         self.u = self._start()

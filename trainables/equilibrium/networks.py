@@ -15,10 +15,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from trainables.cell import Cell
 from trainables.equilibrium.activations import ERF, LINEAR, RELU
-from trainables.equilibrium.cell import EquilibriumCell
 from trainables.equilibrium.logistic import LogisticReadout
 from trainables.equilibrium.readout import Alternatives, IntegratedReadout, Readout
+from trainables.equilibrium.setting import Setting
 from trainables.equilibrium.three_layer import ThreeLayer
 from trainables.equilibrium.two_layer import TwoLayer
 
@@ -65,8 +66,9 @@ class Posterior(Protocol):
 ACTIVATIONS = {"erf2": ERF, "relu2": RELU, "linear2": LINEAR, "cnn": ERF}
 
 
-def make_posterior(cell: EquilibriumCell, x: Tensor, y: Tensor, directions: Tensor) -> Posterior:
+def make_posterior(of: Cell, x: Tensor, y: Tensor, directions: Tensor) -> Posterior:
     """The cell's network on its training set x (P, d), y (P,), of a target of `directions` (K, d) alone; all float64."""
+    cell = Setting(of)
     of_loss = IntegratedReadout if cell.loss == "mse" else LogisticReadout
     readout: Readout = of_loss(y, cell.readout_variance, cell.kappa)
     if cell.width1 is not None:

@@ -50,6 +50,8 @@ class EquilibriumResult:
     curve_train_acc: Array | None
     curve_test_acc: Array | None
     seconds: float
+    status: str = "ok"
+    """Chains never diverge: what leaves the numbers is rejected."""
 
     @property
     def mixed(self) -> bool:
@@ -65,7 +67,7 @@ class EquilibriumResult:
         found |= {f"magnitude_{k + 1}": mu for k, mu in enumerate(self.magnitude)}
         row: dict[str, float | bool | str | None] = {k: x if isfinite(x) else None for k, x in found.items()}
         reason = None if self.mixed else f"did not mix: R-hat {self.r_hat:.3g}, ESS {self.ess:.0f}"
-        return row | {"status": "ok", "reason": reason, "mixed": self.mixed, "seconds": self.seconds}
+        return row | {"status": self.status, "reason": reason, "mixed": self.mixed, "seconds": self.seconds}
 
     def lists(self, save: Collection[str]) -> dict[str, list[float]]:
         """The list columns of the row, of what is saved; curves are means over the chains."""

@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from trainables.equilibrium.cell import EquilibriumCell
+from trainables.cell import Cell
 from trainables.equilibrium.chains import Chains
 from trainables.equilibrium.result import EquilibriumResult
 
@@ -16,7 +16,7 @@ class EquilibriumRun:
     a product over more cells at once would round otherwise. ValueError where cells differ in steps or eval_every.
     """
 
-    def __init__(self, cells: Sequence[EquilibriumCell]) -> None:
+    def __init__(self, cells: Sequence[Cell]) -> None:
         if len({(cell.steps, cell.eval_every) for cell in cells}) != 1:
             raise ValueError("a pack holds cells of one number of steps and one eval_every")
         self.cells, self.chains = list(cells), [Chains(cell) for cell in cells]
@@ -28,7 +28,7 @@ class EquilibriumRun:
 
     @property
     def n_steps(self) -> int:
-        return self.cells[0].steps
+        return self.cells[0].training.steps
 
     @property
     def seconds(self) -> float:

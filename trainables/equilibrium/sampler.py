@@ -20,8 +20,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainables.equilibrium.cell import CANDIDATES
 from trainables.equilibrium.networks import Posterior
+from trainables.equilibrium.setting import CANDIDATES
 
 ACCEPTED = 0.8
 """Acceptance that the step adapts to: HMC's cost of an independent sample is flat from 0.6 to 0.9 [Betancourt et al. 2014]."""

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from console.cache import cache_folder
 from trainables.basics import Array, Preparation
-from trainables.cache import cache_folder
 from trainables.features import kept
 from trainables.features.found import IMAGES, OFFICIAL_IMAGES, Found
 from trainables.features.kept import Kept, Wanted

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from trainables.cache import cache_folder, write_whole
+from console.cache import cache_folder, write_whole
 
 Algorithm = Literal["md5", "sha256"]
 KEPT_FROM = 2**26

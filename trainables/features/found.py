@@ -16,8 +16,8 @@ from functools import lru_cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from console.cache import cache_folder
 from trainables.basics import TaskError
-from trainables.cache import cache_folder
 from trainables.features.digests import file_digest
 
 DATA_DIR = "SWEEP_DATA_DIR"

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from console.cache import write_whole
 from trainables.basics import Array, TaskError, say
-from trainables.cache import write_whole
 
 _FORMAT = 1
 _BLOCK = 64 * 2**10

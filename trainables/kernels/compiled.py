@@ -5,7 +5,7 @@ from typing import Any
 
 import numba
 
-from trainables.cache import cache_folder, digest
+from console.cache import cache_folder, digest
 
 # numba looks whether the file of a function changed, not those whose functions it inlines: here any kernel's change counts.
 _kernels = digest(Path(__file__).parent.glob("*.py"))

@@ -88,7 +88,7 @@ def train_steps(pairs, n_pairs, rows, n_rows, batch, literal, f0, p, omega, q, h
     """Take the steps of `distinct_pairs`, in place; loss, right (T,) get mean loss and right predictions before each.
 
     `literal` takes the centred output as the difference it is, with sum a0 relu(h0) of each pair kept in f0 (L, L), NaN
-    where not met yet; without it, as trainables.network does, for an eps whose difference would lose its digits.
+    where not met yet; without it, as trainables.trainers.centred does, for an eps whose difference would lose its digits.
     q, h are room to work, shaped as p.
     """
     real = b.dtype.type  # numba widens float32 to float64 wherever a Python number meets it, and all that follows

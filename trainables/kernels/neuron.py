@@ -1,4 +1,4 @@
-"""Compiled arithmetic that compiled engines share; notation of trainables.network."""
+"""Compiled arithmetic that compiled engines share; notation of trainables.trainers.centred."""
 
 import math
 

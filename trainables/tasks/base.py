@@ -1,14 +1,15 @@
-"""What a task is: its grid keys, and how it draws inputs and labels."""
+"""What a task is: its keys, the shape and kind of its inputs and targets, and how it draws both."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
+from declarations.key import Role
 from trainables.basics import Array, Preparation, TaskError
+from trainables.parts import Part
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,26 +17,74 @@ if TYPE_CHECKING:
 __all__ = ["Array", "Preparation", "Task", "TaskError", "register", "task_class", "task_names"]
 
 
-class Task(BaseModel, ABC):
-    """One task with its keys resolved; the fields of a subclass are its grid keys, with their legal ranges.
+Inputs = Literal["vector", "tokens"]
+"""A real vector (input_dim,), or a sequence of whole numbers (input_dim,) below `n_tokens`."""
+Targets = Literal["binary", "classes", "real"]
+"""A label 0 or 1; a class 0 .. n_outputs - 1; a real number, or a vector (n_outputs,) of them."""
+
+
+class Task(Part, ABC):
+    """One task with its keys resolved.
 
     Every draw takes the generator it may use, so that a result depends on the cell alone.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
-
-    name: ClassVar[str]
-    """What `task:` in a grid says."""
-    default_base_lr: ClassVar[float]
-    """alpha_0 where the grid does not give `base_lr`."""
-    shared_across: ClassVar[tuple[str, ...]] = ()
-    """Keys that do not enter the random streams: cells that differ only in these see the same draws."""
+    role: ClassVar[Role] = "task"
+    inputs: ClassVar[Inputs] = "vector"
+    targets: ClassVar[Targets] = "binary"
     has_two_halves: ClassVar[bool] = False
     """Whether the input is a pair (z1; z2), so that the alignment of a neuron's two halves means something."""
-    file_digest: ClassVar[str] = ""
-    """Digest of the source file of a task that is not part of this package."""
-    locations: ClassVar[tuple[str, ...]] = ()
-    """Keys that say where something lies, not what it is: they enter neither the cell id nor the results."""
+    defaults: ClassVar[Mapping[str, Any]] = {}
+    """Values of keys of network and training that a grid with this task may leave out, such as {"base_lr": 0.1}; None: it may
+    not leave the key out."""
+    also_hashed: ClassVar[tuple[str, ...]] = ()
+    """Keys of network and training that enter the cell id even at their default: they once were this task's own."""
+    later: ClassVar[tuple[str, ...]] = ()
+    """Keys that came after the first stored results: they enter the cell id only where they are not at their default."""
+
+    @classmethod
+    def default_of(cls, key: str) -> Any:
+        """The default that this task gives a key of network or training; KeyError where it gives none."""
+        for base in cls.__mro__:
+            if key in (own := base.__dict__.get("defaults", {})):
+                if own[key] is None:
+                    raise KeyError(key)
+                return own[key]
+            # How tasks of a user's own said it at first; the scale that such a task names holds without a prefactor in the grid.
+            if key == "base_lr" and "default_base_lr" in base.__dict__:
+                return base.__dict__["default_base_lr"]
+            if key == "prefactor" and "richness_scale" in base.__dict__:
+                return "sqrt_d"
+        if key in _USUAL:
+            return _USUAL[key]
+        if key == "loss":
+            return "mse" if cls.targets == "real" else "cross_entropy"
+        raise KeyError(key)
+
+    @property
+    def n_outputs(self) -> int:
+        """Outputs of a network: 1, K of K classes, or the length of a real target."""
+        return 1
+
+    @property
+    def n_tokens(self) -> int:
+        """Number of different tokens, where inputs are sequences of them."""
+        raise NotImplementedError(f"inputs of task {self.name} are no tokens")
+
+    @property
+    def n_train(self) -> int | None:
+        """P, the size of the fixed training set; None where each step sees fresh examples."""
+        return None
+
+    @property
+    def patch_length(self) -> int | None:
+        """Length of the patches that an input consists of; None where it has none."""
+        return None
+
+    @property
+    def norm_dim(self) -> int:
+        """d of the prefactor 1/sqrt(d): dimension of what in the input has a norm of order 1."""
+        return self.input_dim // 2 if self.has_two_halves else self.input_dim
 
     @property
     @abstractmethod
@@ -69,10 +118,6 @@ class Task(BaseModel, ABC):
         """Pixels between the lines that help the eye in what `as_shown` gives, such as borders of patches; None: no lines."""
         return None
 
-    def identity(self) -> dict[str, Any]:
-        """The keys that make the task what it is, with their values: all but `locations`."""
-        return {k: getattr(self, k) for k in type(self).model_fields if k not in self.locations}
-
     @property
     def source(self) -> str:
         """What the numbers come from beside the keys: a user's own file, data. It enters the cell id and the random streams."""
@@ -95,23 +140,21 @@ class Task(BaseModel, ABC):
         The sweep calls it once, before its workers start. A worker that does not find it (on another node) makes it itself.
         """
 
-    @property
-    @abstractmethod
-    def richness_scale(self) -> float:
-        """s in f = 1/(gamma s) sum_i a_i relu(w_i . x): sqrt(d) where the input norm is O(1) [Tong25 Eq. 1], else 1."""
-
     @abstractmethod
     def draw_symbols(self, rng: np.random.Generator) -> Array:
         """What is drawn once per network: symbols, patterns, or the split into seen and unseen ones."""
 
     @abstractmethod
     def train_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
-        """`n` training inputs (n, input_dim) float32 and labels (n,) in {0, 1}, 1 = same."""
+        """`n` training inputs (n, input_dim) float32 and targets (n,) as `targets` says: labels in {0, 1} are 1 = same."""
 
     @abstractmethod
     def test_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
         """`n` fresh test inputs and labels, shaped as those of `train_examples`."""
 
+
+_USUAL = {"network": "relu2", "training": "sgd", "prefactor": "sqrt_d"}
+"""Defaults of every task that says no other."""
 
 _TASKS: dict[str, type[Task]] = {}
 

@@ -27,7 +27,7 @@ class CIFAR100(Task):
     """Two photographs, same or different class; the classes of the test are never trained on."""
 
     name: ClassVar[str] = "cifar100"
-    default_base_lr: ClassVar[float] = 0.01
+    defaults: ClassVar[Mapping[str, Any]] = {"base_lr": 0.01}
     has_two_halves: ClassVar[bool] = True
     locations: ClassVar[tuple[str, ...]] = ("data_dir",)
 
@@ -57,8 +57,8 @@ class CIFAR100(Task):
         return 2 * row_length(self.layer)
 
     @property
-    def richness_scale(self) -> float:
-        return float(np.sqrt(self.input_dim))
+    def norm_dim(self) -> int:
+        return self.input_dim  # as the authors take it
 
     def preparations(self) -> list[Preparation]:
         return cifar.to_make(self._found, self.layer)

@@ -6,7 +6,8 @@ An input is the image with the pixels of a patch next to each other, (P k,): the
 """
 
 from abc import abstractmethod
-from typing import Annotated, ClassVar, NamedTuple
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -30,7 +31,8 @@ class Placed(NamedTuple):
 class PatchTask(Task):
     """Two patches of an image hold something: is it the same? A subclass says what."""
 
-    default_base_lr: ClassVar[float] = 0.5
+    # Two patches hold something however large the image is: its norm does not grow [Tong25 App. G.3].
+    defaults: ClassVar[Mapping[str, Any]] = {"base_lr": 0.5, "prefactor": "none"}
 
     L: Annotated[int, Field(ge=2)]
     patches: Annotated[int, Field(ge=2)]
@@ -62,10 +64,6 @@ class PatchTask(Task):
     @property
     def rulings(self) -> int | None:
         return self.patch_size
-
-    @property
-    def richness_scale(self) -> float:
-        return 1.0  # two patches hold something however large the image is: its norm does not grow [Tong25 App. G.3]
 
     def as_shown(self, x: Array) -> Array:
         n, size = self.patches, self.patch_size

@@ -7,22 +7,21 @@ y    target, <y, y> = 1 over the inputs
 """
 
 from abc import abstractmethod
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from trainables.tasks.base import Array, Task
-
-Loss = Literal["mse", "cross_entropy"]
+from trainables.tasks.base import Array, Targets, Task
 
 
 class Teacher(Task):
     """Inputs of P examples and their targets, of the directions that `draw_symbols` gives: (d,), or (K, d) of several."""
 
-    default_base_lr: ClassVar[float] = 0.1
-    labels_are_signs: ClassVar[bool] = False
-    """Whether y is +1 or -1, so that networks classify."""
+    targets: ClassVar[Targets] = "real"
+    # No network is the usual one here: a grid must say it.
+    defaults: ClassVar[Mapping[str, Any]] = {"training": "langevin", "network": None, "base_lr": 0.1, "prefactor": "none"}
 
     d: Annotated[int, Field(ge=2)]
     P: Annotated[int, Field(ge=0)]
@@ -32,8 +31,8 @@ class Teacher(Task):
         return self.d
 
     @property
-    def richness_scale(self) -> float:
-        return 1.0
+    def n_train(self) -> int:
+        return self.P
 
 
 class OneDirection(Teacher):
@@ -50,7 +49,7 @@ class OneDirection(Teacher):
 
     def train_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
         """x (n, d) float32 and y (n,) float64."""
-        from trainables.draws import standard_normal  # here, so that reading a grid does not wait for numba
+        from trainables.kernels.draws import standard_normal  # here, so that reading a grid does not wait for numba
 
         x = standard_normal(rng, (n, self.d))
         return x, self.target(x.astype(np.float64) @ symbols.astype(np.float64))
@@ -87,6 +86,10 @@ class Linear(OneDirection):
         w = np.outer(rng.standard_normal(self.d // self.patch), rng.standard_normal(self.patch)).ravel()
         return (w / np.linalg.norm(w)).astype(np.float32)
 
+    @property
+    def patch_length(self) -> int | None:
+        return self.patch
+
     def target(self, c: Array) -> Array:
         return c
 
@@ -99,10 +102,8 @@ class Parity2(Teacher):
     """
 
     name: ClassVar[str] = "parity2"
-    shared_across: ClassVar[tuple[str, ...]] = ("loss",)
-    labels_are_signs: ClassVar[bool] = True
-
-    loss: Loss = "mse"
+    targets: ClassVar[Targets] = "binary"
+    also_hashed: ClassVar[tuple[str, ...]] = ("loss",)
 
     def draw_symbols(self, rng: np.random.Generator) -> Array:
         """(e_1 + e_2)/sqrt(2) and (e_1 - e_2)/sqrt(2), (2, d) float32; nothing is drawn."""
@@ -111,9 +112,9 @@ class Parity2(Teacher):
         return directions
 
     def train_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
-        """x (n, d) float32 and y (n,) float64, all +1 or -1."""
+        """x (n, d) float32 and labels (n,): whether y is +1."""
         x = 2 * rng.integers(0, 2, (n, self.d)).astype(np.float32) - 1
-        return x, (x[:, 0] * x[:, 1]).astype(np.float64)
+        return x, x[:, 0] * x[:, 1] > 0
 
     def test_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
         return self.train_examples(rng, symbols, n)

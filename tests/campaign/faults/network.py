@@ -7,7 +7,7 @@ import psutil
 
 from tests.campaign.commands import Running, title
 from tests.campaign.faults import fault
-from tests.campaign.scene import BAD_INPUT, DONE, MISSING, Scene, Skipped
+from tests.campaign.scene import BAD_INPUT, DONE, INPUTS, MISSING, Scene, Skipped
 from tests.hosts import SHARED, Hosts, why_not
 from tests.sweeps import wait_until
 
@@ -25,7 +25,8 @@ def _on_two_hosts(scene: Scene) -> Hosts:
     scene.results, scene.elsewhere = hosts.shared / "results", f"{SHARED}/results"
     scene.where = str(scene.results)
     scene.closing.callback(_keep, scene)
-    shutil.copy(scene.folder / "grid.yaml", hosts.shared)
+    for name in INPUTS:
+        shutil.copy(scene.folder / name, hosts.shared)
     scene.carrier = hosts["head"].command(["env", "-C", SHARED])
     scene.stays = _stays
     _ray(hosts, "head", "--head", "--port=6379", "--include-dashboard=false")

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from trainables.equilibrium.cell import EquilibriumCell
+from trainables.cell import Cell, cell_of
 from trainables.tasks import Hermite3, Task
 
-MakeCell = Callable[..., EquilibriumCell]
+MakeCell = Callable[..., Cell]
 
 
 @pytest.fixture
 def make_cell() -> MakeCell:
-    def make(d: int = 3, P: int = 8, task: Task | None = None, **settings: Any) -> EquilibriumCell:
+    def make(d: int = 3, P: int = 8, task: Task | None = None, **settings: Any) -> Cell:
         defaults: dict[str, Any] = {
             "network": "erf2",
             "width": 3,
@@ -23,6 +23,6 @@ def make_cell() -> MakeCell:
             "test_size": 64,
             "seed": 0,
         }
-        return EquilibriumCell(task=task or Hermite3(d=d, P=P), **(defaults | settings))
+        return cell_of(task or Hermite3(d=d, P=P), **(defaults | settings))
 
     return make

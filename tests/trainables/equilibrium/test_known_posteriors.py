@@ -33,15 +33,15 @@ def by_quadrature(posterior, values, keep=None):
     return float((log_weight.softmax(0) * values(u)).sum())
 
 
-PARITIES = [("relu2", Parity2(d=2, P=6, loss=loss)) for loss in ("mse", "cross_entropy")]
+PARITIES = [("relu2", Parity2(d=2, P=6), loss) for loss in ("mse", "cross_entropy")]
 
 
 @pytest.mark.parametrize(
-    ("network", "task"),
-    [(n, t) for n in ("erf2", "relu2", "linear2") for t in (Hermite3(d=2, P=6), Linear(d=2, P=6))] + PARITIES,
+    ("network", "task", "loss"),
+    [(n, t, "mse") for n in ("erf2", "relu2", "linear2") for t in (Hermite3(d=2, P=6), Linear(d=2, P=6))] + PARITIES,
 )
-def test_one_neuron_is_sampled_as_quadrature_says(make_cell, network, task):
-    cell = make_cell(task=task, network=network, width=1, steps=600, test_size=32, dtype="float32")
+def test_one_neuron_is_sampled_as_quadrature_says(make_cell, network, task, loss):
+    cell = make_cell(task=task, network=network, loss=loss, width=1, steps=600, test_size=32, dtype="float32")
     chains, result = sampled(cell)
     aligned = lambda u: evaluate(chains.posterior, u, chains.x_test)[0] @ chains.y_test / 32  # noqa: E731
     exact = by_quadrature(chains.posterior, aligned)
@@ -76,10 +76,10 @@ def test_jumps_alone_leave_the_posterior_as_it_is(make_cell):
         assert error < 0.03 and abs(np.mean(drawn) - by_quadrature(posterior, values, upper)) < 4 * error
 
 
-@pytest.mark.parametrize(("network", "task"), PARITIES)
-def test_jumps_along_either_direction_leave_the_posterior_as_it_is(make_cell, network, task):
+@pytest.mark.parametrize(("network", "task", "loss"), PARITIES)
+def test_jumps_along_either_direction_leave_the_posterior_as_it_is(make_cell, network, task, loss):
     """Of two weights each jump draws one anew, and the size of the other: along both directions they reach the whole plane."""
-    chains = Chains(make_cell(task=task, network=network, width=1, chains=64, kappa=0.2))
+    chains = Chains(make_cell(task=task, network=network, loss=loss, width=1, chains=64, kappa=0.2))
     posterior, directions = chains.posterior, chains.posterior.directions
     u, rng = chains.u, np.random.default_rng(0)
     sampler, energy = Sampler(posterior, posterior), posterior.energy(u)
@@ -115,7 +115,7 @@ def test_without_data_the_prior_is_sampled(make_cell, deep):
 def test_without_data_the_prior_of_both_layers_is_sampled(make_cell):
     """Of a readout that is sampled, too: f is of variance |phi|^2 v, without preference for the target."""
     chains, result = sampled(
-        make_cell(task=Parity2(d=4, P=0, loss="cross_entropy"), network="relu2", width=50, steps=100, eval_every=1)
+        make_cell(task=Parity2(d=4, P=0), loss="cross_entropy", network="relu2", width=50, steps=100, eval_every=1)
     )
     assert result.acceptance == pytest.approx(1, abs=1e-9) and result.mixed
     assert abs(result.alignment_f) < 4 * result.alignment_f_se and result.summary()["final_train_loss"] is None

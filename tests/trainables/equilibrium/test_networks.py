@@ -6,14 +6,15 @@ import torch
 from scipy.special import erf
 
 from trainables.equilibrium.networks import evaluate, make_posterior
+from trainables.equilibrium.setting import Setting
 from trainables.tasks import Hermite3, Linear, Parity2
 
 ROUNDING = 1e-9
 """Relative. Sums of at most 100 terms in float64 (1e-16 each), through matrices whose condition is at most 1e4 here."""
 NETWORKS = [{"network": "erf2"}, {"network": "relu2"}, {"network": "linear2"}, {"network": "erf3", "width1": 5},
             {"network": "cnn", "task": Linear(d=6, P=0, patch=2)}]  # fmt: skip
-LOGISTIC = [{"network": "relu2", "task": Parity2(d=6, P=0, loss="cross_entropy")},
-            {"network": "erf3", "width1": 5, "task": Parity2(d=6, P=0, loss="cross_entropy")}]  # fmt: skip
+LOGISTIC = [{"network": "relu2", "task": Parity2(d=6, P=0), "loss": "cross_entropy"},
+            {"network": "erf3", "width1": 5, "task": Parity2(d=6, P=0), "loss": "cross_entropy"}]  # fmt: skip
 
 
 def made(make_cell, n=7, **settings):
@@ -21,8 +22,9 @@ def made(make_cell, n=7, **settings):
     cell = make_cell(**({"task": Hermite3(d=6, P=0), "width": 4, "kappa": 0.1} | settings))
     rng = np.random.default_rng(1)
     x, y, target = (torch.from_numpy(rng.standard_normal(shape)) for shape in [(n, 6), n, 6])
-    y = y.sign() if cell.classifies else y
-    directions = torch.from_numpy(cell.task.draw_symbols(rng)).double() if cell.classifies else (target / target.norm())[None]
+    classifies = Setting(cell).classifies
+    y = y.sign() if classifies else y
+    directions = torch.from_numpy(cell.task.draw_symbols(rng)).double() if classifies else (target / target.norm())[None]
     posterior = make_posterior(cell, x, y, directions)
     return posterior, torch.from_numpy(rng.standard_normal((2, posterior.n_weights)))
 

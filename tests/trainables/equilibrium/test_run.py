@@ -33,9 +33,9 @@ def cells(make_cell):
     ]
     return [*many, make_cell(d=24, P=70, width=24, dtype="float32"), make_cell(task=Linear(d=3, P=8), scaling="mean_field"),
             make_cell(P=30, network="erf3", width1=6), make_cell(task=Linear(d=6, P=20, patch=2), network="cnn"),
-            *(make_cell(task=Parity2(d=4, P=30, loss=loss), network="relu2", width=9) for loss in ("mse", "cross_entropy")),
-            make_cell(task=Parity2(d=3, P=9, loss="cross_entropy"), network="relu2", dtype="float32"),
-            make_cell(task=Parity2(d=3, P=9, loss="cross_entropy"), network="relu2", scaling="mean_field")]  # fmt: skip
+            *(make_cell(task=Parity2(d=4, P=30), loss=loss, network="relu2", width=9) for loss in ("mse", "cross_entropy")),
+            make_cell(task=Parity2(d=3, P=9), loss="cross_entropy", network="relu2", dtype="float32"),
+            make_cell(task=Parity2(d=3, P=9), loss="cross_entropy", network="relu2", scaling="mean_field")]  # fmt: skip
 
 
 def test_a_cells_numbers_are_its_own(cells):
@@ -96,8 +96,8 @@ def test_nothing_to_report_is_none(make_cell):
 def test_a_classifier_learns_parity(make_cell):
     """Of both losses; P is twice what it takes. Each answer is one of four neurons', or half of them are a constant's."""
     for loss in ("mse", "cross_entropy"):
-        task = Parity2(d=8, P=240, loss=loss)
-        (result,) = finished([make_cell(task=task, network="relu2", width=8, kappa=0.5, steps=60, test_size=256)])
+        task = Parity2(d=8, P=240)
+        (result,) = finished([make_cell(task=task, loss=loss, network="relu2", width=8, kappa=0.5, steps=60, test_size=256)])
         row = result.summary()
         assert row["final_test_acc"] > 0.95 and row["final_train_acc"] > 0.95
         assert 1.5 < row["n_specialised_1"] < 6 and row["magnitude_1"] > 3 / np.sqrt(8)
@@ -136,8 +136,8 @@ def test_ids(make_cell):
     assert base.cell_id == "8153848bdda28163095d"  # a change orphans what is stored: raise EQUILIBRIUM_VERSION knowingly
 
 
-def test_the_loss_of_a_task_names_another_cell_of_the_same_data(make_cell):
-    squared, logistic = (make_cell(task=Parity2(d=3, P=8, loss=loss), network="relu2") for loss in ("mse", "cross_entropy"))
+def test_another_loss_names_another_cell_of_the_same_data(make_cell):
+    squared, logistic = (make_cell(task=Parity2(d=3, P=8), loss=loss, network="relu2") for loss in ("mse", "cross_entropy"))
     assert squared.cell_id != logistic.cell_id
     a, b = EquilibriumRun([squared, logistic]).chains
     np.testing.assert_array_equal(a.posterior.x, b.posterior.x)
@@ -145,10 +145,17 @@ def test_the_loss_of_a_task_names_another_cell_of_the_same_data(make_cell):
 
 
 @pytest.mark.parametrize("bad", [{"steps": 21}, {"eval_every": 3}, {"width1": 4}, {"network": "erf3"},
-                                 {"network": "cnn"}, {"chains": 3}, {"kappa": 0.0}, {"network": "erf4"}, {"width": 0},
-                                 {"task": SameDifferent(L=4, d=4)}])  # fmt: skip
+                                 {"network": "cnn"}, {"chains": 3}, {"kappa": 0.0}, {"width": 0},
+                                 {"task": SameDifferent(L=4, d=4), "training": "langevin"}])  # fmt: skip
 def test_bad_settings_are_refused(make_cell, bad):
     with pytest.raises(ValidationError):
+        make_cell(**bad)
+
+
+@pytest.mark.parametrize("bad", [{"network": "erf4"}, {"training": "langevin2"}, {"task": SameDifferent(L=4, d=4)}])
+def test_a_network_that_the_training_does_not_know_is_refused(make_cell, bad):
+    """The tasks of equilibrium alone are sampled by default: `erf2` is none of the networks that SGD trains."""
+    with pytest.raises(KeyError):
         make_cell(**bad)
 
 

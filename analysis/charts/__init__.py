@@ -1,0 +1,1 @@
+"""Charts that the app and the figures share."""

@@ -1,0 +1,241 @@
+"""Charts of measured curves with their intervals, the theory's curves and residuals; app and figures draw the same."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from analysis.data.keys import title_of
+from analysis.data.points import in_order, task_of
+from console.words import shown
+from declarations.column import Column
+from declarations.keys import KEYS
+from declarations.metric import Metric
+
+__all__ = ["DASHES", "Look", "colour_of", "colours", "curves_chart", "log_axis", "styled", "title_of", "with_residuals", "x_of"]
+
+_SEQUENCE = ("#440154", "#46327e", "#365c8d", "#277f8e", "#1fa187", "#4ac16d", "#9fbf1f", "#d9a500")
+"""From viridis, its light end darkened so that it shows on white: lazy is dark, rich is bright."""
+DASHES = ([5, 3], [2, 2], [8, 3, 2, 3], [1, 3], [10, 4], [4, 1])
+
+
+@dataclass(frozen=True)
+class Look:
+    """What goes where: `x` is a number; `colour` and `facet` are any key."""
+
+    x: str
+    colour: str | None = None
+    facet: str | None = None
+    log_x: bool = False
+    log_y: bool = False
+    residual: bool = False
+    width: int = 560
+    height: int = 340
+    columns: int = 1
+    declared: Mapping[str, Column] = field(default_factory=lambda: KEYS, compare=False)
+    """The columns of the store, for their titles."""
+
+    def title_of(self, key: str, points: pd.DataFrame) -> str:
+        """What axes and legends of these points call a key."""
+        return title_of(key, task_of(points), self.declared)
+
+
+def curves_chart(
+    points: pd.DataFrame,
+    measure: Metric,
+    look: Look,
+    theory: pd.DataFrame | None = None,
+    residuals: pd.DataFrame | None = None,
+    raw: pd.DataFrame | None = None,
+    centre: str = "mean",
+) -> alt.TopLevelMixin:
+    """Points joined by lines, 95% intervals as bands, theory in black, panels for the values of the facet.
+
+    points: STATISTICS and the keys; theory: columns theory, curve, x, value; residuals: points with `theory` and `residual`;
+    raw: one row a network with `value`.
+    """
+    values = [None] if look.facet is None else in_order(points, look.facet)
+    scale = _y_scale(points, measure, look, theory, centre)
+    panels = []
+    for value in values:
+        of = {name: _of(frame, look.facet, value) for name, frame in _frames(points, theory, residuals, raw).items()}
+        title = "" if look.facet is None else f"{look.title_of(look.facet, points)} = {shown(value)}"
+        has_residual = look.residual and "residuals" in of and len(of["residuals"]) > 0
+        main = _panel(of, points, measure, look, scale, centre, titled=not has_residual)
+        main = main.properties(width=look.width, height=look.height, title=title)
+        if has_residual:
+            below = _residual_panel(of["residuals"], points, look, _residual_scale(residuals))
+            below = below.properties(width=look.width, height=look.height // 3)
+            panels.append(alt.vconcat(main, below, spacing=8).resolve_scale(x="shared"))
+        else:
+            panels.append(main)
+    chart = alt.concat(*panels, columns=look.columns) if len(panels) > 1 else panels[0]
+    return styled(chart)
+
+
+def styled(chart: Any) -> Any:
+    """The same quiet look for every chart."""
+    return (
+        chart.configure_view(stroke="#bbb")
+        .configure_axis(gridColor="#eee", domainColor="#888", tickColor="#888", labelFontSize=11, titleFontSize=12)
+        .configure_legend(labelFontSize=11, titleFontSize=11, symbolStrokeWidth=3, symbolOpacity=1)
+        .configure_title(fontSize=13, anchor="start", fontWeight="normal")
+    )
+
+
+def colours(n: int) -> list[str]:
+    """n colours along the sequence, dark to bright."""
+    if n == 1:
+        return [_SEQUENCE[2]]
+    anchors = np.array([[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in _SEQUENCE], dtype=float)
+    at = np.linspace(0, len(_SEQUENCE) - 1, n)
+    mixed = np.stack([np.interp(at, np.arange(len(_SEQUENCE)), anchors[:, i]) for i in range(3)], axis=1)
+    return ["#" + "".join(f"{round(v):02x}" for v in row) for row in mixed]
+
+
+def colour_of(points: pd.DataFrame, key: str | None, task: str | None = None, declared: Mapping[str, Column] = KEYS) -> Any:
+    """The encoding of a key as colour: ordinal, in the key's order; `task` where the points do not say theirs."""
+    if key is None:
+        return alt.value(_SEQUENCE[2])
+    values = in_order(points, key)
+    scale = alt.Scale(domain=values, range=colours(len(values)))
+    return alt.Color(f"{key}:N", title=title_of(key, task or task_of(points), declared), sort=values, scale=scale)
+
+
+def x_of(points: pd.DataFrame, look: Look, title: bool = True) -> Any:
+    """The encoding of the abscissa."""
+    scale = alt.Scale(type="log" if look.log_x else "linear", nice=False, padding=12, zero=False)
+    axis = alt.Axis(grid=False, tickMinStep=1) if pd.api.types.is_integer_dtype(points[look.x]) else alt.Axis(grid=False)
+    if look.log_x:
+        axis = log_axis(points[look.x])
+    return alt.X(f"{look.x}:Q", title=look.title_of(look.x, points) if title else None, scale=scale, axis=axis)
+
+
+def log_axis(values: "pd.Series[Any]", **more: Any) -> alt.Axis:
+    """Of a logarithmic axis: ticks at the values where these are few, else at powers of two; of ten over many decades."""
+    more = {"grid": False} | more
+    distinct = np.unique(values.dropna().to_numpy(float))
+    at_values = more.pop("at_values", True)
+    if distinct[0] < 1e-2 or len(distinct) > 10 or not at_values:
+        base = 2.0 if distinct[-1] / distinct[0] < 2.0**14 else 10.0
+        first, last = np.log([distinct[0], distinct[-1]]) / np.log(base)
+        distinct = base ** np.arange(np.floor(first), np.ceil(last) + 1)
+        if distinct[0] < 1e-2:
+            more["format"] = "~e"
+    options: dict[str, Any] = {"format": "~r", "labelOverlap": True} | more
+    return alt.Axis(values=distinct.tolist(), **options)
+
+
+def _frames(points: pd.DataFrame, *others: pd.DataFrame | None) -> dict[str, pd.DataFrame]:
+    names = ("theory", "residuals", "raw")
+    return {"points": points} | {name: frame for name, frame in zip(names, others, strict=True) if frame is not None}
+
+
+def _of(frame: pd.DataFrame, facet: str | None, value: Any) -> pd.DataFrame:
+    return frame if facet is None or facet not in frame else frame[frame[facet] == value]
+
+
+def _y_scale(points: pd.DataFrame, measure: Metric, look: Look, theory: pd.DataFrame | None, centre: str) -> Any:
+    """One scale for all panels. Intervals are cut off where they leave the measured range by more than half of it."""
+    middle = points[centre].to_numpy(float)
+    values = [middle] if theory is None or theory.empty else [middle, theory["value"].to_numpy(float)]
+    low, high = min(np.nanmin(v) for v in values), max(np.nanmax(v) for v in values)
+    if look.log_y:
+        positive = np.concatenate(values)
+        positive = positive[positive > 0]
+        return alt.Scale(
+            type="log", domain=[float(positive.min()) / 1.3, float(positive.max()) * 1.3] if len(positive) else [1, 10]
+        )
+    if measure.is_accuracy:
+        floor = min(0.45, low - 0.02) if low < 0.6 else low - 0.02  # chance is shown where some curve is near it
+        return alt.Scale(domain=[float(floor), 1.01], nice=False, zero=False)
+    reach = 0.5 * (high - low) or 0.05
+    low, high = max(np.nanmin([low, *points["low"]]), low - reach), min(np.nanmax([high, *points["high"]]), high + reach)
+    return alt.Scale(domain=[float(low), float(high)], nice=True, zero=False)
+
+
+def _panel(
+    of: dict[str, pd.DataFrame], points: pd.DataFrame, measure: Metric, look: Look, scale: Any, centre: str, titled: bool = True
+) -> Any:
+    data, x, colour = of["points"], x_of(points, look, titled), colour_of(points, look.colour, declared=look.declared)
+    y = alt.Y(f"{centre}:Q", title=measure.title, scale=scale)
+    keys = [key for key in dict.fromkeys([look.x, look.colour, look.facet]) if key]
+    numbers = [alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "median", "low", "high", "sd")]
+    hover = [*keys, "n:Q", *numbers, *(["diverged:Q"] if data["diverged"].any() else [])]
+    layers = [
+        alt.Chart(data).mark_area(opacity=0.22, clip=True).encode(
+            x=x, y=alt.Y("low:Q", title=measure.title, scale=scale), y2="high:Q", color=colour),
+        alt.Chart(data).mark_line(strokeWidth=1.5, clip=True).encode(x=x, y=y, color=colour),
+    ]  # fmt: skip
+    if "raw" in of:
+        dots = alt.Chart(of["raw"]).mark_point(size=9, opacity=0.5, clip=True)
+        layers.append(
+            dots.encode(x=x, y=alt.Y("value:Q", scale=scale), color=colour, tooltip=[*keys, "seed:Q", "value:Q", "cell_id:N"])
+        )
+    if "theory" in of and len(of["theory"]):
+        layers.append(_theory_lines(of["theory"], x, scale, look))
+    layers.append(
+        alt.Chart(data).mark_point(filled=True, size=40, opacity=1, clip=True).encode(x=x, y=y, color=colour, tooltip=hover)
+    )
+    return alt.layer(*layers)
+
+
+def _theory_lines(theory: pd.DataFrame, x: Any, scale: Any, look: Look) -> Any:
+    names = list(dict.fromkeys(theory["theory"]))
+    dash = alt.StrokeDash(
+        "theory:N",
+        title="theory",
+        sort=names,
+        scale=alt.Scale(domain=names, range=[DASHES[i % len(DASHES)] for i in range(len(names))]),
+        legend=alt.Legend(symbolType="stroke", symbolSize=300),
+    )
+    lines = alt.Chart(theory).mark_line(color="black", strokeWidth=1.5, clip=True)
+    hover = ["theory:N", f"{look.x}:Q", alt.Tooltip("value:Q", format=".4g")]
+    return lines.encode(x=x, y=alt.Y("value:Q", scale=scale), strokeDash=dash, detail="curve:N", tooltip=hover)
+
+
+def _residual_scale(residuals: pd.DataFrame | None) -> Any:
+    """One scale for all panels; intervals are cut off where they reach farther than half the range of the residuals."""
+    if residuals is None or residuals.empty:
+        return alt.Scale()
+    middle = residuals["residual"].to_numpy(float)
+    low, high = min(float(np.nanmin(middle)), 0.0), max(float(np.nanmax(middle)), 0.0)
+    reach = 0.5 * (high - low) or 0.05
+    ends = (
+        max(np.nanmin([low, *residuals["residual_low"]]), low - reach),
+        min(np.nanmax([high, *residuals["residual_high"]]), high + reach),
+    )
+    return alt.Scale(domain=[float(end) for end in ends], nice=True)
+
+
+def _residual_panel(residuals: pd.DataFrame, points: pd.DataFrame, look: Look, scale: Any) -> Any:
+    """Measured minus theory with its interval; zero is agreement."""
+    x, colour = x_of(points, look), colour_of(points, look.colour, declared=look.declared)
+    title = "measured - theory" if look.height >= 300 else "minus theory"
+    # Under the name of the lines' legend the two would merge into one.
+    base = alt.Chart(residuals.rename(columns={"theory": "residual to"}))
+    shape = {"shape": alt.Shape("residual to:N")} if residuals["theory"].nunique() > 1 else {}
+    hover: Sequence[Any] = [look.x, "residual to:N", alt.Tooltip("residual:Q", format="+.4f"), "n:Q"]
+    zero = alt.Chart(pd.DataFrame({"zero": [0.0]})).mark_rule(color="black", strokeDash=[5, 3])
+    low = alt.Y("residual_low:Q", title=title, scale=scale)
+    return alt.layer(
+        zero.encode(y=alt.Y("zero:Q", scale=scale)),
+        base.mark_rule(opacity=0.6, clip=True).encode(x=x, y=low, y2="residual_high:Q", color=colour),
+        base.mark_point(filled=True, size=30, opacity=1, clip=True).encode(
+            x=x, y=alt.Y("residual:Q", title=title, scale=scale), color=colour, tooltip=hover, **shape),
+    )  # fmt: skip
+
+
+def with_residuals(points: pd.DataFrame, values: pd.DataFrame, centre: str = "mean") -> pd.DataFrame:
+    """Points with what each theory says of them: columns theory, value, residual and the interval of the residual, in which a
+    theory that is drawn at random has its share."""
+    joined = values.join(points, on="point")
+    error = joined["error"].fillna(0)
+    return joined.assign(
+        residual=joined[centre] - joined["value"],
+        residual_low=joined[centre] - joined["value"] - np.hypot(joined[centre] - joined["low"], 1.96 * error),
+        residual_high=joined[centre] - joined["value"] + np.hypot(joined["high"] - joined[centre], 1.96 * error),
+    )

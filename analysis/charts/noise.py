@@ -1,0 +1,34 @@
+"""Noisy networks beside the two Bayes classifiers: who has both, and what is left of the difference at the largest L."""
+
+import pandas as pd
+
+from analysis.charts.curves import with_residuals
+
+GENERALISING, MEMORISING = "Bayes, generalising", "Bayes, memorising"
+"""Names of overlays.THEORIES."""
+
+
+def noisy_settings(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Of points, those in a setting that has noise at some sigma2: noiseless ones only where they lie beside noisy ones."""
+    rest = [key for key in keys if key in frame and key not in ("L", "gamma", "gamma_label", "sigma2")]
+    noisy = frame["sigma2"].fillna(0) > 0
+    if not rest:
+        return frame if noisy.any() else frame[:0]
+    return frame[noisy.groupby([frame[key] for key in rest], dropna=False).transform("any")]
+
+
+def beside_bayes(points: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
+    """At the largest L of each sigma2 and gamma: the mean with its interval, and minus each classifier with the same interval.
+
+    values: `overlays.beside(points).values`; NaN where a classifier is not computed yet.
+    """
+    noisy = points[points["sigma2"].fillna(0) > 0]
+    last = noisy.loc[noisy.groupby(["sigma2", "gamma_label"])["L"].idxmax()].sort_values(["sigma2", "gamma"])
+    table = last[["sigma2", "gamma_label", "L", "n", "mean", "low", "high"]]
+    of_last = with_residuals(points, values)
+    of_last = of_last[of_last["point"].isin(last.index)].set_index("point")
+    for theory, name in ((GENERALISING, "generalising"), (MEMORISING, "memorising")):
+        part = of_last[of_last["theory"] == theory]
+        columns = {"value": name, "residual": f"minus {name}", "residual_low": f"{name}: low", "residual_high": f"{name}: high"}
+        table = table.join(part[list(columns)].rename(columns=columns))
+    return table.rename(columns={"gamma_label": "gamma"}).reset_index(drop=True)

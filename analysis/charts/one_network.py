@@ -1,0 +1,171 @@
+"""Single networks: which there are, what theory says of one, its training curve and where it comes from."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from analysis.charts.curves import styled
+from analysis.data.points import sorting
+from analysis.data.selection import SEED, Selection, Value, grid_keys
+from analysis.overlays.of_same_different import AT_INITIAL_WEIGHTS, RICH, of_initial_weights, of_rich
+from store.database import of_cells
+from store.sql import quoted
+from store.views import run
+
+MOST_SEEDS = 30
+"""Training curves drawn beside one at most."""
+
+ORIGIN = ("cell_id", "seed", "status", "reason", "engine", "device", "host", "seconds", "git_sha", "science_version", "pack_id",
+          "finished_at", "log_path")  # fmt: skip
+"""Where the numbers of a network come from."""
+
+_HOLDING = "cell_id IN (SELECT cell_id FROM internal.rows WHERE holds_neurons)"
+
+
+class Networks(NamedTuple):
+    """One row a setting, networks that differ in their seed only: its keys, `n`, and lists `seeds` and `cells` in their order."""
+
+    frame: pd.DataFrame
+    keys: list[str]
+
+
+def networks(results: str, selection: Selection, with_neurons: bool) -> Networks:
+    """Finished networks, diverged ones too, or of them those whose neurons were saved."""
+    keys = grid_keys(results)
+    names = ", ".join(map(quoted, keys))
+    limit = f" AND {_HOLDING}" if with_neurons else ""
+    sql = (
+        f"SELECT {names}, count(*) AS n, list({SEED} ORDER BY {SEED}) AS seeds, list(cell_id ORDER BY {SEED}) AS cells "
+        f"FROM {selection.source} WHERE {selection.condition} AND status <> 'failed'{limit} GROUP BY {names}"
+    )
+    frame = run(results, lambda connection: connection.execute(sql).df())
+    keys = [key for key in keys if frame[key].notna().any()]
+    frame = frame[[*keys, "n", "seeds", "cells"]].sort_values(sorting(keys))
+    return Networks(frame.reset_index(drop=True), keys)
+
+
+def setting_of(results: str, cell_id: str) -> dict[str, Value] | None:
+    """The keys of a network, `seed` among them; None where there is none of this id."""
+    cell = network(results, cell_id)
+    keys = [*grid_keys(results), SEED]
+    return None if cell is None else {key: cell[key] for key in keys}
+
+
+def network(results: str, cell_id: str) -> dict[str, Any] | None:
+    """The row of a network."""
+
+    def work(connection: Any) -> dict[str, Any] | None:
+        found = connection.execute("SELECT * FROM cells WHERE cell_id = ?", [cell_id])
+        names = [name for name, *_ in found.description]
+        row = found.fetchone()
+        return None if row is None else dict(zip(names, row, strict=True))
+
+    return run(results, work)
+
+
+def training(results: str, cell_ids: Iterable[str]) -> pd.DataFrame:
+    """Evaluations of networks: cell_id, seed, step, train_loss, train_acc, test_acc; at equilibrium chain_alignment_f and
+    chain_train_mse, means over the chains."""
+    ids = list(cell_ids)[:MOST_SEEDS]
+    sql = (
+        "SELECT cell_id, seed, curves.* EXCLUDE (cell_id) FROM curves JOIN cells USING (cell_id) "
+        f"WHERE cell_id IN ({', '.join('?' * len(ids))}) ORDER BY seed, step"
+    )
+    return run(results, lambda connection: connection.execute(sql, ids).df(), of_cells(ids))
+
+
+class Expected(NamedTuple):
+    """What theory says of a measure of a network."""
+
+    value: float
+    source: str
+
+
+def expected(cell: Mapping[str, Any]) -> dict[str, Expected]:
+    """By measure; empty where no theory speaks of the network."""
+    if AT_INITIAL_WEIGHTS.is_one(cell):
+        found = of_initial_weights()
+    elif RICH.is_one(cell):
+        ratio = cell.get("readout_ratio")
+        found = of_rich(int(cell["L"]), ratio if ratio is not None and np.isfinite(ratio) else None)
+    else:
+        found = {}
+    return {measure: Expected(value, source) for measure, (value, source) in found.items()}
+
+
+EXTENT = 45
+"""Room for the labels of an ordinate, so that panels line up."""
+
+_SERIES = {"test_acc": "test accuracy", "train_acc": "training accuracy"}
+
+
+def training_chart(
+    curves: pd.DataFrame,
+    cell_id: str,
+    theory: float | None = None,
+    log_step: bool = False,
+    log_loss: bool = True,
+    width: int = 520,
+) -> alt.TopLevelMixin:
+    """Accuracies above, loss below; the network in strong lines, others of its setting in thin ones."""
+    x = alt.X(
+        "step:Q",
+        title=None,
+        scale=alt.Scale(type="log" if log_step else "linear", nice=False),
+        axis=alt.Axis(grid=False, format="~s"),
+    )
+    below = alt.X("step:Q", title="training step", scale=alt.Scale(type="log" if log_step else "linear", nice=False),
+                  axis=alt.Axis(grid=False, format="~s"))  # fmt: skip
+    if log_step:
+        curves = curves[curves["step"] > 0]
+    long = curves.melt(["cell_id", "seed", "step"], list(_SERIES), "series", "accuracy").replace({"series": _SERIES})
+    low = min(0.45, float(long["accuracy"].min()))
+    y = alt.Y("accuracy:Q", title="accuracy", scale=alt.Scale(domain=[low, 1.01], nice=False), axis=alt.Axis(minExtent=EXTENT))
+    colour = alt.Color("series:N", title=None, sort=list(_SERIES.values()),
+                       scale=alt.Scale(domain=list(_SERIES.values()), range=["#277f8e", "#d9a500"]),
+                       legend=alt.Legend(orient="top", direction="horizontal"))  # fmt: skip
+    above = _lines(long, cell_id, x, y, "accuracy", ["series"], color=colour)
+    if theory is not None:
+        rule = alt.Chart(pd.DataFrame({"accuracy": [theory], "theory": ["Eq. 3"]})).mark_rule(color="black", strokeDash=[5, 3])
+        above.append(rule.encode(y=y, tooltip=["theory", alt.Tooltip("accuracy:Q", format=".4f")]))
+    if log_loss:
+        curves = curves[curves["train_loss"] > 0]
+    loss = alt.Y("train_loss:Q", title="loss (nats)", scale=alt.Scale(type="log" if log_loss else "linear"),
+                 axis=alt.Axis(format="~g", tickCount=4, minExtent=EXTENT))  # fmt: skip
+    under = _lines(curves, cell_id, below, loss, "train_loss", [], color=alt.value("#46327e"))
+    return styled(
+        alt.vconcat(
+            alt.layer(*above).properties(width=width, height=220),
+            alt.layer(*under).properties(width=width, height=130),
+            spacing=8,
+        )
+    )
+
+
+def chains_chart(curves: pd.DataFrame, cell_id: str, width: int = 520) -> alt.TopLevelMixin:
+    """Of a network at equilibrium, along its chains: alignment above, what its likelihood holds against it below (mean squared
+    training error, or cross entropy); other seeds thin."""
+    panels: list[Any] = []
+    squares = ("chain_train_mse", "training error", 130)
+    under = squares if curves["chain_train_mse"].notna().any() else ("train_loss", "training loss (nats)", 130)
+    for value, title, height in (("chain_alignment_f", "alignment A_f", 220), under):
+        x = alt.X("step:Q", title="trajectory" if panels else None, axis=alt.Axis(grid=False, format="~s"))
+        y = alt.Y(f"{value}:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(minExtent=EXTENT, tickCount=5))
+        layers = _lines(curves, cell_id, x, y, value, [], color=alt.value("#277f8e"))
+        panels.append(alt.layer(*layers).properties(width=width, height=height))
+    return styled(alt.vconcat(*panels, spacing=8))
+
+
+def _lines(frame: pd.DataFrame, cell_id: str, x: Any, y: Any, value: str, series: Sequence[str], color: Any) -> list[Any]:
+    here = frame["cell_id"] == cell_id
+    hover = ["seed:Q", "step:Q", *series, alt.Tooltip(f"{value}:Q", format=".4g")]
+    layers = []
+    if (~here).any():
+        others = alt.Chart(frame[~here]).mark_line(strokeWidth=0.7, opacity=0.45, clip=True)
+        layers.append(others.encode(x=x, y=y, color=color, detail="cell_id:N", tooltip=hover))
+    strong = alt.Chart(frame[here]).mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=18), clip=True)
+    layers.append(strong.encode(x=x, y=y, color=color, tooltip=hover))
+    return layers

@@ -1,0 +1,1 @@
+"""Points and networks: selected and aggregated by DuckDB."""

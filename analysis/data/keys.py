@@ -1,0 +1,45 @@
+"""Keys as axes, legends and captions show them: their titles and their one order, both from what is declared of them."""
+
+from collections.abc import Iterable, Mapping
+from typing import get_args
+
+from declarations.column import Column
+from declarations.key import Key, Role
+from declarations.keys import KEYS
+
+_PARTS: tuple[Role, ...] = get_args(Role)
+
+
+def title_of(key: str, task: str | None = None, declared: Mapping[str, Column] = KEYS) -> str:
+    """The words for a key on axes and in legends. `task`: the one that all points are of; `declared`: the store's columns."""
+    column = declared.get(key)
+    return column.title_for(task) if isinstance(column, Key) else key
+
+
+def is_label(key: str, declared: Mapping[str, Column] = KEYS) -> bool:
+    """Whether the key follows from others and is there to tell networks apart, as `gamma_label`."""
+    column = declared.get(key)
+    return isinstance(column, Key) and column.derived
+
+
+def captioned(keys: Iterable[str], declared: Mapping[str, Column] = KEYS) -> list[str]:
+    """The keys in the order in which captions tell them: those of the task, the network and the training, then the seed.
+
+    Within a part they stand as they are declared, labels first. What is no key, as the version of the code, stands before the
+    seed. `gamma` is left out beside its label.
+    """
+    rank = {name: i for i, name in enumerate(dict.fromkeys([*KEYS, *declared]))}
+
+    def place(key: str) -> tuple[int, bool, int]:
+        column = declared.get(key)
+        if isinstance(column, Key):
+            return _PARTS.index(column.part), not column.derived, rank[key]
+        return _PARTS.index("training"), True, len(rank)
+
+    known = list(dict.fromkeys(keys))
+    return sorted((key for key in known if not (key == "gamma" and "gamma_label" in known)), key=place)
+
+
+def of_data(keys: Iterable[str], declared: Mapping[str, Column] = KEYS) -> list[str]:
+    """Those of the keys that enter the random streams, and so say which data there are."""
+    return [key for key in keys if isinstance(column := declared.get(key), Key) and column.in_streams]

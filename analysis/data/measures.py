@@ -1,0 +1,35 @@
+"""What a store declares of its columns, and those of its metrics that a chart can show."""
+
+from collections.abc import Iterable
+
+from declarations.column import Column
+from declarations.metric import Metric
+from declarations.metrics import METRICS
+from store.views import declared
+
+NOT_SHOWN = ("alignment_f_se", "acceptance")
+"""Numbers that tell of the sampling of one network alone."""
+
+LAST = "seconds"
+"""A measure of the machine rather than of the network: it comes after all others."""
+
+
+def measures(results: str) -> dict[str, Metric]:
+    """The metrics of a store that have one number for each network, users' own among them, by name."""
+    return _numbers(declared(results).values())
+
+
+def _numbers(columns: Iterable[Column]) -> dict[str, Metric]:
+    found = {
+        column.name: column
+        for column in columns
+        if isinstance(column, Metric)
+        and column.per == "network"
+        and column.kind in ("number", "single", "whole")
+        and column.name not in NOT_SHOWN
+    }
+    return {name: found[name] for name in sorted(found, key=lambda name: name == LAST)}
+
+
+MEASURES = _numbers(METRICS.values())
+"""Those that every store has, by name: for what is read before a store is named."""

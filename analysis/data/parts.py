@@ -1,0 +1,52 @@
+"""The network and the training of stored rows: rows of older versions lack these columns and are of the first that there were."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+NETWORK, TRAINING, SAMPLER = "relu2", "sgd", "langevin"
+"""A two-layer ReLU network, trained by SGD; with a ridge it is drawn from its posterior."""
+
+_OF_SAMPLERS = ("kappa", "chains")
+"""Keys that networks drawn from a posterior have, and trained ones lack."""
+
+
+def with_parts(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows with `network` and `training`, where they have none the first that there were."""
+    network, training = _column(frame, "network"), _column(frame, "training")
+    return frame.assign(
+        network=network.where(network.notna(), NETWORK), training=training.where(training.notna(), _implied(frame))
+    )
+
+
+def _implied(frame: pd.DataFrame) -> "pd.Series[Any]":
+    sampled = pd.Series(False, frame.index)
+    for key in _OF_SAMPLERS:
+        sampled |= _column(frame, key).notna()
+    return pd.Series(TRAINING, frame.index, dtype=object).mask(sampled, SAMPLER)
+
+
+def _column(frame: pd.DataFrame, name: str) -> "pd.Series[Any]":
+    return frame[name].astype(object) if name in frame else pd.Series(None, frame.index, dtype=object)
+
+
+def parts_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of one network with its `network` and `training`."""
+    network, training = values.get("network"), values.get("training")
+    implied = SAMPLER if any(not pd.isna(values.get(key)) for key in _OF_SAMPLERS) else TRAINING
+    return {
+        **values,
+        "network": NETWORK if pd.isna(network) else network,
+        "training": implied if pd.isna(training) else training,
+    }
+
+
+def at_equilibrium(values: Mapping[str, Any]) -> bool:
+    """Whether the network of these keys is drawn from its posterior rather than trained."""
+    return bool(parts_of(values)["training"] == SAMPLER)
+
+
+def are_at_equilibrium(frame: pd.DataFrame) -> bool:
+    """Whether all of these networks are, and there are some."""
+    return len(frame) > 0 and bool((with_parts(frame)["training"] == SAMPLER).all())

@@ -1,0 +1,100 @@
+"""What a network sees and its hidden weights as images: read from the file beside the pack, as arrays and as a table."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.selection import SEED, grid_keys
+from store.files import open_files
+from store.sql import literal, quoted
+from store.views import run
+from store.weights import read_pictures
+
+Array = np.ndarray[Any, Any]
+
+LONGEST = 128
+"""A picture is at most so many times as long as it is wide: a pair of 256 numbers each is one."""
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Of one network: n neurons, those of positive readouts first, and k examples of its training."""
+
+    neuron: Array
+    """(n,) integers."""
+    readout: Array
+    """(n,)."""
+    weights: Array
+    """(n, ...) as the task shows its inputs: (n, height, width) of images, (n, 2, d) of pairs."""
+    examples: Array
+    """(k, height, width), (k, height, width, 3) with colours in [0, 1], or as the task shows them."""
+    same: Array
+    """(k,) bool."""
+    rulings: int | None
+    """Pixels between the lines that help the eye; None for no lines."""
+
+    @property
+    def weights_are_images(self) -> bool:
+        """Whether they have two dimensions that an eye can read: features of photographs are rows of thousands of numbers."""
+        if self.weights.ndim < 3:
+            return False
+        height, width = self.weights.shape[1:3]
+        return min(height, width) >= 2 and max(height, width) <= LONGEST * min(height, width)
+
+    def frame(self) -> pd.DataFrame:
+        """One row a number: kind, picture (from 0), neuron and readout, or same, and value; its place is row, column, channel."""
+        weights = [
+            _long(w, kind="weights", picture=i, neuron=int(self.neuron[i]), readout=float(self.readout[i]))
+            for i, w in enumerate(self.weights)
+        ]
+        examples = [_long(x, kind="example", picture=i, same=bool(self.same[i])) for i, x in enumerate(self.examples)]
+        return pd.concat([*weights, *examples], ignore_index=True)
+
+    def only(self, kind: str) -> pd.DataFrame:
+        """The part of `frame` that is of one kind, without the columns that the other has."""
+        frame = self.frame()
+        return frame[frame["kind"] == kind].dropna(axis=1, how="all").reset_index(drop=True)
+
+
+def _long(values: Array, **same_for_all: Any) -> pd.DataFrame:
+    places = np.indices(values.shape).reshape(values.ndim, -1)
+    names = ("column",) if values.ndim == 1 else ("row", "column", *(f"channel{i or ''}" for i in range(values.ndim - 2)))
+    return pd.DataFrame({**same_for_all, **dict(zip(names, places, strict=True)), "value": values.ravel()})
+
+
+def pictures_of(results: str, cell_id: str) -> Pictures | None:
+    """Those of a network; None where its grid did not save weights. ResultsError where their file is gone or damaged."""
+    sql = "SELECT weights_file FROM internal.weights WHERE cell_id = ?"
+    found = run(results, lambda connection: connection.execute(sql, [cell_id]).fetchone())
+    if found is None:
+        return None
+    rows = read_pictures(open_files(results), found[0])
+    weights, examples = ([row for row in rows if row["kind"] == kind] for kind in ("weights", "example"))
+    return Pictures(
+        neuron=np.array([row["neuron"] for row in weights], np.int64),
+        readout=np.array([row["readout"] for row in weights], np.float64),
+        weights=_stacked(weights),
+        examples=_stacked(examples),
+        same=np.array([row["same"] for row in examples], bool),
+        rulings=rows[0]["rulings"] if rows else None,
+    )
+
+
+def _stacked(rows: list[dict[str, Any]]) -> Array:
+    return np.stack([row["pixels"] for row in rows]) if rows else np.empty((0, 0, 0), np.float32)
+
+
+_HOLDING = {"weights": "SELECT cell_id FROM internal.weights", "neurons": "SELECT cell_id FROM internal.rows WHERE holds_neurons"}
+
+
+def of_other_gamma(results: str, cell: Mapping[str, Any], saved: Literal["weights", "neurons"] = "weights") -> dict[str, str]:
+    """Networks with saved weights, or neurons, that differ from this one (a row of `cells`) in gamma only: label to id, by gamma
+    ascending."""
+    keys = [key for key in (*grid_keys(results), SEED) if key not in ("gamma", "gamma_label")]
+    alike = " AND ".join(f"{quoted(k)} IS NULL" if cell[k] is None else f"{quoted(k)} = {literal(cell[k])}" for k in keys)
+    sql = f"""SELECT gamma_label, cell_id FROM cells WHERE {alike} AND cell_id <> {literal(cell["cell_id"])}
+  AND status = 'ok' AND cell_id IN ({_HOLDING[saved]}) ORDER BY gamma, cell_id"""
+    return dict(run(results, lambda connection: connection.execute(sql).fetchall()))

@@ -1,0 +1,227 @@
+"""Points of measured curves: networks that differ in their seed only, aggregated by DuckDB, with intervals."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.keys import is_label
+from analysis.data.measures import measures
+from analysis.data.paper import PAPER, settings
+from analysis.data.parts import are_at_equilibrium
+from analysis.data.selection import SEED, VERSION, Selection, Value, grid_keys, points_sql
+from console.words import shown
+from declarations.column import Column
+from declarations.keys import KEYS
+from declarations.metric import Metric
+from stats import FEW, LEAST_MEDIAN, Interval, mean_interval, mean_intervals, median_interval, t_intervals
+from store.sql import quoted
+from store.views import declared, run
+
+STATISTICS = ("n", "mean", "median", "sd", "low", "high", "diverged")
+"""Columns of a frame of points beside its keys: n seeds, their mean, median, standard deviation, 95% interval of the mean."""
+SEEDS = "seeds"
+"""And of groups, which have no interval yet: the values, where they are many enough for a bootstrap."""
+
+
+class Points(NamedTuple):
+    """One row a point: its keys (all but the seed, and of these only what some point has) and STATISTICS."""
+
+    frame: pd.DataFrame
+    keys: list[str]
+    measure: Metric
+    sql: str
+    declared: Mapping[str, Column] = KEYS
+    """The columns of their store."""
+
+
+CENTRES = ("mean", "median")
+"""What a point shows of its networks, each with its own interval."""
+
+
+def points(results: str, selection: Selection, measure: str = "best_test_acc", centre: str = "mean") -> Points:
+    """All points of a selection; an empty frame where there are none. KeyError for an unknown measure."""
+    found = groups(results, selection, measure)
+    return found._replace(frame=with_intervals(found.frame, found.measure, centre))
+
+
+def groups(results: str, selection: Selection, measure: str = "best_test_acc") -> Points:
+    """The same without the interval, `low` and `high`, but with `seeds`, a list of values: for `with_intervals` of some."""
+    what = measures(results)[measure]
+    keys = grid_keys(results)
+    sql = points_sql(selection, what, keys, LEAST_MEDIAN)
+    frame = run(results, lambda connection: connection.execute(sql).df())
+    keys = [key for key in keys if frame[key].notna().any()]
+    frame = frame[[*keys, "n", "mean", "median", "sd", "seeds", "diverged"]]
+    return Points(frame.sort_values(sorting(keys)).reset_index(drop=True), keys, what, sql, declared(results))
+
+
+def with_intervals(frame: pd.DataFrame, measure: Metric, centre: str = "mean") -> pd.DataFrame:
+    """Groups with the 95% interval of their mean or median, without their seeds."""
+    bounds = (measure.low, measure.high)
+    if centre == "median":
+        low, high = np.full((2, len(frame)), np.nan)
+        for i in np.flatnonzero(frame["n"] >= LEAST_MEDIAN):
+            _, low[i], high[i], *_ = median_interval(frame["seeds"].iloc[i])
+    else:
+        means, sds = frame["mean"].to_numpy(float), frame["sd"].to_numpy(float)
+        ties = sd_of_ties(measure, means, _test_sizes(frame))
+        low, high = t_intervals(means, np.where(sds == 0, ties, sds), frame["n"].to_numpy(), bounds=bounds)
+        # Many seeds: the bootstrap, which need not believe in a normal distribution.
+        many = np.flatnonzero(frame["n"] >= FEW)
+        low[many], high[many] = mean_intervals([frame["seeds"].iloc[i] for i in many], bounds)
+    return frame.drop(columns="seeds").assign(low=low, high=high)
+
+
+def sd_of_ties(measure: Metric, mean: Any, test_size: Any) -> Any:
+    """Standard deviation of seeds with equal values: of an accuracy the binomial error of one evaluation, else 0."""
+    if not measure.is_accuracy:
+        return np.zeros_like(mean)
+    return np.maximum(np.sqrt(np.clip(mean * (1 - mean), 0, None) / test_size), 1 / test_size)
+
+
+def _test_sizes(frame: pd.DataFrame) -> Any:
+    """Examples in an evaluation of each point's networks; the paper's where it is not told."""
+    told = frame["test_size"] if "test_size" in frame else pd.Series(np.nan, frame.index)
+    return told.astype(float).fillna(PAPER["test_size"]).to_numpy()
+
+
+def sorting(keys: Iterable[str]) -> list[str]:
+    """Keys to sort by: gamma before its label, which is text."""
+    return sorted(keys, key=lambda key: key == "gamma_label")
+
+
+def seeds(results: str, selection: Selection, measure: str, keys: Sequence[str]) -> pd.DataFrame:
+    """The raw values: one row a network, its keys, `seed`, `cell_id` and `value`."""
+    value = measures(results)[measure].sql
+    names = ", ".join(map(quoted, [*keys, SEED]))
+    sql = (
+        f"SELECT cell_id, {names}, {value} AS value FROM {selection.source} "
+        f"WHERE {selection.condition} AND status = 'ok' AND isfinite({value}) ORDER BY {names}"
+    )
+    return run(results, lambda connection: connection.execute(sql).df())
+
+
+def varying(frame: pd.DataFrame, keys: Iterable[str]) -> list[str]:
+    """Keys with more than one value; `gamma` not beside its label, which tells the lazy limits of all d as one."""
+    names = [key for key in keys if frame[key].nunique(dropna=False) > 1]
+    return [key for key in names if not (key == "gamma" and "gamma_label" in frame)]
+
+
+def in_order(frame: pd.DataFrame, key: str) -> list[Any]:
+    """The values of a key as a legend lists them: numbers by size, gamma's labels by gamma."""
+    if key == "gamma_label":
+        return list(dict.fromkeys(frame.sort_values("gamma")["gamma_label"]))
+    return sorted(frame[key].dropna().unique().tolist())
+
+
+def numeric_keys(found: Points) -> list[str]:
+    """Keys with several values, all numbers above 0: what can be a logarithmic axis."""
+    columns = {key: found.frame[key].dropna() for key in found.keys}
+    return [k for k, c in columns.items() if pd.api.types.is_numeric_dtype(c) and c.nunique() > 1 and (c > 0).all()]
+
+
+def grouping_keys(found: Points, *taken: str) -> list[str]:
+    """Keys with several values that can tell curves apart beside those taken: labels first."""
+    others = [key for key in varying(found.frame, found.keys) if key not in taken]
+    return sorted(others, key=lambda key: not is_label(key, found.declared))
+
+
+class Setting(NamedTuple):
+    """The part of some points in which nothing varies but the axes of a figure."""
+
+    frame: pd.DataFrame
+    values: dict[str, Value]
+    others: int
+    """Further settings that hold points too."""
+
+
+def one_setting(
+    frame: pd.DataFrame, keys: Iterable[str], axes: Iterable[str], prefer: Mapping[str, Value] | None = None
+) -> Setting:
+    """Of points that vary in more than `axes`, those of one setting of the rest: of those that vary in most of the axes the
+    nearest to `prefer`, then of the newest version of the code, then with most networks.
+
+    ValueError for an empty frame.
+    """
+    if frame.empty:
+        raise ValueError("no points to choose a setting of")
+    axes = {*axes} | ({"gamma_label"} if "gamma" in {*axes} else set())
+    # The lazy gamma depends on d: where gamma is fixed its label says it.
+    rest = [key for key in keys if key not in axes and not (key == "gamma" and "gamma_label" in frame)]
+    if not rest:
+        return Setting(frame, {}, 0)
+    groups = list(frame.groupby(rest, dropna=False, sort=True))
+
+    def rank(group: tuple[Any, pd.DataFrame]) -> tuple[int, int, tuple[int, ...], int, int]:
+        values = dict(zip(rest, group[0], strict=True))
+        spanned = sum(group[1][axis].nunique() > 1 for axis in axes if axis in group[1])  # a single point shows no curve
+        held = {key: value for key, value in values.items() if not pd.isna(value)}  # NA would make the sum NA
+        wanted = sum(key in held and held[key] == value for key, value in (prefer or {}).items())
+        return spanned, wanted, _release(held.get(VERSION)), len(group[1]), int(group[1]["n"].sum())
+
+    chosen, part = max(groups, key=rank)
+    values: dict[str, Any] = dict(zip(rest, chosen, strict=True))
+    plain = {key: None if pd.isna(value) else _plain(value) for key, value in values.items()}
+    return Setting(part.reset_index(drop=True), plain, len(groups) - 1)
+
+
+def _release(version: object) -> tuple[int, ...]:
+    """The numbers of a version, as `3` or `langevin 2, 3`; of digests of files, after a plus, none is newer than another."""
+    return tuple(map(int, re.findall(r"\d+", str(version).partition("+")[0])))
+
+
+def _plain(value: Any) -> Value:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def described(values: Mapping[str, Any], only: Iterable[str] | None = None) -> str:
+    """`d = 256, width = 1024`; without what is not given."""
+    names = list(values) if only is None else [name for name in only if name in values]
+    return ", ".join(f"{name} = {shown(values[name])}" for name in names if values[name] is not None)
+
+
+def counted(n: int, noun: str, plural: str | None = None) -> str:
+    """`1 seed`, `6 seeds`."""
+    return f"{n} {noun if n == 1 else plural or noun + 's'}"
+
+
+def n_seeds(frame: pd.DataFrame) -> str:
+    """`6 seeds`, `3 to 6 seeds`, `1 seed`."""
+    least, most = int(frame["n"].min()), int(frame["n"].max())
+    return counted(least, "seed") if least == most else f"{least} to {most} seeds"
+
+
+def averaged(data: pd.DataFrame, centre: str = "mean", intervals: bool = True) -> str:
+    """What each point is: `mean over 6 seeds a point with its 95% interval`; of a single network there is none."""
+    if data["n"].max() == 1:
+        return "1 seed a point, without an interval" if intervals else "1 seed a point"
+    return f"{centre} over {n_seeds(data)} a point" + (
+        " with its 95% interval" if intervals and data["low"].notna().any() else ""
+    )
+
+
+def task_of(frame: pd.DataFrame) -> str | None:
+    """The task of some points, where they are all of one."""
+    tasks: Sequence[Any] = list(frame["task"].dropna().unique()) if "task" in frame else []
+    return str(tasks[0]) if len(tasks) == 1 else None
+
+
+def settings_of(frame: pd.DataFrame) -> dict[str, Any]:
+    """The paper's settings of the task of some networks."""
+    return settings(task_of(frame), are_at_equilibrium(frame))
+
+
+def means_of(results: str, cell_ids: tuple[str, ...], names: tuple[str, ...]) -> dict[str, Interval]:
+    """Mean and interval over some networks, by measure; those of which some network has a value."""
+    known = measures(results)
+    values = [f"list({known[m].sql}) FILTER (status = 'ok' AND isfinite({known[m].sql}))" for m in names]
+    sql = f"SELECT {', '.join(values)} FROM cells WHERE cell_id IN ({', '.join('?' * len(cell_ids))})"
+    row = run(results, lambda connection: connection.execute(sql, list(cell_ids)).fetchone()) or ()
+    return {
+        name: mean_interval(values, bounds=(known[name].low, known[name].high))
+        for name, values in zip(names, row, strict=False)
+        if values
+    }

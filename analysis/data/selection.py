@@ -1,0 +1,112 @@
+"""Which networks: of one sweep or of the whole store, with some values of some grid keys; as SQL that a person can run too."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+import duckdb
+
+from declarations.key import Key
+from declarations.metric import Metric
+from store.sql import literal, quoted
+from store.views import declared, once, run
+
+Value = str | int | float | bool | None
+
+SEED = "seed"
+
+VERSION = "science_version"
+"""What computed a network: of which code, a user's task file, or which images and weights of CIFAR-100."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Cells of `sweep` (None: of the whole store) whose keys have one of the values in `where`; hashable."""
+
+    sweep: str | None = None
+    where: tuple[tuple[str, tuple[Value, ...]], ...] = field(default=())
+    limits: str = ""
+    """A further condition as SQL, of ours."""
+
+    @classmethod
+    def of(cls, sweep: str | None = None, **where: Value | Iterable[Value]) -> "Selection":
+        """A value or several a key: `Selection.of("eq3", task="same_different", gamma_label=["1", "lazy"])`."""
+        return cls(sweep).only(where)
+
+    def only(self, where: Mapping[str, Value | Iterable[Value]]) -> "Selection":
+        """The same with these keys limited to these values, whatever they were limited to before."""
+        several = {key: (v,) if v is None or isinstance(v, str | int | float) else tuple(v) for key, v in where.items()}
+        return replace(self, where=tuple(sorted((dict(self.where) | several).items())))
+
+    @property
+    def source(self) -> str:
+        """What stands after FROM."""
+        return "cells" if self.sweep is None else "cells JOIN plans USING (cell_id)"
+
+    @property
+    def condition(self) -> str:
+        """What stands after WHERE; true where nothing limits."""
+        limits = [] if self.sweep is None else [f"sweep = {literal(self.sweep)}"]
+        for key, values in self.where:
+            known = [v for v in values if v is not None]
+            one_of = [f"{quoted(key)} IN ({', '.join(map(literal, known))})"] if known else []
+            null = [f"{quoted(key)} IS NULL"] if len(known) < len(values) else []
+            limits.append(" OR ".join([*one_of, *null]).join("()" if one_of and null else ("", "")) or "false")
+        return " AND ".join([*limits, *([self.limits] if self.limits else [])]) or "true"
+
+
+def grid_keys(results: str) -> list[str]:
+    """All grid keys that the store has columns for, users' own among them, but for the seed; in the order of declaration.
+
+    Where networks of one task are of several versions, VERSION is a key too: they are no seeds of one another.
+    """
+    columns, several = once(results, _columns_and_versions)
+    keys = [name for name, column in declared(results).items() if isinstance(column, Key) and name in columns and name != SEED]
+    return [*keys, *([VERSION] if several else [])]
+
+
+def _columns_and_versions(connection: duckdb.DuckDBPyConnection) -> tuple[frozenset[str], bool]:
+    columns, several = connection.execute("DESCRIBE cells").fetchall(), connection.execute(_SEVERAL).fetchone()
+    return frozenset(name for name, *_ in columns), several is not None
+
+
+# A cell's id holds its version, so that rows of one cell agree and need not be told apart, which takes longer.
+_SEVERAL = f"""SELECT task FROM internal.rows WHERE status <> 'failed'
+GROUP BY task HAVING count(DISTINCT coalesce({VERSION}, '')) > 1 LIMIT 1"""
+
+
+def axes(results: str, selection: Selection) -> dict[str, list[Value]]:
+    """The values that each key has among the selected cells, sorted (`gamma_label` by gamma); None last, only beside others."""
+    keys = grid_keys(results)
+    values = {key: quoted(key) for key in keys} | {"gamma_label": "{'gamma': gamma, 'label': gamma_label}"}
+    lists = ", ".join(f"list(DISTINCT {values[key]})" for key in keys)
+    sql = f"SELECT {lists} FROM {selection.source} WHERE {selection.condition}"
+    row = run(results, lambda connection: connection.execute(sql).fetchone()) or ()
+    found: dict[str, list[Value]] = {}
+    for key, distinct in zip(keys, row, strict=True):
+        known = [value for value in distinct or [] if value is not None]
+        if key == "gamma_label":
+            by_gamma = sorted((pair["gamma"], pair["label"]) for pair in known if pair["label"] is not None)
+            known = list(dict.fromkeys(label for _, label in by_gamma))
+        else:
+            known.sort()
+        if known:
+            found[key] = [*known, *([None] if None in distinct else [])]
+    return found
+
+
+def points_sql(selection: Selection, measure: Metric, keys: Iterable[str], few: int) -> str:
+    """SQL of one row a group of cells that differ in their seed only; from `few` seeds on with all values, for a bootstrap.
+
+    `n` cells have a value; diverged ones are counted beside them, never averaged.
+    """
+    names = ", ".join(map(quoted, keys))
+    value = f"{measure.sql}) FILTER (status = 'ok' AND isfinite({measure.sql})"
+    return f"""SELECT {names},
+    count({value}) AS n, avg({value}) AS mean, median({value}) AS median, stddev_samp({value}) AS sd,
+    CASE WHEN count({value}) >= {few} THEN list({value}) END AS seeds,
+    count(*) FILTER (status = 'diverged') AS diverged
+FROM {selection.source}
+WHERE {selection.condition}
+GROUP BY {names}
+HAVING count({value}) > 0
+ORDER BY {names}"""

@@ -1,0 +1,40 @@
+"""Where results come from, for those that read them through analysis alone."""
+
+import hashlib
+
+from duckdb import Error as QueryError
+
+from store.files import ResultsError, existing, open_files
+from store.kept import ASKED_ONCE
+from store.leases import drivers
+from store.snapshot import FOLDERS, take
+from store.views import VIEWS, declared, run
+
+__all__ = ["QueryError", "ResultsError", "columns_of_views", "damaged", "declared", "existing", "open_ahead", "state"]
+
+
+def state(results: str) -> str:
+    """Changes when what can be read changes, or which cells live sweeps train. Cheap: it lists the directory."""
+    files = open_files(results)
+    digest = hashlib.blake2b(files.root.encode(), digest_size=12)
+    for folder in FOLDERS:
+        digest.update(repr(files.entries(folder)).encode())
+    digest.update(repr(sorted((driver.path, driver.cell_ids) for driver in drivers(files) if driver.alive)).encode())
+    return digest.hexdigest()
+
+
+def open_ahead(results: str) -> None:
+    """Do what the first questions would wait for: footers are read, the database is opened, `cells` is copied where that pays."""
+    for _ in range(ASKED_ONCE + 1):
+        run(results, lambda connection: None)
+
+
+def damaged(results: str) -> list[tuple[str, str]]:
+    """Files that are left out, and why, as far as their footers tell: torn, empty or foreign ones."""
+    return sorted((entry.path, problem) for entry, problem in take(open_files(results)).bad.items())
+
+
+def columns_of_views(results: str) -> dict[str, tuple[str, list[tuple[str, str]]]]:
+    """What each view holds, and its columns with their DuckDB types."""
+    described = run(results, lambda c: {view: c.execute(f"DESCRIBE {view}").fetchall() for view in VIEWS})
+    return {view: (VIEWS[view], [(name, kind) for name, kind, *_ in columns]) for view, columns in described.items()}

@@ -1,0 +1,67 @@
+"""Networks that learn same-different: the rich limit beside Eq. 3, noisy symbols beside the two Bayes classifiers [Tong25].
+
+gamma   richness; sigma2 variance of the noise; L training symbols; d input dimension
+"""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import pandas as pd
+
+from analysis.overlays.theory import ACCURACIES, About, Theory
+from analysis.theory import bayes, rich
+from analysis.theory.kept import is_kept, kept
+
+
+def noiseless(where: Callable[[pd.DataFrame], Any]) -> About:
+    """Two-layer networks on symbols without noise, of which `where` holds."""
+    return About(("same_different",), where=lambda frame: (frame["sigma2"].fillna(0) == 0) & where(frame))
+
+
+# Without the prefactor 1/sqrt(d) the richness of gamma = 1 falls with d [Tong25 App. F].
+RICH = noiseless(lambda frame: (frame["gamma"] >= 1) & (frame["prefactor"] == "sqrt_d"))
+NOISY = About(("same_different",), where=lambda frame: frame["sigma2"].fillna(0) > 0)
+AT_INITIAL_WEIGHTS = noiseless(lambda frame: frame["gamma_label"] == "lazy")
+
+
+@lru_cache(maxsize=1000)
+def _generalising(sigma2: float, d: int) -> float:
+    return float(bayes.generalising_accuracy(sigma2, d))
+
+
+def _memorising(at: Mapping[str, Any]) -> tuple[int, float, int]:
+    return int(at["L"]), float(at["sigma2"]), int(at["d"])
+
+
+THEORIES = (
+    Theory("Eq. 3", "[Tong25 Eq. 3]", ("L",), lambda at: float(rich.test_accuracy(at["L"])), RICH, ACCURACIES),
+    Theory(
+        "Bayes, generalising", "[Tong25 App. E.1]", ("sigma2", "d"),
+        lambda at: _generalising(float(at["sigma2"]), int(at["d"])), NOISY, ACCURACIES,
+    ),
+    Theory(
+        "Bayes, memorising", "[Tong25 App. E.2], fresh symbols", ("L", "sigma2", "d"),
+        lambda at: kept(bayes.memorising_accuracy, *_memorising(at)).value, NOISY, ACCURACIES, smooth=False,
+        error=lambda at: kept(bayes.memorising_accuracy, *_memorising(at)).standard_error,
+        is_kept=lambda at: is_kept(bayes.memorising_accuracy, *_memorising(at)),
+    ),
+)  # fmt: skip
+
+
+def of_initial_weights() -> dict[str, tuple[float, str]]:
+    """By measure, a value for one lazy network, and its source."""
+    source = "at initial weights: lazy weights hardly move"
+    return {name: (value, source) for name, value in (("readout_ratio", 1.0), ("alignment_pos", 0.0), ("alignment_neg", 0.0))}
+
+
+def of_rich(n_symbols: int, readout_ratio: float | None) -> dict[str, tuple[float, str]]:
+    """By measure, a value for one rich network of L symbols, and its source; `final_test_acc` where its own ratio is known."""
+    margin = "[Tong25 Theorem 1]"
+    ratio = (1.0, "[Tong25 App. C.4]") if n_symbols == 2 else (rich.EQ3_RHO, "[Tong25 Eq. 3]")
+    found = {"readout_ratio": ratio, "alignment_pos": (1.0, margin), "alignment_neg": (-1.0, margin),
+             "best_test_acc": (float(rich.test_accuracy(n_symbols)), "[Tong25 Eq. 3]")}  # fmt: skip
+    if n_symbols > 2 and readout_ratio is not None:
+        by_ratio = float(rich.test_accuracy(n_symbols, readout_ratio))
+        found["final_test_acc"] = (by_ratio, "[Tong25 Eq. C.18] at this network's readout ratio")
+    return found

@@ -1,0 +1,120 @@
+"""Theory beside measured points: what each theory of the registry says of those of which it speaks."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analysis.overlays.registry import THEORIES
+from analysis.overlays.theory import Theory
+from analysis.theory.kept import CODE, theory_cache
+
+
+class Later(NamedTuple):
+    """A value of the theory that takes seconds to minutes; once computed it is kept on disk."""
+
+    name: str
+    """Equal for equal values."""
+    compute: Callable[[], float]
+    """Picklable, for a process of its own (`analysis.overlays.apart`)."""
+
+
+class Beside(NamedTuple):
+    """Theory beside some points. `values`: rows (theory, point, value, error), `point` being the label of a row of the points,
+    `error` the standard error of a value that is drawn at random; `missing`: what would add more."""
+
+    values: pd.DataFrame
+    missing: list[Later]
+
+
+NOTHING = pd.DataFrame({"theory": pd.Series(dtype=str), "point": pd.Series(dtype=int), "value": pd.Series(dtype=float),
+                        "error": pd.Series(dtype=float)})  # fmt: skip
+"""`values` where no theory speaks."""
+
+
+def joined(points: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
+    """The points with a column for each theory that speaks of one of them."""
+    return points.join(values.pivot(index="point", columns="theory", values="value")) if len(values) else points
+
+
+def beside(
+    frame: pd.DataFrame, measure: str, wait: bool = True, cheap_only: bool = False, only: Iterable[str] | None = None
+) -> Beside:
+    """What the theories say of each point, those named in `only` or all. `wait=False` leaves out what would take long and lists
+    it; `cheap_only` leaves out the theories of which that may be said at all."""
+    parts = [NOTHING]
+    missing: list[Later] = []
+    for theory, spoken_of in _applying(frame, measure):
+        if (cheap_only and not theory.smooth) or (only is not None and theory.name not in only):
+            continue
+        for values, rows in _by_values(spoken_of, theory.keys):
+            if not (wait or theory.is_kept(values)):
+                missing.append(Later(f"{theory.name} {theory.source} {values}", partial(_computed, CODE, theory.source, values)))
+                continue
+            said = {"theory": theory.name, "point": rows.index, "value": theory.of(values), "error": theory.error(values)}
+            parts.append(pd.DataFrame(said))
+    return Beside(pd.concat([part for part in parts if len(part)] or parts, ignore_index=True), missing)
+
+
+def _computed(code: str, source: str, values: Mapping[str, Any]) -> float:
+    """The value of the theory with this source. RuntimeError where the one who asks would not find it on disk: its code is
+    another, or nothing can be written."""
+    if code != CODE:
+        raise RuntimeError("the code of analysis/theory has changed since this program started: start it again")
+    theory = next(theory for theory in THEORIES if theory.source == source)
+    value = theory.of(values)
+    theory.forget()
+    if not theory.is_kept(values):
+        raise RuntimeError(f"it could not be kept in {theory_cache().location}")
+    return value
+
+
+def curves(frame: pd.DataFrame, measure: str, x: str, panels: Iterable[str], wait: bool = True) -> pd.DataFrame:
+    """The theories' curves over the range of `x`, a curve for each of `panels` and of the other keys that theory depends on.
+
+    Columns: theory, curve (a label), x, value, and those of `panels`.
+    """
+    panels = list(panels)
+    parts = [pd.DataFrame(columns=["theory", "curve", x, "value", *(p for p in panels if p != x)])]
+    for theory, spoken_of in _applying(frame, measure):
+        others = [key for key in theory.keys if key != x]
+        for values, rows in _by_values(spoken_of, tuple(dict.fromkeys([*panels, *others]))):
+            xs = _between(rows[x]) if theory.smooth and x in theory.keys else np.unique(rows[x].dropna())
+            points = [{**values, x: xi} for xi in xs]
+            known = [p for p in points if wait or theory.is_kept(p)]
+            curve = " ".join([theory.name, *(f"{key}={values[key]}" for key in others)])
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "theory": theory.name, "curve": curve, x: [p[x] for p in known], "value": [theory.of(p) for p in known],
+                        **{panel: [values[panel]] * len(known) for panel in panels if panel != x},
+                    }
+                )
+            )  # fmt: skip
+    drawn = [part for part in parts if len(part)]
+    return pd.concat(drawn, ignore_index=True) if drawn else parts[0]
+
+
+def _applying(frame: pd.DataFrame, measure: str) -> list[tuple[Theory, pd.DataFrame]]:
+    found = []
+    for theory in THEORIES:
+        if measure in theory.measures and {*theory.keys} <= {*frame.columns} and len(frame):
+            spoken_of = frame[theory.about.speaks_of(frame)]
+            if len(spoken_of):
+                found.append((theory, spoken_of))
+    return found
+
+
+def _by_values(frame: pd.DataFrame, keys: tuple[str, ...]) -> list[tuple[dict[str, Any], pd.DataFrame]]:
+    if not keys:
+        return [({}, frame)]
+    return [(dict(zip(keys, values, strict=True)), rows) for values, rows in frame.groupby(list(keys), dropna=False)]
+
+
+def _between(values: "pd.Series[Any]") -> np.ndarray[Any, Any]:
+    """Where to draw a smooth curve: whole numbers stay whole."""
+    low, high = float(values.min()), float(values.max())
+    xs = np.geomspace(low, high, 200) if low > 0 else np.linspace(low, high, 200)
+    return np.unique(np.round(xs)) if pd.api.types.is_integer_dtype(values) else xs

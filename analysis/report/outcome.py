@@ -1,0 +1,32 @@
+"""What came out of a sweep, for its end on the terminal: rich networks beside the theory."""
+
+import pandas as pd
+
+from analysis.data.points import points, varying
+from analysis.data.selection import Selection
+from analysis.overlays.overlays import beside
+
+THEORIES = ("Eq. 3", "Bayes, generalising")
+"""What rich networks are expected to attain, without noise and with it."""
+COLUMNS = ["n", "mean", "low", "high", "last", "theory", "expected", "difference"]
+
+
+def rich_networks(results: str, sweep: str) -> pd.DataFrame:
+    """Points of a sweep's rich networks (gamma >= 1) that theory speaks of; may be empty.
+
+    Columns: the keys, n, mean, low, high (best test accuracy, its 95% interval), last (mean of the last one), theory, expected,
+    difference (mean minus expected).
+    """
+    selection = Selection(sweep)
+    found = points(results, selection)
+    said = beside(found.frame, "best_test_acc", wait=False).values
+    said = said[said["theory"].isin(THEORIES)].set_index("point")
+    if said.empty:
+        return pd.DataFrame(columns=COLUMNS)
+    frame = found.frame.join(said, how="inner").rename(columns={"value": "expected"})
+    frame = frame[(frame["gamma"] >= 1) & (frame["prefactor"] == "sqrt_d")]
+    last = points(results, selection, "final_test_acc").frame[[*found.keys, "mean"]].rename(columns={"mean": "last"})
+    frame = frame.merge(last, on=found.keys, how="left").assign(difference=lambda f: f["mean"] - f["expected"])
+    told_apart = ["d", "width", *(key for key in varying(frame, found.keys) if key not in ("d", "width", "L")), "L"]
+    keys = [key for key in told_apart if key in frame]
+    return frame[[*keys, *COLUMNS]].sort_values(keys, ignore_index=True)

@@ -1,0 +1,1 @@
+"""Thresholds against sizes: exponents, bounds, collapse."""

@@ -1,0 +1,88 @@
+"""At which level to look for thresholds of a measure: the one that networks were searched at, as far as these tell.
+
+The store keeps which networks a sweep asked for, not the `find` that asked for them. But a search leaves its mark: rungs lie
+close together about the threshold and far apart elsewhere.
+
+gap    of a curve at a level: distance in log x of the two points between which its means reach the level
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.paper import LEVEL
+from analysis.data.points import counted
+from analysis.scaling.bound import ONSET
+from analysis.scaling.thresholds import curves_of
+from declarations.metric import Metric
+
+SEARCHED = 1 / 3
+"""A gap is a search's where it is at most this share of its curve's widest: of a grid, even on a log axis, all are alike, or one
+is twice another where a value was left out."""
+NEAR = 1.25
+"""Levels whose gaps are this near to the narrowest are as good: the search's own lies between the means of two rungs."""
+USUAL = {"alignment_f": ONSET}
+"""Of accuracies it is the paper's. Taken where it is nearly as good as any: rungs about a threshold are noisy."""
+
+
+class Levels(NamedTuple):
+    """Levels that a measure takes in steps, `low` to `high`; where to start, and why there."""
+
+    low: float
+    high: float
+    step: float
+    start: float
+    why: str
+
+
+def levels(points: pd.DataFrame, measure: Metric, over: str) -> Levels:
+    """Of the curves over `over` in a frame of `Points`; accuracies start at the paper's level unless a search tells."""
+    if points.empty:
+        return Levels(0.0, 1.0, 0.01, LEVEL, "nothing was measured")
+    low, high, step = _range(points, measure)
+    tried = np.round(np.arange(round(low / step), round(high / step) + 1) * step, 10)
+    gaps = [_gaps(curve, tried, over, measure.falls) for _, curve in curves_of(points, over)]
+    usual = np.isclose(tried, LEVEL if measure.is_accuracy else USUAL.get(measure.name, np.nan))
+    crossed = np.array([np.isfinite(gap) for gap in gaps]).reshape(len(gaps), len(tried)).sum(axis=0)
+    most = int(crossed.max(initial=0))
+    many = f"{most} of {counted(len(gaps), 'curve')}"
+    if most:
+        middle = np.median([np.minimum(gap, 1.0) for gap in gaps], axis=0)
+        narrow = middle <= min(middle.min() * NEAR, SEARCHED)
+        if narrow.any():
+            why = "networks lie closest together about it, as a search leaves them"
+            if (usual & (middle <= min(middle.min() * NEAR**3, SEARCHED))).any():
+                return Levels(low, high, step, float(tried[usual][0]), why)
+            return Levels(low, high, step, _roundest(tried[narrow & (crossed == crossed[narrow].max())]), why)
+    if measure.is_accuracy:
+        return Levels(low, high, step, LEVEL, "the paper's")
+    if not most:
+        return Levels(low, high, step, float(tried[len(tried) // 2]), "the middle of what was measured: no curve crosses any")
+    best = tried[(crossed == most) & usual] if (usual & (crossed == most)).any() else tried[crossed == most]
+    return Levels(low, high, step, _roundest(best), f"of those that most curves cross, {many}")
+
+
+def _range(points: pd.DataFrame, measure: Metric) -> tuple[float, float, float]:
+    if measure.is_accuracy:
+        return 0.5, 1.0, 0.01
+    least, most = float(points["mean"].min()), float(points["mean"].max())
+    step = 10.0 ** np.floor(np.log10((most - least) or abs(most) or 1.0) - 1.5)  # 30 to 300 steps
+    low, high = (round(float(end), 10) for end in (np.floor(least / step) * step, np.ceil(most / step) * step))
+    return low, high if high > low else low + step, float(step)
+
+
+def _gaps(curve: pd.DataFrame, tried: "np.ndarray[tuple[int], np.dtype[np.float64]]", over: str, falling: bool) -> np.ndarray:
+    """At each level, as a share of the widest gap; infinite where the level is not crossed. The means are taken as rising."""
+    curve = curve.sort_values(over)
+    x, y = np.log(curve[over].to_numpy(float)), curve["mean"].to_numpy(float) * (-1 if falling else 1)
+    right = np.searchsorted(np.maximum.accumulate(y), tried * (-1 if falling else 1))
+    inside = (right > 0) & (right < len(x))
+    gap = np.diff(x)
+    return np.where(inside, gap[np.clip(right - 1, 0, len(gap) - 1)] / gap.max(), np.inf)
+
+
+def _roundest(values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> float:
+    """Of these levels the one of fewest digits; of several, the one nearest to their middle."""
+    middle = float(np.median(values))
+    return float(min(values, key=lambda v: (len(f"{v:g}".rstrip("0")), abs(v - middle))))

@@ -1,0 +1,121 @@
+"""Which pattern of feature learning has the least energy over d and N, and where measured networks lie [Rubin25 S5, App. E]."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from analysis.charts.curves import log_axis, styled
+from analysis.data.selection import Value
+from analysis.scaling.overlaps import by_chance
+from analysis.theory.patterns import NETWORKS, Pattern, exponents, wins_over
+
+OF: dict[str, Mapping[str, Value]] = {
+    "2-layer erf, He_3": {"task": "he3", "network": "erf2", "scaling": "standard"},
+    "2-layer erf, He_3, mean field": {"task": "he3", "network": "erf2", "scaling": "mean_field"},
+    "3-layer erf, He_3": {"task": "he3", "network": "erf3", "scaling": "standard"},
+    "CNN, linear": {"task": "linear", "network": "cnn", "scaling": "standard"},
+}
+"""Networks of the theory, and the grid keys of those that are sampled."""
+WIDE = (2.0, 2.0**20)
+"""N that the map shows: lazy regimes begin at widths far beyond any network's."""
+COLOURS = {
+    "GP": "#d9dde6", "GP-GP": "#d9dde6", "GFL": "#f3d9a4", "specialisation": "#bfe3c4", "GP-Sp.": "#bfe3c4",
+    "Sp.-Mag.": "#c3cdf0",
+}  # fmt: skip
+"""Of patterns, one that does the same in the same colour; pale, so that points stand out."""
+MORE, AS_PRIOR = "neurons specialise", "no more than by chance"
+SHAPES = {
+    MORE: "circle", f"{MORE} in layer 1 and 2": "circle", f"{MORE} in layer 1": "triangle-down",
+    f"{MORE} in layer 2": "triangle-up", AS_PRIOR: "cross",
+}  # fmt: skip
+"""By `state` of a measured size."""
+
+
+@lru_cache(maxsize=32)
+def phase_map(network: str, most_d: float, width1: float | None = None) -> pd.DataFrame:
+    """Rectangles of one pattern: d, d_end, N, N_end, pattern; d from 2 on. width1: N1 of three layers, None where N1 = N."""
+    edges_d, edges_n = np.geomspace(2, most_d, 81), np.geomspace(*WIDE, 241)
+    d, n = np.meshgrid(np.sqrt(edges_d[:-1] * edges_d[1:]), np.sqrt(edges_n[:-1] * edges_n[1:]), indexing="ij")
+    sizes = {"d": d, "N": n, "N2": n, "N1": n if width1 is None else np.full_like(n, width1)}
+    winners = wins_over(network, sizes)
+    rows = []
+    for i, column in enumerate(winners):
+        starts = np.flatnonzero(np.r_[True, column[1:] != column[:-1]])
+        for start, end in zip(starts, [*starts[1:], len(column)], strict=True):
+            ends = {"d": edges_d[i], "d_end": edges_d[i + 1], "N": edges_n[start], "N_end": edges_n[end]}
+            rows.append({**ends, "pattern": str(column[start])})
+    return pd.DataFrame(rows)
+
+
+def measured_sizes(specialised: Mapping[int, pd.DataFrame], alignment: pd.DataFrame) -> pd.DataFrame:
+    """Of points of networks of one setting but for d, width and P: at each d and width those of most samples. `state` says in
+    which layers more neurons specialise than the prior has beyond three standard deviations.
+
+    specialised, by layer, and alignment: frames of `Points`, with intervals, of n_specialised_... and alignment_f.
+    """
+    keys = ["d", "width", "P"]
+    frame = alignment[[*keys, "n", "mean"]].rename(columns={"mean": "alignment"})
+    for layer, points in specialised.items():
+        width = points["width1"] if layer == 1 and "width1" in points and len(specialised) > 1 else points["width"]
+        surely = points["low"].fillna(points["mean"]) > width.map(by_chance)
+        columns = {name: points[name] for name in ("mean", "low", "high")} | {"surely": surely}
+        renamed = points[keys].assign(**{f"{name} {layer}": column for name, column in columns.items()})
+        frame = frame.merge(renamed, on=keys)
+    frame = frame.sort_values(["d", "width", "P"]).groupby(["d", "width"]).tail(1).reset_index(drop=True)
+    rows = frame[[f"surely {layer}" for layer in specialised]].to_numpy(bool)
+    states = [tuple(np.array([*specialised])[row].tolist()) for row in rows]
+    frame = frame.drop(columns=[f"surely {layer}" for layer in specialised])
+    return frame.assign(state=[_state(layers, len(specialised)) for layers in states])
+
+
+def _state(layers: tuple[int, ...], of: int) -> str:
+    if not layers:
+        return AS_PRIOR
+    return MORE if of == 1 else f"{MORE} in layer {' and '.join(map(str, layers))}"
+
+
+def phase_chart(tiles: pd.DataFrame, network: str, sizes: pd.DataFrame | None = None) -> Any:
+    """`phase_panel` as a whole figure."""
+    return styled(phase_panel(tiles, network, sizes))
+
+
+def phase_panel(tiles: pd.DataFrame, network: str, sizes: pd.DataFrame | None = None, width: int = 440, height: int = 400) -> Any:
+    """The map on logarithmic axes with a point for each measured size."""
+    patterns = [pattern.name for pattern in NETWORKS[network]]
+    colours = alt.Scale(domain=patterns, range=[COLOURS[name] for name in patterns])
+    ends_d = [float(tiles["d"].min()), float(tiles["d_end"].max())]
+    axis_d, axis_n = (log_axis(pd.Series(ends), at_values=False) for ends in (ends_d, list(WIDE)))
+    x = alt.X("d:Q", title="input dimension d", scale=alt.Scale(type="log", domain=ends_d, nice=False), axis=axis_d)
+    y = alt.Y("N:Q", title="width N", scale=alt.Scale(type="log", domain=list(WIDE), nice=False), axis=axis_n)
+    fill = alt.Color("pattern:N", title="least energy", scale=colours)
+    stroke = alt.Stroke("pattern:N", scale=colours, legend=None)  # else the page shows through between two tiles
+    tiled = alt.Chart(tiles).mark_rect(strokeWidth=1, clip=True)
+    tiled = tiled.encode(x=x, x2="d_end:Q", y=y, y2="N_end:Q", color=fill, stroke=stroke, tooltip=["pattern:N"])
+    layers: list[Any] = [tiled]
+    if sizes is not None and len(sizes):
+        data = sizes.rename(columns={"width": "N"})
+        states = [state for state in SHAPES if (data["state"] == state).any()]
+        shape = alt.Shape(
+            "state:N", title="measured", scale=alt.Scale(domain=states, range=[SHAPES[state] for state in states]),
+            legend=alt.Legend(labelLimit=240),
+        )  # fmt: skip
+        numbers = [
+            alt.Tooltip(f"{name}:Q", format=".3g") for name in map(str, data) if name.startswith(("mean", "low", "high", "align"))
+        ]
+        points = alt.Chart(data).mark_point(size=70, color="#222", opacity=1, filled=True, clip=True)
+        layers.append(points.encode(x=x, y=y, shape=shape, tooltip=["d:Q", "N:Q", "P:Q", *numbers, "n:Q"]))
+    return alt.layer(*layers).resolve_legend(color="independent", shape="independent").properties(width=width, height=height)
+
+
+def pattern_table(network: str) -> pd.DataFrame:
+    """Patterns with the exponent of P* in d that each would have where all widths grow as d, channels of a CNN as sqrt(d)."""
+    power, growth = (0.5, "sqrt(d)") if network.startswith("CNN") else (1.0, "d")
+
+    def law(pattern: Pattern) -> float:
+        return exponents(pattern, {"N": power, "N1": power, "N2": power}).energy
+
+    return pd.DataFrame([{"pattern": p.name, f"P* ~ d^e, N as {growth}": law(p)} for p in NETWORKS[network]])

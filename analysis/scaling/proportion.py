@@ -1,0 +1,57 @@
+"""Networks whose width grows with the input dimension, N = c d; and samples that grow as powers of sizes, P = c sqrt(N d)."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.points import Points
+
+RATIO = "width/d"
+"""Stands for the width among the keys of networks that are compared at one proportion."""
+AS_ROOT = {"width": 0.5, "d": 0.5}
+"""Powers of sizes with which the samples grow that specialisation needs [Rubin25 S5, App. E.2]."""
+
+
+def in_proportion(frame: pd.DataFrame, of: str = "width", to: str = "d") -> pd.DataFrame:
+    """The rows in which `of` is one multiple of `to`: of those, where there are several, the one with most values of `to`."""
+    ratio = _ratio(frame, of, to)
+    spanned = frame.groupby(ratio)[to].nunique()
+    return frame[ratio == spanned.idxmax()].reset_index(drop=True)
+
+
+def in_power(frame: pd.DataFrame, of: str, powers: Mapping[str, float]) -> pd.DataFrame:
+    """The rows in which `of`, a whole number, is one multiple of these powers of other keys: of several multiples, the one with
+    most sizes, then the largest. A search leaves many values of `of` at each size, most of them on no such law."""
+    scale = np.prod([frame[key].to_numpy(float) ** power for key, power in powers.items()], axis=0)
+    values, sizes = frame[of].to_numpy(float), frame.groupby(list(powers)).ngroup().to_numpy()
+    best = np.zeros(len(frame), dtype=bool)
+    for multiple in np.unique(values / scale):
+        rows = np.abs(values - multiple * scale) < 1  # either may have been rounded
+        best = rows if len(np.unique(sizes[rows])) >= len(np.unique(sizes[best])) else best
+    return frame[best].reset_index(drop=True)
+
+
+def width_as(ratio: float) -> str:
+    """`N = 2 d`, for a person."""
+    return f"N = {'' if ratio == 1 else f'{ratio:g} '}d"
+
+
+def _ratio(frame: pd.DataFrame, of: str, to: str) -> "pd.Series[float]":
+    return (frame[of] / frame[to]).astype(float).round(9)
+
+
+def proportions(points: Points) -> tuple[int, int]:
+    """Values of d that the most frequent proportion N = c d spans, and those that the most frequent width spans."""
+    frame = points.frame
+    if not {"width", "d"} <= {*points.keys} or frame[["width", "d"]].isna().any(axis=None):
+        return 0, 0
+    by = (_ratio(frame, "width", "d"), frame["width"])
+    of_ratio, of_width = (int(frame["d"].groupby(values).nunique().max()) for values in by)
+    return of_ratio, of_width
+
+
+def by_proportion(points: Points) -> Points:
+    """The same with RATIO for a key in place of the width, which stays a column."""
+    keys = [RATIO if key == "width" else key for key in points.keys]
+    return points._replace(frame=points.frame.assign(**{RATIO: _ratio(points.frame, "width", "d")}), keys=keys)

@@ -1,0 +1,97 @@
+"""Curves of a measure over one key, such as L, for several values of another, such as d: do they fall together over L / d^e?"""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from stats import BestExponent, Collapse, Curve, best_exponent, collapse
+
+FEWEST = 2
+"""Points of a curve, and curves, that a collapse needs."""
+
+
+class Family(NamedTuple):
+    """Curves of at least FEWEST points over `over`, one for each value of `against`."""
+
+    frame: pd.DataFrame
+    """Their points, with `error`, the standard error of each mean."""
+    over: str
+    against: str
+    scales: list[float]
+    curves: list[Curve]
+
+
+def family(points: pd.DataFrame, over: str, against: str, accuracy: bool = True) -> Family:
+    """Of points that differ in `over` and `against` alone. ValueError in a few words where they make no two curves.
+
+    accuracy: whether the means are accuracies; of others a point counts where its seeds tell its error.
+    """
+    frame = points.assign(error=standard_errors(points) if accuracy else points["sd"] / points["n"] ** 0.5)
+    frame = frame[frame["error"] > 0]
+    frame = frame[frame.groupby(against)[over].transform("nunique") >= FEWEST]
+    groups = list(frame.groupby(against))
+    if len(groups) < FEWEST:
+        seeds = "" if accuracy else ", of two seeds or more"
+        raise ValueError(
+            f"needs {FEWEST} values of {against} with {FEWEST} values of {over} each{seeds}, there are {len(groups)}"
+        )
+    curves = [Curve(part[over], part["mean"], part["error"], part["n"]) for _, part in groups]
+    return Family(frame.reset_index(drop=True), over, against, [float(part[against].iloc[0]) for _, part in groups], curves)
+
+
+def standard_errors(points: pd.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    """Of the mean accuracy of each point: by the spread of its seeds, but no less than its test examples leave.
+
+    One seed has no spread, and where all examples are right all seeds may agree.
+    """
+    examples = points["n"].to_numpy(float) * (points["test_size"].fillna(1024).to_numpy(float) if "test_size" in points else 1024)
+    p = np.clip(points["mean"].to_numpy(float), 0, 1)
+    of_tests = np.maximum(np.sqrt(p * (1 - p) / examples), 1 / examples)
+    return np.fmax(points["sd"].to_numpy(float) / np.sqrt(points["n"].to_numpy(float)), of_tests)
+
+
+class Rescaled(NamedTuple):
+    """A family over x in units of a scale of each curve."""
+
+    frame: pd.DataFrame
+    """The family's points with `rescaled`."""
+    quality: Collapse
+    unit: str
+    """What x is divided by, as an axis says it."""
+    by: str
+    """And in short."""
+
+
+def rescaled(curves: Family, exponent: float) -> Rescaled:
+    """With this exponent; `rescaled` is over / (against / its geometric mean)^exponent, so that it keeps its size."""
+    middle = float(np.exp(np.log(curves.scales).mean()))
+    found = collapse(curves.curves, np.asarray(curves.scales) ** exponent)
+    x = curves.frame[curves.over] / (curves.frame[curves.against] / middle) ** exponent
+    unit = f"({curves.against} / mean {curves.against})^{exponent:.3g}"
+    return Rescaled(curves.frame.assign(rescaled=x), found, unit, f"{curves.against}^{exponent:.3g}")
+
+
+def in_units(curves: Family, units: "pd.Series[float]", name: str) -> Rescaled:
+    """In units of each point's, which are one for all points of a curve."""
+    scale_of = dict(zip(curves.frame[curves.against], units, strict=True))
+    found = collapse(curves.curves, [scale_of[value] for value in curves.scales])
+    return Rescaled(curves.frame.assign(rescaled=curves.frame[curves.over] / units), found, name, name)
+
+
+def best(curves: Family, n_resamples: int = 1000) -> BestExponent:
+    """The exponent of the best collapse; ValueError where there is none within -1..4."""
+    return best_exponent(curves.curves, curves.scales, n_resamples=n_resamples)
+
+
+TOO_NARROW = (
+    "S is far above what so many seeds leave by chance: the curves do not fall together within their errors. "
+    "The exponent's interval takes for granted that they do, and is too narrow"
+)
+
+
+def doubted(curves: Family, quality: float) -> str:
+    """TOO_NARROW of an exponent whose S is above twice what curves of so few seeds have on average that collapse perfectly
+    (`Collapse`), else nothing."""
+    n_seeds = int(curves.frame["n"].min())
+    return TOO_NARROW if quality > 2 * (2.9 if n_seeds <= 3 else 1.4 if n_seeds <= 6 else 1.2) else ""

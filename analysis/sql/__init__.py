@@ -1,0 +1,1 @@
+"""SQL that people type, fenced in."""

@@ -1,0 +1,64 @@
+"""Values, names and choices as a message shows them to a person."""
+
+import difflib
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+from pydantic import ValidationError
+
+
+def show(value: Any) -> str:
+    """A value as a message quotes it: short, on one line, printable on every terminal."""
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return str(value).lower()
+        case list():
+            return "a list" if value else "an empty list"
+        case dict():
+            return "a mapping"
+        case float():
+            return f"{value:.6g}"
+    text = ascii(value)
+    return text if len(text) <= 60 else f"{text[:50]}... ({len(text)} characters)"
+
+
+def nearest(word: Any, options: Iterable[str]) -> str:
+    """`; did you mean 'width'?` where an option is spelled much like the word, else nothing."""
+    if not isinstance(word, str):
+        return ""
+    by_lower = {option.lower(): option for option in options}
+    found = difflib.get_close_matches(word.lower()[:100], by_lower, n=1, cutoff=0.6)
+    return f"; did you mean {by_lower[found[0]]!r}?" if found else ""
+
+
+def listed(options: Iterable[str]) -> str:
+    """`a, b, c`, or `none`."""
+    return ", ".join(options) or "none"
+
+
+def pydantic_reason(error: ValidationError) -> str:
+    """pydantic's verdict in one line, without its addresses."""
+    return "; ".join(
+        ": ".join([*(str(part) for part in e["loc"]), e["msg"].removeprefix("Value error, ")])
+        for e in error.errors(include_url=False, include_context=False, include_input=False)
+    )
+
+
+def shown(value: Any) -> str:
+    """A value for a person: whole numbers whole, others to six digits."""
+    return str(value) if not isinstance(value, Real) or isinstance(value, Integral | bool) else f"{value:.6g}"
+
+
+def duration(seconds: float) -> str:
+    """`8 s`, `3 min 20 s`, `2 h 05 min`, `3 d 4 h`."""
+    s = round(seconds)
+    if s < 60:
+        return f"{s} s"
+    if s < 3600:
+        return f"{s // 60} min {s % 60:02d} s"
+    if s < 86400:
+        return f"{s // 3600} h {s % 3600 // 60:02d} min"
+    return f"{s // 86400} d {s % 86400 // 3600} h"

@@ -1,0 +1,55 @@
+"""The metrics that engines measure of every network of theirs. A metric that a grid asks for is declared in its own file."""
+
+from declarations.metric import Condition, Metric
+
+_LABELLED: Condition = (("targets", ("binary", "classes")),)
+_TRAINED: Condition = (("sampled", ("no",)),)
+_SAMPLED: Condition = (("sampled", ("yes",)),)
+_TWO_LAYER: Condition = (("sampled", ("no",)), ("network", ("relu2",)))
+_SQUARED: Condition = (("loss", ("mse",)),)
+_THREE_LAYERS: Condition = (("sampled", ("yes",)), ("network", ("erf3",)))
+
+_ALL = (
+    Metric("best_test_acc", "best test accuracy", better="higher", of=(_TRAINED + _LABELLED,), low=0, high=1),
+    Metric("final_test_acc", "last test accuracy", better="higher", of=(_LABELLED,), low=0, high=1),
+    Metric("best_test_error", "test error at the best evaluation", low=0, high=1, logarithmic=True,
+           expression="(1 - best_test_acc)", of=(_TRAINED + _LABELLED,)),
+    Metric("final_train_acc", "last training accuracy", better="higher", of=(_LABELLED,), low=0, high=1),
+    Metric("final_train_loss", "last training loss (nats)", unit="nats", low=0, logarithmic=True,
+           of=(_TRAINED, (*_SAMPLED, ("loss", ("cross_entropy",)), *_LABELLED))),
+    Metric("readout_ratio", "readout ratio |mean a-| / |mean a+|", low=0, of=(_TWO_LAYER,)),
+    Metric("alignment_pos", "alignment of neurons with a > 0", low=-1, high=1, better="higher", of=(_TWO_LAYER,)),
+    Metric("alignment_neg", "alignment of neurons with a < 0", low=-1, high=1, better="lower", of=(_TWO_LAYER,)),
+    Metric("activation_change", "relative activation change", low=0, logarithmic=True, better="higher", of=(_TWO_LAYER,)),
+    Metric("alignment_f", "alignment A_f of output and target", better="higher", of=(_SAMPLED,)),
+    Metric("alignment_f_se", "Monte-Carlo standard error of A_f", low=0, of=(_SAMPLED,), diagnostic=True),
+    Metric("test_mse", "test mean squared error", low=0, logarithmic=True, better="lower",
+           of=(_SAMPLED + _SQUARED, (("targets", ("real",)),))),
+    Metric("train_mse", "training mean squared error", low=0, logarithmic=True, of=(_SAMPLED + _SQUARED,)),
+    Metric("n_specialised_1", "specialising neurons, first layer", low=0, better="higher", of=(_SAMPLED,)),
+    Metric("n_specialised_2", "specialising neurons, second layer", low=0, better="higher", of=(_THREE_LAYERS,)),
+    Metric("magnitude_1", "magnitude of specialising neurons |w.w*|, first layer", low=0, logarithmic=True, better="higher",
+           of=(_SAMPLED,)),
+    Metric("magnitude_2", "magnitude of specialising neurons, second layer", low=0, logarithmic=True, better="higher",
+           of=(_THREE_LAYERS,)),
+    Metric("r_hat", "split R-hat", low=0, of=(_SAMPLED,), diagnostic=True),
+    Metric("ess", "effective sample size", low=0, logarithmic=True, of=(_SAMPLED,), diagnostic=True),
+    Metric("mixed", "whether the chains mixed", kind="truth", of=(_SAMPLED,), diagnostic=True),
+    Metric("unmixed", "share of networks whose chains did not mix", low=0, high=1, expression="(NOT mixed)::DOUBLE",
+           of=(_SAMPLED,), diagnostic=True),
+    Metric("acceptance", "share of accepted trajectories", low=0, high=1, of=(_SAMPLED,), diagnostic=True),
+    Metric("seconds", "training seconds, a network's share of its pack", unit="s", low=0, logarithmic=True, diagnostic=True),
+    Metric("step", "step", "whole", per="evaluation", column="curve_step", low=0),
+    Metric("train_loss", "training loss", unit="nats", per="evaluation", column="curve_train_loss", low=0),
+    Metric("train_acc", "training accuracy", per="evaluation", column="curve_train_acc", low=0, high=1),
+    Metric("test_acc", "test accuracy", per="evaluation", column="curve_test_acc", low=0, high=1),
+    Metric("chain_train_mse", "training mean squared error", per="evaluation", column="curve_train_mse", low=0),
+    Metric("chain_alignment_f", "alignment A_f of output and target", per="evaluation", column="curve_alignment_f"),
+    Metric("eval_test_mse", "test mean squared error", per="evaluation", column="curve_test_mse", low=0),
+    Metric("readout", "readout weight a", "single", per="neuron", column="neuron_readout"),
+    Metric("alignment", "alignment of a neuron's two halves", "single", per="neuron", column="neuron_alignment", low=-1, high=1),
+    Metric("overlap", "neurons by their overlap with the target's direction", per="bin", column="overlap", low=0),
+)  # fmt: skip
+
+METRICS = {metric.name: metric for metric in _ALL}
+"""By name."""

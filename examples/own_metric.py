@@ -1,0 +1,9 @@
+"""A metric of one's own, asked for by `save: [sparsity]` in a grid that lists this file under `metrics:`."""
+
+from trainables.metrics import Probe, metric
+
+
+@metric(title="share of inactive neurons", low=0, high=1)
+def sparsity(probe: Probe) -> float | None:
+    """Share of the last hidden layer's activations that are 0, on the fresh test examples of the last evaluation."""
+    return None if probe.features is None else float((probe.features == 0).mean())

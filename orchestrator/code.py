@@ -1,0 +1,41 @@
+"""The code that runs: where it lies, its commit, and a digest that machines of one sweep must share."""
+
+import hashlib
+import platform
+import subprocess
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+"""Folder of the project: its packages, grids and examples lie below."""
+TRAINS = ("console", "declarations", "orchestrator", "stats", "store", "trainables")
+"""The packages that take part in a sweep; `analysis` and `app` only read what it stored."""
+
+
+@cache
+def code_facts() -> dict[str, str]:
+    """What must be the same on all machines of a sweep: this project's code, and what computes with it."""
+    digest = hashlib.sha256()
+    for package in TRAINS:
+        for file in sorted((ROOT / package).rglob("*.py")):
+            digest.update(str(file.relative_to(ROOT)).encode() + b"\0" + file.read_bytes() + b"\0")
+    facts = {"this project": digest.hexdigest()[:12], "python": ".".join(platform.python_version_tuple()[:2])}
+    return facts | {name: version(name) for name in ("ray", "torch", "numpy")}
+
+
+def commit() -> str:
+    """Commit of this code, with `+` when files differ from it; empty outside a repository or without git."""
+
+    def git(*args: str) -> str:
+        # Its owner may be another account: on a cluster it was copied there.
+        done = subprocess.run(
+            ["git", "-c", f"safe.directory={ROOT}", "-C", ROOT, *args], capture_output=True, text=True, check=False
+        )
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    try:
+        sha = git("rev-parse", "HEAD")
+        return sha + ("+" if sha and git("status", "--porcelain", "--untracked-files=no") else "")
+    except OSError:
+        return ""

@@ -1,0 +1,83 @@
+"""`python -m orchestrator.cost.measure`: this machine's rates as JSON, from a few seconds of every engine on one core.
+
+The amounts of work of each measured shape are known, so the rates are what explains all times best: least squares of the
+relative error, no rate below zero.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+
+import numpy as np
+import torch
+from scipy.optimize import nnls
+
+from orchestrator.cost.calibration import Rates
+from trainables.engines import ENGINES, Engine, descent_engine
+from trainables.engines.base import Amounts
+
+RAY_S = 11.5
+"""What Ray needs on two cores: its processes, the library in each worker, the end. What the engines need to load is measured."""
+RAY_BYTES = 90 * 2**20
+"""What Ray adds to a worker's memory."""
+WINDOW_S = 0.08
+
+
+def seconds_of(run: Callable[[], object], rounds: int = 3, window_s: float | None = None) -> float:
+    """Shortest mean time of a run over some windows: other work on the machine only ever adds."""
+    window_s = window_s or WINDOW_S
+    run()
+    best = float("inf")
+    for _ in range(rounds):
+        n, started = 0, time.perf_counter()
+        while (elapsed := time.perf_counter() - started) < window_s:
+            run()
+            n += 1
+        best = min(best, elapsed / n)
+    return best
+
+
+def fit(measured: list[tuple[Amounts, float]]) -> dict[str, float]:
+    """Rates that explain the measured seconds of these amounts."""
+    kinds = list(dict.fromkeys(k for amounts, _ in measured for k in amounts))
+    relative = np.array([[amounts.get(k, 0.0) / seconds for k in kinds] for amounts, seconds in measured])
+    size = np.linalg.norm(relative, axis=0)  # amounts differ by eight orders: unscaled, the largest would be taken for zero
+    found, _ = nnls(relative / size, np.ones(len(measured)))
+    return dict(zip(kinds, (found / size).tolist(), strict=True))
+
+
+def rates_of(engine: Engine) -> dict[str, float]:
+    """Rates of one engine on one core."""
+    return fit([(timed.amounts, seconds_of(timed.work, timed.rounds) / timed.n) for timed in engine.calibration()])
+
+
+def ready() -> None:
+    """What a worker does before its first pack; prints the memory that it then has."""
+    torch.set_num_threads(1)
+    for name in ("gram", "batched"):
+        engine = descent_engine(name)
+        engine.trainer(engine.shapes()[0]).train(0, 10)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+
+
+def main() -> None:
+    """Print the rates."""
+    if sys.argv[1:] == ["--ready"]:
+        return ready()
+    torch.set_num_threads(1)
+    seconds = Rates().seconds | {f"{engine.name} cpu": rates_of(engine) for engine in ENGINES.values()}
+    # In a process of its own, now that every kernel is compiled, as it will be for the workers.
+    started = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-m", "orchestrator.cost.measure", "--ready"], check=True, capture_output=True, text=True
+    )
+    start_s = RAY_S + time.perf_counter() - started
+    print(json.dumps(asdict(Rates(seconds, start_s, int(done.stdout.splitlines()[-1]) + RAY_BYTES))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""What training costs: seconds and bytes of a pack on each engine, and the engine that costs least.
+
+Seconds are the amounts of work that an engine states, times this machine's rates (orchestrator.cost.calibration), corrected by
+what packs really took.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import duckdb
+import numpy as np
+from pydantic import ValidationError
+
+from declarations.fact import FACTS
+from declarations.metrics import METRICS
+from orchestrator.cost.calibration import Rates, cpu_name
+from store.sql import quoted
+from trainables.cell import Cell, cell_of
+from trainables.engines import ENGINES
+from trainables.tasks import task_class, task_names
+
+_EVALUATIONS_MORE = 2
+"""The weights at the start and the measures at the end cost about as much as this many evaluations."""
+
+
+class CostModel:
+    """Predicts seconds a cell, and learns from the packs that finish. Not thread-safe."""
+
+    def __init__(self, rates: Rates | None = None) -> None:
+        self.rates = rates or Rates()
+        self._of_shape: dict[tuple[object, ...], float] = {}
+        self._of_engine: dict[tuple[str, str], list[float]] = defaultdict(list)
+        self._typical: dict[tuple[str, str], float] = {}
+
+    def predicted(self, cell: Cell, engine: str, device: str = "cpu", group: float = 1.0) -> float:
+        """Seconds of one core (or of the card) before any correction; `group` cells see the same inputs."""
+        rates = self.rates.of(ENGINES[engine], device, cell.dtype)
+        step = sum(rates[k] * n for k, n in ENGINES[engine].step_amounts(cell, group).items())
+        evaluation = sum(rates[k] * n for k, n in ENGINES[engine].evaluation_amounts(cell, group).items())
+        return cell.steps * step + (cell.steps // cell.eval_every + _EVALUATIONS_MORE) * evaluation
+
+    def seconds(self, cell: Cell, engine: str, device: str = "cpu", group: float = 1.0) -> float:
+        """Predicted seconds of one core (or of the card) for this cell in a pack."""
+        return self.correction(cell.shape(), engine, device) * self.predicted(cell, engine, device, group)
+
+    def correction(self, shape: tuple[Any, ...], engine: str, device: str) -> float:
+        """What packs of this shape took over what was predicted; for a shape not seen yet, the engine's median."""
+        return self._of_shape.get((engine, device, shape), self._typical.get((engine, device), 1.0))
+
+    def observe(self, cell: Cell, engine: str, device: str, seconds: float, group: float = 1.0) -> None:
+        """A cell of this shape really took `seconds`."""
+        ratio = seconds / self.predicted(cell, engine, device, group)
+        key = (engine, device, cell.shape())
+        old = self._of_shape.get(key, ratio)
+        self._of_shape[key] = (old + ratio) / 2
+        recent = self._of_engine[engine, device] = [*self._of_engine[engine, device][-30:], ratio]
+        self._typical[engine, device] = float(np.median(recent))
+
+    def learn(self, connection: duckdb.DuckDBPyConnection, plan: Iterable[Cell] = ()) -> None:
+        """Start from what the packs of a store took.
+
+        Rows do not say where a task's data lie: what was trained on the data of the plan's tasks is taken to lie where theirs do.
+        """
+        places: _Places = {
+            (cell.task.name, cell.version): {key: getattr(cell.task, key) for key in cell.task.locations}
+            for cell in plan
+            if cell.task.locations
+        }
+        columns = [name for name, *_ in connection.execute("describe cells").fetchall()]
+        keys = [name for name in columns if name not in _NO_KEYS]
+        for row in connection.execute(_measured(keys)).fetchall():
+            engine, device, version, same_inputs, seconds, *values = row
+            cell = _cell_of(dict(zip(keys, values, strict=True)), version, places)
+            if cell is not None and engine in ENGINES and _is_here(device):
+                self.observe(cell, engine, device.split()[0], seconds, same_inputs)
+
+    def choose(self, cell: Cell, device: str = "cpu", group: float = 1.0) -> tuple[str, str]:
+        """The engine and the device that should train this cell: the cheapest as predicted, never one that is there for tests.
+
+        What packs took does not enter: the engine of a cell must not depend on what ran before it. It may differ between
+        machines, where two engines cost nearly the same; they agree to rounding.
+        """
+        able = [engine for engine in ENGINES.values() if not engine.is_oracle and engine.trains(cell)]
+        special = [engine for engine in able if not engine.is_general]
+        options = [(e.name, d) for e in special or able for d in dict.fromkeys(("cpu", device)) if d in e.devices]
+        return min(options, key=lambda option: self.predicted(cell, option[0], option[1], group))
+
+
+_NO_KEYS = {"cell_id", "gamma_label", *METRICS, *FACTS}
+_ALIKE = ("gamma", "base_lr")
+"""Keys in which cells of a pack may differ that see the same inputs."""
+
+
+def _measured(keys: list[str]) -> str:
+    """SQL for what packs took: engine, device, science version, cells that see the same inputs, seconds, and a cell's keys.
+
+    Of each setting the last few packs: a store may hold many thousands.
+    """
+    inputs = ", ".join(quoted(key) for key in keys if key not in _ALIKE)
+    setting = ", ".join(quoted(key) for key in keys if key not in (*_ALIKE, "seed"))
+    return f"""
+        with packs as (
+            select engine, device, science_version, count(*) / count(distinct ({inputs})) as same_inputs,
+                median(seconds) as seconds, max(finished_at) as ended,
+                unnest(arg_min(struct_pack({", ".join(f"{quoted(key)} := {quoted(key)}" for key in keys)}), cell_id))
+            from cells where status = 'ok' and seconds > 0 group by pack_id, engine, device, science_version
+        )
+        select * exclude (ended) from packs
+        qualify row_number() over (partition by engine, device, {setting} order by ended desc) <= 3
+        order by ended
+    """
+
+
+def _is_here(device: str) -> bool:
+    """Whether a row's device tells of packs to come: any card, and processors like this one."""
+    return not device.startswith("cpu") or device == cpu_name()
+
+
+_Places = dict[tuple[str, str], dict[str, Any]]
+"""By a task's name and science version, the keys that say where its data lie."""
+
+
+def _cell_of(keys: dict[str, Any], version: str, places: _Places) -> Cell | None:
+    """The cell with these keys; None where the store holds what this version would refuse, or numbers of another version, or
+    of data whose place is not known: to look for them elsewhere would find others, or none."""
+    if keys["task"] not in task_names():
+        return None
+    task_type = task_class(keys["task"])
+    place = places.get((task_type.name, version), {})
+    if task_type.locations and not place:
+        return None
+    given = {k: v for k, v in keys.items() if v is not None and k not in (*task_type.model_fields, "task")}
+    try:
+        task = task_type(**{k: keys[k] for k in task_type.model_fields if k in keys}, **place)
+        cell = cell_of(task, **given)
+    except (ValidationError, KeyError):
+        return None
+    return cell if cell.version == version else None

@@ -1,0 +1,1 @@
+"""Reads a grid: YAML with lines, checked blocks, cells."""

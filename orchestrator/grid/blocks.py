@@ -1,0 +1,320 @@
+"""A block of a grid, checked: for each kind of cell the axes, what moves together, what is searched, left out and saved."""
+
+import itertools
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from console.words import listed, nearest, show
+from declarations.metrics import METRICS
+from orchestrator.grid.axes import SHOWN_PROBLEMS, Axis, parse_axis
+from orchestrator.grid.conditions import Condition, ConditionError, parse_condition
+from orchestrator.grid.find import Find, find_metrics, parse_find
+from orchestrator.grid.keys import PARTS, Kind, alike, axis_keys, default_value, legal_keys, part_axis_keys, part_key, usual_kind
+from orchestrator.grid.problems import Report
+from orchestrator.grid.yaml_lines import Item
+from trainables.metrics import Requested
+from trainables.networks import Network, TwoLayer
+from trainables.tasks import Task
+from trainables.training import Training, training_class, training_names
+
+LISTS = ("curves", "neurons", "weights")
+"""What `save:` may name beside metrics on request."""
+DEFAULT_SAVE = frozenset({"curves"})
+
+
+@dataclass(frozen=True)
+class Block:
+    """The product of axes of one kind of cell. The axes of a group move together; later groups vary fastest."""
+
+    kind: Kind
+    groups: tuple[tuple[Axis, ...], ...]
+    conditions: tuple[tuple[Item, Condition], ...]
+    save: frozenset[str]
+    find: Find | None
+    place: Item
+    is_sound: bool
+
+    @property
+    def count(self) -> int:
+        """Cells before exclusions and merging."""
+        return math.prod(max(axis.count for axis in group) for group in self.groups)
+
+
+@dataclass(frozen=True)
+class Context:
+    """What all blocks of a grid share."""
+
+    defaults: Mapping[str, Item]
+    overrides: Mapping[str, Item]
+    tasks: Mapping[str, type[Task]]
+    networks: Collection[type[Network]]
+    metrics: Mapping[str, Requested]
+    all_files_known: bool
+    """Whether all files of a user's own parts could be read: else a name that is unknown may be one of theirs."""
+    limit: int
+    report: Report
+
+
+def check_block(place: Item, ctx: Context) -> list[Block]:
+    """One checked block for each kind of cell that the block names; what is wrong goes to the report."""
+    own: dict[str, Item] = place.value
+    given = {**ctx.defaults, **own, **{name: ctx.overrides[name] for name in ("task", *PARTS) if name in ctx.overrides}}
+    tasks, are_known = _tasks(given.get("task"), place, ctx)
+    trainings, trainings_known = _trainings(given.get("training"), ctx)
+    networks_known = True
+    kinds: list[Kind] = []
+    for task in tasks:
+        for training in trainings or [None]:
+            usual = usual_kind(task, training)
+            found = [usual]
+            if "network" in given:
+                named, known = _networks(given["network"], usual.training, ctx)
+                networks_known &= known
+                found = [Kind(task, group, usual.training) for group in alike(named)] or [usual]
+            kinds += found
+    if (are_known and trainings_known and networks_known) or ctx.all_files_known:
+        _check_keys(own, kinds or [usual_kind(task) for task in ctx.tasks.values()], ctx.report)
+    if not tasks:
+        legal = part_axis_keys()
+        for name in given.keys() & legal.keys():
+            parse_axis(legal[name], given[name], ctx.limit, ctx.report)
+        return []
+    blocks = [_one_kind(kind, kinds, given, place, ctx) for kind in kinds]
+    return blocks if are_known and trainings_known and networks_known else []
+
+
+def _trainings(item: Item | None, ctx: Context) -> tuple[list[type[Training] | None], bool]:
+    """The trainings that a block names, none where it names none, and whether all are known."""
+    if item is None:
+        return [], True
+    axis = parse_axis(part_key("training", training_names()), item, ctx.limit, ctx.report)
+    return [training_class(name) for name in axis.values], bool(axis.values)
+
+
+def _networks(item: Item, training: type[Training], ctx: Context) -> tuple[list[type[Network]], bool]:
+    """The networks that a block names, and whether all are known and can be trained so."""
+    legal = {network.name: network for network in ctx.networks if network.family == training.family}
+    others = {network.name for network in ctx.networks} - legal.keys()
+    parts = item.value if isinstance(item.value, list) else [item]
+    if wrong := [part for part in parts if isinstance(part.value, str) and part.value in others]:
+        for part in wrong:
+            ctx.report.at(part, f"network = {show(part.value)}: training {training.name} cannot train it; legal: {listed(legal)}")
+        return [legal[part.value] for part in parts if part.value in legal], False
+    if not ctx.all_files_known and any(isinstance(part.value, str) and part.value not in legal for part in parts):
+        return [legal[part.value] for part in parts if part.value in legal], False
+    axis = parse_axis(part_key("network", legal), item, ctx.limit, ctx.report)
+    return [legal[name] for name in axis.values], bool(axis.values)
+
+
+def _tasks(item: Item | None, place: Item, ctx: Context) -> tuple[list[type[Task]], bool]:
+    """The tasks that a block names, and whether all are known; one that is misspelt stands for its nearest neighbour."""
+    if item is None:
+        ctx.report.at(place, f"this block names no task; legal: {listed(ctx.tasks)}")
+        return [], False
+    parts = item.value if isinstance(item.value, list) else [item]
+    if not parts:
+        ctx.report.at(item, "task is an empty list; name at least one task")
+    found: list[type[Task]] = []
+    are_known = bool(parts)
+    for part in parts:
+        name = part.value
+        if isinstance(name, str) and name in ctx.tasks:
+            found.append(ctx.tasks[name])
+            continue
+        are_known = False
+        if not ctx.all_files_known:  # the file that was to define it has its own report
+            continue
+        suggestion = nearest(name, ctx.tasks) if isinstance(name, str) else ""
+        found += [cls for known, cls in ctx.tasks.items() if repr(known) in suggestion]
+        legal = f"legal: {listed(ctx.tasks)} (a task of your own: list its file under `tasks`)"
+        ctx.report.at(part, f"unknown task {show(part.value)}{suggestion or ';'} {legal}")
+    return found, are_known
+
+
+def _check_keys(own: Mapping[str, Item], kinds: Sequence[Kind], report: Report) -> None:
+    legal = dict.fromkeys(key for kind in kinds for key in legal_keys(kind))
+    for key in own:
+        if key not in legal:
+            report.at(replace(own[key], line=own[key].key_line), unknown_key(key, legal, kinds))
+
+
+def unknown_key(key: str, legal: Iterable[str], kinds: Iterable[Kind]) -> str:
+    """The message for a key that none of these kinds of cells has."""
+    names = " and ".join(dict.fromkeys(kind.task.name for kind in kinds))
+    return f"unknown key {show(key)}{nearest(key, legal) or ';'} legal keys of {names}: {listed(legal)}"
+
+
+def _one_kind(kind: Kind, kinds: Sequence[Kind], given: dict[str, Item], place: Item, ctx: Context) -> Block:
+    report = Report()
+    shared, ctx = ctx.report, replace(ctx, report=report)
+    keys, task = axis_keys(kind), kind.task
+    _check_names(kind, place, report)
+    given = {**given, **{name: item for name, item in ctx.overrides.items() if name in keys or name == "save"}}
+    find: Find | None = None
+    axes: dict[str, Axis] = {}
+    if "find" in given:
+        taken = {*place.value, *ctx.overrides}  # what `defaults` say of the key is for other blocks
+        if sought := parse_find(given["find"], kind, taken, ctx.metrics, ctx.limit, report):
+            find, axes[sought[0].axis] = sought
+    for name, item in given.items():
+        if name in PARTS:  # checked before; this kind has some of the names
+            names = [n.name for n in kind.networks] if name == "network" else [kind.training.name]
+            axes[name] = Axis(name, len(names), tuple(names))
+        elif name in keys and name not in axes:
+            axes[name] = parse_axis(keys[name], item, ctx.limit, report)
+    missing = []
+    for name, key in keys.items():
+        if name not in axes:
+            try:
+                axes[name] = Axis(name, 1, (key.check(default_value(kind, name)),))
+            except KeyError:
+                missing.append(name)
+            except ValueError as error:
+                report.at(place, f"the default of task {task.name} is not legal: {error}")
+    if find:  # by now of the networks' defaults too: the loss, say
+        _check_metric(find, kind, axes, given["find"], report)
+    if missing and (find or "find" not in given):  # of a find that is wrong nobody knows which axis it stands for
+        report.at(place, f"this block of {task.name} does not say {listed(missing)}; give it here or under `defaults`")
+    legal = dict.fromkeys(name for k in kinds for name in ["task", *axis_keys(k)])
+    zipped = _zip(given.get("zip"), axes, legal, find, sum(k.task is task for k in kinds) > 1, ctx)
+    # Where something lies says nothing about a network, so no condition may ask for it.
+    asked = dict.fromkeys(name for name in legal if not any(name in k.task.locations for k in kinds))
+    conditions = _conditions(given.get("exclude"), asked, report)
+    if not any({"steps", "eval_every"} & set(condition.names) for _, condition in conditions):  # else the cells will tell
+        _check_steps(axes, zipped, given.get("steps", given.get("eval_every", place)), ctx)
+    save = _save(given.get("save"), kind, ctx)
+    if find and find.metric in ctx.metrics:
+        save |= {find.metric}
+    shared.extend(report.problems)
+    # in a block of several kinds, a condition on a key that this one does not have says nothing about it
+    mine = tuple((item, c) for item, c in conditions if all(name == "task" or name in keys for name in c.names))
+    return Block(kind, tuple(_grouped(axes, zipped)), mine, save, find, place, is_sound=not report)
+
+
+def _check_names(kind: Kind, place: Item, report: Report) -> None:
+    """Whether no two parts have a key of one name; the results do not tell names apart by case."""
+    owners: dict[str, str] = {}
+    for part in (kind.task, kind.network, kind.training):
+        for name in part.model_fields:
+            owner = owners.setdefault(name.lower(), f"{part.role} {part.name}")
+            if owner != f"{part.role} {part.name}":
+                report.at(place, f"{owner} and {part.role} {part.name} both have a key {name}, and a cell can hold one")
+
+
+def _check_metric(find: Find, kind: Kind, axes: Mapping[str, Axis], item: Item, report: Report) -> None:
+    """Whether all networks of these axes have the metric."""
+    legal_of = {
+        (name, value): find_metrics(kind, **{name: value})
+        for name in ("network", "loss") if name in axes for value in axes[name].values
+    }  # fmt: skip
+    for (name, value), legal in legal_of.items():
+        if find.metric in METRICS and find.metric not in legal:
+            all_have = [metric for metric in legal if all(metric in of_others for of_others in legal_of.values())]
+            text = f"networks with {name} = {show(value)} have none; those of this block have {listed(all_have)}"
+            report.at(item, f"find: metric = {show(find.metric)}: {text}")
+
+
+def _zip(
+    item: Item | None, axes: Mapping[str, Axis], legal: Iterable[str], find: Find | None, is_split: bool, ctx: Context
+) -> list[tuple[str, ...]]:
+    """Groups of keys that move together, less the keys that the command line gives."""
+    if item is None or item.value is None:
+        return []
+    groups: list[tuple[str, ...]] = []
+    seen: set[str] = set()
+    if not isinstance(item.value, list) or not all(isinstance(group.value, list) for group in item.value):
+        ctx.report.at(item, f"zip = {show(item.value)}: must be a list of groups of keys, such as zip: [[L, d]]")
+        return []
+    for group in item.value:
+        names: list[str] = []
+        for part in group.value:
+            name = part.value
+            if not isinstance(name, str) or name not in legal or name == "task":
+                choices = [key for key in legal if key != "task"]
+                ctx.report.at(part, f"zip names {show(part.value)}{nearest(name, choices) or ';'} legal: {listed(choices)}")
+            elif is_split and name in PARTS:
+                ctx.report.at(part, f"zip names {name}, whose values have different keys; write a block for each")
+            elif find and name == find.axis:
+                ctx.report.at(part, f"zip names {name}, along which find searches: it moves alone")
+            elif name in seen:
+                ctx.report.at(part, f"zip names {name} twice; a key moves with one group only")
+            elif name in axes:
+                names.append(name)
+                seen.add(name)
+        if not all(name in ctx.overrides for name in names):
+            names = [name for name in names if name not in ctx.overrides]
+        counts = {name: axes[name].count for name in names if axes[name].values or axes[name].count > ctx.limit}
+        if len(set(counts.values())) > 1:
+            lengths = listed(f"{name} has {n}" for name, n in counts.items())
+            ctx.report.at(group, f"the axes of a zip must be of one length: {lengths}")
+        elif names:
+            groups.append(tuple(names))
+    return groups
+
+
+def _grouped(axes: Mapping[str, Axis], zipped: list[tuple[str, ...]]) -> Iterable[tuple[Axis, ...]]:
+    """Every axis in the order of the block, the zipped ones together where the first of them stands."""
+    done: set[str] = set()
+    for name in axes:
+        if name not in done:
+            group = next((names for names in zipped if name in names), (name,))
+            done.update(group)
+            yield tuple(axes[member] for member in group)
+
+
+def _conditions(item: Item | None, legal: Iterable[str], report: Report) -> list[tuple[Item, Condition]]:
+    if item is None or item.value is None:
+        return []
+    conditions = []
+    for part in item.value if isinstance(item.value, list) else [item]:
+        try:
+            conditions.append((part, parse_condition(part.value, list(legal))))
+        except ConditionError as error:
+            report.at(part, f"exclude: {show(part.value)} {error}")
+    return conditions
+
+
+def _save(item: Item | None, kind: Kind, ctx: Context) -> frozenset[str]:
+    """What to save: lists, and metrics on request, as far as networks of this kind have them."""
+    if item is None:
+        return DEFAULT_SAVE
+    parts = item.value if isinstance(item.value, list) else [item]
+    saveable = (*LISTS, *ctx.metrics)
+    for part in parts:
+        if not isinstance(part.value, str) or part.value not in saveable:
+            if ctx.all_files_known or not isinstance(part.value, str):
+                hint = nearest(part.value, saveable) or ";"
+                ctx.report.at(part, f"save: unknown {show(part.value)}{hint} legal: {listed(saveable)}, or []")
+            continue
+        if reason := _not_saved(part.value, kind, ctx):
+            ctx.report.at(part, f"save: {reason}")
+    return frozenset(part.value for part in parts if isinstance(part.value, str) and part.value in saveable)
+
+
+def _not_saved(name: str, kind: Kind, ctx: Context) -> str:
+    """Why networks of this kind have nothing to save of this name; empty where they have."""
+    two_layer = all(issubclass(network, TwoLayer) for network in kind.networks)
+    if name == "weights" and not two_layer:  # at equilibrium there are as many as samples
+        has = "neurons" if kind.training.family == "sampling" else "metrics"
+        return f"weights are kept of two-layer networks that learn by SGD; {kind.task.name} saves curves and {has} here"
+    if name == "neurons" and not two_layer and kind.training.family == "descent":
+        return f"neurons are kept of two-layer networks; network {kind.network.name} saves curves and metrics"
+    if name in ctx.metrics and kind.training.family != "descent":
+        return f"{name} is measured of networks that learn by gradient descent, not by {kind.training.name}"
+    if name in ctx.metrics and (same := [key for key in axis_keys(kind) if key.lower() == name.lower()]):
+        return f"metric {name} would be a column of the results, and so is the key {same[0]} of {kind.task.name}; rename it"
+    return ""
+
+
+def _check_steps(axes: Mapping[str, Axis], zipped: list[tuple[str, ...]], place: Item, ctx: Context) -> None:
+    """steps must be a multiple of eval_every in every combination that the block makes of them."""
+    steps, every = axes["steps"], axes["eval_every"]
+    if steps.count * every.count > ctx.limit:
+        return
+    move_together = any({"steps", "eval_every"} <= set(names) for names in zipped)
+    pairs = zip(steps.values, every.values, strict=False) if move_together else itertools.product(steps.values, every.values)
+    wrong = [(s, e) for s, e in dict.fromkeys(pairs) if s % e]
+    for s, e in wrong[:SHOWN_PROBLEMS]:
+        near = listed(map(str, [s - s % e] * (s > e) + [s - s % e + e]))
+        ctx.report.at(place, f"steps = {s} is not a multiple of eval_every = {e}; the nearest that are: {near}")

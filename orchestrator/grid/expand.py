@@ -1,0 +1,265 @@
+"""From a checked block to its cells and their ids: 100,000 in a second or so.
+
+A cell's id is the hash of its keys as text (Cell.cell_id); here the text of every value is made once for its axis.
+"""
+
+import hashlib
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeVar
+
+from pydantic import ValidationError
+
+from console.words import listed, pydantic_reason, show
+from orchestrator.grid.axes import SHOWN_PROBLEMS, Axis
+from orchestrator.grid.blocks import Block
+from orchestrator.grid.conditions import Condition, ConditionError, LazyGamma
+from orchestrator.grid.keys import LAZY, Kind
+from orchestrator.grid.problems import Report, in_a_line
+from orchestrator.grid.yaml_lines import Item
+from trainables.basics import TaskError
+from trainables.cell import Cell, hashed_keys, version_of
+from trainables.parts import Part
+from trainables.tasks import Task
+
+P = TypeVar("P", bound=Part)
+Text = str | None
+"""One line of what Cell.cell_id hashes; None for a key that does not enter the id at this value."""
+Texts = tuple[Text, ...]
+
+
+@dataclass(frozen=True)
+class _Resolved:
+    """A task that many cells share, with all that is computed from it alone."""
+
+    task: Task
+    values: tuple[Any, ...]
+    texts: Texts
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Network and training that many cells share, fitted to a task."""
+
+    cell: Cell | None
+    """One of these cells; None where there is no such network."""
+    version: str
+    lazy: float
+    refusal: str = ""
+    """What is wrong with these keys together; empty where nothing is."""
+
+
+class _Shared(NamedTuple):
+    """What cells share that differ in their seeds alone."""
+
+    parts: _Parts
+    head: str
+    """The text that is hashed, up to the seed."""
+    tail: str
+    texts: Texts
+    values: tuple[Any, ...]
+
+
+def _picker(indices: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """itemgetter that gives a tuple for one index, and for none."""
+    if len(indices) > 1:
+        return itemgetter(*indices)
+    return lambda values: tuple(values[i] for i in indices)
+
+
+def expand(block: Block, report: Report) -> Iterator[tuple[str, Cell]]:
+    """Id and cell of every point of the block's product that no condition excludes; stops after a few that are wrong."""
+    kind = block.kind
+    groups = [group for group in block.groups if len(group[0].values) > 1]
+    constant = [group for group in block.groups if len(group[0].values) == 1]
+    # Seeds vary fastest as a rule, and cells that differ in nothing else share all that is worked out here.
+    inner = [group for group in [*groups[-1:], *constant] if [axis.key for axis in group] == ["seed"]]
+    groups, constant = ([group for group in some if group not in inner] for some in (groups, constant))
+    axes = [axis for group in [*groups, *constant] for axis in group]
+    is_task_key = [axis.key in kind.task.model_fields for axis in axes]
+    pick_task = _picker([i for i, is_task in enumerate(is_task_key) if is_task])
+    pick_cell = _picker([i for i, axis in enumerate(axes) if not is_task_key[i] and axis.key != "seed"])
+    task_keys, cell_keys = pick_task([a.key for a in axes]), pick_cell([a.key for a in axes])
+    names = [*cell_keys, "task", *(name for name in kind.task.model_fields if name not in kind.task.locations)]
+    before_seed = _picker(sorted((i for i, name in enumerate(names) if name < "seed"), key=names.__getitem__))
+    after_seed = _picker(sorted((i for i, name in enumerate(names) if name > "seed"), key=names.__getitem__))
+    gamma = cell_keys.index("gamma") if "gamma" in cell_keys else None
+    is_excluded = _excluder(block, [*names, "seed"], report)
+    text_of = _texts(block)
+
+    def points(some: Iterable[tuple[Axis, ...]]) -> Iterator[tuple[tuple[Any, ...], Texts]]:
+        """Values and texts of the groups' product."""
+        values = [list(zip(*(axis.values for axis in group), strict=True)) for group in some]
+        texts = [list(zip(*([text_of(axis.key, v) for v in axis.values] for axis in group), strict=True)) for group in some]
+        flat = itertools.chain.from_iterable
+        for value_point, text_point in zip(itertools.product(*values), itertools.product(*texts), strict=True):
+            yield tuple(flat(value_point)), tuple(flat(text_point))
+
+    [(constant_values, constant_texts)] = points(constant)
+    seeds = [(value, text) for (value,), (text,) in points(inner)] if inner else []
+    seed = next((i for i, axis in enumerate(axes) if axis.key == "seed"), -1)
+    pick_shared = _picker([i for i in range(sum(map(len, groups))) if i != seed])
+    shared: dict[tuple[Any, ...], _Shared] = {}
+    resolved: dict[Texts, _Resolved | None] = {}
+    fitting, fitted = _Fitting(kind), dict[tuple[int, tuple[Any, ...]], _Parts]()
+    refused: set[int] = set()
+    reasons: set[str] = set()
+    for varying_values, varying_texts in points(groups):
+        if len(refused) + len(reasons) >= SHOWN_PROBLEMS:
+            return
+        point, point_texts = varying_values + constant_values, varying_texts + constant_texts
+        but_seed = pick_shared(varying_values)
+        found = shared.get(but_seed)
+        if found is None:
+            task_texts = pick_task(point_texts)
+            if task_texts not in resolved:
+                keys = dict(zip(task_keys, pick_task(point), strict=True))
+                resolved[task_texts] = _resolve(block, keys, report, reasons)
+            task = resolved[task_texts]
+            if task is None:
+                continue
+            cell_values, cell_texts = pick_cell(point), pick_cell(point_texts)
+            of_parts = (id(task), cell_values)
+            if of_parts not in fitted:
+                fitted[of_parts] = fitting.fitted(task.task, dict(zip(cell_keys, cell_values, strict=True)))
+            parts = fitted[of_parts]
+            if gamma is not None and cell_values[gamma] == LAZY:
+                cell_values = (*cell_values[:gamma], parts.lazy, *cell_values[gamma + 1 :])
+                cell_texts = (*cell_texts[:gamma], text_of("gamma", parts.lazy), *cell_texts[gamma + 1 :])
+            texts = cell_texts + task.texts
+            head = "".join(f"{text}\n" for text in (parts.version, *before_seed(texts)) if text)
+            tail = "".join(f"\n{text}" for text in after_seed(texts) if text)
+            found = _Shared(parts, head, tail, texts, (*cell_values, *task.values))
+            if not seeds:
+                shared[but_seed] = found
+        cell, lazy = found.parts.cell, found.parts.lazy
+        for value, text in seeds or [(point[seed], point_texts[seed])]:
+            if is_excluded and is_excluded((*found.texts, text), (*found.values, value), lazy):
+                continue
+            if cell is None:
+                if id(found.parts) not in refused:
+                    report.at(block.place, found.parts.refusal)
+                    refused.add(id(found.parts))
+                break
+            yield hashlib.sha256(f"{found.head}{text}{found.tail}".encode()).hexdigest()[:20], _with_seed(cell, value)
+
+
+def _with_seed(cell: Cell, seed: int) -> Cell:
+    """The cell with another seed, which was checked with its axis: a quarter of the time that pydantic takes."""
+    made = Cell.__new__(Cell)
+    object.__setattr__(made, "__dict__", cell.__dict__ | {"seed": seed})
+    # Which fields were given is the same for all: a set of its own would be half of what a cell takes in memory.
+    object.__setattr__(made, "__pydantic_fields_set__", cell.__pydantic_fields_set__)
+    object.__setattr__(made, "__pydantic_extra__", None)
+    object.__setattr__(made, "__pydantic_private__", None)
+    return made
+
+
+def _texts(block: Block) -> Callable[[str, Any], Text]:
+    """Gives the line of a key's value in what Cell.cell_id hashes."""
+    kind = block.kind
+    rules = hashed_keys(kind.task, kind.network, kind.training)
+
+    def text_of(key: str, value: Any) -> Text:
+        rule = rules[key]
+        return f"{key}={value!r}" if rule.always or value != rule.default else None
+
+    return text_of
+
+
+class _Fitting:
+    """Makes the parts of cells, each once."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+        self.networks = {network.name: network for network in kind.networks}
+        self.made: dict[tuple[type[Part], tuple[Any, ...]], Any] = {}
+        self.of_task: dict[tuple[Any, ...], tuple[str, float]] = {}
+
+    def fitted(self, task: Task, keys: dict[str, Any]) -> _Parts:
+        """Network and training of these keys; a refusal where they are not legal together, or do not fit the task."""
+        network, training = self.networks[keys["network"]], self.kind.training
+        own = {name: keys[name] for name in network.model_fields}
+        asked = (id(task), network, *(value for name, value in own.items() if name != "gamma"))
+        version, lazy = "", math.nan
+        try:
+            if asked not in self.of_task:
+                lazy = network.model_construct(**own).lazy_gamma(task)
+                self.of_task[asked] = version_of(task, network, training), lazy
+            version, lazy = self.of_task[asked]
+            if own.get("gamma") == LAZY:
+                own["gamma"] = lazy
+            cell = Cell(task=task, network=self._made(network, own), training=self._made(training, keys), seed=0)
+            return _Parts(cell, version, lazy)
+        except ValidationError as error:
+            return _Parts(None, version, lazy, f"these keys do not go together: {pydantic_reason(error)}")
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's own network may raise anything
+            given = listed(f"{k} = {show(v)}" for k, v in task.identity().items())
+            text = f"network {network.name} with task {task.name} fails for {given}: {in_a_line(error)}"
+            return _Parts(None, version, lazy, text)
+
+    def _made(self, part: type[P], keys: dict[str, Any]) -> P:
+        of = (part, tuple([keys[name] for name in part.model_fields]))
+        if of not in self.made:
+            self.made[of] = part(**dict(zip(part.model_fields, of[1], strict=True)))
+        found: P = self.made[of]
+        return found
+
+
+def _resolve(block: Block, keys: dict[str, Any], report: Report, reasons: set[str]) -> _Resolved | None:
+    """The task with these keys; None, with a report, where its own checks refuse them: once for each reason."""
+    kind = block.kind.task
+    given = listed(f"{k} = {show(v)}" for k, v in keys.items())
+    try:
+        kind.obtain(keys)
+        task = kind(**keys)
+        float(1 / getattr(task, "richness_scale", 1.0))  # as a user's own task may say it
+    except (ValidationError, TaskError) as error:
+        reason = pydantic_reason(error) if isinstance(error, ValidationError) else str(error)
+        if reason not in reasons:
+            report.at(block.place, f"task {kind.name} refuses {given}: {reason}")
+        reasons.add(reason)
+        return None
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's own task may raise anything
+        reason = in_a_line(error)
+        if reason not in reasons:
+            report.at(block.place, f"task {kind.name} fails for {given}: {reason}")
+        reasons.add(reason)
+        return None
+    fields = task.identity()
+    text_of = _texts(block)
+    texts = (f"task={task.name!r}", *(text_of(k, v) for k, v in fields.items()))
+    return _Resolved(task, (task.name, *fields.values()), texts)
+
+
+def _excluder(block: Block, names: list[str], report: Report) -> Callable[[Texts, tuple[Any, ...], float], bool] | None:
+    """Tells from a cell's texts, values and lazy gamma whether to leave it out; asks each combination of the named keys once."""
+    if not block.conditions:
+        return None
+    used = dict.fromkeys(name for _, condition in block.conditions for name in condition.names)
+    pick = _picker([names.index(name) for name in used])
+    verdicts: dict[tuple[float, Texts], bool] = {}
+    failed: set[Condition] = set()
+
+    def holds(item: Item, condition: Condition, env: dict[str, Any]) -> bool:
+        try:
+            return condition.holds(env)
+        except ConditionError as error:
+            if condition not in failed:  # once is enough
+                report.at(item, f"exclude: {show(item.value)} {error}")
+                failed.add(condition)
+            return False
+
+    def is_excluded(texts: Texts, values: tuple[Any, ...], lazy: float) -> bool:
+        point = (lazy, pick(texts))
+        if point not in verdicts:
+            env = dict(zip(used, pick(values), strict=True))
+            if env.get("gamma") == lazy:
+                env["gamma"] = LazyGamma(lazy)
+            verdicts[point] = any(holds(item, condition, env) for item, condition in block.conditions)
+        return verdicts[point]
+
+    return is_excluded

@@ -1,0 +1,140 @@
+"""`find:` in a block: a threshold to search for along one key, in place of an axis of it; checked, and the rungs it may try."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from console.words import listed, nearest, show
+from declarations.metrics import METRICS
+from orchestrator.grid.axes import Axis, parse_axis
+from orchestrator.grid.keys import Kind, Legal, axis_keys
+from orchestrator.grid.problems import Report
+from orchestrator.grid.yaml_lines import Item
+from trainables.metrics import Requested
+from trainables.parts import declared
+
+USAGE = "find: {axis: L, metric: best_test_acc, at: 0.85, range: [2, 4096], tolerance: 0.05}"
+NEEDED, OPTIONAL = ("axis", "at", "range"), ("metric", "tolerance", "falling")
+DEFAULT_TOLERANCE = 0.05
+
+
+@dataclass(frozen=True)
+class Find:
+    """Where does the mean of `metric` over the seeds cross `at`, along the key `axis`, between `low` and `high`?"""
+
+    axis: str
+    metric: str
+    at: float
+    low: float
+    high: float
+    tolerance: float
+    """Half-width of the 95% interval that is wanted, as a share of the threshold."""
+    falling: bool
+    """Whether the metric falls to `at` as the key grows."""
+
+    def describe(self) -> str:
+        """`L at best_test_acc = 0.85 in 2..4096`."""
+        return f"{self.axis} at {self.metric} = {self.at:g} in {self.low:g}..{self.high:g}"
+
+
+def find_metrics(kind: Kind, **traits: str) -> list[str]:
+    """Names of the metrics whose thresholds can be searched for in networks of this kind with these traits."""
+    sampled = "yes" if kind.training.family == "sampling" else "no"
+    told = {"training": kind.training.name, "sampled": sampled, "targets": kind.task.targets, **traits}
+    return [m.name for m in METRICS.values() if m.per == "network" and not m.diagnostic and m.had_by(told)]
+
+
+def parse_find(
+    item: Item, kind: Kind, taken: Iterable[str], metrics: Mapping[str, Requested], limit: int, report: Report
+) -> tuple[Find, Axis] | None:
+    """What the item asks of the kind, with the axis of all rungs; None, with a report, where it is wrong.
+
+    `taken`: keys that the block or the command line gives values; `metrics`: those that a grid may ask for.
+    """
+    known = {**METRICS, **{name: found.metric for name, found in metrics.items()}}
+    if not isinstance(item.value, dict):
+        report.at(item, f"find = {show(item.value)}: must hold keys and values, such as {USAGE}")
+        return None
+    before = len(report)
+    parts: dict[str, Item] = item.value
+    legal = (*NEEDED, *OPTIONAL)
+    for name, part in parts.items():
+        if name not in legal:
+            hint = nearest(name, legal) or ";"
+            report.at(replace(part, line=part.key_line), f"find: unknown key {show(name)}{hint} legal: {listed(legal)}")
+    if missing := [name for name in NEEDED if name not in parts]:
+        report.at(item, f"find does not say {listed(missing)}; write for instance {USAGE}")
+    key = _axis(parts["axis"], kind, taken, report) if "axis" in parts else None
+    metric = _metric(parts["metric"], kind, metrics, report) if "metric" in parts else kind.training.headline_of(kind.task)[0]
+    at = _number(parts["at"], "at", report) if "at" in parts else 0.0
+    if "at" in parts and metric and at is not None:
+        low, high = known[metric].low, known[metric].high
+        if not low < at < high:
+            report.at(parts["at"], f"find: at = {at:g}: {metric} lies between {low:g} and {high:g}")
+    tolerance = _number(parts["tolerance"], "tolerance", report) if "tolerance" in parts else DEFAULT_TOLERANCE
+    if tolerance is not None and not 0.001 <= tolerance <= 1:
+        report.at(parts["tolerance"], f"find: tolerance = {tolerance:g}: must lie between 0.001 and 1; 0.05 is 5%")
+    falling = parts["falling"].value if "falling" in parts else metric is not None and known[metric].falls
+    if not isinstance(falling, bool):
+        report.at(parts["falling"], f"find: falling = {show(falling)}: must be true or false")
+    ends = _range(parts["range"], key, report) if "range" in parts else None
+    if len(report) > before or key is None or ends is None or metric is None or at is None or tolerance is None:
+        return None
+    found = Find(key.name, metric, at, *ends, tolerance, falling)
+    span = [replace(item, value=x) for x in (found.low, found.high, n_rungs(found.low, found.high, tolerance))]
+    axis = parse_axis(key, replace(item, value={"geomspace": replace(item, value=span)}), limit, report)
+    rungs = tuple(dict.fromkeys(axis.values))
+    return found, Axis(key.name, len(rungs) or axis.count, rungs)
+
+
+def n_rungs(low: float, high: float, tolerance: float) -> int:
+    """Of a geometric ladder from low to high, each at most 1 + tolerance times the one below."""
+    return 1 + math.ceil(math.log(high / low) / math.log1p(tolerance))
+
+
+def _axis(part: Item, kind: Kind, taken: Iterable[str], report: Report) -> Legal | None:
+    keys = axis_keys(kind)
+    words = declared(kind.task) | declared(kind.network) | declared(kind.training)
+    name, searchable = part.value, [k for k, key in keys.items() if key.takes_numbers and k in words and words[k].searched]
+    if not isinstance(name, str) or name not in searchable:
+        report.at(part, f"find: axis = {show(name)}{nearest(name, searchable) or ';'} a search can go along {listed(searchable)}")
+        return None
+    if name in taken:
+        report.at(part, f"find searches along {name}, so it can have no values of its own; leave {name} out, or leave out find")
+        return None
+    return keys[name]
+
+
+def _metric(part: Item, kind: Kind, metrics: Mapping[str, Requested], report: Report) -> str | None:
+    legal = [*find_metrics(kind), *(name for name in metrics if kind.training.family == "descent")]
+    if isinstance(part.value, str) and part.value in legal:
+        return part.value
+    report.at(part, f"find: metric = {show(part.value)}{nearest(part.value, legal) or ';'} of these networks: {listed(legal)}")
+    return None
+
+
+def _number(part: Item, name: str, report: Report) -> float | None:
+    value = part.value
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        return float(value)
+    report.at(part, f"find: {name} = {show(value)}: must be a number")
+    return None
+
+
+def _range(part: Item, key: Legal | None, report: Report) -> tuple[float, float] | None:
+    """Both ends, legal for the key."""
+    ends = [e.value for e in part.value] if isinstance(part.value, list) else []
+    if len(ends) != 2:
+        report.at(part, f"find: range = {show(part.value)}: must be the least and the greatest value, such as [2, 4096]")
+        return None
+    if key is None:
+        return None
+    try:
+        low, high = (key.check(end) for end in ends)
+    except ValueError as error:
+        report.at(part, f"find: range: {error}")
+        return None
+    if not all(isinstance(end, int | float) for end in (low, high)) or not 0 < low < high:
+        report.at(part, f"find: range = [{show(low)}, {show(high)}]: must rise from a value > 0, as steps are even on a log axis")
+        return None
+    return low, high

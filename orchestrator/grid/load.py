@@ -1,0 +1,322 @@
+"""Reads a grid: YAML -> checked blocks -> cells. Everything that is wrong is reported at once, before anything starts."""
+
+import difflib
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from console.words import listed, nearest, show
+from orchestrator.grid.blocks import Block, Context, check_block, unknown_key
+from orchestrator.grid.expand import expand
+from orchestrator.grid.keys import legal_keys, usual_kind
+from orchestrator.grid.overrides import parse_overrides
+from orchestrator.grid.problems import COMMAND_LINE, GridError, Problem, Report
+from orchestrator.grid.searches import Search, Searches
+from orchestrator.grid.user_files import UserFile, UserFileError, UserParts, register_user_file
+from orchestrator.grid.yaml_lines import Item, parse_yaml
+from trainables.cell import Cell
+from trainables.metrics import Requested, requested_metric, requested_names
+from trainables.networks import Network, all_networks
+from trainables.tasks import Task, task_class, task_names
+from trainables.training import training_class
+
+__all__ = ["DEFAULT_MAX_CELLS", "Grid", "GridError", "PlannedCell", "Problem", "Resources", "UserFile", "load_grid"]
+
+DEFAULT_MAX_CELLS = 200_000
+"""More cells than this are taken for a slip of the pen, unless forced."""
+
+MAX_FILE_MB = 1
+"""Of a grid or a task file."""
+
+FILES = ("tasks", "networks", "metrics")
+"""Keys that list files of a user's own parts."""
+TOP_KEYS = ("sweep", *FILES, "defaults", "grids", "resources")
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a pack may use; no part of a cell."""
+
+    gpus_per_pack: float | Literal["auto"] = "auto"
+    cpus_per_pack: float = 1
+    pack_seconds: float = 60
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCell:
+    """A cell, and what to save of it beside its row: of curves, neurons, weights and metrics on request."""
+
+    cell_id: str
+    cell: Cell
+    save: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A sweep's cells in the order of the grid, each once; `merged` more were equal to one of them.
+
+    Cells that are not `fixed` are trained when one of the `searches` asks for them.
+    """
+
+    sweep: str
+    cells: tuple[PlannedCell, ...]
+    merged: int
+    resources: Resources
+    user_files: tuple[UserFile, ...]
+    searches: tuple[Search, ...] = ()
+    fixed: tuple[int, ...] = ()
+    """Positions of the cells that are wanted whatever a search asks for."""
+
+
+def load_grid(path: str | Path, overrides: Sequence[str] = (), max_cells: int = DEFAULT_MAX_CELLS) -> Grid:
+    """The grid that the file describes, its axes replaced by `key=value` overrides; GridError says all that is wrong."""
+    report = Report()
+    where = Item(None, str(path))
+    text = _read(Path(path), where, report)
+    root = _parse(text, where, report) if text is not None else None
+    if root is None:
+        raise GridError(report.problems)
+    top: dict[str, Item] = root.value
+    for key in top:
+        if key not in TOP_KEYS:
+            hint = nearest(key, TOP_KEYS) or "; an axis goes into a block under `grids`, or under `defaults`;"
+            report.at(replace(top[key], line=top[key].key_line), f"unknown key {show(key)}{hint} legal: {listed(TOP_KEYS)}")
+    sweep = _sweep_name(top.get("sweep"), Path(path), report)
+    resources = _resources(top.get("resources"), report)
+    own = _user_files(top, Path(path).parent, report)
+    defaults = _mapping(top.get("defaults"), "defaults", report)
+    given = parse_overrides(overrides, report)
+    ctx = Context(defaults, given, own.tasks, own.networks, own.metrics, own.all_known, max_cells, report)
+    blocks = [check_block(item, ctx) for item in _block_items(top.get("grids"), root, report)]
+    if own.all_known:
+        _check_shared_keys(blocks, ctx)
+    count = sum(block.count for group in blocks for block in group)
+    if count > max_cells:
+        report.at(
+            where, f"the grid asks for {count:,} cells, over the limit of {max_cells:,}; shorten an axis, or lift it with --force"
+        )
+        raise GridError(report.problems)
+    cells, merged, searches, fixed = _plan(blocks, report)
+    if report:
+        raise GridError(report.problems)
+    return Grid(sweep, cells, merged, resources, own.files, searches, fixed)
+
+
+def _plan(blocks: list[list[Block]], report: Report) -> tuple[tuple[PlannedCell, ...], int, tuple[Search, ...], tuple[int, ...]]:
+    """The cells of all blocks, each once; how many were equal to an earlier one; the searches; the cells outside of these."""
+    planned: dict[str, PlannedCell] = {}
+    merged = 0
+    searches, fixed = Searches(), set()
+    for group in blocks:
+        if not all(block.is_sound for block in group):
+            continue
+        n_block, n_problems = 0, len(report)
+        for block in group:
+            for cell_id, cell in expand(block, report):
+                n_block += 1
+                if block.find:
+                    searches.add(id(block), block.find, cell_id, cell)
+                else:
+                    fixed.add(cell_id)
+                earlier = planned.get(cell_id)
+                if earlier is None:
+                    planned[cell_id] = PlannedCell(cell_id, cell, block.save)
+                    continue
+                merged += 1
+                if not block.save <= earlier.save:
+                    planned[cell_id] = replace(earlier, save=earlier.save | block.save)
+        if group and not n_block and len(report) == n_problems:
+            exclude = next(item for block in group for item, _ in block.conditions)
+            report.at(exclude, f"exclude leaves nothing of this block's {sum(b.count for b in group)} cells")
+    place = {cell_id: i for i, cell_id in enumerate(planned)} if searches else {}
+    wanted = range(len(planned)) if not searches else [place[cell_id] for cell_id in planned if cell_id in fixed]
+    return tuple(planned.values()), merged, searches.made(place), tuple(wanted)
+
+
+def _read(path: Path, where: Item, report: Report) -> str | None:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE_MB * 2**20 + 1)
+    except FileNotFoundError:
+        neighbours = [p.name for p in path.parent.glob("*" + path.suffix)] if path.suffix and path.parent.is_dir() else []
+        near = difflib.get_close_matches(path.name, neighbours, n=1)
+        report.at(where, f"no such file{f'; did you mean {str(path.with_name(near[0]))!r}?' if near else ''}")
+        return None
+    except IsADirectoryError:
+        report.at(where, "is a directory; name the file in it")
+        return None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        report.at(where, f"cannot be read: {getattr(error, 'strerror', None) or error}")
+        return None
+    if len(data) > MAX_FILE_MB * 2**20:
+        report.at(where, f"is larger than {MAX_FILE_MB} MB; a grid is a page of text")
+        return None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        report.at(replace(where, line=data.count(b"\n", 0, error.start) + 1), "not a text file in UTF-8")
+        return None
+
+
+def _parse(text: str, where: Item, report: Report) -> Item | None:
+    root, problems = parse_yaml(text, where.where)
+    report.extend(problems)
+    if root is None or root.value is None:
+        if not problems:
+            report.at(where, "the file is empty; a grid has the keys " + listed(TOP_KEYS))
+        return None
+    if not isinstance(root.value, dict):
+        report.at(root, f"not a grid: the file holds {show(root.value)}, but must hold the keys {listed(TOP_KEYS)}")
+        return None
+    return root
+
+
+def _sweep_name(item: Item | None, path: Path, report: Report) -> str:
+    """The name given, else the file's."""
+    if item is None:
+        return re.sub(r"[^A-Za-z0-9._-]", "_", path.stem)[:80] or "sweep"
+    if isinstance(item.value, str) and re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,79}", item.value):
+        return item.value
+    report.at(item, f"sweep = {show(item.value)}: must be a name of at most 80 letters, digits, `.`, `_` and `-`")
+    return ""
+
+
+def _mapping(item: Item | None, name: str, report: Report) -> dict[str, Item]:
+    if item is None or item.value is None:
+        return {}
+    if isinstance(item.value, dict):
+        return item.value
+    report.at(item, f"`{name}` = {show(item.value)}: must hold keys and values, such as {name}: {{{_EXAMPLES[name]}}}")
+    return {}
+
+
+_EXAMPLES = {"defaults": "steps: 25000, batch: 128", "resources": "gpus_per_pack: auto, cpus_per_pack: 1"}
+
+
+def _resources(item: Item | None, report: Report) -> Resources:
+    names = tuple(Resources.__dataclass_fields__)
+    given: dict[str, Any] = {}
+    for key, part in _mapping(item, "resources", report).items():
+        value = part.value
+        if key not in names:
+            place = replace(part, line=part.key_line)
+            report.at(place, f"resources: unknown key {show(key)}{nearest(key, names) or ';'} legal: {listed(names)}")
+            continue
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        if is_number and key == "gpus_per_pack" and value > 1 and value % 1:
+            report.at(part, f"resources: {key} = {show(part.value)}: above 1 it must be a whole number of cards")
+            continue
+        least = 0 if key == "gpus_per_pack" else 1e-9
+        if (key == "gpus_per_pack" and value == "auto") or (is_number and value >= least):
+            given[key] = value
+        else:
+            legal = "`auto` or a number >= 0" if key == "gpus_per_pack" else "a number > 0"
+            report.at(part, f"resources: {key} = {show(part.value)}: must be {legal}")
+    return Resources(**given)
+
+
+class _Own(NamedTuple):
+    """A user's own files, and the parts that blocks may name: the package's and those of the files."""
+
+    files: tuple[UserFile, ...]
+    tasks: dict[str, type[Task]]
+    networks: list[type[Network]]
+    metrics: dict[str, Requested]
+    all_known: bool
+    """Whether all files were good."""
+
+
+def _user_files(top: dict[str, Item], folder: Path, report: Report) -> _Own:
+    tasks = {name: task_class(name) for name in task_names() if not task_class(name).file_digest}
+    networks = [network for network in all_networks() if not network.file_digest]
+    every = {name: requested_metric(name) for name in requested_names()}
+    metrics = {name: asked for name, asked in every.items() if not asked.metric.digest}
+    files: dict[UserFile, None] = {}
+    own_tasks: dict[type[Task], Item] = {}
+    are_good = True
+    for key in FILES:
+        item = top.get(key)
+        if item is None or item.value is None:
+            continue
+        for part in item.value if isinstance(item.value, list) else [item]:
+            found = _user_file(key, part, folder, report)
+            if found is None:
+                are_good = False
+                continue
+            for name, kind in found.tasks.items():
+                if tasks.setdefault(name, kind) is not kind:
+                    report.at(part, f"{key}: {show(part.value)} defines {name}, which another of these files defines too")
+            for network in found.networks:
+                if any(n.name == network.name and n is not network for n in networks):
+                    report.at(part, f"{key}: {show(part.value)} defines {network.name}, which another of these files defines too")
+                networks.append(network)
+            for name, asked in found.metrics.items():
+                alike = [other for other in metrics if other.lower() == name.lower()]  # case makes no difference to a column
+                if any(metrics[other] is not asked for other in alike):
+                    report.at(part, f"{key}: {show(part.value)} defines {name}, which another of these files defines too")
+                metrics[name] = asked
+            own_tasks |= dict.fromkeys(found.tasks.values(), part)
+            files[found.file] = None
+    if are_good:
+        _check_default_networks(own_tasks, networks, report)
+    return _Own(tuple(files), tasks, list(dict.fromkeys(networks)), metrics, are_good)
+
+
+def _check_default_networks(tasks: dict[type[Task], Item], networks: list[type[Network]], report: Report) -> None:
+    """Whether the network that each of a user's own tasks has by default is there, and can be trained as the task has it."""
+    for task, part in tasks.items():
+        name, training = task.default_of("network"), task.default_of("training")
+        legal = [network.name for network in networks if network.family == training_class(training).family]
+        if name not in legal:
+            hint = nearest(name, legal) or ";"
+            told = f"task {task.name} has the default network {show(name)}{hint} {training} trains {listed(legal)}"
+            report.at(part, f"tasks: {show(part.value)}: {told}")
+
+
+def _user_file(key: str, part: Item, folder: Path, report: Report) -> UserParts | None:
+    """What the file defines that an item of `tasks:`, `networks:` or `metrics:` names; None, with a report, for a bad file."""
+    if not isinstance(part.value, str) or not part.value:
+        report.at(part, f"{key}: {show(part.value)}: must be the path of a Python file, such as {key}: [{_FILE_OF[key]}]")
+        return None
+    path = folder / part.value
+    read = Report()
+    source = _read(path, replace(part, where=str(path), line=None), read)
+    if source is None:
+        report.at(part, f"{key}: {listed(map(str, read.problems))}")
+        return None
+    try:
+        return register_user_file(UserFile(str(path), source), wanted=key)
+    except UserFileError as error:
+        report.at(Item(None, str(path), error.line), f"{error} (a {key[:-1]} file of {part.where}:{part.line})")
+        return None
+
+
+_FILE_OF = {"tasks": "parity.py", "networks": "own_network.py", "metrics": "own_metric.py"}
+
+
+def _block_items(item: Item | None, root: Item, report: Report) -> list[Item]:
+    if item is None:
+        report.at(root, "the grid has no `grids`: a list of blocks, each with a task and its axes")
+        return []
+    if not isinstance(item.value, list) or not item.value:
+        hint = "; put `- ` before the first key of the block" if isinstance(item.value, dict) else ""
+        report.at(item, f"`grids` = {show(item.value)}: must be a list of blocks, each with a task and its axes{hint}")
+        return []
+    for block in item.value:
+        if not isinstance(block.value, dict):
+            report.at(block, f"a block must hold keys and values, not {show(block.value)}")
+    return [block for block in item.value if isinstance(block.value, dict)]
+
+
+def _check_shared_keys(blocks: list[list[Block]], ctx: Context) -> None:
+    """Keys of `defaults` and of the command line must be known to one kind of cell of the grid at least."""
+    named = dict.fromkeys(block.kind for group in blocks for block in group)
+    kinds = list(named if blocks and all(blocks) else map(usual_kind, ctx.tasks.values()))
+    legal = list(dict.fromkeys(key for kind in kinds for key in legal_keys(kind)))
+    for key, item in [*ctx.defaults.items(), *ctx.overrides.items()]:
+        if key not in legal:
+            place = item if item.where == COMMAND_LINE else replace(item, line=item.key_line)
+            ctx.report.at(place, unknown_key(key, legal, kinds))

@@ -1,0 +1,42 @@
+"""Axes from the command line: `gamma=0.1,1`, `gamma=lazy`, `seed=range(3)`, `L=pow2(1,10)`, `L=2,range(4,8)`, `task=parity`.
+
+An override takes the place of that key in `defaults` and in every block whose task has the key. A key that was in a zip
+leaves it, so that one value goes with every value of the others; only a group all of whose keys are given stays a group.
+"""
+
+import re
+from collections.abc import Sequence
+
+from console.words import show
+from orchestrator.grid.problems import COMMAND_LINE, Report
+from orchestrator.grid.yaml_lines import Item, parse_yaml
+
+_CALL = re.compile(r"([A-Za-z_]\w*)\s*\(([^()]*)\)")
+
+_PLACE = Item(None, COMMAND_LINE)
+
+
+def parse_overrides(arguments: Sequence[str], report: Report) -> dict[str, Item]:
+    """The axes that `key=values` arguments describe."""
+    found: dict[str, Item] = {}
+    for argument in arguments:
+        key, equals, text = (part.strip() for part in argument.partition("="))
+        if not equals or not key:
+            report.at(_PLACE, f"cannot read {show(argument)}; write key=value, for instance gamma=0.1,1 or seed=range(3)")
+        elif key in ("zip", "exclude", "find"):
+            report.at(_PLACE, f"`{key}` cannot be given on the command line; write it in the grid")
+        elif key in found:
+            report.at(_PLACE, f"key {show(key)} is given twice; join the values: {key}=1,2")
+        elif (item := _axis(text)) is None:
+            report.at(_PLACE, f"cannot read the values of {show(argument)}; write for instance {key}=1,2 or {key}=range(3)")
+        else:
+            found[key] = item
+    return found
+
+
+def _axis(text: str) -> Item | None:
+    """`0.1,range(3)` as the item that YAML's `[0.1, {range: [3]}]` gives; None where it cannot be read."""
+    item, problems = parse_yaml("[" + _CALL.sub(r"{\1: [\2]}", text) + "]", COMMAND_LINE)
+    if problems or item is None or not isinstance(item.value, list):
+        return None
+    return item.value[0] if len(item.value) == 1 else item

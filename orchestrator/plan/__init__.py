@@ -1,0 +1,1 @@
+"""Packs, forecasts, and what is announced before the start."""

@@ -1,0 +1,75 @@
+"""What a sweep says of itself before it starts."""
+
+from collections import Counter
+from collections.abc import Sequence
+from statistics import mean
+from typing import NamedTuple
+
+from console.words import duration
+from orchestrator.grid.load import Grid, PlannedCell
+from orchestrator.plan.missing import why_again
+from orchestrator.plan.packing import PackQueue
+from orchestrator.search.bisection import FIRST_SEEDS, usual_rungs
+from orchestrator.search.under_way import Searchers
+from store.views import Statuses
+
+
+def announcement(grid: Grid, searchers: Searchers, todo: list[int], statuses: Statuses) -> str:
+    """What the sweep is about, in a line: `eq3: 198 cells, 0 in the store, 198 to train`."""
+    wanted = dict.fromkeys([*grid.fixed, *searchers.asked])
+    there = sum(grid.cells[i].cell_id in statuses for i in wanted)
+    anew = _again([grid.cells[i] for i in todo if grid.cells[i].cell_id in statuses], statuses)
+    if not searchers:
+        merged = f" ({grid.merged} equal ones merged)" if grid.merged else ""
+        return f"{grid.sweep}: {len(grid.cells)} cells{merged}, {there} in the store, {len(todo)} to train{anew}"
+    finds = ", ".join(dict.fromkeys(search.find.describe() for search in grid.searches))
+    besides = f" and {len(grid.fixed)} cells" if grid.fixed else ""
+    known = f", {n} known" if (n := len(searchers.all) - searchers.n_open) else ""
+    thresholds = f"{len(searchers.all)} threshold{'s' * (len(searchers.all) > 1)} to find ({finds}){known}{besides}"
+    first = " first" * (searchers.n_open > 0)
+    return f"{grid.sweep}: {thresholds}; {there} networks of these in the store, {len(todo)} to train{first}{anew}"
+
+
+def _again(stored: Sequence[PlannedCell], statuses: Statuses) -> str:
+    """How many stored networks are trained again, and why: `, 12 of them again: stored without sparsity`."""
+    if not stored:
+        return ""
+    reasons = Counter(why_again(planned, statuses[planned.cell_id]) for planned in stored)
+    del reasons[""]  # --force asked for them
+    told = [reason if n == len(stored) else f"{n} {reason}" for reason, n in reasons.most_common()]
+    return f", {len(stored)} of them again" + (f": {', '.join(told)}" if told else "")
+
+
+class Outlook(NamedTuple):
+    """What searches that are not at their end may still take: nobody knows before where the thresholds lie."""
+
+    n_searches: int
+    bracket_networks: int
+    """To bracket their thresholds, if these may lie anywhere."""
+    bracket_wall_s: float
+    most_networks: int
+    """Narrow intervals take more seeds, up to all."""
+
+    def describe(self) -> str:
+        """Beside a forecast of the first networks."""
+        several = "es" * (self.n_searches > 1)
+        return (
+            f"These are the next networks of {self.n_searches} search{several}. To bracket what they look for takes some "
+            f"{self.bracket_networks}, about {duration(self.bracket_wall_s)} if they may lie anywhere; narrow intervals take "
+            f"more seeds, {self.most_networks} networks at most."
+        )
+
+
+def outlook(searchers: Searchers, queue: PackQueue) -> Outlook:
+    """From the costs that the queue predicts."""
+    networks, seconds = 0, 0.0
+    cells: set[int] = set()  # searches may have networks in common
+    told: set[int] = set()
+    for searching in searchers.open:
+        rungs = searching.search.rungs
+        usual = max(usual_rungs(len(rungs)) * FIRST_SEEDS - searching.state.n_networks, FIRST_SEEDS)
+        networks += usual
+        seconds += usual * mean(queue.cell_seconds(of_rung[0]) for of_rung in rungs.values())
+        cells.update(*rungs.values())
+        told |= searching.taken
+    return Outlook(searchers.n_open, networks, seconds / queue.machine.slots, len(cells - told))

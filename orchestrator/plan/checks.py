@@ -1,0 +1,91 @@
+"""Looks at what a user's own tasks, networks and metrics return, before anything starts or is written."""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
+
+from console.words import listed, show
+from orchestrator.grid.load import Grid, PlannedCell
+from orchestrator.grid.problems import GridError, Problem, Report
+from orchestrator.grid.user_files import UserFile, register_user_file
+from trainables.cell import Cell
+from trainables.checking import Finding, check_metric, check_network, check_task
+from trainables.metrics import Requested
+from trainables.parts import Part
+
+MOST_SETTINGS = 16
+"""Settings of a part that are looked at where a grid has more: the first, the last, and some between them."""
+
+Check = Callable[[], list[Finding]]
+Setting = tuple[str, Check]
+"""The setting of a part in words, and what looks at the part there."""
+
+
+def check_own_parts(grid: Grid, cells: Sequence[int]) -> list[str]:
+    """What is odd with the user's own parts that these cells have, in a line each. GridError with all that is wrong.
+
+    Networks and metrics are looked at where the network is smallest, and where the parts that they need are sound.
+    """
+    if not grid.user_files:
+        return []
+    wrong, odd, bad = Report(), Report(), set[object]()
+
+    def look(file: UserFile, part: type[Part] | Requested, settings: Iterable[Setting]) -> None:
+        for problem, is_wrong in _looked(file, list(settings)):
+            (wrong if is_wrong else odd).extend([problem])
+            if is_wrong:
+                bad.add(part)
+
+    defined = [register_user_file(file) for file in grid.user_files]
+    planned = list({(id(p.cell.task), id(p.cell.network), p.save): p for p in (grid.cells[i] for i in cells)}.values())
+    for found in defined:
+        for task in found.tasks.values():
+            of_task = _first((p for p in planned if type(p.cell.task) is task), lambda cell: cell.task)
+            look(found.file, task, ((_keys(cell.task), partial(check_task, cell.task)) for cell in of_task))
+    planned = sorted((p for p in planned if type(p.cell.task) not in bad), key=lambda p: p.cell.width * p.cell.task.input_dim)
+    for found in defined:
+        for network in found.networks:
+            of_network = _first((p for p in planned if type(p.cell.network) is network), _network_and_kind_of_task)
+            look(found.file, network, ((_keys(cell.network), partial(check_network, cell)) for cell in of_network))
+    # At examples of the task, which a task with files to make has not got yet.
+    planned = [p for p in planned if type(p.cell.network) not in bad and not p.cell.task.preparations()]
+    for found in defined:
+        for asked in found.metrics.values():
+            having = _first((p for p in planned if asked.name in p.save), lambda cell: (type(cell.network), type(cell.task)))
+            look(found.file, asked, ((_parts(cell), partial(check_metric, asked, cell)) for cell in having))
+    if wrong:
+        raise GridError(wrong.problems)
+    return list(map(str, odd.problems))
+
+
+def _first(planned: Iterable[PlannedCell], of: Callable[[Cell], Hashable]) -> list[Cell]:
+    """The first cell of each kind; of many kinds some, evenly spread from the first to the last."""
+    kinds: dict[Hashable, Cell] = {}
+    for p in planned:
+        kinds.setdefault(of(p.cell), p.cell)
+    cells, n = list(kinds.values()), MOST_SETTINGS
+    return cells if len(cells) <= n else [cells[k * (len(cells) - 1) // (n - 1)] for k in range(n)]
+
+
+def _network_and_kind_of_task(cell: Cell) -> Hashable:
+    keys = tuple((name, value) for name, value in cell.network.identity().items() if name != "width")
+    return keys, type(cell.task), cell.task.n_outputs, cell.dtype
+
+
+def _keys(part: Part) -> str:
+    return listed(f"{name} = {show(value)}" for name, value in part.identity().items())
+
+
+def _parts(cell: Cell) -> str:
+    return f"network {cell.network.name}, task {cell.task.name}"
+
+
+def _looked(file: UserFile, settings: Sequence[Setting]) -> Iterable[tuple[Problem, bool]]:
+    """The first problem of each line of the file with whether it is wrong; one that some settings do not have names its own."""
+    found = [(words, check()) for words, check in settings]
+    lines = {finding.line for _, findings in found for finding in findings}
+    for line in lines:
+        here = [(words, finding) for words, findings in found for finding in findings if finding.line == line]
+        words, finding = min(here, key=lambda pair: not pair[1].is_wrong)
+        is_general = all(any(finding.line == line for finding in findings) for _, findings in found)
+        told = finding.message if is_general else f"{finding.message} ({words})"
+        yield Problem(file.path, line, told), finding.is_wrong

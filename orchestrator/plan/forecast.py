@@ -1,0 +1,110 @@
+"""What `--dry-run` says: cells, packs, seconds and memory, by engine and shape, before anything starts."""
+
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from console.words import duration
+from orchestrator.grid.load import Resources
+from orchestrator.plan.packing import MEMORY_SHARE, Machine, PackQueue
+
+_MEMINFO = Path("/proc/meminfo")
+PACK_S = 0.15
+"""What a pack costs beside its training: handing it over, and writing its file."""
+
+
+@dataclass(frozen=True)
+class ShapeForecast:
+    """Cells of one shape: `seconds` is their training time in all, `pack_bytes` the memory of their largest pack."""
+
+    shape: str
+    engine: str
+    device: str
+    cells: int
+    packs: int
+    seconds: float
+    pack_bytes: int
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """The whole of what would run; `wall_s` is predicted for `slots` packs at once."""
+
+    shapes: tuple[ShapeForecast, ...]
+    slots: int
+    wall_s: float
+    """From the command to its end, Ray's start included."""
+    bytes: int
+    """Memory of the workers at their largest, each with the largest pack that comes to it."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {"cells": sum(s.cells for s in self.shapes), **asdict(self)}
+
+
+def this_machine(want: Resources, max_concurrent: int | None = None) -> Machine:
+    """What this machine's processors offer for packs, without asking Ray."""
+    slots = max(1, int(len(os.sched_getaffinity(0)) // want.cpus_per_pack))
+    return Machine(min(slots, max_concurrent or slots), int(MEMORY_SHARE * _available_bytes() / slots))
+
+
+def _available_bytes() -> int:
+    """Memory that nobody uses, as Linux tells it; elsewhere all there is."""
+    for line in _MEMINFO.read_text().splitlines() if _MEMINFO.exists() else ():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def forecast(queue: PackQueue) -> Forecast:
+    """Form the packs of a filled queue as a runner would, and add up what they cost."""
+    found: dict[tuple[str, str, str], list[float]] = {}
+    free = [0.0] * queue.machine.slots  # when each slot has worked off what it was given
+    held = [0] * queue.machine.slots
+    while pack := queue.next():
+        slot = free.index(min(free))
+        free[slot] += pack.seconds + PACK_S
+        held[slot] = max(held[slot], pack.bytes)
+        cell = queue.plan[pack.cells[0]].cell
+        fields = type(cell.task).model_fields
+        # What every cell of the task has by default says nothing of a shape.
+        shown = ("network", "training", "width", "steps")
+        keys = {k: v for k, v in cell.keys().items() if k in shown or (k in fields and v != fields[k].default)}
+        words = [cell.task.name, *(f"{k}={v}" for k, v in keys.items() if k not in cell.task.shared_across)]
+        shape = " ".join([*words, *(["noise"] if getattr(cell.task, "sigma2", 0) else [])])
+        entry = found.setdefault((shape, pack.engine, pack.device), [0, 0, 0.0, 0])
+        entry[0] += len(pack.cells)
+        entry[1] += 1
+        entry[2] += pack.seconds
+        entry[3] = max(entry[3], pack.bytes)
+        queue.in_flight.clear()
+    shapes = [ShapeForecast(*key, int(n), int(p), s, int(b)) for key, (n, p, s, b) in found.items()]
+    start = queue.cost.rates.start_s if shapes else 0.0
+    return Forecast(tuple(shapes), queue.machine.slots, start + max(free), sum(held))
+
+
+def forecast_table(found: Forecast, most: int = 20) -> Group:
+    """The forecast for the terminal, the costliest shapes first; what all shapes have in common is said once."""
+    shapes = sorted(found.shapes, key=lambda s: -s.seconds)
+    cells, packs = sum(s.cells for s in shapes), sum(s.packs for s in shapes)
+    sizes = f"{cells} cell{'s' * (cells != 1)} in {packs} pack{'s' * (packs != 1)}"
+    title = f"{sizes}: about {duration(found.wall_s)} with {found.slots} packs at once, up to {found.bytes / 2**30:.1f} GiB"
+    words = [s.shape.split() for s in shapes]
+    common = [word for word in words[0] if len(shapes) > 1 and all(word in others for others in words)] if words else []
+    table = Table(box=SIMPLE_HEAD)
+    for name in ("shape", "engine", "device", "cells", "packs", "core time", "GiB a pack"):
+        table.add_column(name, justify="left" if name in ("shape", "engine", "device") else "right", no_wrap=name != "shape")
+    for s, own in zip(shapes[:most], words, strict=False):
+        shape = " ".join(word for word in own if word not in common)
+        table.add_row(shape, s.engine, s.device, str(s.cells), str(s.packs), duration(s.seconds), f"{s.pack_bytes / 2**30:.2f}")
+    if len(shapes) > most:
+        rest = shapes[most:]
+        table.add_row(f"... {len(rest)} more shapes", "", "", str(sum(s.cells for s in rest)), str(sum(s.packs for s in rest)),
+                      duration(sum(s.seconds for s in rest)), "")  # fmt: skip
+    return Group(Text(title), *([Text(f"all: {' '.join(common)}")] if common else []), table)

@@ -1,0 +1,91 @@
+"""What a sweep has to train: the cells that the store lacks, in the order in which they start."""
+
+import random
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from orchestrator.grid.load import Grid, PlannedCell
+from orchestrator.plan.packing import LATE, Order, PackQueue
+from store.views import Held, Statuses
+from trainables.metrics import requested_metric, requested_names
+
+
+def missing_cells(
+    plan: Sequence[PlannedCell],
+    statuses: Statuses,
+    among: Sequence[int] | None = None,
+    *,
+    retry_failed: bool = False,
+    force: bool = False,
+) -> list[int]:
+    """Positions of the cells (of these, or of all) that want training: not stored, stored without the extras asked for, or
+    failed if retrying."""
+
+    asked: dict[frozenset[str], frozenset[str]] = {}
+
+    def wanted(planned: PlannedCell) -> bool:
+        status, extras = statuses.get(planned.cell_id, Held("missing", frozenset()))
+        if status == "missing":
+            return True
+        if status == "failed":
+            return retry_failed
+        if planned.save not in asked:
+            asked[planned.save] = frozenset(map(held_as, planned.save))
+        return status == "ok" and not asked[planned.save] <= extras
+
+    return [i for i in (range(len(plan)) if among is None else among) if force or wanted(plan[i])]
+
+
+def held_as(extra: str) -> str:
+    """What the store calls something that a grid saves: a metric on request by its name and the digest of a user's own file."""
+    return requested_metric(extra).metric.request if extra in requested_names() else extra
+
+
+def why_again(planned: PlannedCell, held: Held) -> str:
+    """Why a stored network is trained again, such as `stored without weights`; empty where it lacks nothing."""
+    if held.status != "ok":
+        return f"{held.status} before"
+    lacking = sorted(extra for extra in planned.save if held_as(extra) not in held.extras)
+    edited = [extra for extra in lacking if any(has.partition("@")[0] == extra for has in held.extras)]
+    without = [extra for extra in lacking if extra not in edited]
+    reasons = [f"without {' and '.join(without)}"] * bool(without)
+    reasons += [f"with {' and '.join(edited)} of another version of its file"] * bool(edited)
+    return f"stored {' and '.join(reasons)}" if reasons else ""
+
+
+def keeping_measured(grid: Grid, statuses: Statuses) -> Grid:
+    """The grid that also asks for the metrics that the store has of its networks, as far as this grid's files can measure them.
+
+    A network that is trained again for one metric then keeps the others.
+    """
+    digests = {"", *(file.digest for file in grid.user_files)}
+    metrics = [found.metric for name in requested_names() if (found := requested_metric(name)).metric.digest in digests]
+    names = {metric.request: metric.name for metric in metrics}
+    if not names:
+        return grid
+
+    def more(planned: PlannedCell) -> PlannedCell:
+        held = statuses.get(planned.cell_id)
+        others = {names[has] for has in held.extras if has in names} - planned.save if held else None
+        return replace(planned, save=planned.save | others) if others else planned
+
+    return replace(grid, cells=tuple(map(more, grid.cells)))
+
+
+def ordered(plan: Sequence[PlannedCell], cells: Sequence[int], order: Order) -> list[int]:
+    """The cells in the order in which they start. `seed-first`: the whole grid for one seed, then for the next."""
+    if order == "grid":
+        return list(cells)
+    if order == "shuffled":
+        return random.Random(0).sample(list(cells), len(cells))
+    rank = {seed: k for k, seed in enumerate(dict.fromkeys(planned.cell.seed for planned in plan))}
+    return sorted(cells, key=lambda i: rank[plan[i].cell.seed])
+
+
+def enqueue(queue: PackQueue, cells: Sequence[int], order: Order, late: Collection[int] = ()) -> None:
+    """Add ordered cells to the queue, `late` ones last; with `seed-first` packs keep to one seed where that is enough work."""
+    seeds = groupby((i for i in cells if i not in late), lambda i: queue.plan[i].cell.seed if order == "seed-first" else 0)
+    for rank, (_, group) in enumerate(seeds):
+        queue.add(list(group), rank)
+    queue.add([i for i in cells if i in late], LATE)

@@ -1,0 +1,1 @@
+"""The Ray that a sweep runs on: Tune, clusters, liveness, scratch."""

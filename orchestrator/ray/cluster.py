@@ -1,0 +1,205 @@
+"""The Ray that a sweep runs on: joining or starting it, what it offers for packs, and whether its nodes can do their part."""
+
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+# Read by Ray when it is imported.
+os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")
+os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")
+os.environ.setdefault("TUNE_DISABLE_SIGINT_HANDLER", "1")  # the sweep drains instead
+os.environ.setdefault("TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S", "0")
+os.environ.setdefault("RAY_CHDIR_TO_TRIAL_DIR", "0")
+os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "1")
+
+import ray
+from ray._private.authentication.authentication_token_setup import maybe_enable_token_auth_if_token_available
+from ray._private.services import canonicalize_bootstrap_address
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from orchestrator.code import code_facts
+from orchestrator.grid.load import Resources
+from orchestrator.plan.packing import MEMORY_SHARE, Machine
+from orchestrator.ray.fitness import misfit
+from orchestrator.run.interrupts import LATEST_S, reclaim
+from store.files import open_files, temporary
+
+PACKS_PER_CARD = 4
+"""Packs that share a card where the grid says `gpus_per_pack: auto`: one draws its data while others compute."""
+RECLAIM_EVERY_S = 0.05
+"""So long at most a SIGTERM that comes while Ray closes ends the command without a word."""
+PROBE_S = 120.0
+"""How long a node may take to answer; it may have to start a process and import the package."""
+
+
+class ClusterError(Exception):
+    """The cluster cannot do what the sweep asks; the message says what it has."""
+
+
+class StartError(ClusterError):
+    """Ray did not come up on this machine, which asking for something else would not change."""
+
+
+@contextmanager
+def joined(address: str | None) -> Iterator[bool]:
+    """Ray is up inside: the cluster at `address` or RAY_ADDRESS, else a local one of this machine's cores.
+
+    Yields whether it is a cluster, which more nodes may join. ClusterError where none can be joined.
+    """
+    address = address or os.environ.get("RAY_ADDRESS")
+    logging.getLogger("ray").setLevel(logging.CRITICAL)  # errors reach the user as rows with a reason, and a log
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
+    elsewhere = bool(address) and address != "local"
+    if address and elsewhere:
+        if address.startswith("ray://"):
+            raise ClusterError(f"a sweep cannot run through Ray Client ({address}): run it on the cluster's head, --address auto")
+        try:
+            _knock(address)
+            ray.init(address=address, **quiet)
+        except ray.exceptions.AuthenticationError as error:
+            raise ClusterError(
+                f"the Ray cluster at {address!r} refuses this account's token: ~/.ray/auth_token must be that of the cluster's "
+                "head, where sweeps are best started"
+            ) from error
+        except (OSError, RuntimeError, ValueError) as error:
+            advice = (
+                "; start one (from a cluster file: orchestrator.launch up), or leave --address out to train on this machine"
+                if address == "auto"
+                else ""
+            )
+            raise ClusterError(f"no Ray cluster answers at {address!r}: {error}{advice}") from error
+    else:
+        _start_local(quiet)
+    try:
+        yield elsewhere
+    finally:
+        _leave()
+
+
+def _leave() -> None:
+    """`ray.shutdown`, for so long as an end in order may take: beside a node process that hangs it waits for ever, in code that
+    no signal interrupts. What is left of a local Ray then ends with this process."""
+    closing = threading.Thread(target=ray.shutdown, daemon=True)
+    closing.start()
+    latest = time.monotonic() + LATEST_S
+    while closing.is_alive() and time.monotonic() < latest:
+        closing.join(RECLAIM_EVERY_S)
+        reclaim()
+
+
+def _start_local(quiet: dict[str, Any]) -> None:
+    """A Ray of this machine's cores. It gives its own processes 30 s, which is little on a busy machine: it may try again."""
+    cpus = len(os.sched_getaffinity(0))
+    for last in (False, True):
+        try:
+            ray.init(address="local", num_cpus=cpus, include_dashboard=False, object_store_memory=200 * 2**20, **quiet)
+            return
+        except Exception as error:  # Ray raises this very class when its processes are slow or die
+            ray.shutdown()
+            if last:
+                line = next(iter(str(error).splitlines()), type(error).__name__)
+                raise StartError(
+                    f"Ray does not start here: {line} Is the machine overloaded, or its disk or memory full?"
+                ) from error
+
+
+def machine_of_cluster(want: Resources, max_concurrent: int | None = None) -> Machine:
+    """What the joined cluster offers for packs. ClusterError when no node can ever run one."""
+    have = ray.cluster_resources()
+    cpus, gpus = have.get("CPU", 0), have.get("GPU", 0)
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    asked = 0.0 if want.gpus_per_pack == "auto" else want.gpus_per_pack
+    largest = max(node.get("CPU", 0) for node in nodes)
+    wait = "the packs would wait for ever; ask for less under `resources:` in the grid"
+    if want.cpus_per_pack > largest:
+        raise ClusterError(f"cpus_per_pack is {want.cpus_per_pack:g}, but the largest node has {largest:g} CPUs: {wait}")
+    if not any(node.get("CPU", 0) >= want.cpus_per_pack and node.get("GPU", 0) >= asked for node in nodes):
+        shapes = ", ".join(sorted({f"{n.get('CPU', 0):g} CPUs and {n.get('GPU', 0):g} GPUs" for n in nodes}))
+        raise ClusterError(
+            f"gpus_per_pack is {asked:g} with cpus_per_pack {want.cpus_per_pack:g}, but nodes have {shapes}: {wait}, or `auto`"
+        )
+    slots = max(1, int(cpus // want.cpus_per_pack))
+    slots_asked = min(slots, max_concurrent or slots)
+    memory = int(MEMORY_SHARE * have.get("memory", 2**32) / slots)
+    if gpus == 0 or want.gpus_per_pack == 0:
+        return Machine(slots_asked, memory)
+    share = asked or 1 / PACKS_PER_CARD
+    return Machine(slots_asked, memory, int(gpus / share), int(MEMORY_SHARE * _card_bytes() * min(1.0, share)))
+
+
+def gpu_share(pack_bytes: int, machine: Machine, asked: float | str = "auto") -> float:
+    """1/k of a card, the largest k in 1, 2, 4, 8 whose share of the memory holds the pack; or what the grid asks for."""
+    if asked != "auto":
+        return float(asked)
+    card = PACKS_PER_CARD * machine.gpu_bytes_per_pack
+    return 1 / max((k for k in (1, 2, 4, 8) if k * pack_bytes <= card), default=1)
+
+
+def check_nodes(results: str) -> bool:
+    """Whether there are nodes beside this one. ClusterError where one runs other code or does not share the results."""
+    here = ray.get_runtime_context().get_node_id()
+    others = {n["NodeID"]: n["NodeManagerAddress"] for n in ray.nodes() if n["Alive"] and n["NodeID"] != here}
+    if not others:
+        return False
+    files, probe = open_files(results), temporary("probe")
+    files.write(probe, b"shared")
+    try:
+        answers = [
+            (
+                ip,
+                _misfit.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)).remote(
+                    results, probe, code_facts()
+                ),
+            )
+            for node, ip in others.items()
+        ]
+        for ip, answer in answers:
+            try:
+                problem = ray.get(answer, timeout=PROBE_S)
+            except ray.exceptions.RayError as error:
+                raise ClusterError(f"node {ip} cannot run this package; install the project there: {error}") from error
+            if problem:
+                raise ClusterError(problem)
+    finally:
+        files.delete(probe)
+    return True
+
+
+@ray.remote(num_cpus=0)
+def _misfit(results: str, shared_file: str, code: dict[str, str]) -> str:
+    import trainables.trainers.run  # noqa: F401 - whether the node has what it needs to train
+
+    return misfit(results, shared_file, code)
+
+
+def _knock(address: str) -> None:
+    """OSError where nobody listens, AuthenticationError where the token is refused: Ray itself would try for minutes."""
+    if address == "auto":
+        address = canonicalize_bootstrap_address(address) or address  # ConnectionError where this machine runs none
+    host, _, port = address.rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), timeout=10).close()
+        try:
+            ray._raylet.GcsClient(address=address)  # type: ignore[attr-defined]
+        except ray.exceptions.AuthenticationError:
+            # Only now: a driver that asks for tokens cannot talk with the workers of an open cluster.
+            if not maybe_enable_token_auth_if_token_available(warn_if_disabled=False):
+                raise
+            ray._raylet.GcsClient(address=address)  # type: ignore[attr-defined]
+
+
+def _card_bytes() -> int:
+    """Memory of one of the cluster's cards, asked where it sits; 16 GiB where CUDA does not answer."""
+
+    @ray.remote(num_gpus=0.01, num_cpus=0)
+    def ask() -> int:
+        import torch
+
+        return int(torch.cuda.get_device_properties(0).total_memory) if torch.cuda.is_available() else 2**34
+
+    return int(ray.get(ask.remote()))

@@ -1,0 +1,29 @@
+"""Whether a machine may train packs for a driver: it runs the same code, and the driver will see what it writes."""
+
+import socket
+import time
+
+from orchestrator.code import code_facts
+from store.files import ResultsError, open_files
+
+
+def misfit(results: str, shared_file: str, code: dict[str, str], patience_s: float = 0.0) -> str:
+    """Why this machine must not train for a driver with these facts, which has put a file into the results; empty if it may.
+
+    A file that comes and goes, as a lease does, is waited for.
+    """
+    own, machine = code_facts(), f"machine {socket.gethostname()}"
+    other = [f"{name} {own[name]}, the driver {code[name]}" for name in code if own[name] != code[name]]
+    if other:
+        return (
+            f"{machine} runs other code than this one: it has {'; '.join(other)}. Bring both to the same commit and "
+            "requirements.lock (on a cluster from a file: orchestrator.launch up)"
+        )
+    unseen = f"{machine} does not see {results}: packs trained there would be lost"
+    end = time.monotonic() + patience_s
+    try:
+        while not (seen := open_files(results).entry(shared_file)) and time.monotonic() < end:
+            time.sleep(0.5)
+    except ResultsError as error:
+        return f"{unseen}: {error}"
+    return "" if seen else f"{unseen}; give a directory that all machines share, or a bucket"

@@ -1,0 +1,301 @@
+"""Packs as Ray Tune trials, one each: actors reused, worker losses resumed from a checkpoint, everything else quiet."""
+
+import os
+import pickle
+import time
+import uuid
+import warnings
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from orchestrator.ray.cluster import check_nodes, gpu_share, machine_of_cluster  # isort: split
+
+import ray
+from ray import tune
+from ray.tune.result import DONE, SHOULD_CHECKPOINT
+from ray.tune.search import Searcher
+
+from orchestrator.code import code_facts
+from orchestrator.grid.load import PlannedCell, Resources
+from orchestrator.plan.packing import Machine, Pack
+from orchestrator.ray.controller import forgetful
+from orchestrator.ray.fitness import misfit
+from orchestrator.ray.liveness import Watch
+from orchestrator.ray.scratch import remove, scratch_directory
+from orchestrator.run.driver import Sweep
+from orchestrator.run.interrupts import give_up
+from orchestrator.run.work import Failure, PackWork
+from store.files import ResultsError
+from store.leases import BEAT_EVERY_S
+
+STEP_S = 1.0
+"""How long a worker trains between two reports, where packs are few."""
+MOST_REPORTS_A_S = 50.0
+"""Of all workers together: a report takes the driver some milliseconds, which it also needs to start packs."""
+CHECKPOINT_S = 30.0
+"""How often a long pack is checkpointed: a lost worker costs at most about this."""
+WORKER_LOSSES = 2
+"""How often a pack is taken up again after its worker died, before its halves are tried alone."""
+CHUNK = 250
+"""Cells that a worker loads together: a few packs of them, as cells that share a pack lie side by side."""
+
+Runs = tuple[tuple[int, int], ...]
+"""Numbers as runs of ascending ones, each its first and the one after its last: Tune copies and spells what a trial gets."""
+
+
+class PackTrainable(tune.Trainable):
+    """Trains the packs that Tune hands to this actor, one after the other."""
+
+    pack: dict[str, Any]
+    work: PackWork | None
+    """The pack in training; made at its first step, so that a failure to make it is reported like any other."""
+
+    def setup(self, config: dict[str, Any], shared: dict[str, Any] | None = None) -> None:
+        from orchestrator.grid.user_files import register_user_file
+
+        assert shared is not None  # with_parameters gives it
+        for task_file in shared["user_files"]:
+            register_user_file(task_file)
+        # This machine may have joined after the driver asked all: one that took the place of a lost one, say.
+        # A lease is gone for a moment where another driver took this sweep's for dead.
+        self.misfit = ""
+        if shared["lease"]:
+            self.misfit = misfit(shared["provenance"].results, shared["lease"], shared["code"], patience_s=2 * BEAT_EVERY_S)
+        self.chunk: tuple[int, Sequence[PlannedCell]] = (-1, ())
+        self.shared = shared
+        self.reset_config(config)
+
+    def reset_config(self, config: dict[str, Any]) -> bool:
+        """Tune reuses the actor for another pack."""
+        self.pack, self.work, self.saved = config, None, time.monotonic()
+        return True
+
+    def step(self) -> dict[str, Any]:
+        if self.misfit:
+            return {DONE: True, "fraction": 1.0, "fatal": self.misfit}
+        try:
+            work = self._work()
+            outcome = work.advance(self.shared["step_s"], self.shared["provenance"])
+        except ResultsError as error:
+            return {DONE: True, "fraction": 1.0, "fatal": str(error)}
+        except Exception as error:  # noqa: BLE001 - whatever a cell raises becomes its row; the sweep goes on
+            self.work = None
+            return {DONE: True, "fraction": 1.0, "failure": Failure.of(error)}
+        if outcome:
+            self.work = None
+            return {DONE: True, "fraction": 1.0, "outcome": outcome}
+        due = time.monotonic() - self.saved > self.shared["checkpoint_s"]
+        return {"fraction": work.fraction, SHOULD_CHECKPOINT: due}
+
+    def _work(self) -> PackWork:
+        if self.work is None:
+            members = self._members(self.pack["cells"])
+            self.work = PackWork(self.pack["pack_id"], members, self.pack["engine"], self.pack["device"], self.shared["threads"])
+        return self.work
+
+    def _members(self, places: Runs) -> list[PlannedCell]:
+        """Cells by their places in the chunks. Workers load these as they need them: all would fill the memory of each."""
+        found: list[PlannedCell] = []
+        for first, end in places:
+            while first < end:
+                number, at = divmod(first, CHUNK)
+                if self.chunk[0] != number:
+                    self.chunk = number, pickle.loads(ray.get(self.shared["chunks"][number]))
+                found += self.chunk[1][at : at + end - first]
+                first = min(end, (number + 1) * CHUNK)
+        return found
+
+    def save_checkpoint(self, checkpoint_dir: str) -> None:
+        self.saved = time.monotonic()
+        with open(os.path.join(checkpoint_dir, "run.pickle"), "wb") as file:
+            pickle.dump(self._work().run.state(copied=False), file, protocol=5)  # as it is: a copy would be memory twice
+
+    def load_checkpoint(self, checkpoint_dir: str) -> None:  # type: ignore[override]
+        with open(os.path.join(checkpoint_dir, "run.pickle"), "rb") as file:
+            self._work().run.load(pickle.load(file))
+
+
+class PackSearcher(Searcher):
+    """Gives Tune the next pack only when it has room for one, so that sizes follow what was measured so far."""
+
+    def __init__(self, sweep: Sweep, most: int, place: Sequence[int]) -> None:
+        super().__init__(metric="fraction", mode="max")
+        self.sweep, self.most, self.place = sweep, most, place
+        self.packs: dict[str, Pack] = {}
+
+    def suggest(self, trial_id: str) -> Any:
+        if self.sweep.queue.draining:
+            return Searcher.FINISHED
+        if len(self.sweep.queue.in_flight) >= self.most:
+            return None
+        pack = self.sweep.queue.next()
+        if pack is None:
+            # A pack in flight may fail and come back as two halves: the end is when none is.
+            return None if self.sweep.queue.in_flight else Searcher.FINISHED
+        self.packs[trial_id] = pack
+        self.sweep.changed()
+        places = runs(self.place[i] for i in pack.cells)
+        return {"pack_id": pack.pack_id, "cells": places, "engine": pack.engine, "device": pack.device, "bytes": pack.bytes}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Tune writes its searcher to disk; a live sweep stays out of it."""
+        return self.__dict__ | {"sweep": None, "place": (), "packs": {}}
+
+    def on_trial_complete(self, trial_id: str, result: Any = None, error: bool = False) -> None:
+        """Tune needs it; the reports come through Reporter, which also knows why a trial failed."""
+
+    def save(self, checkpoint_path: str) -> None:
+        """Nothing to save: a sweep resumes from the store."""
+
+    def restore(self, checkpoint_path: str) -> None:
+        """Nothing to restore: a sweep resumes from the store."""
+
+
+class Reporter(tune.Callback):
+    """Carries what trials report to the sweep."""
+
+    def __init__(self, sweep: Sweep, searcher: PackSearcher) -> None:
+        self.sweep, self.searcher = sweep, searcher
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Tune writes its callbacks to disk; a live sweep stays out of it."""
+        return {}
+
+    def on_trial_result(self, iteration: int, trials: list[Any], trial: Any, result: dict[str, Any], **info: Any) -> None:
+        pack_id = self.searcher.packs[trial.trial_id].pack_id
+        if "outcome" in result:
+            self.sweep.committed(pack_id, result["outcome"])
+        elif "failure" in result:
+            self.sweep.failed(pack_id, result["failure"])
+        elif "fatal" in result:
+            self.sweep.queue.lost(pack_id)
+            self.sweep.cannot_go_on(result["fatal"])
+        else:
+            self.sweep.progressed(pack_id, result["fraction"])
+
+    def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
+        self.searcher.packs.pop(trial.trial_id, None)
+
+    def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
+        pack_id = self.searcher.packs.pop(trial.trial_id).pack_id
+        error = trial.ended_by
+        # Of an actor that never ran Tune has but the text.
+        failure = Failure.of(error if isinstance(error, BaseException) else RuntimeError(str(error or "the worker was lost")))
+        if isinstance(error, ray.exceptions.ActorDiedError):
+            failure = replace(failure, reason=f"the worker died {WORKER_LOSSES + 1} times: {failure.reason}")
+        self.sweep.failed(pack_id, failure)
+
+
+class TuneRunner:
+    """Runs a sweep's packs on the Ray that this process has joined."""
+
+    def __init__(
+        self,
+        resources: Resources,
+        max_concurrent: int | None = None,
+        checkpoint_s: float = CHECKPOINT_S,
+        nodes_may_join: bool = False,
+    ) -> None:
+        self.resources, self.max_concurrent, self.checkpoint_s = resources, max_concurrent, checkpoint_s
+        self.nodes_may_join = nodes_may_join
+
+    def machine(self) -> Machine:
+        """What the cluster offers for packs. ClusterError when it can never run one."""
+        return machine_of_cluster(self.resources, self.max_concurrent)
+
+    def run(self, sweep: Sweep) -> None:
+        several_nodes = check_nodes(sweep.store.results) or self.nodes_may_join
+        cells, order = sweep.grid.cells, sweep.queue.side_by_side(sweep.later)
+        place = array("q", bytes(8 * len(cells)))  # of each cell in `order`
+        for k, i in enumerate(order):
+            place[i] = k
+        chunks = ([cells[i] for i in order[k : k + CHUNK]] for k in range(0, len(order), CHUNK))
+        shared = {
+            # Pickled apart from the rest: a user's task can be unpickled only once its file is registered.
+            "chunks": [ray.put(pickle.dumps(chunk)) for chunk in chunks],
+            "user_files": sweep.grid.user_files,
+            "provenance": sweep.provenance,
+            "code": code_facts(),
+            "lease": sweep.lease.path if sweep.store.files.entry(sweep.lease.path) else "",
+            "threads": max(1, int(self.resources.cpus_per_pack)),
+            "checkpoint_s": self.checkpoint_s,
+            "step_s": max(STEP_S, sweep.queue.machine.slots / MOST_REPORTS_A_S),
+        }
+        trainable = tune.with_parameters(PackTrainable, shared=shared)
+        trainable = tune.with_resources(trainable, _placement(self.resources, sweep.queue.machine))
+        machine = sweep.queue.machine
+        # One pack waits for the next free slot; on a cluster some more, so that an autoscaler sees the demand.
+        waiting = min(16, machine.slots) if several_nodes else 1
+        # Without cards slots are alike, so that those in flight can be counted and all workers start together. Tune would start
+        # the next when the last has started.
+        most = 10**9 if machine.gpu_slots else machine.slots + waiting
+        os.environ["TUNE_MAX_PENDING_TRIALS_PG"] = str(waiting if machine.gpu_slots else most)
+        watch = Watch(lambda reason: give_up(sweep, reason))
+        with scratch_directory(sweep.store.results, several_nodes) as scratch, warnings.catch_warnings(), watch:
+            sweep.on_leaving.append(lambda: remove(scratch))
+            warnings.simplefilter("ignore")  # Tune's own deprecations are not the user's concern
+            kills, ended = 0, -1
+            while True:
+                try:
+                    return self._fit(sweep, trainable, PackSearcher(sweep, most, place), scratch)
+                except RuntimeError as error:
+                    # Ray's memory monitor ended a worker: Tune knows no such end of a trial and gives up the whole run.
+                    if not isinstance(error.__cause__, ray.exceptions.OutOfMemoryError):
+                        raise
+                    kills = 0 if len(sweep.queue.ended) > ended else kills + 1
+                    ended = len(sweep.queue.ended)
+                    _after_memory_kill(sweep, error.__cause__, kills)
+
+    def _fit(self, sweep: Sweep, trainable: Any, searcher: PackSearcher, scratch: str) -> None:
+        tuning = tune.TuneConfig(
+            search_alg=searcher,
+            num_samples=-1,
+            reuse_actors=True,
+            max_concurrent_trials=self.max_concurrent,
+            trial_dirname_creator=lambda trial: trial.trial_id,  # by default it would spell the whole pack
+        )
+        run = tune.RunConfig(
+            name=f"sweep-{uuid.uuid4().hex[:12]}",
+            storage_path=scratch,
+            callbacks=[Reporter(sweep, searcher)],
+            failure_config=tune.FailureConfig(max_failures=WORKER_LOSSES),
+            checkpoint_config=tune.CheckpointConfig(num_to_keep=1, checkpoint_at_end=False),
+            verbose=0,
+        )
+        with forgetful():
+            tune.Tuner(trainable, tune_config=tuning, run_config=run).fit()
+
+
+def runs(numbers: Iterable[int]) -> Runs:
+    """The numbers in their order, as runs."""
+    found: list[list[int]] = []
+    for n in numbers:
+        if found and found[-1][1] == n:
+            found[-1][1] += 1
+        else:
+            found.append([n, n + 1])
+    return tuple((first, end) for first, end in found)
+
+
+def _after_memory_kill(sweep: Sweep, error: ray.exceptions.OutOfMemoryError, kills: int) -> None:
+    """Put the packs in flight back. The memory may be another program's; after some kills in which nothing ended it is theirs."""
+    for pack_id in list(sweep.queue.in_flight):
+        if kills < WORKER_LOSSES:
+            sweep.queue.lost(pack_id)
+        else:
+            sweep.failed(pack_id, Failure.of(error))
+    sweep.changed()
+
+
+def _placement(want: Resources, machine: Machine) -> Any:
+    """Resources of a pack: its cores, and as a GPU pack its share 1/k of a card by memory."""
+
+    def of_pack(config: Mapping[str, Any]) -> tune.PlacementGroupFactory:
+        bundle: dict[str, float] = {"CPU": want.cpus_per_pack}
+        if config["device"] == "cuda":
+            bundle["GPU"] = gpu_share(config["bytes"], machine, want.gpus_per_pack)
+        return tune.PlacementGroupFactory([bundle])
+
+    return of_pack

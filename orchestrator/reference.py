@@ -1,0 +1,102 @@
+"""`python -m orchestrator.reference`: every key and metric as Markdown tables, from their declarations."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from declarations.metric import Metric
+from declarations.metrics import METRICS
+from orchestrator.grid.keys import keys_of
+from trainables.cell import default_of
+from trainables.metrics import requested_metric, requested_names
+from trainables.networks import Network, all_networks
+from trainables.parts import Part, declared
+from trainables.tasks import Task, task_class, task_names
+from trainables.training import all_trainings
+
+_HEAD = """# Keys and metrics
+
+Written by `python -m orchestrator.reference > docs/reference.md` from the declarations.
+
+A grid sets keys. Each task, network and training has its own. A grid must give a key that has no default, unless its task
+gives one: see the line below each task.
+
+## Tasks
+"""
+
+
+def reference() -> str:
+    """The page."""
+    tasks = [task_class(name) for name in task_names() if not task_class(name).file_digest]
+    parts: dict[str, list[type[Part]]] = {"Networks": [*all_networks()], "Trainings": [*all_trainings()]}
+    lines = [_HEAD]
+    for task in tasks:
+        lines += [*_part(task), f"Defaults of other keys: {_defaults_of(task)}.", ""]
+    for title, kinds in parts.items():
+        lines += [f"## {title}", ""]
+        for kind in kinds:
+            if not kind.file_digest:
+                lines += _part(kind)
+    lines += ["## Metrics", "", "| metric | meaning | bounds | better | of networks with |", "|---|---|---|---|---|"]
+    lines += [_metric(m) for m in METRICS.values() if m.per == "network" and not m.expression]
+    asked = [requested_metric(name).metric for name in requested_names()]
+    if asked := [metric for metric in asked if not metric.digest]:
+        lines += ["", "A grid asks for these by `save:`:", "", "| metric | meaning | bounds | better | of networks with |"]
+        lines += ["|---|---|---|---|---|", *map(_metric, asked)]
+    return "\n".join(lines) + "\n"
+
+
+def _part(part: type[Part]) -> list[str]:
+    """A table of the keys of one part."""
+    family = f", trained by {part.family}" if issubclass(part, Network) else ""
+    about = (part.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
+    lines = [
+        f"**`{part.name}`**{family}: {' '.join(about.split())}",
+        "",
+        "| key | meaning | legal values | default |",
+        "|---|---|---|---|",
+    ]
+    words = declared(part)
+    for name, legal in keys_of(part).items():
+        lines.append(f"| `{name}` | {words[name].title_for(part.name)} | {legal.legal} | {_default(part, name)} |")
+    return [*lines, ""]
+
+
+def _default(part: type[Part], key: str) -> str:
+    task = part if issubclass(part, Task) else Task
+    try:
+        return _shown(default_of(task, part, key))
+    except KeyError:
+        return ""
+
+
+def _defaults_of(task: type[Task]) -> str:
+    found = []
+    for key in ("network", "training", "prefactor", "base_lr", "loss"):
+        try:
+            found.append(f"`{key}` {_shown(task.default_of(key))}")
+        except KeyError:
+            found.append(f"`{key}` must be given")
+    return ", ".join(found)
+
+
+def _metric(metric: Metric) -> str:
+    low, high = (f"{bound:g}" if abs(bound) != float("inf") else "" for bound in (metric.low, metric.high))
+    bounds = f"{low} to {high}".strip() if low or high else ""
+    return f"| `{metric.name}` | {metric.title.replace('|', '&#124;')} | {bounds} | {metric.better} | {_conditions(metric)} |"
+
+
+def _conditions(metric: Metric) -> str:
+    def told(condition: Iterable[tuple[str, tuple[str, ...]]]) -> str:
+        return ", ".join(f"{trait} {' or '.join(legal)}" for trait, legal in condition)
+
+    return "; or ".join(map(told, metric.of))
+
+
+def _shown(value: Any) -> str:
+    if value is None or value == "":
+        return "none"
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+if __name__ == "__main__":
+    print(reference(), end="")

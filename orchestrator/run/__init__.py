@@ -1,0 +1,1 @@
+"""A sweep under way: driver, workers, progress, interrupts, summary."""

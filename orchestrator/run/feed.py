@@ -1,0 +1,72 @@
+"""What a sweep's queue is fed with: the missing networks, what the searches want next, and a last look at what others trained."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from orchestrator.grid.load import Grid
+from orchestrator.plan.missing import enqueue, ordered
+from orchestrator.plan.packing import Order, PackQueue
+from orchestrator.search.under_way import Searchers
+from store.files import ResultsError
+from store.leases import others_in_flight
+from store.store import Store
+from store.views import Statuses
+
+
+@dataclass
+class SweepFeed:
+    """Queues a sweep's cells. Those that another sweep is training come last, and are looked up once more before they start."""
+
+    grid: Grid
+    store: Store
+    before: Statuses
+    """What the store held at the start."""
+    searchers: Searchers
+    order: Order
+    whole: bool
+    """Whether the grid is the file's, without overrides."""
+    say: Callable[[str], None]
+    _late: set[int] = field(default_factory=set)
+
+    def enqueue(self, queue: PackQueue, cells: Sequence[int]) -> None:
+        """Add ordered cells to the queue. ResultsError where the store cannot be read."""
+        elsewhere = others_in_flight(self.store)
+        late = {i: elsewhere[self._id(i)] for i in cells if self._id(i) in elsewhere}
+        if late:
+            who = ", ".join(Counter(late.values()))
+            self.say(f"{len(late)} cells are in flight in another sweep ({who}): they come last, if still missing then")
+        self._late |= late.keys()
+        enqueue(queue, cells, self.order, late)
+
+    def accepted(self, queue: PackQueue, cells: list[int]) -> list[int]:
+        if self._late.isdisjoint(cells):
+            return cells
+        try:
+            now = self.store.statuses()
+        except ResultsError as error:
+            queue.stop(str(error))
+            return []
+        return [i for i in cells if i not in self._late or now.get(self._id(i)) == self.before.get(self._id(i))]
+
+    def refill(self, queue: PackQueue) -> bool:
+        if not self.searchers:
+            return False
+        try:
+            found = self.searchers.cells_to_train(lambda i: i in queue.ended or i in queue.dropped)
+            if found:
+                self.enqueue(queue, ordered(self.grid.cells, found, self.order))
+                if self.searchers.plan_is_due():
+                    self.write_plan()
+        except ResultsError as error:
+            queue.stop(str(error))
+            return False
+        return bool(found)
+
+    def write_plan(self) -> None:
+        """Record what the sweep asks for, only once nothing can be refused any more: a refused plan must not count as missing."""
+        wanted = dict.fromkeys([*self.grid.fixed, *self.searchers.asked])
+        self.store.write_plan(self.grid.sweep, [self.grid.cells[i].cell_id for i in wanted], whole=self.whole)
+
+    def _id(self, i: int) -> str:
+        return self.grid.cells[i].cell_id

@@ -1,0 +1,130 @@
+"""What a running sweep shows: one live display on a terminal, elsewhere a line every 30 s. It reads the queue, nothing else."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from console.words import duration
+from orchestrator.plan.packing import PackQueue
+from trainables.cell import Cell
+
+LINE_EVERY_S = 30.0
+REDRAW_EVERY_S = 0.2
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Counts of this run at one moment; `fraction` also counts the steps of packs in flight."""
+
+    done: int
+    total: int
+    failed: int
+    diverged: int
+    fraction: float
+    elapsed_s: float
+    remaining_s: float
+    draining: bool
+    last: tuple[str, ...]
+    about: str = ""
+    """How far searches are; while they go on, nobody knows how many cells there will be."""
+
+    @property
+    def rate(self) -> float:
+        """Cells a second so far."""
+        return self.done / self.elapsed_s if self.elapsed_s > 0 else 0.0
+
+    def line(self) -> str:
+        """The snapshot in one line."""
+        eta = f"ETA {duration(self.remaining_s)}"
+        if self.draining:
+            eta = f"draining, about {duration(self.remaining_s)} to go"
+        elif self.about:
+            eta = self.about
+        parts = [f"{self.done}/{self.total} cells", f"{self.rate:.1f} cells/s", eta, f"elapsed {duration(self.elapsed_s)}"]
+        if self.failed:
+            parts.insert(1, f"{self.failed} failed")
+        if self.diverged:
+            parts.insert(1, f"{self.diverged} diverged")
+        return ", ".join(parts)
+
+
+def snapshot(queue: PackQueue, elapsed_s: float, pace: float = 1.0, about: str = "") -> Snapshot:
+    """The state of the queue now; `pace` is wall time over predicted time."""
+    running = sum(len(p.cells) * queue.fraction.get(p.pack_id, 0.0) for p in queue.in_flight.values())
+    return Snapshot(
+        done=len(queue.ended),
+        total=queue.n_cells,
+        failed=queue.counts["failed"],
+        diverged=queue.counts["diverged"],
+        fraction=(len(queue.ended) + running) / max(1, queue.n_cells),
+        elapsed_s=elapsed_s,
+        remaining_s=pace * queue.remaining_seconds(),
+        draining=queue.draining,
+        last=tuple(_told(queue.plan[i].cell, value) for i, value in queue.latest),
+        about=about,
+    )
+
+
+def _told(cell: Cell, value: float) -> str:
+    return f"{cell.describe()}: {cell.training.headline_of(type(cell.task))[1]} {value:.3f}"
+
+
+class Progress:
+    """Shows a queue while it is worked off; use as a context."""
+
+    def __init__(self, queue: PackQueue, console: Console, quiet: bool = False, about: Callable[[], str] | None = None) -> None:
+        self.queue, self.console, self.about = queue, console, about
+        self.started = self.shown = time.monotonic()
+        self.training_since: float | None = None
+        self.quiet = quiet
+        live = console.is_terminal and not quiet
+        self.live = Live(console=console, refresh_per_second=5, transient=True) if live else None
+
+    def __enter__(self) -> "Progress":
+        if self.live:
+            self.live.start()
+            self.live.update(_panel(self.now()))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.live:
+            self.live.stop()
+        if not self.quiet:
+            self.console.print(self.now().line(), highlight=False)
+
+    def now(self) -> Snapshot:
+        """The state at this moment."""
+        return snapshot(self.queue, time.monotonic() - self.started, self._pace(), self.about() if self.about else "")
+
+    def _pace(self) -> float:
+        """Wall time over predicted time so far, 1 at least: what the cost model does not see, as other work on the machine."""
+        done = self.queue.done_seconds() / self.queue.machine.slots
+        if self.training_since is None or done <= 0:
+            return 1.0
+        return max(1.0, (time.monotonic() - self.training_since) / done)
+
+    def changed(self) -> None:
+        """Redraw, or print the next line when it is due."""
+        if self.training_since is None and self.queue.done_seconds() > 0:
+            self.training_since = time.monotonic() - self.queue.done_seconds()  # the first report comes after some training
+        since = time.monotonic() - self.shown
+        if self.quiet or since < (REDRAW_EVERY_S if self.live else LINE_EVERY_S):
+            return
+        self.shown = time.monotonic()
+        now = self.now()
+        if self.live:
+            self.live.update(_panel(now))
+        else:
+            self.console.print(now.line(), highlight=False)
+
+
+def _panel(now: Snapshot) -> Group:
+    bar = Table.grid(padding=(0, 1))
+    bar.add_row(ProgressBar(total=1.0, completed=now.fraction, width=40), Text(f"{100 * now.fraction:5.1f} %"))
+    return Group(bar, Text(now.line()), *(Text(f"  {text}", style="dim") for text in now.last))

@@ -1,0 +1,118 @@
+"""The end of a sweep: counts, the table beside the theory, and what to type next."""
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from console.commands import joined, where
+from console.outcome_table import print_outcome
+from orchestrator.code import ROOT
+from orchestrator.grid.load import Grid
+from orchestrator.run.beside import BesideTheory
+from orchestrator.search.table import print_thresholds, threshold_rows
+from orchestrator.search.under_way import Searchers
+from store.sql import literal, quoted
+from store.store import Store
+from store.views import Statuses, fetch
+
+
+def report(
+    grid: Grid,
+    searchers: Searchers,
+    store: Store,
+    held: Statuses,
+    beside: BesideTheory,
+    again: list[str],
+    fatal: str,
+    as_json: bool,
+) -> bool:
+    """Print the summary of what the store has now; `again` are the arguments of this sweep.
+
+    Returns whether every cell was trained and none failed, and every search is at its end.
+    """
+    planned = [grid.cells[i] for i in dict.fromkeys([*grid.fixed, *searchers.asked])]
+    counts = Counter(held[p.cell_id].status if p.cell_id in held else "missing" for p in planned)
+    points = beside.records()
+    at_equilibrium = any(p.cell.training.family == "sampling" for p in planned)
+    unmixed = _unmixed(store, grid.sweep) if at_equilibrium else 0
+    out = Console()
+    if as_json:
+        every = {status: counts[status] for status in ("ok", "diverged", "failed", "missing")}
+        summary: dict[str, Any] = {"sweep": grid.sweep, "results": store.results, "cells": len(planned), **every}
+        summary |= {"theory": points} | ({"error": fatal} if fatal else {})
+        summary |= {"thresholds": threshold_rows(searchers)} if searchers else {}
+        summary |= {"unmixed": unmixed} if at_equilibrium else {}
+        out.print_json(json.dumps(_finite(summary), allow_nan=False))
+    else:
+        if points:
+            print_outcome(points, out)
+        if searchers:
+            print_thresholds(searchers, out)
+        words = ", ".join(f"{n} {status}" for status, n in counts.most_common())
+        out.print(
+            f"{grid.sweep}: {len(planned)} cells: {words}. Results: {store.results}",
+            highlight=False,
+            soft_wrap=True,
+            markup=False,
+        )
+        if unmixed:
+            told = f"{unmixed} of them did not mix: their numbers are of chains that disagree (`r_hat`, `ess`); take more steps"
+            out.print(told, highlight=False, soft_wrap=True, markup=False)
+        for name, command in _next_commands(grid, store, again, counts, searchers.n_open):
+            out.print(f"  {name + ':':8} {joined(command)}", highlight=False, soft_wrap=True, markup=False)
+    return not (counts["failed"] or counts["missing"] or searchers.n_open or searchers.n_void)
+
+
+def _unmixed(store: Store, sweep: str) -> int:
+    """Cells of the sweep whose chains do not agree."""
+    sql = f"SELECT count(*) FROM cells JOIN plans USING (cell_id) WHERE sweep = {literal(sweep)} AND NOT mixed"
+    [(n,)] = fetch(store.results, sql)
+    return int(n)
+
+
+def _next_commands(grid: Grid, store: Store, again: list[str], counts: Counter[str], n_open: int) -> list[tuple[str, list[str]]]:
+    """Name and words of the commands a user may want now."""
+    here = where(store.results)
+    sweep = ["python", "-m", "orchestrator.sweep", *again, *here]
+    commands = []
+    if counts["failed"]:
+        commands.append(("failed", ["python", "-m", "orchestrator.store", "status", *here]))
+        commands.append(("retry", [*sweep, "--retry-failed"]))
+    elif counts["missing"] or n_open:
+        commands.append(("go on", sweep))
+    commands.append(("query", ["python", "-m", "analysis.query", _query(grid), *here]))
+    commands.append(("report", ["python", "-m", "analysis.report", *here]))
+    page = ROOT / "app" / "main.py"
+    shown = page.relative_to(Path.cwd()) if page.is_relative_to(Path.cwd()) else page
+    commands.append(("app", ["streamlit", "run", str(shown), *(["--", *here] if here else [])]))
+    return commands
+
+
+def _query(grid: Grid) -> str:
+    """SQL of the mean accuracy over the seeds of this sweep, by the keys that vary in it."""
+    # Many cells share their parts; only the seed is asked of each.
+    some = {(id(p.cell.task), id(p.cell.network), id(p.cell.training)): p.cell for p in grid.cells}.values()
+    rows = [cell.columns() | ({"gamma": cell.gamma_label} if cell.gamma_label else {}) for cell in some]
+    keys = dict.fromkeys(key for row in rows for key in row if key != "seed")
+    varies = [key for key in keys if len({row.get(key) for row in rows}) > 1]
+    varying = [key if key != "gamma" else "gamma_label" for key in varies]
+    measures = dict.fromkeys(cell.training.headline_of(type(cell.task))[0] for cell in some)
+    means = [f"avg({name}) AS {'acc' if name == 'best_test_acc' else name}" for name in measures]
+    names = "".join(f"{quoted(key)}, " for key in varying)
+    return (
+        f"SELECT {names}count(*) AS n, {', '.join(means)} FROM cells JOIN plans USING (cell_id) "
+        f"WHERE sweep = {literal(grid.sweep)} GROUP BY ALL ORDER BY ALL"
+    )
+
+
+def _finite(value: Any) -> Any:
+    """The value with None for numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {k: _finite(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_finite(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,201 @@
+"""What a worker does with a pack: train it on its engine, turn results into rows, commit them. Knows no Ray."""
+
+import socket
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from declarations.column import Column
+from orchestrator.cost.calibration import cpu_name
+from orchestrator.grid.load import PlannedCell
+from store.store import Store
+from trainables.basics import TaskError
+from trainables.cell import Cell
+from trainables.engines import ENGINES
+from trainables.engines.base import Result
+from trainables.metrics import requested_metric, requested_names
+from trainables.metrics.measuring import measured
+from trainables.pictures import MOST_EXTREME, OF_EACH_LABEL, pictures_of, pictures_of_weights
+from trainables.result import CellResult
+from trainables.trainers.run import PackRun
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What every row of a sweep says of where it comes from."""
+
+    results: str
+    git_sha: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a committed pack reports: status and headline measure of its cells, seconds of training, and the device."""
+
+    statuses: tuple[str, ...]
+    headline: tuple[float | None, ...]
+    seconds: float
+    device: str
+
+
+class PackWork:
+    """One pack being trained in this process. Threads are set to its share of the cores."""
+
+    def __init__(self, pack_id: str, members: Sequence[PlannedCell], engine: str, device: str, threads: int = 1) -> None:
+        import torch
+
+        torch.set_num_threads(threads)
+        self.pack_id, self.members = pack_id, list(members)
+        self.device = device if device == "cpu" or torch.cuda.is_available() else "cpu"
+        cells = [planned.cell for planned in members]
+        for cell in {planned.cell.task: planned.cell for planned in members if "weights" in planned.save}.values():
+            _check_pictures(cell)
+        self.engine = engine
+        self.run = ENGINES[engine].make(cells, self.device)
+
+    @property
+    def fraction(self) -> float:
+        """Share of the steps done."""
+        return self.run.step / self.run.n_steps
+
+    def advance(self, seconds: float, provenance: Provenance) -> Outcome | None:
+        """Train for about this long; once all is trained, write the pack's file: from then on it is never done again."""
+        self.run.advance(seconds)
+        return self.commit(provenance) if self.run.done else None
+
+    def commit(self, provenance: Provenance) -> Outcome:
+        """Write the pack's file. ResultsError if the store cannot be written."""
+        results = self.run.results()
+        device = device_name(self.device)
+        # Weights are written with the rows that name them, and so before the pack.
+        pairs = enumerate(zip(self.members, results, strict=True))
+        rows = [self._row(c, planned, result, device, provenance) for c, (planned, result) in pairs]
+        Store(provenance.results).commit(self.pack_id, rows, declared_of(self.members))
+        cell = self.members[0].cell
+        headline, _ = cell.training.headline_of(type(cell.task))
+        statuses, values = (tuple(row[k] for row in rows) for k in ("status", headline))
+        return Outcome(statuses, values, self.run.seconds, self.device)
+
+    def _row(self, c: int, planned: PlannedCell, result: Result, device: str, provenance: Provenance) -> dict[str, Any]:
+        row = common_columns(planned, self.pack_id, provenance) | result.summary()
+        row |= {"engine": self.engine, "device": device, **result.lists(planned.save)}
+        if not isinstance(self.run, PackRun) or not isinstance(result, CellResult) or result.status != "ok":
+            return row  # what diverged has none to look at, and networks at equilibrium are samples
+        row |= self._requested(c, planned, row)
+        if "weights" in planned.save and result.readout is not None:
+            try:
+                pictures = pictures_of(planned.cell, self.run.engine, c, result.readout).rows()
+            except Exception as error:  # noqa: BLE001 - what was trained is kept, whatever a task raises; the next run wants its weights
+                row["reason"] = f"no weights saved: {_in_a_line(error)}"
+            else:
+                row["weights_file"] = Store(provenance.results).write_weights(planned.cell_id, pictures)
+        return row
+
+    def _requested(self, c: int, planned: PlannedCell, row: dict[str, Any]) -> dict[str, Any]:
+        """Metrics that the grid asked for, and that the row holds them."""
+        names = sorted(planned.save.intersection(requested_names()))
+        if not names:
+            return {}
+        assert isinstance(self.run, PackRun)
+        try:
+            values = measured(self.run, c, names)
+        except Exception as error:  # noqa: BLE001 - what was trained is kept, whatever a metric raises; the next run wants it
+            return {"reason": f"not measured: {_in_a_line(error)}"}
+        return {**values, "measured": [requested_metric(name).metric.request for name in names]}
+
+
+def _check_pictures(cell: Cell) -> None:
+    """Let the task show its examples and a row of weights once, before hours of training for what cannot be shown."""
+    task = cell.task
+    try:
+        pictures_of_weights(cell, np.zeros(1, np.int64), np.zeros(1), np.zeros((1, task.input_dim), np.float32)).rows()
+    except MemoryError:
+        raise  # a smaller pack may do
+    except Exception as error:
+        raise TaskError(
+            f"save: weights wants pictures of task {task.name}, and its shown_examples or as_shown fails: {_in_a_line(error)}"
+        ) from error
+
+
+def _in_a_line(error: Exception) -> str:
+    return traceback.format_exception_only(error)[-1].strip().splitlines()[0][:500]
+
+
+def declared_of(members: Sequence[PlannedCell]) -> list[Column]:
+    """Declarations of what the rows of these cells hold beside the columns that all rooms know."""
+    kinds = {(type(p.cell.task), type(p.cell.network), type(p.cell.training)): p.cell for p in members}
+    found: dict[str, Column] = {}
+    for cell in kinds.values():
+        found |= cell.declared()
+    names = {name for p in members for name in p.save}.intersection(requested_names())
+    return [*found.values(), *(requested_metric(name).metric for name in sorted(names))]
+
+
+def failed_row(planned: PlannedCell, pack_id: str, reason: str, log_path: str, provenance: Provenance) -> dict[str, Any]:
+    """The row of a cell that could not be trained."""
+    return common_columns(planned, pack_id, provenance) | {"status": "failed", "reason": reason, "log_path": log_path}
+
+
+def common_columns(planned: PlannedCell, pack_id: str, provenance: Provenance) -> dict[str, Any]:
+    """Keys of the cell and origin of the row."""
+    cell = planned.cell
+    return {
+        "cell_id": planned.cell_id,
+        **cell.columns(),
+        "gamma_label": cell.gamma_label,
+        "pack_id": pack_id,
+        "finished_at": datetime.now(UTC),
+        "git_sha": provenance.git_sha,
+        "science_version": cell.version,
+        "host": socket.gethostname(),
+    }
+
+
+_PICTURE_BYTES = 1024
+"""Of a file of weights, a picture's share beside its numbers: of the footer, and of what is said of it."""
+
+
+def row_bytes(planned: PlannedCell) -> int:
+    """Room that a cell's row takes at most, uncompressed, with what lies beside it."""
+    cell, save = planned.cell, planned.save
+    curve = 32 * (cell.steps // cell.eval_every) if "curves" in save else 0
+    neurons, examples = 2 * MOST_EXTREME, 2 * OF_EACH_LABEL
+    numbers = neurons * cell.task.input_dim + examples * cell.task.shown_size
+    weights = 4 * numbers + (neurons + examples) * _PICTURE_BYTES if "weights" in save else 0
+    return 1024 + curve + (8 * cell.width if "neurons" in save else 0) + weights
+
+
+def device_name(device: str) -> str:
+    """`cuda (NVIDIA H200)`, `cpu (x86_64, 2 cores)`: what the numbers were computed on."""
+    if device == "cpu":
+        return cpu_name()
+    import torch
+
+    return f"{device} ({torch.cuda.get_device_name()})"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a pack could not be trained: one line for people, the whole traceback, and whether a smaller pack may do."""
+
+    reason: str
+    log: str
+    out_of_memory: bool = False
+
+    @classmethod
+    def of(cls, error: BaseException) -> "Failure":
+        """What an exception says; Ray's wrapping of a remote one is taken off."""
+        cause = getattr(error, "cause", None)  # of a dead actor Ray has a text there
+        told = cause if isinstance(cause, BaseException) else error
+        line = traceback.format_exception_only(told)[-1].strip().splitlines()[0]
+        memory = isinstance(told, MemoryError) or type(told).__name__ == "OutOfMemoryError"
+        memory = memory or any(words in str(error) for words in _OUT_OF_MEMORY)
+        return cls(line[:500], "".join(traceback.format_exception(error)), memory)
+
+
+_OUT_OF_MEMORY = ("not enough memory", "can't allocate memory", "running low on memory", "OutOfMemoryError")
+"""What PyTorch's allocator and Ray's memory monitor write. (Ray's message on any dead worker mentions the OOM killer.)"""

@@ -1,0 +1,196 @@
+"""One search for a threshold: which networks to train next, until L* (P*, ...) is known as well as asked. Knows no grid.
+
+| symbol | here | meaning |
+|---|---|---|
+| x | `ladder`, shape (k,) | values that the searched key may take, ascending, in steps of about 1 + tolerance |
+| y | `values` | the measure of the networks trained at each x, seed after seed |
+| x* | `threshold` | where the monotone curve through the means crosses the level (stats.thresholds) |
+
+A bisection that knows its noise: after each step the means are resampled, and the rungs between which nearly all of the resampled
+curves cross are where to look further. It splits the widest gap there, and adds seeds to rungs that could be on either side. The
+path is a function of the values alone, so that a search which is started again asks for the same networks in the same order.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from stats import Threshold, threshold_of_means
+
+FIRST_SEEDS = 3
+"""Networks that a rung starts with, and gets more of at once: fewer have a spread that is known too badly to tell the side."""
+SURE = 0.9
+"""Share of the resampled curves that cross between the rungs that are looked at further."""
+
+MOST_VOID = 3
+"""Rungs with fewer values than a spread needs after which a search gives up: something else is wrong."""
+
+Reason = Literal["searching", "as asked", "all seeds used", "not reached", "already reached", "no values"]
+Network = tuple[int, int]
+"""A rung and the number of a seed."""
+
+
+def usual_rungs(n: int) -> int:
+    """Rungs, of so many, that a bisection tries to find two neighbours."""
+    return 1 + math.ceil(math.log2(max(n, 1)))
+
+
+@dataclass
+class ThresholdSearch:
+    """Ask `wanted`, train those, say what came out by `told`; again until `wanted` is empty and `state` says why.
+
+    `n_seeds[k]` networks at rung k at most. `tolerance`: half-width of the 95% interval of x*, as a share of it. A network that
+    gave no value (it failed or diverged) is told as None and not asked for again. `shared`: whether networks of one seed share
+    random draws along the ladder (`analysis.data.sharing`).
+    """
+
+    ladder: Sequence[float]
+    n_seeds: Sequence[int]
+    level: float
+    tolerance: float
+    falling: bool = False
+    shared: bool = False
+    state: Reason = "searching"
+    values: dict[int, list[float | None]] = field(default_factory=dict)
+
+    def wanted(self) -> list[Network]:
+        """The networks to train next, all at once; empty at the end."""
+        rungs = self._next()
+        found = []
+        for k in rungs:
+            first = len(self.values.get(k, ()))
+            found += [(k, s) for s in range(first, min(first + FIRST_SEEDS, self.n_seeds[k]))]
+        return found
+
+    def told(self, values: Mapping[Network, float | None]) -> None:
+        """What became of the networks that were wanted."""
+        for (k, _), value in sorted(values.items()):
+            self.values.setdefault(k, []).append(value)
+
+    @property
+    def n_networks(self) -> int:
+        """Networks that it has asked for and got."""
+        return sum(map(len, self.values.values()))
+
+    @property
+    def threshold(self) -> Threshold | None:
+        """As far as it is known; None before there is any value, and where too few networks have one."""
+        rungs = self._measured()
+        return self._threshold(rungs) if rungs and self.state != "no values" else None
+
+    @property
+    def equal_grid(self) -> int:
+        """Networks of a grid over the whole ladder, with the spacing and the seeds that the search has around x*."""
+        rungs, found = self._measured(), self.threshold
+        if found is None or not np.isfinite(found.value):
+            return sum(self.n_seeds)
+        at = [self.ladder[k] for k in rungs]
+        right = int(np.searchsorted(at, found.value * (1 - 1e-12)))
+        around = rungs[max(0, right - 1) : right + 1]
+        n = max(len(self.values[k]) for k in around)
+        spacing = self._width(around[0], around[-1])
+        return n * (1 + round(self._width(0, len(self.ladder) - 1) / spacing)) if spacing else n * len(self.ladder)
+
+    @property
+    def _least(self) -> int:
+        """Values that a rung needs to count: two have a spread."""
+        return min(2, max(self.n_seeds))
+
+    def _measured(self) -> list[int]:
+        """Rungs that have values enough for a spread, where they can, ascending."""
+        return sorted(k for k, values in self.values.items() if sum(v is not None for v in values) >= self._least)
+
+    def _threshold(self, rungs: Sequence[int]) -> Threshold:
+        seeds = [np.array([v for v in self.values[k] if v is not None]) for k in rungs]
+        n = [len(v) for v in seeds]
+        sds = [v.std(ddof=1) if len(v) > 1 else np.nan for v in seeds]
+        means = [v.mean() for v in seeds]
+        return threshold_of_means(
+            [self.ladder[k] for k in rungs], n, means, sds, self.level, increasing=not self.falling, shared=self.shared
+        )
+
+    def _next(self) -> list[int]:
+        """Rungs that want networks; sets `state` where there are none."""
+        top = len(self.ladder) - 1
+        rungs = self._measured()
+        if len(self.values) - len(rungs) >= MOST_VOID:
+            self.state = "no values"
+            return []
+        if not rungs:
+            untried = self._nearest_to_middle(-1, top + 1, {k for k in self.values})
+            self.state = "searching" if untried is not None else "no values"
+            return [] if untried is None else [untried]
+        found = self._threshold(rungs)
+        low, high = self._bracket(found, rungs)
+        if low == high:  # all beyond one end, which was tried
+            self.state = "not reached" if found.value > 0 else "already reached"
+            return []
+        inside = [k for k in rungs if low < k < high]
+        unsure = [k for k in inside if self._has_seeds(k)]
+        split = self._widest_gap(low, high, inside)
+        if split is not None:
+            self.state = "searching"
+            return sorted([split, *unsure])
+        return self._refined(found, [k for k in (low, *inside, high) if 0 <= k <= top])
+
+    def _bracket(self, found: Threshold, rungs: Sequence[int]) -> tuple[int, int]:
+        """The rungs between which `SURE` of the curves cross: -1 and the ladder's length stand for beyond it."""
+        draws = found.draws if len(found.draws) else np.array([found.value])
+        at, top = np.array([self.ladder[k] for k in rungs]), len(self.ladder) - 1
+        edges = np.array([-1, *rungs, top + 1])
+        right = np.where(np.isneginf(draws), 0, np.searchsorted(at, draws * (1 - 1e-12)))  # equal to a rung is up to it
+        low, high = np.quantile(right, [0.5 - SURE / 2, 0.5 + SURE / 2], method="inverted_cdf").astype(int)
+        ends = (0 if rungs[0] == 0 else -1), (top if rungs[-1] == top else top + 1)  # beyond a rung that was tried is nothing
+        first, last = np.clip([edges[low], edges[high + 1]], *ends)
+        return int(first), int(last)
+
+    def _has_seeds(self, k: int) -> bool:
+        return len(self.values.get(k, ())) < self.n_seeds[k]
+
+    def _widest_gap(self, low: int, high: int, inside: Sequence[int]) -> int | None:
+        """A rung that splits the widest gap between neighbours that is wider than the interval asked for; None without one."""
+        known = [low, *inside, high]
+        gaps = sorted(pairwise(known), key=lambda gap: -self._width(*gap))
+        for a, b in gaps:
+            ends = a < 0 or b >= len(self.ladder)
+            # A step function may cross anywhere in the gap, whose half is what is allowed.
+            if ends or self._width(a, b) > 2 * np.log1p(self.tolerance) * (1 + 1e-9):
+                split = self._nearest_to_middle(a, b, set(self.values))
+                if split is not None:
+                    return split
+        return None
+
+    def _width(self, a: int, b: int) -> float:
+        first, last = self.ladder[max(a, 0)], self.ladder[min(b, len(self.ladder) - 1)]
+        return float(np.log(last / first))
+
+    def _nearest_to_middle(self, a: int, b: int, but: Iterable[int]) -> int | None:
+        """The rung strictly between these that is nearest to their middle on a log axis."""
+        free = [k for k in range(a + 1, b) if k not in but and self.n_seeds[k] >= self._least]
+        if not free:
+            return None
+        middle = np.log(self.ladder[max(a, 0)] * self.ladder[min(b, len(self.ladder) - 1)]) / 2
+        return min(free, key=lambda k: (abs(np.log(self.ladder[k]) - middle), k))
+
+    def _refined(self, found: Threshold, around: Sequence[int]) -> list[int]:
+        """More seeds about the crossing, then more rungs, until the interval is as narrow as asked."""
+        if max(self.n_seeds) == 1:  # no spread, so no interval
+            self.state = "as asked"
+            return []
+        if np.isfinite(found.low) and np.log(found.high / found.low) / 2 <= np.log1p(self.tolerance):
+            self.state = "as asked"
+            return []
+        self.state = "searching"
+        if more := [k for k in around if self._has_seeds(k)]:
+            return more
+        inside = [k for k, x in enumerate(self.ladder) if found.low <= x <= found.high and self._has_seeds(k)]
+        inside = [k for k in inside if self.n_seeds[k] >= self._least]
+        if inside:
+            near = np.clip(found.value, self.ladder[0], self.ladder[-1])
+            return sorted(inside, key=lambda k: abs(np.log(self.ladder[k] / near)))[:2]
+        self.state = "all seeds used"
+        return []

@@ -1,0 +1,82 @@
+"""What the searches of a sweep found, for its end on the terminal and for `--json`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from console.printable import printable
+from console.words import shown
+from orchestrator.grid.find import Find
+from orchestrator.grid.searches import Search
+from orchestrator.search.under_way import Searchers, Searching
+
+MOST_ROWS = 60
+
+
+def varying(searches: Sequence[Search]) -> list[str]:
+    """The keys in which they differ, or the task where it is but one search."""
+    keys = dict.fromkeys(key for search in searches for key in search.keys)
+    return [key for key in keys if len({search.keys.get(key) for search in searches}) > 1] or ["task"]
+
+
+def threshold_rows(searchers: Searchers) -> list[dict[str, Any]]:
+    """A row a search: its keys, what is searched, the threshold with its interval, and what it cost."""
+    return [_row(s) for s in searchers.all]
+
+
+def _row(s: Searching) -> dict[str, Any]:
+    found, find = s.state.threshold, s.search.find
+    numbers: dict[str, Any] = {"value": found.value, "low": found.low, "high": found.high} if found else {}
+    # What is infinite has no number in JSON, but words.
+    numbers |= {"threshold": found.number, "interval": found.bounds} if found else {}
+    return {
+        **s.search.keys, "axis": find.axis, "metric": find.metric, "at": find.at, "range": [find.low, find.high],
+        "tolerance": find.tolerance, "falling": find.falling, **numbers,
+        "state": s.state.state, "networks": s.state.n_networks, "equal_grid": s.state.equal_grid,
+    }  # fmt: skip
+
+
+def print_thresholds(searchers: Searchers, out: Console) -> None:
+    """A table for each question that was asked: thresholds, with the networks that each took and what a grid would take."""
+    keys = varying([s.search for s in searchers.all])  # of all tables, which the same keys may tell apart
+    for find in dict.fromkeys(s.search.find for s in searchers.all):
+        out.print(_table([s for s in searchers.all if s.search.find == find], find, keys))
+    states = {s.state.state for s in searchers.all}
+    for state, meaning in MEANINGS.items():
+        if state in states:
+            out.print(f"{state}: {meaning}.", highlight=False)
+    if ended := [s for s in searchers.all if s.state.state != "searching"]:
+        spent, equal = len(set().union(*(s.taken for s in ended))), sum(s.state.equal_grid for s in ended)
+        of = "" if len(ended) == len(searchers.all) else " of the searches at their end"
+        out.print(f"{spent} networks{of}; a grid as fine as the searches are at the threshold takes {equal}.", highlight=False)
+
+
+MEANINGS = {
+    "searching": "the search is not at its end; networks of the step that it is at are not counted",
+    "all seeds used": "the interval is wider than asked; more seeds would narrow it",
+    "no values": "too few networks gave one: they failed, diverged or have no such measure",
+}
+
+
+def _table(searches: Sequence[Searching], find: Find, keys: Sequence[str]) -> Table:
+    table = Table(box=SIMPLE_HEAD, title=find.describe(), title_justify="left")
+    for name in (*keys, f"{find.axis}*", "95% interval", "networks", "a grid"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for s in searches[:MOST_ROWS]:
+        found = s.state.threshold
+        if found and s.state.state == "searching" and found.reached != "reached":
+            found = None  # beyond what was tried so far, which is no end of the range
+        value, interval = ("", "") if found is None else (found.number, found.bounds or "one seed")
+        table.add_row(
+            *(Text(printable(shown(s.search.keys[key]) if key in s.search.keys else "")) for key in keys),
+            value, interval, str(s.state.n_networks), str(s.state.equal_grid),
+            "" if s.state.state == "as asked" else s.state.state,
+        )  # fmt: skip
+    if len(searches) > MOST_ROWS:
+        table.caption, table.caption_justify = f"and {len(searches) - MOST_ROWS} more: see --json or the app", "left"
+    return table

@@ -1,0 +1,249 @@
+"""One sweep from its grid to its end: plan, train, report."""
+
+import gc
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from rich.console import Console
+
+import orchestrator.run.interrupts
+from console.terminal import complain, err, stop, told
+from orchestrator.code import commit
+from orchestrator.cost.calibration import machine_rates
+from orchestrator.cost.model import CostModel
+from orchestrator.grid.load import Grid, GridError
+from orchestrator.plan.announce import announcement, outlook
+from orchestrator.plan.checks import check_own_parts
+from orchestrator.plan.forecast import forecast, forecast_table, this_machine
+from orchestrator.plan.missing import enqueue, keeping_measured, missing_cells, ordered
+from orchestrator.plan.packing import Filled, Machine, Order, PackQueue
+from orchestrator.plan.prepare import prepare
+from orchestrator.ray.scratch import remove_left
+from orchestrator.run.beside import BesideTheory
+from orchestrator.run.driver import DebugRunner, Runner, Sweep
+from orchestrator.run.feed import SweepFeed
+from orchestrator.run.progress import Progress
+from orchestrator.run.quiet import words_apart
+from orchestrator.run.summary import report
+from orchestrator.run.work import Provenance, row_bytes
+from orchestrator.search.under_way import Searchers
+from store.files import ResultsError
+from store.leases import Lease, forget_dead
+from store.store import Store
+from store.views import Statuses
+from store.views import run as run_query
+from trainables.tasks.base import TaskError
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says beside the grid."""
+
+    engine: str | None
+    order: Order
+    address: str | None
+    max_concurrent: int | None
+    limit: int | None
+    retry_failed: bool
+    retrain: bool
+    fail_fast: bool
+    dry_run: bool
+    debug: bool
+    as_json: bool
+    quiet: bool
+    verbose: bool
+    again: tuple[str, ...]
+    """The words that ask for the same sweep again."""
+    whole: bool
+    """Whether the grid is the file's, without overrides."""
+
+
+def run_session(grid: Grid, store: Store, options: Options) -> int:
+    """Plan, train, report; returns the exit code."""
+    plan = _planned(grid, store, options)
+    grid = plan.grid
+    try:
+        odd = check_own_parts(grid, [*plan.todo, *plan.searchers.later] if plan.todo else [])
+    except GridError as error:
+        stop(str(error))
+    for line in (announcement(grid, plan.searchers, plan.todo, plan.held), *odd):
+        _say(options, line)
+    cost = _cost(grid, store, plan, options)
+    _look_ahead(grid, plan, cost, options)
+    if not options.dry_run:
+        store.prepare(need_bytes=sum(row_bytes(grid.cells[i]) for i in plan.todo))
+        remove_left(store.results)
+        forget_dead(store)
+    try:
+        tasks = (grid.cells[i].cell.task for i in plan.todo)
+        prepare(tasks, Console(quiet=True) if options.quiet else err, options.dry_run)
+    except TaskError as error:
+        stop(str(error))
+    if options.dry_run:
+        return 0
+    feed = SweepFeed(
+        grid, store, plan.held, plan.searchers, options.order, options.whole, lambda text: _say(options, text)
+    )  # fmt: skip
+    ended = _trained(grid, store, plan, cost, feed, options) if plan.todo else _Ended()
+    fatal = ended.fatal
+    try:
+        if plan.searchers or not plan.todo:
+            feed.write_plan()
+        beside = ended.beside or BesideTheory.ask(grid.sweep, store.results, grid.cells)
+        now = store.statuses() if plan.todo else plan.held
+        complete = report(grid, plan.searchers, store, now, beside, list(options.again), fatal, options.as_json)
+    except ResultsError as error:  # a bucket that fails now: what was trained is no bad input
+        complete, fatal = False, fatal or str(error)
+    if fatal:
+        complain(f"the sweep could not go on: {fatal}")
+    return orchestrator.run.interrupts.INTERRUPTED if ended.interrupted else 0 if complete and not fatal else 1
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What a sweep is to do, as its grid and the store have it."""
+
+    grid: Grid
+    """The grid, which also asks for the metrics that the store has of its networks."""
+    held: Statuses
+    todo: list[int]
+    """Positions in the grid of the cells to train first, in the order in which they start."""
+    searchers: Searchers
+
+
+def _planned(grid: Grid, store: Store, options: Options) -> _Plan:
+    """The missing cells, and the searches at their start."""
+    with uncollected():
+        held = store.statuses()
+        grid = keeping_measured(grid, held)
+
+    def missing(cells: Sequence[int]) -> list[int]:
+        return missing_cells(grid.cells, held, cells, retry_failed=options.retry_failed, force=options.retrain)
+
+    todo = ordered(grid.cells, missing(grid.fixed), options.order)[: options.limit]
+    searchers = Searchers(grid, store, held, missing, todo, options.limit and options.limit - len(todo))
+    if searchers:
+        todo = ordered(grid.cells, [*todo, *searchers.start()], options.order)
+    return _Plan(grid, held, todo, searchers)
+
+
+def _cost(grid: Grid, store: Store, plan: _Plan, options: Options) -> CostModel:
+    """This machine's rates, corrected by what the store's packs took."""
+    if not plan.todo:
+        return CostModel()
+    cost = CostModel(machine_rates(lambda text: _say(options, text)))
+    run_query(store.results, lambda connection: cost.learn(connection, (planned.cell for planned in grid.cells)))
+    return cost
+
+
+def _look_ahead(grid: Grid, plan: _Plan, cost: CostModel, options: Options) -> None:
+    """Refuse what no pack can hold, as far as this machine tells, and show the forecast where it is asked for."""
+    here = not (options.address or os.environ.get("RAY_ADDRESS"))  # a cluster's nodes are asked once it is joined
+    if not (options.dry_run or options.verbose or (plan.todo and here)):
+        return
+    at_once = 1 if options.debug else options.max_concurrent  # as _runner has it
+    queue = _queue(grid, this_machine(grid.resources, at_once), cost, options)
+    enqueue(queue, plan.todo, options.order)
+    if options.dry_run or here:
+        _refuse_too_large(queue, plan.searchers.later)
+    if not (options.dry_run or options.verbose):
+        return
+    shown = forecast(queue)
+    if options.dry_run and options.as_json:
+        later = {"searches": outlook(plan.searchers, queue)._asdict()} if plan.searchers else {}
+        Console().print_json(json.dumps(shown.as_dict() | later))
+    elif plan.todo:
+        err.print(forecast_table(shown))
+        if plan.searchers.n_open:
+            err.print(outlook(plan.searchers, queue).describe(), highlight=False)
+        if shutil.which("nvidia-smi"):
+            err.print("(a forecast for processors alone: a sweep here also trains on the GPU)", highlight=False)
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """How training ended."""
+
+    interrupted: bool = False
+    fatal: str = ""
+    """Why the sweep could not go on."""
+    beside: BesideTheory | None = None
+
+
+def _trained(grid: Grid, store: Store, plan: _Plan, cost: CostModel, feed: SweepFeed, options: Options) -> _Ended:
+    """Train what is missing."""
+    with Lease(store) as lease, _runner(grid, options) as (runner, machine):
+        queue = _queue(grid, machine, cost, options, feed)
+        feed.enqueue(queue, plan.todo)
+        _refuse_too_large(queue, plan.searchers.later)
+        feed.write_plan()
+        about = plan.searchers.describe if plan.searchers else None
+        with Progress(queue, err, options.quiet, about) as progress:
+            provenance = Provenance(store.results, commit())
+            job = Sweep(grid, queue, store, lease, provenance, options.fail_fast, plan.searchers.later, progress)
+            with orchestrator.run.interrupts.draining(job):
+                runner.run(job)
+        # Now, so that it answers while Ray closes; with searches later, once what they asked for is recorded.
+        early = not (queue.fatal or plan.searchers)
+        beside = BesideTheory.ask(grid.sweep, store.results, grid.cells) if early else None
+    return _Ended(job.interrupted, queue.fatal, beside)
+
+
+def _queue(grid: Grid, machine: Machine, cost: CostModel, options: Options, feed: SweepFeed | None = None) -> PackQueue:
+    return PackQueue(grid.cells, machine, cost, options.engine, grid.resources.pack_seconds, feed or Filled())
+
+
+def _refuse_too_large(queue: PackQueue, later: Sequence[int]) -> None:
+    """A network that no pack can hold would fail after hours of others: say so before the first pack."""
+    for i in queue.too_large(later)[:1]:
+        fewer = ", or fewer samples P or chains" if queue.plan[i].cell.training.family == "sampling" else ""
+        need, have = (n / 2**30 for n in (queue.pack_bytes([i]), queue.machine.bytes_of(queue.choice(i)[1])))
+        stop(
+            f"{queue.plan[i].cell.describe()} needs {need:,.1f} GiB, but each of {queue.machine.slots} packs at once may take "
+            f"{have:,.1f}: take a smaller width or input{fewer}"
+            + (
+                ", or more cpus_per_pack, which leaves fewer packs to share the memory"
+                if need <= have * queue.machine.slots
+                else ""
+            )
+        )
+
+
+@contextmanager
+def _runner(grid: Grid, options: Options) -> Iterator[tuple[Runner, Machine]]:
+    _say(options, "training in this process" if options.debug else "starting Ray ...")
+    if options.debug:
+        yield DebugRunner(), this_machine(grid.resources, max_concurrent=1)
+        return
+    from orchestrator.ray.cluster import ClusterError, StartError, joined
+
+    try:
+        with orchestrator.run.interrupts.ends_noticed(), words_apart(err), ExitStack() as ray:
+            with orchestrator.run.interrupts.keeping_signals():
+                nodes_may_join = ray.enter_context(joined(options.address))
+            from orchestrator.ray.runner import TuneRunner  # while Ray's first workers start
+
+            runner = TuneRunner(grid.resources, options.max_concurrent, nodes_may_join=nodes_may_join)
+            yield runner, runner.machine()
+    except ClusterError as error:
+        stop(str(error), 1 if isinstance(error, StartError) else 2)
+
+
+def _say(options: Options, text: str) -> None:
+    if not options.quiet:
+        told(text)
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Python's collector would look again and again through what is made here, all of which stays to the end."""
+    gc.disable()
+    try:
+        yield
+        gc.freeze()  # not where it failed: what is left then is to be collected
+    finally:
+        gc.enable()

@@ -1,0 +1,41 @@
+"""Intervals over seeds, thresholds, exponents and collapses, with their uncertainty.
+
+Importing this stays fast: scipy.optimize takes half a second and is imported where it is used.
+"""
+
+from stats.collapse import BestExponent, Collapse, Curve, best_exponent, collapse
+from stats.fits import (
+    Line,
+    PowerLaw,
+    ThresholdExponent,
+    exponent_of_thresholds,
+    linear_fit,
+    power_law,
+)
+from stats.intervals import FEW, LEAST_MEDIAN, Interval, mean_interval, mean_intervals, median_interval, t_intervals
+from stats.thresholds import Threshold, threshold, threshold_interval, threshold_of_means
+
+__all__ = [
+    "FEW",
+    "LEAST_MEDIAN",
+    "BestExponent",
+    "Collapse",
+    "Curve",
+    "Interval",
+    "Line",
+    "PowerLaw",
+    "Threshold",
+    "ThresholdExponent",
+    "best_exponent",
+    "collapse",
+    "exponent_of_thresholds",
+    "linear_fit",
+    "mean_interval",
+    "mean_intervals",
+    "median_interval",
+    "power_law",
+    "t_intervals",
+    "threshold",
+    "threshold_interval",
+    "threshold_of_means",
+]

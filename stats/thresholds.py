@@ -1,0 +1,200 @@
+"""Where a curve of means over seeds crosses a level: L* and P*.
+
+| symbol | here | meaning |
+|---|---|---|
+| L, P | `x`, shape (k,) | what is increased until the networks learn |
+| L*, P* | `value` | least x at which the monotone curve through the means reaches `level`; inf beyond the range, -inf below it |
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stats.checks import Floats, finite, level_between_0_and_1, same_length
+
+Reached = Literal["reached", "not reached", "already at the smallest x"]
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Where the curve crosses `level` and the interval of that, as x.
+
+    inf stands for beyond `x_high`, where nothing was measured (not reached), -inf for `x_low` or below (already reached there); a
+    bound is infinite where that share of the resamples is. The bounds are NaN where some x has one seed.
+    """
+
+    value: float
+    low: float
+    high: float
+    n_seeds: int
+    """Of the x that has fewest."""
+    reached: Reached
+    level: float
+    x_low: float
+    x_high: float
+    confidence: float = 0.95
+    draws: Floats = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
+    """The resampled thresholds that the interval comes from, empty where there is none."""
+
+    def describe(self, name: str = "L") -> str:
+        """`L* = 41 (36 to 48), n = 6`, `not reached up to L = 1024, n = 6`, ..."""
+        seeds = f"n = {self.n_seeds}"
+        known = not np.isnan(self.low)
+        if self.reached == "reached":
+            return f"{name}* = {_shown(self.value)}" + (f" ({self.bounds})" if known else "") + f", {seeds}"
+        if self.reached == "not reached":
+            above = f" ({name}* above {_shown(self.low)})" if np.isfinite(self.low) else ""
+            return f"not reached up to {name} = {self.x_high:g}{above}, {seeds}"
+        below = f" ({name}* below {_shown(self.high)})" if np.isfinite(self.high) else ""
+        return f"already reached at {name} = {self.x_low:g}{below}, {seeds}"
+
+    @property
+    def number(self) -> str:
+        """`41`, `> 1024` where it is not reached, `<= 2` where it is reached at the smallest x."""
+        if self.reached == "reached":
+            return _shown(self.value)
+        return f"> {self.x_high:g}" if self.reached == "not reached" else f"<= {self.x_low:g}"
+
+    @property
+    def bounds(self) -> str:
+        """Its interval: `36 to 48`, `36 to beyond 1024`; nothing where some x has one seed."""
+        if np.isnan(self.low):
+            return ""
+        low, high = (self._bound(end) for end in (self.low, self.high))
+        return low if low == high else f"{low} to {high}"
+
+    def _bound(self, end: float) -> str:
+        if np.isfinite(end):
+            return _shown(end)
+        return f"beyond {self.x_high:g}" if end > 0 else f"below {self.x_low:g}"
+
+    def __str__(self) -> str:
+        return self.describe("x")
+
+
+def _shown(x: float) -> str:
+    """Three digits, without the exponent that they would get from 1000 on."""
+    return f"{float(f'{x:.3g}'):g}"
+
+
+def threshold(
+    x: ArrayLike,
+    y: ArrayLike,
+    level: float,
+    log_x: bool = True,
+    increasing: bool = True,
+    weights: ArrayLike | None = None,
+) -> float:
+    """Where the monotone curve that is nearest to the points (x, y), both (k,), crosses `level`; inf and -inf as in `Threshold`.
+
+    Isotonic regression (least squares, with `weights`), then interpolation linear in log x. `increasing=False` for a curve that
+    falls to the level. x in any order. ValueError for NaN, repeated x, x <= 0 with `log_x`.
+    """
+    xs, ys = finite("x", x), finite("y", y)
+    w = np.ones(len(xs)) if weights is None else finite("weights", weights)
+    same_length(x=xs, y=ys, weights=w)
+    if (w <= 0).any():
+        raise ValueError("weights are not all positive")
+    order = _order(xs, log_x)
+    return float(_crossings(xs[order], ys[None, order], w[order], level, log_x, increasing)[0])
+
+
+def threshold_interval(
+    x: ArrayLike,
+    values_per_x: Sequence[ArrayLike],
+    level: float,
+    n_resamples: int = 2000,
+    seed: int = 0,
+    confidence: float = 0.95,
+    log_x: bool = True,
+    increasing: bool = True,
+    shared: bool = False,
+) -> Threshold:
+    """`threshold` of the means over seeds, with its interval; x (k,), and for each x the values of its seeds, at least one.
+
+    Each mean is resampled about its value by Student's t with its own standard error: by itself, where networks at different x
+    share no random draws; all x by one deviation, where those of a seed are `shared`, as if they shared all. To draw seeds with
+    replacement instead covers 88% where 95% is asked at 6 seeds, 77% at 3, as it takes the spread of these for the true one
+    (measured). The interval is of where the interpolated true curve crosses: it holds no error of a coarse x. Where seeds either
+    learn or not, all of 2 or 3 may agree by chance, and it covers less (87%, 91%).
+    ValueError as `threshold`, and for an x without values.
+    """
+    xs = finite("x", x)
+    same_length(x=xs, values_per_x=values_per_x)
+    seeds = [finite(f"values at x = {x_k:g}", values) for x_k, values in zip(xs, values_per_x, strict=True)]
+    n = np.array([len(values) for values in seeds])
+    means = [values.mean() for values in seeds]
+    sds = [values.std(ddof=1) if len(values) > 1 else np.nan for values in seeds]
+    return threshold_of_means(xs, n, means, sds, level, n_resamples, seed, confidence, log_x, increasing, shared)
+
+
+def threshold_of_means(
+    x: ArrayLike,
+    n: ArrayLike,
+    means: ArrayLike,
+    sds: ArrayLike,
+    level: float,
+    n_resamples: int = 2000,
+    seed: int = 0,
+    confidence: float = 0.95,
+    log_x: bool = True,
+    increasing: bool = True,
+    shared: bool = False,
+) -> Threshold:
+    """`threshold_interval` from what it needs of the values at each x, all (k,): their number, mean and sample standard deviation
+    (of one value none: NaN)."""
+    level_between_0_and_1(confidence)
+    xs, n, means, sds = finite("x", x), finite("n", n), finite("means", means), np.asarray(sds, dtype=float)
+    same_length(x=xs, n=n, means=means, sds=sds)
+    order = _order(xs, log_x)
+    xs, n, means, sds = xs[order], n[order], means[order], sds[order]
+    value = float(_crossings(xs, means[None], n, level, log_x, increasing)[0])
+    reached: Reached = "reached" if np.isfinite(value) else "not reached" if value > 0 else "already at the smallest x"
+    low = high = np.nan
+    draws = np.empty(0)
+    if n.min() > 1:
+        errors = finite("sds", sds) / np.sqrt(n)
+        rng, shape = np.random.default_rng(seed), (n_resamples, len(xs))
+        deviations = rng.standard_t(n.min() - 1, (n_resamples, 1)) if shared else rng.standard_t(n - 1, shape)
+        draws = _crossings(xs, means + errors * deviations, n, level, log_x, increasing)
+        tails = [0.5 - confidence / 2, 0.5 + confidence / 2]
+        low, high = (float(q) for q in np.quantile(draws, tails, method="inverted_cdf"))  # interpolating gives inf - inf
+    return Threshold(value, low, high, int(n.min()), reached, level, float(xs[0]), float(xs[-1]), confidence, draws)
+
+
+def _order(x: Floats, log_x: bool) -> NDArray[np.intp]:
+    order = np.argsort(x)
+    if (np.diff(x[order]) == 0).any():
+        raise ValueError("x is repeated: pool the seeds of equal x")
+    if log_x and x.min() <= 0:
+        raise ValueError(f"x = {x.min():g} has no logarithm; pass log_x=False")
+    return order
+
+
+def _crossings(x: Floats, y: Floats, weights: Floats, level: float, log_x: bool, increasing: bool) -> Floats:
+    """Crossing of each row of y (rows, k) over ascending x (k,): (rows,)."""
+    y = (y - level) * (1 if increasing else -1)  # crosses 0, so that a value equal to the level stays equal to it
+    curves = _isotonic(y, weights)
+    above = curves >= 0
+    right = above.argmax(axis=1)
+    found = np.where(above.any(axis=1), -np.inf, np.inf)
+    crossed = np.flatnonzero(right > 0)
+    right = right[crossed]
+    low, high = curves[crossed, right - 1], curves[crossed, right]
+    share = -low / (high - low)
+    scale = np.log(x) if log_x else x
+    at = scale[right - 1] + share * (scale[right] - scale[right - 1])
+    found[crossed] = np.exp(at) if log_x else at
+    return found
+
+
+def _isotonic(y: Floats, weights: Floats) -> Floats:
+    """Isotonic regression of each row of y (rows, k), in one call: rows lifted above each other can not be pooled together."""
+    from scipy.optimize import isotonic_regression
+
+    lift = (np.arange(len(y)) * (np.ptp(y) + 1))[:, None]
+    fitted = isotonic_regression((y + lift).ravel(), weights=np.tile(weights, len(y))).x
+    return np.asarray(fitted.reshape(y.shape) - lift)

@@ -1,0 +1,21 @@
+"""The file systems under a results directory: what the store needs of one, the local one, and buckets that speak S3."""
+
+from store.files.base import (
+    LARGE_BYTES,
+    RESERVE_BYTES,
+    UNFINISHED,
+    UNUSABLE,
+    Entry,
+    Files,
+    ResultsError,
+    age_s,
+    side_by_side,
+    temporary,
+)
+from store.files.local import LocalFiles
+from store.files.opening import existing, open_files
+
+__all__ = [
+    "LARGE_BYTES", "RESERVE_BYTES", "UNFINISHED", "UNUSABLE", "Entry", "Files", "LocalFiles", "ResultsError", "age_s",
+    "existing", "open_files", "side_by_side", "temporary",
+]  # fmt: skip

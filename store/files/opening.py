@@ -1,0 +1,39 @@
+"""From what `--results` says to the file system behind it."""
+
+import os
+import re
+
+from store.files.base import UNUSABLE, Files, ResultsError
+from store.files.local import LocalFiles
+
+
+def existing(results: str) -> Files:
+    """The results directory; ResultsError where there is none."""
+    files = open_files(results)
+    if not files.exists():
+        raise ResultsError(f"no results directory at {files.root}: name it with --results, or run a sweep first")
+    return files
+
+
+def open_files(results: str) -> Files:
+    """The file system behind `--results`: a local path (made absolute), a file:// or an s3:// URI. ResultsError for any other."""
+    text = str(results)
+    scheme, separator, rest = text.partition("://")
+    if separator and scheme.lower() == "file":
+        text = rest
+    elif separator and scheme.lower() == "s3":
+        from store.files.bucket import Bucket
+        from store.files.s3 import S3Files
+
+        return S3Files(Bucket.parse(text).uri)
+    elif separator:
+        raise ResultsError(f"results at {text!r}: {scheme}:// is not supported; give a local path, or s3://BUCKET/PREFIX")
+    if not text.strip():
+        raise ResultsError("the results directory has an empty name")
+    if near := re.match(r"(s3|file):/*(?=[^/])", text, re.IGNORECASE):
+        raise ResultsError(f"results at {text!r}: write {near[1].lower()}://{text[near.end() :]}")
+    if wrong := UNUSABLE.search(text):
+        raise ResultsError(
+            f"results at {text!r}: the path holds {wrong[0]!r}, from which DuckDB cannot read; choose another name"
+        )
+    return LocalFiles(os.path.abspath(os.path.expanduser(text)))

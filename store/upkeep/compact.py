@@ -1,0 +1,158 @@
+"""Merging many pack files into few large sorted ones, beside sweeps that write and readers that read.
+
+A compacted file carries in its footer the list of files that it stands for. Its rename therefore publishes data and list in
+one step: before it readers see the packs, after it the merged file, and a crash in between costs nothing. What it stands for
+is deleted later, when no reader can still hold an older listing, and only if the merged file then proves whole.
+"""
+
+import json
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import accumulate
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from declarations.key import Key
+from store.database import ORDERS, rows_of
+from store.files import Entry, Files, age_s, side_by_side
+from store.schema import parquet_bytes
+from store.snapshot import COMPACTED, COVERS, LiveFile, Snapshot, condemn, inspect, named, take, verify
+
+TARGET_BYTES = 128 << 20
+"""Files of about this size are left alone: small enough to merge in memory, large enough to scan fast."""
+
+GRACE_S = 600.0
+"""How long merged files stay for readers that listed them before."""
+
+SORT_KEYS = ("task", "gamma", "sigma2", "d", "width", "L", "P", "seed", "cell_id")
+
+
+@dataclass
+class Compaction:
+    """What was done: how many files merged into which, files deleted, files that wait for it, bad ones left alone."""
+
+    merged: int = 0
+    written: list[str] = field(default_factory=list)
+    deleted: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    bad: dict[str, str] = field(default_factory=dict)
+
+
+def compact(files: Files, now: bool = False, target_bytes: int = TARGET_BYTES) -> Compaction:
+    """Merge what is small, then delete what has been merged long enough ago (`now`: all of it). Doing it twice is once."""
+    done = Compaction()
+    while batch := next(_batches(take(files), target_bytes), None):
+        _merge(files, batch, done)
+    snapshot = take(files)
+    _delete_merged(files, snapshot, 0.0 if now else GRACE_S, done)
+    done.bad |= {entry.path: problem for entry, problem in snapshot.bad.items()}
+    return done
+
+
+def _batches(snapshot: Snapshot, target_bytes: int) -> Iterator[list[LiveFile]]:
+    """Files of equal columns and defaults, together about the target in size. No compacted one is rewritten for itself alone."""
+    groups: dict[object, list[LiveFile]] = {}
+    for file in snapshot.rows:
+        if file.entry.size < target_bytes or not _is_compacted(file):
+            groups.setdefault((file.columns, _defaults(file)), []).append(file)
+    for group in groups.values():
+        batch: list[LiveFile] = []
+        n_bytes = 0
+        for file in sorted(group, key=lambda file: (not _is_compacted(file), file.entry.path)):
+            if batch and n_bytes + file.entry.size > target_bytes:
+                yield from _worthwhile(batch)
+                batch, n_bytes = [], 0
+            batch.append(file)
+            n_bytes += file.entry.size
+        yield from _worthwhile(batch)
+
+
+def _defaults(file: LiveFile) -> frozenset[object]:
+    """Defaults that the file declares: a merged file would keep those of one network alone where two give a key their own."""
+    keys = (column for column in file.further if isinstance(column, Key) and column.default is not None)
+    return frozenset((key.name, key.part, key.default, key.of) for key in keys)
+
+
+def _is_compacted(file: LiveFile) -> bool:
+    return file.entry.path.startswith(f"{COMPACTED}/")
+
+
+def _worthwhile(batch: list[LiveFile]) -> Iterator[list[LiveFile]]:
+    if len(batch) > 1 or not all(map(_is_compacted, batch)):
+        yield batch
+
+
+def _merge(files: Files, batch: list[LiveFile], done: Compaction) -> None:
+    good: list[LiveFile] = []
+    tables: list[pa.Table] = []
+    covers: dict[str, None] = {}
+
+    def read(entry: Entry) -> pa.Table | None:
+        # Checksums are verified here: damage must not be copied into a file whose own checksums are right.
+        if problem := verify(files, entry):
+            condemn(files, entry, problem)
+            return None
+        with files.open(entry) as source:
+            parquet = pq.ParquetFile(source, page_checksum_verification=True)  # pq.read_table would import pandas
+            return parquet.read().replace_schema_metadata(None)
+
+    try:
+        for file, table in zip(batch, side_by_side(files, read, [file.entry for file in batch]), strict=True):
+            if table is not None:
+                tables.append(table)
+                good.append(file)
+                covers |= dict.fromkeys((file.entry.path, *inspect(files, file.entry).covers))
+    except FileNotFoundError:
+        return  # another compaction was faster: look again
+    if not tables:
+        return
+    merged = pa.concat_tables(tables)
+    table = pa.table(merged.columns, schema=_newest(files, good, tables)).take(_chosen(files, good))
+    stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"  # never a name that was there before
+    data = parquet_bytes(table.replace_schema_metadata({COVERS: json.dumps(list(covers))}))
+    path = named(COMPACTED, stamp, data)
+    files.write(path, data)
+    done.merged += len(tables)
+    done.written = [name for name in done.written if name not in covers] + [path]
+
+
+def _newest(files: Files, batch: list[LiveFile], tables: list[pa.Table]) -> pa.Schema:
+    """The schema of the newest of the files that tell their declarations; files of older versions do not."""
+    told = [i for i, table in enumerate(tables) if table.schema.field(0).metadata]
+    return tables[max(told, key=lambda i: (batch[i].declared_at, i), default=0)].schema
+
+
+def _chosen(files: Files, batch: list[LiveFile]) -> pa.Array:
+    """Row numbers in the files laid end to end, sorted by SORT_KEYS: of each cell the row that the views would choose,
+    and those with the curve and with the weights that they would choose where these are others."""
+    starts = accumulate((file.n_rows for file in batch), initial=0)
+    start_of = {files.address(file.entry): start for file, start in zip(batch, starts, strict=False)}
+    first = [f"row_number() OVER (PARTITION BY cell_id ORDER BY {order}) = 1" for order in ORDERS.values()]
+    with rows_of(files, Snapshot(rows=tuple(batch), plans=(), superseded={}, bad={})) as connection:
+        rows = connection.execute(f"""
+            SELECT _file, _row FROM internal.rows
+            QUALIFY {" OR ".join(first)}
+            ORDER BY {", ".join(SORT_KEYS)}""").fetchall()
+    return pa.array([start_of[file] + row for file, row in rows], pa.int64())
+
+
+def _delete_merged(files: Files, snapshot: Snapshot, grace_s: float, done: Compaction) -> None:
+    whole: dict[Entry, bool] = {}
+    merged: list[Entry] = []
+    for entry, by in snapshot.superseded.items():
+        if age_s(files, by) < grace_s:
+            done.waiting.append(entry.path)
+            continue
+        if by not in whole:
+            problem = verify(files, by)
+            whole[by] = problem is None
+            if problem:
+                condemn(files, by, problem)
+                done.bad[by.path] = problem
+        if whole[by]:
+            merged.append(entry)
+    for entry, _ in zip(merged, side_by_side(files, lambda entry: files.delete(entry.path), merged), strict=True):
+        done.deleted.append(entry.path)

@@ -1,0 +1,62 @@
+"""The views' data as files for other tools: one DuckDB database and a CSV per view, each complete or not there at all."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import duckdb
+
+from store.database import connect_to
+from store.files import Files, ResultsError, temporary
+from store.sql import literal
+from store.views import VIEWS, run
+
+ORDER = {"cells": "cell_id", "curves": "cell_id, step", "neurons": "cell_id, neuron", "plans": "sweep, cell_id"}
+
+
+def export(files: Files, out: Path, csv: bool = True) -> dict[Path, int]:
+    """Write `results.duckdb` and <view>.csv into the directory `out`; what lies there under these names is replaced.
+
+    Returns the files with their number of rows (of all tables, for the database).
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        return run(files, lambda connection: _export(connection, out, csv), opener=connect_to)
+    except OSError as error:
+        raise ResultsError(f"cannot export to {out}: {error.strerror}") from None
+    except duckdb.Error as error:
+        raise ResultsError(f"cannot export to {out}: {error}") from None
+
+
+def _export(connection: duckdb.DuckDBPyConnection, out: Path, csv: bool) -> dict[Path, int]:
+    finals = [out / "results.duckdb", *(out / f"{view}.csv" for view in VIEWS if csv)]
+    asides = {final: final.with_name(temporary(final.name)) for final in finals}
+    try:
+        database = asides[finals[0]]
+        connection.execute(f"ATTACH {literal(str(database))} AS exported")
+        for view in VIEWS:
+            connection.execute(f"CREATE TABLE exported.{view} AS FROM {view} ORDER BY {ORDER[view]}")
+        rows = {view: _count(connection, view) for view in VIEWS}
+        for view in VIEWS if csv else ():
+            connection.execute(f"COPY exported.{view} TO {literal(str(asides[out / f'{view}.csv']))} (FORMAT csv, HEADER)")
+        connection.execute("DETACH exported")  # writes what is still in the log, so that one file is the whole
+        for aside in asides.values():
+            _sync(aside)
+        for final, aside in asides.items():
+            os.replace(aside, final)
+    finally:
+        for aside in asides.values():
+            for leftover in (aside, aside.with_name(f"{aside.name}.wal")):
+                with suppress(OSError):
+                    leftover.unlink(missing_ok=True)
+    return {finals[0]: sum(rows.values()), **{out / f"{view}.csv": rows[view] for view in VIEWS if csv}}
+
+
+def _count(connection: duckdb.DuckDBPyConnection, view: str) -> int:
+    row = connection.execute(f"SELECT count(*) FROM exported.{view}").fetchone()
+    return int(row[0]) if row else 0
+
+
+def _sync(path: Path) -> None:
+    with open(path, "rb") as written:
+        os.fsync(written.fileno())

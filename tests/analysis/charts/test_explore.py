@@ -1,0 +1,177 @@
+"""What the app asks of analysis: progress, axes and settings of a first figure, medians, many intervals, the store's state."""
+
+import numpy as np
+import pytest
+
+from analysis.charts.curves import Look
+from analysis.charts.explore import Choices, TooMuch, axes_of, explore, measured, rest_of, settled, suggested, suits_log
+from analysis.charts.one_network import expected, networks, training
+from analysis.data.coverage import progress, reasons
+from analysis.data.points import groups, means_of, points, with_intervals
+from analysis.data.selection import Selection
+from analysis.data.source import state
+from stats import FEW, mean_interval, mean_intervals, median_interval
+from store.leases import Lease
+from store.store import Store
+from tests.store_rows import OWN_KEYS, START, row, rows
+
+
+@pytest.fixture
+def store(tmp_path):
+    """L = 3, 4 at d = 64 and width 16, L = 3..6 at d = 128 and width 32; 12 seeds each."""
+    made = Store(str(tmp_path))
+    settings = [(3, 64, 16), (4, 64, 16), *((L, 128, 32) for L in (3, 4, 5, 6))]
+    cells = [
+        row(100 * i + seed, L=L, d=d, width=width, seed=seed, sigma2=0.0, prefactor="sqrt_d",
+            best_test_acc=0.6 + 0.01 * (seed % 7) + 0.05 * L)
+        for i, (L, d, width) in enumerate(settings) for seed in range(12)
+    ]  # fmt: skip
+    made.commit("one", cells)
+    made.write_plan("sweep", [*(cell["cell_id"] for cell in cells), "x" * 20, "y" * 20], whole=True)
+    return made
+
+
+def test_many_intervals_are_those_of_one_by_one():
+    rng = np.random.default_rng(3)
+    samples = [rng.beta(4, 1, n) for n in (FEW, FEW, FEW + 7, 100)] + [np.full(FEW, 0.75)]
+    low, high = mean_intervals(samples, (0, 1))
+    alone = [mean_interval(sample, bounds=(0, 1)) for sample in samples]
+    for i, one in enumerate(alone):
+        assert (low[i], high[i]) == pytest.approx((one.low, one.high), abs=1e-12)
+
+
+def test_points_about_the_median(store):
+    found = points(store.results, Selection(), centre="median").frame
+    values = groups(store.results, Selection()).frame["seeds"]
+    for low, high, seeds in zip(found["low"], found["high"], values, strict=True):
+        assert (low, high) == median_interval(seeds)[1:3]
+
+
+def test_intervals_of_some_groups_are_those_of_all(store):
+    found = groups(store.results, Selection())
+    part = with_intervals(found.frame.iloc[2:4], found.measure)
+    whole = points(store.results, Selection()).frame
+    assert np.allclose(part[["low", "high"]], whole.iloc[2:4][["low", "high"]], atol=1e-12)
+
+
+def test_a_first_figure_and_its_setting(store):
+    found = groups(store.results, Selection("sweep"))
+    axes = axes_of(found)
+    assert axes.numbers == ["L", "d", "width"]
+    assert suggested(found, axes) == ("L", None)  # no other key varies where most networks are
+    rest = rest_of(found, ["L"])
+    assert rest == ["d", "width"]
+    assert settled(found, rest, {}) == {"d": 128, "width": 32}
+    assert settled(found, rest, {}, prefer={"d": 64}) == {"d": 64, "width": 16}
+    chosen = settled(found, rest, {"d": 128, "width": 16}, first="width")
+    assert (chosen["d"], chosen["width"]) == (64, 16)
+    chosen = settled(found, rest, {"d": 128, "width": 16}, first="d")
+    assert (chosen["d"], chosen["width"]) == (128, 32)
+
+
+def test_the_chart_shows_the_setting_alone_and_says_so(store):
+    found = groups(store.results, Selection("sweep"))
+    drawn = explore(store.results, Selection("sweep"), found, Choices(Look("L"), (("d", 64), ("width", 16)), raw=True))
+    assert list(drawn.frame["L"]) == [3, 4] and list(drawn.frame["n"]) == [12, 12]
+    assert drawn.caption.startswith("d = 64, width = 16, steps = 3000, prefactor = sqrt_d; mean over 12 seeds a point")
+    assert "24 networks; 4 points of other settings not shown" in drawn.caption
+    assert "Eq. 3" in drawn.frame
+    assert explore(store.results, Selection("sweep"), found, Choices(Look("L"), (("d", 64), ("width", 32)))) is None
+
+
+def test_too_many_raw_values_are_refused(store, monkeypatch):
+    found = groups(store.results, Selection("sweep"))
+    monkeypatch.setattr("analysis.charts.explore.MOST_POINTS", 20)
+    with pytest.raises(TooMuch, match="24 networks are more than a chart can show"):
+        explore(store.results, Selection("sweep"), found, Choices(Look("L"), (("d", 64), ("width", 16)), raw=True))
+
+
+def test_measured_names_what_has_values(store):
+    assert measured(store.results, Selection()) == ["best_test_acc", "best_test_error", "seconds"]
+
+
+def test_logarithmic_axes_are_for_wide_ranges_of_positive_values():
+    import pandas as pd
+
+    assert suits_log(pd.Series([2, 64])) and not suits_log(pd.Series([2, 12])) and not suits_log(pd.Series([0, 64]))
+
+
+def test_progress_tells_running_from_missing_and_gives_the_rate(store):
+    store.commit("late", [row(5000, minute=2), row(5001, minute=2)])
+    store.write_plan("sweep", [f"{5000:020x}", f"{5001:020x}"])
+    lease = Lease(store)  # not as a context, where a thread of its own writes it, later
+    lease.update(["x" * 20, "elsewhere"])
+    (now,) = progress(store.results)
+    lease.release()
+    assert (now.planned, now.ok, now.running, now.missing, now.done) == (76, 74, 1, 1, 74)
+    assert now.last == START.replace(tzinfo=None, minute=2)
+    assert now.per_minute == pytest.approx(74 / 2)
+
+
+def test_reasons_are_grouped_over_their_numbers(store):
+    store.commit("bad", [row(7000 + i, status="diverged") for i in range(3)])
+    store.write_plan("sweep", [f"{7000 + i:020x}" for i in range(3)])
+    (reason,) = reasons(store.results)["sweep"]
+    assert (reason.status, reason.n, reason.reason, reason.cell_id) == ("diverged", 3, "diverged at step 7000", f"{7000:020x}")
+
+
+def test_the_state_changes_with_commits_and_leases_alone(store):
+    first = state(store.results)
+    assert state(store.results) == first
+    lease = Lease(store)
+    leased = state(store.results)
+    lease.beat()
+    assert state(store.results) == leased != first
+    lease.update(["x" * 20])
+    assert state(store.results) != leased
+    lease.release()
+    assert state(store.results) == first
+    store.commit("two", rows(9000, 2))
+    assert state(store.results) != first
+
+
+def test_networks_of_a_setting_their_curves_and_means(store):
+    found = networks(store.results, Selection("sweep"), False)
+    assert len(found.frame) == 6 and list(found.frame["seeds"].iloc[0]) == list(range(12))
+    assert networks(store.results, Selection("sweep"), True).frame.empty
+    curves = training(store.results, found.frame["cells"].iloc[0])
+    assert len(curves) == 12 * 3
+    means = means_of(store.results, tuple(found.frame["cells"].iloc[0]), ("best_test_acc", "readout_ratio"))
+    assert list(means) == ["best_test_acc"] and means["best_test_acc"].n == 12
+
+
+def test_theory_of_a_network():
+    cell = {
+        "task": "same_different",
+        "L": 8,
+        "sigma2": 0.0,
+        "prefactor": "sqrt_d",
+        "gamma": 1.0,
+        "gamma_label": "1",
+        "readout_ratio": 1.5,
+    }
+    rich = expected(cell)
+    assert rich["readout_ratio"].value == 1.5 and rich["alignment_neg"].value == -1
+    assert rich["best_test_acc"].value == pytest.approx(0.998, abs=5e-4)  # [Tong25 Eq. 3]
+    assert rich["final_test_acc"].value == rich["best_test_acc"].value  # Eq. C.18 at the ratio of Eq. 3
+    assert expected(cell | {"L": 2})["readout_ratio"].value == 1
+    assert expected(cell | {"gamma": 1e-6, "gamma_label": "lazy"})["alignment_pos"].value == 0
+    for other in ({"gamma": 0.1, "gamma_label": "0.1"}, {"sigma2": 1.0}, {"prefactor": "none"}):
+        assert expected(cell | other) == {}
+
+
+def test_images_are_first_shown_at_the_settings_of_their_task(tmp_path):
+    """Most networks have the width and rate of symbols and other patches; the paper's of PSVRT are few, and still first."""
+    store = Store(str(tmp_path))
+    sizes = [(512, 5, 0.5, 1), (1024, 8, 0.1, 3)]
+    cells = [
+        row(100 * i + 10 * L + seed, task="psvrt", L=L, d=None, patches=n, patch_size=5, width=width, base_lr=rate, seed=seed)
+        for i, (width, n, rate, seeds) in enumerate(sizes) for L in (3, 4) for seed in range(seeds)
+    ]  # fmt: skip
+    store.commit("p", cells, OWN_KEYS)
+    found = groups(store.results, Selection())
+    assert settled(found, rest_of(found, ["L"]), {}) == {"width": 512, "patches": 5, "base_lr": 0.5}
+    drawn = explore(store.results, Selection(), found, Choices(Look("L"), (("width", 512), ("patches", 5), ("base_lr", 0.5))))
+    assert "patch_size = 5, " in drawn.caption and "; 1 seed a point, without an interval; 2 networks; " in drawn.caption
+    assert drawn.caption.endswith("2 points of other settings not shown.")
+    assert "training patterns L" in str(drawn.chart.to_dict())

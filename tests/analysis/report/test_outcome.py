@@ -1,0 +1,98 @@
+"""The table at the end of a sweep: rich networks beside what theory says of them."""
+
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+from rich.console import Console
+
+from analysis import outcome
+from analysis.report.outcome import rich_networks
+from analysis.theory.rich import test_accuracy as eq3
+from console.outcome_table import print_outcome
+from store.store import Store
+from tests.store_rows import row
+
+
+def text(frame, width=200, terminal=False):
+    shown = io.StringIO()
+    print_outcome(frame.to_dict("records"), Console(width=width, file=shown, force_terminal=terminal, color_system=None))
+    return shown.getvalue()
+
+
+def test_rich_networks_beside_eq3_and_bayes(measured):
+    frame = rich_networks(measured, "measured")
+    assert set(frame["theory"]) == {"Eq. 3", "Bayes, generalising"}
+    noiseless = frame[frame["theory"] == "Eq. 3"]
+    assert list(noiseless["expected"]) == pytest.approx([float(eq3(n)) for n in noiseless["L"]])
+    assert (abs(noiseless["difference"]) < 0.01).all() and (frame["n"] == 4).all()
+    assert list(frame["last"]) == pytest.approx(list(frame["mean"] - 0.01), abs=1e-9)
+    shown = text(frame)
+    assert "Bayes, generalising" in shown and "sigma2" in shown
+
+
+def test_one_theory_heads_its_own_column(measured):
+    frame = rich_networks(measured, "measured").query("theory == 'Eq. 3'")
+    shown = text(frame)
+    assert "beside Eq. 3 [Tong25]" in shown and "expected" not in shown
+
+
+@pytest.mark.parametrize(
+    ("other", "values"), [({"eval_every": 25}, {1000, 25}), ({"base_lr": 0.05}, {0.1, 0.05}), ({"dtype": "float64"}, None)]
+)
+def test_networks_that_differ_in_more_than_their_seed_are_told_apart(tmp_path, other, values):
+    common = {"sigma2": 0.0, "prefactor": "sqrt_d", "eval_every": 1000, "base_lr": 0.1, "dtype": "float32", "final_test_acc": 0.9}
+    rows = [row(i, L=3, seed=i % 3, best_test_acc=0.9 + i / 1000, **(common | (other if i >= 3 else {}))) for i in range(6)]
+    store = Store(str(tmp_path))
+    store.prepare()
+    store.commit("p", rows)
+    store.write_plan("s", [r["cell_id"] for r in rows], whole=True)
+    frame = rich_networks(store.results, "s")
+    (key,) = other
+    assert list(frame["n"]) == [3, 3] and set(frame[key]) == (values or {"float32", "float64"})
+    assert key in text(frame)
+
+
+def test_nothing_to_say(measured, tmp_path):
+    assert rich_networks(measured, "other").empty
+    store = Store(str(tmp_path))
+    store.prepare()
+    store.commit("p", [row(i, task="parity", L=None, gamma=1.0, seed=i) for i in range(2)])
+    store.write_plan("s", ["0" * 20])
+    assert rich_networks(store.results, "s").empty
+
+
+def test_a_narrow_terminal_and_a_pipe_lose_no_number(measured):
+    frame = rich_networks(measured, "measured")
+    assert "…" not in text(frame, 80) and "95% interval" in text(frame, 80)
+    narrow = text(frame, 80, terminal=True)
+    assert "…" not in narrow and "95% interval" not in narrow and "difference" in narrow
+
+
+def test_the_command_prints_the_records_as_json_and_nothing_else(measured, capsys):
+    done = subprocess.run(
+        [sys.executable, "-m", "analysis.outcome", "--sweep", "measured", "--results", measured],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    told = json.loads(done.stdout)
+    frame = rich_networks(measured, "measured")
+    assert [one["n"] for one in told] == frame["n"].tolist() and list(told[0]) == list(frame)
+    by_command, by_frame = io.StringIO(), text(frame)
+    print_outcome(told, Console(width=200, file=by_command, color_system=None))
+    assert by_command.getvalue() == by_frame
+    assert outcome.main(["--sweep", "other", "--results", measured]) == 0 and capsys.readouterr().out == "[]\n"
+
+
+def test_a_number_that_is_not_there_is_null_and_shown_as_before(tmp_path):
+    store = Store(str(tmp_path))
+    store.prepare()
+    keys = {"L": 3, "sigma2": 0.0, "prefactor": "sqrt_d", "eval_every": 1000, "base_lr": 0.1, "dtype": "float32"}
+    store.commit("p", [row(1, seed=0, best_test_acc=0.9, final_test_acc=0.9, **keys)])
+    store.write_plan("s", [f"{1:020x}"])
+    (told,) = outcome.records(store.results, "s")
+    assert told["low"] is None and told["last"] == 0.9 and told["n"] == 1
+    shown = io.StringIO()
+    print_outcome([told], Console(width=200, file=shown, color_system=None))
+    assert shown.getvalue() == text(rich_networks(store.results, "s")) and "one seed" in shown.getvalue()

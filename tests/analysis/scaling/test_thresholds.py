@@ -1,0 +1,66 @@
+"""Thresholds and exponents from a store whose law is known."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.data.points import points
+from analysis.data.selection import Selection
+from analysis.scaling.thresholds import exponent, threshold_table, thresholds
+from tests.measured_store import LAZY_EXPONENT, SEEDS, lazy_threshold
+
+
+def test_thresholds_and_their_exponent_are_those_of_the_law(measured):
+    found = thresholds(points(measured, Selection.of(gamma_label="lazy")).frame, 0.85)
+    assert list(found["d"]) == [16, 32, 64]
+    for d, t in zip(found["d"], found["threshold"], strict=True):
+        # Interpolation in log L between points a factor of two apart is off by some percent of a smooth curve.
+        assert t.value == pytest.approx(lazy_threshold(d), rel=0.06)
+        assert t.n_seeds == SEEDS and t.reached == "reached"
+    fit = exponent(found)
+    assert fit is not None
+    assert fit.interval.value == pytest.approx(LAZY_EXPONENT, abs=0.05)
+    assert fit.n_used == 3 and fit.censored == "0 not reached, 0 already at the smallest"
+    assert list(threshold_table(found, ["d"])["state"]) == ["reached"] * 3
+
+
+def test_what_is_not_reached_is_said(measured):
+    found = thresholds(points(measured, Selection.of(gamma_label="lazy", L=[8, 16, 32])).frame, 0.85)
+    assert [t.reached for t in found["threshold"]] == ["reached", "not reached", "not reached"]
+    assert exponent(found) is None
+
+
+def test_the_lazy_gammas_of_several_d_are_one_curve(measured):
+    found = points(measured, Selection.of(gamma_label="lazy", L=32)).frame
+    assert found["gamma"].nunique() == 3
+    found = thresholds(found, 0.85, over="d")
+    assert len(found) == 1
+
+
+def test_thresholds_over_gamma(measured):
+    """Labels do not cut a curve over gamma into single points."""
+    found = points(measured, Selection.of(L=8, sigma2=0.0, d=64)).frame
+    assert sorted(found["gamma_label"]) == ["1", "lazy"]
+    found = thresholds(found, 0.85, over="gamma")
+    assert len(found) == 1 and not {"gamma", "gamma_label"} & set(found)
+    (t,) = found["threshold"]
+    assert t.reached == "reached" and 1e-5 / 8 < t.value < 1
+
+
+def test_points_of_one_seed_count_where_no_others_reach_the_level():
+    rising = pd.DataFrame({"d": 16, "L": [4, 8, 16, 32, 64], "n": [6, 6, 6, 6, 1], "mean": [0.5, 0.55, 0.6, 0.7, 0.95],
+                           "sd": [0.01] * 4 + [np.nan]})  # fmt: skip
+    (beyond,) = thresholds(rising, 0.85)["threshold"]
+    assert beyond.reached == "reached" and 32 < beyond.value < 64 and np.isnan(beyond.low)
+    (amid,) = thresholds(rising, 0.65)["threshold"]
+    assert 16 < amid.low < amid.value < amid.high < 32, "left out, as it would leave no interval"
+
+
+def test_an_exponent_of_open_intervals_says_so():
+    """At d = 64 half of the resampled curves end below the level."""
+    rising = pd.DataFrame([{"d": d, "L": L, "n": 4, "mean": min(0.5 + 0.05 * L / d * 8, 0.852), "sd": 0.01}
+                           for d in (16, 32, 64) for L in (4, 8, 16, 32, 58)])  # fmt: skip
+    rising.loc[(rising["d"] != 64) & (rising["mean"] > 0.85), "mean"] = 0.95
+    fit = exponent(thresholds(rising, 0.85))
+    assert fit is not None and fit.n_used == 3 and fit.n_open == 1
+    assert fit.censored.endswith("1 with an interval beyond the range: this one is too narrow")

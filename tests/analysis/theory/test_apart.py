@@ -1,0 +1,70 @@
+"""Work in a process of its own: answers, errors, deaths, and its end with the one who asked."""
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from operator import truediv
+
+import pytest
+
+from analysis.overlays.apart import ONE_THREAD, TRIES, Apart, ApartError
+
+
+@pytest.fixture
+def apart():
+    found = Apart()
+    yield found
+    found.close()
+
+
+def test_answers_come_from_another_process_of_low_priority_with_one_thread(apart):
+    pid = apart.compute(os.getpid)
+    assert pid != os.getpid() and apart.compute(os.getpid) == pid
+    assert apart.compute(partial(os.getpriority, os.PRIO_PROCESS, 0)) == 19
+    assert {name: apart.compute(partial(os.getenv, name)) for name in ONE_THREAD} == ONE_THREAD
+    apart.compute(partial(print, "is no answer"))
+    assert apart.compute(partial(math.sqrt, 4)) == 2
+
+
+def test_errors_come_back_in_words_and_the_next_work_is_done(apart):
+    with pytest.raises(ApartError, match="ZeroDivisionError: "):
+        apart.compute(partial(truediv, 1, 0))
+    with pytest.raises(ApartError, match="pickle"):
+        apart.compute(partial(open, os.devnull))  # its result cannot come back
+    assert apart.compute(partial(math.sqrt, 4)) == 2
+
+
+def test_a_process_that_dies_is_started_again_and_one_that_always_dies_is_told(apart):
+    pid = apart.compute(os.getpid)
+    os.kill(pid, signal.SIGKILL)
+    assert apart.compute(partial(math.sqrt, 9)) == 3
+    with pytest.raises(ApartError, match=f"ended {TRIES} times before it was done, with status 3"):
+        apart.compute(partial(os._exit, 3))
+    assert apart.compute(partial(math.sqrt, 4)) == 2
+
+
+def test_it_ends_with_the_one_who_asked_even_amid_work(tmp_path):
+    code = (
+        "import os, time, threading\nfrom functools import partial\nfrom analysis.overlays.apart import Apart\n"
+        "apart = Apart()\nprint(apart.compute(os.getpid), flush=True)\n"
+        "threading.Thread(target=apart.compute, args=(partial(time.sleep, 600),), daemon=True).start()\ntime.sleep(600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as asker:
+        pid = int(asker.stdout.readline())
+        asker.kill()
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and _lives(pid):
+        time.sleep(0.05)
+    assert not _lives(pid)
+
+
+def _lives(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,286 @@
+"""Predictions: amounts of work, this machine's rates, and what is learned from packs that finished."""
+
+import json
+import subprocess
+from dataclasses import asdict
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from orchestrator.cost import calibration, measure
+from orchestrator.cost.calibration import Rates, machine_rates
+from orchestrator.cost.measure import fit
+from orchestrator.cost.model import CostModel
+from orchestrator.grid.load import PlannedCell, load_grid
+from orchestrator.plan.packing import Machine, PackQueue
+from orchestrator.run.driver import DebugRunner, Sweep
+from orchestrator.run.work import Provenance
+from store.leases import Lease
+from store.store import Store
+from store.views import run as run_query
+from trainables.cell import cell_of, lazy_gamma
+from trainables.engines import ENGINES, descent_engine
+from trainables.engines.gram import distinct_pairs, distinct_symbols
+from trainables.engines.patches import distinct_atoms
+from trainables.tasks import PSVRT, Hermite3, Parity2, Pentomino, SameDifferent
+from trainables.trainers.run import PackRun
+
+
+def cell(L=3, d=16, seed=0, gamma=1.0, sigma2=0.0, steps=1000, width=64):
+    return cell_of(SameDifferent(L=L, d=d, sigma2=sigma2), width=width, gamma=gamma, base_lr=0.1, steps=steps, seed=seed)
+
+
+def image_cell(task=None, seed=0, gamma=1.0, width=64, **settings):
+    return cell_of(task or PSVRT(L=40), width=width, gamma=gamma, base_lr=0.5, seed=seed, **settings)
+
+
+def sampled_cell(task=None, network="erf2", width=16, seed=0):
+    return cell_of(task or Hermite3(d=16, P=100), network=network, width=width, kappa=1.0, seed=seed)
+
+
+def cell_for(engine, **settings):
+    """One that the engine trains."""
+    made = (kind(**settings) for kind in (cell, image_cell, sampled_cell))
+    return next(c for c in made if ENGINES[engine].trains(c))
+
+
+def pack_bytes(cells, engine, device="cpu"):
+    return ENGINES[engine].memory(cells, device)
+
+
+def test_another_shape_learns_from_the_same_engine():
+    model = CostModel()
+    small, other = cell(L=3), cell(L=8)
+    guess = model.seconds(other, "gram")
+    model.observe(small, "gram", "cpu", 3 * model.seconds(small, "gram"))
+    assert model.seconds(other, "gram") == pytest.approx(3 * guess)
+
+
+def test_a_sampled_readout_costs_by_the_example():
+    """Nothing is factorised, so that it is the cheaper one of wide networks, as seen; each jump looks at every example."""
+
+    def seconds(loss, width, n_train):
+        sampled = cell_of(Parity2(d=12, P=n_train), network="relu2", width=width, kappa=1.0, loss=loss, seed=0)
+        return CostModel().predicted(sampled, "langevin")
+
+    assert seconds("cross_entropy", 12, 400) > 3 * seconds("mse", 12, 400)  # 3.5 times was measured
+    assert seconds("cross_entropy", 192, 1600) < seconds("mse", 192, 1600) / 2  # half was measured
+    assert seconds("cross_entropy", 192, 16_000) == pytest.approx(10 * seconds("cross_entropy", 192, 1600), rel=0.05)
+
+
+def test_the_cheapest_fit_engine_is_chosen():
+    model = CostModel()
+    assert model.choose(cell(L=8, d=256)) == ("gram", "cpu")
+    assert model.choose(cell(L=8, d=256, sigma2=1.0)) == ("batched", "cpu")
+    assert model.choose(cell(L=1024, d=16)) == ("batched", "cpu")
+    assert model.choose(cell(L=8, d=256, sigma2=1.0), "cuda") == ("batched", "cuda")
+    for n_symbols in (2, 12, 64):  # those of the paper's noiseless figures at their width
+        assert model.choose(cell(L=n_symbols, d=256, width=1024), "cuda") == ("gram", "cuda")
+    assert model.choose(cell(L=1024, d=16, width=1024), "cuda") == ("batched", "cuda")
+    assert not ENGINES["gram"].trains(cell(sigma2=0.1))
+    for task in (PSVRT(L=256), PSVRT(L=1024, patches=10), Pentomino(L=16)):  # those of Fig. 3, of the paper's width
+        assert model.choose(image_cell(task, width=512)) == ("patches", "cpu")
+
+
+@pytest.mark.parametrize("gamma", [1.0, "lazy"])
+@pytest.mark.parametrize(("L", "d", "sigma2"), [(4, 32, 0.0), (1000, 4, 0.0), (4, 8, 1.0)])
+def test_the_chosen_engine_is_fast_and_right(L, d, sigma2, gamma):
+    """Whatever the cost model picks is not `reference`, and gives its curve."""
+    task = SameDifferent(L=L, d=d, sigma2=sigma2)
+    chosen = cell_of(
+        task, width=48, gamma=lazy_gamma(task) if gamma == "lazy" else gamma, base_lr=0.1, seed=3, steps=200,
+        eval_every=50, test_size=128, dtype="float64",
+    )  # fmt: skip
+    engine, device = CostModel().choose(chosen)
+    assert engine == ("gram" if (L, sigma2) == (4, 0.0) else "batched")
+    curves = []
+    for name in (engine, "reference"):
+        pack = PackRun([chosen], descent_engine(name).trainer([chosen], device))
+        pack.advance(float("inf"))
+        curves.append(pack.curves)
+    # As in test_engines: float64, 200 steps.
+    np.testing.assert_allclose(curves[0], curves[1], rtol=0, atol=1e-9)
+
+
+def test_expected_pairs_and_symbols_match_draws():
+    rng = np.random.default_rng(0)
+    for L in (2, 5, 40):
+        draws = [SameDifferent(L=L, d=1).draw_pairs(rng, 128) for _ in range(300)]
+        # The mean of 300 draws, each with a spread of at most a tenth: 0.6%, five of them.
+        assert np.mean([len(set(zip(u, v, strict=True))) for u, v in draws]) == pytest.approx(distinct_pairs(L, 128), rel=0.03)
+        assert np.mean([len(set(v)) for _, v in draws]) == pytest.approx(distinct_symbols(L, 128), rel=0.03)
+
+
+def test_expected_atoms_match_draws():
+    rng = np.random.default_rng(0)
+    for task in (PSVRT(L=4, patches=2), PSVRT(L=64, patches=4), Pentomino(L=8)):
+        found = []
+        for _ in range(100):
+            images = task.train_images(rng, task.draw_symbols(rng), 128)
+            found.append(len(set(zip(images.form.ravel().tolist(), images.place.ravel().tolist(), strict=True))))
+        # Shapes with fewer rotations come as often as others, so that forms are not quite uniform: 5%, and 2% of chance.
+        assert np.mean(found) == pytest.approx(distinct_atoms(task.n_train_forms, task, 128), rel=0.07)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_predicted_memory_grows_with_the_pack(engine):
+    cells = [cell_for(engine, seed=s) for s in range(4)]
+    assert pack_bytes(cells[:1], engine) < pack_bytes(cells, engine)
+
+
+def test_a_card_that_trains_all_cells_at_once_needs_their_working_memory():
+    for engine in ("gram", "batched"):
+        assert pack_bytes([cell()], engine, "cuda") >= 0.9 * pack_bytes([cell()], engine)
+        # Of 64 cells each has its own room for a batch (or for its symbols twice), beside what it has on a processor.
+        cells = [cell(seed=s) for s in range(64)]
+        more = pack_bytes(cells, engine, "cuda") - pack_bytes(cells, engine)
+        assert more > 60 * 4 * (2 * 2 * 3 * 64 if engine == "gram" else 5 * 128 * 64)
+
+
+@pytest.mark.parametrize("engine", ["gram", "batched"])
+def test_cells_of_a_group_share_their_inputs(engine):
+    alone, shared = (CostModel().predicted(cell(d=256, sigma2=0.0), engine, group=g) for g in (1, 6))
+    assert shared < alone
+
+
+def test_rates_are_found_from_times():
+    """Five shapes timed with known rates and 1% of noise give those rates back."""
+    true = {"call": 1e-5, "neuron": 2e-10, "product": 1e-11, "number": 3e-9}
+    rng = np.random.default_rng(0)
+    shapes = [cell(d=d, width=w, sigma2=1.0) for d, w in ((1, 64), (8, 4096), (64, 512), (512, 64), (512, 2048))]
+    amounts = [ENGINES["batched"].step_amounts(shape, group) for shape in shapes for group in (1, 4)]
+    measured = [(a, sum(true[k] * n for k, n in a.items()) * (1 + 0.01 * rng.standard_normal())) for a in amounts]
+    found = fit(measured)
+    for a in amounts:
+        # Noise of 1% on ten times leaves less than 3% on any prediction made from their fit.
+        assert sum(found[k] * n for k, n in a.items()) == pytest.approx(sum(true[k] * n for k, n in a.items()), rel=0.03)
+
+
+@pytest.fixture
+def measured(monkeypatch, tmp_path):
+    """A machine not measured yet, and a measurement that takes no time; gives what it was asked and what it will answer."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    asked = SimpleNamespace(calls=0, stdout="onednn_verbose,info\n" + json.dumps(asdict(Rates(start_s=1.5))), error=None)
+
+    def run(*args, **kwargs):
+        asked.calls += 1
+        if asked.error:
+            raise asked.error
+        return asked
+
+    monkeypatch.setattr(calibration.subprocess, "run", run)
+    return asked
+
+
+def test_a_machine_is_measured_once(measured):
+    said = []
+    for _ in range(2):
+        assert machine_rates(said.append) == Rates(start_s=1.5)
+    assert measured.calls == len(said) == 1
+
+
+def test_a_torn_measurement_is_made_again(measured, tmp_path):
+    machine_rates(lambda _: None)
+    (file,) = tmp_path.rglob("rates-*.json")
+    file.write_text(file.read_text()[:50])
+    assert machine_rates(lambda _: None).start_s == 1.5
+    assert measured.calls == 2
+
+
+@pytest.mark.parametrize("answer", ["", "not json", "[]", '{"seconds": {}}', '{"seconds": 1}', '{"what": 1}'])
+def test_an_answer_that_is_none_says_so_and_goes_on(measured, answer):
+    measured.stdout = answer
+    said = []
+    assert machine_rates(said.append) == Rates()
+    assert "could not be measured" in said[-1]
+
+
+@pytest.mark.parametrize("change", [{"pair": float("nan")}, {"pair": -1.0}, {"pair": float("inf")}, {"pair": None}, None])
+def test_rates_that_are_none_are_measured_again(measured, tmp_path, change):
+    machine_rates(lambda _: None)
+    (file,) = tmp_path.rglob("rates-*.json")
+    kept = json.loads(file.read_text())
+    if change is None:
+        del kept["seconds"]["batched cpu"]
+    else:
+        kept["seconds"]["gram cpu"] |= change
+    file.write_text(json.dumps(kept))
+    assert machine_rates(lambda _: None).start_s == 1.5
+    assert measured.calls == 2
+
+
+def test_a_machine_that_cannot_be_measured_says_why_and_goes_on(measured):
+    measured.error = subprocess.CalledProcessError(1, "measure", stderr="no torch")
+    said = []
+    assert machine_rates(said.append) == Rates()
+    assert "no torch" in said[-1]
+
+
+def test_without_a_home_to_write_to_rates_are_kept_elsewhere(measured, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for _ in range(2):
+        machine_rates(lambda _: None)
+    assert measured.calls == 1
+    assert list(tmp_path.rglob("rates-*.json"))
+
+
+def test_measuring_gives_a_rate_for_every_engine(monkeypatch, capsys):
+    """Times of a few milliseconds mean nothing; that every engine is measured and the answer can be read does."""
+    monkeypatch.setattr(measure, "WINDOW_S", 0.002)
+    monkeypatch.setattr("sys.argv", ["measure"])
+    measure.main()
+    rates = Rates(**json.loads(capsys.readouterr().out.splitlines()[-1]))
+    for engine in ENGINES:
+        found = CostModel(rates).predicted(cell_for(engine, width=1024), engine)
+        assert 0 < found < 3600
+    assert rates.start_s > measure.RAY_S
+    assert 2**28 < rates.process_bytes < 2**31
+
+
+def test_a_pack_that_diverged_teaches_nothing():
+    plan = [PlannedCell(c.cell_id, c, frozenset()) for c in (cell(seed=s, sigma2=1.0, steps=100_000) for s in range(20))]
+    queue = PackQueue(plan, Machine(1, 2**32), CostModel(), pack_seconds=1.0)
+    queue.add(range(20))
+    before, pack = queue.cell_seconds(0), queue.next()
+    queue.finished(pack.pack_id, ["diverged"] * len(pack.cells), [None] * len(pack.cells), 1e-3)
+    assert queue.cell_seconds(0) == before
+
+
+@pytest.mark.parametrize("width", [1, 64, 1024])
+@pytest.mark.parametrize("engine", ["gram", "batched", "patches"])
+def test_predicted_memory_holds_the_arrays(engine, width):
+    of_shape = {} if engine == "patches" else {"L": 64, "d": 32}
+    cells = [cell_for(engine, seed=s, gamma=g, width=width, **of_shape) for s in range(3) for g in (1.0, 0.1)]
+    made = descent_engine(engine).trainer(cells)
+    arrays = list(made.state().values())
+    if engine == "gram":
+        arrays += [*made.p, made.room, made.nets.w0.numpy()]
+    elif engine == "patches":
+        of_a_test = made._room(1, 2 * cells[0].test_size)
+        arrays += [made.w0, made.nets.w0.numpy(), made.p, of_a_test, of_a_test]
+    else:
+        arrays += [made.x.numpy(), made.y.numpy(), made.nets.w0.numpy()]
+    held = sum(a.nbytes for a in arrays)
+    assert held <= pack_bytes(cells, engine) <= 3 * held + 2**24  # room for an evaluation, and no pack half as large as it may be
+
+
+def test_a_model_learns_from_a_store_what_packs_took(tmp_path):
+    """After a sweep whose packs took what they took, a new model predicts that, and not what it would have said."""
+    (tmp_path / "grid.yaml").write_text("""
+sweep: learn
+defaults: {steps: 400, batch: 32, eval_every: 200, test_size: 64}
+grids: [{task: same_different, L: [3, 20], d: 16, width: 64, gamma: [1, 0.1], seed: {range: 3}}]
+""")
+    grid, store = load_grid(str(tmp_path / "grid.yaml")), Store(str(tmp_path / "results"))
+    store.prepare()
+    queue = PackQueue(grid.cells, Machine(1, 2**32), CostModel(), "batched")
+    queue.add(range(len(grid.cells)))
+    DebugRunner().run(Sweep(grid, queue, store, Lease(store), Provenance(store.results, "")))
+    taken = dict(run_query(store.results, lambda c: c.execute("select L, median(seconds) from cells group by L").fetchall()))
+    model = CostModel()
+    run_query(store.results, model.learn)
+    for n_symbols, seconds in taken.items():
+        example = next(p.cell for p in grid.cells if n_symbols == p.cell.task.L)
+        assert model.seconds(example, "batched", group=2) == pytest.approx(seconds, rel=1e-6)

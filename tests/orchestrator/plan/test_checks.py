@@ -1,0 +1,111 @@
+"""A user's own files are looked at first: a line for each problem says where, what was given, and what is wanted."""
+
+import pytest
+
+from orchestrator.grid.load import GridError, load_grid
+from orchestrator.plan import checks
+from orchestrator.plan.checks import MOST_SETTINGS, check_own_parts
+from tests.own_parts import GATED, METRIC, NETWORK, PARITY, TWO_LAYERS, keep_registries, line_of, own_grid
+from trainables.checking import Finding
+
+
+@pytest.fixture(autouse=True)
+def own_registry(monkeypatch):
+    keep_registries(monkeypatch)
+
+
+def checked(folder, **files):
+    grid = load_grid(own_grid(folder, **{"blocks": TWO_LAYERS + GATED} | files))
+    return check_own_parts(grid, range(len(grid.cells)))
+
+
+def refused(folder, **files):
+    with pytest.raises(GridError) as caught:
+        checked(folder, **files)
+    return [line.removeprefix(f"{folder}/") for line in str(caught.value).splitlines()]
+
+
+def test_the_examples_are_sound(tmp_path):
+    assert checked(tmp_path) == []
+
+
+def test_a_grid_without_files_of_its_own_is_not_looked_at(small_grid, monkeypatch):
+    monkeypatch.setattr(checks, "check_task", None)
+    assert check_own_parts(load_grid(small_grid), [0]) == []
+
+
+def test_labels_of_another_kind_and_nothing_about_what_needs_the_task(tmp_path):
+    source = PARITY.replace("prod(axis=1) > 0", "prod(axis=1)")
+    words = 'gave labels -1 and 1; wanted 0 and 1 (targets = "binary"); for numbers set targets: ClassVar = "real"'
+    draws = ("train_examples", "test_examples")
+    lines = [f"own_task.py:{line_of(source, f'def {draw}')}: task parity: {draw} {words}" for draw in draws]
+    assert refused(tmp_path, task=source) == lines
+
+
+def test_a_network_and_a_metric_each_with_its_own_file(tmp_path):
+    network = NETWORK.replace('"a": rng', '"b": np.ones(m), "a": rng')
+    apply = line_of(network, "def apply")
+    words = "network gated: apply lets no gradient reach parameter 'b', as for all examples it is zero; "
+    metric = METRIC.replace(".mean())", ".sum())")
+    lines = refused(tmp_path, network=network, metric=metric)
+    assert [line.split(" let apply")[0] + " " for line in lines if "own_network" in line] == [f"own_network.py:{apply}: {words}"]
+    [line] = [line for line in lines if "own_metric" in line]
+    assert line.startswith(f"own_metric.py:{line_of(metric, '@metric')}: metric sparsity: gave ")
+    assert line.endswith("; wanted a number between its low = 0 and high = 1")
+
+
+def test_an_exception_has_its_line(tmp_path):
+    metric = METRIC.replace("return None if", "x = probe.parameters['v']\n    return None if")
+    lines = refused(tmp_path, metric=metric)  # the two-layer network has no such parameter
+    assert lines == [
+        f"own_metric.py:{line_of(metric, 'x = probe')}: metric sparsity: raised KeyError: 'v' (network relu2, task parity)"
+    ]
+
+
+def test_a_problem_of_one_setting_names_the_setting(tmp_path):
+    source = PARITY.replace(
+        "return x, x[:, symbols]", "x = x * np.where(self.d == 8, np.inf, 1)\n        return x, x[:, symbols]"
+    )
+    lines = refused(tmp_path, task=source)
+    assert len(lines) == 2
+    assert all(line.endswith("gave inputs that hold infinity; wanted finite numbers (d = 8, k = 2)") for line in lines)
+
+
+def test_labels_that_are_all_equal_are_told_and_legal(tmp_path):
+    told = checked(tmp_path, task=PARITY.replace("prod(axis=1) > 0", "prod(axis=1) > 1"))
+    assert [line.partition("parity: ")[2] for line in told] == [
+        f"{draw} gave 512 labels that are all 0" for draw in ("train_examples", "test_examples")
+    ]
+
+
+def test_parts_that_no_cell_has_are_not_looked_at(tmp_path):
+    assert (
+        checked(tmp_path, network=NETWORK.replace("def apply", "def apply_(self): ...\n\n    def apply"), blocks=TWO_LAYERS) == []
+    )
+    network = NETWORK.replace("return self.features(parameters, x, cell) @", "return 0 * self.features(parameters, x, cell) @")
+    assert checked(tmp_path, network=network, blocks=TWO_LAYERS) == []
+    grid = load_grid(own_grid(tmp_path, network=network, blocks=TWO_LAYERS + GATED))
+    two_layers = [i for i, planned in enumerate(grid.cells) if planned.cell.network.name == "relu2"]
+    assert check_own_parts(grid, two_layers) == []
+    assert refused(tmp_path, network=network)
+    unasked = TWO_LAYERS.replace(", sparsity", "")
+    assert checked(tmp_path, metric=METRIC.replace("float((", "2 + float(("), blocks=unasked) == []
+
+
+def test_of_many_settings_some_are_looked_at(tmp_path, monkeypatch):
+    seen = []
+
+    def look(task):
+        seen.append(task.d)
+        return [Finding(1, "nothing", is_wrong=False)]
+
+    monkeypatch.setattr(checks, "check_task", look)
+    assert len(checked(tmp_path, blocks=TWO_LAYERS.replace("[6, 8]", "{range: [4, 104]}"))) == 1
+    assert len(seen) == MOST_SETTINGS == len(set(seen))
+    assert (seen[0], seen[-1]) == (4, 103)
+
+
+def test_a_metric_with_the_name_of_a_key(tmp_path):
+    metric = METRIC.replace("def sparsity", "def k")
+    lines = refused(tmp_path, metric=metric, blocks=TWO_LAYERS.replace("sparsity", "k"))
+    assert lines == ["own.yaml:7: save: metric k would be a column of the results, and so is the key k of parity; rename it"]

@@ -1,0 +1,259 @@
+"""The Tune runner from inside: checkpoints that spare work, GPU shares, and packs that fail."""
+
+import threading
+import time
+from itertools import pairwise
+from pathlib import Path
+from unittest.mock import Mock
+
+import psutil
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytestmark = [
+    pytest.mark.ray,
+    # Ray and Tune warn about themselves: deprecations, sockets closed late.
+    pytest.mark.filterwarnings("ignore"),
+]
+
+ray = pytest.importorskip("ray")
+
+from ray.tune.search import Searcher  # noqa: E402
+
+from orchestrator.cost.model import CostModel  # noqa: E402 - after the marks, so that Ray's import warnings are theirs
+from orchestrator.grid.load import Resources, load_grid  # noqa: E402
+from orchestrator.plan.packing import Machine, PackQueue  # noqa: E402
+from orchestrator.ray.cluster import ClusterError, gpu_share, joined  # noqa: E402
+from orchestrator.ray.runner import PackSearcher, PackTrainable, Reporter, TuneRunner, _after_memory_kill, runs  # noqa: E402
+from orchestrator.run.driver import Sweep  # noqa: E402
+from orchestrator.run.work import Provenance  # noqa: E402
+from store.leases import Lease  # noqa: E402
+from store.store import Store  # noqa: E402
+from store.views import connect  # noqa: E402
+
+NOISY = """\
+sweep: noisy
+grids:
+  - {task: same_different, L: 16, d: 64, sigma2: 1, width: 256, gamma: 1, seed: {range: 2}, steps: STEPS, eval_every: 500}
+"""
+
+
+@pytest.fixture
+def noisy_grid(tmp_path):
+    def make(steps):
+        path = tmp_path / "noisy.yaml"
+        path.write_text(NOISY.replace("STEPS", str(steps)))
+        return load_grid(path)
+
+    return make
+
+
+def sweep_of(grid, results, runner, pack_seconds=1e9):
+    store = Store(results)
+    store.prepare()
+    queue = PackQueue(grid.cells, runner.machine(), CostModel(), None, pack_seconds)
+    queue.add(range(len(grid.cells)))
+    return Sweep(grid, queue, store, Lease(store), Provenance(store.results, ""))
+
+
+def pack_of(grid):
+    shared = {"chunks": [], "user_files": grid.user_files, "threads": 1, "checkpoint_s": 30.0, "step_s": 1.0, "lease": ""}
+    config = {"pack_id": "p", "cells": ((0, len(grid.cells)),), "engine": "batched", "device": "cpu"}
+    trainable = object.__new__(PackTrainable)  # Tune's own bookkeeping is not under test
+    trainable.setup(config, shared)
+    trainable.chunk = (0, grid.cells)  # as loaded from the object store
+    return trainable
+
+
+def test_a_checkpoint_carries_the_pack_to_another_worker(noisy_grid, tmp_path):
+    grid = noisy_grid(1000)
+    first, second, whole = pack_of(grid), pack_of(grid), pack_of(grid)
+    first._work().run.advance(0.05)
+    assert 0 < first.work.fraction < 1
+    first.save_checkpoint(str(tmp_path))
+    second.load_checkpoint(str(tmp_path))
+    assert second.work.fraction == first.work.fraction
+    for trainable in (second, whole):
+        trainable._work().run.advance(float("inf"))
+    assert (second.work.run.curves == whole.work.run.curves).all()
+
+
+def test_a_sweep_that_cannot_write_ends_though_all_its_packs_failed_to(noisy_grid, results):
+    grid = noisy_grid(1000)
+    queue = PackQueue(grid.cells, Machine(2, 2**32), CostModel(), None, pack_seconds=1e-9)  # a cell a pack
+    queue.add(range(len(grid.cells)))
+    sweep = Sweep(grid, queue, Store(results), Lease(Store(results)), Provenance(results, ""))
+    searcher = PackSearcher(sweep, most=2, place=range(len(grid.cells)))
+    assert all(searcher.suggest(trial) for trial in "ab")
+    assert searcher.suggest("c") is None  # Tune asks again
+    for trial in "ab":
+        Reporter(sweep, searcher).on_trial_result(0, [], Mock(trial_id=trial), {"fatal": "no space"})
+    assert searcher.suggest("c") == Searcher.FINISHED
+    assert sweep.queue.fatal == "no space"
+    assert not queue.in_flight and queue.n_pending == 2
+
+
+@pytest.mark.slow
+def test_a_killed_worker_goes_on_from_its_checkpoint(noisy_grid, results):
+    grid = noisy_grid(64000)
+    with joined(None):
+        runner = TuneRunner(Resources(), checkpoint_s=1.0)
+        sweep = sweep_of(grid, results, runner)
+        seen, killed_at = [], []
+        progressed = sweep.progressed
+
+        def note(pack_id, fraction):
+            seen.append((pack_id, fraction))
+            progressed(pack_id, fraction)
+
+        sweep.progressed = note
+
+        def kill_in_the_middle():
+            while not any(f > 0.4 for _, f in seen):
+                time.sleep(0.05)
+            for p in psutil.Process().children(recursive=True):
+                if "Trainable" in " ".join(p.cmdline()):
+                    killed_at.append(len(seen))
+                    p.kill()
+                    return
+
+        thread = threading.Thread(target=kill_in_the_middle, daemon=True)
+        thread.start()
+        runner.run(sweep)
+        thread.join(timeout=10)
+    assert killed_at
+    victim = next(pack_id for pack_id, f in seen if f > 0.4)
+    before, after = ([f for p, f in part if p == victim] for part in (seen[: killed_at[0]], seen[killed_at[0] :]))
+    # Checkpoints are due each second and are taken after a step of a second: it lost at most the last two steps.
+    assert min(after) >= before[-3]
+    assert connect(results).execute("select count(*), count(distinct cell_id) from cells where status = 'ok'").fetchone() == (
+        2,
+        2,
+    )
+
+
+@pytest.mark.slow
+def test_fake_gpu_schedules_shares(noisy_grid, results):
+    grid = noisy_grid(500)
+    ray.init(address="local", num_cpus=2, num_gpus=1, include_dashboard=False, log_to_driver=False, logging_level=40)
+    try:
+        runner = TuneRunner(Resources(gpus_per_pack=0.25))
+        machine = runner.machine()
+        assert machine.device == "cuda"
+        sweep = sweep_of(grid, results, runner, pack_seconds=1e-9)
+        runner.run(sweep)
+        with pytest.raises(ClusterError, match="gpus_per_pack is 2"):
+            TuneRunner(Resources(gpus_per_pack=2)).machine()
+    finally:
+        ray.shutdown()
+    assert set(sweep.queue.ended.values()) == {"ok"}
+    assert len(sweep.queue.ended) == 2
+
+
+@pytest.mark.slow
+def test_two_nodes_share_the_results_and_the_checkpoints(noisy_grid, results):
+    from ray.cluster_utils import Cluster
+
+    grid = noisy_grid(4000)
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    try:
+        cluster.add_node(num_cpus=1)
+        with joined(cluster.address):
+            runner = TuneRunner(Resources(), checkpoint_s=0.5)
+            assert runner.machine().slots == 2
+            sweep = sweep_of(grid, results, runner, pack_seconds=1e-9)
+            runner.run(sweep)
+    finally:
+        cluster.shutdown()
+    assert sweep.queue.ended == {0: "ok", 1: "ok"}
+    assert not list(Path(results, ".scratch").iterdir())
+    assert not list(Path(results).glob(".probe*"))
+
+
+@pytest.mark.parametrize(("gib", "share"), [(1, 1 / 8), (4, 1 / 4), (9, 1 / 2), (13, 1), (100, 1)])
+def test_share_of_a_card_follows_the_memory(gib, share):
+    machine = Machine(8, 2**32, gpu_slots=4, gpu_bytes_per_pack=6 * 2**30)  # a card with room for 24 GiB of packs
+    assert gpu_share(gib * 2**30, machine) == share
+    assert gpu_share(gib * 2**30, machine, asked=0.5) == 0.5
+
+
+def test_tune_forgets_trials_that_ended_and_writes_no_state_of_them(noisy_grid, tmp_path, monkeypatch):
+    """What a pack leaves with the driver would grow with their number, and be written again at each checkpoint."""
+    from orchestrator.ray.controller import ForgetfulController
+
+    held, written = [], []
+    step, save = ForgetfulController.step, ForgetfulController.save_to_dir
+
+    def step_and_look(controller):
+        step(controller)
+        held.append(controller)
+
+    def save_and_look(controller):
+        save(controller)
+        written.append(Path(controller.experiment_state_path).stat().st_size)
+
+    monkeypatch.setattr(ForgetfulController, "step", step_and_look)
+    monkeypatch.setattr(ForgetfulController, "save_to_dir", save_and_look)
+    grid = noisy_grid(500)
+    with joined("local"):
+        runner = TuneRunner(Resources(), checkpoint_s=0.0)
+        sweep = sweep_of(grid, str(tmp_path / "results"), runner, pack_seconds=1e-9)
+        runner.run(sweep)
+    assert list(sweep.queue.ended.values()) == ["ok", "ok"]
+    last = held[-1]
+    assert not last.get_trials() and not last.get_live_trials() and not last._stopped_trials
+    assert len(written) == 1 and written[0] < 20_000
+
+
+@given(st.lists(st.integers(0, 30), unique=True))
+def test_runs_keep_the_numbers_and_their_order(numbers):
+    found = runs(numbers)
+    assert [n for first, end in found for n in range(first, end)] == numbers
+    assert all(end != first for (_, end), (first, _) in pairwise(found))
+
+
+def test_a_kill_by_rays_memory_monitor_does_not_end_the_sweep(noisy_grid, tmp_path, monkeypatch):
+    """Tune raises where the monitor ended a worker."""
+    from ray.air.execution._internal import event_manager
+
+    get, left = ray.get, [1]
+
+    class Shim:
+        def __getattr__(self, name):
+            return getattr(ray, name)
+
+        @staticmethod
+        def get(future):
+            result = get(future)
+            if left[0] and isinstance(result, dict) and "fraction" in result:
+                left[0] -= 1
+                raise ray.exceptions.OutOfMemoryError("1 worker(s) were killed due to the node running low on memory")
+            return result
+
+    monkeypatch.setattr(event_manager, "ray", Shim())
+    with joined("local"):
+        runner = TuneRunner(Resources())
+        sweep = sweep_of(noisy_grid(500), str(tmp_path / "results"), runner)
+        runner.run(sweep)
+    assert left == [0]
+    assert sorted(sweep.queue.ended.values()) == ["ok", "ok"]
+    assert not sweep.queue.in_flight and not sweep.queue.fatal
+
+
+def test_packs_are_kept_whole_at_first_and_halved_where_nothing_ends(noisy_grid, tmp_path):
+    class Alone:
+        def machine(self):
+            return Machine(slots=1, bytes_per_pack=10**9)
+
+    sweep = sweep_of(noisy_grid(500), str(tmp_path / "results"), Alone())
+    error = ray.exceptions.OutOfMemoryError("the node running low on memory")
+    sizes = []
+    for kills in range(4):
+        sizes.append(len(sweep.queue.next().cells))
+        _after_memory_kill(sweep, error, kills)
+    assert sizes == [2, 2, 2, 1]
+    assert sweep.queue.ended == {0: "failed"} and sweep.queue.n_pending == 1
+    with connect(str(tmp_path / "results")) as connection:
+        ((reason,),) = connection.execute("select reason from cells where status = 'failed'").fetchall()
+    assert "low on memory" in reason

@@ -1,0 +1,103 @@
+"""All that this project takes of Ray's private parts: should another version of Ray lack one, it is named here."""
+
+import ast
+import inspect
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.orchestrator.conftest import ROOT
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # Ray warns about itself
+
+CALLED = {
+    "ray._private.authentication.authentication_token_setup.maybe_enable_token_auth_if_token_available": ["warn_if_disabled"],
+    "ray._private.services.canonicalize_bootstrap_address": ["addr"],
+    "ray._raylet.GcsClient": [],
+    "ray.tune.execution.tune_controller.TuneController": [],
+    "ray.tune.execution.tune_controller.TuneController.checkpoint": ["force", "wait"],
+    "ray.tune.execution.tune_controller.TuneController._mark_trial_to_checkpoint": ["trial"],
+    "ray.tune.execution.tune_controller.TuneController.stop_trial": ["trial"],
+    "ray.tune.execution.tune_controller.TuneController._process_trial_failure": ["trial", "exception"],
+    "ray.tune.experiment.Trial": [],
+    "ray.tune.tune.TuneController": [],
+}
+"""What is called or overridden, with the parameters that it must have."""
+
+HELD = ("_trials", "_live_trials", "_stopped_trials", "_failed_trials")
+"""Where Tune's controller has its trials."""
+
+READ = {
+    "_private/accelerators/__init__.py": ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"],
+    "_private/authentication/authentication_token_setup.py": ["RAY_AUTH_MODE"],
+    "_private/node.py": ["set_sigterm_handler(sigterm_handler)"],  # orchestrator.run.interrupts takes it back
+    "_private/services.py": ["ray_current_cluster"],  # cluster.slurm.sh
+    "autoscaler/_private/commands.py": ["RAY_UP_enable_autoscaler_v2", "~/ray_bootstrap_key.pem", "~/ray_bootstrap_config.yaml"],
+    "autoscaler/_private/local/config.py": ["cluster-{}.state"],
+    "autoscaler/ray-schema.json": ["file_mounts", "head_start_ray_commands"],
+    "tune/constants.py": ["TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "TUNE_DISABLE_SIGINT_HANDLER", "TUNE_MAX_PENDING_TRIALS_PG"],
+    "tune/execution/experiment_state.py": ["TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S"],
+    "tune/trainable/trainable.py": ["RAY_CHDIR_TO_TRIAL_DIR"],
+    "tune/tune.py": ["RAY_AIR_NEW_OUTPUT", "runner = TuneController("],
+}
+"""Variables of the environment, files and names that are told to Ray or looked for, by a file of Ray's where they stand."""
+
+PRIVATE_MODULES = ("ray.tune.execution", "ray.tune.experiment", "ray.tune.tune")
+"""Without an underscore, and yet nobody promises them."""
+
+
+def is_private(name: str) -> bool:
+    parts = name.split(".")
+    private = any(part.startswith("_") and not part.startswith("__") for part in parts) or name.startswith(PRIVATE_MODULES)
+    return parts[0] == "ray" and private
+
+
+def taken(path: Path) -> set[str]:
+    """The private names of Ray that a file imports or reads."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Attribute):
+            found.add(ast.unparse(node))
+    return {name for name in found if is_private(name)}
+
+
+def test_nothing_else_is_taken():
+    names = {
+        name for package in ("orchestrator", "benchmarks") for path in (ROOT / package).rglob("*.py") for name in taken(path)
+    }
+    assert names
+    assert {name for name in names if not any(known == name or known.startswith(f"{name}.") for known in CALLED)} == set()
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_it_is_there(name):
+    import ray  # noqa: F401 - its parts are imported in its order
+
+    module = name.rpartition(".")[0]
+    module = module.removesuffix(".TuneController")  # of a method
+    found = import_module(module)
+    for part in name.removeprefix(f"{module}.").split("."):
+        found = getattr(found, part)
+    if CALLED[name]:
+        assert set(CALLED[name]) <= set(inspect.signature(found).parameters)
+
+
+def test_the_controller_has_its_trials_where_they_are_forgotten():
+    from ray.tune.execution.tune_controller import TuneController
+
+    made = inspect.getsource(TuneController.__init__)
+    assert [name for name in HELD if f"self.{name}:" not in made] == []
+
+
+@pytest.mark.parametrize("file", READ)
+def test_ray_knows_the_words(file):
+    package = find_spec("ray")
+    assert package and package.origin
+    text = (Path(package.origin).parent / file).read_text()
+    assert [word for word in READ[file] if word not in text] == []

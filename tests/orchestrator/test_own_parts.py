@@ -1,0 +1,208 @@
+"""Sweeps of a user's own tasks, networks and metrics: the examples, what is refused, and what is trained again and why."""
+
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from orchestrator.grid.load import load_grid
+from store.store import Store
+from store.views import connect, declared
+from tests.own_parts import EXAMPLES, GATED, METRIC, NETWORK, PARITY, TWO_LAYERS, keep_registries, own_grid
+from trainables.engines import ENGINES
+
+needs_stacked = pytest.mark.skipif("stacked" not in ENGINES, reason="trains networks of every kind")
+KEPT = "best_test_acc, final_train_loss, readout_ratio, activation_change"
+
+
+@pytest.fixture(autouse=True)
+def own_registry(monkeypatch):
+    keep_registries(monkeypatch)
+
+
+def rows(results, columns, where="true"):
+    return connect(results).execute(f"select {columns} from cells where {where} order by cell_id").fetchall()
+
+
+def edited(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    return path
+
+
+def test_a_metric_is_measured_found_done_and_declared(tmp_path, sweep_here, results):
+    grid = own_grid(tmp_path)
+    done = sweep_here(grid, "--debug")
+    assert done.returncode == 0, done.stderr
+    assert "4 to train\n" in done.stderr
+    values = [value for (value,) in rows(results, "sparsity")]
+    assert len(values) == 4 and all(0.2 < value < 0.8 for value in values)  # ReLU neurons are inactive half of the time
+    told = declared(results)["sparsity"]
+    assert (told.title, told.low, told.high, told.role_of_column) == ("share of inactive neurons", 0, 1, "metric")
+    again = sweep_here(grid, "--debug")
+    assert again.returncode == 0 and "4 in the store, 0 to train\n" in again.stderr
+
+
+def test_networks_without_the_metric_are_trained_again_and_keep_their_numbers(tmp_path, sweep_here, results):
+    grid = edited(own_grid(tmp_path), ", sparsity", "")
+    assert sweep_here(grid, "--debug").returncode == 0
+    before = rows(results, f"cell_id, {KEPT}")
+    assert "sparsity" not in declared(results)
+    edited(grid, "[curves]", "[curves, sparsity]")
+    done = sweep_here(grid, "--debug")
+    assert "4 in the store, 4 to train, 4 of them again: stored without sparsity\n" in done.stderr
+    after = rows(results, f"cell_id, {KEPT}")
+    assert [row[0] for row in after] == [row[0] for row in before]
+    # float32: sums in another order, as a pack may be another.
+    np.testing.assert_allclose([row[1:] for row in after], [row[1:] for row in before], rtol=1e-5)
+    assert all(value is not None for (value,) in rows(results, "sparsity"))
+    assert "0 to train\n" in sweep_here(grid, "--debug").stderr
+
+
+def test_an_edited_metric_is_measured_again_and_the_networks_stay_the_same(tmp_path, sweep_here, results):
+    grid = own_grid(tmp_path)
+    assert sweep_here(grid, "--debug").returncode == 0
+    before = dict(rows(results, "cell_id, sparsity"))
+    edited(tmp_path / "own_metric.py", "float((probe.features == 0)", "float((probe.features > 0)")
+    done = sweep_here(grid, "--debug")
+    assert "4 to train, 4 of them again: stored with sparsity of another version of its file\n" in done.stderr
+    after = dict(rows(results, "cell_id, sparsity"))
+    assert after.keys() == before.keys()
+    assert all(after[cell_id] == pytest.approx(1 - value) for cell_id, value in before.items())
+    assert "0 to train\n" in sweep_here(grid, "--debug").stderr
+
+
+def test_what_was_measured_is_measured_again_with_what_is_new(tmp_path, sweep_here, results):
+    grid = own_grid(tmp_path)
+    assert sweep_here(grid, "--debug").returncode == 0
+    before = rows(results, "cell_id, sparsity")
+    more = (
+        METRIC.split("@metric")[0]
+        + '@metric(title="mean output")\ndef mean_output(probe):\n    return float(probe.outputs.mean())\n'
+    )
+    (tmp_path / "more.py").write_text(more)
+    edited(edited(grid, "[own_metric.py]", "[own_metric.py, more.py]"), "[curves, sparsity]", "[mean_output]")
+    assert "4 of them again: stored without mean_output\n" in sweep_here(grid, "--debug").stderr
+    assert rows(results, "cell_id, sparsity") == [(cell_id, pytest.approx(value)) for cell_id, value in before]
+    edited(grid, "[mean_output]", "[sparsity]")
+    assert "0 to train\n" in sweep_here(grid, "--debug").stderr
+
+
+def test_several_reasons_are_counted(tmp_path, sweep_here, results):
+    grid = own_grid(tmp_path)
+    assert sweep_here(grid, "--debug", "d=6").returncode == 0
+    edited(grid, "[curves, sparsity]", "[curves]")
+    assert sweep_here(grid, "--debug").returncode == 0
+    edited(grid, "[curves]", "[curves, sparsity, weights, neurons]")
+    said = sweep_here(grid, "--dry-run").stderr
+    assert "4 of them again: 2 stored without neurons and weights, 2 stored without neurons and sparsity and weights" in said
+    forced = sweep_here(edited(grid, "[curves, sparsity, weights, neurons]", "[curves]"), "--force", "--dry-run").stderr
+    assert "4 to train, 4 of them again\n" in forced
+
+
+def test_a_search_along_a_metric_of_ones_own(tmp_path, sweep_here, results):
+    find = "find: {axis: d, metric: sparsity, at: 0.5, range: [4, 8], tolerance: 0.5}, gamma: 1, seed: {range: 4}, save: []"
+    grid = own_grid(
+        tmp_path,
+        blocks=f"  - {{task: parity, {find}}}\n",
+        metric=METRIC.replace("high=1)", 'high=1, better="higher")').replace("float(", "float(probe.cell.task.d > 5) or float("),
+    )
+    assert load_grid(grid).cells[0].save == {"sparsity"}
+    done = sweep_here(grid, "--debug")
+    assert done.returncode == 0, done.stderr
+    assert "d at sparsity = 0.5 in 4..8" in done.stderr
+    assert {value for (value,) in rows(results, "sparsity", "d > 5")} == {1.0}
+    assert "0 to train" in sweep_here(grid, "--debug").stderr
+
+
+BAD = [
+    ("task", PARITY.replace("1) > 0", "1)"), "own_task.py:37: task parity: train_examples gave labels -1"),
+    ("network", NETWORK.replace('@ parameters["a"]', '@ parameters["a"][:, None]'), "network gated: apply gave outputs of shape"),
+    ("metric", METRIC.replace("(probe.features == 0).mean()", "7"), "metric sparsity: gave 7; wanted a number between its"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [["--debug"], ["--dry-run"], []], ids=["debug", "dry-run", "ray"])
+@pytest.mark.parametrize(("part", "source", "said"), BAD, ids=[part for part, _, _ in BAD])
+def test_bad_parts_exit_2_before_anything_is_written(tmp_path, sweep_here, results, part, source, said, options):
+    blocks = TWO_LAYERS + (GATED if part == "network" else "")
+    done = sweep_here(own_grid(tmp_path, blocks=blocks, **{part: source}), *options)
+    assert done.returncode == 2
+    assert said in done.stderr and done.stdout == "" and "Traceback" not in done.stderr
+    assert not Path(results).exists()
+    assert "ray" not in sys.modules or options
+
+
+def test_parts_whose_networks_are_all_done_are_not_looked_at(tmp_path, sweep_here, results, monkeypatch):
+    grid = own_grid(tmp_path)
+    assert sweep_here(grid, "--debug").returncode == 0
+    monkeypatch.setattr("orchestrator.plan.checks.check_task", None)
+    assert sweep_here(grid, "--debug").returncode == 0
+
+
+TRAIN = """
+import pickle
+from orchestrator.grid.user_files import register_user_file
+from orchestrator.run.work import PackWork, Provenance
+for file in pickle.load(open("files", "rb")):
+    register_user_file(file)
+members = pickle.loads(pickle.load(open("pack", "rb")))
+work = PackWork("pack", members, ENGINE, "cpu")
+while not work.advance(1.0, Provenance(RESULTS, "abc")):
+    pass
+"""
+
+
+@pytest.mark.parametrize("blocks", [TWO_LAYERS, pytest.param(GATED, marks=needs_stacked)], ids=["relu2", "gated"])
+def test_a_worker_that_has_only_the_text_of_the_files_trains(tmp_path, results, blocks):
+    grid = load_grid(own_grid(tmp_path, blocks=blocks))
+    first = [p for p in grid.cells if p.cell.shape() == grid.cells[0].cell.shape()]
+    for name in ("own_task", "own_network", "own_metric"):
+        (tmp_path / f"{name}.py").unlink()
+    (tmp_path / "pack").write_bytes(pickle.dumps(pickle.dumps(first)))
+    (tmp_path / "files").write_bytes(pickle.dumps(grid.user_files))
+    Store(results).prepare()
+    engine = "stacked" if blocks is GATED else "batched"
+    code = TRAIN.replace("ENGINE", repr(engine)).replace("RESULTS", repr(results))
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=_importing(), check=True, timeout=250)
+    found = rows(results, "cell_id, status, sparsity")
+    assert [row[0] for row in found] == sorted(p.cell_id for p in first)
+    assert all(status == "ok" and value is not None for _, status, value in found)
+
+
+def _importing():
+    return os.environ | {"PYTHONPATH": str(EXAMPLES.parent)}
+
+
+@needs_stacked
+def test_the_example_trains_two_networks_side_by_side(sweep_here, results):
+    overrides = ["steps=100", "eval_every=50", "seed=0", "L=4"]
+    done = sweep_here(EXAMPLES / "own_network_grid.yaml", *overrides, "--debug")
+    assert done.returncode == 0, done.stderr
+    found = {(network, gate): value for network, gate, value in rows(results, "coalesce(network, 'relu2'), gate, sparsity")}
+    assert found.keys() == {("relu2", None), ("gated", "linear"), ("gated", "relu"), ("gated", "sigmoid")}
+    assert found["gated", "linear"] == found["gated", "sigmoid"] == 0
+    assert 0.2 < found["gated", "relu"] < 0.8 and 0.2 < found["relu2", None] < 0.8
+    assert declared(results)["gate"].title == "gate"
+    assert "0 to train" in sweep_here(EXAMPLES / "own_network_grid.yaml", *overrides, "--debug").stderr
+
+
+def test_the_examples_are_short():
+    assert len(NETWORK.splitlines()) <= 40
+    grid = load_grid(EXAMPLES / "own_network_grid.yaml")
+    assert len(grid.cells) == 16
+    assert {planned.cell.network.name for planned in grid.cells} == {"relu2", "gated"}
+    assert all(planned.cell_id == planned.cell.cell_id and planned.save == {"curves", "sparsity"} for planned in grid.cells)
+
+
+def test_an_edited_network_gives_new_networks_and_an_edited_metric_does_not(tmp_path):
+    def ids(**files):
+        return [p.cell_id for p in load_grid(own_grid(tmp_path, blocks=GATED, **files)).cells]
+
+    assert ids() == ids() == ids(metric=METRIC + "\n# edited\n")
+    assert set(ids()).isdisjoint(ids(network=NETWORK + "\n# edited\n"))

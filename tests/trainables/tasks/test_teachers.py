@@ -1,0 +1,33 @@
+"""Teachers: one direction, targets of unit power."""
+
+import numpy as np
+import pytest
+
+from trainables.tasks import Hermite3, Linear, Parity2
+
+
+@pytest.mark.parametrize("teacher", [Hermite3, Linear])
+def test_targets_are_of_the_direction_alone_and_of_unit_power(teacher):
+    task = teacher(d=5, P=0)
+    w = task.draw_symbols(np.random.default_rng(0))
+    assert np.linalg.norm(w) == pytest.approx(1, abs=1e-6)  # float32
+    x, y = task.test_examples(np.random.default_rng(1), w, 40_000)
+    c = x.astype(float) @ w.astype(float)
+    np.testing.assert_allclose(y, (c**3 - 3 * c) / np.sqrt(6) if teacher is Hermite3 else c, rtol=1e-12)
+    # Var y^2 is E y^4 - 1: 2 for a Gaussian c; 92 for He_3, whose fourth moment is 3348/36 = 93.
+    spread = {Hermite3: 92, Linear: 2}[teacher]
+    assert abs((y**2).mean() - 1) < 4 * np.sqrt(spread / 40_000)
+
+
+def test_parity_is_of_two_bits_and_of_its_two_directions():
+    task = Parity2(d=5, P=0)
+    directions = task.draw_symbols(np.random.default_rng(0)).astype(float)
+    x, y = task.test_examples(np.random.default_rng(1), directions, 10_000)
+    np.testing.assert_allclose(directions @ directions.T, np.eye(2), atol=1e-6)  # float32
+    assert set(np.unique(y)) == {0, 1}  # labels: whether the product is +1
+    y = 2.0 * y - 1
+    assert set(np.unique(x)) == {-1, 1} and x.shape == (10_000, 5)
+    np.testing.assert_array_equal(y, x[:, 0] * x[:, 1])
+    np.testing.assert_allclose(y, (x @ directions.T) ** 2 @ [0.5, -0.5], rtol=1e-6)
+    moments = np.column_stack([x, x[:, 2:] * y[:, None], y]).mean(0)  # bits are fair and independent of each other
+    assert np.abs(moments).max() < 4 / np.sqrt(10_000)

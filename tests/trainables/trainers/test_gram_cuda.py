@@ -1,0 +1,70 @@
+"""`gram` on a GPU, as far as a machine without one can tell: in Triton's interpreter, and compiled ahead of time.
+
+What needs the GPU is in test_trainers.py.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from trainables.kernels.pairs import plan_length, plan_steps
+
+
+def test_plans_hold_the_whole_batch():
+    rng = np.random.default_rng(0)
+    for n_symbols, batch in ((2, 1), (3, 16), (40, 128), (5000, 64)):
+        u, v = rng.integers(0, n_symbols, (2, 20, batch))
+        most, plan = min(n_symbols, batch), np.full((20, plan_length(n_symbols, batch)), -1, np.int32)
+        plan_steps(np.sort(u * n_symbols + v, axis=1), n_symbols, plan)
+        for t in range(20):
+            head, first, often, *halves = np.split(plan[t], np.cumsum([3, batch, batch, 2 * most + 1 + 2 * batch]))
+            pairs = []
+            for s, half in enumerate(halves):
+                symbols, starts, order, partner = np.split(half, np.cumsum([most, most + 1, batch]))
+                found = {}
+                for i in range(head[1 + s]):
+                    for k in range(starts[i], starts[i + 1]):
+                        found[int(order[k])] = (int(symbols[i]), int(partner[k]))[:: 1 - 2 * s]
+                pairs.append([found[k] for k in range(head[0])])
+            assert pairs[0] == pairs[1]
+            assert [p[0] for p in pairs[0]] == first[: head[0]].tolist()
+            repeated = [p for p, n in zip(pairs[0], often, strict=False) for _ in range(n)]
+            assert sorted(repeated) == sorted(zip(u[t].tolist(), v[t].tolist(), strict=True))
+
+
+def test_kernel_in_the_interpreter():
+    pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
+    suite = Path(__file__).with_name("interpreted_gram.py")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(suite)]
+    done = subprocess.run(command, env=os.environ | {"TRITON_INTERPRET": "1"}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(("n_symbols", "width", "dtype"), [(12, 1024, "fp32"), (64, 4096, "fp32"), (5, 32, "fp64")])
+def test_kernel_compiles_for_hopper(n_symbols, width, dtype):
+    triton = pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
+    from triton.backends.compiler import GPUTarget
+
+    from trainables.kernels.gram_cuda import train_steps
+    from trainables.trainers.gram_cuda import options, sizes
+
+    constants = sizes(n_symbols, width, 128)
+    types = {"cells": "*i64", "groups": "*i64", "literals": "*i32", "plan": "*i32", "loss": "*fp64", "right": "*fp64"}
+    numbers = ("first_step", "n_steps", "n_planned", "n_total", "record", "n_symbols", "most")
+    types |= dict.fromkeys(numbers, "i32") | dict.fromkeys(constants, "constexpr")
+    signature = {name: types.get(name, f"*{dtype}") for name in train_steps.arg_names}
+    aligned = [i for i, (k, t) in enumerate(signature.items()) if t.startswith("*") and k not in ("loss", "right")]
+    source = triton.compiler.ASTSource(train_steps, signature, constants, {(i,): [["tt.divisibility", 16]] for i in aligned})
+    made = triton.compile(
+        source, target=GPUTarget("cuda", 90, 32), options=options(constants, getattr(torch, f"float{dtype[2:]}"))
+    )
+    assert made.asm["cubin"][:4] == b"\x7fELF"
+    assert made.metadata.shared < 48 * 1024
+    if width >= 1024:  # rows lie alike over the threads: no exchange of them, nor its barriers, inside a loop over rows
+        exchanges = [line for line in made.asm["ttgir"].splitlines() if "ttg.convert_layout" in line]
+        assert not [line for line in exchanges if f"x{constants['BLOCK']}x" in line]

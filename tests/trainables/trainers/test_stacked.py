@@ -1,0 +1,288 @@
+"""What `stacked` promises beyond the suite of all engines: any network, loss, task and optimiser, each cell by itself."""
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+import pytest
+import torch
+from pydantic import Field, ValidationError
+
+from trainables.cell import Cell, cell_of
+from trainables.engines import ENGINES
+from trainables.networks import MLP, Network
+from trainables.streams import BLOCK_STEPS, stream, stream_owner
+from trainables.tasks import Hermite3, Parity2, SameDifferent, Task
+from trainables.trainers.run import PackRun
+from trainables.trainers.stacked import Stacked, Traced
+from trainables.training import SGD, Adam
+
+TASK = SameDifferent(L=5, d=16)
+# float64 keeps 16 digits; 200 steps on these sizes lose fewer than 4 of them.
+EXACT = 1e-9
+
+
+def network(task=TASK, **keys):
+    own = {
+        "network": "mlp",
+        "width": 32,
+        "seed": 0,
+        "batch": 32,
+        "test_size": 64,
+        "dtype": "float64",
+        "steps": 40,
+        "eval_every": 20,
+    }
+    return cell_of(task, **(own | keys))
+
+
+def train(cells) -> PackRun:
+    run = PackRun(cells, Stacked(cells))
+    run.advance(float("inf"))
+    return run
+
+
+def by_apply_alone(cells) -> Stacked:
+    made = Stacked(cells)
+    for stack in made.stacks:
+        stack.passes = Traced(stack.network, stack.cell)
+    return made
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh", "erf", "linear", "quadratic"])
+@pytest.mark.parametrize("parametrisation", ["standard", "ntk", "mup"])
+@pytest.mark.parametrize("depth", [1, 2, 5])
+def test_batched_products_are_what_autograd_finds(activation, parametrisation, depth):
+    keys = {"activation": activation, "parametrisation": parametrisation, "depth": depth, "bias": True, "base_lr": 0.05}
+    cells = [network(seed=s, gamma=g, centred=depth == 2, **keys) for s in range(2) for g in (1.0, 0.5)]
+    (loss, right), (exact, exactly) = Stacked(cells).train(0, 30), by_apply_alone(cells).train(0, 30)
+    np.testing.assert_allclose(loss, exact, rtol=1e-10, atol=EXACT)
+    np.testing.assert_array_equal(right, exactly)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", EXACT), ("float32", 1e-5)])
+@pytest.mark.parametrize("training", ["sgd", "adam"])
+def test_a_network_does_not_depend_on_its_pack(dtype, tolerance, training):
+    """Alone, in packs of three sizes and in another order, over 200 steps: to rounding, of which 1e-16 and 1e-7 are seen."""
+    keys = {"dtype": dtype, "training": training, "depth": 3, "steps": 200, "eval_every": 50, "bias": True}
+    cell, others = network(seed=7, **keys), [network(seed=s, gamma=g, **keys) for s in range(6) for g in (1.0, 0.3)]
+    alone = train([cell]).curves[:, 0]
+    for pack, place in (([cell, *others], 0), ([*others[:3], cell], 3), ([*reversed(others), cell], 12)):
+        curves = train(pack).curves[:, place]
+        np.testing.assert_allclose(curves[0], alone[0], rtol=0, atol=tolerance)
+        np.testing.assert_allclose(curves[2], alone[2], rtol=0, atol=tolerance if dtype == "float64" else 1 / 64 + 1e-12)
+
+
+@pytest.mark.parametrize("training", [{"training": "adamw"}, {"training": "sgd", "momentum": 0.9, "weight_decay": 1e-3}])
+@pytest.mark.parametrize("task", [TASK, Parity2(d=8, P=40)])
+@pytest.mark.parametrize("cut", [3, 10, 27])
+def test_interrupted_and_resumed_with_what_the_optimiser_keeps(training, task, cut):
+    cells = [network(task, seed=s, **training) for s in range(3)]
+    whole = train(cells)
+    first = PackRun(cells, Stacked(cells))
+    while first.step < cut:
+        first._train(min(cut - first.step, 7))
+    second = PackRun(cells, Stacked(cells))
+    second.load(first.state())
+    second.advance(float("inf"))
+    np.testing.assert_array_equal(second.curves, whole.curves)
+
+
+def test_a_diverged_network_ends_alone():
+    wild, calm = network(base_lr=1e160, activation="quadratic"), [network(seed=s, activation="quadratic") for s in (1, 2)]
+    run = train([calm[0], wild, calm[1]])
+    assert [r.status for r in run.results()] == ["ok", "diverged", "ok"]
+    np.testing.assert_allclose(run.curves[:, [0, 2]], train(calm).curves, rtol=0, atol=EXACT)
+
+
+def test_cells_of_two_precisions_share_a_pack():
+    """A small epsilon needs float64 where the output is a difference; its neighbour stays in float32."""
+    cells = [network(gamma=g, centred=True, dtype="float32") for g in (1.0, 1e-5, 0.5)]
+    made = Stacked(cells)
+    assert [stack.dtype for stack in made.stacks] == [torch.float32, torch.float64]
+    loss, right = made.train(0, 20)
+    for c, cell in enumerate(cells):
+        alone = Stacked([cell]).train(0, 20)
+        np.testing.assert_allclose(loss[c], alone[0][0], rtol=0, atol=1e-5)
+        np.testing.assert_array_equal(right[c], alone[1][0])
+
+
+class Lines(Task):
+    """Inputs N(0, I_d) by class: which of the first three coordinates is largest; or these coordinates as a real vector."""
+
+    name: ClassVar[str] = "lines"
+    d: Annotated[int, Field(ge=3)] = 4
+
+    @property
+    def input_dim(self) -> int:
+        return self.d
+
+    @property
+    def n_outputs(self) -> int:
+        return 3
+
+    def draw_symbols(self, rng):
+        return np.zeros(0)
+
+    def train_examples(self, rng, symbols, n):
+        x = rng.standard_normal((n, self.d)).astype(np.float32)
+        return x, x[:, :3].argmax(1) if self.targets == "classes" else x[:, :3]
+
+    test_examples = train_examples
+
+
+class Classes(Lines):
+    name: ClassVar[str] = "three_classes"
+    targets: ClassVar = "classes"
+    defaults: ClassVar = {"base_lr": 0.1}
+
+
+class Vectors(Lines):
+    name: ClassVar[str] = "three_numbers"
+    targets: ClassVar = "real"
+    defaults: ClassVar = {"base_lr": 0.1}
+
+
+def test_classes_are_learnt():
+    for loss, rate in (("cross_entropy", 0.5), ("mse", 0.1)):
+        found = train([network(Classes(), loss=loss, base_lr=rate, steps=400, eval_every=100)]).results()[0].summary()
+        assert found["final_test_acc"] > 0.85  # chance is a third
+        assert found["final_train_acc"] > 0.85
+
+
+def test_losses_are_those_of_torch():
+    """At the first step, whose batch and weights are known."""
+    F = torch.nn.functional
+    for task, loss, theirs in [
+        (Classes(), "cross_entropy", F.cross_entropy),
+        (Classes(), "mse", lambda f, y: (f - F.one_hot(y, 3)).square().sum(1).mean()),
+        (Vectors(), "mse", lambda f, y: (f - y).square().sum(1).mean()),
+        (TASK, "cross_entropy", lambda f, y: F.binary_cross_entropy_with_logits(f, y.double())),
+        (TASK, "mse", lambda f, y: (f - (2 * y.double() - 1)).square().mean()),
+    ]:
+        cell = network(task, loss=loss, training="sgd")
+        owner = stream_owner(cell)
+        symbols = task.draw_symbols(stream(owner, "symbols"))
+        x, y = task.train_examples(stream(owner, "batches", 0), symbols, BLOCK_STEPS * 32)
+        theta = {k: torch.from_numpy(v).double() for k, v in cell.network.init(stream(owner, "weights"), cell).items()}
+        f = cell.network.apply(theta, torch.from_numpy(x[:32]).double(), cell)
+        assert Stacked([cell]).train(0, 1)[0][0, 0] == pytest.approx(float(theirs(f, torch.from_numpy(y[:32]))), abs=1e-12)
+
+
+def test_real_vectors_are_learnt_and_have_no_accuracy():
+    result = train([network(Vectors(), activation="linear", base_lr=0.05, steps=400, eval_every=100)]).results()[0]
+    assert result.summary()["test_mse"] < 0.05  # the mean of |y|^2 is 3
+    assert "final_test_acc" not in result.summary()
+
+
+def test_batches_of_a_fixed_set_are_drawn_from_it():
+    """P examples are seen again and again: a wide network learns them by heart, and its test error stays."""
+    sgd = train([network(Hermite3(d=10, P=20), training="sgd", width=128, base_lr=0.1, steps=400, eval_every=100, loss="mse")])
+    found = sgd.results()[0].summary()
+    assert found["final_train_loss"] < 0.01 < 0.3 < found["test_mse"]
+    x = Stacked([network(Hermite3(d=10, P=20), training="sgd")]).stacks[0].batches
+    x.draw(0)
+    seen = np.unique(torch.cat([x.at(k)[0][0] for k in range(BLOCK_STEPS)]).numpy(), axis=0)
+    assert len(seen) == 20  # a block of 320 draws misses one of 20 with probability 20 exp(-16)
+
+
+class Tokens(Task):
+    """Sequences of eight tokens below four: is there a 3?"""
+
+    name: ClassVar[str] = "tokens"
+    inputs: ClassVar = "tokens"
+    defaults: ClassVar = {"base_lr": 0.5, "network": "bag", "loss": "cross_entropy"}
+
+    @property
+    def input_dim(self) -> int:
+        return 8
+
+    @property
+    def n_tokens(self) -> int:
+        return 4
+
+    def draw_symbols(self, rng):
+        return np.zeros(0)
+
+    def train_examples(self, rng, symbols, n):
+        x = rng.integers(0, 3, (n, 8))
+        y = rng.integers(0, 2, n) == 1
+        x[y, 0] = 3
+        return x, y
+
+    test_examples = train_examples
+
+
+class Bag(Network):
+    """Mean of the tokens' embeddings, one hidden layer; no closed form of anything is given."""
+
+    name: ClassVar[str] = "bag"
+
+    width: Annotated[int, Field(ge=1)] = 16
+
+    def init(self, rng, cell):
+        m = self.width
+        return {
+            "table": rng.standard_normal((4, m)),
+            "w": rng.standard_normal((m, m)) / m**0.5,
+            "a": rng.standard_normal(m) / m**0.5,
+        }
+
+    def apply(self, parameters, x, cell):
+        return (parameters["table"][x].mean(-2) @ parameters["w"]).tanh() @ parameters["a"]
+
+
+def test_a_network_on_tokens_that_gives_only_init_and_apply():
+    cells = [
+        Cell(
+            task=Tokens(),
+            network=Bag(),
+            training=SGD(base_lr=0.5, steps=400, eval_every=100, loss="cross_entropy", test_size=256),
+            seed=seed,
+        )
+        for seed in range(3)
+    ]
+    assert ENGINES["stacked"].trains(cells[0])
+    assert cells[0].network.n_parameters(cells[0]) == 4 * 16 + 16 * 16 + 16
+    for result in train(cells).results():
+        assert result.summary()["best_test_acc"] > 0.95
+    with pytest.raises(ValidationError, match="takes real vectors"):
+        Cell(task=Tokens(), network=MLP(width=8), training=cells[0].training, seed=0)
+
+
+def test_a_parameter_without_gradient_stays():
+    class Idle(Bag):
+        name: ClassVar[str] = "idle"
+
+        def init(self, rng, cell):
+            return super().init(rng, cell) | {"idle": np.ones(3)}
+
+    training = Adam(base_lr=0.1, steps=10, eval_every=10, loss="cross_entropy")
+    made = Stacked([Cell(task=Tokens(), network=Idle(), training=training, seed=0)])
+    made.train(0, 10)
+    np.testing.assert_array_equal(made.probed(0, np.zeros((1, 8), np.int64)).parameters["idle"], np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "keys", [{"network": "mlp"}, {"training": "adam"}, {"momentum": 0.9}, {"loss": "mse"}, {"weight_decay": 0.1}]
+)
+def test_only_stacked_trains_what_is_not_of_the_paper(keys):
+    cell = cell_of(TASK, **({"width": 32, "gamma": 1.0, "seed": 0} | keys))
+    assert [name for name, engine in ENGINES.items() if engine.trains(cell)] == ["stacked"]
+    assert ENGINES["stacked"].is_general
+
+
+def test_measures_and_metrics_of_other_networks():
+    made = Stacked([network(depth=2)])
+    assert made.measures(0) == (None, None, None)
+    probed = made.probed(0, np.zeros((3, 32), np.float32))
+    assert probed.outputs.shape == (3,)
+    assert probed.features.shape == (3, 32)
+    assert set(probed.parameters) == {"w1", "w2", "w3"}
+
+
+def test_amounts_and_memory_grow_with_the_network():
+    engine = ENGINES["stacked"]
+    small, large = [network(width=64)], [network(width=256)]
+    assert engine.step_amounts(large[0])["product"] > 4 * engine.step_amounts(small[0])["product"]
+    assert engine.memory(large) > engine.memory(small) > 0
+    assert engine.memory(small * 2) > engine.memory(small)

@@ -1,0 +1,125 @@
+"""`reference` and `batched`: the two-layer network by dense products."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from trainables.cell import Cell, cell_of
+from trainables.engines.base import Amounts, DescentEngine, evaluation_bytes, groups_of, item_bytes
+from trainables.kernels.sizes import PART
+from trainables.kinds import is_of_the_paper
+from trainables.streams import BLOCK_STEPS
+from trainables.tasks import SameDifferent
+
+if TYPE_CHECKING:
+    from trainables.trainers.base import Trainer
+
+
+def noisy(d: int, width: int, n: int = 1) -> list[Cell]:
+    """A group of cells on noisy symbols, which see the same inputs."""
+    task = SameDifferent(L=16, d=d, sigma2=1.0)
+    return [cell_of(task, width=width, gamma=1.0 / (1 + k), seed=0) for k in range(n)]
+
+
+class _Dense(DescentEngine):
+    needs: ClassVar[str] = "networks that learn by SGD"
+    devices: ClassVar[tuple[str, ...]] = ("cpu", "cuda")
+
+    def trains(self, cell: Cell) -> bool:
+        return is_of_the_paper(cell)
+
+    def products(self, group: float) -> float:
+        """Dense products of a step, by the size of its input times the width."""
+        return 2 + 1 / group
+
+    def share(self, group: float) -> float:
+        """A cell's share of the inputs that are drawn."""
+        return 1 / group
+
+    def step_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
+        d_in, m, batch = cell.task.input_dim, cell.width, cell.batch
+        numbers = self.share(group) * batch * d_in
+        return {"call": 1.0, "neuron": batch * m, "product": self.products(group) * batch * d_in * m, "number": numbers}
+
+    def evaluation_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
+        d_in, m, n = cell.task.input_dim, cell.width, cell.test_size
+        products = n * m * d_in * (1 + self.share(group))
+        return {"evaluation": 1.0, "product": products, "neuron": n * m, "number": self.share(group) * n * d_in}
+
+    def weights(self, n_cells: int) -> int:
+        """Matrices of weights that a pack of this size trains."""
+        return n_cells
+
+    def memory(self, cells: Sequence[Cell], device: str = "cpu") -> int:
+        cell, n, n_groups = cells[0], len(cells), groups_of(cells)
+        d_in, m, batch = cell.task.input_dim, cell.width, cell.batch
+        inputs = 3 * n_groups * BLOCK_STEPS * batch * d_in
+        states = self.weights(n) * d_in * m
+        return int(item_bytes(cell) * (n_groups * d_in * m + evaluation_bytes(cell) + inputs + states + self.live(cells, device)))
+
+    def live(self, cells: Sequence[Cell], device: str) -> float:
+        """Numbers that a step holds at once."""
+        cell = cells[0]
+        return 5 * cell.batch * cell.width + min(cell.task.input_dim * cell.width, PART)
+
+
+class Reference(_Dense):
+    """One network at a time in plain PyTorch, as the paper writes it."""
+
+    name: ClassVar[str] = "reference"
+    is_oracle: ClassVar[bool] = True
+    double: ClassVar[float] = 2.0
+    seconds: ClassVar[Mapping[str, Mapping[str, float]]] = {
+        "cpu": {"call": 2e-4, "neuron": 3e-9, "product": 2e-11, "number": 1e-8, "evaluation": 5e-4},
+        # Not measured; the first packs correct it: a GPU with some 20 TFLOP/s in float32.
+        "cuda": {"call": 5e-4, "neuron": 3e-11, "product": 1e-13, "number": 1e-8, "evaluation": 1e-3},
+    }
+
+    def trainer(self, cells: Sequence[Cell], device: str = "cpu") -> "Trainer":
+        from trainables.trainers.reference import Reference
+
+        return Reference(cells, device)
+
+    def products(self, group: float) -> float:
+        return 6.0
+
+    def share(self, group: float) -> float:
+        return 1.0
+
+    def weights(self, n_cells: int) -> int:
+        return 3 * n_cells
+
+    def shapes(self) -> Sequence[Sequence[Cell]]:
+        return [noisy(16, 256), noisy(64, 1024), noisy(256, 1024)]
+
+
+class Batched(_Dense):
+    """Many networks of one shape as one tensor program."""
+
+    name: ClassVar[str] = "batched"
+    double: ClassVar[float] = 4.0  # half as many numbers an instruction, and no oneDNN
+    seconds: ClassVar[Mapping[str, Mapping[str, float]]] = {
+        "cpu": {"call": 4e-5, "neuron": 7e-10, "product": 9e-12, "number": 2e-9, "evaluation": 5e-4},
+        # Not measured; the first packs correct it. A dozen kernels a step from a CUDA graph, 3e-6 s each, shared by a pack of
+        # some ten networks; 20 TFLOP/s in float32.
+        "cuda": {"call": 4e-6, "neuron": 2e-11, "product": 1e-13, "number": 2e-9, "evaluation": 1e-3},
+    }
+
+    def trainer(self, cells: Sequence[Cell], device: str = "cpu") -> "Trainer":
+        from trainables.trainers.batched import Batched
+
+        if device == "cpu":
+            return Batched(cells)
+        from trainables.trainers.proof import check_first_steps
+
+        made = Batched(cells, device)
+        check_first_steps(made, Batched([cells[0], cells[-1]]))
+        return made
+
+    def live(self, cells: Sequence[Cell], device: str) -> float:
+        cell = cells[0]
+        if device == "cuda":
+            return len(cells) * cell.batch * (6 * cell.width + cell.task.input_dim)
+        return super().live(cells, device)
+
+    def shapes(self) -> Sequence[Sequence[Cell]]:
+        return [noisy(16, 1024), noisy(64, 1024), noisy(64, 256), noisy(64, 1024, 4), noisy(256, 1024)]

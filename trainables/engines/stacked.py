@@ -1,0 +1,79 @@
+"""`stacked`: any network that learns by descent, many at once."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from trainables.cell import Cell, cell_of
+from trainables.engines.base import Amounts, DescentEngine, groups_of, item_bytes
+from trainables.streams import BLOCK_STEPS
+from trainables.tasks import SameDifferent
+
+if TYPE_CHECKING:
+    from trainables.trainers.base import Trainer
+
+PASSES = 3
+"""Products with each parameter and example: forward, and backward to the parameters and to the layer before."""
+
+
+class Stacked(DescentEngine):
+    """Any network given by `init` and `apply`. A pack shares the calls of a step: `call` is a network's part in a usual one."""
+
+    name: ClassVar[str] = "stacked"
+    needs: ClassVar[str] = "networks that learn by gradient descent"
+    devices: ClassVar[tuple[str, ...]] = ("cpu", "cuda")
+    is_general: ClassVar[bool] = True
+    double: ClassVar[float] = 2.0
+    seconds: ClassVar[Mapping[str, Mapping[str, float]]] = {
+        # On an Intel Xeon (Ice Lake, 2.8 GHz), from perceptrons in packs of 24; the first packs of another machine correct it.
+        "cpu": {"call": 4e-5, "product": 2.4e-11, "neuron": 1.5e-9, "number": 1.5e-9, "evaluation": 5e-4},
+        # Not measured; the first packs correct it: some 60 small kernels a step, shared by a pack of some ten networks.
+        "cuda": {"call": 5e-5, "product": 1e-13, "neuron": 2e-11, "number": 2e-9, "evaluation": 1e-3},
+    }
+
+    def trains(self, cell: Cell) -> bool:
+        return cell.training.family == "descent"
+
+    def trainer(self, cells: Sequence[Cell], device: str = "cpu") -> "Trainer":
+        from trainables.trainers.stacked import Stacked
+
+        return Stacked(cells, device)
+
+    def step_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
+        n = cell.batch
+        drawn = 0.0 if cell.task.n_train is not None else n * cell.task.input_dim / group
+        passes = PASSES + cell.network.is_centred
+        return {
+            "call": 1.0,
+            "product": passes * n * cell.network.n_parameters(cell),
+            "neuron": n * cell.network.n_activations(cell),
+            "number": drawn,
+        }
+
+    def evaluation_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
+        n = cell.test_size
+        return {
+            "evaluation": 1.0,
+            "product": (1 + cell.network.is_centred) * n * cell.network.n_parameters(cell),
+            "neuron": n * cell.network.n_activations(cell),
+            "number": n * cell.task.input_dim / group,
+        }
+
+    def memory(self, cells: Sequence[Cell], device: str = "cpu") -> int:
+        cell, n, n_groups = cells[0], len(cells), groups_of(cells)
+        n_train, d_in = cell.task.n_train, cell.task.input_dim
+        # Parameters, their gradients, initial values and an optimiser's two moments at most.
+        parameters = 5 * n * cell.network.n_parameters(cell)
+        examples = 3 * n_groups * (BLOCK_STEPS * cell.batch if n_train is None else n_train) * d_in
+        live = n * cell.batch * (d_in + 4 * cell.network.n_activations(cell))
+        evaluation = cell.test_size * (2 * d_in + 2 * cell.network.n_activations(cell))
+        bytes_of_a_number = 8 if any(c.network.is_centred and not c.output_is_literal for c in cells) else item_bytes(cell)
+        return int(bytes_of_a_number * (parameters + examples + live + evaluation))
+
+    def shapes(self) -> Sequence[Sequence[Cell]]:
+        task = SameDifferent(L=16, d=64)
+        return [
+            [cell_of(task, network="mlp", depth=depth, width=width, gamma=1.0 / (1 + k), seed=0) for k in range(n)]
+            for depth in (1, 3)
+            for width in (64, 256)
+            for n in (1, 4, 24)
+        ]

@@ -1,0 +1,29 @@
+"""Kinds of cells that special trainers rely on; a part derived from one that they know may do things in its own way."""
+
+from trainables.cell import Cell
+from trainables.networks import TwoLayer
+from trainables.tasks import SameDifferent
+from trainables.tasks.patches import PatchTask
+from trainables.training import SGD
+
+
+def is_of_the_paper(cell: Cell) -> bool:
+    """Whether the cell is the network of [Tong25] under its plain SGD on labels 0 and 1."""
+    training = cell.training
+    if type(training) is not SGD or type(cell.network) is not TwoLayer:
+        return False
+    plain = training.momentum == 0 and training.weight_decay == 0 and training.loss == "cross_entropy"
+    return plain and cell.task.targets == "binary" and cell.task.n_train is None
+
+
+def sees_noiseless_pairs(cell: Cell) -> bool:
+    """Whether its inputs are pairs of training symbols, without noise."""
+    return is_of_the_paper(cell) and type(cell.task) is SameDifferent and cell.task.sigma2 == 0
+
+
+def sees_two_patches(cell: Cell) -> bool:
+    """Whether its inputs are images that are empty but for two patches."""
+    task = type(cell.task)
+    if not (is_of_the_paper(cell) and issubclass(task, PatchTask)):
+        return False
+    return task.train_examples is PatchTask.train_examples and task.test_examples is PatchTask.test_examples

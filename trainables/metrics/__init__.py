@@ -1,0 +1,9 @@
+"""The metrics that a grid may ask for by `save:`. Adding one: a file of its own here, and its name in the line below."""
+
+from trainables.metrics.base import Probe, Requested, metric, register, requested_metric, requested_names
+
+_metrics: tuple[Requested, ...] = ()
+for _metric in _metrics:
+    register(_metric)
+
+__all__ = ["Probe", "Requested", "metric", "register", "requested_metric", "requested_names"]

@@ -1,0 +1,91 @@
+"""What a metric on request is: a number of a trained network, from what it computes on a probe set and from its parameters."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from declarations.metric import Condition, Metric
+from trainables.cell import Cell
+
+Array = np.ndarray[Any, Any]
+
+DESCENT: tuple[Condition, ...] = ((("sampled", ("no",)),),)
+"""Networks that learn by gradient descent."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A trained network at its probe set: the fresh test examples of its last evaluation."""
+
+    cell: Cell
+    inputs: Array
+    """(n, input_dim)."""
+    targets: Array
+    """(n,): labels, classes or real numbers; (n, K) for vectors of them."""
+    outputs: Array
+    """(n,) for one output, else (n, K)."""
+    features: Array | None
+    """(n, m), activations of the last hidden layer; None for a network that has none."""
+    parameters: Mapping[str, Array]
+    """By name; of the two-layer network w (D, m) and a (m,)."""
+
+
+Measure = Callable[[Probe], float | None]
+
+
+@dataclass(frozen=True)
+class Requested:
+    """A metric that a grid asks for by `save:`, and the function that measures it; None or NaN where it is undefined."""
+
+    metric: Metric
+    measure: Measure
+
+    @property
+    def name(self) -> str:
+        return self.metric.name
+
+    def of_file(self, digest: str) -> "Requested":
+        """The same, as a user's own file with this digest has it."""
+        return replace(self, metric=replace(self.metric, digest=digest))
+
+
+def metric(
+    title: str,
+    *,
+    low: float = -np.inf,
+    high: float = np.inf,
+    better: Literal["higher", "lower", ""] = "",
+    unit: str = "",
+    logarithmic: bool = False,
+) -> Callable[[Measure], Requested]:
+    """Declare the function below as a metric of its name, with its title and bounds."""
+
+    def declared(measure: Measure) -> Requested:
+        found = Metric(
+            measure.__name__, title, unit=unit, low=low, high=high, better=better, logarithmic=logarithmic, of=DESCENT,
+            on_request=True,
+        )  # fmt: skip
+        return Requested(found, measure)
+
+    return declared
+
+
+_REQUESTED: dict[str, Requested] = {}
+
+
+def register(found: Requested) -> Requested:
+    """Make a metric known to grids by its name. Registering the same name again replaces it."""
+    _REQUESTED[found.name] = found
+    return found
+
+
+def requested_metric(name: str) -> Requested:
+    """The registered metric of this name; KeyError when there is none."""
+    return _REQUESTED[name]
+
+
+def requested_names() -> list[str]:
+    """Names of all registered metrics on request, sorted."""
+    return sorted(_REQUESTED)

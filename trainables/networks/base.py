@@ -1,0 +1,138 @@
+"""What a network is: a function of inputs and parameters, its initial parameters, and how its output and rates are scaled."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+
+from declarations.key import Role
+from trainables.parts import Part
+from trainables.training.base import Family
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from trainables.cell import Cell
+    from trainables.tasks.base import Task
+    from trainables.training.base import Training
+
+Array = np.ndarray[Any, Any]
+
+Parameters = dict[str, "Tensor"]
+"""Of C networks, each tensor (C, ...)."""
+
+LAZY_EPSILON = 1e-5
+"""gamma s in the lazy limit: `lazy` is gamma = 1e-5/sqrt(d) [Tong25 App. G.1]."""
+
+
+class Passes(Protocol):
+    """Outputs and gradients of C networks of one shape; see `Network.passes`."""
+
+    def outputs(self, parameters: Parameters, x: "Tensor") -> "Tensor":
+        """g at inputs x (C, n, ...): (C, n) or (C, n, K). What `gradients` needs is kept until the next call."""
+
+    def gradients(self, slopes: "Tensor") -> Iterator[tuple[str, "Tensor"]]:
+        """Each parameter's name and gradient of the sum of slopes times outputs, for the last inputs.
+
+        When a gradient is yielded its parameter is needed no more: the caller may change both before it asks for the next.
+        """
+
+
+class Network(Part):
+    """One network with its keys resolved.
+
+    The output is f(x; theta) = g(x; theta) / epsilon, less its value at initialisation where the network `is_centred`.
+    """
+
+    role: ClassVar[Role] = "network"
+    family: ClassVar[Family] = "descent"
+    """Trainings that can train it."""
+    if TYPE_CHECKING:  # fields of each network, with its own legal values and defaults
+        width: int
+
+    @property
+    def is_centred(self) -> bool:
+        """Whether the output is f(x; theta) - f(x; theta_0); a network says so by `centred`, a key or not."""
+        return bool(getattr(self, "centred", False))
+
+    def check(self, cell: "Cell") -> None:
+        """ValueError where it does not fit the cell's task or training."""
+
+    def scale(self, task: "Task") -> float:
+        """s in epsilon = gamma s: sqrt(d) where the norm of an input is O(1) [Tong25 Eq. 1], else 1."""
+        return 1.0
+
+    def epsilon(self, task: "Task") -> float:
+        """What the output is divided by: gamma s; 1 for a network without gamma."""
+        return float(getattr(self, "gamma", 1.0)) * self.scale(task)
+
+    def lazy_gamma(self, task: "Task") -> float:
+        """The gamma that stands for gamma ~ 0: gamma s = 1e-5 [Tong25 App. G.1]."""
+        return LAZY_EPSILON / self.scale(task)
+
+    def gamma_label(self, task: "Task") -> str | None:
+        """`lazy`, or gamma in its shortest form: `1`, `0.1`; None where there is no gamma."""
+        gamma = getattr(self, "gamma", None)
+        if gamma is None:
+            return None
+        return "lazy" if gamma == self.lazy_gamma(task) else f"{gamma:.6g}"
+
+    def rates(self, training: "Training") -> dict[str, float]:
+        """Factors of the learning rate by parameter, as a parametrisation asks; a parameter that is not named has 1."""
+        return {}
+
+    def init(self, rng: np.random.Generator, cell: "Cell") -> "dict[str, Array]":
+        """Initial parameters of ONE network by name, drawn from `rng`, float32 or float64."""
+        raise NotImplementedError
+
+    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+        """g of ONE network at inputs x (n, input_dim): (n,) for one output, else (n, K); plain PyTorch without loops over n.
+
+        Networks that train together differ in seed and in free keys: it must not look at these.
+        """
+        raise NotImplementedError
+
+    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor | None":
+        """Activations (n, m) of ONE network's last hidden layer; None for a network that has none."""
+        return None
+
+    def n_parameters(self, cell: "Cell") -> int:
+        """Numbers in its parameters; counted in a first draw unless a network knows better."""
+        shape = (type(self), cell.shape())
+        if shape not in _COUNTED:
+            drawn = self.init(np.random.default_rng(0), cell)
+            _COUNTED[shape] = sum(np.asarray(values).size for values in drawn.values())
+        return _COUNTED[shape]
+
+    def n_activations(self, cell: "Cell") -> int:
+        """Numbers that one example leaves in its layers, for predictions of time and memory."""
+        return 4 * self.width
+
+    def passes(self, cell: "Cell") -> Passes | None:
+        """A faster way to what `apply` and its derivative give for many networks at once; None: torch.func.vmap and autograd."""
+        return None
+
+
+_COUNTED: dict[tuple[Any, ...], int] = {}
+_NETWORKS: dict[tuple[str, Family], type[Network]] = {}
+
+
+def register(cls: type[Network]) -> type[Network]:
+    """Make a network known to grids by its `name`. Registering the same name again replaces it."""
+    _NETWORKS[cls.name, cls.family] = cls
+    return cls
+
+
+def network_class(name: str, family: Family) -> type[Network]:
+    """The class of a registered network that trainings of this family can train; KeyError when there is none."""
+    return _NETWORKS[name, family]
+
+
+def network_names(family: Family | None = None) -> list[str]:
+    """Names of all registered networks, or of those that trainings of one family can train, sorted."""
+    return sorted({name for name, of in _NETWORKS if family in (None, of)})
+
+
+def all_networks() -> list[type[Network]]:
+    """All registered networks in the order of their registration."""
+    return list(_NETWORKS.values())

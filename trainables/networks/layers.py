@@ -1,0 +1,99 @@
+"""Outputs and gradients of many perceptrons at once, by batched products into kept arrays; notation of trainables.networks.mlp.
+
+h_l and dL/dz_l are (C, n, fan-out), c the factor of a layer:
+z_l = c h_{l-1} W_l + b_l, dL/dW_l = c h_{l-1}^T dL/dz_l, dL/db_l = sum over n of dL/dz_l, dL/dh_{l-1} = c dL/dz_l W_l^T
+"""
+
+from collections.abc import Iterator
+from math import pi, sqrt
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from trainables.networks.base import Parameters
+
+if TYPE_CHECKING:
+    from trainables.cell import Cell
+    from trainables.networks.mlp import MLP
+
+
+class Layers:
+    """C networks of one shape; implements Passes."""
+
+    def __init__(self, network: "MLP", cell: "Cell") -> None:
+        self.activation, self.has_bias, self.factors = network.activation, network.bias, network.factors(cell)
+        self.squeezed = cell.task.n_outputs == 1
+        self.parameters: Parameters = {}
+        self.h: list[Tensor] = []
+        """Inputs of each layer, h_0 first."""
+        self.z: list[Tensor] = []
+        """z_1, z_2, ... where the activation's derivative needs them; elsewhere h_l has their place."""
+        self.kept: dict[tuple[object, ...], Tensor] = {}
+
+    def outputs(self, parameters: Parameters, x: Tensor) -> Tensor:
+        self.parameters, self.h, self.z = parameters, [x], []
+        for layer in range(1, len(self.factors)):
+            self._activate(self._weighted(layer, "z"), layer)
+        outputs = self._weighted(len(self.factors), "z")
+        return outputs[..., 0] if self.squeezed else outputs
+
+    def gradients(self, slopes: Tensor) -> Iterator[tuple[str, Tensor]]:
+        dz = slopes[..., None] if self.squeezed else slopes
+        for layer in range(len(self.factors), 0, -1):
+            h, w = self.h[layer - 1], self.parameters[f"w{layer}"]
+            if layer > 1:  # before the caller changes w
+                dh = self._product(dz, w.mT, self.factors[layer - 1], (layer % 2, "dh"))
+            if layer == len(self.factors):  # few columns: faster as rows
+                yield f"w{layer}", self._product(dz.mT, h, self.factors[layer - 1], ("dw",)).mT
+            else:
+                yield f"w{layer}", self._product(h.mT, dz, self.factors[layer - 1], ("dw",))
+            if self.has_bias:
+                yield f"b{layer}", dz.sum(1)
+            if layer > 1:
+                dz = self._back(dh, layer - 1)
+
+    def _weighted(self, layer: int, name: str) -> Tensor:
+        z = self._product(self.h[-1], self.parameters[f"w{layer}"], self.factors[layer - 1], (layer, name))
+        return z.add_(self.parameters[f"b{layer}"][:, None]) if self.has_bias else z
+
+    def _activate(self, z: Tensor, layer: int) -> None:
+        """phi(z), in place of z where that is all that its derivative needs."""
+        self.z.append(z)
+        match self.activation:
+            case "relu":
+                z.relu_()
+            case "tanh":
+                z.tanh_()
+            case "erf":
+                z = torch.erf(z, out=self._room(z.shape, z, (layer, "h")))
+            case "quadratic":
+                z = torch.square(z, out=self._room(z.shape, z, (layer, "h")))
+        self.h.append(z)
+
+    def _back(self, dh: Tensor, layer: int) -> Tensor:
+        """dL/dz_l of dL/dh_l, in its place."""
+        z = self.z[layer - 1]
+        match self.activation:
+            case "relu":
+                return torch.ops.aten.threshold_backward.grad_input(dh, z, 0, grad_input=dh)
+            case "tanh":
+                return torch.ops.aten.tanh_backward.grad_input(dh, z, grad_input=dh)
+            case "erf":
+                return dh.mul_(z.square_().neg_().exp_()).mul_(2 / sqrt(pi))
+            case "quadratic":
+                return dh.mul_(z).mul_(2)
+        return dh
+
+    def _product(self, a: Tensor, b: Tensor, factor: float, name: tuple[object, ...]) -> Tensor:
+        """factor a b."""
+        out = self._room((*a.shape[:-1], b.shape[-1]), a, name)
+        if factor == 1:
+            return torch.bmm(a, b, out=out)
+        return torch.baddbmm(out, a, b, beta=0, alpha=factor, out=out)
+
+    def _room(self, shape: tuple[int, ...], like: Tensor, name: tuple[object, ...]) -> Tensor:
+        """An array of that name and shape, made once: fresh megabytes would be mapped page by page at every step."""
+        if (key := (*name, *shape)) not in self.kept:
+            self.kept[key] = like.new_empty(shape)
+        return self.kept[key]

@@ -1,0 +1,64 @@
+"""Networks that are sampled at equilibrium [Rubin25 Sec. 6, App. E]; their energies are in trainables.equilibrium."""
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from pydantic import Field
+
+from trainables.networks.base import Network
+from trainables.training.base import Family
+
+if TYPE_CHECKING:
+    from trainables.cell import Cell
+
+
+class Sampled(Network):
+    """One hidden layer of `width` neurons, fully connected."""
+
+    family: ClassVar[Family] = "sampling"
+    shared_across: ClassVar[tuple[str, ...]] = ("width", "width1")
+    hashed_at_default: ClassVar[tuple[str, ...]] = ("width", "width1")
+
+    width: Annotated[int, Field(ge=1)]
+    """N of the last hidden layer; channels of a CNN."""
+    width1: Annotated[int | None, Field(ge=2)] = None
+    """N1, of a three-layer network alone."""
+
+    def check(self, cell: "Cell") -> None:
+        if (self.width1 is None) == (self.name == "erf3"):
+            lacking = "erf3 has two widths: width1, of its first layer, is missing"
+            raise ValueError(lacking if self.name == "erf3" else "width1 is the first width of erf3, and of no other network")
+
+
+class Erf2(Sampled):
+    """One hidden layer of erf neurons."""
+
+    name: ClassVar[str] = "erf2"
+
+
+class Relu2(Sampled):
+    """One hidden layer of ReLU neurons."""
+
+    name: ClassVar[str] = "relu2"
+
+
+class Linear2(Sampled):
+    """One hidden layer of linear neurons."""
+
+    name: ClassVar[str] = "linear2"
+
+
+class Erf3(Sampled):
+    """Two hidden layers of erf neurons, `width1` and `width`."""
+
+    name: ClassVar[str] = "erf3"
+
+
+class CNN(Sampled):
+    """`width` erf channels over patches that do not overlap, a readout for each channel and patch."""
+
+    name: ClassVar[str] = "cnn"
+
+    def check(self, cell: "Cell") -> None:
+        super().check(cell)
+        if cell.task.patch_length is None:
+            raise ValueError(f"a cnn needs a task with a patch; {cell.task.name} has none here")

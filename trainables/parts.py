@@ -1,0 +1,72 @@
+"""The parts of a cell: a task, a network and a training, each a frozen model whose fields are its keys."""
+
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, ClassVar, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.fields import FieldInfo
+
+from declarations.column import Kind
+from declarations.key import Key, Role
+from declarations.keys import KEYS
+
+KINDS: dict[Any, Kind] = {int: "whole", float: "number", bool: "truth", str: "text"}
+"""Column of a field by its annotation; a Literal of texts is text."""
+
+
+class Part(BaseModel):
+    """One part of a cell with its keys resolved. A subclass's fields are its keys, with their legal values and titles."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    name: ClassVar[str]
+    """What a grid calls it."""
+    role: ClassVar[Role]
+    version: ClassVar[str] = ""
+    """Raised whenever the same keys would give other numbers; empty where SCIENCE_VERSION says it."""
+    file_digest: ClassVar[str] = ""
+    """Digest of the source file of a part that is not of this package."""
+    locations: ClassVar[tuple[str, ...]] = ()
+    """Keys that say where something lies, not what it is: they enter neither the cell id nor the results."""
+    shared_across: ClassVar[tuple[str, ...]] = ()
+    """Keys that do not enter the random streams: cells that differ only in these see the same draws."""
+    free: ClassVar[tuple[str, ...]] = ()
+    """Keys in which cells of one pack may differ."""
+    hashed_at_default: ClassVar[tuple[str, ...]] = ()
+    """Keys that enter the cell id even at their default, as they did when the first results were stored."""
+    told: ClassVar[tuple[str, ...]] = ()
+    """Keys whose value alone tells people what they are, so that descriptions of a cell hold it even at its default."""
+
+    def identity(self) -> dict[str, Any]:
+        """The keys that make the part what it is, with their values: all but `locations`."""
+        return {k: getattr(self, k) for k in type(self).model_fields if k not in self.locations}
+
+
+@cache
+def declared(part: type[Part]) -> dict[str, Key]:
+    """The part's keys as the results declare them: the shared word of that name, or what its own field says."""
+    return {name: KEYS.get(name) or _own(part, name, field) for name, field in part.model_fields.items()}
+
+
+def _own(part: type[Part], name: str, field: FieldInfo) -> Key:
+    default = None if field.is_required() or part.role == "task" else field.get_default(call_default_factory=True)
+    in_streams = part.role == "task" and name not in (*part.shared_across, *part.locations)
+    whole = {"default": default, "of": (part.name,)} if default is not None else {}
+    return Key(name, field.title or name, kind_of(field.annotation) or "text", part.role, in_streams, **whole)
+
+
+def plain_type(annotation: Any) -> Any:
+    """The type of a field's values; None, which some networks lack a key by, is left out."""
+    if get_origin(annotation) not in (Union, UnionType):
+        return annotation
+    others = [part for part in get_args(annotation) if part is not NoneType]
+    return others[0] if len(others) == 1 else annotation
+
+
+def kind_of(annotation: Any) -> Kind | None:
+    """The column that holds a field's values; None where no column can."""
+    plain = plain_type(annotation)
+    if get_origin(plain) is Literal:
+        return "text" if all(isinstance(word, str) for word in get_args(plain)) else None
+    return KINDS.get(plain)

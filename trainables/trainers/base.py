@@ -1,0 +1,84 @@
+"""What a trainer is: the state of a pack of networks under gradient descent, and the cells that may train together."""
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, NamedTuple, Protocol
+
+from trainables.cell import Cell
+from trainables.streams import BLOCK_STEPS, stream, stream_owner
+from trainables.tasks.base import Array
+
+
+class Measures(NamedTuple):
+    """State of each two-layer network of a pack at its last step; None for networks that have no such thing."""
+
+    readout: Array | None
+    """(C, m)."""
+    alignment: Array | None
+    """(C, m)."""
+    activation_change: Array | None
+    """(C,)."""
+
+
+class Probed(NamedTuple):
+    """One network at some inputs, for metrics: all as arrays of the host."""
+
+    outputs: Array
+    """(n,) or (n, K)."""
+    features: Array | None
+    """(n, m), activations of the last hidden layer; None for a network that has none."""
+    parameters: dict[str, Array]
+
+
+class Trainer(Protocol):
+    """Trains the cells it was made for, all at the same step. C is the number of cells."""
+
+    name: ClassVar[str]
+
+    def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
+        """Take the steps from `first_step`; mean loss and number of right predictions of each step's batch, both (C, n_steps)."""
+
+    def evaluate(self, step: int) -> Array:
+        """Accuracy (C,), or for real targets the mean squared error, on the test examples that belong to `step`."""
+
+    def measures(self, step: int) -> Measures:
+        """Weight structure now, and the activation change over the test examples that belong to `step`."""
+
+    def hidden_weights(self, c: int, neurons: Array) -> Array:
+        """Hidden weights w = w_0 + eps u (n, D) that the n named neurons of cell c have now. Two-layer networks alone."""
+
+    def probed(self, c: int, x: Array) -> Probed:
+        """The network of cell c as it is now, at inputs x (n, D)."""
+
+    def state(self) -> dict[str, Array]:
+        """All that training has changed, as arrays; they may be views of what goes on training."""
+
+    def load(self, state: dict[str, Array]) -> None:
+        """Put back what `state` returned."""
+
+
+class Groups:
+    """Cells that see the same inputs: `group` gives each cell's, `members` each group's, `cells` one that stands for each."""
+
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        keys = [(stream_owner(cell), cell.task) for cell in cells]
+        first = {key: cell for key, cell in zip(reversed(keys), reversed(cells), strict=True)}
+        order = list(dict.fromkeys(keys))
+        number = {key: g for g, key in enumerate(order)}
+        self.group = [number[key] for key in keys]
+        self.members = [[c for c, g in enumerate(self.group) if g == k] for k in range(len(order))]
+        self.cells = [first[key] for key in order]
+        self.owners = [owner for owner, _ in order]
+        self.symbols = [c.task.draw_symbols(stream(o, "symbols")) for c, o in zip(self.cells, self.owners, strict=True)]
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+
+def blocks(first_step: int, n_steps: int) -> Iterator[tuple[int, slice]]:
+    """The blocks of the batch stream that hold the given steps, each with the steps to take from it."""
+    step, last = first_step, first_step + n_steps
+    while step < last:
+        block, offset = divmod(step, BLOCK_STEPS)
+        n = min(BLOCK_STEPS - offset, last - step)
+        yield block, slice(offset, offset + n)
+        step += n

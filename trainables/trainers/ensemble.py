@@ -1,0 +1,96 @@
+"""What engines that train in scaled changes share: initial networks by group, evaluation, and the measures at the end."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trainables.cell import Cell
+from trainables.kernels.dense import outputs
+from trainables.kernels.sizes import CHUNK
+from trainables.streams import stream
+from trainables.tasks.base import Array
+from trainables.trainers.base import Groups, Measures, Probed
+from trainables.trainers.centred import centred_output, draw_initial, half_alignment
+from trainables.trainers.products import product
+
+
+class Ensemble:
+    """C networks in S groups that see the same inputs: w0 (S, D, m); a0, b (C, m); eps, lr (C, 1, 1) and (C, 1)."""
+
+    def __init__(self, cells: Sequence[Cell], device: str) -> None:
+        self.cells, self.device = list(cells), torch.device(device)
+        self.dtype = torch.float64 if cells[0].dtype == "float64" else torch.float32
+        self.groups = Groups(cells)
+        n, width = len(self.groups), cells[0].width
+        self.w0 = torch.empty(n, cells[0].task.input_dim, width, dtype=self.dtype, device=self.device)
+        self.a0 = torch.empty(len(cells), width, dtype=self.dtype, device=self.device)
+        for g, cell in enumerate(self.groups.cells):  # one by one: all of them drawn would be memory twice
+            w0, a0 = draw_initial(cell)
+            self.w0[g], self.a0[self.groups.members[g]] = self.tensor(w0), self.tensor(a0)
+        self.b = torch.zeros_like(self.a0)
+        self.eps = self.tensor(np.array([cell.epsilon for cell in cells]))[:, None, None]
+        self.lr = self.tensor(np.array([cell.scaled_lr for cell in cells]))[:, None]
+
+    def tensor(self, x: Array) -> Tensor:
+        """The array on this ensemble's device in its precision."""
+        return torch.from_numpy(np.ascontiguousarray(x)).to(self.device, self.dtype)
+
+    def readout(self) -> Tensor:
+        """a = a0 + eps b, (C, m)."""
+        return torch.addcmul(self.a0, self.eps[:, 0], self.b)
+
+    def evaluate(self, step: int, change: Callable[[int, Tensor], Tensor]) -> Array:
+        """Accuracy (C,) on the test examples of `step`; `change(c, x)` is q = x U of cell c."""
+        right = torch.empty(len(self.cells), dtype=torch.float64, device=self.device)
+        for g in range(len(self.groups)):
+            x, y = self._test_examples(g, step)
+            h0 = product(x, self.w0[g])
+            for c in self.groups.members[g]:
+                right[c] = ((self._centred_output(c, h0, change(c, x)) > 0) == (y > 0)).double().mean()
+        return right.cpu().numpy()
+
+    def _centred_output(self, c: int, h0: Tensor, q: Tensor) -> Tensor:
+        if self.device.type == "cpu":
+            parameters = (self.a0[c].numpy(), self.b[c].numpy(), self.eps[c, 0, 0].numpy()[()])
+            return torch.from_numpy(outputs(h0.numpy(), q.numpy(), *parameters))
+        return centred_output(h0, q, self.a0[c], self.b[c], self.eps[c])[0]
+
+    def measures(self, step: int, scaled_weights: Callable[[int], Tensor]) -> Measures:
+        """Weight structure and activation change; `scaled_weights(c)` is U (D, m) of cell c."""
+        change, alignment = np.empty(len(self.cells)), np.full(self.a0.shape, np.nan)
+        for g in range(len(self.groups)):
+            x, _ = self._test_examples(g, step)
+            size = product(x, self.w0[g]).abs().mean()
+            for c in self.groups.members[g]:
+                moved = self.eps[c] * scaled_weights(c)
+                change[c] = product(x, moved).abs().mean() / size
+                if self.cells[c].task.has_two_halves:
+                    alignment[c] = half_alignment(self.w0[g] + moved).cpu().numpy()
+        return Measures(self.readout().cpu().numpy(), alignment, change)
+
+    def hidden_weights(self, c: int, neurons: Array, scaled_weights: Callable[[int], Tensor]) -> Array:
+        """w = w0 + eps U of some neurons (n,) of cell c, (n, D); `scaled_weights(c)` is U (D, m)."""
+        chosen = torch.as_tensor(neurons, dtype=torch.int64, device=self.device)
+        w0, u = (w[:, chosen] for w in (self.w0[self.groups.group[c]], scaled_weights(c)))
+        return torch.addcmul(w0, self.eps[c], u).T.cpu().numpy()
+
+    def probed(self, c: int, x: Array, scaled_weights: Callable[[int], Tensor]) -> Probed:
+        """Outputs, activations and parameters of cell c at inputs x (n, D); `scaled_weights(c)` is U (D, m)."""
+        inputs, w0, u = self.tensor(x), self.w0[self.groups.group[c]], scaled_weights(c)
+        f = self._centred_output(c, product(inputs, w0), product(inputs, u))
+        w, a = torch.addcmul(w0, self.eps[c], u), self.readout()[c]
+        features = product(inputs, w).relu()
+        return Probed(f.cpu().numpy(), features.cpu().numpy(), {"w": w.cpu().numpy(), "a": a.cpu().numpy()})
+
+    def _test_examples(self, g: int, step: int) -> tuple[Tensor, Tensor]:
+        cell = self.groups.cells[g]
+        x, y = cell.task.test_examples(stream(self.groups.owners[g], "test", step), self.groups.symbols[g], cell.test_size)
+        return self.tensor(x), self.tensor(y)
+
+
+def chunked(x: Array) -> Array:
+    """(..., m) as (..., n, CHUNK), padded with zeros, as compiled steps take neurons."""
+    whole = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, -x.shape[-1] % CHUNK)])
+    return whole.reshape(*x.shape[:-1], -1, CHUNK)

@@ -1,0 +1,114 @@
+"""One pack in training: the loop that all trainers share, with its curves, divergence, checkpoint and results."""
+
+import time
+from collections.abc import Sequence
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from trainables.cell import Cell
+from trainables.result import CellResult
+from trainables.streams import BLOCK_STEPS
+from trainables.tasks.base import Array
+from trainables.trainers.base import Trainer
+
+
+class PackRun:
+    """Cells of one shape on one engine. `advance` until `done`, then `results`; `state` and `load` survive a lost process.
+
+    Steps are cut at evaluations and at what fits the time asked for; where they are cut changes no number.
+    """
+
+    def __init__(self, cells: Sequence[Cell], engine: Trainer) -> None:
+        self.cells, self.engine = list(cells), engine
+        self.step, self.seconds = 0, 0.0
+        self.diverged_at = np.zeros(len(self.cells), dtype=np.int64)  # 0: it did not
+        self.curves = np.full((3, len(self.cells), cells[0].steps // cells[0].eval_every), np.nan)
+        # Loss and right predictions of each step since the last evaluation: summed at once, so that cuts change no digit.
+        self._steps = np.zeros((2, len(self.cells), cells[0].eval_every))
+
+    @property
+    def n_steps(self) -> int:
+        return self.cells[0].steps
+
+    @property
+    def done(self) -> bool:
+        return self.step >= self.n_steps or bool(self.diverged_at.all())
+
+    def advance(self, seconds: float) -> None:
+        """Train for about this long, at least one block of steps."""
+        started = time.perf_counter()
+        n = BLOCK_STEPS
+        while not self.done:
+            slice_started = time.perf_counter()
+            self._train(n - self.step % BLOCK_STEPS)
+            now = time.perf_counter()
+            left = seconds - (now - started)
+            if left <= 0:
+                break
+            fitting = n * left / max(now - slice_started, 1e-6)
+            n = max(int(min(fitting, 8 * n)) // BLOCK_STEPS, 1) * BLOCK_STEPS
+        self.seconds += time.perf_counter() - started
+
+    def _train(self, n: int) -> None:
+        every = self.cells[0].eval_every
+        n = min(n, every - self.step % every)
+        loss, right = self.engine.train(self.step, n)
+        self._note_divergence(loss)
+        at = self.step % every
+        self._steps[:, :, at : at + n] = loss, right
+        self.step += n
+        if self.step % every == 0:
+            k = self.step // every - 1
+            loss_mean, right_mean = self._steps.mean(2)
+            train_acc = right_mean / self.cells[0].batch
+            self.curves[:, :, k] = np.stack([loss_mean, train_acc, self.engine.evaluate(self.step)])
+
+    def _note_divergence(self, loss: Array) -> None:
+        """A NaN or infinite loss ends its cell alone: the pack trains on and that cell's further numbers are dropped."""
+        bad = ~np.isfinite(loss)
+        new = bad.any(1) & (self.diverged_at == 0)
+        self.diverged_at[new] = self.step + 1 + bad.argmax(1)[new]
+
+    def results(self) -> list[CellResult]:
+        """One result per cell, in the pack's order."""
+        measures = self.engine.measures(self.step)
+        every = self.cells[0].eval_every
+        steps = every * np.arange(1, self.curves.shape[2] + 1)
+        out = []
+        for c in range(len(self.cells)):
+            at = int(self.diverged_at[c])
+            kept = steps < at if at else steps > 0
+            loss, train_acc, score = self.curves[:, c, kept]
+            # A network that diverged trains on with its pack, so what it is by then is no result of its own.
+            last = [None if m is None else np.full_like(m[c], np.nan) if at else m[c] for m in measures]
+            out.append(
+                CellResult(
+                    status="diverged" if at else "ok",
+                    reason=f"loss became NaN or infinite at step {at}" if at else "",
+                    step=steps[kept],
+                    train_loss=loss,
+                    train_acc=train_acc,
+                    score=score,
+                    readout=last[0],
+                    alignment=last[1],
+                    activation_change=None if last[2] is None else float(last[2]),
+                    seconds=self.seconds / len(self.cells),
+                    has_labels=self.cells[c].task.targets != "real",
+                )
+            )
+        return out
+
+    def state(self, copied: bool = True) -> dict[str, Any]:
+        """Arrays and numbers from which another process can go on; not copied, training goes on in the engine's."""
+        own = {k: copy(getattr(self, k)) for k in ("step", "seconds", "diverged_at", "curves", "_steps")}
+        return {**own, "engine": {k: v.copy() if copied else v for k, v in self.engine.state().items()}}
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` returned."""
+        for k, v in state.items():
+            if k == "engine":
+                self.engine.load(v)
+            else:
+                setattr(self, k, copy(v))

@@ -1,0 +1,66 @@
+"""What both engines `gram` share: the span of the symbols, with its batches as pairs of symbols, and U = Z^T omega from omega."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trainables.cell import Cell
+from trainables.kinds import sees_noiseless_pairs
+from trainables.streams import BLOCK_STEPS, stream
+from trainables.tasks.base import Array
+from trainables.trainers.base import blocks
+from trainables.trainers.ensemble import Ensemble
+from trainables.trainers.products import product
+
+
+def check_noiseless_pairs(cells: Sequence[Cell]) -> None:
+    """ValueError where a cell's inputs are not in the span of the training symbols."""
+    if not all(map(sees_noiseless_pairs, cells)):
+        raise ValueError("engine gram trains noiseless same_different cells; take engine batched for others")
+
+
+class Span:
+    """The L symbols Z of each group of an ensemble; omega (2, L, m) of a network is what its weights are made of."""
+
+    def __init__(self, nets: Ensemble) -> None:
+        self.nets = nets
+        self.z = [nets.tensor(s) for s in nets.groups.symbols]  # (L, d) each
+        self.n_symbols = len(self.z[0])
+        self.code_type = np.dtype(np.int32 if self.n_symbols < 2**15 else np.int64)
+
+    def gram_matrix(self, g: int, padded: int) -> Tensor:
+        """Z Z^T of a group in its precision, with zeros to (padded, padded)."""
+        z = self.z[g].double()
+        out = torch.zeros(2 * (padded,), dtype=self.nets.dtype, device=self.nets.device)
+        out[: len(z), : len(z)] = z @ z.T
+        return out
+
+    def initial(self, g: int) -> Tensor:
+        """Initial preactivations of a group's symbols, (2, L, m)."""
+        return torch.stack([product(self.z[g], w) for w in self.nets.w0[g].chunk(2)])
+
+    def codes(self, g: int, first_step: int, n_steps: int) -> Array:
+        """u L + v (n_steps, B) of the pairs in the group's batches, sorted in each step."""
+        cell, owner = self.nets.groups.cells[g], self.nets.groups.owners[g]
+        codes = np.empty((n_steps, cell.batch), self.code_type)
+        done = 0
+        for block, steps in blocks(first_step, n_steps):
+            u, v = cell.task.draw_pairs(stream(owner, "batches", block), BLOCK_STEPS * cell.batch)  # type: ignore[attr-defined]
+            drawn = (u.astype(codes.dtype) * self.n_symbols + v).reshape(BLOCK_STEPS, -1)[steps]
+            codes[done : done + len(drawn)] = drawn
+            done += len(drawn)
+        codes.sort(axis=1)
+        return codes
+
+    def change(self, c: int, x: Tensor, omega: Tensor) -> Tensor:
+        """q = x U = sum_s (x_s Z^T) omega_s of a cell, without forming U."""
+        z = self.z[self.nets.groups.group[c]]
+        seen = torch.cat([product(half, z.T) for half in x.chunk(2, dim=1)], dim=1)
+        return product(seen, omega.flatten(0, 1))
+
+    def scaled_weights(self, c: int, omega: Tensor) -> Tensor:
+        """U (2d, m) of a cell."""
+        z = self.z[self.nets.groups.group[c]]
+        return torch.cat([product(z.T, half) for half in omega])

@@ -1,0 +1,14 @@
+"""The trainings that a grid may name. Adding one: a file of its own here, and its class in the line below."""
+
+from trainables.training.adam import Adam
+from trainables.training.adamw import AdamW
+from trainables.training.base import Training, all_trainings, register, training_class, training_names
+from trainables.training.descent import Descent
+from trainables.training.gd import GD
+from trainables.training.langevin import Langevin
+from trainables.training.sgd import SGD
+
+for _training in (SGD, GD, Adam, AdamW, Langevin):
+    register(_training)
+
+__all__ = ["SGD", "Descent", "Langevin", "Training", "all_trainings", "register", "training_class", "training_names"]

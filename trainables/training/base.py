@@ -1,0 +1,67 @@
+"""What a training is: how a network of a cell gets its weights, how long, and how often it is looked at."""
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from declarations.key import Role
+from trainables.parts import Part
+
+if TYPE_CHECKING:
+    from trainables.cell import Cell
+    from trainables.tasks.base import Task
+
+Family = Literal["descent", "sampling"]
+"""Trainings of one family train the same networks: by gradient descent, or as samples of a posterior."""
+Loss = Literal["cross_entropy", "mse"]
+Precision = Literal["float32", "float64"]
+
+
+class Training(Part):
+    """One training with its keys resolved."""
+
+    role: ClassVar[Role] = "training"
+    family: ClassVar[Family]
+    headline: ClassVar[tuple[str, str]] = ("best_test_acc", "best test accuracy")
+    """The metric that a progress display tells of, and its name for people."""
+
+    if TYPE_CHECKING:  # fields of each training, with its own legal values and defaults
+        steps: int
+        eval_every: int
+        test_size: int
+        dtype: Precision
+        loss: Loss
+
+    def check(self, cell: "Cell") -> None:
+        """ValueError where it cannot train the cell's network on the cell's task."""
+
+    @classmethod
+    def headline_of(cls, task: "type[Task]") -> tuple[str, str]:
+        """The headline of networks that learn this task."""
+        return cls.headline
+
+    def traits(self) -> dict[str, str | None]:
+        """What decides, beside network and task, which metrics there are; see declarations.metric."""
+        return {"training": self.name, "loss": self.loss, "sampled": "yes" if self.family == "sampling" else "no"}
+
+
+_TRAININGS: dict[str, type[Training]] = {}
+
+
+def register(cls: type[Training]) -> type[Training]:
+    """Make a training known to grids by its `name`."""
+    _TRAININGS[cls.name] = cls
+    return cls
+
+
+def training_class(name: str) -> type[Training]:
+    """The class of a registered training; KeyError when there is none."""
+    return _TRAININGS[name]
+
+
+def training_names() -> list[str]:
+    """Names of all registered trainings, sorted."""
+    return sorted(_TRAININGS)
+
+
+def all_trainings() -> list[type[Training]]:
+    """All registered trainings in the order of their registration."""
+    return list(_TRAININGS.values())
