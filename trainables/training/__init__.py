@@ -7,8 +7,9 @@ from trainables.training.descent import Descent
 from trainables.training.gd import GD
 from trainables.training.langevin import Langevin
 from trainables.training.sgd import SGD
+from trainables.training.signsgd import SignSGD
 
-for _training in (SGD, GD, Adam, AdamW, Langevin):
+for _training in (SGD, GD, Adam, AdamW, SignSGD, Langevin):
     register(_training)
 
 __all__ = ["SGD", "Descent", "Langevin", "Training", "all_trainings", "register", "training_class", "training_names"]
