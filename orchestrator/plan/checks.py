@@ -8,7 +8,8 @@ from orchestrator.grid.load import Grid, PlannedCell
 from orchestrator.grid.problems import GridError, Problem, Report
 from orchestrator.grid.user_files import UserFile, register_user_file
 from trainables.cell import Cell
-from trainables.checking import Finding, check_metric, check_network, check_task
+from trainables.checking.part import Finding
+from trainables.checking.task import check_task
 from trainables.metrics import Requested
 from trainables.parts import Part
 
@@ -42,6 +43,10 @@ def check_own_parts(grid: Grid, cells: Sequence[int]) -> list[str]:
             of_task = _first((p for p in planned if type(p.cell.task) is task), lambda cell: cell.task)
             look(found.file, task, ((_keys(cell.task), partial(check_task, cell.task)) for cell in of_task))
     planned = sorted((p for p in planned if type(p.cell.task) not in bad), key=lambda p: p.cell.width * p.cell.task.input_dim)
+    if any(found.networks or found.metrics for found in defined):
+        # They compute with torch, which a grid with tasks alone need not wait for.
+        from trainables.checking.metric import check_metric
+        from trainables.checking.network import check_network
     for found in defined:
         for network in found.networks:
             of_network = _first((p for p in planned if type(p.cell.network) is network), _network_and_kind_of_task)

@@ -12,7 +12,9 @@ import torch
 from pydantic import Field
 
 from trainables.cell import cell_of
-from trainables.checking import check_metric, check_network, check_task
+from trainables.checking.metric import check_metric
+from trainables.checking.network import check_network
+from trainables.checking.task import check_task
 from trainables.metrics import Probe, metric
 from trainables.networks import Network, all_networks, register
 from trainables.networks import base as networks_base

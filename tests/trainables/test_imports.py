@@ -25,7 +25,10 @@ for name in sys.argv[1:]:
     failed += os.waitpid(child, 0)[1] != 0
 sys.exit(failed)
 """
-WITH_TORCH = ("trainables.features.vgg", "trainables.networks.layers")
+WITH_TORCH = (
+    *(f"trainables.checking.{name}" for name in ("metric", "network", "tensors")),
+    *("trainables.features.vgg", "trainables.networks.layers"),
+)
 """Seconds to import; what needs them imports them when it computes."""
 COMPUTING = ("trainables.equilibrium", "trainables.kernels", "trainables.trainers")
 """Folders of what computes with torch and numba."""
@@ -36,6 +39,11 @@ def test_each_module_can_be_imported_first():
     names = [name for name in found if not name.startswith(COMPUTING) and name not in WITH_TORCH]
     assert {"trainables.basics", "trainables.cell", "trainables.parts", "trainables.streams", "trainables.result"} < set(names)
     assert {"trainables.features.kept", "trainables.tasks.cifar100", "trainables.networks.two_layer"} < set(names)
-    assert {"trainables.training.langevin", "trainables.engines.dense", "trainables.engines.langevin"} < set(names)
+    assert {
+        "trainables.checking.task",
+        "trainables.training.langevin",
+        "trainables.engines.dense",
+        "trainables.engines.langevin",
+    } < set(names)
     done = subprocess.run([sys.executable, "-c", ONE_BY_ONE, *names], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

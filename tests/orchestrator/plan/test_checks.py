@@ -6,7 +6,7 @@ from orchestrator.grid.load import GridError, load_grid
 from orchestrator.plan import checks
 from orchestrator.plan.checks import MOST_SETTINGS, check_own_parts
 from tests.own_parts import GATED, METRIC, NETWORK, PARITY, TWO_LAYERS, keep_registries, line_of, own_grid
-from trainables.checking import Finding
+from trainables.checking.part import Finding
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,64 @@
+"""What a metric returns, looked at before anything trains: a number within its bounds, the same when asked again."""
+
+import numbers
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from trainables.cell import Cell
+from trainables.checking.part import Checked, Finding, Wrong, collected
+from trainables.checking.task import N
+from trainables.checking.tensors import as_inputs, as_tensors, noise
+from trainables.checking.values import fresh_generator, reseeded, same, shown
+from trainables.metrics import Probe, Requested
+
+
+def check_metric(asked: Requested, cell: Cell) -> list[Finding]:
+    """Findings on what the metric makes of the cell's network near its initialisation; task and network must be sound."""
+    return collected(_of_metric(asked, cell))
+
+
+def _of_metric(asked: Requested, cell: Cell) -> Iterator[Finding]:
+    part = Checked(f"metric {asked.name}", asked.measure)
+    probe = _probe(cell)
+    before = _copied(probe)
+    with reseeded(1):
+        value = part.call("", lambda: asked.measure(probe))
+    if not same(before, _copied(probe)):
+        raise Wrong(part.finding("", "changed the probe's arrays in place; wanted a copy to be changed"))
+    with reseeded(2):
+        again = part.call("", lambda: asked.measure(probe))
+    if value is not None and not isinstance(value, numbers.Real | np.bool_):
+        raise Wrong(part.finding("", f"gave {shown(value)}; wanted a number, or None where it is undefined"))
+    if not same(value, again):
+        hint = "it may use no random numbers but those of a generator of its own with a fixed seed"
+        yield part.finding("", f"gave {shown(value)} and then {shown(again)} for the same network; wanted one value: {hint}")
+    low, high = asked.metric.low, asked.metric.high
+    slack = 1e-6 * max([1.0, *(abs(bound) for bound in (low, high) if np.isfinite(bound))])
+    if value is not None and np.isfinite(float(value)) and not low - slack <= float(value) <= high + slack:
+        yield part.finding("", f"gave {shown(value)}; wanted a number between its low = {low:g} and high = {high:g}")
+
+
+def _probe(cell: Cell) -> Probe:
+    """The cell's network with perturbed weights, as at its initial ones a centred output is 0."""
+    network, task = cell.network, cell.task
+    inputs, targets = task.test_examples(fresh_generator(), task.draw_symbols(fresh_generator()), N)
+    start = as_tensors(cell, network.init(fresh_generator(), cell))
+    theta = {name: value + 0.1 * noise(value, 1) for name, value in start.items()}
+    x = as_inputs(cell, inputs)
+    with torch.no_grad():
+        f = network.apply(theta, x, cell)
+        if getattr(network, "centred", False):
+            f = f - network.apply(start, x, cell)
+        features = network.features(theta, x, cell)
+    parameters = {name: value.numpy() for name, value in theta.items()}
+    return Probe(
+        cell, inputs, targets, (f / cell.epsilon).numpy(), None if features is None else features.numpy().copy(), parameters
+    )
+
+
+def _copied(probe: Probe) -> list[Any]:
+    arrays = [probe.inputs, probe.targets, probe.outputs, probe.features, *probe.parameters.values()]
+    return [None if a is None else a.copy() for a in arrays]

@@ -1,0 +1,137 @@
+"""What a network returns, looked at before anything trains: shapes, values, and gradients that reach its parameters."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.func import vmap
+
+from trainables.cell import Cell
+from trainables.checking.part import Checked, Finding, Wrong, collected, drawn_twice
+from trainables.checking.task import N
+from trainables.checking.tensors import as_inputs, as_tensors, close, equal, noise, type_name
+from trainables.checking.values import fresh_generator, not_finite, shown
+
+N_ROWS = 3
+"""Examples that are given to a network alone, to see whether its output for them depends on the others."""
+DRAWS = 8
+"""Perturbations of the weights that are tried before a gradient is taken for zero: a few ReLU neurons may be dead in one."""
+
+
+def check_network(cell: Cell) -> list[Finding]:
+    """Findings on the cell's network, on examples of its task, which must be sound."""
+    return collected(_of_network(cell))
+
+
+def _of_network(cell: Cell) -> Iterator[Finding]:
+    network = cell.network
+    part = Checked(f"network {network.name}", type(network))
+    initial = yield from drawn_twice(part, "init", lambda rng: network.init(rng, cell))
+    if problems := list(_parameters(initial)):
+        yield from (part.finding("init", problem) for problem in problems)
+        return
+    x = _inputs(cell)
+    theta = [as_tensors(cell, network.init(fresh_generator(k), cell)) for k in range(2)]
+    before = {name: value.clone() for name, value in theta[0].items()}, x.clone()
+    with torch.no_grad():
+        g = part.call("apply", lambda: network.apply(theta[0], x, cell))
+        changed = [name for name, value in theta[0].items() if not equal(value, before[0][name])]
+        changed += ["the inputs"] * (not equal(x, before[1]))
+        if changed:
+            raise Wrong(part.finding("apply", f"changed {', '.join(changed)} in place; wanted a new tensor"))
+        if problems := list(_outputs(cell, len(x), g)):
+            yield from (part.finding("apply", problem) for problem in problems)
+            return
+        if not close(part.call("apply", lambda: network.apply(theta[0], x, cell)), g, g):
+            wanted = "wanted a function of parameters and inputs alone"
+            raise Wrong(part.finding("apply", f"gave two different outputs for the same inputs; {wanted}"))
+        few = part.call("apply", lambda: network.apply(theta[0], x[:N_ROWS], cell))
+        if not close(few, g[:N_ROWS], g):
+            wanted = "wanted outputs that depend on their own example alone"
+            yield part.finding("apply", f"gave other outputs for {N_ROWS} examples alone than among {len(x)}; {wanted}")
+        yield from _features(part, cell, theta[0], x)
+    apply = vmap(lambda parameters, inputs: network.apply(parameters, inputs, cell))
+    reached: set[str] = set()
+    for k in range(DRAWS):
+        stacked = {name: torch.stack([own[name] for own in theta]) for name in initial}
+        if k:
+            stacked = {name: value + noise(value, k) for name, value in stacked.items()}
+        stacked = {name: value.requires_grad_() for name, value in stacked.items()}
+        why = "networks train many at once, so no if, while, float() or .item() may look at the values of a tensor"
+        outputs = part.call("apply", lambda: apply(stacked, torch.stack([x, x])), "fails under torch.func.vmap", why)  # noqa: B023
+        if not k and not close(outputs[0].detach(), g, g):
+            yield part.finding("apply", "gave other outputs under torch.func.vmap than for one network; wanted the same")
+        reached |= part.call("apply", lambda: _reached(stacked, outputs), "has no derivative")  # noqa: B023
+        if reached == stacked.keys():
+            return
+    for name in initial:
+        if name not in reached:
+            hint = "let apply use it by operations that have a derivative, or leave it out of init"
+            yield part.finding("apply", f"lets no gradient reach parameter {name!r}, as for all examples it is zero; {hint}")
+
+
+def _parameters(drawn: Any) -> Iterator[str]:
+    """What is wrong with initial parameters."""
+    if not isinstance(drawn, dict) or not drawn:
+        yield f"gave {shown(drawn)}; wanted a dict of arrays by name"
+        return
+    for name, values in drawn.items():
+        if not isinstance(name, str):
+            yield f"gave a parameter called {name!r}; wanted a text as its name"
+        elif not isinstance(values, np.ndarray | np.generic):
+            yield f"gave {shown(values)} as parameter {name!r}; wanted an array"
+        elif values.dtype not in (np.float32, np.float64):
+            yield f"gave parameter {name!r} of type {values.dtype}; wanted float32 or float64"
+        elif not np.size(values):
+            yield f"gave parameter {name!r} of shape {np.shape(values)}, which holds no number"
+        elif not np.isfinite(values).all():
+            yield f"gave parameter {name!r} that holds {not_finite(np.asarray(values))}; wanted finite numbers"
+
+
+def _outputs(cell: Cell, n: int, g: Any) -> Iterator[str]:
+    """What is wrong with outputs for n examples."""
+    k = cell.task.n_outputs
+    shape = (n,) if k == 1 else (n, k)
+    if not isinstance(g, torch.Tensor):
+        yield f"gave {shown(g)}; wanted a tensor of shape {shape}"
+    elif tuple(g.shape) != shape:
+        outputs = "one output" if k == 1 else f"{k} outputs"
+        yield f"gave outputs of shape {tuple(g.shape)}; wanted {shape}: task {cell.task.name} has {outputs} an example"
+    elif not g.is_floating_point():
+        yield f"gave outputs of type {type_name(g)}; wanted floats"
+    elif not torch.isfinite(g).all():
+        yield f"gave outputs at initialisation that hold {not_finite(g.numpy())}; wanted finite numbers"
+
+
+def _features(part: Checked, cell: Cell, theta: dict[str, Tensor], x: Tensor) -> Iterator[Finding]:
+    h = part.call("features", lambda: cell.network.features(theta, x, cell))
+    if h is None:
+        return
+    if not isinstance(h, torch.Tensor) or h.dim() != 2 or len(h) != len(x):
+        given = f"a tensor of shape {tuple(h.shape)}" if isinstance(h, torch.Tensor) else shown(h)
+        yield part.finding("features", f"gave {given}; wanted ({len(x)}, m), activations of m neurons for n examples, or None")
+    elif not h.is_floating_point():
+        yield part.finding("features", f"gave activations of type {type_name(h)}; wanted floats")
+    elif not torch.isfinite(h).all():
+        yield part.finding("features", f"gave activations that hold {not_finite(h.numpy())}; wanted finite numbers")
+
+
+def _reached(theta: Mapping[str, Tensor], outputs: Tensor) -> set[str]:
+    """Names of the parameters that have a gradient of these outputs, each weighed at random as a loss would."""
+    if not outputs.requires_grad:
+        return set()
+    slopes = torch.from_numpy(fresh_generator().standard_normal(tuple(outputs.shape))).to(outputs.dtype)
+    found = torch.autograd.grad(outputs, list(theta.values()), slopes, allow_unused=True)
+    return {name for name, gradient in zip(theta, found, strict=True) if gradient is not None and bool((gradient != 0).any())}
+
+
+def _inputs(cell: Cell) -> Tensor:
+    """Examples of the cell's task; of one whose files are not made yet, numbers in their place."""
+    task = cell.task
+    if not task.preparations():
+        return as_inputs(cell, task.test_examples(fresh_generator(), task.draw_symbols(fresh_generator()), N)[0])
+    if task.inputs == "tokens":
+        return as_inputs(cell, fresh_generator().integers(0, task.n_tokens, (N, task.input_dim)))
+    return as_inputs(cell, fresh_generator().standard_normal((N, task.input_dim)))

@@ -1,0 +1,90 @@
+"""A part under check: its functions called, and what was wrong told with the line of its file."""
+
+import inspect
+import traceback
+from collections.abc import Callable, Generator, Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trainables.checking.values import fresh_generator, reseeded, same
+
+
+class Finding(NamedTuple):
+    """What is wrong, or only odd, with what a part returned, and the line of its file, if known."""
+
+    line: int | None
+    message: str
+    is_wrong: bool = True
+
+
+class Wrong(Exception):
+    """A finding after which nothing more can be asked of the part."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.message)
+        self.finding = finding
+
+
+def collected(findings: Iterator[Finding]) -> list[Finding]:
+    """All findings, up to one after which nothing more can be asked of the part."""
+    found: list[Finding] = []
+    try:
+        found.extend(findings)
+    except Wrong as wrong:
+        found.append(wrong.finding)
+    return found
+
+
+class Checked:
+    """A user's class or function: calls it, and tells where in its file something happened."""
+
+    def __init__(self, title: str, of: Any) -> None:
+        self.title, self.of = title, of
+
+    @cached_property
+    def file(self) -> str:
+        return inspect.getfile(self.of)
+
+    def call(self, name: str, work: Callable[[], Any], failing: str = "", why: str = "") -> Any:
+        """What `work`, a call of the function of this name, returns; an exception is a finding, in these words."""
+        try:
+            return work()
+        except Exception as error:
+            lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == self.file]
+            text = "; ".join(filter(None, [f"{failing}: {_in_a_line(error)}" if failing else f"raised {_in_a_line(error)}", why]))
+            raise Wrong(self.finding(name, text, lines[-1] if lines else None)) from error
+
+    def finding(self, name: str, text: str, line: int | None = None, is_wrong: bool = True) -> Finding:
+        """A finding on the function of this name: its message begins with the part and the function."""
+        words = f"{self.title}: {name} {text}" if name else f"{self.title}: {text}"
+        return Finding(line or self.line(name), words, is_wrong)
+
+    def line(self, name: str) -> int | None:
+        """Where the function or the class attribute of this name stands in the part's own file, else where the part does."""
+        function = inspect.getattr_static(self.of, name, None) if inspect.isclass(self.of) else self.of
+        function = getattr(function, "fget", None) or getattr(function, "__func__", None) or function
+        code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)
+        if code is not None and code.co_filename == self.file:
+            return int(code.co_firstlineno)
+        try:
+            return inspect.findsource(self.of)[1] + 1
+        except OSError:
+            return None
+
+
+def drawn_twice(part: Checked, name: str, draw: Callable[[np.random.Generator], Any]) -> Generator[Finding, None, Any]:
+    """What is drawn; a finding where generators of one state give two draws."""
+    with reseeded(1):
+        first = part.call(name, lambda: draw(fresh_generator()))
+    with reseeded(2):
+        second = part.call(name, lambda: draw(fresh_generator()))
+    if not same(first, second):
+        wanted = "wanted the same from the same state: draw from the generator that is given, and from nothing else"
+        yield part.finding(name, f"gave two different draws for one state of its generator; {wanted}")
+    return first
+
+
+def _in_a_line(error: Exception) -> str:
+    return (f"{type(error).__name__}: {error}".splitlines() or [""])[0][:300]
