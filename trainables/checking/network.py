@@ -29,11 +29,17 @@ def _of_network(cell: Cell) -> Iterator[Finding]:
     network = cell.network
     part = Checked(f"network {network.name}", type(network))
     initial = yield from drawn_twice(part, "init", lambda rng: network.init(rng, cell))
-    if problems := list(_parameters(initial)):
-        yield from (part.finding("init", problem) for problem in problems)
-        return
+    another = part.call("init", lambda: network.init(fresh_generator(1), cell))
+    for drawn in (initial, another):
+        if problems := list(_parameters(drawn)):
+            yield from (part.finding("init", problem) for problem in problems)
+            return
+    shapes, others = ({name: np.shape(values) for name, values in drawn.items()} for drawn in (initial, another))
+    if shapes != others:
+        wanted = "wanted the same for every state of its generator, as networks of all seeds train side by side"
+        raise Wrong(part.finding("init", f"gave parameters of shapes {_all_of(shapes)}, and then {_all_of(others)}; {wanted}"))
     x = _inputs(cell)
-    theta = [as_tensors(cell, network.init(fresh_generator(k), cell)) for k in range(2)]
+    theta = [as_tensors(cell, values) for values in (initial, another)]
     before = {name: value.clone() for name, value in theta[0].items()}, x.clone()
     with torch.no_grad():
         g = part.call("apply", lambda: network.apply(theta[0], x, cell))
@@ -88,6 +94,10 @@ def _parameters(drawn: Any) -> Iterator[str]:
             yield f"gave parameter {name!r} of shape {np.shape(values)}, which holds no number"
         elif not np.isfinite(values).all():
             yield f"gave parameter {name!r} that holds {not_finite(np.asarray(values))}; wanted finite numbers"
+
+
+def _all_of(shapes: Mapping[str, tuple[int, ...]]) -> str:
+    return ", ".join(f"{name} {shape}" for name, shape in shapes.items())
 
 
 def _outputs(cell: Cell, n: int, g: Any) -> Iterator[str]:

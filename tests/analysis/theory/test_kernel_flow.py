@@ -138,7 +138,7 @@ def test_flow_of_a_network_against_its_training():
         owner = stream_owner(cell)
         symbols = cell.task.draw_symbols(stream(owner, "symbols"))
         kernel = DrawnPairs(symbols, *draw_initial(cell))
-        cs = coefficients(kernel, cell.base_lr * result.step)
+        cs = coefficients(kernel, cell.training.base_lr * result.step)
         for step, c, measured in zip(result.step, cs, result.test_acc, strict=True):
             x, y = cell.task.test_examples(stream(owner, "test", int(step)), symbols, cell.test_size)
             predicted = ((kernel.at(x[:, :16], x[:, 16:], c[None])[0] > 0) == y).mean()

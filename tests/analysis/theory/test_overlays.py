@@ -88,7 +88,7 @@ def test_theory_that_the_one_who_asks_would_not_find_is_an_error(measured, tmp_p
         later.compute()
 
 
-OTHER_PARTS = [{"network": "mlp"}, {"training": "adam"}, {"training": "langevin"}, {"kappa": 1.0}]
+OTHER_PARTS = [{"network": "mlp"}, {"training": "adam"}, {"training": "langevin"}, {"training": None, "kappa": 1.0}]
 THE_FIRST_PARTS = [{}, {"network": None, "training": None}, {"network": "relu2", "training": "sgd"}, {"kappa": None}]
 
 

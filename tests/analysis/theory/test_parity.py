@@ -38,9 +38,19 @@ def test_few_examples_leave_neurons_as_they_are():
 
 def test_a_sampled_network_has_neurons_of_that_magnitude():
     """Constants in f, left out, take up to a tenth of F and so 5% of mu; as much again is left to 30 samples of 2 chains."""
-    task = Parity2(d=12, P=566, loss="cross_entropy")
+    task = Parity2(d=12, P=566)
     cell = cell_of(
-        task, network="relu2", width=24, kappa=1.0, steps=60, eval_every=2, chains=2, test_size=64, seed=0, dtype="float32"
+        task,
+        network="relu2",
+        loss="cross_entropy",
+        width=24,
+        kappa=1.0,
+        steps=60,
+        eval_every=2,
+        chains=2,
+        test_size=64,
+        seed=0,
+        dtype="float32",
     )
     run = EquilibriumRun([cell])
     run.advance(np.inf)
