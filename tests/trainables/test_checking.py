@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import sys
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -277,6 +278,13 @@ BAD_NETWORKS = [
     ({"init": lambda self, rng, cell: {"w": np.ones((5, 4)), ("a" if rng.random() < 0.1 else "b"): np.ones(4)}},
      "init gave parameters of shapes w (5, 4), a (4,), and then w (5, 4), b (4,); wanted the same for every state"),
     ({"init": lambda self, rng, cell: rng.no_such()}, "init raised AttributeError"),
+    ({"scale": lambda self, task: 0.0}, "scale gave 0; wanted a number > 0"),
+    ({"n_activations": lambda self, cell: float("nan")}, "n_activations gave nan; wanted a number > 0"),
+    ({"rates": lambda self, training: None}, "rates gave nothing (None); wanted a dict of factors by the name of a parameter"),
+    ({"rates": lambda self, training: {"v": 1.0}}, "rates names 'v'; wanted names of parameters: "),
+    ({"rates": lambda self, training: {"w": "2"}}, "rates gave '2' as the factor of 'w'; wanted a number >= 0"),
+    ({"rates": lambda self, training: {}[0]}, "rates raised KeyError: 0"),
+    ({"apply": lambda self, parameters, x, cell: sys.exit()}, "apply raised SystemExit"),
     ({"apply": lambda self, parameters, x, cell: parameters["v"]}, "apply raised KeyError: 'v'"),
     ({"apply": lambda self, parameters, x, cell: 1.0}, "apply gave 1; wanted a tensor of shape (64,)"),
     ({"apply": of_plain(lambda g, p, x: g[:, None])},

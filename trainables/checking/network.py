@@ -1,6 +1,6 @@
 """What a network returns, looked at before anything trains: shapes, values, and gradients that reach its parameters."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ def _of_network(cell: Cell) -> Iterator[Finding]:
     if shapes != others:
         wanted = "wanted the same for every state of its generator, as networks of all seeds train side by side"
         raise Wrong(part.finding("init", f"gave parameters of shapes {_all_of(shapes)}, and then {_all_of(others)}; {wanted}"))
+    yield from _scaling(part, cell, shapes)
     x = _inputs(cell)
     theta = [as_tensors(cell, values) for values in (initial, another)]
     before = {name: value.clone() for name, value in theta[0].items()}, x.clone()
@@ -94,6 +95,30 @@ def _parameters(drawn: Any) -> Iterator[str]:
             yield f"gave parameter {name!r} of shape {np.shape(values)}, which holds no number"
         elif not np.isfinite(values).all():
             yield f"gave parameter {name!r} that holds {not_finite(np.asarray(values))}; wanted finite numbers"
+
+
+def _scaling(part: Checked, cell: Cell, names: Collection[str]) -> Iterator[Finding]:
+    """What is wrong with the numbers that a network gives beside its function; `names`: of its parameters."""
+    network = cell.network
+    for name, number in (
+        ("scale", part.call("scale", lambda: network.scale(cell.task))),
+        ("n_activations", part.call("n_activations", lambda: network.n_activations(cell))),
+    ):
+        if not (_is_finite(number) and number > 0):
+            yield part.finding(name, f"gave {shown(number)}; wanted a number > 0")
+    rates = part.call("rates", lambda: network.rates(cell.training))
+    if not isinstance(rates, Mapping):
+        yield part.finding("rates", f"gave {shown(rates)}; wanted a dict of factors by the name of a parameter")
+        return
+    for name, factor in rates.items():
+        if name not in names:
+            yield part.finding("rates", f"names {name!r}; wanted names of parameters: {', '.join(names)}")
+        elif not (_is_finite(factor) and factor >= 0):
+            yield part.finding("rates", f"gave {shown(factor)} as the factor of {name!r}; wanted a number >= 0")
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(-np.inf < value < np.inf)
 
 
 def _all_of(shapes: Mapping[str, tuple[int, ...]]) -> str:

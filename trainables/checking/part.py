@@ -48,10 +48,13 @@ class Checked:
         return inspect.getfile(self.of)
 
     def call(self, name: str, work: Callable[[], Any], failing: str = "", why: str = "") -> Any:
-        """What `work`, a call of the function of this name, returns; an exception is a finding, in these words."""
+        """What `work`, a call of the function of this name, returns; an exception is a finding, in these words.
+
+        `sys.exit` in a user's function is one too: it would end the sweep with exit 0.
+        """
         try:
             return work()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == self.file]
             text = "; ".join(filter(None, [f"{failing}: {_in_a_line(error)}" if failing else f"raised {_in_a_line(error)}", why]))
             raise Wrong(self.finding(name, text, lines[-1] if lines else None)) from error
@@ -86,5 +89,9 @@ def drawn_twice(part: Checked, name: str, draw: Callable[[np.random.Generator], 
     return first
 
 
-def _in_a_line(error: Exception) -> str:
-    return (f"{type(error).__name__}: {error}".splitlines() or [""])[0][:300]
+def _in_a_line(error: BaseException) -> str:
+    try:
+        said = f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 - a user's exception that cannot be shown is told by its name
+        said = type(error).__name__
+    return (said.splitlines() or [""])[0][:300]
