@@ -133,10 +133,11 @@ class Cell(BaseModel):
         return found
 
     def columns(self) -> dict[str, Any]:
-        """Every key that the results hold of it; of some, no row has held the default since the first stores."""
-        keys = self.keys()
-        held = {name: value for name, value in self._values() if name in keys or name not in _ABSENT_AT_DEFAULT}
-        return {"task": self.task.name, **held}
+        """Keys and values of the cell's row. Some are left out at the task's default, as in the first stores."""
+        absent = {name for name in _ABSENT_AT_DEFAULT if name not in self.keys()}
+        if self.network.name != FIRST_NETWORK:
+            absent.discard("network")
+        return {"task": self.task.name, **{name: value for name, value in self._values() if name not in absent}}
 
     def declared(self) -> dict[str, Key]:
         """Declarations of its parts' keys."""
@@ -183,6 +184,8 @@ class Cell(BaseModel):
 
 _ABSENT_AT_DEFAULT = ("network", "prefactor", "loss")
 """Keys that the results hold only where they are not at their default, which is the task's."""
+FIRST_NETWORK = TwoLayer.name
+"""The network that readers take a row to be of where it names none."""
 
 
 class Rule(NamedTuple):

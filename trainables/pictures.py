@@ -73,8 +73,9 @@ def _examples(cell: Cell) -> tuple[Array, Array]:
     """The first ones of either label that training showed, and their labels: same, then different."""
     owner = stream_owner(cell)
     symbols = cell.task.draw_symbols(stream(owner, "symbols"))
-    # The first block as a whole, as training drew it: fewer examples of the same stream would be others.
-    shown, labels = cell.task.shown_examples(stream(owner, "batches", 0), symbols, BLOCK_STEPS * cell.batch)
+    # The fixed set, or the first block, as training drew it: fewer examples of the same stream would be others.
+    n = cell.task.n_train or BLOCK_STEPS * cell.batch
+    shown, labels = cell.task.shown_examples(stream(owner, "batches", 0), symbols, n)
     same = np.asarray(labels) > 0
     first = np.concatenate([np.flatnonzero(same)[:OF_EACH_LABEL], np.flatnonzero(~same)[:OF_EACH_LABEL]])
     return shown[first], same[first]

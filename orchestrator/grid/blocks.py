@@ -14,7 +14,7 @@ from orchestrator.grid.keys import PARTS, Kind, alike, axis_keys, default_value,
 from orchestrator.grid.problems import Report
 from orchestrator.grid.yaml_lines import Item
 from trainables.metrics import Requested
-from trainables.networks import Network, TwoLayer
+from trainables.networks import Network
 from trainables.tasks import Task
 from trainables.training import Training, training_class, training_names
 
@@ -294,12 +294,10 @@ def _save(item: Item | None, kind: Kind, ctx: Context) -> frozenset[str]:
 
 def _not_saved(name: str, kind: Kind, ctx: Context) -> str:
     """Why networks of this kind have nothing to save of this name; empty where they have."""
-    two_layer = all(issubclass(network, TwoLayer) for network in kind.networks)
-    if name == "weights" and not two_layer:  # at equilibrium there are as many as samples
-        has = "neurons" if kind.training.family == "sampling" else "metrics"
-        return f"weights are kept of two-layer networks that learn by SGD; {kind.task.name} saves curves and {has} here"
-    if name == "neurons" and not two_layer and kind.training.family == "descent":
-        return f"neurons are kept of two-layer networks; network {kind.network.name} saves curves and metrics"
+    lacking = [network for network in kind.networks if name in LISTS and name not in network.keeps]
+    if lacking:
+        has = listed([*lacking[0].keeps, *(["metrics"] if kind.training.family == "descent" else [])])
+        return f"network {lacking[0].name} under {kind.training.name} keeps no {name}; it saves {has}"
     if name in ctx.metrics and kind.training.family != "descent":
         return f"{name} is measured of networks that learn by gradient descent, not by {kind.training.name}"
     if name in ctx.metrics and (same := [key for key in axis_keys(kind) if key.lower() == name.lower()]):

@@ -120,6 +120,29 @@ def test_a_search_along_a_metric_of_ones_own(tmp_path, sweep_here, results):
     assert "0 to train" in sweep_here(grid, "--debug").stderr
 
 
+NEURONS = """
+from typing import ClassVar
+import numpy as np
+from trainables.networks import TwoLayer
+
+class Small(TwoLayer):
+    name: ClassVar[str] = "small"
+
+    def init(self, rng, cell):
+        drawn = super().init(rng, cell)
+        return {"w": drawn["w"], "a": drawn["a"] * np.float32(0.5)}
+"""
+
+
+def test_a_network_derived_from_relu2_has_its_neurons_and_weights_saved(tmp_path, sweep_here, results):
+    blocks = "  - {task: parity, d: 6, gamma: 1, network: [relu2, small], seed: 0, save: [curves, neurons, weights]}\n"
+    grid = own_grid(tmp_path, network=NEURONS, blocks=blocks)
+    assert sweep_here(grid, "--debug").returncode == 0
+    assert connect(results).execute("select count(distinct cell_id), count(*) from neurons").fetchall() == [(2, 16)]
+    assert all(ratio is not None for (ratio,) in rows(results, "readout_ratio"))
+    assert "0 to train" in sweep_here(grid, "--debug").stderr
+
+
 BAD = [
     ("task", PARITY.replace("1) > 0", "1)"), "own_task.py:37: task parity: train_examples gave labels -1"),
     ("network", NETWORK.replace('@ parameters["a"]', '@ parameters["a"][:, None]'), "network gated: apply gave outputs of shape"),

@@ -17,7 +17,7 @@ from trainables.checking.metric import check_metric
 from trainables.checking.network import check_network
 from trainables.checking.task import check_task
 from trainables.metrics import Probe, metric
-from trainables.networks import Network, all_networks, register
+from trainables.networks import Network, TwoLayer, all_networks, register
 from trainables.networks import base as networks_base
 from trainables.tasks import PSVRT, Hermite3, Linear, Parity2, Pentomino, SameDifferent, Task
 
@@ -419,3 +419,25 @@ def test_a_task_with_files_to_make_is_left_to_its_time():
     assert check_task(Late()) == []
     register(Plain)
     assert check_network(cell_of(Late(), network="plain", width=4, seed=0)) == []
+
+
+@pytest.mark.parametrize(
+    ("attributes", "words"),
+    [
+        ({}, ""),
+        (
+            {"init": lambda self, rng, cell: {"v": np.ones((6, 4)), "a": np.ones(4)}},
+            "gives v (6, 4), a (4,); wanted w (6, 4)",
+        ),
+        ({"centred": False}, "wanted w (6, 4), a (4,) of a centred network"),
+        ({"centred": False, "keeps": ("curves",)}, ""),
+    ],
+)
+def test_neurons_are_kept_of_networks_that_have_them(attributes, words):
+    fields = {"__annotations__": {name: ClassVar for name in ("centred", "keeps") if name in attributes}}
+    apply = {"apply": lambda self, parameters, x, cell: (x @ next(iter(parameters.values()))).relu() @ parameters["a"]}
+    features = {"features": lambda self, parameters, x, cell: None}
+    own = {"__module__": __name__, "name": "own", **fields, **apply, **features, **attributes}
+    register(type("Own", (TwoLayer,), own))
+    found = check_network(cell_of(SameDifferent(L=2, d=3), network="own", width=4, gamma=1.0, seed=0))
+    assert bool(found) == bool(words) and all(words in finding.message for finding in found)

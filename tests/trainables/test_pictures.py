@@ -1,10 +1,12 @@
 """What is kept of a network to be looked at: the extreme readouts' weights as images, and the very examples it was trained on."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
 from trainables.cell import cell_of
-from trainables.pictures import MOST_EXTREME, OF_EACH_LABEL, extremes, pictures_of
+from trainables.pictures import MOST_EXTREME, OF_EACH_LABEL, extremes, pictures_of, pictures_of_weights
 from trainables.streams import stream, stream_owner
 from trainables.tasks import PSVRT, Pentomino, SameDifferent
 from trainables.trainers.batched import Batched
@@ -74,3 +76,21 @@ def test_a_task_may_show_its_examples_in_its_own_way():
     rows = found.rows()
     assert [row["kind"] for row in rows] == ["weights"] * len(found.neuron) + ["example"] * 4
     assert all(np.prod(row["shape"]) == len(row["pixels"]) for row in rows)
+
+
+def test_examples_of_a_fixed_training_set_are_of_that_set():
+    """Labels drawn before inputs: a longer draw of the same stream has other inputs."""
+
+    class Few(SameDifferent):
+        n_train: ClassVar[int] = 12
+
+        def train_examples(self, rng, symbols, n):
+            labels = rng.integers(0, 2, n)
+            return rng.standard_normal((n, 2 * self.d), dtype=np.float32), labels
+
+    cell = cell_of(Few(L=4, d=6), width=3, gamma=1.0, batch=16, seed=3)
+    symbols = cell.task.draw_symbols(stream(stream_owner(cell), "symbols"))
+    x, _ = cell.task.train_examples(stream(stream_owner(cell), "batches", 0), symbols, 12)
+    found = pictures_of_weights(cell, np.arange(1), np.ones(1), np.zeros((1, 12)))
+    seen = {row.tobytes() for row in cell.task.as_shown(x)}
+    assert len(found.examples) == 4 and all(example.tobytes() in seen for example in found.examples)

@@ -39,6 +39,11 @@ def _of_network(cell: Cell) -> Iterator[Finding]:
         wanted = "wanted the same for every state of its generator, as networks of all seeds train side by side"
         raise Wrong(part.finding("init", f"gave parameters of shapes {_all_of(shapes)}, and then {_all_of(others)}; {wanted}"))
     yield from _scaling(part, cell, shapes)
+    if "neurons" in network.keeps:
+        wanted_shapes = {"w": (cell.task.input_dim, cell.width), "a": (cell.width,)}
+        if shapes != wanted_shapes or not network.is_centred:
+            wanted = f"wanted {_all_of(wanted_shapes)} of a centred network; else set keeps: ClassVar = ('curves',)"
+            yield part.finding("keeps", f"holds neurons, and init gives {_all_of(shapes)}; {wanted}")
     x = _inputs(cell)
     theta = [as_tensors(cell, values) for values in (initial, another)]
     before = {name: value.clone() for name, value in theta[0].items()}, x.clone()

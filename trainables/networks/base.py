@@ -47,6 +47,13 @@ class Network(Part):
     role: ClassVar[Role] = "network"
     family: ClassVar[Family] = "descent"
     """Trainings that can train it."""
+    takes: ClassVar[tuple[str, ...]] = ("vector", "tokens")
+    """Kinds of inputs that `apply` understands."""
+    has_one_output: ClassVar[bool] = False
+    """Whether `apply` gives (n,) for every task, so that tasks with several outputs are refused."""
+    keeps: ClassVar[tuple[str, ...]] = ("curves",)
+    """Lists that a grid may save: `curves`, `neurons`, `weights`. The last two are measured on parameters w (D, m) and a (m,) of
+    a centred network."""
     if TYPE_CHECKING:  # fields of each network, with its own legal values and defaults
         width: int
 
@@ -57,6 +64,11 @@ class Network(Part):
 
     def check(self, cell: "Cell") -> None:
         """ValueError where it does not fit the cell's task or training."""
+        task = cell.task
+        if task.inputs not in self.takes:
+            raise ValueError(f"network {self.name} does not take {task.inputs} inputs, as task {task.name} has")
+        if self.has_one_output and task.n_outputs != 1:
+            raise ValueError(f"network {self.name} has one output, and task {task.name} wants {task.n_outputs}; take mlp")
 
     def scale(self, task: "Task") -> float:
         """s in epsilon = gamma s: sqrt(d) where the norm of an input is O(1) [Tong25 Eq. 1], else 1."""

@@ -34,6 +34,7 @@ class MLP(Network):
     """`depth` hidden layers of `width` neurons; weights w1, w2, ... (fan-in, fan-out), biases b1, b2, ..., the readout's last."""
 
     name: ClassVar[str] = "mlp"
+    takes: ClassVar[tuple[str, ...]] = ("vector",)
     shared_across: ClassVar[tuple[str, ...]] = ("gamma",)
     free: ClassVar[tuple[str, ...]] = ("gamma", "init_scale")
 
@@ -46,10 +47,6 @@ class MLP(Network):
     gamma: Annotated[float, Field(gt=0, title="richness gamma")] = 1.0
     """The output is divided by it."""
     centred: Annotated[bool, Field(title="output less output at initialisation")] = False
-
-    def check(self, cell: "Cell") -> None:
-        if cell.task.inputs != "vector":
-            raise ValueError(f"network mlp takes real vectors, and inputs of task {cell.task.name} are tokens")
 
     def fans(self, cell: "Cell") -> list[tuple[int, int]]:
         """(fan-in, fan-out) of each layer."""

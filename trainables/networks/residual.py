@@ -21,6 +21,7 @@ class Residual(Network):
     """`depth` residual branches of `width` ReLU neurons."""
 
     name: ClassVar[str] = "residual"
+    takes: ClassVar[tuple[str, ...]] = ("vector",)
 
     width: Annotated[int, Field(ge=1, title="width m")]
     depth: Annotated[int, Field(ge=1, le=64, title="hidden layers")] = 4

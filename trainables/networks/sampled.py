@@ -15,6 +15,9 @@ class Sampled(Network):
     """One hidden layer of `width` neurons, fully connected."""
 
     family: ClassVar[Family] = "sampling"
+    takes: ClassVar[tuple[str, ...]] = ("vector",)
+    has_one_output: ClassVar[bool] = True
+    keeps: ClassVar[tuple[str, ...]] = ("curves", "neurons")
     shared_across: ClassVar[tuple[str, ...]] = ("width", "width1")
     hashed_at_default: ClassVar[tuple[str, ...]] = ("width", "width1")
 
@@ -24,6 +27,7 @@ class Sampled(Network):
     """N1, of a three-layer network alone."""
 
     def check(self, cell: "Cell") -> None:
+        super().check(cell)
         if (self.width1 is None) == (self.name == "erf3"):
             lacking = "erf3 has two widths: width1, of its first layer, is missing"
             raise ValueError(lacking if self.name == "erf3" else "width1 is the first width of erf3, and of no other network")

@@ -23,6 +23,9 @@ class TwoLayer(Network):
 
     name: ClassVar[str] = "relu2"
     centred: ClassVar[bool] = True
+    takes: ClassVar[tuple[str, ...]] = ("vector",)
+    has_one_output: ClassVar[bool] = True
+    keeps: ClassVar[tuple[str, ...]] = ("curves", "neurons", "weights")
     shared_across: ClassVar[tuple[str, ...]] = ("gamma", "prefactor")
     free: ClassVar[tuple[str, ...]] = ("gamma", "prefactor")
     hashed_at_default: ClassVar[tuple[str, ...]] = ("width", "gamma")

@@ -28,7 +28,6 @@ from torch.func import vmap
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, one_hot
 
 from trainables.cell import Cell
-from trainables.networks import TwoLayer
 from trainables.networks.base import Network, Parameters
 from trainables.streams import BLOCK_STEPS, stream
 from trainables.tasks.base import Array
@@ -200,7 +199,7 @@ class Stack:
     @torch.no_grad()
     def measures(self, step: int) -> Measures:
         """Those of the two-layer network, from the weights now and at initialisation."""
-        if type(self.network) is not TwoLayer or self.theta_0 is None:
+        if "neurons" not in self.network.keeps or self.theta_0 is None:
             return Measures(None, None, None)
         w, w_0 = self.theta["w"], self.theta_0["w"]
         change = np.empty(len(self.cells))

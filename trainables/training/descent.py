@@ -45,6 +45,8 @@ class Descent(Training):
         return self
 
     def check(self, cell: "Cell") -> None:
+        if cell.task.n_train == 0:
+            raise ValueError(f"training {self.name} learns from examples, and task {cell.task.name} has P = 0 of them")
         if self.loss == "cross_entropy" and cell.task.targets == "real":
             raise ValueError(f"loss cross_entropy needs labels, and the targets of {cell.task.name} are real numbers; take mse")
 

@@ -67,5 +67,7 @@ class Langevin(Training):
     def check(self, cell: "Cell") -> None:
         if cell.task.n_train is None:
             raise ValueError(f"task {cell.task.name} has no training set of P examples")
+        if cell.task.targets == "classes":
+            raise ValueError(f"training langevin takes labels 0 and 1 or real targets, and those of {cell.task.name} are classes")
         if self.loss == "cross_entropy" and cell.task.targets != "binary":
             raise ValueError(f"loss cross_entropy needs labels, and the targets of {cell.task.name} are real numbers; take mse")

@@ -245,7 +245,7 @@ def test_a_network_on_tokens_that_gives_only_init_and_apply():
     assert cells[0].network.n_parameters(cells[0]) == 4 * 16 + 16 * 16 + 16
     for result in train(cells).results():
         assert result.summary()["best_test_acc"] > 0.95
-    with pytest.raises(ValidationError, match="takes real vectors"):
+    with pytest.raises(ValidationError, match="does not take tokens"):
         Cell(task=Tokens(), network=MLP(width=8), training=cells[0].training, seed=0)
 
 
