@@ -47,6 +47,15 @@ def pydantic_reason(error: ValidationError) -> str:
     )
 
 
+def in_a_line(error: BaseException) -> str:
+    """An exception as `KeyError: 'x'`, its first line alone, even where its own text cannot be made."""
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - the __str__ of a user's exception may fail as well
+        text = ""
+    return f"{type(error).__name__}: {text}".splitlines()[0].removesuffix(": ")[:500]
+
+
 def shown(value: Any) -> str:
     """A value for a person: whole numbers whole, others to six digits."""
     return str(value) if not isinstance(value, Real) or isinstance(value, Integral | bool) else f"{value:.6g}"

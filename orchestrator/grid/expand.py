@@ -13,12 +13,12 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from console.words import listed, pydantic_reason, show
+from console.words import in_a_line, listed, pydantic_reason, show
 from orchestrator.grid.axes import SHOWN_PROBLEMS, Axis
 from orchestrator.grid.blocks import Block
 from orchestrator.grid.conditions import Condition, ConditionError, LazyGamma
 from orchestrator.grid.keys import LAZY, Kind
-from orchestrator.grid.problems import Report, in_a_line
+from orchestrator.grid.problems import Report
 from orchestrator.grid.yaml_lines import Item
 from trainables.basics import TaskError
 from trainables.cell import Cell, hashed_keys, version_of

@@ -20,15 +20,6 @@ class Problem:
         return f"{self.where}:{self.line}: {self.message}" if self.line else f"{self.where}: {self.message}"
 
 
-def in_a_line(error: BaseException) -> str:
-    """What a user's own code raised: `KeyError: 'x'`, whatever the text of the error does."""
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001 - its own __str__ may fail as well
-        text = ""
-    return f"{type(error).__name__}: {text}".splitlines()[0].removesuffix(": ")
-
-
 class GridError(Exception):
     """Everything that is wrong with a grid, at once; as text, one line a problem."""
 

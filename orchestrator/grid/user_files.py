@@ -13,11 +13,10 @@ import types
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar, get_args
 
-from console.words import listed, show
+from console.words import in_a_line, listed, show
 from declarations.keys import KEYS
 from declarations.metrics import METRICS
 from orchestrator.grid.keys import BLOCK_KEYS, PARTS, keys_of
-from orchestrator.grid.problems import in_a_line
 from store.columns import check_further
 from store.schema import RESERVED
 from trainables import metrics, networks, tasks

@@ -1,8 +1,12 @@
 """Looks at what a user's own tasks, networks and metrics return, before anything starts or is written."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+import sys
+import threading
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from functools import partial
 
+from console.terminal import told
 from console.words import listed, show
 from orchestrator.grid.load import Grid, PlannedCell
 from orchestrator.grid.problems import GridError, Problem, Report
@@ -15,6 +19,9 @@ from trainables.parts import Part
 
 MOST_SETTINGS = 16
 """Settings of a part that are looked at where a grid has more: the first, the last, and some between them."""
+
+PATIENCE_S = 10.0
+"""Seconds after which a part that is being tried is named."""
 
 Check = Callable[[], list[Finding]]
 Setting = tuple[str, Check]
@@ -31,7 +38,9 @@ def check_own_parts(grid: Grid, cells: Sequence[int]) -> list[str]:
     wrong, odd, bad = Report(), Report(), set[object]()
 
     def look(file: UserFile, part: type[Part] | Requested, settings: Iterable[Setting]) -> None:
-        for problem, is_wrong in _looked(file, list(settings)):
+        with _telling_of(file, part):
+            looked = list(_looked(file, list(settings)))
+        for problem, is_wrong in looked:
             (wrong if is_wrong else odd).extend([problem])
             if is_wrong:
                 bad.add(part)
@@ -60,6 +69,20 @@ def check_own_parts(grid: Grid, cells: Sequence[int]) -> list[str]:
     if wrong:
         raise GridError(wrong.problems)
     return list(map(str, odd.problems))
+
+
+@contextmanager
+def _telling_of(file: UserFile, part: type[Part] | Requested) -> Iterator[None]:
+    """Inside, prints of a user's part go to standard error, and a part that takes long is named: it may never end."""
+    said = f"{file.path}: still trying {part.name}, before anything is trained; if it never ends, stop it by Ctrl-C"
+    timer = threading.Timer(PATIENCE_S, told, [said])
+    timer.daemon = True
+    timer.start()
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        timer.cancel()
 
 
 def _first(planned: Iterable[PlannedCell], of: Callable[[Cell], Hashable]) -> list[Cell]:

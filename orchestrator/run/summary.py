@@ -10,6 +10,7 @@ from rich.console import Console
 
 from console.commands import joined, where
 from console.outcome_table import print_outcome
+from console.printable import printable
 from orchestrator.code import ROOT
 from orchestrator.grid.load import Grid
 from orchestrator.run.beside import BesideTheory
@@ -39,6 +40,7 @@ def report(
     points = beside.records()
     at_equilibrium = any(p.cell.training.family == "sampling" for p in planned)
     unmixed = _unmixed(store, grid.sweep) if at_equilibrium else 0
+    lacking = _lacking(store, grid.sweep)
     out = Console()
     if as_json:
         every = {status: counts[status] for status in ("ok", "diverged", "failed", "missing")}
@@ -46,6 +48,7 @@ def report(
         summary |= {"theory": points} | ({"error": fatal} if fatal else {})
         summary |= {"thresholds": threshold_rows(searchers)} if searchers else {}
         summary |= {"unmixed": unmixed} if at_equilibrium else {}
+        summary |= {"lacking": lacking} if lacking else {}
         out.print_json(json.dumps(_finite(summary), allow_nan=False))
     else:
         if points:
@@ -62,9 +65,11 @@ def report(
         if unmixed:
             told = f"{unmixed} of them did not mix: their numbers are of chains that disagree (`r_hat`, `ess`); take more steps"
             out.print(told, highlight=False, soft_wrap=True, markup=False)
+        for reason, n in lacking.items():
+            out.print(f"  {n} ok, but {printable(reason)}", highlight=False, soft_wrap=True, markup=False)
         for name, command in _next_commands(grid, store, again, counts, searchers.n_open):
             out.print(f"  {name + ':':8} {joined(command)}", highlight=False, soft_wrap=True, markup=False)
-    return not (counts["failed"] or counts["missing"] or searchers.n_open or searchers.n_void)
+    return not (counts["failed"] or counts["missing"] or searchers.n_open or searchers.n_void or lacking)
 
 
 def _unmixed(store: Store, sweep: str) -> int:
@@ -72,6 +77,13 @@ def _unmixed(store: Store, sweep: str) -> int:
     sql = f"SELECT count(*) FROM cells JOIN plans USING (cell_id) WHERE sweep = {literal(sweep)} AND NOT mixed"
     [(n,)] = fetch(store.results, sql)
     return int(n)
+
+
+def _lacking(store: Store, sweep: str) -> dict[str, int]:
+    """Why trained networks of the sweep lack what the grid asked for, the most frequent first, and how many do."""
+    sql = f"""SELECT reason, count(*) FROM cells JOIN plans USING (cell_id)
+        WHERE sweep = {literal(sweep)} AND status = 'ok' AND reason IS NOT NULL GROUP BY ALL ORDER BY 2 DESC, 1 LIMIT 5"""
+    return dict(fetch(store.results, sql))
 
 
 def _next_commands(grid: Grid, store: Store, again: list[str], counts: Counter[str], n_open: int) -> list[tuple[str, list[str]]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from console.words import in_a_line
 from declarations.column import Column
 from orchestrator.cost.calibration import cpu_name
 from orchestrator.grid.load import PlannedCell
@@ -85,27 +86,25 @@ class PackWork:
         row |= {"engine": self.engine, "device": device, **result.lists(planned.save)}
         if not isinstance(self.run, PackRun) or not isinstance(result, CellResult) or result.status != "ok":
             return row  # what diverged has none to look at, and networks at equilibrium are samples
-        row |= self._requested(c, planned, row)
+        row |= self._requested(c, planned)
         if "weights" in planned.save and result.readout is not None:
             try:
                 pictures = pictures_of(planned.cell, self.run.engine, c, result.readout).rows()
             except Exception as error:  # noqa: BLE001 - what was trained is kept, whatever a task raises; the next run wants its weights
-                row["reason"] = f"no weights saved: {_in_a_line(error)}"
+                row["reason"] = "; ".join(filter(None, [row.get("reason"), f"no weights saved: {in_a_line(error)}"]))
             else:
                 row["weights_file"] = Store(provenance.results).write_weights(planned.cell_id, pictures)
         return row
 
-    def _requested(self, c: int, planned: PlannedCell, row: dict[str, Any]) -> dict[str, Any]:
-        """Metrics that the grid asked for, and that the row holds them."""
+    def _requested(self, c: int, planned: PlannedCell) -> dict[str, Any]:
+        """Metrics that the grid asked for, and that the row holds them: one that failed too, or each run would train for it."""
         names = sorted(planned.save.intersection(requested_names()))
         if not names:
             return {}
         assert isinstance(self.run, PackRun)
-        try:
-            values = measured(self.run, c, names)
-        except Exception as error:  # noqa: BLE001 - what was trained is kept, whatever a metric raises; the next run wants it
-            return {"reason": f"not measured: {_in_a_line(error)}"}
-        return {**values, "measured": [requested_metric(name).metric.request for name in names]}
+        values, failures = measured(self.run, c, names)
+        requests = [requested_metric(name).metric.request for name in names]
+        return {**values, "measured": requests, "reason": "; ".join(failures) or None}
 
 
 def _check_pictures(cell: Cell) -> None:
@@ -117,12 +116,8 @@ def _check_pictures(cell: Cell) -> None:
         raise  # a smaller pack may do
     except Exception as error:
         raise TaskError(
-            f"save: weights wants pictures of task {task.name}, and its shown_examples or as_shown fails: {_in_a_line(error)}"
+            f"save: weights wants pictures of task {task.name}, and its shown_examples or as_shown fails: {in_a_line(error)}"
         ) from error
-
-
-def _in_a_line(error: Exception) -> str:
-    return traceback.format_exception_only(error)[-1].strip().splitlines()[0][:500]
 
 
 def declared_of(members: Sequence[PlannedCell]) -> list[Column]:

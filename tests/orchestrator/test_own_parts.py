@@ -93,6 +93,29 @@ def test_what_was_measured_is_measured_again_with_what_is_new(tmp_path, sweep_he
     assert "0 to train\n" in sweep_here(grid, "--debug").stderr
 
 
+@pytest.mark.parametrize(
+    ("once_trained", "said"),
+    [
+        ("raise KeyError('late')", "KeyError: 'late'"),
+        ("raise SystemExit", "SystemExit"),
+        ("return 7.0", "ValueError: it gave 7, which is not between 0 and 1"),
+    ],
+)
+def test_a_metric_that_fails_once_trained_is_told_and_trains_nothing_again(tmp_path, sweep_here, results, once_trained, said):
+    """The check before training looks at 64 examples, the last evaluation at 32."""
+    late = f"    if len(probe.targets) == 32:\n        {once_trained}\n    return None if"
+    grid = edited(own_grid(tmp_path, metric=METRIC.replace("    return None if", late)), "test_size: 64", "test_size: 32")
+    done = sweep_here(grid, "--debug")
+    assert done.returncode == 1
+    assert f"4 ok, but metric sparsity failed: {said}\n" in done.stdout
+    again = sweep_here(grid, "--debug")
+    assert "0 to train\n" in again.stderr and again.returncode == 1 and said in again.stdout
+    (tmp_path / "own_metric.py").write_text(METRIC)
+    mended = sweep_here(grid, "--debug")
+    assert mended.returncode == 0 and "but metric" not in mended.stdout
+    assert all(value is not None for (value,) in rows(results, "sparsity"))
+
+
 def test_several_reasons_are_counted(tmp_path, sweep_here, results):
     grid = own_grid(tmp_path)
     assert sweep_here(grid, "--debug", "d=6").returncode == 0

@@ -36,8 +36,7 @@ def _of_metric(asked: Requested, cell: Cell) -> Iterator[Finding]:
         hint = "it may use no random numbers but those of a generator of its own with a fixed seed"
         yield part.finding("", f"gave {shown(value)} and then {shown(again)} for the same network; wanted one value: {hint}")
     low, high = asked.metric.low, asked.metric.high
-    slack = 1e-6 * max([1.0, *(abs(bound) for bound in (low, high) if np.isfinite(bound))])
-    if value is not None and np.isfinite(float(value)) and not low - slack <= float(value) <= high + slack:
+    if value is not None and np.isfinite(float(value)) and not asked.allows(float(value)):
         yield part.finding("", f"gave {shown(value)}; wanted a number between its low = {low:g} and high = {high:g}")
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from console.words import in_a_line
 from trainables.checking.values import fresh_generator, reseeded, same
 
 
@@ -56,7 +57,7 @@ class Checked:
             return work()
         except (Exception, SystemExit) as error:
             lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == self.file]
-            text = "; ".join(filter(None, [f"{failing}: {_in_a_line(error)}" if failing else f"raised {_in_a_line(error)}", why]))
+            text = "; ".join(filter(None, [f"{failing}: {in_a_line(error)}" if failing else f"raised {in_a_line(error)}", why]))
             raise Wrong(self.finding(name, text, lines[-1] if lines else None)) from error
 
     def finding(self, name: str, text: str, line: int | None = None, is_wrong: bool = True) -> Finding:
@@ -87,11 +88,3 @@ def drawn_twice(part: Checked, name: str, draw: Callable[[np.random.Generator], 
         wanted = "wanted the same from the same state: draw from the generator that is given, and from nothing else"
         yield part.finding(name, f"gave two different draws for one state of its generator; {wanted}")
     return first
-
-
-def _in_a_line(error: BaseException) -> str:
-    try:
-        said = f"{type(error).__name__}: {error}"
-    except Exception:  # noqa: BLE001 - a user's exception that cannot be shown is told by its name
-        said = type(error).__name__
-    return (said.splitlines() or [""])[0][:300]

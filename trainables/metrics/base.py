@@ -46,6 +46,12 @@ class Requested:
     def name(self) -> str:
         return self.metric.name
 
+    def allows(self, value: float) -> bool:
+        """Whether a finite value lies within the declared bounds, but for rounding in float32."""
+        low, high = self.metric.low, self.metric.high
+        slack = 1e-6 * max([1.0, *(abs(bound) for bound in (low, high) if np.isfinite(bound))])
+        return bool(low - slack <= value <= high + slack)
+
     def of_file(self, digest: str) -> "Requested":
         """The same, as a user's own file with this digest has it."""
         return replace(self, metric=replace(self.metric, digest=digest))

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from console.words import in_a_line
 from trainables.metrics.base import Probe, requested_metric
 from trainables.result import number
 from trainables.streams import stream, stream_owner
@@ -12,11 +13,23 @@ if TYPE_CHECKING:
     from trainables.trainers.run import PackRun
 
 
-def measured(run: "PackRun", c: int, names: Iterable[str]) -> dict[str, float | None]:
-    """The metrics of these names of cell c, on the test examples of the last step; None where one is undefined."""
-    probe = probe_of(run, c)
-    found = {name: requested_metric(name).measure(probe) for name in names}
-    return {name: None if value is None or not isfinite(value) else number(value) for name, value in found.items()}
+def measured(run: "PackRun", c: int, names: Iterable[str]) -> tuple[dict[str, float | None], list[str]]:
+    """The metrics of these names of cell c, on the test examples of the last step, and a line for each that failed.
+
+    A metric is None where it is undefined and where it failed: by an exception, or by a value beyond its bounds.
+    """
+    probe, values, failures = probe_of(run, c), dict[str, float | None](), list[str]()
+    for name in names:
+        asked, values[name] = requested_metric(name), None
+        try:
+            value = asked.measure(probe)
+            if value is not None and isfinite(value):
+                if not asked.allows(value):
+                    raise ValueError(f"it gave {value:g}, which is not between {asked.metric.low:g} and {asked.metric.high:g}")
+                values[name] = number(value)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the network is kept, whatever a metric raises
+            failures.append(f"metric {name} failed: {in_a_line(error)}")
+    return values, failures
 
 
 def probe_of(run: "PackRun", c: int) -> Probe:

@@ -48,6 +48,11 @@ class MLP(Network):
     """The output is divided by it."""
     centred: Annotated[bool, Field(title="output less output at initialisation")] = False
 
+    def check(self, cell: "Cell") -> None:
+        super().check(cell)
+        if self.gamma_label(cell.task) == "lazy" and not self.centred:
+            raise ValueError("gamma = lazy wants centred: true, else the output at initialisation, over gamma, drowns the rest")
+
     def fans(self, cell: "Cell") -> list[tuple[int, int]]:
         """(fan-in, fan-out) of each layer."""
         sizes = [cell.task.input_dim, *[self.width] * self.depth, cell.task.n_outputs]

@@ -109,3 +109,12 @@ def test_a_metric_with_the_name_of_a_key(tmp_path):
     metric = METRIC.replace("def sparsity", "def k")
     lines = refused(tmp_path, metric=metric, blocks=TWO_LAYERS.replace("sparsity", "k"))
     assert lines == ["own.yaml:7: save: metric k would be a column of the results, and so is the key k of parity; rename it"]
+
+
+def test_a_part_that_takes_long_is_named_and_its_prints_stay_out_of_the_answer(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(checks, "PATIENCE_S", 0.05)
+    slow = "        import time; time.sleep(0.2); print('hello')\n        return self.features"
+    assert checked(tmp_path, network=NETWORK.replace("        return self.features", slow, 1)) == []
+    said = capsys.readouterr()
+    assert said.out == "" and "hello" in said.err
+    assert f"{tmp_path / 'own_network.py'}: still trying gated, before anything is trained" in said.err

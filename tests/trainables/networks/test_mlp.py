@@ -5,7 +5,7 @@ import pytest
 import torch
 from pydantic import ValidationError
 
-from trainables.cell import cell_of
+from trainables.cell import cell_of, lazy_gamma
 from trainables.networks import MLP
 from trainables.streams import stream, stream_owner
 from trainables.tasks import SameDifferent
@@ -142,3 +142,11 @@ def test_only_what_is_not_at_its_default_is_in_the_id():
 def test_bad_keys_are_refused(bad):
     with pytest.raises(ValidationError):
         network(**bad)
+
+
+def test_a_lazy_network_is_centred():
+    task = SameDifferent(L=4, d=8)
+    lazy = {"network": "mlp", "gamma": lazy_gamma(task, MLP), "width": 4, "seed": 0}
+    assert cell_of(task, **lazy, centred=True).gamma_label == "lazy"
+    with pytest.raises(ValidationError, match="wants centred: true"):
+        cell_of(task, **lazy)
