@@ -49,8 +49,8 @@ def check_own_parts(grid: Grid, cells: Sequence[int]) -> list[str]:
     planned = list({(id(p.cell.task), id(p.cell.network), p.save): p for p in (grid.cells[i] for i in cells)}.values())
     for found in defined:
         for task in found.tasks.values():
-            of_task = _first((p for p in planned if type(p.cell.task) is task), lambda cell: cell.task)
-            look(found.file, task, ((_keys(cell.task), partial(check_task, cell.task)) for cell in of_task))
+            of_task = _first((p for p in planned if type(p.cell.task) is task), lambda cell: (cell.task, _is_sampled(cell)))
+            look(found.file, task, ((_keys(cell.task), partial(check_task, cell.task, _is_sampled(cell))) for cell in of_task))
     planned = sorted((p for p in planned if type(p.cell.task) not in bad), key=lambda p: p.cell.width * p.cell.task.input_dim)
     if any(found.networks or found.metrics for found in defined):
         # They compute with torch, which a grid with tasks alone need not wait for.
@@ -92,6 +92,10 @@ def _first(planned: Iterable[PlannedCell], of: Callable[[Cell], Hashable]) -> li
         kinds.setdefault(of(p.cell), p.cell)
     cells, n = list(kinds.values()), MOST_SETTINGS
     return cells if len(cells) <= n else [cells[k * (len(cells) - 1) // (n - 1)] for k in range(n)]
+
+
+def _is_sampled(cell: Cell) -> bool:
+    return cell.training.family == "sampling"
 
 
 def _network_and_kind_of_task(cell: Cell) -> Hashable:

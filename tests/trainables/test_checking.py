@@ -441,3 +441,16 @@ def test_neurons_are_kept_of_networks_that_have_them(attributes, words):
     register(type("Own", (TwoLayer,), own))
     found = check_network(cell_of(SameDifferent(L=2, d=3), network="own", width=4, gamma=1.0, seed=0))
     assert bool(found) == bool(words) and all(words in finding.message for finding in found)
+
+
+@pytest.mark.parametrize("task", [Hermite3(d=5, P=8), Linear(d=5, P=8), Parity2(d=5, P=8)], ids=lambda task: task.name)
+def test_targets_of_the_package_are_directions(task):
+    assert check_task(task, is_sampled=True) == []
+
+
+@pytest.mark.parametrize("symbols", [np.ones(5), np.eye(4), np.zeros((0,)), None, np.eye(5, dtype=int)])
+def test_a_task_that_is_sampled_draws_directions(symbols):
+    task = type("Mine", (FixedSet,), {"__module__": __name__, "draw_symbols": lambda self, rng: symbols})()
+    wanted = "wanted unit vectors (5,) or (K, 5)"
+    assert not any(wanted in found.message for found in check_task(task))
+    assert wanted in check_task(task, is_sampled=True)[0].message

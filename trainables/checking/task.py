@@ -17,12 +17,12 @@ N_LABELS = 512
 """Examples that are drawn where the first ones all have one label."""
 
 
-def check_task(task: Task) -> list[Finding]:
-    """Findings on what the task draws, at its setting."""
-    return collected(_of_task(task))
+def check_task(task: Task, is_sampled: bool = False) -> list[Finding]:
+    """Findings on what the task draws, at its setting; `is_sampled`: for networks at equilibrium."""
+    return collected(_of_task(task, is_sampled))
 
 
-def _of_task(task: Task) -> Iterator[Finding]:
+def _of_task(task: Task, is_sampled: bool) -> Iterator[Finding]:
     part = Checked(f"task {task.name}", type(task))
     if part.call("preparations", task.preparations):
         return  # to draw would make its files, which has its own time
@@ -40,6 +40,10 @@ def _of_task(task: Task) -> Iterator[Finding]:
         hint = 'for classes set targets: ClassVar = "classes"'
         yield part.finding("n_outputs", f'is {task.n_outputs}; wanted 1 (targets = "binary"); {hint}')
     symbols = yield from drawn_twice(part, "draw_symbols", lambda rng: task.draw_symbols(rng))
+    if is_sampled and not _are_directions(symbols, task.input_dim):
+        d = task.input_dim
+        wanted = f"wanted unit vectors ({d},) or (K, {d}): training langevin tells how neurons align with them"
+        raise Wrong(part.finding("draw_symbols", f"gave {shown(symbols)}; {wanted}"))
     for name, n in (("train_examples", task.n_train or N), ("test_examples", N)):
         drawn = yield from drawn_twice(part, name, partial(_draw, task, name, symbols, n))
         problems = list(_examples(task, n, drawn))
@@ -48,6 +52,12 @@ def _of_task(task: Task) -> Iterator[Finding]:
             more = part.call(name, partial(_draw, task, name, symbols, task.n_train or N_LABELS, fresh_generator()))[1]
             if len(labels := np.unique(more)) == 1:
                 yield part.finding(name, f"gave {len(more)} labels that are all {as_words(labels)}", is_wrong=False)
+
+
+def _are_directions(symbols: Any, n: int) -> bool:
+    if not isinstance(symbols, np.ndarray) or symbols.dtype.kind != "f" or symbols.ndim not in (1, 2) or symbols.shape[-1] != n:
+        return False
+    return bool(np.allclose(np.linalg.norm(symbols, axis=-1), 1, atol=1e-5))  # float32 rounds to 1e-7
 
 
 def _draw(task: Task, name: str, symbols: Any, n: int, rng: np.random.Generator) -> Any:

@@ -95,7 +95,7 @@ def test_parts_that_no_cell_has_are_not_looked_at(tmp_path):
 def test_of_many_settings_some_are_looked_at(tmp_path, monkeypatch):
     seen = []
 
-    def look(task):
+    def look(task, is_sampled):
         seen.append(task.d)
         return [Finding(1, "nothing", is_wrong=False)]
 
