@@ -12,10 +12,10 @@ import duckdb
 import numpy as np
 from pydantic import ValidationError
 
-from declarations.fact import FACTS
-from declarations.metrics import METRICS
+from declarations.key import Key
 from orchestrator.cost.calibration import Rates, cpu_name
 from store.sql import quoted
+from store.views import declared_in
 from trainables.cell import Cell, cell_of
 from trainables.engines import ENGINES
 from trainables.tasks import task_class, task_names
@@ -67,8 +67,7 @@ class CostModel:
             for cell in plan
             if cell.task.locations
         }
-        columns = [name for name, *_ in connection.execute("describe cells").fetchall()]
-        keys = [name for name in columns if name not in _NO_KEYS]
+        keys = [name for name, key in declared_in(connection).items() if isinstance(key, Key) and not key.derived]
         for row in connection.execute(_measured(keys)).fetchall():
             engine, device, version, same_inputs, seconds, *values = row
             cell = _cell_of(dict(zip(keys, values, strict=True)), version, places)
@@ -87,7 +86,6 @@ class CostModel:
         return min(options, key=lambda option: self.predicted(cell, option[0], option[1], group))
 
 
-_NO_KEYS = {"cell_id", "gamma_label", *METRICS, *FACTS}
 _ALIKE = ("gamma", "base_lr")
 """Keys in which cells of a pack may differ that see the same inputs."""
 

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from collections import defaultdict
 from dataclasses import asdict
 from types import SimpleNamespace
 
@@ -14,9 +15,7 @@ from orchestrator.cost.measure import fit
 from orchestrator.cost.model import CostModel
 from orchestrator.grid.load import PlannedCell, load_grid
 from orchestrator.plan.packing import Machine, PackQueue
-from orchestrator.run.driver import DebugRunner, Sweep
-from orchestrator.run.work import Provenance
-from store.leases import Lease
+from orchestrator.run.work import PackWork, Provenance
 from store.store import Store
 from store.views import run as run_query
 from trainables.cell import cell_of, lazy_gamma
@@ -266,21 +265,28 @@ def test_predicted_memory_holds_the_arrays(engine, width):
     assert held <= pack_bytes(cells, engine) <= 3 * held + 2**24  # room for an evaluation, and no pack half as large as it may be
 
 
-def test_a_model_learns_from_a_store_what_packs_took(tmp_path):
-    """After a sweep whose packs took what they took, a new model predicts that, and not what it would have said."""
-    (tmp_path / "grid.yaml").write_text("""
+def check_learned(tmp_path, block, engine, group):
+    """After packs, one for each L, that took what they took, a new model predicts that, and not what it would have said."""
+    (tmp_path / "grid.yaml").write_text(f"""
 sweep: learn
-defaults: {steps: 400, batch: 32, eval_every: 200, test_size: 64}
-grids: [{task: same_different, L: [3, 20], d: 16, width: 64, gamma: [1, 0.1], seed: {range: 3}}]
+defaults: {{steps: 400, batch: 32, eval_every: 200, test_size: 64}}
+grids: [{{task: same_different, d: 16, {block}}}]
 """)
-    grid, store = load_grid(str(tmp_path / "grid.yaml")), Store(str(tmp_path / "results"))
+    grid, store, model = load_grid(str(tmp_path / "grid.yaml")), Store(str(tmp_path / "results")), CostModel()
     store.prepare()
-    queue = PackQueue(grid.cells, Machine(1, 2**32), CostModel(), "batched")
-    queue.add(range(len(grid.cells)))
-    DebugRunner().run(Sweep(grid, queue, store, Lease(store), Provenance(store.results, "")))
-    taken = dict(run_query(store.results, lambda c: c.execute("select L, median(seconds) from cells group by L").fetchall()))
-    model = CostModel()
+    packs = defaultdict(list)
+    for planned in grid.cells:
+        packs[planned.cell.task.L].append(planned)
+    for n_symbols, pack in packs.items():
+        PackWork(f"pack-{n_symbols}", pack, engine, "cpu").advance(float("inf"), Provenance(store.results, ""))
     run_query(store.results, model.learn)
-    for n_symbols, seconds in taken.items():
-        example = next(p.cell for p in grid.cells if n_symbols == p.cell.task.L)
-        assert model.seconds(example, "batched", group=2) == pytest.approx(seconds, rel=1e-6)
+    for n_symbols, (seconds,) in run_query(store.results, lambda c: c.execute(_TAKEN).fetchall()):
+        assert model.seconds(packs[n_symbols][0].cell, engine, group=group) == pytest.approx(seconds, rel=1e-6)
+
+
+_TAKEN = "select L, array_agg(distinct seconds) from cells group by L"
+
+
+@pytest.mark.parametrize("save", ["curves", "participation"])
+def test_a_model_learns_from_a_store_what_packs_took(tmp_path, save):
+    check_learned(tmp_path, f"L: [3, 20], width: 64, gamma: [1, 0.1], seed: {{range: 3}}, save: [{save}]", "batched", group=2)
