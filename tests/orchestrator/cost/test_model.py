@@ -1,8 +1,7 @@
-"""Predictions: amounts of work, this machine's rates, and what is learned from packs that finished."""
+"""Predictions: amounts of work, this machine's rates, and packs that finish meanwhile."""
 
 import json
 import subprocess
-from collections import defaultdict
 from dataclasses import asdict
 from types import SimpleNamespace
 
@@ -13,11 +12,8 @@ from orchestrator.cost import calibration, measure
 from orchestrator.cost.calibration import Rates, machine_rates
 from orchestrator.cost.measure import fit
 from orchestrator.cost.model import CostModel
-from orchestrator.grid.load import PlannedCell, load_grid
+from orchestrator.grid.load import PlannedCell
 from orchestrator.plan.packing import Machine, PackQueue
-from orchestrator.run.work import PackWork, Provenance
-from store.store import Store
-from store.views import run as run_query
 from trainables.cell import cell_of, lazy_gamma
 from trainables.engines import ENGINES, descent_engine
 from trainables.engines.gram import distinct_pairs, distinct_symbols
@@ -263,30 +259,3 @@ def test_predicted_memory_holds_the_arrays(engine, width):
         arrays += [made.x.numpy(), made.y.numpy(), made.nets.w0.numpy()]
     held = sum(a.nbytes for a in arrays)
     assert held <= pack_bytes(cells, engine) <= 3 * held + 2**24  # room for an evaluation, and no pack half as large as it may be
-
-
-def check_learned(tmp_path, block, engine, group):
-    """After packs, one for each L, that took what they took, a new model predicts that, and not what it would have said."""
-    (tmp_path / "grid.yaml").write_text(f"""
-sweep: learn
-defaults: {{steps: 400, batch: 32, eval_every: 200, test_size: 64}}
-grids: [{{task: same_different, d: 16, {block}}}]
-""")
-    grid, store, model = load_grid(str(tmp_path / "grid.yaml")), Store(str(tmp_path / "results")), CostModel()
-    store.prepare()
-    packs = defaultdict(list)
-    for planned in grid.cells:
-        packs[planned.cell.task.L].append(planned)
-    for n_symbols, pack in packs.items():
-        PackWork(f"pack-{n_symbols}", pack, engine, "cpu").advance(float("inf"), Provenance(store.results, ""))
-    run_query(store.results, model.learn)
-    for n_symbols, (seconds,) in run_query(store.results, lambda c: c.execute(_TAKEN).fetchall()):
-        assert model.seconds(packs[n_symbols][0].cell, engine, group=group) == pytest.approx(seconds, rel=1e-6)
-
-
-_TAKEN = "select L, array_agg(distinct seconds) from cells group by L"
-
-
-@pytest.mark.parametrize("save", ["curves", "participation"])
-def test_a_model_learns_from_a_store_what_packs_took(tmp_path, save):
-    check_learned(tmp_path, f"L: [3, 20], width: 64, gamma: [1, 0.1], seed: {{range: 3}}, save: [{save}]", "batched", group=2)
