@@ -85,17 +85,17 @@ class PackWork:
         row |= {"engine": self.engine, "device": device, **result.lists(planned.save)}
         if not isinstance(self.run, PackRun) or not isinstance(result, CellResult) or result.status != "ok":
             return row  # what diverged has none to look at, and networks at equilibrium are samples
-        row |= self._requested(c, planned, row)
+        row |= self._requested(c, planned)
         if "weights" in planned.save and result.readout is not None:
             try:
                 pictures = pictures_of(planned.cell, self.run.engine, c, result.readout).rows()
             except Exception as error:  # noqa: BLE001 - what was trained is kept, whatever a task raises; the next run wants its weights
-                row["reason"] = f"no weights saved: {_in_a_line(error)}"
+                row["reason"] = "; ".join(filter(None, (row["reason"], f"no weights saved: {_in_a_line(error)}")))
             else:
                 row["weights_file"] = Store(provenance.results).write_weights(planned.cell_id, pictures)
         return row
 
-    def _requested(self, c: int, planned: PlannedCell, row: dict[str, Any]) -> dict[str, Any]:
+    def _requested(self, c: int, planned: PlannedCell) -> dict[str, Any]:
         """Metrics that the grid asked for, and that the row holds them."""
         names = sorted(planned.save.intersection(requested_names()))
         if not names:
