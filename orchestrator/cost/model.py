@@ -5,20 +5,23 @@ what packs really took.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import duckdb
 import numpy as np
 from pydantic import ValidationError
 
-from declarations.fact import FACTS
-from declarations.metrics import METRICS
+from declarations.key import Key
 from orchestrator.cost.calibration import Rates, cpu_name
 from store.sql import quoted
+from store.views import declared_in
 from trainables.cell import Cell, cell_of
 from trainables.engines import ENGINES
+from trainables.networks import all_networks
+from trainables.parts import Part
 from trainables.tasks import task_class, task_names
+from trainables.training import all_trainings
 
 _EVALUATIONS_MORE = 2
 """The weights at the start and the measures at the end cost about as much as this many evaluations."""
@@ -67,11 +70,11 @@ class CostModel:
             for cell in plan
             if cell.task.locations
         }
-        columns = [name for name, *_ in connection.execute("describe cells").fetchall()]
-        keys = [name for name in columns if name not in _NO_KEYS]
+        keys = [key for key in declared_in(connection).values() if isinstance(key, Key) and not key.derived]
+        names = [key.name for key in keys]
         for row in connection.execute(_measured(keys)).fetchall():
             engine, device, version, same_inputs, seconds, *values = row
-            cell = _cell_of(dict(zip(keys, values, strict=True)), version, places)
+            cell = _cell_of(dict(zip(names, values, strict=True)), version, places)
             if cell is not None and engine in ENGINES and _is_here(device):
                 self.observe(cell, engine, device.split()[0], seconds, same_inputs)
 
@@ -87,29 +90,32 @@ class CostModel:
         return min(options, key=lambda option: self.predicted(cell, option[0], option[1], group))
 
 
-_NO_KEYS = {"cell_id", "gamma_label", *METRICS, *FACTS}
-_ALIKE = ("gamma", "base_lr")
-"""Keys in which cells of a pack may differ that see the same inputs."""
-
-
-def _measured(keys: list[str]) -> str:
+def _measured(keys: Sequence[Key]) -> str:
     """SQL for what packs took: engine, device, science version, cells that see the same inputs, seconds, and a cell's keys.
 
-    Of each setting the last few packs: a store may hold many thousands.
+    Cells of a pack see the same inputs where task and seed are the same, as `groups_of` counts them. Of each setting the last
+    few packs: a store may hold many thousands.
     """
-    inputs = ", ".join(quoted(key) for key in keys if key not in _ALIKE)
-    setting = ", ".join(quoted(key) for key in keys if key not in (*_ALIKE, "seed"))
+    free = _free()
+    inputs = ", ".join(quoted(key.name) for key in keys if key.part in ("task", "seed"))
+    setting = ", ".join(quoted(key.name) for key in keys if key.part != "seed" and key.name not in free)
     return f"""
         with packs as (
             select engine, device, science_version, count(*) / count(distinct ({inputs})) as same_inputs,
                 median(seconds) as seconds, max(finished_at) as ended,
-                unnest(arg_min(struct_pack({", ".join(f"{quoted(key)} := {quoted(key)}" for key in keys)}), cell_id))
+                unnest(arg_min(struct_pack({", ".join(f"{quoted(key.name)} := {quoted(key.name)}" for key in keys)}), cell_id))
             from cells where status = 'ok' and seconds > 0 group by pack_id, engine, device, science_version
         )
         select * exclude (ended) from packs
         qualify row_number() over (partition by engine, device, {setting} order by ended desc) <= 3
         order by ended
     """
+
+
+def _free() -> set[str]:
+    """Keys that are free in every network and training that has them: cells that differ in these alone cost the same."""
+    parts: list[type[Part]] = [*all_networks(), *all_trainings()]
+    return {name for part in parts for name in part.free if all(name in p.free for p in parts if name in p.model_fields)}
 
 
 def _is_here(device: str) -> bool:

@@ -1,6 +1,6 @@
 """Measures what a grid asked for of a pack that is trained."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -13,12 +13,16 @@ if TYPE_CHECKING:
     from trainables.trainers.run import PackRun
 
 
-def measured(run: "PackRun", c: int, names: Iterable[str]) -> tuple[dict[str, float | None], list[str]]:
+def measured(run: "PackRun", c: int, names: Sequence[str]) -> tuple[dict[str, float | None], list[str]]:
     """The metrics of these names of cell c, on the test examples of the last step, and a line for each that failed.
 
     A metric is None where it is undefined and where it failed: by an exception, or by a value beyond its bounds.
     """
-    probe, values, failures = probe_of(run, c), dict[str, float | None](), list[str]()
+    values, failures = dict[str, float | None](), list[str]()
+    try:
+        probe = probe_of(run, c)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the network is kept, whatever its features raise
+        return dict.fromkeys(names), [f"{', '.join(names)} not measured: {in_a_line(error)}"]
     for name in names:
         asked, values[name] = requested_metric(name), None
         try:

@@ -1,4 +1,4 @@
-"""Predictions: amounts of work, this machine's rates, and what is learned from packs that finished."""
+"""Predictions: amounts of work, this machine's rates, and packs that finish meanwhile."""
 
 import json
 import subprocess
@@ -12,13 +12,8 @@ from orchestrator.cost import calibration, measure
 from orchestrator.cost.calibration import Rates, machine_rates
 from orchestrator.cost.measure import fit
 from orchestrator.cost.model import CostModel
-from orchestrator.grid.load import PlannedCell, load_grid
+from orchestrator.grid.load import PlannedCell
 from orchestrator.plan.packing import Machine, PackQueue
-from orchestrator.run.driver import DebugRunner, Sweep
-from orchestrator.run.work import Provenance
-from store.leases import Lease
-from store.store import Store
-from store.views import run as run_query
 from trainables.cell import cell_of, lazy_gamma
 from trainables.engines import ENGINES, descent_engine
 from trainables.engines.gram import distinct_pairs, distinct_symbols
@@ -264,23 +259,3 @@ def test_predicted_memory_holds_the_arrays(engine, width):
         arrays += [made.x.numpy(), made.y.numpy(), made.nets.w0.numpy()]
     held = sum(a.nbytes for a in arrays)
     assert held <= pack_bytes(cells, engine) <= 3 * held + 2**24  # room for an evaluation, and no pack half as large as it may be
-
-
-def test_a_model_learns_from_a_store_what_packs_took(tmp_path):
-    """After a sweep whose packs took what they took, a new model predicts that, and not what it would have said."""
-    (tmp_path / "grid.yaml").write_text("""
-sweep: learn
-defaults: {steps: 400, batch: 32, eval_every: 200, test_size: 64}
-grids: [{task: same_different, L: [3, 20], d: 16, width: 64, gamma: [1, 0.1], seed: {range: 3}}]
-""")
-    grid, store = load_grid(str(tmp_path / "grid.yaml")), Store(str(tmp_path / "results"))
-    store.prepare()
-    queue = PackQueue(grid.cells, Machine(1, 2**32), CostModel(), "batched")
-    queue.add(range(len(grid.cells)))
-    DebugRunner().run(Sweep(grid, queue, store, Lease(store), Provenance(store.results, "")))
-    taken = dict(run_query(store.results, lambda c: c.execute("select L, median(seconds) from cells group by L").fetchall()))
-    model = CostModel()
-    run_query(store.results, model.learn)
-    for n_symbols, seconds in taken.items():
-        example = next(p.cell for p in grid.cells if n_symbols == p.cell.task.L)
-        assert model.seconds(example, "batched", group=2) == pytest.approx(seconds, rel=1e-6)

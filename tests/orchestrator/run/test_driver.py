@@ -217,6 +217,20 @@ def test_what_was_trained_is_kept_whatever_its_pictures_raise(small_grid, result
     assert rows(results, "status, reason") == [("ok", None)] * 2
 
 
+def test_a_row_says_of_both_what_was_not_measured_and_what_was_not_saved(small_grid, results, monkeypatch):
+    advance = PackRun.advance
+
+    def and_break(pack, seconds):
+        advance(pack, seconds)
+        monkeypatch.setattr(SameDifferent, "shown_examples", lambda *args: 1 / 0)
+
+    monkeypatch.setattr(PackRun, "advance", and_break)
+    monkeypatch.setattr("trainables.metrics.measuring.probe_of", lambda *args: {}["no probe"])
+    run(load_grid(small_grid, ["save=weights,participation", "seed=0", "L=3"]), results, pack_seconds=1e9)
+    reason = "participation not measured: KeyError: 'no probe'; no weights saved: ZeroDivisionError: division by zero"
+    assert rows(results, "status, reason") == [("ok", reason)] * 2
+
+
 def test_room_for_pictures_is_what_the_task_shows(small_grid):
     class InColours(SameDifferent):
         @property
