@@ -65,7 +65,7 @@ def rows_of(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     connection.execute(f"{SETTINGS}; CREATE SCHEMA internal")
     if connection.execute("FROM duckdb_optimizers() WHERE name = ?", [_NO_GAIN]).fetchall():
-        connection.execute(f"SET disabled_optimizers = '{_NO_GAIN}'")  # applies to the database, with all its connections
+        connection.execute(f"SET disabled_optimizers = '{_NO_GAIN}'")  # holds for all connections to the database
     for name, schema in (("rows", SCHEMA), ("plans", PLAN_SCHEMA)):
         columns = ", ".join(f'"{field.name}" {_sql(field.type)}' for field in schema)
         connection.execute(f"CREATE TABLE internal.no_{name} ({columns}, _file VARCHAR, _row BIGINT)")

@@ -67,7 +67,7 @@ def kept_database(files: Files, snapshot: Snapshot) -> Kept:
 
 
 def _copy_cells(connection: duckdb.DuckDBPyConnection) -> None:
-    """Let the view `cells` read a copy in memory. One thread makes it: with many small files two take longer, and hundreds of MB."""
+    """Let the view `cells` read a copy in memory. One thread makes it: for many small files two need longer, and much memory."""
     threads = connection.execute("SELECT current_setting('threads')").fetchone()
     assert threads
     connection.execute("SET threads = 1")

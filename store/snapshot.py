@@ -64,7 +64,7 @@ class LiveFile(NamedTuple):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The state of a results directory at one moment. `superseded` maps a merged file to its successor, `bad` a file to its problem."""
+    """A results directory at one moment. `superseded` maps a merged file to its successor, `bad` a file to its problem."""
 
     rows: tuple[LiveFile, ...]
     plans: tuple[LiveFile, ...]

@@ -27,7 +27,7 @@ class Report:
 
 
 def check(files: Files, clean: bool = False, seen: Callable[[int, int], None] = lambda done, total: None) -> Report:
-    """Verify all files; with `clean`, remove leftovers of dead processes. `seen` hears how many files are done, and of how many."""
+    """Verify all files; with `clean`, remove leftovers of dead processes. `seen` hears how many of all files are done."""
     report = Report()
     entries = [entry for folder in FOLDERS for entry in files.entries(folder)]
     n_all = len(entries) + len(files.entries(WEIGHTS))
@@ -69,7 +69,7 @@ def check(files: Files, clean: bool = False, seen: Callable[[int, int], None] = 
 def _still_orphan(files: Files, path: str) -> bool:
     """Whether the file is still a leftover. A sweep that trains its cell again writes the very same file, and then its row.
 
-    The rows are read before the file's age: a row that comes later belongs to a file that was written shortly before, a young one.
+    The rows are read before the file's age: a row that comes later belongs to a file that was written shortly before.
     """
     if path in run(files, lambda c: {path for (path,) in c.execute(_NAMED).fetchall()}):
         return False
