@@ -1,4 +1,4 @@
-"""What docs/security.md says: nothing that is read runs, nothing listens to the network, what others wrote is text."""
+"""The promises of docs/security.md: nothing that is read runs, nothing listens to the network, other people's words are text."""
 
 import ast
 import json

@@ -1,4 +1,4 @@
-"""What the files say of their columns, and what views and planning make of it."""
+"""Declarations of columns in files, and their use by views and planning."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,5 @@
-"""What a bucket adds to the contract: bad addresses, errors that pass and that last, long listings, local copies, clocks."""
+"""Behaviour of buckets beyond the contract: bad addresses, errors that pass and that last, long listings, local copies,
+clocks."""
 
 import json
 import os
