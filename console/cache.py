@@ -1,5 +1,4 @@
-"""The folder for files that this package makes once per machine: compiled loops, the machine's measured speed, copies of
-results."""
+"""The folder for files that each machine makes or fetches once: compiled loops, its measured speed, data, copies of results."""
 
 import hashlib
 import os

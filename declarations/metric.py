@@ -13,7 +13,7 @@ Condition = tuple[tuple[str, tuple[str, ...]], ...]
 
 @dataclass(frozen=True)
 class Metric(Column):
-    """A metric's name, title, unit, bounds and direction, the things that have a value of it, and the networks that have it."""
+    """A metric's name, title, unit, bounds and direction, whether it is one number or a list, and the networks that have it."""
 
     role_of_column: ClassVar[str] = "metric"
 
