@@ -1,5 +1,4 @@
-"""`python -m benchmarks.equilibrium [kappa] [seeds]`: seconds, mixing and A_f of erf networks on He_3 near the threshold, N =
-d."""
+"""`python -m benchmarks.equilibrium [kappa] [seeds]`: seconds, mixing, A_f of erf networks on He_3 near the threshold, N = d."""
 
 import sys
 import time
@@ -18,8 +17,7 @@ from trainables.tasks import Hermite3
 
 SIZES = (12, 16, 24, 32, 40)
 PER_DIMENSION = (12, 18, 27, 40)
-"""P/d at kappa = 1: A_f crosses 0.1 and 0.25 in between. P grows with kappa + 1, because what a network does not learn is noise
-too."""
+"""P/d at kappa = 1: A_f crosses 0.1 and 0.25 in between. P grows with kappa + 1: what a network does not learn is noise too."""
 STEPS, EVAL_EVERY, TEST_SIZE = 200, 2, 2048
 
 

@@ -1,5 +1,4 @@
-"""`python -m benchmarks.gpu`: ms per step and network on this machine's GPU with full packs, and the predicted time of figure
-C3."""
+"""`python -m benchmarks.gpu`: ms per step and network on this machine's GPU with full packs, and a forecast for figure C3."""
 
 import sys
 import time

@@ -49,7 +49,7 @@ EVERY_S = 0.25
 
 @dataclass(frozen=True)
 class Followed:
-    """A command that has ended: its wall seconds, and its processor seconds and memory at times since 1970, without its
+    """A command that has ended: wall seconds, and its processor seconds and memory over time (since 1970), without its
     children."""
 
     wall: float
@@ -85,8 +85,7 @@ def follow(*words: str) -> Followed:
 
 
 def write_grid(folder: Path, n_packs: int, slots: int | None, pause_s: float) -> Path:
-    """A grid of this many packs, or up to 19 more. With `slots`, each pack takes such a share of the machine's cores that so many
-    run at once."""
+    """A grid of this many packs, or up to 19 more. With `slots`, a pack takes so many cores that this many packs run at once."""
     path = folder / "grid.yaml"
     cpus = len(os.sched_getaffinity(0)) / slots if slots else 1
     task = Path(__file__).with_name("idle_task.py")

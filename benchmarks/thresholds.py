@@ -1,5 +1,4 @@
-"""`python -m benchmarks.thresholds`: the cost of threshold searches beside grids, and how often their intervals hold the
-threshold.
+"""`python -m benchmarks.thresholds`: the cost of threshold searches beside grids, and the coverage of their intervals.
 
 Nothing is trained: networks are drawn about known curves, with accuracy 1/2 + 1/2 Phi(log(x / middle) / width) + noise.
 """
@@ -71,8 +70,7 @@ def of_search(curve: Curve, rng: np.random.Generator) -> tuple[int, Threshold]:
 
 
 def of_grid(curve: Curve, spacing: float, rng: np.random.Generator) -> tuple[int, Threshold]:
-    """One grid with all seeds: its number of networks and its threshold. It starts at a random x, so that the threshold lies
-    anywhere between its points."""
+    """One grid with all seeds: its number of networks and its threshold. The grid starts at a random x near LOW."""
     logs = np.arange(np.log(LOW) + spacing * rng.random(), np.log(HIGH), spacing)
     x = sorted({round(v) for v in np.exp(logs)})
     values = [curve.accuracy(v) + curve.sd * rng.standard_normal(SEEDS) for v in x]

@@ -13,8 +13,7 @@ from console.printable import printable
 MOST_ROWS = 30
 
 Record = Mapping[str, Any]
-"""One row of the table: the keys of a point, then n, mean, low, high, last, theory, expected and difference; None for no
-number."""
+"""One row: the keys of a point, then n, mean, low, high, last, theory, expected and difference; None for no number."""
 
 
 def print_outcome(records: Sequence[Record], out: Console) -> None:

@@ -20,8 +20,7 @@ class Column:
     kind: Kind = "number"
 
     def described(self) -> str:
-        """The declaration as text, for the metadata of a column: its role and all fields, except the name and those at their
-        defaults."""
+        """The declaration as text, for a column's metadata: its role, and all fields but the name and those at their defaults."""
         differs = {f.name: value for f in fields(self) if (value := getattr(self, f.name)) != f.default or f.default is MISSING}
         told = {name: value for name, value in differs.items() if name != "name"}
         return json.dumps({"role": self.role_of_column, **told}, allow_nan=True)

@@ -11,8 +11,8 @@ Role = Literal["task", "network", "training", "seed"]
 
 @dataclass(frozen=True)
 class Key(Column):
-    """A key's name, kind, title and role. Its legal values stand with the field of the task, network or training that has the
-    key."""
+    """A key's name, kind, title and role. The task, network or training that has the key declares the legal values with its
+    field."""
 
     role_of_column: ClassVar[str] = "key"
 

@@ -105,8 +105,8 @@ class ThresholdExponent:
     """The interval is from the thresholds' own uncertainty, resampled: right if a power law holds. It is from their scatter
     (`law`) if some threshold has no interval."""
     law: PowerLaw
-    """The fitted law, with t intervals from the scatter of the thresholds about it. These are wide for few thresholds, but remain
-    right if no power law holds; NaN for two thresholds."""
+    """The fitted law, with t intervals from the scatter of the thresholds about it. These are wide for few thresholds, but also
+    cover deviations from a power law; NaN for two thresholds."""
     misfit: float
     """Reduced chi-square of the scatter by the thresholds' uncertainty: well above 1 if no power law holds; NaN for two
     thresholds or without uncertainties."""
@@ -198,7 +198,7 @@ def exponent_of_thresholds(
     law = power_law(xs, values, values * np.exp(-errors), values * np.exp(errors), level=level)
     residuals = np.log(values / law.curve(xs)) / errors
     misfit = float((residuals**2).sum() / (len(xs) - 2)) if len(xs) > 2 else np.nan
-    # Thresholds resampled with one seed share their random numbers. Draws from them in random order do not move together.
+    # Thresholds resampled with one seed share their random numbers. Drawn from anew, they do not move together.
     rng = np.random.default_rng(seed)
     drawn = np.stack([rng.choice(t.draws, n_resamples) for t in used], axis=1)
     slopes = _slopes(np.log(xs), drawn, errors**-2)
@@ -209,8 +209,7 @@ def exponent_of_thresholds(
 
 
 def _log_error(t: Threshold) -> float:
-    """Half of the central 68% of the log of the resampled thresholds that lie in range: one standard error; NaN if there are
-    none."""
+    """Half of the central 68% of the log of the resampled thresholds in range: one standard error; NaN if there are none."""
     draws = t.draws[np.isfinite(t.draws)]
     if len(draws) == 0:
         return np.nan
@@ -221,8 +220,7 @@ def _log_error(t: Threshold) -> float:
 
 
 def _slopes(log_x: Floats, drawn: Floats, weights: Floats) -> Floats:
-    """Weighted slope of log drawn (rows, k) on log_x (k,) for each row, over its finite values; rows without two x are left
-    out."""
+    """Weighted slope of log drawn (rows, k) on log_x (k,) by row, over finite values; rows without two x are left out."""
     valid = np.isfinite(drawn)
     log_y = np.log(np.where(valid, drawn, 1.0))
     w = valid * weights

@@ -56,8 +56,7 @@ def mean_interval(
 
 
 def _bca(x: Floats, level: float) -> tuple[Floats, Floats]:
-    """Bounds of the means of (samples, n); NaN if all values of a sample are equal, which leaves no spread to correct the bias
-    from.
+    """Bounds of the means of (samples, n); NaN if the values of a sample are equal: there is no spread to correct the bias from.
 
     The bounds are those of scipy.stats.bootstrap(method="BCa", rng=0), which takes thirty times as long. Here all samples share
     their draws, so that the resampled means are one product of matrices.
@@ -82,8 +81,7 @@ _AT_ONCE = 500
 
 
 def _bca_levels(x: Floats, means: Floats, resampled: Floats, level: float) -> Floats:
-    """The quantiles of the resampled means (samples, RESAMPLES) that are the bounds: (2, samples). NaN if no resample lies on one
-    side of the mean."""
+    """Levels of the bounds among the resampled means (samples, RESAMPLES): (2, samples). NaN if one side of the mean has none."""
     # If values tie, resampled means equal the mean up to rounding, which must not decide.
     rounding = 1e-12 * np.abs(x).max(1)
     below, upto = ((resampled < (means + sign * rounding)[:, None]).mean(1) for sign in (-1, 1))
@@ -106,8 +104,7 @@ def _quantiles(ordered: Floats, levels: Floats) -> Floats:
 
 
 def mean_intervals(samples: Sequence[ArrayLike], bounds: tuple[float, float] | None = None) -> tuple[Floats, Floats]:
-    """Low and high of `mean_interval` at 95% for each of many samples of FEW or more values. Samples of one size are done in one
-    call."""
+    """Low and high of `mean_interval` at 95% for each of many samples of FEW or more values, those of one size in one call."""
     values = [_values(sample, 0.95) for sample in samples]
     low, high = np.empty((2, len(samples)))
     for n in {len(x) for x in values}:

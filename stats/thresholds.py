@@ -146,8 +146,8 @@ def threshold_of_means(
     increasing: bool = True,
     shared: bool = False,
 ) -> Threshold:
-    """`threshold_interval` from a summary of the values at each x, all (k,): their number, mean and sample standard deviation
-    (NaN for one value)."""
+    """`threshold_interval` from summaries at each x, all (k,): number of values, mean, sample standard deviation (NaN for one
+    value)."""
     level_between_0_and_1(confidence)
     xs, n, means, sds = finite("x", x), finite("n", n), finite("means", means), np.asarray(sds, dtype=float)
     same_length(x=xs, n=n, means=means, sds=sds)
@@ -194,8 +194,7 @@ def _crossings(x: Floats, y: Floats, weights: Floats, level: float, log_x: bool,
 
 
 def _isotonic(y: Floats, weights: Floats) -> Floats:
-    """Isotonic regression of each row of y (rows, k), in one call. Each row is lifted above the one before, so that rows do not
-    mix."""
+    """Isotonic regression of each row of y (rows, k), in one call: each row is lifted above the last, so that rows do not mix."""
     from scipy.optimize import isotonic_regression
 
     lift = (np.arange(len(y)) * (np.ptp(y) + 1))[:, None]

@@ -57,8 +57,7 @@ def field_of(declared: Column) -> pa.Field:
 
 
 def known_field_of(declared: Column) -> pa.Field:
-    """The column of something in `declarations`, with only role and title as metadata: readers know the rest, and the footer
-    stays small."""
+    """The column of something in `declarations`. Its metadata are role and title only: readers know the rest."""
     told = json.dumps({"role": declared.role_of_column, "title": declared.title})
     return pa.field(column_of(declared), type_of(declared), metadata={DECLARATION: told})
 

@@ -46,8 +46,7 @@ SETTINGS = (
     "SET TimeZone = 'UTC'; SET parquet_metadata_cache = true; SET python_enable_replacements = false; "
     "SET enable_external_file_cache = false; SET enable_progress_bar = false"
 )
-"""The settings of every connection. DuckDB's own cache of file contents is off, because the operating system caches files
-already."""
+"""The settings of every connection. DuckDB caches no file contents, because the operating system does so already."""
 
 _OF_OLD_ROWS = {"training": "CASE WHEN kappa IS NOT NULL THEN 'langevin' ELSE 'sgd' END", "network": "'relu2'"}
 """SQL for the name of a cell's training or network in rows that were written before these names were stored."""
@@ -60,8 +59,7 @@ Opener = Callable[[Files, Snapshot], duckdb.DuckDBPyConnection]
 
 
 def rows_of(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
-    """A database with no views but `internal.rows`: all rows of the files, with _file and _row. A cell may have several of these
-    rows."""
+    """A database with no views but `internal.rows`: all rows of the files, with _file and _row. A cell may have several rows."""
     connection = duckdb.connect()
     connection.execute(f"{SETTINGS}; CREATE SCHEMA internal")
     if connection.execute("FROM duckdb_optimizers() WHERE name = ?", [_NO_GAIN]).fetchall():
@@ -104,8 +102,8 @@ def _views_over(files: Files, snapshot: Snapshot, described: Sequence[LiveFile])
 
 
 def _cells(live: Sequence[LiveFile], described: Sequence[LiveFile]) -> str:
-    """SQL of the view `cells`: all columns with one value per cell. Missing keys get the defaults that the files `described`
-    declare."""
+    """SQL of the view `cells`: all columns with one value per cell. Missing keys get the defaults declared in the files
+    `described`."""
     lists = [column_of(column) for file in dict.fromkeys(file.further for file in live) for column in file if is_list(column)]
     hidden = [*CURVES, *NEURONS, *HELD, "weights_file", "_file", "_row", *dict.fromkeys(lists)]
     # Times as plain timestamps: fetching one with a time zone needs pytz, which DuckDB does not bring.
@@ -146,8 +144,7 @@ def _unnested(lists: Mapping[str, str]) -> str:
 
 
 def locked(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
-    """A connection with the views and with locked settings. Otherwise a query could have DuckDB log or profile into a file of its
-    choice."""
+    """A connection with the views and with locked settings, so that no query can have DuckDB log or profile into a file."""
     connection = connect_to(files, snapshot)
     connection.execute("SET lock_configuration = true")
     return connection
@@ -169,8 +166,7 @@ def fenced(files: Files, snapshot: Snapshot, memory_gb: float = 1.0, threads: in
 
 
 def _hide(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[LiveFile]) -> None:
-    """Create the views of ORDERS in `internal`. Each has one row per cell: the row that `cells`, `neurons`, `curves` or
-    `internal.weights` shows.
+    """Create the views of ORDERS in `internal`, one row per cell each: those behind `cells`, `neurons`, `curves` and the weights.
 
     Choosing a row takes a window over ids and ranks, so it is done once and only for cells that have several rows. A file without
     rows to hide is then read as it is; the other files are read without the rows that `internal.hidden` lists.

@@ -1,7 +1,6 @@
 """Finds cells that occur in more than one row, by hashes of their ids. Each file is read for its hashes once per process.
 
-A hash stands for an id in 8 bytes. Two ids may have the same hash, which is harmless: the rows found are only looked at more
-closely.
+A hash stands for an id in 8 bytes. Two ids may have the same hash: the rows found are looked at more closely anyway.
 """
 
 from collections.abc import Iterator, Sequence

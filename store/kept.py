@@ -28,8 +28,7 @@ class Kept:
     listing: tuple[Entry, ...]
     connection: duckdb.DuckDBPyConnection
     is_to_copy: bool
-    """Whether `cells` is still to be copied into memory. It is copied at the second question, so that a single question does not
-    wait for it."""
+    """Whether `cells` is still to be copied into memory. A single question does not wait for the copy; the second one does."""
     n_asked: int = 0
     answers: dict[Callable[..., Any], Any] = field(default_factory=dict)
     """The results of `store.views.once`, by function."""

@@ -63,8 +63,7 @@ _STATISTICS = (
 """Names that analysis gives to statistics, which it shows beside the keys of networks."""
 
 RESERVED = frozenset(name.lower() for name in (*SCHEMA.names, *PLAN_SCHEMA.names, *METRICS, "neuron", *BESIDE, *_STATISTICS))
-"""Names, in lower case, that no further column may have: DuckDB ignores case, and such a name would be ambiguous in a join of two
-views."""
+"""Names, in lower case, that no further column may have. DuckDB ignores case, and a join of two views would be ambiguous."""
 
 _SINGLE_VALUES = [(field.name, field.type) for field in SCHEMA if not pa.types.is_nested(field.type)]
 

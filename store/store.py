@@ -63,8 +63,7 @@ class Store:
         return f"{self.results}/{path}"
 
     def write_weights(self, cell_id: str, pictures: Sequence[Mapping[str, Any]]) -> str:
-        """Write a network's pictures, and return the path for its row's `weights_file`. Call it before the row is committed.
-        ResultsError if it cannot."""
+        """Write a network's pictures before its row is committed. Returns the row's `weights_file`. ResultsError if it cannot."""
         return write_pictures(self.files, cell_id, pictures)
 
     def statuses(self) -> dict[str, views.Held]:

@@ -1,7 +1,7 @@
 """DuckDB views over a results directory: `cells`, `curves`, `neurons`, `plans`. They show committed rows only.
 
-A connection sees the files of the moment when it was made; connect again to see more. `run`, and all that uses it, asks again if
-files change meanwhile.
+A connection sees the files of the moment when it was made; connect again to see more. `run` and its callers ask again if files
+change meanwhile.
 """
 
 from collections.abc import Callable, Mapping
@@ -152,8 +152,7 @@ def _again_while_files_change(files: Files, opener: Callable[[Files, Snapshot], 
 
 
 def _gone(files: Files, snapshot: Snapshot) -> bool:
-    """Whether files were deleted since the snapshot. Behind a fence DuckDB takes a missing file for a directory and may not look
-    into it."""
+    """Whether files were deleted since the snapshot. Behind a fence DuckDB takes a missing file for a forbidden directory."""
     entries = {file.entry for file in (*snapshot.rows, *snapshot.plans)}
     return bool(entries - {entry for folder in FOLDERS for entry in files.entries(folder)})
 

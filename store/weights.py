@@ -1,5 +1,4 @@
-"""Hidden weights and example inputs of networks: large arrays, in one file per cell beside the packs. The cell's row names the
-file.
+"""Hidden weights and example inputs of networks: large arrays, in one file per cell beside the packs. Its row names the file.
 
 The file is written before the pack is committed. If the sweep is killed in between, a file is left that no row names: it is
 stale, and harmless. The files are Parquet as all others are, with one row per picture, and are named by cell and content.
@@ -33,8 +32,7 @@ _NAME = re.compile(rf"{WEIGHTS}/[A-Za-z0-9][A-Za-z0-9._-]*-[0-9a-f]{{12}}\.parqu
 
 
 def write_pictures(files: Files, cell_id: str, rows: Sequence[Mapping[str, Any]]) -> str:
-    """Write a network's pictures, rows of PICTURES, durably. Returns the path for the row's `weights_file`. A second call changes
-    nothing."""
+    """Write a network's pictures, rows of PICTURES, durably. Returns the row's `weights_file`. A second call changes nothing."""
     data = parquet_bytes(pa.Table.from_pylist([dict(row) for row in rows], schema=PICTURES))
     path = named(WEIGHTS, cell_id, data)
     files.write(path, data)
@@ -60,8 +58,7 @@ _AGAIN = "run the sweep again: it trains the network"
 def check_pictures(
     files: Files, entries: Sequence[Entry], named_by_rows: set[str], seen: Callable[[int], None] = lambda done: None
 ) -> dict[str, str]:
-    """The problems by path: of these files of the folder, and of missing files that rows name. `seen` is called with the number
-    of files done."""
+    """The problems by path: of these files, and of missing files that rows name. `seen` hears how many files are done."""
     bad = {path: "missing: a row of results names it" for path in named_by_rows - {entry.path for entry in entries}}
 
     def problem_of(entry: Entry) -> str | None:

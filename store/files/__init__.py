@@ -1,5 +1,4 @@
-"""The file systems under a results directory: the interface that the store needs, local directories, and buckets that speak
-S3."""
+"""The file systems under a results directory: the interface that the store needs, local directories, and S3 buckets."""
 
 from store.files.base import (
     LARGE_BYTES,

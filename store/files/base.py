@@ -49,7 +49,7 @@ def temporary(name: str) -> str:
 
 
 class Files(Protocol):
-    """A file system. Paths are relative to the root, with `/`. Names that begin with a dot are temporary files, hidden unless
+    """A file system. Paths are relative to the root, with `/`. A name with a leading dot is a temporary file's, hidden unless
     asked for."""
 
     @property
@@ -90,14 +90,14 @@ class Files(Protocol):
 
 
 def age_s(files: Files, entry: Entry) -> float:
-    """Seconds since the file last changed, at least 0: a server tells its clock to the second, so that a new file may seem to be
-    of the future."""
+    """Seconds since the file last changed. At least 0: servers round their clock to the second, and a new file may seem yet to
+    come."""
     return max(0.0, files.now() - entry.modified)
 
 
 def side_by_side(files: Files, work: Callable[[Entry], T], entries: Iterable[Entry]) -> Iterable[T]:
-    """The results of `work` on each entry, in their order, `files.at_once` at a time. Large files fill memory and network, so
-    they are worked on one by one."""
+    """The results of `work` on each entry, in their order, `files.at_once` at a time; large files, which fill the memory, one by
+    one."""
     turn = threading.Lock()
 
     def in_turn(entry: Entry) -> T:

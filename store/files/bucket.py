@@ -37,8 +37,7 @@ SWEEP_S3_RETRY_S overrides it."""
 
 
 def usual(n_bytes: int = 0) -> Patience:
-    """The patience for a request with so many bytes: a large one may take long without being stuck. ResultsError if
-    SWEEP_S3_RETRY_S is bad."""
+    """The patience for a request of so many bytes: a large one may take long. ResultsError if SWEEP_S3_RETRY_S is bad."""
     said = os.environ.get("SWEEP_S3_RETRY_S")
     try:
         retry_s = float(said) if said else RETRY_S
@@ -89,8 +88,7 @@ class Bucket:
         return f"s3://{self.name}/{self.prefix}".rstrip("/")
 
     def client(self, patience: Patience) -> "S3Store":
-        """A client for the bucket, the same one while the environment stays the same. ResultsError if the endpoint is not an
-        address."""
+        """A client for the bucket, kept while the environment stays the same. ResultsError if the endpoint is not an address."""
         named = tuple(sorted((k, v) for k, v in os.environ.items() if k.startswith("AWS_")))
         return _client(self, patience, endpoint(), named)
 

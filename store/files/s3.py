@@ -93,8 +93,7 @@ class S3Files:
         return pa.OSFile(self.address(entry), "rb")
 
     def address(self, entry: Entry) -> str:
-        """The path of the local copy, which is fetched unless it is there. FileNotFoundError if this version of the object is
-        gone."""
+        """The path of the local copy, fetched unless it is there. FileNotFoundError if this version of the object is gone."""
         copy = self._copies / entry.path
         copy = copy.with_name(f"{quote(copy.stem, safe='')}~{quote(entry.version, safe='')}{copy.suffix}")
         try:
@@ -143,8 +142,7 @@ class S3Files:
         return self._bucket.ask(get, usual(size))
 
     def _listed(self, folder: str) -> list[Mapping[str, Any]]:
-        """The objects below the folder. A listing of several pages is divided into ranges of names, which are listed at the same
-        time."""
+        """The objects below the folder. A listing of several pages is divided into ranges of names, listed at the same time."""
         first: Sequence[Mapping[str, Any]] = self._bucket.ask(lambda client: next(iter(client.list(folder, chunk_size=PAGE)), []))
         if len(first) < PAGE:
             return list(first)

@@ -32,8 +32,8 @@ SORT_KEYS = ("task", "gamma", "sigma2", "d", "width", "L", "P", "seed", "cell_id
 
 @dataclass
 class Compaction:
-    """The outcome of a compaction: number of files merged, files written, files deleted, files that wait to be deleted, bad files
-    left alone."""
+    """The outcome of a compaction: how many files were merged, the new files, the deleted, those still to delete, and bad
+    ones."""
 
     merged: int = 0
     written: list[str] = field(default_factory=list)
@@ -43,8 +43,8 @@ class Compaction:
 
 
 def compact(files: Files, now: bool = False, target_bytes: int = TARGET_BYTES) -> Compaction:
-    """Merge small files, then delete the files that were merged long enough ago (`now`: all merged files). A second call finds
-    nothing to merge."""
+    """Merge small files, then delete files that were merged long enough ago (`now`: all merged). A second call has nothing to
+    merge."""
     done = Compaction()
     while batch := next(_batches(take(files), target_bytes), None):
         _merge(files, batch, done)
@@ -55,8 +55,7 @@ def compact(files: Files, now: bool = False, target_bytes: int = TARGET_BYTES) -
 
 
 def _batches(snapshot: Snapshot, target_bytes: int) -> Iterator[list[LiveFile]]:
-    """Batches of files with equal columns and defaults, each about the target in size. A compacted file is not rewritten
-    alone."""
+    """Batches of files with equal columns and defaults, each about the target in size. No compacted file is rewritten alone."""
     groups: dict[object, list[LiveFile]] = {}
     for file in snapshot.rows:
         if file.entry.size < target_bytes or not _is_compacted(file):
@@ -130,8 +129,8 @@ def _newest(files: Files, batch: list[LiveFile], tables: list[pa.Table]) -> pa.S
 
 
 def _chosen(files: Files, batch: list[LiveFile]) -> pa.Array:
-    """Row numbers in the files laid end to end, sorted by SORT_KEYS. Of each cell all rows are kept that the views would choose:
-    the first row in each of ORDERS."""
+    """Row numbers in the files laid end to end, sorted by SORT_KEYS: each cell's first row in each of ORDERS, as the views
+    choose."""
     starts = accumulate((file.n_rows for file in batch), initial=0)
     start_of = {files.address(file.entry): start for file, start in zip(batch, starts, strict=False)}
     first = [f"row_number() OVER (PARTITION BY cell_id ORDER BY {order}) = 1" for order in ORDERS.values()]

@@ -1,5 +1,4 @@
-"""The views' data as files for other tools: one DuckDB database and one CSV per view. Each file is complete or not there at
-all."""
+"""The views' data as files for other tools: one DuckDB database, and one CSV per view. No file is ever incomplete."""
 
 import os
 from contextlib import suppress
