@@ -36,7 +36,7 @@ def _import_engines(_: int) -> None:
     import trainables.trainers.batched
     import trainables.trainers.gram  # noqa: F401
 
-    time.sleep(0.5)  # so that every process takes one of these
+    time.sleep(0.5)  # long enough that every process takes one call
 
 
 def rate(run: Callable[[], object], seconds: float = 0.5) -> float:

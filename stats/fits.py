@@ -274,7 +274,7 @@ def _least_squares(x: Floats, y: Floats, errors: Floats | None) -> tuple[float, 
     height, slope = inverse @ (y * root)
     residual = (weights * (y - height - slope * x) ** 2).sum()
     total = (weights * (y - np.average(y, weights=weights)) ** 2).sum()
-    with np.errstate(all="ignore"):  # equal y have no variance: NaN, as promised
+    with np.errstate(all="ignore"):  # equal y have no variance: R squared is NaN
         r2 = float(1 - residual / total)
     covariance = inverse @ inverse.T * residual / (len(x) - 2) if len(x) > 2 else np.full((2, 2), np.nan)
     return float(height), float(slope), covariance, r2 if np.isfinite(r2) else np.nan
@@ -295,9 +295,9 @@ def _with_offset(x: Floats, y: Floats, errors: Floats, middle: float, level: flo
         best, *_ = np.linalg.lstsq(columns, z / sigma)
         return float(((columns @ best - z / sigma) ** 2).sum()), best
 
-    start = min(np.arange(-5.9, 6, 0.2), key=lambda b: linear(b)[0])  # never 0, where the power is an offset itself
+    start = min(np.arange(-5.9, 6, 0.2), key=lambda b: linear(b)[0])  # never b = 0: the power would be an offset too
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore", OptimizeWarning)  # no covariance: it is infinite then, and so are the intervals
+        warnings.simplefilter("ignore", OptimizeWarning)  # without a covariance the intervals are infinite
         try:
             found, covariance = curve_fit(law, u, z, [*linear(start)[1], start], sigma, maxfev=20000)
         except RuntimeError as error:
