@@ -1,9 +1,9 @@
 """`python -m benchmarks.app`: seconds and memory of the app in a real browser over a synthetic store of 100,000 cells.
 
-What a user waits for: first paint of a page, from the request to its title and to its finished figure, of a fresh server and of
-one that runs; a change of a control, from the click to the finished figure, while the theory that takes long is computed: its
-cache is empty at each server's start.
-Memory is that of all processes of the app together, what they share counted in each.
+The seconds are those that a user waits. First paint of a page: from the request to its title and to its finished figure, by a
+fresh server and by one that runs. Change of a control: from the click to the finished figure, while the slow theory is computed,
+because its cache is empty at each server's start.
+Memory is the sum over all processes of the app; memory that they share is counted in each.
 """
 
 import os
@@ -32,12 +32,12 @@ from benchmarks.views import N_GROUPS, fill
 ROOT = Path(__file__).parent.parent
 REPEATS = 3
 DRAWN = ("curves", "structure", "dimension", "noise", "scaling")
-"""Pages with a chart at their first paint; claims come one by one, after it."""
+"""Pages with a chart at their first paint. The page of claims is not among them: its claims come one by one, later."""
 CHART = "[data-testid=stVegaLiteChart] svg"
 
 
 def chromium() -> str | None:
-    """A browser on this machine."""
+    """The path of a browser on this machine; None if there is none."""
     return next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
 
 
@@ -68,7 +68,7 @@ def server(results: str | Path) -> Iterator[tuple[str, psutil.Process]]:
 
 
 def settled(page: Page) -> None:
-    """Until the script has run and nothing on the page is of the run before."""
+    """Wait until the script has run and nothing on the page is left of the run before."""
     page.wait_for_function(
         """() => document.querySelector('[data-testid=stApp]')?.getAttribute('data-test-script-state') === 'notRunning'
                  && !document.querySelector('[data-stale=true]')""",
@@ -121,7 +121,7 @@ def _memory_mb(server: psutil.Process) -> float:
 
 
 Change = Callable[[Page], Callable[[], None]]
-"""Gets ready, as by opening a box of options, and gives the click."""
+"""Prepares a change, for example by opening a box of options, and returns the click."""
 
 
 def _pick(label: str, option: str) -> Change:
@@ -149,7 +149,7 @@ CHANGES: dict[str, tuple[tuple[str, Change, str], ...]] = {
     "scaling": (LAST, ("abscissa", _pick("Threshold over", "d"), "over=d")),
     "structure": (("L", _pick("L", "3"), "at_L=3"), ("log step", _switch("Log step"), "log_step=true")),
 }  # fmt: skip
-"""By page, in this order: what is changed, how, and what the URL holds then."""
+"""The changes of each page, in this order: the title of the change, the change, and what the URL holds then."""
 
 
 def main(n_cells: int = 100 * N_GROUPS) -> None:
@@ -169,7 +169,7 @@ def main(n_cells: int = 100 * N_GROUPS) -> None:
 
         for i in range(REPEATS):
             for name in ("overview", *DRAWN):
-                os.environ["XDG_CACHE_HOME"] = os.path.join(folder, f"cache-{i}-{name}")  # the server's
+                os.environ["XDG_CACHE_HOME"] = os.path.join(folder, f"cache-{i}-{name}")  # for the server
                 with server(results) as (url, process):
                     page = browser.new_page(viewport={"width": 1400, "height": 1000})
                     path = "/" if name == "overview" else f"/{name}"
@@ -177,7 +177,7 @@ def main(n_cells: int = 100 * N_GROUPS) -> None:
                     note(f"fresh server: title of {name}", titled)
                     note(f"fresh server: {name}", figure)
                     if name in CHANGES:
-                        page.wait_for_timeout(6000)  # first selections come into the URL
+                        page.wait_for_timeout(6000)  # the page writes its first selections into the URL
                     for title, change, expected in CHANGES.get(name, ()):
                         note(f"{name}: change of {title}", _changed(page, change, expected))
                     for other in (*DRAWN, "claims") if name == "curves" else ():

@@ -1,6 +1,6 @@
-"""`python -m benchmarks.bucket [--packs N] [--results s3://BUCKET/PREFIX]`: seconds of commits, listings, looks at packs.
+"""`python -m benchmarks.bucket [--packs N] [--results s3://BUCKET/PREFIX]`: seconds of commits, listings and queries in a bucket.
 
-Without --results against moto's server on this machine, which is one process of Python and so slower than most.
+Without --results the bucket is on moto's server on this machine, which is one process of Python and so slower than most.
 """
 
 import argparse
@@ -31,7 +31,7 @@ COUNT = "SELECT count(*), count(DISTINCT cell_id) FROM cells"
 
 @contextmanager
 def moto() -> Iterator[str]:
-    """A bucket of a server of its own, as a URI; the environment says where it is."""
+    """A bucket on a moto server of its own, as a URI; the environment names that server."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -52,7 +52,7 @@ def moto() -> Iterator[str]:
 
 
 def measure(results: str, n_packs: int) -> None:
-    """Print what each step takes."""
+    """Print the seconds of each step."""
     store, out = Store(results), Console(highlight=False)
 
     def commit(i: int) -> str:
@@ -90,7 +90,7 @@ def main() -> None:
     """Read the options and run."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--packs", type=int, default=1000)
-    parser.add_argument("--results", help="an empty place in a bucket of yours, which stays filled")
+    parser.add_argument("--results", help="an empty place in your own bucket; the files stay there")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as copies:
         os.environ["SWEEP_S3_CACHE"] = copies

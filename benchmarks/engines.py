@@ -1,6 +1,6 @@
-"""`python -m benchmarks.engines`: ms a step and network of every engine in one run, beside what the machine can do.
+"""`python -m benchmarks.engines`: ms per step and network of every engine in one run, beside the limits of the machine.
 
-`reference` trains one network with all cores; the others one pack a core. The aims are ratios to `reference`.
+`reference` trains one network with all cores; the other engines train one pack per core. The aims are ratios to `reference`.
 """
 
 from pathlib import Path
@@ -37,9 +37,9 @@ SHAPES: list[tuple[Task, int, int, str]] = [
     (Pentomino(L=16), 512, 6, "0.125 to 0.14 ms"),
     (Pentomino(L=16, patches=10), 512, 6, ""),
 ]
-"""The aim of images is a twentieth of the authors' loop, which takes 2.5 to 2.8 ms a step of one network on both cores."""
+"""The aim for images is a twentieth of the authors' loop, which takes 2.5 to 2.8 ms per step of one network on both cores."""
 SECONDS = 1.5
-"""How long each engine is timed on each shape; the best of five parts of it counts."""
+"""The seconds for which each engine is timed on each shape; the best of five parts of them counts."""
 GRIDS = Path(__file__).parents[1] / "grids"
 
 
@@ -50,14 +50,14 @@ def cells_of(task: Task, width: int, gammas: int) -> list[Cell]:
 
 
 def steps_a_second(engine: str, cells: list[Cell], steps: int) -> float:
-    """Steps times networks, a second, data included and evaluation left out."""
+    """Steps times networks per second, with data and without evaluation."""
     made = descent_engine(engine).trainer(cells)
     made.train(0, 10)
     return steps * len(cells) * rate(lambda: made.train(10, steps), SECONDS)
 
 
 def data_seconds(cell: Cell) -> float:
-    """Seconds of one step's data, drawn in blocks as `batched` does."""
+    """Seconds to draw one step's data, in blocks as `batched` does."""
     from trainables.trainers.batched import Batched
 
     made = Batched([cell])
@@ -65,7 +65,7 @@ def data_seconds(cell: Cell) -> float:
 
 
 def row(shape: tuple[Task, int, int, str], best: Limits) -> list[str]:
-    """One line of the table: times, and what they are of reference's and of the machine's limits."""
+    """One line of the table: the times, and their ratios to those of `reference` and of the machine's limits."""
     task, width, gammas, aim = shape
     cells = cells_of(task, width, gammas)
     torch.set_num_threads(CORES)
@@ -76,7 +76,7 @@ def row(shape: tuple[Task, int, int, str], best: Limits) -> list[str]:
     fastest = min(found, key=found.__getitem__)
     amounts = ENGINES[fastest].step_amounts(cells[0], gammas)
     products = 1e3 * (amounts.get("product", 0.0) + amounts.get("tile", 0.0)) / best.products
-    # What a step reads and writes at least: the changes of the weights, and of `gram` what they start from.
+    # Rows that a step at least reads and writes: the changes of the weights, and for `gram` what they start from.
     rows = {"gram": 6 * 2 * getattr(task, "L", 0), "batched": 3 * task.input_dim, "patches": 2 * task.input_dim}[fastest]
     times = {e: f"{t:.4f} ({reference / t:.0f} x)" for e, t in found.items()}
     of_limits = [f"{found[fastest] / products:.2f}", f"{1e3 * rows * width * 4 / best.memory / found[fastest]:.2f}"]
@@ -88,7 +88,7 @@ def row(shape: tuple[Task, int, int, str], best: Limits) -> list[str]:
 
 
 def paper() -> Table:
-    """CPU hours of every figure in `grids/`, by the cost model on this machine's rates."""
+    """CPU hours of every figure in `grids/`, predicted by the cost model with this machine's rates."""
     table = Table(box=SIMPLE_HEAD, title="the paper in CPU hours, one core each, as predicted", title_justify="left")
     for name in ("grid", "networks", "reference", "these engines", "here, all cores"):
         table.add_column(name, justify="left" if name == "grid" else "right")

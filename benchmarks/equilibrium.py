@@ -1,4 +1,4 @@
-"""`python -m benchmarks.equilibrium [kappa] [seeds]`: seconds, mixing, A_f of erf networks on He_3 about the threshold, N = d."""
+"""`python -m benchmarks.equilibrium [kappa] [seeds]`: seconds, mixing, A_f of erf networks on He_3 near the threshold, N = d."""
 
 import sys
 import time
@@ -17,12 +17,12 @@ from trainables.tasks import Hermite3
 
 SIZES = (12, 16, 24, 32, 40)
 PER_DIMENSION = (12, 18, 27, 40)
-"""P/d at kappa = 1: A_f crosses 0.1 and 0.25 in between. P goes with kappa + 1: what a network does not learn is noise too."""
+"""P/d at kappa = 1: A_f crosses 0.1 and 0.25 in between. P grows with kappa + 1: what a network does not learn is noise too."""
 STEPS, EVAL_EVERY, TEST_SIZE = 200, 2, 2048
 
 
 def cells_of(d: int, per_dimension: int, kappa: float, seeds: int) -> list[Cell]:
-    """One point: the same posterior of as many data sets."""
+    """One point: the same posterior for `seeds` data sets."""
     task = Hermite3(d=d, P=round(per_dimension * d * (kappa + 1) / 2))
     first = cell_of(
         task,
@@ -39,14 +39,14 @@ def cells_of(d: int, per_dimension: int, kappa: float, seeds: int) -> list[Cell]
 
 
 def sampled(cells: Sequence[Cell]) -> tuple[list[EquilibriumResult], float]:
-    """Results, and seconds of a core that one network took."""
+    """The results, and the processor seconds per network."""
     run, started = EquilibriumRun(cells), time.process_time()
     run.advance(np.inf)
     return run.results(), (time.process_time() - started) / len(cells)
 
 
 def main(kappa: float, seeds: int) -> None:
-    """Print one line a point."""
+    """Print the table, one line per point."""
     torch.set_num_threads(1)
     columns = ("d = N", "P", "s a network", "A_f", "+- of seeds", "specialised", "accepted", "worst R-hat", "least ESS", "mixed")
     table = Table(*columns, box=SIMPLE_HEAD, title=f"kappa = {kappa:g}, {STEPS} trajectories of 4 chains, {seeds} seeds")

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.forecasts`: what `--dry-run` says beside what the sweep took, in time and in memory of its workers."""
+"""`python -m benchmarks.forecasts`: the forecasts of `--dry-run` beside the sweeps' true time and the memory of their workers."""
 
 import json
 import subprocess
@@ -23,14 +23,14 @@ SWEEPS = [
 
 
 def forecast(words: list[str]) -> dict[str, float]:
-    """What `--dry-run` predicts for an empty store."""
+    """The forecast of `--dry-run` for an empty store."""
     with tempfile.TemporaryDirectory() as empty:
         command = [sys.executable, "-m", "orchestrator.sweep", *words, "--dry-run", "--json", "--results", empty]
         return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
 
 
 def truth(words: list[str]) -> tuple[float, int]:
-    """Wall seconds of the sweep, and the largest resident memory of its workers together."""
+    """Wall seconds of the sweep, and the largest resident memory of its workers together, in bytes."""
     with tempfile.TemporaryDirectory() as results:
         command = [sys.executable, "-m", "orchestrator.sweep", *words, "-q", "--results", results]
         started, most = time.perf_counter(), 0
@@ -49,7 +49,7 @@ def _workers_bytes(sweep: psutil.Process) -> int:
         for process in sweep.children(recursive=True):
             if "Trainable" in " ".join(process.cmdline()):
                 found += process.memory_info().rss
-    except psutil.Error:  # one of them ended meanwhile: the next look sees the others
+    except psutil.Error:  # a worker ended meanwhile: the next look sees the others
         return 0
     return found
 

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.gpu`: ms per step and network on this machine's card with full packs, and what figure C3 would take."""
+"""`python -m benchmarks.gpu`: ms per step and network on this machine's GPU with full packs, and a forecast for figure C3."""
 
 import sys
 import time
@@ -31,7 +31,7 @@ SHAPES: list[tuple[str, int, int, int, float, Sequence[float | None], int]] = [
     ("batched", 64, 256, 1024, 1.0, LADDER, 16),
 ]
 SECONDS = 3.0
-"""How long each engine is timed on each shape."""
+"""The seconds for which each engine is timed on each shape."""
 C3_SEEDS, C3_STEPS, C3_EVALUATIONS = 6, 25_000, 25
 
 
@@ -46,7 +46,7 @@ def cells_of(n_symbols: int, d: int, width: int, sigma2: float, gammas: Sequence
 
 
 def seconds_of(run: Callable[[], object]) -> float:
-    """Mean time of a run that ends with its result on the host; the first is not counted."""
+    """Mean seconds of a run that ends with its result on the host. The first run is not counted."""
     run()
     n, started = 0, time.perf_counter()
     while (elapsed := time.perf_counter() - started) < SECONDS:
@@ -56,14 +56,15 @@ def seconds_of(run: Callable[[], object]) -> float:
 
 
 def step_seconds(made: Trainer, steps: int = 500) -> float:
-    """Seconds of a step of the pack, draws included, evaluation left out."""
+    """Seconds per step of the pack, with draws and without evaluation."""
     return seconds_of(lambda: made.train(0, steps)) / steps
 
 
 def figure_c3_seconds() -> tuple[float, float, float]:
-    """Predicted seconds of figure C3's packs one after the other: to make them, to train, to evaluate.
+    """Predicted seconds to make, to train and to evaluate the packs of figure C3, one after the other.
 
-    Steps depend on L alone and evaluations on d: measured on packs of its own size at a few of each.
+    A step's time depends on L alone and an evaluation's on d alone. Both are measured on packs of the figure's size, at a few
+    values of L and d.
     """
     ls, ds = (2, 5, 8, 12), (128, 256, 512, 1024)
     gram = descent_engine("gram")

@@ -1,7 +1,7 @@
 """A task file of networks that nobody trains: grids, queue, workers, rows and commits are real, and a pack takes `pause_s`.
 
-Where it is loaded (the driver and each worker) the engine of its cells is one that draws numbers, and a cell is predicted to
-take CELL_S, so that `pack_seconds` alone says how many make a pack.
+The driver and each worker load it. It replaces the engine of its cells by one that draws numbers, and the predicted seconds of
+such a cell by CELL_S, so that `pack_seconds` alone says how many cells make a pack.
 """
 
 import time
@@ -49,7 +49,7 @@ class Idle(Task):
 
 
 class Untrained:
-    """A trainer whose numbers are drawn: they fill files as trained ones would. C cells, m neurons."""
+    """A trainer whose numbers are drawn at random: they fill files as trained ones would. C cells, m neurons."""
 
     name: ClassVar[str] = "batched"
 
@@ -79,11 +79,11 @@ class Untrained:
         return {}
 
     def load(self, state: dict[str, Array]) -> None:
-        """Nothing was changed."""
+        """Do nothing: there is no state."""
 
 
 class BatchedOrIdle(Batched):
-    """The usual engine, which trains no cells of this task."""
+    """The engine `batched`, except that it trains no cells of this task."""
 
     def trainer(self, cells: Sequence[Cell], device: str = "cpu") -> Trainer:
         return Untrained(cells) if cells[0].task.name == Idle.name else super().trainer(cells, device)
@@ -93,7 +93,7 @@ _cell_seconds = PackQueue.cell_seconds
 
 
 def cell_seconds(queue: PackQueue, i: int) -> float:
-    """The usual prediction for other tasks."""
+    """CELL_S for a cell of this task, the usual prediction for other tasks."""
     predicted = _cell_seconds(queue, i)
     return CELL_S if queue.plan[i].cell.task.name == Idle.name else predicted
 

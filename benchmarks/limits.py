@@ -1,4 +1,4 @@
-"""What this machine can do at best: multiplications of matrices, and bytes to and from memory, with all cores."""
+"""The limits of this machine with all cores: multiplications of matrices, and bytes to and from memory."""
 
 import os
 import time
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Limits(NamedTuple):
-    """Multiplications and additions a second of the fastest product found, of torch.mm, and bytes copied a second."""
+    """Multiply-adds per second of the fastest product found and of torch.mm, and bytes read and written per second in a copy."""
 
     products: float
     torch_mm: float
@@ -26,7 +26,7 @@ class Limits(NamedTuple):
 
 
 def on_every_core(work: Callable[..., T], *args: object) -> list[T]:
-    """Results of the same work in as many processes as there are cores, one thread each, at the same time."""
+    """The results of the same work in as many processes as there are cores, one thread each, at the same time."""
     with ProcessPoolExecutor(CORES, mp_context=get_context("spawn"), initializer=torch.set_num_threads, initargs=(1,)) as pool:
         list(pool.map(_import_engines, range(CORES)))
         return [f.result() for f in [pool.submit(work, *args) for _ in range(CORES)]]
@@ -36,11 +36,11 @@ def _import_engines(_: int) -> None:
     import trainables.trainers.batched
     import trainables.trainers.gram  # noqa: F401
 
-    time.sleep(0.5)  # so that every process takes one of these
+    time.sleep(0.5)  # long enough that every process takes one call
 
 
 def rate(run: Callable[[], object], seconds: float = 0.5) -> float:
-    """Runs a second, the best of some windows."""
+    """Runs per second in the best of several windows."""
     return 1 / seconds_of(run, rounds=5, window_s=seconds / 5)
 
 

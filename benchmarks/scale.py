@@ -1,8 +1,9 @@
 """`python -m benchmarks.scale [PACKS ...] [--slots N ...] [--pause S]`: sweeps of many packs of 100 cells that train nothing.
 
 Grid, queue, Ray Tune, workers, commits and store are the real ones (benchmarks/idle_task.py is the task). For each number of
-packs: what the driver takes, a pack; the same command once all is done; queries, `compact`, and both again. With --slots, what
-the driver can feed: so many packs at once, each S seconds long. 10,000 packs take some 10 minutes and 1 GB of disk.
+packs: the driver's time per pack; the same command once all is done; queries; `compact`; and that command and the queries again.
+With --slots, the rate at which the driver can feed N packs at once, each S seconds long. 10,000 packs take some 10 minutes and 1
+GB of disk.
 """
 
 import argparse
@@ -41,14 +42,15 @@ grids:
     seed: {{range: {seeds}}}
 resources: {{pack_seconds: 50, cpus_per_pack: {cpus}}}
 """
-"""L and d make the shapes, so that a seed has 20 packs of 10 numbers and 10 gammas; seeds come last, as in most grids."""
+"""L and d make the shapes: each seed has 20 packs, each of 10 numbers times 10 gammas. Seeds come last, as in most grids."""
 EVERY_S = 0.25
-"""How often a process is looked at."""
+"""Seconds between two looks at a process."""
 
 
 @dataclass(frozen=True)
 class Followed:
-    """A command that ended: wall seconds, and over time (since 1970) its processor seconds and memory, children left out."""
+    """A command that has ended: wall seconds, and its processor seconds and memory over time (since 1970), without its
+    children."""
 
     wall: float
     at: NDArray[np.float64]
@@ -61,7 +63,7 @@ class Followed:
 
 
 def follow(*words: str) -> Followed:
-    """Run `python -m ...` to its end. RuntimeError, with what it wrote, where it fails."""
+    """Run `python -m ...` to its end. RuntimeError with its output if it fails."""
     started = time.time()
     with tempfile.TemporaryFile("w+") as output:
         process = subprocess.Popen([sys.executable, "-m", *words], stdout=output, stderr=subprocess.STDOUT)
@@ -83,7 +85,7 @@ def follow(*words: str) -> Followed:
 
 
 def write_grid(folder: Path, n_packs: int, slots: int | None, pause_s: float) -> Path:
-    """A grid of this many packs, or up to 19 more; `slots` of them at once where the machine's cores are shared out so."""
+    """A grid of this many packs, or up to 19 more. With `slots`, a pack takes so many cores that this many packs run at once."""
     path = folder / "grid.yaml"
     cpus = len(os.sched_getaffinity(0)) / slots if slots else 1
     task = Path(__file__).with_name("idle_task.py")
@@ -92,12 +94,12 @@ def write_grid(folder: Path, n_packs: int, slots: int | None, pause_s: float) ->
 
 
 def sweep(grid: Path, results: str, *words: str) -> Followed:
-    """The command on this grid; a million cells are let through."""
+    """Run `orchestrator.sweep` on this grid; --force lets a million cells through."""
     return follow("orchestrator.sweep", str(grid), "-q", "--force", "--results", results, *words)
 
 
 def check(results: str) -> int:
-    """How many cells there are; RuntimeError unless each is there once and all were planned and are ok."""
+    """The number of cells. RuntimeError unless each is there once and all were planned and are ok."""
     ((rows, cells, ok),) = fetch(results, "SELECT count(*), count(DISTINCT cell_id), count_if(status = 'ok') FROM cells")
     ((planned,),) = fetch(results, "SELECT count(DISTINCT cell_id) FROM plans")
     if not rows == cells == ok == planned:
@@ -106,7 +108,7 @@ def check(results: str) -> int:
 
 
 def by_pack(run: Followed, results: str) -> dict[str, str]:
-    """Of a sweep, what a pack takes in its first tenth, in the middle and in the last: time, and the driver's processor time."""
+    """The time per pack and the driver's processor time per pack, in the first, fourth, seventh and last tenth of a sweep."""
     with os.scandir(Path(results, PACKS)) as files:
         ends = np.sort([file.stat().st_mtime for file in files])
     cpu, mb = np.interp(ends, run.at, run.cpu), np.interp(ends, run.at, run.mb)
@@ -127,7 +129,7 @@ def by_pack(run: Followed, results: str) -> dict[str, str]:
 
 
 def table(title: str, rows: dict[str, dict[str, str]]) -> Table:
-    """Names down, columns across."""
+    """A table with a line per row and a column per name."""
     load = f"load {os.getloadavg()[0]:.1f} on {len(os.sched_getaffinity(0))} cores"
     shown = Table(box=SIMPLE_HEAD, title=f"{title}; {load}", title_justify="left")
     names = list(dict.fromkeys(name for row in rows.values() for name in row))
@@ -139,7 +141,7 @@ def table(title: str, rows: dict[str, dict[str, str]]) -> Table:
 
 
 def store_row(grid: Path, results: str) -> dict[str, str]:
-    """Seconds of the finished plan's command and of queries over the store as it lies."""
+    """Seconds of the sweep's command when nothing is left to do, and of queries over the store as it is."""
     again = sweep(grid, results)
     ((cell,),) = fetch(results, "SELECT min(cell_id) FROM cells")
     asked = alone(measure, results, "scale", cell)
@@ -182,14 +184,14 @@ def main(n_packs: list[int], slots: list[int], pause_s: float, folder: str | Non
             check(results)
             fed[f"{at_once} slots"] = by_pack(run, results) | {"wanted a second": f"{at_once / pause_s:.1f}" if pause_s else ""}
         if fed:
-            console.print(table(f"What the driver feeds: packs of {pause_s:g} s", fed))
+            console.print(table(f"Packs of {pause_s:g} s that the driver feeds", fed))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("packs", nargs="*", type=int, default=[100, 1000])
-    parser.add_argument("--slots", nargs="*", type=int, default=[], metavar="N", help="also with so many packs at once")
-    parser.add_argument("--pause", type=float, default=1.0, metavar="S", help="seconds of those packs")
-    parser.add_argument("--folder", help="where the stores lie while they are measured; the system's for temporary files")
+    parser.add_argument("--slots", nargs="*", type=int, default=[], metavar="N", help="measure also with N packs at once")
+    parser.add_argument("--pause", type=float, default=1.0, metavar="S", help="seconds that each of these packs takes")
+    parser.add_argument("--folder", help="folder for the stores that are measured; default: the system's for temporary files")
     given = parser.parse_args()
     main(given.packs, given.slots, given.pause, given.folder)

@@ -1,9 +1,9 @@
-"""`python -m benchmarks.stacked`: many small networks one at a time, stacked, and the products alone, ms a step and network.
+"""`python -m benchmarks.stacked`: ms per step and network of small networks one at a time, stacked, and of the products alone.
 
-24 perceptrons of three hidden layers on same-different, each with a seed, and so inputs, of its own. One at a time: `nn.Module`,
-`torch.optim.SGD` and batches drawn by the task itself, with all cores or, where that is faster on so small a network, with one.
-Ways are timed in turn in each of several rounds and the best round of each counts, because other work on the machine only ever
-adds. The aim is 8 times faster than one at a time.
+24 perceptrons of three hidden layers learn same-different, each with a seed of its own, and so with inputs of its own. One at a
+time means `nn.Module`, `torch.optim.SGD` and batches drawn by the task itself, with all cores or, if that is faster for so small
+a network, with one. All ways are timed in turn in each of several rounds. The best round of each counts, because other work on
+the machine only ever adds time. The aim is 8 times faster than one at a time.
 """
 
 import os
@@ -33,11 +33,11 @@ STEPS = BLOCK_STEPS
 ROUNDS = 12
 AIM = 8.0
 SINGLE = 4
-"""Networks that are trained one at a time: each takes as long as the next."""
+"""The number of networks that are trained one at a time: each takes as long as the next."""
 
 
 def cells() -> list[Cell]:
-    """Networks that differ in their seeds."""
+    """Networks that differ only in their seeds."""
     task = SameDifferent(L=16, d=64)
     return [cell_of(task, network="mlp", depth=3, width=64, batch=128, seed=seed) for seed in range(PACK)]
 
@@ -55,7 +55,7 @@ class OneAtATime:
         self.generators = [stream(stream_owner(cell), "batches") for cell in pack]
 
     def train(self) -> None:
-        """STEPS steps of each."""
+        """Train each network for STEPS steps."""
         for c, cell in enumerate(self.pack):
             loss, right = 0.0, 0
             for _ in range(STEPS):
@@ -81,16 +81,16 @@ class Packed:
 
     def __init__(self, pack: list[Cell], is_general: bool = False) -> None:
         self.made = Stacked(pack)
-        if is_general:  # as a network that gives nothing but `apply`
+        if is_general:  # as for a network that defines only `apply`
             for stack in self.made.stacks:
                 stack.passes = Traced(stack.network, stack.cell)
 
     def train(self) -> None:
-        """STEPS steps of all."""
+        """Train all networks for STEPS steps."""
         self.made.train(0, STEPS)
 
     def draw(self) -> None:
-        """The data of these steps alone."""
+        """Draw the data of these steps alone."""
         for block in range(STEPS // BLOCK_STEPS):
             self.made.stacks[0].batches.draw(block)
 
@@ -106,7 +106,7 @@ class Products:
         self.work = [self._fastest(len(pack), *size) for size in sizes]
 
     def train(self) -> None:
-        """The products of STEPS steps."""
+        """Do the products of STEPS steps."""
         for _ in range(STEPS):
             for product in self.work:
                 product()
@@ -131,7 +131,7 @@ _PACKED: list[Packed] = []
 
 
 def _in_worker() -> float:
-    """Seconds of a pack in a process of its own."""
+    """Seconds of STEPS steps of a pack, in a process of its own."""
     if not _PACKED:
         _PACKED.append(Packed(cells()))
         _PACKED[0].train()
@@ -148,7 +148,7 @@ class Way(NamedTuple):
 
 
 def measured() -> dict[Way, float]:
-    """Seconds a step and network of every way."""
+    """Seconds per step and network of every way."""
     pack = cells()
     one, stacked, general, products = OneAtATime(pack[:SINGLE]), Packed(pack), Packed(pack, is_general=True), Products(pack)
     ways = [

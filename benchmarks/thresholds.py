@@ -1,6 +1,6 @@
-"""`python -m benchmarks.thresholds`: what searching for a threshold costs beside grids, and how often its interval holds it.
+"""`python -m benchmarks.thresholds`: the cost of threshold searches beside grids, and the coverage of their intervals.
 
-Nothing is trained: networks are drawn about curves that are known, accuracy 1/2 + 1/2 Phi(log(x / middle) / width) + noise.
+Nothing is trained: networks are drawn about known curves, with accuracy 1/2 + 1/2 Phi(log(x / middle) / width) + noise.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from stats import Threshold, threshold_interval
 
 LOW, HIGH, LEVEL, SEEDS, TOLERANCE = 2, 4096, 0.85, 6, 0.05
 SPACINGS = (0.7, 0.35, 0.2, 0.1)
-"""Of grids, in log x; the last is twice the tolerance, which locates even a step as well as was asked."""
+"""The spacings of the grids, in log x. The last is twice the tolerance, which locates even a step as well as was asked."""
 
 
 class Curve(NamedTuple):
@@ -32,12 +32,12 @@ class Curve(NamedTuple):
     sd: float
 
     def accuracy(self, x: Any) -> Any:
-        """Its mean."""
+        """The mean accuracy at x."""
         return 0.5 + 0.5 * norm.cdf(np.log(x / self.middle) / self.width)
 
     @property
     def crossing(self) -> float:
-        """Where the mean is LEVEL."""
+        """The x at which the mean accuracy is LEVEL."""
         return float(np.exp(brentq(lambda u: self.accuracy(np.exp(u)) - LEVEL, 0, 12)))
 
 
@@ -50,7 +50,7 @@ CURVES = (
 
 
 class Cost(NamedTuple):
-    """Means over repetitions."""
+    """Number of networks (mean), half-width of the interval, and share of intervals that hold the threshold, over repetitions."""
 
     networks: float
     half: float
@@ -59,7 +59,7 @@ class Cost(NamedTuple):
 
 
 def of_search(curve: Curve, rng: np.random.Generator) -> tuple[int, Threshold]:
-    """One search, to its end."""
+    """One search, run to its end: its number of networks and its threshold."""
     ladder = sorted({round(x) for x in np.geomspace(LOW, HIGH, n_rungs(LOW, HIGH, TOLERANCE))})
     search = ThresholdSearch(ladder, [SEEDS] * len(ladder), LEVEL, TOLERANCE)
     while wanted := search.wanted():
@@ -70,7 +70,7 @@ def of_search(curve: Curve, rng: np.random.Generator) -> tuple[int, Threshold]:
 
 
 def of_grid(curve: Curve, spacing: float, rng: np.random.Generator) -> tuple[int, Threshold]:
-    """A grid with all seeds, that starts anywhere: where the threshold lies between its points is chance."""
+    """One grid with all seeds: its number of networks and its threshold. The grid starts at a random x near LOW."""
     logs = np.arange(np.log(LOW) + spacing * rng.random(), np.log(HIGH), spacing)
     x = sorted({round(v) for v in np.exp(logs)})
     values = [curve.accuracy(v) + curve.sd * rng.standard_normal(SEEDS) for v in x]
@@ -78,7 +78,7 @@ def of_grid(curve: Curve, spacing: float, rng: np.random.Generator) -> tuple[int
 
 
 def repeated(curve: Curve, once: Callable[[np.random.Generator], tuple[int, Threshold]], times: int) -> Cost:
-    """What it costs on the average."""
+    """The cost over many repetitions."""
     ends = [once(np.random.default_rng(seed)) for seed in range(times)]
     halves = [np.log(t.high / t.low) / 2 if 0 < t.low < t.high < np.inf else np.inf for _, t in ends]
     held = [t.low <= curve.crossing <= t.high for _, t in ends]
@@ -86,7 +86,7 @@ def repeated(curve: Curve, once: Callable[[np.random.Generator], tuple[int, Thre
 
 
 def main(times: int = typer.Option(100, min=1, help="Repetitions of each.")) -> None:
-    """Searches beside grids, on curves that are known."""
+    """Compare searches with grids, on curves that are known."""
     out = Console(width=110)
     table = Table(box=SIMPLE_HEAD, title=f"x at accuracy {LEVEL} in {LOW}..{HIGH}, {SEEDS} seeds, tolerance {TOLERANCE}")
     for name in ("curve", "how", "networks", "half-width", "95% interval holds x*", "networks over the search's"):

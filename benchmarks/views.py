@@ -1,6 +1,6 @@
 """`python -m benchmarks.views`: seconds and memory of the app's queries over synthetic stores of 100,000 and 1,000,000 cells.
 
-Beside the time on the clock stands that of the processors, all cores together, which other work on the machine disturbs less.
+The table shows wall time and the processor time of all cores together, which other work on the machine disturbs less.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ GAMMAS = np.array([*np.logspace(0, -4.5, 10), 0.0])  # the last one stands for l
 LABELS = np.array([*(f"{gamma:.3g}" for gamma in GAMMAS[:-1]), "lazy"])
 N_GROUPS = len(LS) * len(DS) * len(GAMMAS)
 PACK, CURVE, HELD_BACK = 50, 25, 0.02
-"""Cells of a pack, entries of a curve, and the share of cells planned but not there."""
+"""Cells per pack, entries per curve, and the share of cells that are planned but not there."""
 REPEATS = 3
 
 SETTINGS = "task, L, d, width, gamma, gamma_label, sigma2, prefactor, steps, batch, eval_every, test_size, base_lr, dtype"
@@ -53,7 +53,7 @@ DISTINCT = "SELECT " + ", ".join(f"list(DISTINCT {key})" for key in KEYS if key 
 
 
 def table_of_cells(first: int, n: int, curves: bool, pack: str) -> pa.Table:
-    """Rows as a sweep would leave them, seed after seed; those of number below `first + n`."""
+    """Rows as a sweep would leave them, seed after seed: cells number `first` to `first + n - 1`."""
     number = np.arange(first, first + n)
     group, seed = number % N_GROUPS, number // N_GROUPS
     gamma, d, width = group % len(GAMMAS), DS[group // len(GAMMAS) % len(DS)], 1024
@@ -82,7 +82,7 @@ def table_of_cells(first: int, n: int, curves: bool, pack: str) -> pa.Table:
 
 
 def fill(results: str, n_cells: int, packs: bool, curves: bool, n_plans: int) -> None:
-    """A store of so many cells: in packs, or sorted in files of the size that compaction leaves."""
+    """Make a store of so many cells: in packs, or sorted in files of the size that compaction leaves."""
     store = Store(results)
     ids: list[str] = []
     large = 100_000 if curves else 250_000
@@ -99,14 +99,14 @@ def fill(results: str, n_cells: int, packs: bool, curves: bool, n_plans: int) ->
 
 
 def plan(results: str, n_plans: int) -> None:
-    """Divide the cells that are there among so many sweeps."""
+    """Divide the stored cells among so many sweeps."""
     ids = [cell for (cell,) in fetch(results, "SELECT cell_id FROM cells")]
     for i in range(n_plans):
         Store(results).write_plan(f"plan{i}", ids[i::n_plans], whole=True)
 
 
 def _write(store: Store, path: str, data: bytes) -> None:
-    final = Path(store.results, path)  # without the syncs of a commit, which are no part of what is measured
+    final = Path(store.results, path)  # without the syncs of a commit, which are not measured here
     final.parent.mkdir(parents=True, exist_ok=True)
     final.write_bytes(data)
 
@@ -115,7 +115,7 @@ A_CELL = hashlib.sha256(b"777").hexdigest()[:20]
 
 
 def questions(results: str, sweep: str, cell: str) -> Iterator[tuple[str, Callable[[], object]]]:
-    """What is timed, by name; each from listing to the last row."""
+    """The questions that are timed, by name. Each takes from the listing of the files to the last row."""
 
     def asked(sql: str, *values: object) -> Callable[[], object]:
         return lambda: run(results, lambda connection: connection.execute(sql, list(values)).fetchall())
@@ -131,7 +131,7 @@ def questions(results: str, sweep: str, cell: str) -> Iterator[tuple[str, Callab
 
 
 def measure(results: str, sweep: str = "plan0", cell: str = A_CELL) -> dict[str, float]:
-    """Seconds of every question, in a process of its own; the first look at the directory comes first."""
+    """Seconds of every question, and the memory of this process. The first look at the directory comes first."""
     started = time.perf_counter()
     before = psutil.Process().memory_info().rss
     connect(results).close()
@@ -155,7 +155,7 @@ def _peak_mb() -> float:
 
 
 def alone(work: Callable[..., Any], *values: object) -> Any:
-    """What the work returns, in a process of its own."""
+    """The result of the work, done in a process of its own."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(work, *values).result()
 

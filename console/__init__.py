@@ -1,1 +1,1 @@
-"""Words between the program and the person at this machine, and where this user's machine keeps what can be made again."""
+"""Messages between the program and the person at this machine, and this user's folder for files that can be made again."""

@@ -1,4 +1,4 @@
-"""Where what this package makes once a machine is kept: compiled loops, and how fast the machine is."""
+"""The folder for files that each machine makes or fetches once: compiled loops, its measured speed, data, copies of results."""
 
 import hashlib
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """A folder of this user's that can be written: under XDG_CACHE_HOME or ~/.cache, else beside other temporary files."""
+    """A folder of this user that can be written: under XDG_CACHE_HOME or ~/.cache, else among the temporary files."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     last = Path(tempfile.gettempdir(), f"sweep-orchestrator-{os.getuid()}")
     for folder in (Path(home, "sweep-orchestrator"), last):
@@ -17,7 +17,7 @@ def cache_folder() -> Path:
             if folder.stat().st_uid != os.getuid():
                 continue
             folder.chmod(folder.stat().st_mode & ~0o022)
-        except OSError:  # a home that is not there or read-only: the next place
+        except OSError:  # a missing or read-only home: try the next place
             continue
         if os.access(folder, os.W_OK):
             return folder
@@ -33,9 +33,9 @@ def digest(files: Iterable[Path], *words: str) -> str:
 
 
 def write_whole(file: Path, text: str) -> None:
-    """Write a small file so that readers see the old one or the whole new one; its folder is made where there is none.
+    """Write a small file so that readers see either the old one or the whole new one. Its folder is made if there is none.
 
-    OSError that names the file where it cannot be written; nothing is left behind then.
+    OSError that names the file if it cannot be written; no part of it is left behind then.
     """
     part = None
     try:
@@ -44,7 +44,7 @@ def write_whole(file: Path, text: str) -> None:
             part.write(text)
             part.flush()
             os.fsync(part.fileno())
-        os.chmod(part.name, 0o644)  # a temporary file is its owner's alone; what is kept may be another user's too
+        os.chmod(part.name, 0o644)  # a temporary file is private to its owner; other users may read the kept one
         os.replace(part.name, file)
     except BaseException as error:
         if part:

@@ -1,4 +1,4 @@
-"""The table at the end of a sweep: rich networks beside the theory, from records as `python -m analysis.outcome` gives them."""
+"""The table at the end of a sweep: rich networks beside the theory. The records are those of `python -m analysis.outcome`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,11 +13,11 @@ from console.printable import printable
 MOST_ROWS = 30
 
 Record = Mapping[str, Any]
-"""Keys of a point, then n, mean, low, high, last, theory, expected and difference; None where there is no number."""
+"""One row: the keys of a point, then n, mean, low, high, last, theory, expected and difference; None for no number."""
 
 
 def print_outcome(records: Sequence[Record], out: Console) -> None:
-    """The records, at least one, as a table; where the terminal is too narrow without the intervals and the last accuracies."""
+    """Print the records, at least one, as a table. A narrow terminal gets no intervals, last accuracies or names of theories."""
     table = _table(records, brief=False)
     need = out.measure(table, options=out.options.update(max_width=1000)).maximum
     if need > out.width and out.is_terminal:

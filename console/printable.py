@@ -1,11 +1,12 @@
-"""Text of others on a terminal: a reason or a file's name may hold what clears the screen, moves the cursor or sets the title."""
+"""Safe printing of other people's text: a reason or a file's name may clear the screen, move the cursor or set the title."""
 
 _KEPT = "\n\t\u00a0\u200d\ufe0f"
-"""Characters that are not printable by Python's count, and harmless: line ends, and what joins emoji."""
+"""Characters that Python does not call printable, but that are harmless: line ends, tabs, fixed spaces, joiners of emoji."""
 
 
 def printable(text: str) -> str:
-    """The text with control characters, marks that turn the direction of writing and bytes that are no text as `\\x1b`."""
+    """The text with `\\x1b` and the like for control characters, marks that turn the direction of writing, and bytes that are no
+    text."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in _KEPT else c.encode("unicode_escape").decode() for c in text)

@@ -1,4 +1,4 @@
-"""How every command speaks on the terminal: what it is doing, what is wrong with its input, and how it leaves then."""
+"""The messages of every command on the terminal: what it is doing, and what is wrong with its input before it leaves."""
 
 from typing import NoReturn
 
@@ -8,7 +8,7 @@ from rich.console import Console
 from console.printable import printable
 
 err = Console(stderr=True)
-"""Where everything goes that is no answer."""
+"""Standard error: everything that is not an answer goes here."""
 
 
 def complain(message: str) -> None:
@@ -17,7 +17,7 @@ def complain(message: str) -> None:
 
 
 def stop(message: str, code: int = 2) -> NoReturn:
-    """Bad input (2), or what the command cannot do now (1): say what is wrong, and leave."""
+    """Say what is wrong and leave: with 2 for bad input, with 1 for something that the command cannot do now."""
     complain(message)
     raise typer.Exit(code)
 

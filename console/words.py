@@ -40,7 +40,7 @@ def listed(options: Iterable[str]) -> str:
 
 
 def pydantic_reason(error: ValidationError) -> str:
-    """pydantic's verdict in one line, without its addresses."""
+    """pydantic's message in one line, without its web addresses."""
     return "; ".join(
         ": ".join([*(str(part) for part in e["loc"]), e["msg"].removeprefix("Value error, ")])
         for e in error.errors(include_url=False, include_context=False, include_input=False)

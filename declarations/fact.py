@@ -1,4 +1,4 @@
-"""A fact: what a row says of where it comes from and how it ended."""
+"""A fact: where a row comes from, or how its training ended."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -29,4 +29,4 @@ FACTS = {
         Fact("weights_file", "file with its hidden weights", "text"),
     )
 }
-"""By name."""
+"""The facts by name."""

@@ -1,4 +1,4 @@
-"""A key: what a grid may set of a network."""
+"""A key: a property of a network that a grid may set."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -11,7 +11,8 @@ Role = Literal["task", "network", "training", "seed"]
 
 @dataclass(frozen=True)
 class Key(Column):
-    """A key's name, kind, title and role. Legal values stand with the field of the part that has the key."""
+    """A key's name, kind, title and role. The task, network or training that has the key declares the legal values with its
+    field."""
 
     role_of_column: ClassVar[str] = "key"
 
@@ -19,16 +20,16 @@ class Key(Column):
     in_streams: bool = False
     """Whether it enters the random streams: networks of one seed that differ in it share no draws."""
     searched: bool = True
-    """Whether a threshold search may go along it: it is a number, a property of the network, and every value is legal."""
+    """Whether a threshold search may vary it: it is a number and a property of the network, and every value is legal."""
     derived: bool = False
-    """Whether it follows from other keys, so that no grid sets it: a column alone."""
+    """Whether it follows from other keys, so that no grid sets it and it is only a column."""
     titles: tuple[tuple[str, str], ...] = ()
-    """(task, title) where all that is shown is of one task."""
+    """(task, title) pairs: the title to use where everything shown is of that task."""
     default: Any = None
-    """The value that a row without one has, if its part is one of `of`; None: it has none."""
+    """The value for rows that have none, if their part is one of `of`; None if there is no default."""
     of: tuple[str, ...] = ()
-    """Names of the parts that have this key with this default."""
+    """The names of the tasks, networks or trainings that have this key with this default."""
 
     def title_for(self, task: str | None) -> str:
-        """What axes and legends call it; `task`: the one that all that is shown is of."""
+        """The key's title for axes and legends. `task`: the task of everything shown, None if there are several."""
         return dict(self.titles).get(task or "", self.title)

@@ -1,4 +1,4 @@
-"""The keys that several parts share, or that stores of every version hold. A part declares a key of its own with its field."""
+"""The keys that several parts share, or that stores of every version hold. A part declares its own keys with its fields."""
 
 from declarations.key import Key
 
@@ -38,4 +38,4 @@ KEYS = {
         Key("dtype", "precision", "text", "training"),
     )
 }  # fmt: skip
-"""By name, in the order in which tables and captions show them."""
+"""The keys by name, in the order in which tables and captions show them."""

@@ -1,4 +1,4 @@
-"""A metric: what is measured of a network."""
+"""A metric: a quantity that is measured of a network."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Condition = tuple[tuple[str, tuple[str, ...]], ...]
 
 @dataclass(frozen=True)
 class Metric(Column):
-    """A metric's name, title, unit, bounds and direction, what it is measured of, and which networks have it."""
+    """A metric's name, title, unit, bounds and direction, whether it is one number or a list, and the networks that have it."""
 
     role_of_column: ClassVar[str] = "metric"
 
@@ -22,26 +22,26 @@ class Metric(Column):
     """Least possible value; intervals end there."""
     high: float = inf
     better: Literal["higher", "lower", ""] = ""
-    """Which way networks that have learnt more go, so that a level of it makes a threshold; empty where neither."""
+    """Whether networks that have learnt more have higher or lower values, so that a level makes a threshold; empty if neither."""
     logarithmic: bool = False
     """Whether a logarithmic axis suits it."""
     per: Literal["network", "evaluation", "neuron", "bin"] = "network"
     of: tuple[Condition, ...] = ()
-    """Networks that have it: those for which one of these conditions holds; all where there are none."""
+    """Conditions, one of which must hold for a network to have it; all networks have it if there are none."""
     expression: str = ""
-    """SQL over the columns of `cells` where it is no column of its own."""
+    """SQL over the columns of `cells`, for a metric without a column of its own."""
     column: str = ""
-    """Column of the files that holds its list of values, where it has one for each evaluation, neuron or bin."""
+    """The files' column that holds its list of values, if it is per evaluation, neuron or bin; empty for `per:name`."""
     digest: str = ""
-    """Of the file of a user's own metric."""
+    """The digest of the file that declares a user's own metric; empty for all others."""
     diagnostic: bool = False
-    """Whether it says how the numbers were made, not what the network does: no threshold of it is searched for."""
+    """Whether it says how the numbers were made, not what the network does. No threshold of it is searched for."""
     on_request: bool = False
-    """Whether a grid asks for it by `save:`."""
+    """Whether it is measured only if a grid asks for it by `save:`."""
 
     @property
     def sql(self) -> str:
-        """Its value in a query of `cells`."""
+        """SQL for its value in a query of `cells`."""
         return self.expression or (f'"{self.name}"' if self.on_request else self.name)
 
     @property
@@ -51,7 +51,7 @@ class Metric(Column):
 
     @property
     def falls(self) -> bool:
-        """Whether networks that have learnt more have less of it, as of an error."""
+        """Whether networks that have learnt more have less of it, as with an error."""
         return self.better == "lower"
 
     @property
@@ -61,16 +61,16 @@ class Metric(Column):
 
     @property
     def short(self) -> str:
-        """In the middle of a sentence, before its value: `accuracy`, `alignment_f`."""
+        """Its name for the middle of a sentence, before its value: `accuracy`, `alignment_f`."""
         return "accuracy" if self.is_accuracy else self.name
 
     @property
     def request(self) -> str:
-        """What a row that was asked for it says it holds: its name, and the digest of a user's own file."""
+        """The text by which a row says that it holds the metric: its name, and the digest of a user's own file."""
         return f"{self.name}@{self.digest}" if self.digest else self.name
 
     def had_by(self, traits: Mapping[str, str | None]) -> bool:
-        """Whether networks with these traits have it; a trait that is not told, or is None, may have any value."""
+        """Whether networks with these traits have it. A trait that is missing or None may have any value."""
 
         def holds(condition: Condition) -> bool:
             return all(traits.get(trait) is None or traits[trait] in legal for trait, legal in condition)

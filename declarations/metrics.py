@@ -1,4 +1,4 @@
-"""The metrics that engines measure of every network of theirs. A metric that a grid asks for is declared in its own file."""
+"""The metrics that engines measure of every network they train. A metric on request is declared in its own file."""
 
 from declarations.metric import Condition, Metric
 
@@ -52,4 +52,4 @@ _ALL = (
 )  # fmt: skip
 
 METRICS = {metric.name: metric for metric in _ALL}
-"""By name."""
+"""The metrics by name."""

@@ -5,9 +5,9 @@
 | S | `quality` | mean over points of (y - Y)^2 / (dy^2 + dY^2); about 1: the curves collapse within their errors |
 | Y, dY | | line through the points of the OTHER curves next to the left and right of the point's x, and its error |
 
-Houdayer and Hartmann, Phys. Rev. B 70, 014418 (2004); the line by weighted least squares. A point counts where some other curve
-has points on both of its sides. Bhattacharjee and Seno (2001) compare neighbours in the same way, without errors.
-S near 1 says little where curves overlap only where they are flat (chance, or all right), or where few points count (`n_points`).
+Houdayer and Hartmann, Phys. Rev. B 70, 014418 (2004); the line by weighted least squares. A point counts if another curve has
+points on both sides of it. Bhattacharjee and Seno (2001) compare neighbours in the same way, without errors.
+S near 1 says little if curves overlap only where they are flat (chance, or all right), or if few points count (`n_points`).
 """
 
 from collections.abc import Sequence
@@ -31,29 +31,29 @@ class Curve(NamedTuple):
     y: ArrayLike
     error: ArrayLike
     n: ArrayLike = np.inf
-    """Seeds that each error comes from, (k,) or one number; infinite where errors are known."""
+    """The number of seeds behind each error, (k,) or one number; infinite for known errors."""
 
 
 @dataclass(frozen=True)
 class Collapse:
-    """S of the rescaled curves beside that of the curves as they are.
+    """S of the rescaled curves, and S of the curves as they are for comparison.
 
-    With errors from n seeds each, S of a perfect collapse is above 1, as an error from few seeds is often too small: on
+    If errors come from n seeds each, S of a perfect collapse is above 1, because an error from few seeds is often too small: on
     average 1.2 for n = 12, 1.4 for n = 6 and 2.9 for n = 3 (measured on curves of 12 points).
     """
 
     quality: float
-    """NaN where no point counts."""
+    """NaN if no point counts."""
     unscaled_quality: float
     n_points: int
-    """That count."""
+    """The number of points that count in `quality`."""
     n_unscaled_points: int
     n_total: int
 
 
 @dataclass(frozen=True)
 class BestExponent:
-    """Exponent e at which x / scale^e collapses the curves best, and how well."""
+    """The exponent e at which x / scale^e collapses the curves best, and the quality of that collapse."""
 
     exponent: Interval
     quality: float
@@ -62,10 +62,10 @@ class BestExponent:
 
 
 def collapse(curves: Sequence[Curve], scales: ArrayLike, log_x: bool = True) -> Collapse:
-    """S of y_k against x / scales[k], at least two curves; lines between points are in log x unless `log_x=False`.
+    """S of y_k against x / scales[k], for at least two curves. Lines between points are in log x unless `log_x=False`.
 
-    ValueError for fewer curves, NaN, errors or scales <= 0, and x <= 0 with `log_x`. For an accuracy that all seeds share the
-    error is not 0 but that of its test set, sqrt(p (1 - p) / examples), or 1 / examples at p = 1.
+    ValueError for fewer curves, NaN, errors or scales <= 0, and x <= 0 with `log_x`. If all seeds share an accuracy, its error is
+    not 0 but that of its test set: sqrt(p (1 - p) / examples), or 1 / examples at p = 1.
     """
     points = _Points.of(curves, scales, log_x)
     scaled, unscaled = points.comparison(1.0), points.comparison(0.0)
@@ -81,13 +81,14 @@ def best_exponent(
     log_x: bool = True,
     seed: int = 0,
 ) -> BestExponent:
-    """Exponent e between `bounds` that minimises S of x / scale_values^e, (curves,), its interval by parametric bootstrap.
+    """The exponent e between `bounds` that minimises S of x / scale_values^e, (curves,), with an interval by parametric
+    bootstrap.
 
-    A resample moves each y by an error of its size and looks for the best e anew: a normal error, or Student's t where errors
-    come from n seeds (with normal ones the interval covers 91% where 95% is asked at 6 seeds, 73% at 3; measured). Houdayer and
-    Hartmann take the e up to S = S_min + 1, which does not ask how many points S is the mean of and is about twice too wide here.
-    Exponents that leave less than half as many points to compare as the best of them are not tried. ValueError as `collapse`, for
-    equal scale values, n below 2, and a minimum at the edge of `bounds`.
+    Each resample moves every y by a random error of its size and finds the best e anew. The error is normal, or Student's t if
+    errors come from n seeds (normal errors would cover 91% at 6 seeds and 73% at 3 where 95% is asked; measured). Houdayer and
+    Hartmann take all e up to S = S_min + 1. That ignores how many points S is the mean of, and is about twice too wide here.
+    Exponents at which less than half as many points count as at the best of them are not tried. ValueError as for `collapse`, and
+    for equal scale values, n below 2, and a minimum at the edge of `bounds`.
     """
     level_between_0_and_1(level)
     points = _Points.of(curves, scale_values, log_x)
@@ -105,7 +106,7 @@ def best_exponent(
     if found[0] in bounds:
         raise ValueError(f"the best exponent lies at the edge of {bounds}, or beyond: widen the bounds")
     step = coarse[1] - coarse[0]
-    # The best e of the data by a grid of its own: its digits must not hang on how far the resamples reach.
+    # The best e of the data has a grid of its own: its digits must not depend on how far the resamples reach.
     near = np.linspace(max(bounds[0], found[0] - step), min(bounds[1], found[0] + step), GRID)
     value = float(_minima(points, y[:, :1], near)[0])
     fine = np.linspace(max(bounds[0], found[1:].min() - step), min(bounds[1], found[1:].max() + step), GRID)
@@ -116,10 +117,10 @@ def best_exponent(
 
 
 class _Comparison(NamedTuple):
-    """What S compares at one rescaling: S = mean over rows of (residual @ y)^2 / variance."""
+    """The terms of S at one rescaling: S = mean over rows of (residual @ y)^2 / variance."""
 
     residual: Floats
-    """(n, points): row i takes y_i minus the master curve there."""
+    """(n, points): row i, applied to y, gives y_i minus the master curve there."""
     variance: Floats
     """(n,)"""
 
@@ -132,7 +133,7 @@ class _Comparison(NamedTuple):
 
 
 class _Points(NamedTuple):
-    """Points of all curves, (points,), ascending in x within each; x is log x where asked."""
+    """The points of all curves, (points,), ascending in x within each curve; x is log x if `log_x`."""
 
     x: Floats
     y: Floats
@@ -141,7 +142,7 @@ class _Points(NamedTuple):
     shift: Floats
     """Log of the point's scale value."""
     starts: list[int]
-    """Where each curve begins, and the end."""
+    """The index at which each curve begins, and the end of the last."""
     log_x: bool
 
     @classmethod
@@ -169,7 +170,7 @@ class _Points(NamedTuple):
         return cls(x, y, error, n, shift, np.cumsum([0] + [c.shape[1] for c in columns]).tolist(), log_x)
 
     def comparison(self, exponent: float) -> _Comparison:
-        """Each point against the line through its neighbours on the other curves, at x / scale^exponent."""
+        """Each point compared with the line through its neighbours on the other curves, at x / scale^exponent."""
         x = self.x - exponent * self.shift if self.log_x else self.x * np.exp(-exponent * self.shift)
         n = len(x)
         w = np.zeros((n, n))  # [i, l]: weight of point l in the line at point i
@@ -189,7 +190,7 @@ class _Points(NamedTuple):
 
 
 def _minima(points: _Points, y: Floats, exponents: Floats) -> Floats:
-    """Of each column of y (points, columns) the exponent of least S: (columns,)."""
+    """The exponent of least S for each column of y (points, columns): (columns,)."""
     comparisons = [points.comparison(float(e)) for e in exponents]
     enough = max(c.n for c in comparisons) / 2
     if enough == 0:

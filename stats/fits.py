@@ -20,7 +20,7 @@ from stats.intervals import Interval
 from stats.thresholds import Threshold
 
 STEEPEST = 20.0
-"""Exponents beyond this fit one point at the end of the others: no law."""
+"""The largest exponent of a law. A larger one fits only the point at the end of the others."""
 
 
 @dataclass(frozen=True)
@@ -34,18 +34,18 @@ class PowerLaw:
     x_high: float
     n: int
     r2: float
-    """Share of the (weighted) variance of log y that the law explains; of y where it has an offset. NaN where y is constant."""
+    """Share of the (weighted) variance of log y that the law explains; of y if it has an offset. NaN if y is constant."""
     level: float = 0.95
     _middle: float = field(default=1.0, repr=False)
     _covariance: Floats = field(default_factory=lambda: np.full((2, 2), np.nan), repr=False, compare=False)
-    """Of (log of the power at x = _middle, exponent), or of (offset, power at x = _middle, exponent)."""
+    """Covariance of (log of the power at x = _middle, exponent); with an offset, of (offset, power at x = _middle, exponent)."""
 
     def curve(self, x: ArrayLike) -> Floats:
-        """The law at x, of its shape."""
+        """The law at x, in the shape of x."""
         return np.asarray((self.offset.value if self.offset else 0.0) + self._power(x))
 
     def band(self, x: ArrayLike) -> tuple[Floats, Floats]:
-        """Low and high of the law (its curve, not of new points) at each x, by t; with an offset to first order in the errors."""
+        """Lower and upper bound of the law (not of new points) at each x, by t; with an offset to first order in the errors."""
         log_x = np.log(np.asarray(x, dtype=float) / self._middle)
         if self.offset is None:
             gradient = np.stack([np.ones_like(log_x), log_x], axis=-1)
@@ -73,18 +73,18 @@ class Line:
     x_high: float
     n: int
     r2: float
-    """Share of the (weighted) variance of y that the line explains; NaN where y is constant."""
+    """Share of the (weighted) variance of y that the line explains; NaN if y is constant."""
     per_doubling: bool = False
     level: float = 0.95
     _middle: float = field(default=0.0, repr=False)
     _covariance: Floats = field(default_factory=lambda: np.full((2, 2), np.nan), repr=False, compare=False)
 
     def curve(self, x: ArrayLike) -> Floats:
-        """The line at x, of its shape."""
+        """The line at x, in the shape of x."""
         return np.asarray(self.intercept + self.slope.value * self._scale(x))
 
     def band(self, x: ArrayLike) -> tuple[Floats, Floats]:
-        """Low and high of the line (not of new points) at each x, by t."""
+        """Lower and upper bound of the line (not of new points) at each x, by t."""
         away = self._scale(x) - self._middle
         half = _half_width(np.stack([np.ones_like(away), away], axis=-1), self._covariance, self.n, self.level)
         return self.curve(x) - half, self.curve(x) + half
@@ -97,18 +97,18 @@ class Line:
 class ThresholdExponent:
     """Exponent b of threshold ~ x^b over the thresholds that were reached, and how many were not.
 
-    What is left out was censored, not missing by chance: thresholds beyond the range are the large ones, so without them the
-    exponent is drawn towards 0 when they lie where the thresholds grow.
+    The thresholds left out were censored; they are not missing by chance. Thresholds beyond the range are the large ones: without
+    them the exponent is drawn towards 0 if they lie where the thresholds grow.
     """
 
     exponent: Interval
-    """From the thresholds' own uncertainty, resampled: right where a power law holds. From the scatter (`law`) where some
-    threshold has no interval."""
+    """The interval is from the thresholds' own uncertainty, resampled: right if a power law holds. It is from their scatter
+    (`law`) if some threshold has no interval."""
     law: PowerLaw
-    """The same line with t intervals from the scatter of the thresholds about it: wide for few, but includes that no power law
-    holds; NaN for two thresholds."""
+    """The fitted law, with t intervals from the scatter of the thresholds about it. These are wide for few thresholds, but also
+    cover deviations from a power law; NaN for two thresholds."""
     misfit: float
-    """Reduced chi-square of the scatter by the thresholds' uncertainty: well above 1 where no power law holds; NaN for two
+    """Reduced chi-square of the scatter by the thresholds' uncertainty: well above 1 if no power law holds; NaN for two
     thresholds or without uncertainties."""
     n_used: int
     n_not_reached: int
@@ -125,11 +125,11 @@ def power_law(
 ) -> PowerLaw:
     """Power law through points x, y, all > 0, (n,): least squares in log-log, intervals by t with n - 2 degrees of freedom.
 
-    The points' intervals `low`, `high` set their weights, relative to each other: how far off the points are is taken from their
-    scatter. Two points give a law without intervals (NaN). With `offset` an additive constant is fitted too, from 4 points on,
-    with intervals by t (n - 3 degrees of freedom) from the covariance at the minimum: right to first order, not where the offset
-    and the power are hard to tell apart. There an interval may also come out infinite.
-    ValueError for values <= 0, too few points, equal x, NaN, or where no law with an offset is found.
+    The points' intervals `low`, `high` set only their relative weights: the size of the errors is taken from the scatter. Two
+    points give a law without intervals (NaN). With `offset` an additive constant is fitted too, from 4 points on; the intervals
+    are then by t (n - 3 degrees of freedom) from the covariance at the minimum. They are right to first order, but not if offset
+    and power are hard to tell apart, and may then even be infinite.
+    ValueError for values <= 0, too few points, equal x, NaN, or if no law with an offset is found.
     """
     level_between_0_and_1(level)
     xs, ys = _points(x, y, 4 if offset else 2)
@@ -154,8 +154,8 @@ def linear_fit(
 ) -> Line:
     """Line through points x, y, (n,), intervals by t with n - 2 degrees of freedom; x may repeat (one point for each seed).
 
-    `per_doubling` fits against log2 x, so that the slope is what y gains when x doubles: 0 within the interval where y does not
-    depend on x. Weights, two points and ValueError as in `power_law`.
+    `per_doubling` fits against log2 x: the slope is then the gain of y when x doubles, and 0 lies within its interval if y does
+    not depend on x. Weights, two points and ValueError as for `power_law`.
     """
     level_between_0_and_1(level)
     xs, ys = _points(x, y, 2)
@@ -172,10 +172,10 @@ def linear_fit(
 def exponent_of_thresholds(
     x: ArrayLike, thresholds: Sequence[Threshold], level: float = 0.95, n_resamples: int = 2000, seed: int = 0
 ) -> ThresholdExponent:
-    """Exponent of thresholds against x (k,), such as L* against d, by the thresholds that were reached, at least two.
+    """Exponent of thresholds against x (k,), such as L* against d, from the thresholds that were reached, at least two.
 
-    Each resample draws every threshold anew from its own resamples and fits again, without those that this draw leaves out of
-    range. Weights by the thresholds' uncertainty, or none where one has none. ValueError as `power_law`.
+    Each resample draws every threshold anew from its own resamples and fits again, without thresholds whose draw is out of range.
+    Weights come from the thresholds' uncertainty; all are equal if some threshold has none. ValueError as for `power_law`.
     """
     level_between_0_and_1(level)
     all_x = finite("x", x)
@@ -198,7 +198,7 @@ def exponent_of_thresholds(
     law = power_law(xs, values, values * np.exp(-errors), values * np.exp(errors), level=level)
     residuals = np.log(values / law.curve(xs)) / errors
     misfit = float((residuals**2).sum() / (len(xs) - 2)) if len(xs) > 2 else np.nan
-    # Thresholds that were resampled from the same seed share their random numbers: drawn anew, they do not move together.
+    # Thresholds resampled with one seed share their random numbers. Drawn from anew, they do not move together.
     rng = np.random.default_rng(seed)
     drawn = np.stack([rng.choice(t.draws, n_resamples) for t in used], axis=1)
     slopes = _slopes(np.log(xs), drawn, errors**-2)
@@ -209,7 +209,7 @@ def exponent_of_thresholds(
 
 
 def _log_error(t: Threshold) -> float:
-    """Half of the central 68% of the log of the resampled thresholds that lie in range: one standard error; NaN without."""
+    """Half of the central 68% of the log of the resampled thresholds in range: one standard error; NaN if there are none."""
     draws = t.draws[np.isfinite(t.draws)]
     if len(draws) == 0:
         return np.nan
@@ -220,7 +220,7 @@ def _log_error(t: Threshold) -> float:
 
 
 def _slopes(log_x: Floats, drawn: Floats, weights: Floats) -> Floats:
-    """Weighted slope of log drawn (rows, k) on log_x (k,) by row, over what is finite, if that is two x or more."""
+    """Weighted slope of log drawn (rows, k) on log_x (k,) by row, over finite values; rows without two x are left out."""
     valid = np.isfinite(drawn)
     log_y = np.log(np.where(valid, drawn, 1.0))
     w = valid * weights
@@ -250,7 +250,7 @@ def _positive(**arrays: Floats) -> None:
 
 
 def _errors(y: Floats, low: ArrayLike | None, high: ArrayLike | None, logarithmic: bool) -> Floats | None:
-    """Widths of the points' intervals, (n,), in log y where asked; None where no interval is given."""
+    """Widths of the points' intervals, (n,), in log y if `logarithmic`; None if no intervals are given."""
     if low is None and high is None:
         return None
     if low is None or high is None:
@@ -266,7 +266,7 @@ def _errors(y: Floats, low: ArrayLike | None, high: ArrayLike | None, logarithmi
 
 
 def _least_squares(x: Floats, y: Floats, errors: Floats | None) -> tuple[float, float, Floats, float]:
-    """Height at x = 0, slope, their covariance (2, 2), NaN for two points, and R squared."""
+    """Height at x = 0, slope, their covariance (2, 2) (NaN for two points), and R squared."""
     weights = np.ones(len(x)) if errors is None else (errors.min() / errors) ** 2
     root = np.sqrt(weights)
     design = np.column_stack([np.ones(len(x)), x]) * root[:, None]
@@ -274,7 +274,7 @@ def _least_squares(x: Floats, y: Floats, errors: Floats | None) -> tuple[float, 
     height, slope = inverse @ (y * root)
     residual = (weights * (y - height - slope * x) ** 2).sum()
     total = (weights * (y - np.average(y, weights=weights)) ** 2).sum()
-    with np.errstate(all="ignore"):  # equal y have no variance: NaN, as promised
+    with np.errstate(all="ignore"):  # equal y have no variance: R squared is NaN
         r2 = float(1 - residual / total)
     covariance = inverse @ inverse.T * residual / (len(x) - 2) if len(x) > 2 else np.full((2, 2), np.nan)
     return float(height), float(slope), covariance, r2 if np.isfinite(r2) else np.nan
@@ -295,9 +295,9 @@ def _with_offset(x: Floats, y: Floats, errors: Floats, middle: float, level: flo
         best, *_ = np.linalg.lstsq(columns, z / sigma)
         return float(((columns @ best - z / sigma) ** 2).sum()), best
 
-    start = min(np.arange(-5.9, 6, 0.2), key=lambda b: linear(b)[0])  # never 0, where the power is an offset itself
+    start = min(np.arange(-5.9, 6, 0.2), key=lambda b: linear(b)[0])  # never b = 0: the power would be an offset too
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore", OptimizeWarning)  # no covariance: it is infinite then, and so are the intervals
+        warnings.simplefilter("ignore", OptimizeWarning)  # without a covariance the intervals are infinite
         try:
             found, covariance = curve_fit(law, u, z, [*linear(start)[1], start], sigma, maxfev=20000)
         except RuntimeError as error:
@@ -324,8 +324,8 @@ def _interval(value: float, variance: float, n: int, n_parameters: int, level: f
 
 
 def _half_width(gradient: Floats, covariance: Floats, n: int, level: float) -> Floats:
-    """Half of the interval of a function of the parameters with this gradient (..., parameters), to first order; (...)."""
-    if np.isinf(covariance).any():  # what curve_fit gives where the points leave some parameter free
+    """Half of the interval, (...), of a function of the parameters with this gradient (..., parameters), to first order."""
+    if np.isinf(covariance).any():  # curve_fit gives this if the points leave a parameter free
         return np.full(gradient.shape[:-1], np.inf)
     variance = np.einsum("...i,ij,...j->...", gradient, covariance, gradient)
     if n == len(covariance):

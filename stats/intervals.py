@@ -10,11 +10,11 @@ from scipy.special import bdtr, ndtr, ndtri, stdtrit  # scipy.stats would take a
 from stats.checks import Floats, finite, level_between_0_and_1
 
 FEW = 50
-"""Below this many values a mean gets Student's t interval, from here on the bootstrap's. Measured coverage of 95% (BCa / t):
-n = 10 .90 / .96 for normal values and .86 / .88 for accuracies near 1 (beta(8, 1/2)); n = 50 .94 / .95 and .93 / .93."""
+"""Below this many values a mean gets Student's t interval, from here on the bootstrap's. Measured coverage of 95% (BCa / t): n =
+10 .90 / .96 for normal values and .86 / .88 for accuracies near 1 (beta(8, 1/2)); n = 50 .94 / .95 and .93 / .93."""
 
 LEAST_MEDIAN = 6
-"""Below this many values no two of them enclose the median at 95%."""
+"""The fewest values of which two can enclose the median at 95%."""
 RESAMPLES = 1999
 
 
@@ -34,9 +34,9 @@ def mean_interval(
 ) -> Interval:
     """Mean with Student's t interval for fewer than FEW values, else bias-corrected accelerated bootstrap [Efron 1987].
 
-    The same values always give the same interval. `bounds`, (0, 1) for accuracies, are what the mean can be at all: to cut the
-    interval there loses no coverage, as the truth is never in what is cut off. `sd_of_ties` is the standard deviation taken where
-    all values are equal: accuracies on few examples tie by chance. ValueError for no values, NaN, values outside.
+    Equal values always give equal intervals. `bounds`, (0, 1) for accuracies, are the limits of the mean. Cutting the interval
+    there loses no coverage, because the truth never lies outside. `sd_of_ties` is the standard deviation taken if all values are
+    equal: accuracies on few examples tie by chance. ValueError for no values, NaN, or values outside the bounds.
     """
     x = _values(values, level)
     if bounds is not None and not (bounds[0] <= x.min() and x.max() <= bounds[1]):
@@ -56,10 +56,10 @@ def mean_interval(
 
 
 def _bca(x: Floats, level: float) -> tuple[Floats, Floats]:
-    """Bounds of the means of (samples, n); NaN where all values are equal: no spread to correct the bias from.
+    """Bounds of the means of (samples, n); NaN if the values of a sample are equal: there is no spread to correct the bias from.
 
-    As scipy.stats.bootstrap(method="BCa", rng=0), which takes thirty times as long: all samples share their draws, so that the
-    resampled means are one product of matrices.
+    The bounds are those of scipy.stats.bootstrap(method="BCa", rng=0), which takes thirty times as long. Here all samples share
+    their draws, so that the resampled means are one product of matrices.
     """
     low, high = np.full((2, len(x)), np.nan)
     spread = np.ptp(x, axis=1) > 0
@@ -81,12 +81,11 @@ _AT_ONCE = 500
 
 
 def _bca_levels(x: Floats, means: Floats, resampled: Floats, level: float) -> Floats:
-    """Which quantiles of the resampled means (samples, RESAMPLES) are the bounds: (2, samples); NaN where no resample lies on one
-    side of the mean."""
-    # Of values that tie, resampled means equal the mean but for rounding, which must not decide.
+    """Levels of the bounds among the resampled means (samples, RESAMPLES): (2, samples). NaN if one side of the mean has none."""
+    # If values tie, resampled means equal the mean up to rounding, which must not decide.
     rounding = 1e-12 * np.abs(x).max(1)
     below, upto = ((resampled < (means + sign * rounding)[:, None]).mean(1) for sign in (-1, 1))
-    off = x - means[:, None]  # of the jackknife's means, but for a factor that cancels
+    off = x - means[:, None]  # deviations of the jackknife's means, up to a factor that cancels
     acceleration = (off**3).sum(1) / (off**2).sum(1) ** 1.5 / 6
     with np.errstate(all="ignore"):
         bias = ndtri((below + upto) / 2)
@@ -95,7 +94,7 @@ def _bca_levels(x: Floats, means: Floats, resampled: Floats, level: float) -> Fl
 
 
 def _quantiles(ordered: Floats, levels: Floats) -> Floats:
-    """Of each ascending row (samples, RESAMPLES) its quantiles (2, samples), interpolated linearly; NaN for NaN."""
+    """Two quantiles of each ascending row (samples, RESAMPLES): (2, samples), interpolated linearly; NaN for a NaN level."""
     at = levels * (ordered.shape[1] - 1)
     known = np.nan_to_num(at)
     first = np.minimum(known.astype(int), ordered.shape[1] - 2)
@@ -105,7 +104,7 @@ def _quantiles(ordered: Floats, levels: Floats) -> Floats:
 
 
 def mean_intervals(samples: Sequence[ArrayLike], bounds: tuple[float, float] | None = None) -> tuple[Floats, Floats]:
-    """Low and high of `mean_interval` at 95% for each of many samples of FEW or more values: those of one size in one call."""
+    """Low and high of `mean_interval` at 95% for each of many samples of FEW or more values, those of one size in one call."""
     values = [_values(sample, 0.95) for sample in samples]
     low, high = np.empty((2, len(samples)))
     for n in {len(x) for x in values}:
@@ -120,11 +119,11 @@ def mean_intervals(samples: Sequence[ArrayLike], bounds: tuple[float, float] | N
 
 
 def median_interval(values: ArrayLike, level: float = 0.95) -> Interval:
-    """Median with the interval between two of the values that covers it whatever their distribution, by the binomial law.
+    """Median with an interval between two of the values, which covers it for any distribution, by the binomial law.
 
     The bounds are the innermost pair of order statistics that covers at least `level`; `method` gives the true coverage. They are
-    NaN where even the extremes cover less, at 95% for n < 6: bounds that cover something else would pass for what they are not.
-    ValueError for no values or NaN.
+    NaN if even the extremes cover less (n < 6 at 95%), because bounds with less coverage would be misleading. ValueError for no
+    values or NaN.
     """
     x = np.sort(_values(values, level))
     n, median = len(x), float(np.median(x))
@@ -145,9 +144,9 @@ def _values(values: ArrayLike, level: float) -> Floats:
 def t_intervals(
     mean: ArrayLike, sd: ArrayLike, n: ArrayLike, level: float = 0.95, bounds: tuple[float, float] | None = None
 ) -> tuple[Floats, Floats]:
-    """Low and high of Student's t interval for each of many means, as aggregates from SQL give them; arrays of one shape.
+    """Low and high of Student's t interval for each of many means, for example aggregates from SQL; arrays of one shape.
 
-    `sd` divides by n - 1 (`stddev_samp`). NaN where n is 1 or mean or sd is NaN. `bounds` as in `mean_interval`. ValueError for
+    `sd` divides by n - 1 (`stddev_samp`). NaN if n is 1, or if mean or sd is NaN. `bounds` as in `mean_interval`. ValueError for
     n < 1 or sd < 0.
     """
     level_between_0_and_1(level)

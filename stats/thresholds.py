@@ -1,4 +1,4 @@
-"""Where a curve of means over seeds crosses a level: L* and P*.
+"""The x at which a curve of means over seeds crosses a level: L* and P*.
 
 | symbol | here | meaning |
 |---|---|---|
@@ -20,24 +20,24 @@ Reached = Literal["reached", "not reached", "already at the smallest x"]
 
 @dataclass(frozen=True)
 class Threshold:
-    """Where the curve crosses `level` and the interval of that, as x.
+    """The x at which the curve crosses `level`, and its interval.
 
-    inf stands for beyond `x_high`, where nothing was measured (not reached), -inf for `x_low` or below (already reached there); a
-    bound is infinite where that share of the resamples is. The bounds are NaN where some x has one seed.
+    inf stands for an x beyond `x_high`, where nothing was measured (not reached). -inf stands for `x_low` or below (already
+    reached there). A bound is infinite if that quantile of the resamples is. The bounds are NaN if some x has only one seed.
     """
 
     value: float
     low: float
     high: float
     n_seeds: int
-    """Of the x that has fewest."""
+    """The number of seeds at the x that has fewest."""
     reached: Reached
     level: float
     x_low: float
     x_high: float
     confidence: float = 0.95
     draws: Floats = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
-    """The resampled thresholds that the interval comes from, empty where there is none."""
+    """The resampled thresholds behind the interval; empty if there is no interval."""
 
     def describe(self, name: str = "L") -> str:
         """`L* = 41 (36 to 48), n = 6`, `not reached up to L = 1024, n = 6`, ..."""
@@ -53,14 +53,14 @@ class Threshold:
 
     @property
     def number(self) -> str:
-        """`41`, `> 1024` where it is not reached, `<= 2` where it is reached at the smallest x."""
+        """`41`; `> 1024` if it is not reached; `<= 2` if it is reached at the smallest x."""
         if self.reached == "reached":
             return _shown(self.value)
         return f"> {self.x_high:g}" if self.reached == "not reached" else f"<= {self.x_low:g}"
 
     @property
     def bounds(self) -> str:
-        """Its interval: `36 to 48`, `36 to beyond 1024`; nothing where some x has one seed."""
+        """Its interval: `36 to 48`, `36 to beyond 1024`; nothing if some x has only one seed."""
         if np.isnan(self.low):
             return ""
         low, high = (self._bound(end) for end in (self.low, self.high))
@@ -76,7 +76,7 @@ class Threshold:
 
 
 def _shown(x: float) -> str:
-    """Three digits, without the exponent that they would get from 1000 on."""
+    """Three digits, without the exponent that the format gives from 1000 on."""
     return f"{float(f'{x:.3g}'):g}"
 
 
@@ -88,10 +88,11 @@ def threshold(
     increasing: bool = True,
     weights: ArrayLike | None = None,
 ) -> float:
-    """Where the monotone curve that is nearest to the points (x, y), both (k,), crosses `level`; inf and -inf as in `Threshold`.
+    """The x at which the monotone curve nearest to the points (x, y), both (k,), crosses `level`; inf and -inf as in `Threshold`.
 
-    Isotonic regression (least squares, with `weights`), then interpolation linear in log x. `increasing=False` for a curve that
-    falls to the level. x in any order. ValueError for NaN, repeated x, x <= 0 with `log_x`.
+    Isotonic regression (least squares, with `weights`), then interpolation linear in log x, or in x with `log_x=False`.
+    `increasing=False` is for a curve that falls to the level. x may come in any order. ValueError for NaN, repeated x, x <= 0
+    with `log_x`.
     """
     xs, ys = finite("x", x), finite("y", y)
     w = np.ones(len(xs)) if weights is None else finite("weights", weights)
@@ -113,14 +114,15 @@ def threshold_interval(
     increasing: bool = True,
     shared: bool = False,
 ) -> Threshold:
-    """`threshold` of the means over seeds, with its interval; x (k,), and for each x the values of its seeds, at least one.
+    """`threshold` of the means over seeds, with its interval. x is (k,), and each x has the values of its seeds, at least one.
 
-    Each mean is resampled about its value by Student's t with its own standard error: by itself, where networks at different x
-    share no random draws; all x by one deviation, where those of a seed are `shared`, as if they shared all. To draw seeds with
-    replacement instead covers 88% where 95% is asked at 6 seeds, 77% at 3, as it takes the spread of these for the true one
-    (measured). The interval is of where the interpolated true curve crosses: it holds no error of a coarse x. Where seeds either
-    learn or not, all of 2 or 3 may agree by chance, and it covers less (87%, 91%).
-    ValueError as `threshold`, and for an x without values.
+    Each mean is resampled about its value by Student's t with its own standard error. If networks at different x share no random
+    draws, each x gets a deviation of its own. If those of a seed are `shared`, all x get one deviation, as if they shared all
+    draws. Drawing seeds with replacement instead covers 88% at 6 seeds and 77% at 3 where 95% is asked, because it takes the
+    spread of these seeds for the true one (measured).
+    The interval is for the crossing of the interpolated true curve: it holds no error of a coarse x. If seeds either learn or
+    not, all of 2 or 3 may agree by chance, and it covers less (87%, 91%). ValueError as for `threshold`, and for an x without
+    values.
     """
     xs = finite("x", x)
     same_length(x=xs, values_per_x=values_per_x)
@@ -144,8 +146,8 @@ def threshold_of_means(
     increasing: bool = True,
     shared: bool = False,
 ) -> Threshold:
-    """`threshold_interval` from what it needs of the values at each x, all (k,): their number, mean and sample standard deviation
-    (of one value none: NaN)."""
+    """`threshold_interval` from summaries at each x, all (k,): number of values, mean, sample standard deviation (NaN for one
+    value)."""
     level_between_0_and_1(confidence)
     xs, n, means, sds = finite("x", x), finite("n", n), finite("means", means), np.asarray(sds, dtype=float)
     same_length(x=xs, n=n, means=means, sds=sds)
@@ -192,7 +194,7 @@ def _crossings(x: Floats, y: Floats, weights: Floats, level: float, log_x: bool,
 
 
 def _isotonic(y: Floats, weights: Floats) -> Floats:
-    """Isotonic regression of each row of y (rows, k), in one call: rows lifted above each other can not be pooled together."""
+    """Isotonic regression of each row of y (rows, k), in one call: each row is lifted above the last, so that rows do not mix."""
     from scipy.optimize import isotonic_regression
 
     lift = (np.arange(len(y)) * (np.ptp(y) + 1))[:, None]

@@ -1,4 +1,7 @@
-"""A declaration as a column of a file: its name there, its type, and the metadata that tells it to readers."""
+"""A declaration as a column of a file: the column's name, its type, and metadata that carry the declaration.
+
+A further column is one that the package `declarations` does not declare, for example a key of a user's own task.
+"""
 
 import json
 import re
@@ -17,13 +20,13 @@ TYPES: dict[Kind, pa.DataType] = {
     "text": pa.string(), "whole": pa.int64(), "number": pa.float64(), "single": pa.float32(), "truth": pa.bool_(),
     "time": pa.timestamp("us", tz="UTC"),
 }  # fmt: skip
-"""What holds a value of each kind."""
+"""The Arrow type for values of each kind."""
 
 FURTHER: tuple[Kind, ...] = ("text", "whole", "number", "single", "truth")
-"""Kinds of what the ground floor does not declare. Two files may differ in these, and a query can still read both."""
+"""The kinds that a further column may have. Two files may differ in these, and a query can still read both."""
 
 DECLARATION = b"declaration"
-"""Metadata of a column: what declares it, as text."""
+"""The metadata key under which a column holds its declaration, as text."""
 
 _ROLES: dict[str, type[Column]] = {role.role_of_column: role for role in (Key, Metric, Fact)}
 _SCALARS: dict[Kind, tuple[type, ...]] = {
@@ -32,37 +35,37 @@ _SCALARS: dict[Kind, tuple[type, ...]] = {
 
 
 def is_list(declared: Column) -> bool:
-    """Whether a row has a list of it."""
+    """Whether its column holds a list of values per row."""
     return isinstance(declared, Metric) and declared.per != "network"
 
 
 def column_of(declared: Column) -> str:
-    """The name of its column. No key can be called `evaluation:NAME`, so that no query meets lists and numbers in one column."""
+    """The name of its column. No key can be called `evaluation:NAME`, so lists and numbers never meet in one column."""
     if isinstance(declared, Metric) and declared.per != "network":
         return declared.column or f"{declared.per}:{declared.name}"
     return declared.name
 
 
 def type_of(declared: Column) -> pa.DataType:
-    """The type of its column."""
+    """The Arrow type of its column."""
     return pa.list_(TYPES[declared.kind]) if is_list(declared) else TYPES[declared.kind]
 
 
 def field_of(declared: Column) -> pa.Field:
-    """Its column with the declaration as metadata."""
+    """Its column, with the whole declaration as metadata."""
     return pa.field(column_of(declared), type_of(declared), metadata={DECLARATION: declared.described()})
 
 
 def known_field_of(declared: Column) -> pa.Field:
-    """A column of the ground floor with its role and title alone: readers have the rest, and the footer stays small."""
+    """The column of something in `declarations`. Its metadata are role and title only: readers know the rest."""
     told = json.dumps({"role": declared.role_of_column, "title": declared.title})
     return pa.field(column_of(declared), type_of(declared), metadata={DECLARATION: told})
 
 
 def read_field(name: str, kind: pa.DataType, told: bytes | None) -> Column:
-    """The declaration of a file's column that the ground floor does not have. ValueError where it is none.
+    """The declaration of a further column in a file. ValueError if the column has none that can be read.
 
-    Versions before declarations wrote such columns for the keys of tasks alone, and said nothing of them.
+    Versions before declarations existed wrote further columns only for keys of tasks, and without metadata.
     """
     if told is None:
         kinds = {TYPES[one]: one for one in FURTHER}
@@ -80,7 +83,7 @@ def read_field(name: str, kind: pa.DataType, told: bytes | None) -> Column:
 
 
 def read_declaration(name: str, told: str) -> Column:
-    """The declaration that `described` wrote. ValueError where it is none, or cannot be that of a further column."""
+    """The declaration that `described` wrote. ValueError if the text is none, or is none that a further column can have."""
     try:
         words = json.loads(told)
     except RecursionError:
@@ -96,7 +99,7 @@ def read_declaration(name: str, told: str) -> Column:
 
 
 def check_further(declared: Column) -> None:
-    """ValueError where it cannot declare a column beyond the ground floor, whoever wrote it."""
+    """Check that a declaration, from code or from a file, can be that of a further column. ValueError if not."""
     hints = get_type_hints(type(declared))
     for field in fields(declared):
         if not _is_a(getattr(declared, field.name), hints[field.name]):
@@ -104,7 +107,7 @@ def check_further(declared: Column) -> None:
     if declared.kind not in FURTHER:
         raise ValueError(f"its kind is {declared.kind}, not one of {', '.join(FURTHER)}")
     if isinstance(declared, Metric) and (declared.expression or declared.column):
-        raise ValueError("an expression and a column are for metrics of the ground floor")
+        raise ValueError("an expression and a column are for the metrics in declarations/metrics.py")
     if isinstance(declared, Metric) and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", declared.name):
         raise ValueError("the name of a metric is letters, digits and '_'")
     default = getattr(declared, "default", None)
@@ -113,12 +116,12 @@ def check_further(declared: Column) -> None:
 
 
 def is_of(value: Any, kind: Kind) -> bool:
-    """Whether a value of Python is of that kind as it stands."""
+    """Whether a Python value is of that kind without conversion."""
     return isinstance(value, _SCALARS[kind]) and (kind == "truth" or not isinstance(value, bool))
 
 
 def _is_a(value: Any, hint: Any) -> bool:
-    """Whether a field of a declaration has a value of its type; tuples hold texts, however deep."""
+    """Whether a field of a declaration has a value of its type. A tuple may hold texts, and tuples of texts to any depth."""
     if hint is Any:
         return isinstance(value, NoneType | str | bool | int | float)
     if get_origin(hint) is Literal:
@@ -135,7 +138,7 @@ def _holds_texts(value: Any) -> bool:
 
 
 def wider(one: Kind, other: Kind) -> Kind:
-    """What a query shows where files differ in the kind of a column."""
+    """The kind that a query shows if files differ in the kind of a column."""
     if one == other:
         return one
     return "text" if "text" in (one, other) else "number"

@@ -1,6 +1,7 @@
-"""A DuckDB database with the views over the files of one snapshot: `cells`, `curves`, `neurons`, `plans`, and what lies below.
+"""A DuckDB database with the views over the files of one snapshot: `cells`, `curves`, `neurons`, `plans`, and those below them.
 
-One row a cell, whatever lies in the files. Nobody here looks whether the files have changed since: that is `store.views`.
+`cells`, `curves` and `neurons` each show a single row of a cell, even if several files hold the cell. `store.views`, not this
+module, checks whether files have changed since the snapshot.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,15 +27,15 @@ _LAST = "finished_at DESC NULLS LAST, pack_id, _file, _row"
 _KEEPS = "weights_file IS NOT NULL DESC"
 _MEASURED = "coalesce(len(measured), 0) DESC"
 BEST = f"{RANK}, {_MEASURED}, holds_neurons DESC, holds_curves DESC, {_KEEPS}, {_LAST}"
-"""Order among the rows of one cell: the first is the cell's. Newer wins only where it holds no less."""
+"""Order among the rows of one cell: the first row is the cell's. A newer row wins only if it holds no less."""
 BEST_NEURONS = f"{RANK}, holds_neurons DESC, holds_curves DESC, {_KEEPS}, {_MEASURED}, {_LAST}"
-"""The same for the neurons, should the cell's row hold more metrics and no neurons."""
+"""The order that picks the row for `neurons`, in case the cell's row holds more metrics but no neurons."""
 BEST_CURVE = f"{RANK}, holds_curves DESC, holds_neurons DESC, {_KEEPS}, {_MEASURED}, {_LAST}"
-"""The same for the curve."""
+"""The order that picks the row for `curves`."""
 BEST_WEIGHTS = f"{RANK}, {_KEEPS}, holds_neurons DESC, holds_curves DESC, {_MEASURED}, {_LAST}"
-"""The same for the weights."""
+"""The order that picks the row for `internal.weights`."""
 ORDERS = {"best": BEST, "best_neurons": BEST_NEURONS, "best_curve": BEST_CURVE, "best_weights": BEST_WEIGHTS}
-"""By the view in `internal` that shows the first row of each cell. A cell that is compacted keeps all of these rows."""
+"""Each order, by the name of the view in `internal` that shows the first row of each cell. Compaction keeps all of these rows."""
 
 _SQL = {
     pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.float32(): "REAL", pa.bool_(): "BOOLEAN",
@@ -45,23 +46,24 @@ SETTINGS = (
     "SET TimeZone = 'UTC'; SET parquet_metadata_cache = true; SET python_enable_replacements = false; "
     "SET enable_external_file_cache = false; SET enable_progress_bar = false"
 )
-"""Of every connection. What the system's cache holds is not cached again by DuckDB."""
+"""The settings of every connection. DuckDB caches no file contents, because the operating system does so already."""
 
 _OF_OLD_ROWS = {"training": "CASE WHEN kappa IS NOT NULL THEN 'langevin' ELSE 'sgd' END", "network": "'relu2'"}
-"""By the part of a cell, its name as SQL where a row was written before the part had names."""
+"""SQL for the name of a cell's training or network in rows that were written before these names were stored."""
 
 _NO_GAIN = "partial_aggregate_pushdown"
-"""DuckDB 2.0 aggregates both sides of a join by cell before it joins them: 2.5 times slower where each side has a cell once."""
+"""A step of DuckDB 2.0's optimiser that is switched off. It aggregates both sides of a join by cell before it joins them, which
+takes 2.5 times as long if each side has a cell once."""
 
 Opener = Callable[[Files, Snapshot], duckdb.DuckDBPyConnection]
 
 
 def rows_of(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
-    """A database with no views but `internal.rows`: all rows of the files, a cell perhaps in several, with _file and _row."""
+    """A database with no views but `internal.rows`: all rows of the files, with _file and _row. A cell may have several rows."""
     connection = duckdb.connect()
     connection.execute(f"{SETTINGS}; CREATE SCHEMA internal")
     if connection.execute("FROM duckdb_optimizers() WHERE name = ?", [_NO_GAIN]).fetchall():
-        connection.execute(f"SET disabled_optimizers = '{_NO_GAIN}'")  # of the database, for all its connections
+        connection.execute(f"SET disabled_optimizers = '{_NO_GAIN}'")  # holds for all connections to the database
     for name, schema in (("rows", SCHEMA), ("plans", PLAN_SCHEMA)):
         columns = ", ".join(f'"{field.name}" {_sql(field.type)}' for field in schema)
         connection.execute(f"CREATE TABLE internal.no_{name} ({columns}, _file VARCHAR, _row BIGINT)")
@@ -70,13 +72,13 @@ def rows_of(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
 
 
 def connect_to(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
-    """The views over these files and no others."""
+    """A connection with the views over the files of this snapshot. The hashes of other files are dropped."""
     forget_others(files, (*snapshot.rows, *snapshot.plans))
     return _views_over(files, snapshot, snapshot.rows)
 
 
 def _views_over(files: Files, snapshot: Snapshot, described: Sequence[LiveFile]) -> duckdb.DuckDBPyConnection:
-    """The views over the files of the snapshot, of whose columns the files `described` tell."""
+    """The views over the files of the snapshot. Declarations and defaults are taken from the files `described`."""
     connection = rows_of(files, snapshot)
     _hide(connection, files, snapshot.rows)
     further = [column for file in dict.fromkeys(file.further for file in snapshot.rows) for column in file]
@@ -100,7 +102,8 @@ def _views_over(files: Files, snapshot: Snapshot, described: Sequence[LiveFile])
 
 
 def _cells(live: Sequence[LiveFile], described: Sequence[LiveFile]) -> str:
-    """SQL of the view `cells`: what is one value a cell, with the defaults that the files `described` declare filled in."""
+    """SQL of the view `cells`: all columns with one value per cell. Missing keys get the defaults declared in the files
+    `described`."""
     lists = [column_of(column) for file in dict.fromkeys(file.further for file in live) for column in file if is_list(column)]
     hidden = [*CURVES, *NEURONS, *HELD, "weights_file", "_file", "_row", *dict.fromkeys(lists)]
     # Times as plain timestamps: fetching one with a time zone needs pytz, which DuckDB does not bring.
@@ -115,7 +118,7 @@ def _cells(live: Sequence[LiveFile], described: Sequence[LiveFile]) -> str:
 
 
 def _filled(key: Column, by_part: Mapping[str, Mapping[str, Any]]) -> str:
-    """SQL for a key's value, its default where a row has none; `by_part`: of each part, by its name."""
+    """SQL for a key's value, or for its default if a row has none. `by_part`: the defaults by part and by the part's name."""
     kind = _SQL[TYPES[key.kind]]
     cases = [
         f"WHEN {_name_of(part)} = {literal(of)} THEN CAST({literal(default)} AS {kind})"
@@ -131,7 +134,7 @@ def _name_of(part: str) -> str:
 
 
 def _lists(per: str, further: Iterable[Column]) -> dict[str, str]:
-    """By name of a metric its column, quoted."""
+    """The quoted list columns of the metrics that have one value per `per`, by the metric's name."""
     declared = (*DECLARED.values(), *further)
     return {one.name: in_quotes(column_of(one)) for one in declared if isinstance(one, Metric) and one.per == per}
 
@@ -141,16 +144,16 @@ def _unnested(lists: Mapping[str, str]) -> str:
 
 
 def locked(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
-    """The same, whose settings cannot be changed: else a query could have DuckDB log or profile into a file of its choice."""
+    """A connection with the views and with locked settings, so that no query can have DuckDB log or profile into a file."""
     connection = connect_to(files, snapshot)
     connection.execute("SET lock_configuration = true")
     return connection
 
 
 def fenced(files: Files, snapshot: Snapshot, memory_gb: float = 1.0, threads: int = 2) -> duckdb.DuckDBPyConnection:
-    """The same for SQL of strangers: nothing but these files can be opened, no setting changed, nothing spilled to disk.
+    """A connection for SQL written by strangers: it can open only these files, change no setting, and spill nothing to disk.
 
-    It does not refuse to write to these very files: let no statement through that writes.
+    It does not refuse to write to these very files: the caller must let no statement through that writes.
     """
     connection = connect_to(files, snapshot)
     live = [files.address(file.entry) for file in (*snapshot.rows, *snapshot.plans)]
@@ -163,10 +166,10 @@ def fenced(files: Files, snapshot: Snapshot, memory_gb: float = 1.0, threads: in
 
 
 def _hide(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[LiveFile]) -> None:
-    """The views of ORDERS in `internal`: of each cell the row that `cells`, that `curves` and that `internal.weights` shows.
+    """Create the views of ORDERS in `internal`, one row per cell each: those behind `cells`, `neurons`, `curves` and the weights.
 
-    Choosing costs a window over ids and ranks. So it is done once, and only for cells that have several rows; files without
-    a row to hide are then read as they are, the others less what `internal.hidden` lists.
+    Choosing a row takes a window over ids and ranks, so it is done once and only for cells that have several rows. A file without
+    rows to hide is then read as it is; the other files are read without the rows that `internal.hidden` lists.
     """
     twice, where = repeated(hashes(connection, files, live))
     if where:
@@ -197,9 +200,9 @@ def _hide(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[Li
 
 
 def _plans(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[LiveFile]) -> str:
-    """SQL for what each sweep's last whole grid and the requests since ask for, each cell once."""
+    """SQL for the cells that each sweep asks for, each cell once: those of its last whole grid and of the requests since then."""
     live = [file for file in live if file.n_rows]
-    if not all(file.request for file in live):  # not as write_plan writes them
+    if not all(file.request for file in live):  # some file was not written by write_plan
         _union(connection, "plans", "plans", [scan(files, group) for group in by_columns(live)])
         return """SELECT DISTINCT sweep, cell_id FROM (
             SELECT * FROM internal.plans
@@ -226,7 +229,7 @@ def _plans(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[L
 
 
 def _union(connection: duckdb.DuckDBPyConnection, name: str, kind: str, scans: Sequence[str]) -> None:
-    """View internal.<name> over the scans, with the columns of the schema in any case."""
+    """Create the view internal.<name> over the scans. It has the columns of the schema even if no scan has them."""
     united = " UNION ALL BY NAME ".join(f"SELECT * FROM {part}" for part in (f"internal.no_{kind}", *scans))
     connection.execute(f"CREATE VIEW internal.{name} AS {united}")
 
@@ -236,8 +239,10 @@ def _sql(kind: pa.DataType) -> str:
 
 
 def of_cells(cell_ids: Iterable[str]) -> Opener:
-    """An opener for `run` that reads the files with rows of these cells alone, with the keys that these have: for questions
-    about few among many files."""
+    """An opener for `run` that reads only the files with rows of these cells: for questions about few among many files.
+
+    The views then have only the further columns of these files.
+    """
     ids = list(cell_ids)
 
     def opener(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:

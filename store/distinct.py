@@ -1,6 +1,6 @@
-"""Which cells occur in more than one row, known from hashes of their ids: each file is asked for them once per process.
+"""Finds cells that occur in more than one row, by hashes of their ids. Each file is read for its hashes once per process.
 
-A hash stands for an id in 8 bytes. Two ids of one hash are possible and harmless: what is found here is only looked at closer.
+A hash stands for an id in 8 bytes. Two ids may have the same hash: the rows found are looked at more closely anyway.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ _hashes: dict[tuple[str, Entry], Hashes] = {}
 
 
 def by_columns(live: Sequence[LiveFile]) -> Iterator[tuple[LiveFile, ...]]:
-    """Files in groups of equal columns, which DuckDB reads in one scan; the groups in order of their first file."""
+    """Files in groups of equal columns, each of which DuckDB reads in one scan. Groups come in the order of their first file."""
     first = {columns: i for i, columns in reversed(list(enumerate(file.columns for file in live)))}
     for _, group in groupby(sorted(live, key=lambda file: first[file.columns]), key=lambda file: file.columns):
         yield tuple(group)
@@ -34,8 +34,8 @@ def scan(files: Files, group: Sequence[LiveFile]) -> str:
 
 
 def hashes(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[LiveFile]) -> list[Hashes]:
-    """Of every file the hash of each row's cell_id, in the order of its rows. duckdb.Error where a file is gone or damaged."""
-    # Apart from what all threads share: another may forget a file that this one still reads.
+    """The hashes of the cell_ids of each file, in the order of its rows. duckdb.Error if a file is gone or damaged."""
+    # A dict of this call alone: another thread may drop a file from `_hashes` that this one still reads.
     found = {file.entry: known for file in live if (known := _hashes.get((files.root, file.entry))) is not None}
     for group in by_columns([file for file in live if file.entry not in found]):
         columns = connection.execute(f"SELECT hash(cell_id) AS hash, _row FROM {scan(files, group)}").fetchnumpy()
@@ -43,20 +43,20 @@ def hashes(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[L
         if len(columns["_row"]) != sum(sizes) or not np.array_equal(
             columns["_row"], np.concatenate([np.arange(n) for n in sizes])
         ):
-            raise duckdb.IOException("the rows of a file are not as many as its footer says")
+            raise duckdb.IOException("a file has more or fewer rows than its footer says")
         for file, part in zip(group, np.split(np.asarray(columns["hash"]), np.cumsum(sizes)[:-1]), strict=True):
-            found[file.entry] = _hashes[files.root, file.entry] = part.copy()  # not a view that keeps the whole
+            found[file.entry] = _hashes[files.root, file.entry] = part.copy()  # a view would keep the whole array alive
     return [found[file.entry] for file in live]
 
 
 def holding(found: Sequence[Hashes], wanted: Hashes) -> list[int]:
-    """The numbers of the files in which one of these hashes occurs."""
+    """The indices of the files in which one of these hashes occurs."""
     file_of = np.repeat(np.arange(len(found)), [len(part) for part in found])
     return np.unique(file_of[np.isin(_laid(found), wanted)]).tolist()
 
 
 def forget_others(files: Files, live: Sequence[LiveFile]) -> None:
-    """Let go of the hashes of files that are no longer read."""
+    """Drop the hashes of files in this directory that are no longer read."""
     entries = {file.entry for file in live}
     for root, entry in list(_hashes):
         if root == files.root and entry not in entries:
@@ -64,12 +64,12 @@ def forget_others(files: Files, live: Sequence[LiveFile]) -> None:
 
 
 def repeated(found: Sequence[Hashes]) -> tuple[Hashes, list[int]]:
-    """The hashes that occur more than once, and the numbers of the files in which they do."""
+    """The hashes that occur more than once, and the indices of the files that hold them."""
     ordered = np.sort(_laid(found))
     twice = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
     return twice, holding(found, twice) if len(twice) else []
 
 
 def _laid(found: Sequence[Hashes]) -> Hashes:
-    """Those of all files, one file after the other."""
+    """The hashes of all files in one array, one file after the other."""
     return np.concatenate(found) if found else np.empty(0, np.uint64)

@@ -1,4 +1,4 @@
-"""The databases that this process keeps, one a results directory, for as long as nothing changes there: quick to ask again."""
+"""The databases that this process keeps open, one per results directory. Each is kept until the files there change."""
 
 import atexit
 import os
@@ -14,33 +14,34 @@ from store.files import Entry, Files
 from store.snapshot import Snapshot
 
 MAX_KEPT = 4
-"""Directories of which a database is kept."""
+"""The number of directories whose database is kept."""
 MANY_FILES, MOST_COPIED, ASKED_ONCE = 100, 250_000, 1
-"""From so many files on, of up to so many rows, a kept database copies `cells` once it is asked more often than this: 0.6 s and
-30 MB for 100,000 cells in packs, whose files would cost each question 0.4 s. Compacted files are as quick where they lie."""
+"""A kept database copies `cells` into memory if it has at least MANY_FILES files of rows, at most MOST_COPIED rows, and has been
+asked ASKED_ONCE times before. The copy takes 0.6 s and 30 MB for 100,000 cells in packs; without it their files would cost each
+question 0.4 s. Compacted files are as quick without a copy."""
 
 
 @dataclass
 class Kept:
-    """A database of a directory as it was listed."""
+    """The database of a directory, and the listing of the files that it was made from."""
 
     listing: tuple[Entry, ...]
     connection: duckdb.DuckDBPyConnection
     is_to_copy: bool
-    """Whether `cells` is still to be copied, which who asks but once does not wait for."""
+    """Whether `cells` is still to be copied into memory. A single question does not wait for the copy; the second one does."""
     n_asked: int = 0
     answers: dict[Callable[..., Any], Any] = field(default_factory=dict)
-    """What `store.views.once` has found."""
+    """The results of `store.views.once`, by function."""
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
-        """Another connection to it: of the calling thread, to be closed or forgotten."""
+        """Another connection to the database, for the calling thread. The caller closes it or lets it go."""
         connection = self.connection.cursor()
-        connection.execute(SETTINGS)  # they are a connection's, not the database's
+        connection.execute(SETTINGS)  # settings belong to each connection, not to the database
         return connection
 
 
 def kept_connection(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
-    """A connection of the calling thread to the database that this process keeps of the directory."""
+    """A connection for the calling thread to the database that this process keeps of the directory."""
     with _databases_lock:
         kept = kept_database(files, snapshot)
         if kept.is_to_copy and kept.n_asked >= ASKED_ONCE:
@@ -51,11 +52,11 @@ def kept_connection(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnecti
 
 
 def kept_database(files: Files, snapshot: Snapshot) -> Kept:
-    """The database that this process keeps of the directory, made anew if that changed."""
+    """The database that this process keeps of the directory, made anew if the files have changed."""
     listing = tuple(file.entry for file in (*snapshot.rows, *snapshot.plans))
     with _databases_lock:
         if files.root not in _databases or _databases[files.root].listing != listing:
-            # One that is let go lives until its last reader is done; closing it would close the readers' connections.
+            # A dropped database lives until its last reader is done; closing it here would close the readers' connections.
             _databases.pop(files.root, None)
             while len(_databases) >= MAX_KEPT:
                 _databases.pop(next(iter(_databases)))
@@ -65,7 +66,7 @@ def kept_database(files: Files, snapshot: Snapshot) -> Kept:
 
 
 def _copy_cells(connection: duckdb.DuckDBPyConnection) -> None:
-    """Let the view `cells` read a copy in memory. On one thread: of many small files two take longer, and hundreds of MB."""
+    """Let the view `cells` read a copy in memory. One thread makes it: for many small files two need longer, and much memory."""
     threads = connection.execute("SELECT current_setting('threads')").fetchone()
     assert threads
     connection.execute("SET threads = 1")
@@ -76,7 +77,7 @@ def _copy_cells(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def close_kept() -> None:
-    """Close all of them; who asks next opens them again."""
+    """Close all kept databases. The next question opens its database again."""
     with _databases_lock:
         for kept in _databases.values():
             kept.connection.close()

@@ -1,6 +1,6 @@
-"""Leases: what each driver is training right now, so that another one can leave it alone.
+"""Leases: the cells that each driver is training now, so that other drivers leave them alone.
 
-A courtesy, not a lock: should a lease be missed, cells are computed twice and counted once.
+A lease is a courtesy, not a lock: if one is missed, cells are computed twice and counted once.
 """
 
 import json
@@ -21,11 +21,11 @@ from store.snapshot import LEASES
 from store.store import Store
 
 MAX_AGE_S = 60.0
-"""A driver that has not been heard of for so long is taken for dead. Beat several times within it."""
+"""Seconds of silence after which a driver counts as dead. A live driver should beat several times within it."""
 BEAT_EVERY_S = 15.0
-"""How often a live driver renews its lease."""
+"""Seconds between the beats with which a live driver renews its lease."""
 UPDATE_EVERY_S = 1.0
-"""News of cells in flight is written no more often: packs may come and go by the dozen a second, and files are slow."""
+"""Least seconds between two writes by a lease's thread: packs may come and go by the dozen per second, and files are slow."""
 
 
 class Driver(NamedTuple):
@@ -39,10 +39,10 @@ class Driver(NamedTuple):
 
 
 class Lease:
-    """This driver's cells in flight. Best effort: a full disk must not end a sweep here.
+    """This driver's lease, which lists its cells in flight. It is best effort: a full disk must not end a sweep here.
 
-    As a context it is written from a thread of its own, so that nobody waits for it: others see what changed within about
-    UPDATE_EVERY_S. Otherwise each change is written at once.
+    As a context manager it writes from a thread of its own, so that its caller need not wait: other drivers see a change after
+    about UPDATE_EVERY_S. Otherwise each change is written at once.
     """
 
     def __init__(self, store: Store, driver_id: str | None = None) -> None:
@@ -60,11 +60,11 @@ class Lease:
 
     @property
     def path(self) -> str:
-        """The file below the root of the results that tells of this driver."""
+        """The path of the lease file below the root of the results."""
         return self._path
 
     def update(self, cell_ids: Iterable[str]) -> None:
-        """These are in flight now, in place of those before. They are read when they are written, perhaps in another thread."""
+        """Replace the cells in flight by these. The iterable is read when the lease is written, perhaps in another thread."""
         self._news.append(cell_ids)
         if self._writer:
             self._wake.set()
@@ -72,15 +72,15 @@ class Lease:
             self.beat()
 
     def beat(self) -> None:
-        """Still here."""
+        """Renew the lease."""
         with self._lock:
             self._write()
 
     def release(self) -> None:
-        """Nothing is in flight any more; a beat that comes later is without effect."""
+        """Delete the lease, as nothing is in flight any more. A later beat has no effect."""
         with self._lock:
             self._released = True
-            with suppress(OSError, ResultsError):  # a bucket out of reach, a disk that takes no writes: it stays, and expires
+            with suppress(OSError, ResultsError):  # bucket out of reach, or disk read-only: the lease stays and expires
                 self._files.delete(self._path)
         self._wake.set()
 
@@ -90,7 +90,7 @@ class Lease:
         return self
 
     def _keep_beating(self) -> None:
-        """Also while nothing is reported: packs may wait long for a busy cluster."""
+        """Renew the lease even while nothing is reported: packs may wait long for a busy cluster."""
         while not self._released:
             self._wake.wait(BEAT_EVERY_S)
             self._wake.clear()
@@ -107,17 +107,17 @@ class Lease:
             try:
                 self._files.write(self._path, json.dumps(self._facts).encode())
             except ResultsError:
-                return  # without a lease others may repeat our cells; without us nobody computes them
+                return  # go on without a lease: others may repeat our cells, which is better than to stop
 
 
 def others_in_flight(store: Store, max_age_s: float = MAX_AGE_S) -> dict[str, str]:
-    """Cells that live drivers are training, each with who does."""
+    """The cells that live drivers are training, each with a description of its driver."""
     alive = [driver for driver in drivers(store.files, max_age_s) if driver.alive]
     return {cell: driver.description for driver in alive for cell in driver.cell_ids}
 
 
 def forget_dead(store: Store) -> None:
-    """Delete the leases of drivers that were killed. One that was only silent renews its own with its next beat."""
+    """Delete the leases of dead drivers. A driver that was only silent writes its lease again with its next beat."""
     for driver in drivers(store.files):
         if not driver.alive:
             with suppress(OSError, ResultsError):
@@ -125,7 +125,7 @@ def forget_dead(store: Store) -> None:
 
 
 def drivers(files: Files, max_age_s: float = MAX_AGE_S) -> list[Driver]:
-    """All leases that can be read. Dead: silent for too long, or its process on this host is gone."""
+    """All leases that can be read. A driver is dead if it was silent for too long or if its process on this host is gone."""
     found = []
     for entry in files.entries(LEASES):
         try:
@@ -133,7 +133,7 @@ def drivers(files: Files, max_age_s: float = MAX_AGE_S) -> list[Driver]:
             host, pid, started = str(facts["host"]), int(facts["pid"]), str(facts["started"])
             cells = tuple(str(cell) for cell in facts["cell_ids"])
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            continue  # gone meanwhile, or not a lease: `check` names those
+            continue  # gone meanwhile, or not a lease: `check` reports the latter
         gone = host == socket.gethostname() and not is_running(pid)
         who = f"process {pid} on {host} since {started}"
         found.append(Driver(entry.path, who, cells, age_s(files, entry), alive=not gone and age_s(files, entry) <= max_age_s))
@@ -141,7 +141,7 @@ def drivers(files: Files, max_age_s: float = MAX_AGE_S) -> list[Driver]:
 
 
 def is_running(pid: int) -> bool:
-    """Whether this host has such a process, whoever's it is."""
+    """Whether this host has a process with this id, of any user."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

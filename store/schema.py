@@ -1,6 +1,6 @@
-"""Columns of a pack file, one row a cell: the keys, metrics and facts of the ground floor, and those that a pack declares beside.
+"""The columns of a pack file, which has one row per cell: those that `declarations` declares, and the further ones of a pack.
 
-Lists of one entry an evaluation, a neuron or a bin are columns of the cell's row.
+A metric with a value per evaluation, neuron or bin is a list column of the cell's row.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,13 +18,13 @@ from declarations.metrics import METRICS
 from store.columns import check_further, column_of, field_of, is_list, known_field_of
 
 DECLARED: dict[str, Column] = {**KEYS, **METRICS, **FACTS}
-"""What the ground floor declares, by name."""
+"""The columns that the package `declarations` declares, by name."""
 
 CURVES = {column_of(metric): metric for metric in METRICS.values() if metric.per == "evaluation"}
-"""List columns of one entry an evaluation; loss and training accuracy are means over the steps since the one before."""
+"""List columns with one entry per evaluation. Loss and training accuracy are means over the steps since the last evaluation."""
 
 NEURONS = {column_of(metric): metric for metric in METRICS.values() if metric.per in ("neuron", "bin")}
-"""List columns of one entry a hidden neuron, or a mean number of neurons for each bin; NULL where nobody asked for them."""
+"""List columns with one entry per hidden neuron, or with a mean number of neurons per bin; NULL if nobody asked for them."""
 
 _CELL_ID = Fact("cell_id", "id of the network", "text")
 _HOLDS = (
@@ -33,8 +33,8 @@ _HOLDS = (
 )
 _MEASURED = Fact("measured", "metrics that the row was asked for and has", "text")
 HELD = tuple(fact.name for fact in (*_HOLDS, _MEASURED))
-"""What the row has beside its summary, so that planning need not read it. The first two are set here, never by the caller, who
-sets `measured`: a list of `Metric.request`, NULL for none."""
+"""Columns that say what a row holds beside its summary, so that planning need not read the lists. The first two are set here,
+never by the caller. The caller sets `measured`: a list of `Metric.request`, NULL for none."""
 
 SCHEMA = pa.schema([
     known_field_of(_CELL_ID),
@@ -46,37 +46,37 @@ SCHEMA = pa.schema([
 PLAN_SCHEMA = pa.schema(
     {"sweep": pa.string(), "cell_id": pa.string(), "planned_at": pa.timestamp("us", tz="UTC"), "whole": pa.bool_()}
 )
-"""A plan file; `whole` says that it is the sweep's entire grid and so replaces what was planned before."""
+"""The columns of a plan file. `whole` says that it is the sweep's entire grid and so replaces what was planned before."""
 
 REQUIRED = ("cell_id", "status", "pack_id", "finished_at", *(fact.name for fact in _HOLDS))
-"""Columns without which a file is foreign; any other may be missing, as in files of an older version."""
+"""Columns without which a file is foreign. Any other column may be missing, as in files of an older version."""
 
 STATUSES = ("ok", "diverged", "failed")
-"""In order of preference: where a cell has several rows, the first of these wins."""
+"""The statuses in order of preference: if a cell has several rows, the row with the first of these wins."""
 
 BESIDE = ("_file", "_row", "file_row_number")
-"""Columns that readers add to those of a file, in lower case."""
+"""Columns, in lower case, that readers add to those of a file."""
 
 _STATISTICS = (
     "n", "mean", "median", "sd", "low", "high", "seeds", "diverged", "value", "point", "theory", "threshold", "residual",
 )  # fmt: skip
-"""What analysis calls the statistics beside the keys of networks."""
+"""Names that analysis gives to statistics, which it shows beside the keys of networks."""
 
 RESERVED = frozenset(name.lower() for name in (*SCHEMA.names, *PLAN_SCHEMA.names, *METRICS, "neuron", *BESIDE, *_STATISTICS))
-"""Names, in lower case, that no further column may have: DuckDB knows no case, and a join of two views would be ambiguous."""
+"""Names, in lower case, that no further column may have. DuckDB ignores case, and a join of two views would be ambiguous."""
 
 _SINGLE_VALUES = [(field.name, field.type) for field in SCHEMA if not pa.types.is_nested(field.type)]
 
 
 def table_of(rows: Sequence[dict[str, Any]], declared: Iterable[Column] = ()) -> pa.Table:
-    """Rows as a table of the pinned schema and the further columns that are declared; each column tells its declaration.
+    """Rows as a table with the columns of SCHEMA and the further columns in `declared`. Each column carries its declaration.
 
-    A row holds a further key or metric by its name. One of which no row has a value, nor its declaration, is left out.
-    ValueError where a name is not declared, or has the name of another column, and where a value does not fit its column.
+    A row holds a further key or metric by its name. A further column is left out if no row has a value for it and its declaration
+    has no default. ValueError if a name is not declared or is that of another column, or if a value does not fit its column.
     """
     further = _further(declared)
     if unknown := sorted({name for row in rows for name in row} - set(SCHEMA.names) - further.keys()):
-        raise ValueError(f"{unknown[0]!r} is not declared: what a row holds must be declared, as a key or as a metric")
+        raise ValueError(f"{unknown[0]!r} is not declared: every name in a row must be declared, as a key or as a metric")
     shown = [
         column
         for name, column in sorted(further.items())
@@ -104,13 +104,13 @@ def table_of(rows: Sequence[dict[str, Any]], declared: Iterable[Column] = ()) ->
 
 
 def _further(declared: Iterable[Column]) -> dict[str, Column]:
-    """By name, those that the ground floor does not declare. ValueError where two columns would have one name."""
+    """The columns that `declarations` does not declare, by name. ValueError if one is not valid or if two would have one name."""
     found: dict[str, Column] = {}
     for column in declared:
         known = DECLARED.get(column.name)
         if known == column:
             continue
-        if known is not None and type(known) is type(column) and not isinstance(known, Metric):  # parts share keys
+        if known is not None and type(known) is type(column) and not isinstance(known, Metric):  # parts may share a key
             if known.kind != column.kind:
                 raise ValueError(f"{column.name!r} is declared as {column.kind}, and the results have it as {known.kind}")
             continue
@@ -126,7 +126,7 @@ def _further(declared: Iterable[Column]) -> dict[str, Column]:
 
 
 def _differ(one: Column, other: Column) -> bool:
-    """Whether they cannot share a column, as two networks share a key that they give different defaults."""
+    """Whether two declarations cannot share a column. Two networks share a key even if they give it different defaults."""
     return (one.name, one.kind, type(one)) != (other.name, other.kind, type(other))
 
 
@@ -135,9 +135,9 @@ def _has_one(row: dict[str, Any], columns: Iterable[str]) -> bool:
 
 
 def _fits(value: Any, kind: pa.DataType) -> bool:
-    """Whether a single value can be stored as it is: Arrow cuts 2.9 down to a whole 2, and takes True for 1."""
+    """Whether a single value can be stored unchanged. Arrow would cut 2.9 down to a whole 2, and take True for 1."""
     if value is None or pa.types.is_timestamp(kind):
-        return True  # Arrow sees to times
+        return True  # Arrow checks times itself
     if kind == pa.string():
         return isinstance(value, str)
     if kind == pa.bool_():

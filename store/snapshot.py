@@ -1,4 +1,4 @@
-"""Which files a reader reads: those that are whole, are ours, and are not yet merged into a compacted one."""
+"""The files that a reader reads: those that are whole, that belong to this project, and that no compacted file replaces."""
 
 import hashlib
 import json
@@ -19,15 +19,16 @@ from store.schema import BESIDE, DECLARED, PLAN_SCHEMA, REQUIRED, RESERVED, SCHE
 
 PACKS, FAILED, COMPACTED, PLANS, LEASES, LOGS = "packs", "failed", "compacted", "plans", "leases", "logs"
 FOLDERS = (PACKS, FAILED, COMPACTED, PLANS)
-"""Where files of data lie."""
+"""The folders of data files."""
 MOST_ROWS_A_BYTE = 1
-"""The id of a cell takes some 10 bytes; a small file of a billion rows is made to fill its readers' memory."""
+"""The most rows per byte that a file may claim. The id of a cell takes some 10 bytes, so a small file that claims a billion rows
+is made to fill its readers' memory."""
 COVERS = b"covers"
-"""Metadata of a compacted file: a JSON list of the files it stands for. Its rename publishes file and list as one."""
+"""Metadata of a compacted file: a JSON list of the files that it replaces. Its rename publishes rows and list in one step."""
 
 
 class Request(NamedTuple):
-    """What all rows of a plan file have in common; `planned_at` in microseconds since 1970."""
+    """The values that all rows of a plan file share; `planned_at` in microseconds since 1970."""
 
     sweep: str
     planned_at: int
@@ -35,7 +36,7 @@ class Request(NamedTuple):
 
 
 class Inspection(NamedTuple):
-    """What the footer of one file says. Files with equal `columns` can be read as one."""
+    """The contents of one file's footer, or the `problem` with it. Files with equal `columns` can be read as one."""
 
     problem: str | None
     columns: tuple[tuple[str, str], ...] = ()
@@ -47,10 +48,10 @@ class Inspection(NamedTuple):
 
 
 class LiveFile(NamedTuple):
-    """A file that readers read. `request` is that of a plan file, None where its rows do not agree.
+    """A file that readers read. `request` is that of a plan file, or None if its rows do not agree.
 
-    `further`: the declarations of the columns that the ground floor does not have. `declared_at`: the time of the file's last
-    row in microseconds since 1970, where the file tells of such columns itself; else 0.
+    `further`: the declarations of the file's further columns. `declared_at`: the time of the file's last row in microseconds
+    since 1970 if the file itself declares such columns, else 0.
     """
 
     entry: Entry
@@ -63,7 +64,7 @@ class LiveFile(NamedTuple):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The state of a results directory at one moment. `superseded` maps a merged file to a live one that stands for it."""
+    """A results directory at one moment. `superseded` maps a merged file to its successor, `bad` a file to its problem."""
 
     rows: tuple[LiveFile, ...]
     plans: tuple[LiveFile, ...]
@@ -75,7 +76,7 @@ _inspected: dict[tuple[str, Entry], Inspection] = {}
 
 
 def inspect(files: Files, entry: Entry) -> Inspection:
-    """Look at the footer once per process. FileNotFoundError when the file is gone."""
+    """The contents of a file's footer, read once per process. FileNotFoundError if the file is gone."""
     key = (files.root, entry)
     if key not in _inspected:
         _inspected[key] = _inspect(files, entry)
@@ -83,13 +84,13 @@ def inspect(files: Files, entry: Entry) -> Inspection:
 
 
 def condemn(files: Files, entry: Entry, problem: str) -> None:
-    """Leave the file out from here on, for a fault that its footer does not show."""
+    """Leave the file out from now on, for a fault that its footer does not show."""
     _inspected[(files.root, entry)] = Inspection(problem)
 
 
 def _inspect(files: Files, entry: Entry) -> Inspection:
     if UNUSABLE.search(entry.path):
-        return Inspection("foreign: no name that this project gives")
+        return Inspection("foreign: this project does not use such names")
     if not entry.path.endswith(".parquet"):
         return Inspection("foreign: not a .parquet file")
     if entry.size == 0:
@@ -108,7 +109,7 @@ def _inspect(files: Files, entry: Entry) -> Inspection:
     problem, columns, further = _columns(listed, is_plan, beside)
     covers = _covers(metadata) if entry.path.startswith(f"{COMPACTED}/") else ()
     if covers is None:
-        return Inspection("foreign: what it says of the files it stands for is no list of paths")
+        return Inspection("foreign: its list of the files that it replaces is not a list of paths")
     if MOST_ROWS_A_BYTE * entry.size < metadata.num_rows:
         return Inspection(f"foreign: {metadata.num_rows:,} rows cannot be in {entry.size:,} bytes")
     request = _request(metadata) if is_plan and not problem else None
@@ -117,19 +118,19 @@ def _inspect(files: Files, entry: Entry) -> Inspection:
 
 
 def _told(column: pa.Field) -> tuple[str, pa.DataType, bytes | None]:
-    """Name and type of a further column, and what the file tells of it."""
+    """Name and type of a further column, and the declaration that the file holds for it."""
     return column.name, column.type, (column.metadata or {}).get(DECLARATION)
 
 
 def _last_row(metadata: pq.FileMetaData) -> int:
-    """When the last row of a file was finished, in microseconds since 1970; 0 where its footer does not say."""
+    """The time at which the last row of a file was finished, in microseconds since 1970; 0 if the footer does not say."""
     column = metadata.schema.names.index("finished_at")
     statistics = [metadata.row_group(i).column(column).statistics for i in range(metadata.num_row_groups)]
     return max((s.max_raw for s in statistics if s and s.has_min_max), default=0)
 
 
 def _covers(metadata: pq.FileMetaData) -> tuple[str, ...] | None:
-    """The files that a compacted one stands for; None where it does not say so as this project does."""
+    """The files that a compacted file replaces; None if its list is not as this project writes it."""
     try:
         found = json.loads((metadata.metadata or {}).get(COVERS, b"[]"))
     except (ValueError, RecursionError):
@@ -138,7 +139,7 @@ def _covers(metadata: pq.FileMetaData) -> tuple[str, ...] | None:
 
 
 def _request(metadata: pq.FileMetaData) -> Request | None:
-    """The one value of each column but cell_id, by the statistics of the footer; None where they do not tell."""
+    """The one value of each column but cell_id, from the statistics in the footer; None if they do not show a single value."""
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     names = metadata.schema.names
     found = []
@@ -148,7 +149,7 @@ def _request(metadata: pq.FileMetaData) -> Request | None:
             return None
         try:
             values = {value for s in statistics for value in ((s.min_raw, s.max_raw) if name == "planned_at" else (s.min, s.max))}
-        except UnicodeDecodeError:  # no text: who reads the column finds that out
+        except UnicodeDecodeError:  # not UTF-8: a query that reads the column reports it
             return None
         if len(values) != 1:
             return None
@@ -161,7 +162,7 @@ _OURS, _PLANNED = frozenset(SCHEMA.names), frozenset(PLAN_SCHEMA.names)
 
 @dataclass(frozen=True)
 class _Listed:
-    """A schema of which the hash takes no time: equal ones have equal columns, whatever they tell of them."""
+    """A schema with a quick hash, that of its names. Two of them are equal if their columns are, whatever the metadata say."""
 
     names: tuple[str, ...]
     schema: pa.Schema = field(hash=False)
@@ -171,9 +172,9 @@ class _Listed:
 def _columns(
     listed: _Listed, is_plan: bool, beside: tuple[tuple[str, pa.DataType, bytes | None], ...]
 ) -> tuple[str | None, tuple[tuple[str, str], ...], tuple[Column, ...]]:
-    """What is wrong with the columns, their names and types, and the declarations of those that are `beside` ours.
+    """The problem with a file's columns or None, their names and types, and the declarations of the columns `beside` ours.
 
-    Thousands of files share a few schemas.
+    The results are cached: thousands of files share a few schemas.
     """
     schema, ours = listed.schema, PLAN_SCHEMA if is_plan else SCHEMA
     if missing := [name for name in (PLAN_SCHEMA.names if is_plan else REQUIRED) if name not in schema.names]:
@@ -190,14 +191,14 @@ def _columns(
         except ValueError as error:
             return f"foreign: column {name} {error}", (), ()
         if pa.types.is_nested(kind) and further[-1].name.lower() in RESERVED:
-            return f"foreign: column {name} is called as another that the views show", (), ()
+            return f"foreign: column {name} has the name of another column that the views show", (), ()
     return None, tuple((column.name, str(column.type)) for column in schema), tuple(further)
 
 
 def declarations(live: Iterable[LiveFile]) -> dict[str, Column]:
-    """By name, what the ground floor declares and what these files declare beside it.
+    """The declarations of all columns, by name: those of the package `declarations`, and the further ones of these files.
 
-    Where files differ in a title and the like, the newest is right; where they differ in kind, the column holds both.
+    If files differ in a title or the like, the newest file is right. If they differ in kind, the column gets a kind for both.
     """
     found: dict[str, Column] = {}
     spelt: dict[str, str] = {}
@@ -206,13 +207,13 @@ def declarations(live: Iterable[LiveFile]) -> dict[str, Column]:
             name = spelt.setdefault(column.name.lower(), column.name)
             kind = wider(found[name].kind, column.kind) if name in found else column.kind
             if kind != column.kind and isinstance(column, Key):
-                column = replace(column, default=None)  # it is of another kind
+                column = replace(column, default=None)  # the default is of the narrower kind
             found[name] = replace(column, name=name, kind=kind)
     return found | DECLARED
 
 
 def defaults(live: Iterable[LiveFile]) -> dict[str, dict[str, dict[str, Any]]]:
-    """By the name of a key and the part of a cell that it belongs to: the value that each of these parts has it at by default."""
+    """The defaults of keys: by name of the key, by the part of a cell that it belongs to, and by the name of that part."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for further in _oldest_first(live):
         for key in further:
@@ -222,7 +223,8 @@ def defaults(live: Iterable[LiveFile]) -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def _oldest_first(live: Iterable[LiveFile]) -> list[tuple[Column, ...]]:
-    """The further columns that files declare, each set of them once; what is only supposed of them comes first."""
+    """The sets of further columns that files declare, each set once, oldest first. Sets that were only guessed, from files
+    without declarations, come before all others."""
     last: dict[tuple[Column, ...], int] = {}
     for file in live:
         last[file.further] = max(file.declared_at, last.get(file.further, 0))
@@ -230,7 +232,7 @@ def _oldest_first(live: Iterable[LiveFile]) -> list[tuple[Column, ...]]:
 
 
 def take(files: Files) -> Snapshot:
-    """The present state, taken again from the start whenever a file vanishes while it is looked at."""
+    """The present state of the directory. If a file vanishes meanwhile, the look starts again."""
     for _ in range(100):
         try:
             return _take(files)
@@ -240,9 +242,9 @@ def take(files: Files) -> Snapshot:
 
 
 def _take(files: Files) -> Snapshot:
-    # Order matters beside a running compaction, which publishes first and deletes later: whoever misses a pack here
-    # because it was deleted lists `compacted` after the file that replaced it was published. Compacted files replace
-    # each other too, hence a listing that did not change while it was made.
+    # The order matters while a compaction runs, which publishes first and deletes later. If a pack is missing from the
+    # first listing because it was deleted, the file that replaced it was published before `compacted` is listed.
+    # Compacted files replace each other too, so their folder is listed until two listings agree.
     packs = [*files.entries(PACKS), *files.entries(FAILED)]
     compacted = files.entries(COMPACTED)
     while (again := files.entries(COMPACTED)) != compacted:
@@ -251,7 +253,7 @@ def _take(files: Files) -> Snapshot:
 
     listed = [*packs, *compacted, *plans]
     unseen = [entry for entry in listed if (files.root, entry) not in _inspected]
-    list(side_by_side(files, lambda entry: inspect(files, entry), unseen))  # footers are read outside Python's lock
+    list(side_by_side(files, lambda entry: inspect(files, entry), unseen))  # pyarrow reads footers without Python's lock
     found = {entry: inspect(files, entry) for entry in listed}
     bad = {entry: seen.problem for entry, seen in found.items() if seen.problem}
     merged = {path for entry in compacted for path in found[entry].covers}
@@ -272,22 +274,22 @@ def _take(files: Files) -> Snapshot:
 
 
 def named(folder: str, stem: str, data: bytes) -> str:
-    """Path of a file of rows. The digest in it makes a commit idempotent and every file immutable."""
+    """The path of a file of rows. The digest in it makes a commit idempotent and every file immutable."""
     return f"{folder}/{stem}-{hashlib.sha256(data).hexdigest()[:12]}.parquet"
 
 
 def verify(files: Files, entry: Entry) -> str | None:
-    """Read every byte against digest and page checksums: what is wrong, or None. FileNotFoundError when it is gone."""
+    """Check every byte of a file against digest and page checksums: the problem, or None. FileNotFoundError if it is gone."""
     data = files.read(entry.path)
     try:
         parquet = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
         for i in range(parquet.num_row_groups):
-            parquet.read_row_group(i).validate(full=True)  # texts that are not UTF-8 too, which DuckDB refuses
+            parquet.read_row_group(i).validate(full=True)  # finds texts that are not UTF-8 too, which DuckDB refuses
     except (pa.ArrowException, OSError, ValueError) as error:
         return f"torn or flipped bits: {_first_line(error)}"
     digest = re.search(r"-([0-9a-f]{12})\.parquet$", entry.path)
     if digest and digest[1] != hashlib.sha256(data).hexdigest()[:12]:
-        return "flipped bits: the bytes are not those of the name's digest"
+        return "flipped bits: the bytes do not match the digest in the file's name"
     return None
 
 

@@ -10,18 +10,18 @@ from store.schema import SCHEMA
 
 
 def quoted(name: str) -> str:
-    """A column's name as SQL; a user's key may be a word of SQL, or no word at all."""
+    """A column's name as SQL, in quotes if it needs them: a user's key may be a word of SQL, or no identifier at all."""
     plain = name in _OURS or (re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() not in _words_of_sql())
     return name if plain else in_quotes(name)
 
 
 def in_quotes(name: str) -> str:
-    """A column's name as SQL, whatever it is."""
+    """Any column name as SQL, in quotes."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(value: str | int | float | bool) -> str:
-    """A value as SQL, the very same number: DuckDB reads 0.1 as a decimal and 0.1e0 as a double."""
+    """A value as SQL, exactly the same number: DuckDB reads 0.1 as a decimal and 0.1e0 as a double."""
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     if isinstance(value, float) and not isfinite(value):

@@ -1,4 +1,4 @@
-"""The store that sweeps share: commit packs, tell what is there, remember plans."""
+"""The store that sweeps share: it commits packs, tells which cells it holds, and remembers plans."""
 
 import hashlib
 import re
@@ -26,18 +26,18 @@ class Store:
 
     @property
     def results(self) -> str:
-        """Where it is, absolute."""
+        """The root of the results: an absolute path, or a URI."""
         return self.files.root
 
     def prepare(self, need_bytes: int = 0) -> None:
-        """Before anything runs: ResultsError if the place cannot be written or has less room than that."""
+        """Make the place ready before anything runs. ResultsError if it cannot be written or has less room than `need_bytes`."""
         self.files.prepare(need_bytes)
 
     def commit(self, pack_id: str, rows: Sequence[dict[str, Any]], declared: Iterable[Column] = (), failed: bool = False) -> str:
-        """Make a pack's rows visible, all at once and durably; doing it twice changes nothing. Returns the file's path.
+        """Make a pack's rows visible, all at once and durably. A second call changes nothing. Returns the file's path.
 
-        `declared`: the keys and metrics that the rows have beyond those of the ground floor.
-        The same pack with other content is a further file, never an overwrite; views then choose row by row.
+        `declared`: the keys and metrics that the rows have beyond those of the package `declarations`.
+        If the same pack comes with other content, it becomes a further file and overwrites nothing; views then choose row by row.
         ValueError for rows that the schema and these declarations cannot hold.
         """
         if not _NAME.fullmatch(pack_id):
@@ -57,17 +57,17 @@ class Store:
         return path
 
     def write_log(self, cell_id: str, text: str) -> str:
-        """Keep the traceback of a cell that failed; returns its path. ResultsError if it cannot."""
+        """Write the traceback of a cell that failed, and return the file's path. ResultsError if it cannot."""
         path = f"{LOGS}/{cell_id}.txt"
         self.files.write(path, text.encode())
         return f"{self.results}/{path}"
 
     def write_weights(self, cell_id: str, pictures: Sequence[Mapping[str, Any]]) -> str:
-        """Keep what a row is to name as its `weights_file`, before the row is committed. ResultsError if it cannot."""
+        """Write a network's pictures before its row is committed. Returns the row's `weights_file`. ResultsError if it cannot."""
         return write_pictures(self.files, cell_id, pictures)
 
     def statuses(self) -> dict[str, views.Held]:
-        """Of every cell in the store: (status, extras), extras being what it holds beside its summary."""
+        """The status and the extras of every stored cell, by id. Extras are what a cell holds beside its summary."""
         return views.held(self.files)
 
     def write_plan(self, sweep: str, cell_ids: Iterable[str], whole: bool = False) -> None:
@@ -76,7 +76,7 @@ class Store:
         Otherwise (a --limit, an override) the cells are added to the sweep's plan.
         """
         cells = sorted(set(cell_ids))
-        # The same request again renews its file, so that planning A, B and again A leaves A.
+        # A repeated request renews its file, so that planning A, then B, then A again leaves A.
         digest = hashlib.sha256("\n".join([sweep, str(whole), *cells]).encode()).hexdigest()[:12]
         slug = re.sub(r"[^A-Za-z0-9_-]+", "_", sweep)[:64]
         columns = [[sweep] * len(cells), cells, [datetime.now(UTC)] * len(cells), [whole] * len(cells)]

@@ -1,6 +1,6 @@
-"""DuckDB views over a results directory: `cells`, `curves`, `neurons`, `plans`, and nothing that was not committed.
+"""DuckDB views over a results directory: `cells`, `curves`, `neurons`, `plans`. They show committed rows only.
 
-A connection sees the files of the moment it was made; connect again to see more. What is asked here is asked again where files
+A connection sees the files of the moment when it was made; connect again to see more. `run` and its callers ask again if files
 change meanwhile.
 """
 
@@ -22,12 +22,12 @@ from store.snapshot import FOLDERS, Snapshot, condemn, declarations, take, verif
 from store.weights import WEIGHTS
 
 VIEWS = {
-    "cells": "one row a cell: its grid keys, measures, status and origin",
-    "curves": "one row an evaluation of a cell",
-    "neurons": "one row a hidden neuron of a cell whose grid saves neurons",
-    "plans": "which cells each sweep asked for",
+    "cells": "one row per cell: its grid keys, measures, status and origin",
+    "curves": "one row per evaluation of a cell",
+    "neurons": "one row per hidden neuron of a cell whose grid saves neurons",
+    "plans": "the cells that each sweep asked for",
 }
-"""Names that others rely on, and what they hold."""
+"""The views that others rely on, and what each holds."""
 
 _OF_FILES = (
     duckdb.Error,
@@ -36,34 +36,34 @@ _OF_FILES = (
     duckdb.InternalException,
     duckdb.SerializationException,
 )
-"""Exact types that a missing or damaged file was seen to raise; no wrong name or syntax in a query does."""
+"""The exact types of error that a missing or damaged file was seen to raise. No wrong name or syntax in a query raises them."""
 
 T = TypeVar("T")
 Opened = TypeVar("Opened")
 
 
 class Held(NamedTuple):
-    """What the store has of a cell."""
+    """The status of a stored cell, and what the store holds of it beside its summary."""
 
     status: str
     extras: frozenset[str]
 
 
 Statuses = Mapping[str, Held]
-"""By id, every stored cell: its status and what the store holds of it beside its summary."""
+"""The status and the extras of every stored cell, by id."""
 
 
 def connect(results: str | Files) -> duckdb.DuckDBPyConnection:
-    """An in-memory connection of its own with the views; a missing directory gives empty ones. Times are UTC."""
+    """A new in-memory connection with the views. A missing directory gives empty views. Times are UTC."""
     return _again_while_files_change(_files(results), connect_to, lambda connection: connection)
 
 
 def run(results: str | Files, work: Callable[[duckdb.DuckDBPyConnection], T], opener: Opener | None = None) -> T:
-    """Do `work` on the files of this moment, and again where a compaction deleted one meanwhile or one proves damaged.
+    """Do `work` on the present files. Do it again if a compaction deletes one meanwhile or if one proves damaged.
 
-    `work` must give its result as a whole. Errors of the query itself come out as they are (duckdb.Error).
-    Without an opener the database is one that this process keeps for as long as the directory does not change: quick to ask
-    again, from any thread, and for reading only. Whoever attaches or sets something takes an opener of `store.database`.
+    `work` must return its whole result. Errors of the query itself are raised unchanged (duckdb.Error).
+    Without an opener, `work` gets the database that this process keeps for as long as the directory does not change: quick to ask
+    again, from any thread, and for reading only. To attach a database or to change a setting, pass an opener of `store.database`.
     """
 
     def close_after(connection: duckdb.DuckDBPyConnection) -> T:
@@ -74,7 +74,7 @@ def run(results: str | Files, work: Callable[[duckdb.DuckDBPyConnection], T], op
 
 
 def once(results: str | Files, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
-    """`run` of a function of a module, done once for as long as the directory does not change. What comes out is shared."""
+    """Run `work`, a function of a module, once for as long as the directory does not change. All callers share the result."""
 
     def answer(kept: Kept) -> Any:
         if work not in kept.answers:
@@ -90,30 +90,30 @@ def fetch(results: str | Files, sql: str) -> list[tuple[Any, ...]]:
 
 
 def declared(results: str | Files) -> dict[str, Column]:
-    """By name, the declarations of all columns: those of the ground floor, and those that the files have beside."""
+    """The declarations of all columns, by name: those of the package `declarations`, and the further ones of the files."""
     return declarations(take(_files(results)).rows)
 
 
 def declared_in(connection: duckdb.DuckDBPyConnection) -> dict[str, Column]:
-    """The same of the files behind a connection with the views."""
+    """The declarations of all columns, by name, from a connection with the views."""
     told = connection.execute("SELECT name, declaration FROM internal.declarations").fetchall()
     return {name: read_declaration(name, declaration) for name, declaration in told} | DECLARED
 
 
 _APART = "\n"
-"""Between the metrics that a row has."""
+"""The separator between the metrics of a row."""
 
 
 def held(results: str | Files) -> dict[str, Held]:
-    """Status and extras of every cell in the store.
+    """The status and the extras of every stored cell, by id.
 
-    Extras are those of `curves`, `neurons` and `weights` (whose file is there) that it has, and the metrics measured on request
-    that `cells` shows.
+    Extras name those of `curves`, `neurons` and `weights` that the cell has (`weights` only if the file is there), and the
+    metrics on request that `cells` shows.
     """
     files = _files(results)
 
     def work(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-        # Listed after the rows, as they are written before them.
+        # Weights are listed after the snapshot of the rows, because they are written before their rows.
         kept = [entry.path for entry in files.entries(WEIGHTS)]
         connection.register("kept", pa.table({"path": pa.array(kept, pa.string())}))
         return connection.execute(f"""
@@ -124,7 +124,7 @@ def held(results: str | Files) -> dict[str, Held]:
             FROM internal.rows LEFT JOIN kept ON weights_file = path
             GROUP BY cell_id, status QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {RANK}) = 1""").fetchnumpy()
 
-    @cache  # a million cells share a few of these
+    @cache  # a million cells share a few such values
     def what(status: str, curves: bool, neurons: bool, weights: bool, measured: str) -> Held:
         has = (*compress(("curves", "neurons", "weights"), (curves, neurons, weights)), *filter(None, measured.split(_APART)))
         return Held(status, frozenset(has))
@@ -152,13 +152,13 @@ def _again_while_files_change(files: Files, opener: Callable[[Files, Snapshot], 
 
 
 def _gone(files: Files, snapshot: Snapshot) -> bool:
-    """Whether files were deleted. Behind a fence a missing file is a directory to look into, which is forbidden."""
+    """Whether files were deleted since the snapshot. Behind a fence DuckDB takes a missing file for a forbidden directory."""
     entries = {file.entry for file in (*snapshot.rows, *snapshot.plans)}
     return bool(entries - {entry for folder in FOLDERS for entry in files.entries(folder)})
 
 
 def _damaged(files: Files, snapshot: Snapshot) -> bool:
-    """Whether files are damaged, or gone after all: the damaged ones are left out from now on."""
+    """Whether files are damaged, or gone after all. Damaged files are left out from now on."""
     changed = False
     for entry in {file.entry for file in (*snapshot.rows, *snapshot.plans)}:
         try:

@@ -1,7 +1,7 @@
-"""Hidden weights and example inputs of networks: large arrays in a file a cell, beside the pack whose row names it.
+"""Hidden weights and example inputs of networks: large arrays, in one file per cell beside the packs. Its row names the file.
 
-The file is written before the pack is committed. Killed in between, the sweep leaves a file that no row names: it is stale, and
-harmless. Files are Parquet as all others are, one row a picture, named by cell and content.
+The file is written before the pack is committed. If the sweep is killed in between, a file is left that no row names: it is
+stale, and harmless. The files are Parquet as all others are, with one row per picture, and are named by cell and content.
 """
 
 import re
@@ -18,21 +18,21 @@ from store.schema import parquet_bytes
 from store.snapshot import named, verify
 
 WEIGHTS = "weights"
-"""The folder."""
+"""The folder of these files."""
 
 PICTURES = pa.schema({
     "kind": pa.string(), "neuron": pa.int64(), "readout": pa.float32(), "same": pa.bool_(), "rulings": pa.int64(),
     "shape": pa.list_(pa.int64()), "pixels": pa.list_(pa.float32()),
 })  # fmt: skip
-"""`kind`: weights (of `neuron`, with its `readout`) or example (with its label `same`); `pixels` of an array of `shape`, row by
-row; `rulings`: pixels between lines that help the eye, NULL for none."""
+"""The columns of a file. `kind`: weights (of `neuron`, with its `readout`) or example (with its label `same`). `pixels`: an array
+of `shape`, row by row. `rulings`: pixels between lines that help the eye, NULL for none."""
 
 _KINDS = ("weights", "example")
 _NAME = re.compile(rf"{WEIGHTS}/[A-Za-z0-9][A-Za-z0-9._-]*-[0-9a-f]{{12}}\.parquet")
 
 
 def write_pictures(files: Files, cell_id: str, rows: Sequence[Mapping[str, Any]]) -> str:
-    """Keep a network's pictures, rows of PICTURES, durably; returns the path for the row's `weights_file`. Twice is once."""
+    """Write a network's pictures, rows of PICTURES, durably. Returns the row's `weights_file`. A second call changes nothing."""
     data = parquet_bytes(pa.Table.from_pylist([dict(row) for row in rows], schema=PICTURES))
     path = named(WEIGHTS, cell_id, data)
     files.write(path, data)
@@ -40,7 +40,7 @@ def write_pictures(files: Files, cell_id: str, rows: Sequence[Mapping[str, Any]]
 
 
 def read_pictures(files: Files, path: str) -> list[dict[str, Any]]:
-    """The rows that were written, `pixels` as an array of its shape. ResultsError where the file is gone or damaged."""
+    """The pictures that were written, with `pixels` as an array of its shape. ResultsError if the file is gone or damaged."""
     try:
         if problem := _problem(files, path):
             raise ResultsError(
@@ -58,7 +58,7 @@ _AGAIN = "run the sweep again: it trains the network"
 def check_pictures(
     files: Files, entries: Sequence[Entry], named_by_rows: set[str], seen: Callable[[int], None] = lambda done: None
 ) -> dict[str, str]:
-    """What is wrong with these files of the folder, and which ones that rows name are missing; `seen` hears how many are done."""
+    """The problems by path: of these files, and of missing files that rows name. `seen` hears how many files are done."""
     bad = {path: "missing: a row of results names it" for path in named_by_rows - {entry.path for entry in entries}}
 
     def problem_of(entry: Entry) -> str | None:
@@ -79,14 +79,14 @@ def _table(files: Files, path: str) -> pa.Table:
 
 
 def _problem(files: Files, path: str) -> str | None:
-    """What is wrong with a file, or None. FileNotFoundError when it is gone."""
+    """The problem with a file, or None. FileNotFoundError if the file is gone."""
     if not _NAME.fullmatch(path):
-        return "foreign: not named as weights are"
+        return "foreign: its name is not that of a weights file"
     if problem := verify(files, Entry(path, 0, 0.0)):
         return problem
     table = _table(files, path)
     if table.schema.remove_metadata() != PICTURES:
-        return "foreign: not the columns of weights"
+        return "foreign: its columns are not those of a weights file"
     sizes = zip(table["shape"].to_pylist(), pc.list_value_length(table["pixels"]).to_pylist(), strict=True)
     if not all(kind in _KINDS for kind in table["kind"].to_pylist()) or not all(s and np.prod(s) == n for s, n in sizes):
         return "foreign: its arrays do not have the shape that it says"

@@ -1,4 +1,4 @@
-"""What holds for all tests."""
+"""Settings and fixtures for all tests."""
 
 import os
 
@@ -30,7 +30,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 class Answered:
-    """What `python -m analysis.outcome` does, in this process: hundreds of sweeps end here, and each would load pandas anew."""
+    """Runs `python -m analysis.outcome` in this process: hundreds of sweeps end here, and each would load pandas anew."""
 
     def __init__(self, words: list[str]) -> None:
         self.words, self.returncode = words, 0

@@ -39,7 +39,7 @@ def keys(**kinds: Kind) -> list[Key]:
 
 
 OWN_KEYS = keys(patches="whole", patch_size="whole", blur="number", layer="text", k="whole")
-"""Of tasks that the ground floor does not know."""
+"""Keys of tasks that the package `declarations` does not declare."""
 
 
 def flip_bits(files: Files, path: str, where: float) -> None:

@@ -1,4 +1,4 @@
-"""What tests of sweeps under way ask."""
+"""Helpers for tests of sweeps that are running."""
 
 import time
 from collections.abc import Callable

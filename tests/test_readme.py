@@ -1,4 +1,4 @@
-"""What the README shows is what there is."""
+"""The README shows only what there is."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What docs/security.md says: nothing that is read runs, nothing listens to the network, what others wrote is text."""
+"""The promises of docs/security.md: nothing that is read runs, nothing listens to the network, other people's words are text."""
 
 import ast
 import json
@@ -170,7 +170,7 @@ def test_printable_keeps_what_is_text() -> None:
     "path", ["../../etc/passwd", "/etc/passwd", "weights/../../x-0123456789ab.parquet", "weights/a/b-0123456789ab.parquet"]
 )
 def test_a_row_cannot_name_a_file_outside_the_weights(hostile: Store, path: str) -> None:
-    with pytest.raises(ResultsError, match="foreign: not named as weights are"):
+    with pytest.raises(ResultsError, match="foreign: its name is not that of a weights file"):
         read_pictures(open_files(hostile.results), path)
 
 

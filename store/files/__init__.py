@@ -1,4 +1,4 @@
-"""The file systems under a results directory: what the store needs of one, the local one, and buckets that speak S3."""
+"""The file systems under a results directory: the interface that the store needs, local directories, and S3 buckets."""
 
 from store.files.base import (
     LARGE_BYTES,

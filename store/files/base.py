@@ -1,6 +1,6 @@
-"""The file system under a results directory: what the store needs of it, and the local one.
+"""The file system under a results directory: the interface that the store needs.
 
-Buckets are `store.files.s3`; nothing above knows the difference.
+`store.files.local` and `store.files.s3` implement it; the rest of the store does not know the difference.
 """
 
 import re
@@ -14,13 +14,14 @@ from typing import NamedTuple, Protocol, TypeVar
 import pyarrow as pa
 
 LARGE_BYTES = 8 << 20
-"""From this size on a file keeps a connection busy by itself."""
+"""From this size on, a file keeps a connection busy by itself."""
 RESERVE_BYTES = 64 << 20
 """Disk that must stay free besides what a sweep will write."""
 UNFINISHED = ".inprogress"
-"""How names of temporary files end. A reader never takes one for a result; one that is old is a dead process's."""
+"""The ending of temporary files' names. A reader never takes such a file for a result; an old one is a dead process's."""
 UNUSABLE = re.compile(r"[*?[\x00-\x1f\ud800-\udfff]")
-"""What no path of results may hold: DuckDB reads patterns and no files where these stand, and takes text in UTF-8 alone."""
+"""Characters that no path of results may hold: wildcards, which DuckDB takes for a pattern, control characters, and surrogates,
+which UTF-8 cannot hold."""
 
 
 class ResultsError(Exception):
@@ -30,7 +31,8 @@ class ResultsError(Exception):
 class Entry(NamedTuple):
     """One file: its path below the root, size in bytes, time of last change in seconds since 1970 by the clock of `Files.now`.
 
-    `version` is another where the content is, in a store that tells; else empty."""
+    `version` differs if the content does, in a store that tells versions; else it is empty.
+    """
 
     path: str
     size: int
@@ -42,42 +44,43 @@ T = TypeVar("T")
 
 
 def temporary(name: str) -> str:
-    """A hidden name for what is to become `name`, taken by nobody else."""
+    """A hidden and unique name for a file that is to become `name`."""
     return f".{name}.{uuid.uuid4().hex}{UNFINISHED}"
 
 
 class Files(Protocol):
-    """Paths are relative to the root, with `/`. Names that begin with a dot are temporaries, hidden unless asked for."""
+    """A file system. Paths are relative to the root, with `/`. A name with a leading dot is a temporary file's, hidden unless
+    asked for."""
 
     @property
     def root(self) -> str: ...
 
     @property
     def at_once(self) -> int:
-        """How many files it pays to ask for side by side."""
+        """The number of files that it pays to ask for at the same time."""
 
     def exists(self) -> bool:
-        """Whether there are results at all. ResultsError, soon, where the place cannot be reached."""
+        """Whether there are results at all. ResultsError, without a long wait, if the place cannot be reached."""
 
     def prepare(self, need_bytes: int = 0) -> None:
         """Make the root writable; ResultsError if it is not, or if the disk has too little room."""
 
     def entries(self, folder: str, hidden: bool = False) -> list[Entry]:
-        """Files directly in the folder, by name; none where there is no such folder."""
+        """The files directly in the folder, sorted by name; none if there is no such folder."""
 
     def entry(self, path: str) -> Entry | None:
-        """The file as it is now, None where it is gone."""
+        """The file as it is now; None if it is gone."""
 
     def read(self, path: str) -> bytes: ...
 
     def write(self, path: str, data: bytes) -> None:
-        """All or nothing, and durable on return; replaces. ResultsError if it cannot."""
+        """Write or replace a file: all or nothing, and durable on return. ResultsError if it cannot."""
 
     def delete(self, path: str) -> None:
-        """No error when it is gone already."""
+        """Delete a file. No error if it is gone already."""
 
     def open(self, entry: Entry) -> pa.NativeFile:
-        """Random access for pyarrow. FileNotFoundError when it is gone."""
+        """The file, opened for pyarrow's random access. FileNotFoundError if it is gone."""
 
     def address(self, entry: Entry) -> str:
         """The name by which DuckDB reads the file."""
@@ -87,12 +90,14 @@ class Files(Protocol):
 
 
 def age_s(files: Files, entry: Entry) -> float:
-    """Seconds since the file last changed; 0 where the clocks, which servers tell to the second, say that it is yet to be."""
+    """Seconds since the file last changed. At least 0: servers round their clock to the second, and a new file may seem yet to
+    come."""
     return max(0.0, files.now() - entry.modified)
 
 
 def side_by_side(files: Files, work: Callable[[Entry], T], entries: Iterable[Entry]) -> Iterable[T]:
-    """`work` on each, in their order, as many at once as `files` says; large files, which fill memory and line, one by one."""
+    """The results of `work` on each entry, in their order, `files.at_once` at a time; large files, which fill the memory, one by
+    one."""
     turn = threading.Lock()
 
     def in_turn(entry: Entry) -> T:

@@ -1,7 +1,7 @@
 """One bucket of an object store that speaks S3: its URI, its clients, and its errors in words for a person.
 
-Where the endpoint is and who asks comes from the environment alone (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID, ...): nothing of it is
-stored, pickled or shown.
+Endpoint and credentials come from the environment alone (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID, ...). Neither is pickled, and
+credentials are never stored or shown.
 """
 
 import os
@@ -23,20 +23,21 @@ if TYPE_CHECKING:
 
 
 class Patience(NamedTuple):
-    """How long one request may take, and for how long it is sent again after 5xx, resets and silence; in seconds."""
+    """The seconds that one request may take, and the seconds for which it is sent again after 5xx, resets and silence."""
 
     request_s: float
     retry_s: float
 
 
 FIRST = Patience(10, 5)
-"""For a person who waits to hear that the address is wrong."""
+"""The patience of a first request: a person waits to hear that the address is wrong."""
 RETRY_S = 120.0
-"""A restart of a server, a burst of `SlowDown`: a worker's pack is not given up for these. SWEEP_S3_RETRY_S says otherwise."""
+"""The usual `retry_s`. It outlasts a restart of a server or a burst of `SlowDown`, which must not cost a worker its pack.
+SWEEP_S3_RETRY_S overrides it."""
 
 
 def usual(n_bytes: int = 0) -> Patience:
-    """For a request with so many bytes: with many it may take long without being stuck. ResultsError: SWEEP_S3_RETRY_S is bad."""
+    """The patience for a request of so many bytes: a large one may take long. ResultsError if SWEEP_S3_RETRY_S is bad."""
     said = os.environ.get("SWEEP_S3_RETRY_S")
     try:
         retry_s = float(said) if said else RETRY_S
@@ -58,20 +59,20 @@ _PIECE = re.compile(r"[A-Za-z0-9!_.*'()=-]+")
 
 @dataclass(frozen=True)
 class Bucket:
-    """Objects of `name` whose keys begin with `prefix/`, or all of them."""
+    """The objects of bucket `name` whose keys begin with `prefix/`, or all objects if there is no prefix."""
 
     name: str
     prefix: str
 
     @classmethod
     def parse(cls, uri: str) -> "Bucket":
-        """Of s3://bucket or s3://bucket/prefix. ResultsError for any other text."""
+        """The bucket at s3://bucket or s3://bucket/prefix. ResultsError for any other text."""
         rest = uri.partition("://")[2].rstrip("/")
         name, _, prefix = rest.partition("/")
         wanted = "write s3://BUCKET/PREFIX, as in s3://lab-results/eq3"
         if not name:
             raise ResultsError(f"results at {uri!r}: no bucket; {wanted}")
-        if "@" in name:  # not repeated: it may hold a secret
+        if "@" in name:  # the URI is not repeated: it may hold a secret
             raise ResultsError(f"results at s3://...: credentials come from the environment (AWS_ACCESS_KEY_ID, ...); {wanted}")
         if not _BUCKET.fullmatch(name):
             allowed = "3 to 63 small letters, digits, dots and hyphens, a letter or digit at both ends"
@@ -87,13 +88,13 @@ class Bucket:
         return f"s3://{self.name}/{self.prefix}".rstrip("/")
 
     def client(self, patience: Patience) -> "S3Store":
-        """The same one as long as the environment is the same. ResultsError for an endpoint that is none."""
+        """A client for the bucket, kept while the environment stays the same. ResultsError if the endpoint is not an address."""
         named = tuple(sorted((k, v) for k, v in os.environ.items() if k.startswith("AWS_")))
         return _client(self, patience, endpoint(), named)
 
     def ask(self, work: "Callable[[S3Store], T]", patience: Patience | None = None) -> T:
-        """`work`, which may be done twice; again after what may pass. FileNotFoundError where an object is gone, ResultsError for
-        all else, at the latest after `retry_s` and one more request."""
+        """The result of `work`, which may be done twice: errors that may pass are tried again. FileNotFoundError if an object is
+        gone; ResultsError for all other errors, at the latest after `retry_s` and one more request."""
         from obstore.exceptions import BaseError
 
         patience = patience or usual()
@@ -106,7 +107,7 @@ class Bucket:
                 code, status = (next(iter(pattern.findall(said)), "") for pattern in (_CODE, _STATUS))
                 if isinstance(error, FileNotFoundError) and code != "NoSuchBucket":
                     raise FileNotFoundError(f"{self.uri}: no such object") from None
-                # Of the library's own retries some kinds are exempt: requests to delete, and answers that end too early.
+                # The library itself does not retry requests to delete, or answers that end too early.
                 passing = status in _PASSING if status else "HTTP error" in said
                 if not passing or time.monotonic() + pause_s > end:
                     raise ResultsError(self._words(code, status, said, patience)) from None
@@ -137,7 +138,7 @@ class Bucket:
 
 
 def endpoint() -> str:
-    """Of a store other than AWS's, else empty. ResultsError where it is no address."""
+    """The address of a store other than AWS's, else empty. ResultsError if it is not an address."""
     for variable in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"):
         if found := os.environ.get(variable, "").rstrip("/"):
             try:
@@ -166,7 +167,7 @@ def _client(bucket: Bucket, patience: Patience, at: str, environment: tuple[tupl
     }
     if authority and not at.startswith("http://"):
         client["root_certificate"] = _bytes_of(authority)
-    retry: RetryConfig = {  # and then those of `ask`, between which Ctrl-C is heard
+    retry: RetryConfig = {  # `ask` retries after these, and hears Ctrl-C in between
         "max_retries": 2,
         "retry_timeout": timedelta(seconds=patience.retry_s),
     }
@@ -189,7 +190,7 @@ def _bytes_of(file: str) -> bytes:
 
 
 def server_time() -> float | None:
-    """Seconds since 1970 by the endpoint's clock, to one second; None where it does not say."""
+    """Seconds since 1970 by the endpoint's clock, to one second; None if the endpoint does not say."""
     import ssl
     from email.utils import parsedate_to_datetime
     from urllib.error import HTTPError

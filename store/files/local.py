@@ -46,7 +46,7 @@ class LocalFiles:
         found = []
         with _as_nothing_where_gone(f"{self.root}/{folder}"), os.scandir(os.path.join(self.root, folder)) as items:
             for item in items:
-                with _as_nothing_where_gone(item.path):  # between the listing and the question about it
+                with _as_nothing_where_gone(item.path):  # it may vanish after it is listed
                     if (hidden or not item.name.startswith(".")) and item.is_file():
                         stat = item.stat()
                         found.append(Entry(f"{folder}/{item.name}" if folder else item.name, stat.st_size, stat.st_mtime))
@@ -98,7 +98,7 @@ class LocalFiles:
 
 @contextmanager
 def _as_nothing_where_gone(path: str) -> Iterator[None]:
-    """What is not there, or is a link to nowhere, is no file; ResultsError for what may be one and cannot be looked at."""
+    """Ignore a path that does not exist or is a link to nowhere. ResultsError if it may exist and cannot be looked at."""
     try:
         yield
     except OSError as error:
@@ -107,7 +107,7 @@ def _as_nothing_where_gone(path: str) -> Iterator[None]:
 
 
 def _sync_folder(folder: Path) -> None:
-    # Without it the rename itself may be lost in a power cut.
+    # Without this the rename itself may be lost in a power cut.
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""From what `--results` says to the file system behind it."""
+"""The choice of the file system that `--results` names."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from store.files.local import LocalFiles
 
 
 def existing(results: str) -> Files:
-    """The results directory; ResultsError where there is none."""
+    """The file system of an existing results directory; ResultsError if there is none."""
     files = open_files(results)
     if not files.exists():
         raise ResultsError(f"no results directory at {files.root}: name it with --results, or run a sweep first")

@@ -1,7 +1,7 @@
-"""Results in a bucket: each file one object, written by one PUT.
+"""Results in a bucket: each file is one object, written by one PUT.
 
-DuckDB and Parquet read local copies. A file of rows never changes once it has its name, so a copy is made once a machine and
-stays right; a plan is replaced under its name, so copies are named by the object's version too.
+DuckDB and Parquet read local copies. A file of rows never changes once it has its name, so each machine copies it once. A plan is
+replaced under its name, so the name of a copy also holds the object's version.
 """
 
 import os
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from obstore.store import S3Store
 
 PAGE = 1000
-"""Keys that a server lists at once."""
+"""The number of keys that a server lists in one answer."""
 RANGES = "0123456789abcdefghijklmnopqrstuvwxyz"
-"""First characters of names at which a long listing is divided: names of packs begin with digits of a hash, all alike often."""
+"""First characters of names at which a long listing is divided. Names of packs begin with digits of a hash, all equally often."""
 CLOCK_S = 600.0
-"""How long a comparison of clocks is trusted."""
+"""Seconds for which a comparison of clocks is trusted."""
 UNUSED_S = 3600.0
-"""A copy that was made so long ago is removed once its object is gone. A reader of an older listing takes a new one then."""
+"""Age in seconds from which a copy is removed if its object is gone. A reader with an older listing then takes a new one."""
 
 
 @dataclass(frozen=True)
 class S3Files:
-    """Objects below s3://bucket/prefix. Cheap to make and to pickle; credentials and endpoint are those of each process."""
+    """Objects below s3://bucket/prefix. Cheap to make and to pickle; each process uses its own credentials and endpoint."""
 
     root: str
 
@@ -49,11 +49,11 @@ class S3Files:
         return 32
 
     def exists(self) -> bool:
-        """ResultsError, within seconds, where the bucket cannot be reached."""
+        """Whether there are results at all. ResultsError, within seconds, if the bucket cannot be reached."""
         return self._bucket.ask(lambda client: any(page for page in client.list(chunk_size=1)), FIRST)
 
     def prepare(self, need_bytes: int = 0) -> None:
-        """A bucket has no end: `need_bytes` is not looked at."""
+        """Check that the bucket can be written. `need_bytes` is ignored, because a bucket does not fill up."""
         self.exists()
         probe = temporary("probe")
         self.write(probe, b"probe")
@@ -86,20 +86,20 @@ class S3Files:
     def delete(self, path: str) -> None:
         try:
             self._bucket.ask(lambda client: client.delete(path))
-        except FileNotFoundError:  # AWS says nothing then, others do
+        except FileNotFoundError:  # AWS reports no error here, other servers do
             return
 
     def open(self, entry: Entry) -> pa.NativeFile:
         return pa.OSFile(self.address(entry), "rb")
 
     def address(self, entry: Entry) -> str:
-        """Of the local copy, fetched unless it is there. FileNotFoundError when this version of the object is gone."""
+        """The path of the local copy, fetched unless it is there. FileNotFoundError if this version of the object is gone."""
         copy = self._copies / entry.path
         copy = copy.with_name(f"{quote(copy.stem, safe='')}~{quote(entry.version, safe='')}{copy.suffix}")
         try:
             if os.stat(copy).st_size == entry.size:
                 return str(copy)
-        except OSError:  # not there; or out of reach, which the attempt to make it tells in words
+        except OSError:  # not there, or out of reach: the attempt to make it reports why
             pass
         data, version = self._got(entry.path, entry.size)
         if (version, len(data)) != (entry.version, entry.size):
@@ -115,7 +115,7 @@ class S3Files:
                 raise
         except OSError as error:
             raise ResultsError(
-                f"cannot keep a copy of {self.root} in {copy.parent}: {error.strerror}; SWEEP_S3_CACHE names another place"
+                f"cannot keep a copy of {self.root} in {copy.parent}: {error.strerror}; set SWEEP_S3_CACHE to another place"
             ) from None
         return str(copy)
 
@@ -133,7 +133,7 @@ class S3Files:
         return Path(copies, quote(endpoint(), safe="") or "aws", where)
 
     def _got(self, path: str, size: int) -> tuple[bytes, str]:
-        """Bytes and version of an object, of which `size` is known at most."""
+        """Bytes and version of an object. `size`: its size if it is known, else 0."""
 
         def get(client: "S3Store") -> tuple[bytes, str]:
             answer = client.get(path)
@@ -142,7 +142,7 @@ class S3Files:
         return self._bucket.ask(get, usual(size))
 
     def _listed(self, folder: str) -> list[Mapping[str, Any]]:
-        """Objects below the folder; a listing of several pages is made in ranges of names at once."""
+        """The objects below the folder. A listing of several pages is divided into ranges of names, listed at the same time."""
         first: Sequence[Mapping[str, Any]] = self._bucket.ask(lambda client: next(iter(client.list(folder, chunk_size=PAGE)), []))
         if len(first) < PAGE:
             return list(first)
@@ -153,11 +153,11 @@ class S3Files:
             return [*first, *(meta for part in parts for meta in part)]
 
     def _between(self, folder: str, start: str, end: str) -> list[Mapping[str, Any]]:
-        """Objects after `start` up to and with `end`, or to the last."""
+        """The objects after `start`, up to and including `end`; up to the last if `end` is empty."""
         found: list[Mapping[str, Any]] = []
 
         def go_on(client: "S3Store") -> None:
-            after = found[-1]["path"] if found else start  # not from the start again when the tenth page fails
+            after = found[-1]["path"] if found else start  # a retry goes on after the last page that came
             for page in client.list(folder, offset=after, chunk_size=PAGE):
                 for meta in page:
                     if end and meta["path"] > end:
@@ -178,7 +178,7 @@ def _version(meta: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=16)
 def _ahead_s(at: str, period: int) -> float:
-    """How far the server's clock is ahead of ours."""
+    """Seconds by which the server's clock is ahead of ours; 0 if the server does not tell."""
     before = time.time()
     told = server_time()
     return told - (before + time.time()) / 2 if told is not None else 0.0
@@ -186,7 +186,7 @@ def _ahead_s(at: str, period: int) -> float:
 
 @lru_cache(maxsize=4)
 def _default_copies(home: str) -> str:
-    """In the user's cache folder, which is looked for once for each `home`: XDG_CACHE_HOME."""
+    """The folder of copies in the user's cache folder, which is looked for once for each `home` (XDG_CACHE_HOME)."""
     return str(cache_folder() / "s3")
 
 
@@ -194,7 +194,7 @@ _looked_at: set[Path] = set()
 
 
 def _forget_gone(copies: Path, folder: str, entries: Sequence[Entry]) -> None:
-    """Remove copies of objects that are gone; once a process and folder."""
+    """Remove old copies of objects that are gone, once per process and folder."""
     place = copies / folder
     if not folder or place in _looked_at:
         return
@@ -205,4 +205,4 @@ def _forget_gone(copies: Path, folder: str, entries: Sequence[Entry]) -> None:
             if Path(copy.name).stem not in there and time.time() - copy.stat().st_mtime > UNUSED_S:
                 os.unlink(copy.path)
     except OSError:
-        return  # no copies yet, or another process was faster, or they are another user's: they cost room and nothing else
+        return  # no copies yet, another process was faster, or they are another user's: they only cost room

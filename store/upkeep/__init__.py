@@ -1,1 +1,1 @@
-"""What keeps a results directory in order: check, compact, export, and a summary of what it holds."""
+"""Upkeep of a results directory: check, compact, export, and a summary of its contents."""

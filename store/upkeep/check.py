@@ -1,4 +1,4 @@
-"""Looking at every file of a results directory, down to the checksum of each page."""
+"""Checks every file of a results directory, down to the checksum of each page."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,14 +10,14 @@ from store.views import run
 from store.weights import WEIGHTS, check_pictures
 
 STALE_S = 3600.0
-"""A temporary that old belongs to nobody: a commit takes milliseconds."""
+"""Age in seconds from which a temporary file belongs to nobody: a commit takes milliseconds."""
 
 _GONE = "gone"
 
 
 @dataclass
 class Report:
-    """`bad`: path to what is wrong with it; readers leave these out. `stale`: leftovers, harmless."""
+    """The outcome of a check. `bad`: path to problem; readers leave these files out. `stale`, `removed`: harmless leftovers."""
 
     n_files: int = 0
     n_bytes: int = 0
@@ -27,7 +27,7 @@ class Report:
 
 
 def check(files: Files, clean: bool = False, seen: Callable[[int, int], None] = lambda done, total: None) -> Report:
-    """Verify all files, and with `clean` remove leftovers of dead processes; `seen` hears of the progress."""
+    """Verify all files; with `clean`, remove leftovers of dead processes. `seen` hears how many of all files are done."""
     report = Report()
     entries = [entry for folder in FOLDERS for entry in files.entries(folder)]
     n_all = len(entries) + len(files.entries(WEIGHTS))
@@ -67,9 +67,9 @@ def check(files: Files, clean: bool = False, seen: Callable[[int, int], None] = 
 
 
 def _still_orphan(files: Files, path: str) -> bool:
-    """Whether the file is a leftover also now: a sweep that trained its cell anew writes the very same file, and then its row.
+    """Whether the file is still a leftover. A sweep that trains its cell again writes the very same file, and then its row.
 
-    In this order: a file whose row comes after the rows were read was written shortly before, and so is young.
+    The rows are read before the file's age: a row that comes later belongs to a file that was written shortly before.
     """
     if path in run(files, lambda c: {path for (path,) in c.execute(_NAMED).fetchall()}):
         return False
@@ -81,11 +81,13 @@ _NAMED = "SELECT weights_file FROM internal.rows WHERE weights_file IS NOT NULL"
 
 
 def _check_weights(files: Files, report: Report, seen: Callable[[int], None]) -> set[str]:
-    """Files beside the packs: each whole, none missing; those that no row names are leftovers, unless their pack is to follow.
+    """Check the weights files: each must be whole, and none that a row names may be missing. A file that no row names is a
+    leftover if it is old; the pack of a young one may still follow.
 
     Returns these leftovers.
     """
-    before = {entry.path for entry in files.entries(WEIGHTS)}  # their rows, if there are any, are there to be read now
+    # Listed before the rows are read: the row of a later file may not be among them.
+    before = {entry.path for entry in files.entries(WEIGHTS)}
     queries = ("SELECT weights_file FROM internal.weights", _NAMED)
     shown, named = run(files, lambda c: [{path for (path,) in c.execute(sql).fetchall()} for sql in queries])
     entries = files.entries(WEIGHTS)

@@ -1,8 +1,8 @@
-"""Merging many pack files into few large sorted ones, beside sweeps that write and readers that read.
+"""Merges many pack files into few large sorted ones, while sweeps write and readers read.
 
-A compacted file carries in its footer the list of files that it stands for. Its rename therefore publishes data and list in
-one step: before it readers see the packs, after it the merged file, and a crash in between costs nothing. What it stands for
-is deleted later, when no reader can still hold an older listing, and only if the merged file then proves whole.
+A compacted file lists in its footer the files that it replaces. Its rename therefore publishes rows and list in one step: before
+it readers see the packs, after it the merged file, and a crash in between costs nothing. The files that it replaces are deleted
+later, when no reader can still hold an older listing, and only if the merged file then proves whole.
 """
 
 import json
@@ -22,17 +22,18 @@ from store.schema import parquet_bytes
 from store.snapshot import COMPACTED, COVERS, LiveFile, Snapshot, condemn, inspect, named, take, verify
 
 TARGET_BYTES = 128 << 20
-"""Files of about this size are left alone: small enough to merge in memory, large enough to scan fast."""
+"""Compacted files from about this size on are left alone: small enough to merge in memory, large enough to scan fast."""
 
 GRACE_S = 600.0
-"""How long merged files stay for readers that listed them before."""
+"""Seconds for which merged files stay, for readers that listed them before."""
 
 SORT_KEYS = ("task", "gamma", "sigma2", "d", "width", "L", "P", "seed", "cell_id")
 
 
 @dataclass
 class Compaction:
-    """What was done: how many files merged into which, files deleted, files that wait for it, bad ones left alone."""
+    """The outcome of a compaction: how many files were merged, the new files, the deleted, those still to delete, and bad
+    ones."""
 
     merged: int = 0
     written: list[str] = field(default_factory=list)
@@ -42,7 +43,8 @@ class Compaction:
 
 
 def compact(files: Files, now: bool = False, target_bytes: int = TARGET_BYTES) -> Compaction:
-    """Merge what is small, then delete what has been merged long enough ago (`now`: all of it). Doing it twice is once."""
+    """Merge small files, then delete files that were merged long enough ago (`now`: all merged). A second call has nothing to
+    merge."""
     done = Compaction()
     while batch := next(_batches(take(files), target_bytes), None):
         _merge(files, batch, done)
@@ -53,7 +55,7 @@ def compact(files: Files, now: bool = False, target_bytes: int = TARGET_BYTES) -
 
 
 def _batches(snapshot: Snapshot, target_bytes: int) -> Iterator[list[LiveFile]]:
-    """Files of equal columns and defaults, together about the target in size. No compacted one is rewritten for itself alone."""
+    """Batches of files with equal columns and defaults, each about the target in size. No compacted file is rewritten alone."""
     groups: dict[object, list[LiveFile]] = {}
     for file in snapshot.rows:
         if file.entry.size < target_bytes or not _is_compacted(file):
@@ -71,7 +73,8 @@ def _batches(snapshot: Snapshot, target_bytes: int) -> Iterator[list[LiveFile]]:
 
 
 def _defaults(file: LiveFile) -> frozenset[object]:
-    """Defaults that the file declares: a merged file would keep those of one network alone where two give a key their own."""
+    """The defaults that the file declares. Files that differ in them are not merged: the merged file would keep the default of
+    one network where two networks give a key their own."""
     keys = (column for column in file.further if isinstance(column, Key) and column.default is not None)
     return frozenset((key.name, key.part, key.default, key.of) for key in keys)
 
@@ -111,7 +114,7 @@ def _merge(files: Files, batch: list[LiveFile], done: Compaction) -> None:
         return
     merged = pa.concat_tables(tables)
     table = pa.table(merged.columns, schema=_newest(files, good, tables)).take(_chosen(files, good))
-    stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"  # never a name that was there before
+    stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"  # a name that was never there before
     data = parquet_bytes(table.replace_schema_metadata({COVERS: json.dumps(list(covers))}))
     path = named(COMPACTED, stamp, data)
     files.write(path, data)
@@ -120,14 +123,14 @@ def _merge(files: Files, batch: list[LiveFile], done: Compaction) -> None:
 
 
 def _newest(files: Files, batch: list[LiveFile], tables: list[pa.Table]) -> pa.Schema:
-    """The schema of the newest of the files that tell their declarations; files of older versions do not."""
+    """The schema of the newest of the files that hold declarations; files of older versions hold none."""
     told = [i for i, table in enumerate(tables) if table.schema.field(0).metadata]
     return tables[max(told, key=lambda i: (batch[i].declared_at, i), default=0)].schema
 
 
 def _chosen(files: Files, batch: list[LiveFile]) -> pa.Array:
-    """Row numbers in the files laid end to end, sorted by SORT_KEYS: of each cell the row that the views would choose,
-    and those with the curve and with the weights that they would choose where these are others."""
+    """Row numbers in the files laid end to end, sorted by SORT_KEYS: each cell's first row in each of ORDERS, as the views
+    choose."""
     starts = accumulate((file.n_rows for file in batch), initial=0)
     start_of = {files.address(file.entry): start for file, start in zip(batch, starts, strict=False)}
     first = [f"row_number() OVER (PARTITION BY cell_id ORDER BY {order}) = 1" for order in ORDERS.values()]

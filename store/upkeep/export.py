@@ -1,4 +1,4 @@
-"""The views' data as files for other tools: one DuckDB database and a CSV per view, each complete or not there at all."""
+"""The views' data as files for other tools: one DuckDB database, and one CSV per view. No file is ever incomplete."""
 
 import os
 from contextlib import suppress
@@ -15,9 +15,9 @@ ORDER = {"cells": "cell_id", "curves": "cell_id, step", "neurons": "cell_id, neu
 
 
 def export(files: Files, out: Path, csv: bool = True) -> dict[Path, int]:
-    """Write `results.duckdb` and <view>.csv into the directory `out`; what lies there under these names is replaced.
+    """Write `results.duckdb` and <view>.csv into the directory `out`, replacing files of these names.
 
-    Returns the files with their number of rows (of all tables, for the database).
+    Returns the number of rows by file (of all tables, for the database).
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -39,7 +39,7 @@ def _export(connection: duckdb.DuckDBPyConnection, out: Path, csv: bool) -> dict
         rows = {view: _count(connection, view) for view in VIEWS}
         for view in VIEWS if csv else ():
             connection.execute(f"COPY exported.{view} TO {literal(str(asides[out / f'{view}.csv']))} (FORMAT csv, HEADER)")
-        connection.execute("DETACH exported")  # writes what is still in the log, so that one file is the whole
+        connection.execute("DETACH exported")  # writes out the log, so that one file holds everything
         for aside in asides.values():
             _sync(aside)
         for final, aside in asides.items():

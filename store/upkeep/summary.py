@@ -1,4 +1,4 @@
-"""What a results directory holds, per sweep: the numbers behind `status`."""
+"""The contents of a results directory, per sweep: the numbers behind `status`."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from store.weights import WEIGHTS
 
 @dataclass(frozen=True)
 class SweepCounts:
-    """Cells of one sweep's plan; the five states add up to `planned`. Done is status ok."""
+    """Counts of the cells of one sweep's plan. The five states add up to `planned`; `done` counts status ok."""
 
     sweep: str
     planned: int
@@ -25,7 +25,7 @@ class SweepCounts:
 
 @dataclass(frozen=True)
 class FailureGroup:
-    """Cells that ended alike, numbers in the reason aside; one of them as the example."""
+    """Cells that ended with the same status and reason, apart from numbers in the reason, and one of them as the example."""
 
     status: str
     reason: str
@@ -48,12 +48,12 @@ class Summary:
     bad_files: dict[str, str]
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values."""
+        """The summary as plain values."""
         return asdict(self)
 
 
 def summarise(files: Files) -> Summary:
-    """One look at the directory; quick, as it reads no curves and no neurons."""
+    """The summary of a results directory. It is quick, because no curves and no neurons are read."""
     alive = [driver for driver in drivers(files) if driver.alive]
     running = {cell for driver in alive for cell in driver.cell_ids}
     status_of: dict[str, str] = dict(fetch(files, "SELECT cell_id, status FROM cells"))
@@ -83,7 +83,7 @@ def summarise(files: Files) -> Summary:
 
 def _counts(sweep: str, cells: list[str], status_of: dict[str, str], running: set[str]) -> SweepCounts:
     states = [status_of.get(cell, "missing") for cell in cells]
-    # A failed cell that is being tried again runs; one that is done or diverged stays so.
+    # A failed cell that is being tried again counts as running; a done or diverged one does not.
     states = ["running" if s in ("missing", "failed") and c in running else s for c, s in zip(cells, states, strict=True)]
     n = {name: states.count(name) for name in ("ok", "diverged", "failed", "running", "missing")}
     return SweepCounts(sweep, len(cells), n["ok"], n["diverged"], n["failed"], n["running"], n["missing"])

@@ -14,7 +14,7 @@ from tests.store_rows import row
 WIDTHS = (16, 32, 64, 128, 256)
 ALIGNED = {N: 0.6 - 0.02 * k for k, N in enumerate(WIDTHS)}
 SD = 0.05
-"""Of the logarithm of a count, over seeds."""
+"""Standard deviation of the logarithm of a count, over seeds."""
 KEYS = {"task": "he3", "network": "erf2", "scaling": "standard", "kappa": 0.1, "chains": 4, "L": None, "gamma": None, "P": 800,
         "gamma_label": None, "steps": 200, "test_size": 512, "dtype": "float32", "best_test_acc": None, "d": 16,
         "curves": 0}  # fmt: skip

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Streaml
 
 DS, LS = (4, 8, 16), (2, 4, 8, 16, 32, 64, 128, 256)
 WIGGLE = (-0.002, 0.0, 0.002)
-"""What sets three seeds apart."""
+"""The differences between three seeds."""
 LAW = {
     "lazy": lambda L, d: 0.5 + 0.5 * L / (L + d**2 / 4),  # 0.85 at L = 0.58 d^2
     "1": lambda L, d: 0.5 + 0.5 * L / (L + 4),  # 0.85 at L = 9.3, whatever d

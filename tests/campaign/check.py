@@ -1,4 +1,4 @@
-"""What must hold when a disturbed sweep has been run again to its end: the oracle of the campaign. Knows files, not sweeps.
+"""The oracle of the campaign: the rules that hold when a disturbed sweep has been run again to its end. Knows files, not sweeps.
 
 It reads the Parquet files itself where it can, so that a fault of the views does not hide another.
 """
@@ -37,11 +37,11 @@ class Violation(NamedTuple):
 
 @dataclass(frozen=True)
 class Content:
-    """What the views show of a results directory."""
+    """The contents of a results directory, as the views show them."""
 
     cells: dict[str, dict[str, Any]]
     arrays: dict[str, dict[str, list[Any]]]
-    """Of each cell: its curve, and its neurons."""
+    """The curve and the neurons of each cell."""
     rows: Counter[str]
     planned: frozenset[str]
 
@@ -137,7 +137,7 @@ _NOT_FOR_USERS = {
 
 
 def words(said: str, code: int, allowed: set[int]) -> list[Violation]:
-    """What a person must not be shown, and exit codes that are not documented."""
+    """Text that a person must not be shown, and exit codes that are not documented."""
     wrong = [] if code in allowed else [Violation("unreadable", f"exit code {code}, not one of {sorted(allowed)}")]
     for what, pattern in _NOT_FOR_USERS.items():
         if hit := pattern.search(said):

@@ -70,7 +70,7 @@ def sparsity(probe):
 }
 """A user's own files beside the grid."""
 INPUTS = {"grid.yaml": GRID, **OWN}
-"""What a sweep is told, by name."""
+"""The files that a sweep is started with, by name."""
 
 DONE, MISSING, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 END_S = 40.0
@@ -83,7 +83,7 @@ class Undisturbed:
 
     results: Path
     seconds: float
-    """Of the whole command."""
+    """The seconds that the whole command took."""
     files: int
     """Packs it committed."""
 
@@ -104,31 +104,31 @@ class Scene:
     results: Path = field(init=False)
     """A directory in which the campaign sees the results."""
     where: str = field(init=False)
-    """The same as commands are told it: `--results WHERE`."""
+    """The results as commands are told them: `--results WHERE`."""
     look: Callable[[], None] = lambda: None
     """Bring `results` up to date, where it is a copy."""
     environment: dict[str, str] = field(default_factory=dict)
-    """Of the commands, beside this process's own."""
+    """Variables for the commands, beside this process's own."""
     carrier: Sequence[str] = ()
-    """What runs a sweep on another host, on the Ray cluster that is there, with its results at `elsewhere`."""
+    """The words that run a sweep on another host, on the Ray cluster that is there, with its results at `elsewhere`."""
     elsewhere: str = ""
     end_s: float = field(init=False)
     """Processes of a sweep that ended or was killed are gone within this."""
     stays: Callable[[psutil.Process], bool] = is_agent
     """Whether a process is none of a sweep's and may outlive it."""
     closing: ExitStack = field(default_factory=ExitStack)
-    """What ends with the try."""
+    """Things that end with the try."""
     destroyed: set[str] = field(default_factory=set)
     before: dict[str, bytes] = field(default_factory=dict)
     """Files that were committed when the fault struck."""
     frozen: list[psutil.Process] = field(default_factory=list)
     amid: bool = False
     options: tuple[str, ...] = ()
-    """Of the command that is given again."""
+    """Options of the command that is given again."""
     on_ray: bool = True
     """Whether it runs on Ray again, or in one process: the same planning, packs and store in a tenth of the time."""
     harmed: dict[str, bytes] = field(default_factory=dict)
-    """What the fault left of damaged files."""
+    """The remains of files that the fault damaged."""
     sweeps: int = 0
     checks: int = 0
     violations: list[Violation] = field(default_factory=list)

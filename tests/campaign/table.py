@@ -1,4 +1,4 @@
-"""What a campaign prints: a row a kind of fault, counts that must be zero, and how to repeat what was not."""
+"""The report of a campaign: a row per kind of fault, counts that must be zero, and how to repeat the tries that were not."""
 
 from collections.abc import Sequence
 
@@ -31,7 +31,7 @@ def _row(name: str, verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def show_violations(verdict: Verdict, seed: int, console: Console) -> None:
-    """What was wrong, where it is to be looked at, and the command that tries it again."""
+    """Print the faults of a try, where to look at them, and the command that tries it again."""
     head = f"{verdict.fault}, try {verdict.index}: {len(verdict.violations)} wrong, kept in {verdict.folder}"
     console.print(head, style="red", highlight=False)
     for violation in verdict.violations[:8]:

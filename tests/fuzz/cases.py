@@ -1,4 +1,4 @@
-"""What a fuzzed case is, how it is run in this process, and what must hold of it whatever it is."""
+"""The fuzzed case: how it is run in this process, and the rules that hold for every case."""
 
 import atexit
 import json
@@ -35,9 +35,10 @@ from tests.fuzz.watch import tree, watched
 from tests.fuzz.world import SECRET
 
 MOST_CPU_S = 10.0
-"""Of one case: refusing takes milliseconds, and planning the largest grid that is let through (200,000 cells) some seconds."""
+"""The limit for one case: refusing takes milliseconds, planning the largest grid that is let through (200,000 cells) some
+seconds."""
 MOST_MEMORY_GB = 2.5
-"""Of the whole process, torch and DuckDB included."""
+"""The limit for the whole process, with torch and DuckDB."""
 
 PROGRAMS = {
     "sweep": orchestrator.sweep.app,
@@ -190,7 +191,8 @@ def _command(case: Case, words: tuple[str, ...]) -> Outcome:
 
 
 def _guarded(case: Case, world: Path) -> Outcome:
-    """As the app's process for SQL does, but in this process: `tests/analysis/sql/test_guarded.py` tests the process itself."""
+    """Answers in this process as the app's process for SQL does: `tests/analysis/sql/test_guarded.py` tests the process
+    itself."""
     request = Request(str(world / "results"), case.words[0], "rows", 10, 1000, 1.0, 1 << 20, 1000)
     try:
         head, data = answered(request)

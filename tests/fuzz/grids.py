@@ -87,7 +87,7 @@ VALID: tuple[dict[str, Any], ...] = (
     },
     *(_GENERAL if "stacked" in ENGINES else ()),
 )  # fmt: skip
-"""What is changed. None asks for data that a machine may lack."""
+"""The valid grids that are then changed. None asks for data that a machine may lack."""
 
 EXCLUDES = (
     "__import__('os').system('touch pwned') == 0", "open('pwned', 'w') == 1", "L.__class__.__mro__ == 1", "(lambda: 1)() == 1",

@@ -50,7 +50,7 @@ WRITES = (
     "PREPARE x AS SELECT 1", "EXECUTE x", "DEALLOCATE x", "COMMENT ON VIEW cells IS 'x'", "SET VARIABLE x = 1",
     "SELECT * INTO x FROM cells", "CREATE SEQUENCE s",
 )  # fmt: skip
-"""What must be refused, alone and wherever it stands."""
+"""SQL that must be refused, alone and wherever it stands."""
 
 READS_FILES = (
     "FROM read_csv('{place}')", "FROM read_text('{place}')", "FROM read_blob('{place}')", "FROM read_parquet('{place}')",

@@ -1,4 +1,4 @@
-"""As many digits as the interval allows."""
+"""Numbers with as many digits as the interval allows."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What the files say of their columns, and what views and planning make of it."""
+"""Declarations of columns in files, and their use by views and planning."""
 
 import json
 from dataclasses import replace
@@ -111,8 +111,8 @@ WRONG = {
     "of": (told("mine", pa.int64(), of=[1]), r"its of is (1,)"),
     "list": (told("mine", pa.list_(pa.int64()), role="metric", per="neuron"), "not what its declaration says"),
     "no list": (told("neuron:mine", pa.int64(), role="metric"), "not what its declaration says"),
-    "view": (told("neuron:readout", pa.list_(pa.int64()), role="metric", per="neuron"), "called as another that the views show"),
-    "SQL": (told("mine", pa.int64(), role="metric", expression="1; DROP"), "an expression and a column are for metrics"),
+    "view": (told("neuron:readout", pa.list_(pa.int64()), role="metric", per="neuron"), "has the name of another column"),
+    "SQL": (told("mine", pa.int64(), role="metric", expression="1; DROP"), "an expression and a column are for the metrics in"),
     "name": (told('a" FROM x', pa.int64(), role="metric"), "the name of a metric is letters"),
     "time": (pa.field("mine", pa.timestamp("us")), "is timestamp"),
 }  # fmt: skip

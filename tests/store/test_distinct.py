@@ -1,4 +1,5 @@
-"""One row a cell, whatever lies in the files: the views equal the plain window over all rows, however few rows it is run on."""
+"""Each cell has one row, whatever lies in the files: the views equal the plain window over all rows, however few rows they run it
+on."""
 
 import multiprocessing
 import threading
@@ -38,7 +39,7 @@ PLAIN = {
     "plans": """SELECT DISTINCT sweep, cell_id FROM (FROM all_plans
         QUALIFY planned_at >= coalesce(max(planned_at) FILTER (whole) OVER (PARTITION BY sweep), planned_at))""",
 }
-"""What the views mean, in the plainest SQL."""
+"""The meaning of the views, in the plainest SQL."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What the views show: the design's columns, one row a cell, the best of several."""
+"""The contents of the views: the design's columns, one row per cell, the best of several."""
 
 from datetime import datetime
 from pathlib import Path

@@ -134,7 +134,7 @@ def test_torn_foreign_and_rotten_files_are_named(store: Store) -> None:
     store.files.write("weights/notes.txt", b"mine")
     foreign = store.write_weights("x", [{**pictures()[0], "shape": (5, 5)}])
     assert check(store.files).bad == {
-        "weights/notes.txt": "foreign: not named as weights are",
+        "weights/notes.txt": "foreign: its name is not that of a weights file",
         foreign: "foreign: its arrays do not have the shape that it says",
     }
 
@@ -144,7 +144,7 @@ def test_a_pack_is_not_taken_for_weights(store: Store) -> None:
     data = store.files.read(store.files.entries("packs")[0].path)
     name = store.files.entries("packs")[0].path.replace("packs/", "weights/")
     store.files.write(name, data)
-    assert check(store.files).bad == {name: "foreign: not the columns of weights"}
+    assert check(store.files).bad == {name: "foreign: its columns are not those of a weights file"}
 
 
 @pytest.mark.parametrize("turned", [False, True])

@@ -1,4 +1,5 @@
-"""What parts of one's own return is looked at: sound parts pass, and for each rule there is one that breaks it, and its words."""
+"""Checks of the values that a user's own parts return: sound parts pass, and for each rule one part breaks it and gets its
+message."""
 
 import itertools
 import random

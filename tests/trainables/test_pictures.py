@@ -1,4 +1,4 @@
-"""What is kept of a network to be looked at: the extreme readouts' weights as images, and the very examples it was trained on."""
+"""The pictures that are kept of a network: the extreme readouts' weights as images, and the very examples it was trained on."""
 
 from typing import ClassVar
 

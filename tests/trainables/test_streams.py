@@ -1,4 +1,4 @@
-"""What cells draw: fixed by seed, shape and purpose; shared where only gamma, noise or training length differ."""
+"""The draws of cells: fixed by seed, shape and purpose; shared where only gamma, noise or training length differ."""
 
 import numpy as np
 import pytest

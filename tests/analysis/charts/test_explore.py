@@ -1,4 +1,4 @@
-"""What the app asks of analysis: progress, axes and settings of a first figure, medians, many intervals, the store's state."""
+"""The app's requests to analysis: progress, axes and settings of a first figure, medians, many intervals, the store's state."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What analysis believes of shared draws is what the streams do."""
+"""Analysis takes those draws for shared that the streams share."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a grid means: axes, zip, exclude, defaults, overrides, merging, order, ids, and the time that planning takes."""
+"""The meaning of a grid: axes, zip, exclude, defaults, overrides, merging, order, ids, and the time that planning takes."""
 
 import subprocess
 import sys

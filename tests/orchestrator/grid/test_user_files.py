@@ -18,7 +18,7 @@ from trainables.tasks import task_class
 EXAMPLES = Path(__file__).parents[3] / "examples"
 PARITY = (EXAMPLES / "parity.py").read_text()
 FIRST_PARITY = (Path(__file__).parents[2] / "data" / "store_v3" / "grids" / "parity.py").read_text()
-"""As it said the learning rate and the scale at first, which holds for ever."""
+"""The task file with its first learning rate and scale, which stay its own for ever."""
 GRID = "tasks: [mine.py]\ngrids:\n- {task: %s, d: 6, width: 8, gamma: [1, lazy], seed: 0}\n"
 
 

@@ -24,7 +24,7 @@ CALLED = {
     "ray.tune.experiment.Trial": [],
     "ray.tune.tune.TuneController": [],
 }
-"""What is called or overridden, with the parameters that it must have."""
+"""The private names that are called or overridden, with the parameters that each must have."""
 
 HELD = ("_trials", "_live_trials", "_stopped_trials", "_failed_trials")
 """Where Tune's controller has its trials."""

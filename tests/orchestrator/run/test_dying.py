@@ -1,4 +1,4 @@
-"""What a user sees when Ctrl-C comes early, or when Ray does not start, dies or talks."""
+"""A user's view when Ctrl-C comes early, or when Ray does not start, dies or talks."""
 
 import os
 import re

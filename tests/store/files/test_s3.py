@@ -1,4 +1,5 @@
-"""What a bucket adds to the contract: bad addresses, errors that pass and that last, long listings, local copies, clocks."""
+"""Behaviour of buckets beyond the contract: bad addresses, errors that pass and that last, long listings, local copies,
+clocks."""
 
 import json
 import os
@@ -291,7 +292,7 @@ def test_a_place_for_copies_that_cannot_be_written(place: str, tmp_path: Path, m
     Store(place).commit("p", rows(0, 5))
     (tmp_path / "file").touch()
     monkeypatch.setenv("SWEEP_S3_CACHE", str(tmp_path / "file"))
-    with pytest.raises(ResultsError, match=r"cannot keep a copy of s3://.*SWEEP_S3_CACHE names another place"):
+    with pytest.raises(ResultsError, match=r"cannot keep a copy of s3://.*set SWEEP_S3_CACHE to another place"):
         fetch(place, COUNT)
 
 

@@ -12,9 +12,10 @@ from trainables.equilibrium.sampler import Sampler
 from trainables.tasks import Hermite3, Linear, Parity2
 
 GRID = torch.linspace(-7, 7, 281, dtype=torch.float64)
-"""Of each weight in units of its prior, which ends at 2e-11 of its peak; the integrands are smooth over many steps of 0.05."""
+"""Each weight in units of its prior, which ends at 2e-11 of its peak; the integrands are smooth over many steps of 0.05."""
 COARSE = torch.linspace(-6, 6, 61, dtype=torch.float64)
-"""Of three: the prior ends at 1e-8 of its peak; where relu bends, steps of 0.2 are off by 0.003, next to errors of 0.05."""
+"""The grid of each of three weights: the prior ends at 1e-8 of its peak; where relu bends, steps of 0.2 are off by 0.003, next to
+errors of 0.05."""
 
 
 def sampled(cell):

@@ -1,4 +1,4 @@
-"""What `stacked` promises beyond the suite of all engines: any network, loss, task and optimiser, each cell by itself."""
+"""The promises of `stacked` beyond the suite of all engines: any network, loss, task and optimiser, each cell by itself."""
 
 from typing import Annotated, ClassVar
 
