@@ -107,7 +107,8 @@ def _inspect(files: Files, entry: Entry) -> Inspection:
     listed = _Listed(tuple(schema.names), schema)
     beside = tuple(_told(schema.field(name)) for name in listed.names if name not in (_PLANNED if is_plan else _OURS))
     problem, columns, further = _columns(listed, is_plan, beside)
-    covers = _covers(metadata) if entry.path.startswith(f"{COMPACTED}/") else ()
+    # A file that is not read replaces none: the files that it lists are read as long as they are there.
+    covers = _covers(metadata) if entry.path.startswith(f"{COMPACTED}/") and not problem else ()
     if covers is None:
         return Inspection("foreign: its list of the files that it replaces is not a list of paths")
     if MOST_ROWS_A_BYTE * entry.size < metadata.num_rows:

@@ -60,7 +60,8 @@ def summarise(files: Files) -> Summary:
     plans: dict[str, list[str]] = dict(fetch(files, "SELECT sweep, list(cell_id) FROM plans GROUP BY sweep ORDER BY sweep"))
     failures = fetch(
         files,
-        r"""SELECT status, min(first), count(*), min(cell_id), min(log_path)
+        r"""SELECT status, min(first), count(*), first(cell_id ORDER BY log_path IS NULL, cell_id),
+                first(log_path ORDER BY log_path IS NULL, cell_id)
             FROM (SELECT *, coalesce(split_part(trim(reason), chr(10), 1), 'no reason given') AS first
                   FROM cells WHERE status <> 'ok')
             GROUP BY status, regexp_replace(first, '[0-9]+', '#', 'g') ORDER BY count(*) DESC, 2""",

@@ -226,3 +226,16 @@ def test_never_a_wrong_count_beside_writers_and_compactors(store: Store) -> None
     compact(store.files, now=True)
     assert len(store.statuses()) == 10 * committed[0]
     assert check(store.files).bad == {}
+
+
+def test_a_compacted_file_with_a_damaged_footer_hides_no_pack(store: Store) -> None:
+    store.commit("a", rows(0, 2))
+    store.commit("b", rows(2, 2))
+    before = contents(store)
+    (path,) = compact(store.files).written
+    data = store.files.read(path)
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    at = data.index(b"holds_curves", footer)
+    store.files.write(path, data[:at] + b"holds_curvez" + data[at + 12 :])
+    assert list(take(store.files).bad) == [path]
+    assert contents(store) == before
