@@ -297,7 +297,9 @@ def _not_saved(name: str, kind: Kind, ctx: Context) -> str:
     two_layer = all(issubclass(network, TwoLayer) for network in kind.networks)
     if name == "weights" and not two_layer:  # at equilibrium there are as many as samples
         has = "neurons" if kind.training.family == "sampling" else "metrics"
-        return f"weights are kept of two-layer networks that learn by SGD; {kind.task.name} saves curves and {has} here"
+        return (
+            f"weights are kept of two-layer networks that learn by gradient descent; {kind.task.name} saves curves and {has} here"
+        )
     if name == "neurons" and not two_layer and kind.training.family == "descent":
         return f"neurons are kept of two-layer networks; network {kind.network.name} saves curves and metrics"
     if name in ctx.metrics and kind.training.family != "descent":
