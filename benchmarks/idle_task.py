@@ -1,4 +1,4 @@
-"""A task file of networks that nobody trains: grids, queue, workers, rows and commits are real, and a pack takes `pause_s`.
+"""A user file of networks that nobody trains: grids, queue, workers, rows and commits are real, and a pack takes `pause_s`.
 
 Where it is loaded (the driver and each worker) the engine of its cells is one that draws numbers, and a cell is predicted to
 take CELL_S, so that `pack_seconds` alone says how many make a pack.
