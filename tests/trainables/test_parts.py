@@ -222,3 +222,8 @@ def test_what_a_task_gives_no_default_must_be_given():
         Own.default_of("width")
     with pytest.raises(ValidationError, match="kappa"):
         cell_of(Hermite3(d=4, P=8), network="erf2", width=4, seed=0)
+
+
+@pytest.mark.parametrize("part", [*map(task_class, task_names()), *all_networks(), *all_trainings()], ids=lambda part: part.name)
+def test_a_key_that_parts_share_has_its_title_from_the_ground_floor_alone(part):
+    assert [name for name, field in part.model_fields.items() if name in KEYS and field.title] == []

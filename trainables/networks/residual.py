@@ -22,7 +22,7 @@ class Residual(Network):
 
     name: ClassVar[str] = "residual"
 
-    width: Annotated[int, Field(ge=1, title="width m")]
+    width: Annotated[int, Field(ge=1)]
     depth: Annotated[int, Field(ge=1, le=64, title="hidden layers")] = 4
 
     def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
