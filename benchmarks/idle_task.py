@@ -1,4 +1,4 @@
-"""A task file of networks that nobody trains: grids, queue, workers, rows and commits are real, and a pack takes `pause_s`.
+"""A user file of networks that nobody trains: grids, queue, workers, rows and commits are real, and a pack takes `pause_s`.
 
 The driver and each worker load it. It replaces the engine of its cells by one that draws numbers, and the predicted seconds of
 such a cell by CELL_S, so that `pack_seconds` alone says how many cells make a pack.

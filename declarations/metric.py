@@ -45,11 +45,6 @@ class Metric(Column):
         return self.expression or (f'"{self.name}"' if self.on_request else self.name)
 
     @property
-    def rises(self) -> bool | None:
-        """Whether networks that have learnt more have more of it; None where a level of it makes no threshold."""
-        return {"higher": True, "lower": False}.get(self.better)
-
-    @property
     def falls(self) -> bool:
         """Whether networks that have learnt more have less of it, as with an error."""
         return self.better == "lower"

@@ -68,7 +68,7 @@ def submit(
         stop(f"--results {results}: on a cluster give the whole path of a directory that all machines share, or a bucket")
     place = f"~/{SUBMITTED}/" + re.sub(r"[^A-Za-z0-9_-]+", "_", grid.sweep)
     with tempfile.TemporaryDirectory(prefix="submit-") as made:
-        _gather(Path(grid_file), [Path(task.path) for task in grid.user_files], Path(made))
+        _gather(Path(grid_file), [Path(user_file.path) for user_file in grid.user_files], Path(made))
         _expect_up(cluster, file)
         if not _copied_to_head(cluster, made, place):
             _failed(f"the grid could not be copied to the head of {cluster.name}: see above")
@@ -175,10 +175,10 @@ def _state_file(cluster: ClusterFile) -> str:
     return f"/tmp/ray/cluster-{cluster.name}.state"
 
 
-def _gather(grid_file: Path, tasks: Sequence[Path], folder: Path) -> None:
-    """The grid and its tasks' files in one folder, as they lie to each other."""
+def _gather(grid_file: Path, user_files: Sequence[Path], folder: Path) -> None:
+    """The grid and the user's own files in one folder, as they lie to each other."""
     home = grid_file.absolute().parent
-    for path in (grid_file.absolute(), *(task.absolute() for task in tasks)):
+    for path in (grid_file.absolute(), *(user_file.absolute() for user_file in user_files)):
         if not path.is_relative_to(home):
             stop(f"{path} lies outside the folder of {grid_file}, and would not be found on the cluster: put it there")
         target = folder / path.relative_to(home)

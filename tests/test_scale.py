@@ -1,4 +1,4 @@
-"""The benchmark of scale runs: its task file, its sweep and its tables, on a few packs and without Ray."""
+"""The benchmark of scale runs: its user file, its sweep and its tables, on a few packs and without Ray."""
 
 import pytest
 

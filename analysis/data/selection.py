@@ -15,7 +15,7 @@ Value = str | int | float | bool | None
 SEED = "seed"
 
 VERSION = "science_version"
-"""What computed a network: of which code, a user's task file, or which images and weights of CIFAR-100."""
+"""Version of what computed a network: of the code, a user's own file, or the images and weights of CIFAR-100."""
 
 
 @dataclass(frozen=True)

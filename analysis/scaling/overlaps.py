@@ -24,7 +24,7 @@ EDGES = np.linspace(-30, 30, 121)
 """Of the bins of `overlap` in the store (store.schema.NEURONS); the outermost hold what lies beyond."""
 LEAST_SHOWN = 3e-6
 """Of the density: lower, it is no neuron in all of the samples of a few networks."""
-MEASURED, PRIOR, BOUND = "measured", "prior N(0, 1)", "large-deviation bound"
+PRIOR, BOUND = "prior N(0, 1)", "large-deviation bound"
 LOOKS = {PRIOR: ("#777", [2, 2]), BOUND: ("#c2532d", [6, 4])}
 
 

@@ -98,7 +98,7 @@ class Legal:
     def _refusal(self, value: Any, error: ValidationError) -> str:
         text = f"{self.name} = {show(value)}: "
         if self.name == "gamma" and isinstance(value, int | float) and not isinstance(value, bool) and value <= 0:
-            return text + "must be > 0; the way to say zero is the word `lazy` (gamma = 1e-5/sqrt(d))"
+            return text + "must be > 0; the way to say zero is the word `lazy` (the output is then divided by 1e-5)"
         known = self.takes_numbers or self.type in (bool, str) or get_origin(self.type) is Literal
         text += f"must be {self.legal}" if known and _is_plain(self.field) else pydantic_reason(error)
         if isinstance(value, float) and not math.isfinite(value):

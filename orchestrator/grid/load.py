@@ -29,7 +29,7 @@ DEFAULT_MAX_CELLS = 200_000
 """More cells than this are taken for a slip of the pen, unless forced."""
 
 MAX_FILE_MB = 1
-"""Of a grid or a task file."""
+"""Size of the largest file that is read, be it a grid or a user's own."""
 
 FILES = ("tasks", "networks", "metrics")
 """Keys that list files of a user's own parts."""

@@ -95,7 +95,7 @@ def register_user_file(f: UserFile, wanted: str = "") -> UserParts:
 
 def _load(f: UserFile) -> UserParts:
     # A module of its own in sys.modules: pydantic looks annotations up there, and pickle looks the classes up there.
-    module = types.ModuleType(f"user_task_{f.digest}")
+    module = types.ModuleType(f"user_file_{f.digest}")
     module.__file__ = f.path
     sys.modules[module.__name__] = module
     try:

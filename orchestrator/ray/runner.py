@@ -56,8 +56,8 @@ class PackTrainable(tune.Trainable):
         from orchestrator.grid.user_files import register_user_file
 
         assert shared is not None  # with_parameters gives it
-        for task_file in shared["user_files"]:
-            register_user_file(task_file)
+        for user_file in shared["user_files"]:
+            register_user_file(user_file)
         # This machine may have joined after the driver asked all: one that took the place of a lost one, say.
         # A lease is gone for a moment where another driver took this sweep's for dead.
         self.misfit = ""

@@ -10,6 +10,9 @@ from typing import Any
 from orchestrator.code import ROOT
 from orchestrator.grid.load import PlannedCell
 from store.files import ResultsError
+from trainables.cell import Cell
+from trainables.networks import TwoLayer
+from trainables.training import SGD
 
 
 def started(words: Sequence[str]) -> "subprocess.Popen[str]":
@@ -17,17 +20,22 @@ def started(words: Sequence[str]) -> "subprocess.Popen[str]":
     return subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+def _is_rich(cell: Cell) -> bool:
+    """Whether theory may speak of it: a rich network of [Tong25] under SGD. Of which of these it does, analysis says."""
+    return type(cell.network) is TwoLayer and type(cell.training) is SGD and cell.network.gamma >= 1
+
+
 @dataclass(frozen=True)
 class BesideTheory:
     """The answer to come: asked as soon as training ends, it is there when Ray has closed."""
 
     process: "subprocess.Popen[str] | None"
-    """None where no network of the sweep is rich, so that there is nothing to ask."""
+    """None where no network of the sweep is a rich one that theory may speak of, so that there is nothing to ask."""
 
     @classmethod
     def ask(cls, sweep: str, results: str, planned: Sequence[PlannedCell]) -> "BesideTheory":
         """Start the process that answers, for the sweep of these cells."""
-        if not any(getattr(p.cell.network, "gamma", 0.0) >= 1 for p in planned):
+        if not any(_is_rich(p.cell) for p in planned):
             return cls(None)
         words = [sys.executable, "-m", "analysis.outcome", "--sweep", sweep, "--results", results]
         return cls(started(words))

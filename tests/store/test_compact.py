@@ -237,5 +237,5 @@ def test_a_compacted_file_with_a_damaged_footer_hides_no_pack(store: Store) -> N
     footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
     at = data.index(b"holds_curves", footer)
     store.files.write(path, data[:at] + b"holds_curvez" + data[at + 12 :])
-    assert list(take(store.files).bad) == [path]
+    assert [entry.path for entry in take(store.files).bad] == [path]
     assert contents(store) == before

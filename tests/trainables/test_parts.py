@@ -287,3 +287,8 @@ def test_rows_name_the_network_where_readers_would_take_them_for_another():
     wide = cell_of(DeepByDefault(), network="relu2", width=4, gamma=1.0, seed=0)
     assert wide.keys()["network"] == wide.columns()["network"] == "relu2"
     assert "network" not in cell_of(SameDifferent(L=4, d=4), **TRAINED).columns()
+
+
+@pytest.mark.parametrize("part", [*map(task_class, task_names()), *all_networks(), *all_trainings()], ids=lambda part: part.name)
+def test_a_key_that_parts_share_has_its_title_from_the_ground_floor_alone(part):
+    assert [name for name, field in part.model_fields.items() if name in KEYS and field.title] == []

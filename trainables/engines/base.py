@@ -72,7 +72,7 @@ class Engine(ABC):
 
     name: ClassVar[str]
     needs: ClassVar[str]
-    """The cells that it trains, in words: `networks that learn by SGD`."""
+    """The cells that it trains, in words: `networks that learn by gradient descent`."""
     devices: ClassVar[tuple[str, ...]] = ("cpu",)
     is_oracle: ClassVar[bool] = False
     """Whether it is there for tests to compare with, and never chosen for speed."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 from trainables.cell import Cell, cell_of
 from trainables.engines.base import Amounts, DescentEngine, evaluation_bytes, groups_of, item_bytes
 from trainables.kernels.sizes import PART
-from trainables.kinds import is_of_the_paper
+from trainables.kinds import OF_THE_PAPER, is_of_the_paper
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks import SameDifferent
 
@@ -21,7 +21,7 @@ def noisy(d: int, width: int, n: int = 1) -> list[Cell]:
 
 
 class _Dense(DescentEngine):
-    needs: ClassVar[str] = "networks that learn by SGD"
+    needs: ClassVar[str] = OF_THE_PAPER
     devices: ClassVar[tuple[str, ...]] = ("cpu", "cuda")
 
     def trains(self, cell: Cell) -> bool:

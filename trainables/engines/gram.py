@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 from trainables.cell import Cell, cell_of, lazy_gamma
 from trainables.engines.base import Amounts, DescentEngine, evaluation_bytes, groups_of, item_bytes
 from trainables.kernels.sizes import CHUNK, TILE, padded
-from trainables.kinds import sees_noiseless_pairs
+from trainables.kinds import NOISELESS_PAIRS, sees_noiseless_pairs
 from trainables.tasks import SameDifferent
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ class Gram(DescentEngine):
     arithmetic of one neuron on one distinct pair, `tile` one multiplication and addition with the Gram matrix."""
 
     name: ClassVar[str] = "gram"
-    needs: ClassVar[str] = "noiseless same_different"
+    needs: ClassVar[str] = NOISELESS_PAIRS
     devices: ClassVar[tuple[str, ...]] = ("cpu", "cuda")
     double: ClassVar[float] = 2.0
     seconds: ClassVar[Mapping[str, Mapping[str, float]]] = {

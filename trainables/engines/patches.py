@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 from trainables.cell import Cell, cell_of
 from trainables.engines.base import Amounts, DescentEngine, evaluation_bytes, groups_of, item_bytes
 from trainables.kernels.sizes import CHUNK, TILE, padded
-from trainables.kinds import sees_two_patches
+from trainables.kinds import TWO_PATCHES, sees_two_patches
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks import PSVRT, Pentomino
 from trainables.tasks.patches import PatchTask
@@ -20,7 +20,7 @@ class Patches(DescentEngine):
     place), `tile` one multiplication and addition of an atom with a weight, `weight` one weight passed."""
 
     name: ClassVar[str] = "patches"
-    needs: ClassVar[str] = "images that hold two patches, such as psvrt"
+    needs: ClassVar[str] = TWO_PATCHES
     double: ClassVar[float] = 2.0
     seconds: ClassVar[Mapping[str, Mapping[str, float]]] = {
         "cpu": {

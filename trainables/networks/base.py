@@ -22,7 +22,7 @@ Parameters = dict[str, "Tensor"]
 """Of C networks, each tensor (C, ...)."""
 
 LAZY_EPSILON = 1e-5
-"""gamma s in the lazy limit: `lazy` is gamma = 1e-5/sqrt(d) [Tong25 App. G.1]."""
+"""gamma s in the lazy limit; with s = sqrt(d), `lazy` is gamma = 1e-5/sqrt(d) [Tong25 App. G.1]."""
 
 
 class Passes(Protocol):

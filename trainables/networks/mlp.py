@@ -38,13 +38,13 @@ class MLP(Network):
     shared_across: ClassVar[tuple[str, ...]] = ("gamma",)
     free: ClassVar[tuple[str, ...]] = ("gamma", "init_scale")
 
-    width: Annotated[int, Field(ge=1, title="width m")]
+    width: Annotated[int, Field(ge=1)]
     depth: Annotated[int, Field(ge=1, le=6, title="hidden layers")] = 2
     activation: Annotated[Activation, Field(title="activation")] = "relu"
     bias: Annotated[bool, Field(title="biases")] = False
     parametrisation: Annotated[Literal["standard", "ntk", "mup"], Field(title="parametrisation")] = "standard"
     init_scale: Annotated[float, Field(gt=0, title="initial scale s")] = 1.0
-    gamma: Annotated[float, Field(gt=0, title="richness gamma")] = 1.0
+    gamma: Annotated[float, Field(gt=0)] = 1.0
     """The output is divided by it."""
     centred: Annotated[bool, Field(title="output less output at initialisation")] = False
 

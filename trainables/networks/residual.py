@@ -23,7 +23,7 @@ class Residual(Network):
     name: ClassVar[str] = "residual"
     takes: ClassVar[tuple[str, ...]] = ("vector",)
 
-    width: Annotated[int, Field(ge=1, title="width m")]
+    width: Annotated[int, Field(ge=1)]
     depth: Annotated[int, Field(ge=1, le=64, title="hidden layers")] = 4
 
     def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:

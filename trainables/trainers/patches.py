@@ -15,7 +15,7 @@ from torch import Tensor
 from trainables.cell import Cell
 from trainables.kernels.patches import outputs, plan_atoms, preactivations, train_steps
 from trainables.kernels.sizes import CHUNK, TILE, padded
-from trainables.kinds import sees_two_patches
+from trainables.kinds import TWO_PATCHES, sees_two_patches
 from trainables.streams import BLOCK_STEPS, stream
 from trainables.tasks.base import Array
 from trainables.tasks.patches import PatchTask, Placed
@@ -40,7 +40,7 @@ class Patches:
 
     def __init__(self, cells: Sequence[Cell]) -> None:
         if not all(map(sees_two_patches, cells)):
-            raise ValueError("engine patches trains tasks whose images hold two patches; take engine batched for others")
+            raise ValueError(f"engine patches trains {TWO_PATCHES}; take engine stacked, or auto")
         self.nets = nets = Ensemble(cells, "cpu")
         self.task: PatchTask = cells[0].task  # type: ignore[assignment]
         self.k, self.width = self.task.patch_size**2, cells[0].width

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from trainables.cell import Cell
-from trainables.kinds import sees_noiseless_pairs
+from trainables.kinds import NOISELESS_PAIRS, sees_noiseless_pairs
 from trainables.streams import BLOCK_STEPS, stream
 from trainables.tasks.base import Array
 from trainables.trainers.base import blocks
@@ -18,7 +18,7 @@ from trainables.trainers.products import product
 def check_noiseless_pairs(cells: Sequence[Cell]) -> None:
     """ValueError where a cell's inputs are not in the span of the training symbols."""
     if not all(map(sees_noiseless_pairs, cells)):
-        raise ValueError("engine gram trains noiseless same_different cells; take engine batched for others")
+        raise ValueError(f"engine gram trains {NOISELESS_PAIRS}; take engine stacked, or auto")
 
 
 class Span:

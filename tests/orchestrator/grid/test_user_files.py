@@ -72,7 +72,7 @@ def test_registering_twice_gives_the_same_classes():
     file = UserFile("somewhere/parity.py", PARITY)
     assert register_user_file(file) == register_user_file(pickle.loads(pickle.dumps(file)))
     [cls] = register_user_file(file).tasks.values()
-    assert len(cls.file_digest) == 12
+    assert len(cls.file_digest) == 12 and cls.__module__ == f"user_file_{cls.file_digest}"
 
 
 def test_a_worker_without_the_file_can_take_the_cells(load, tmp_path):
@@ -131,7 +131,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("source", "said"), BAD, ids=[said for _, said in BAD])
-def test_a_bad_task_file_says_where(load, source, said):
+def test_a_bad_user_file_says_where(load, source, said):
     with pytest.raises(GridError) as caught:
         load(source)
     assert len(caught.value.problems) == 1, str(caught.value)

@@ -352,5 +352,5 @@ def test_patches_refuses_a_task_that_makes_its_own_images(make_cell):
 
     cell = make_cell(task=Upside(L=4))
     assert not ENGINES["patches"].trains(cell) and not ENGINES["patches"].trains(make_cell())
-    with pytest.raises(ValueError, match="take engine batched"):
+    with pytest.raises(ValueError, match="two patches"):
         Patches([cell])
