@@ -6,9 +6,9 @@ c      overlap of the neuron with e, and b its readout, both N(0, 1) under the p
 F      its answer, the logit on its own quarter: sqrt(2 v/d) c b
 h      curvature of the loss there, sigma(F) sigma(-F)
 
-[Rubin25] has c^2/2 + b^2/2 at a given F, so that mu = (N/d)^(1/4) up to a constant. Two terms more give the constant and the dependence on sizes:
-the loss of the quarter, P/(4 kappa) log(1 + exp(-F)), sets F; and the other d - 1 weights of the neuron are noise in f, of
-variance b^2 v/d each, on its quarter whole and on two quarters half: integrated out they cost
+[Rubin25] has c^2/2 + b^2/2 at a given F, so that mu = (N/d)^(1/4) up to a constant. Two terms more give the constant and the
+dependence on sizes: the loss of the quarter, P/(4 kappa) log(1 + exp(-F)), sets F; and the other d - 1 weights of the neuron are
+noise in f, of variance b^2 v/d each, on its quarter whole and on two quarters half: integrated out they cost
 (d - 1)/2 log(1 + P h b^2 v/(2 d kappa)).
 Narrow networks avoid it by larger c and smaller b, so that mu grows more slowly than (N/d)^(1/4) until N/d is large.
 Four such neurons answer, each for itself; constants in f and the neurons that stay at the prior are left out.
