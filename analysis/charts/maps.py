@@ -108,7 +108,7 @@ def product(points: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
 
 
 WIDEST = 0.36
-"""Least limit on how far a cell reaches towards a distant neighbour, as a natural logarithm: half an octave."""
+"""How far, as a natural logarithm, a cell may reach towards a distant neighbour even in a dense grid: half an octave."""
 
 
 def _edges(points: pd.DataFrame, key: str, name: str, within: str | None = None) -> dict[str, np.ndarray]:

@@ -31,8 +31,7 @@ class Selection:
 
     @classmethod
     def of(cls, sweep: str | None = None, **where: Value | Iterable[Value]) -> "Selection":
-        """A selection with one or several values for each key: `Selection.of("eq3", task="same_different", gamma_label=["1",
-        "lazy"])`."""
+        """A selection by values of keys: `Selection.of("eq3", task="same_different", gamma_label=["1", "lazy"])`."""
         return cls(sweep).only(where)
 
     def only(self, where: Mapping[str, Value | Iterable[Value]]) -> "Selection":

@@ -40,7 +40,7 @@ class Figure(NamedTuple):
     grids: tuple[str, ...]
     """Grids that yield its data: the paper's own, then a smaller one; overrides may follow a grid's name."""
     draw: Callable[[str, str | None], Drawn | Missing]
-    """Draws it from a results directory and a sweep (None: all sweeps)."""
+    """Function that draws it from a results directory and a sweep (None: all sweeps)."""
 
     @property
     def is_numbered(self) -> bool:
