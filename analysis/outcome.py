@@ -11,8 +11,8 @@ from typing import Any
 
 
 def records(results: str, sweep: str) -> list[dict[str, Any]]:
-    """`rich_networks` as plain values: None where there is no number."""
-    import pandas as pd  # here, so that wrong options and the help need not wait for it
+    """The rows of `rich_networks` as plain values, None in place of NaN."""
+    import pandas as pd  # imported here, so that the help and wrong options need not wait for it
 
     from analysis.report.outcome import rich_networks
 
@@ -23,7 +23,7 @@ def records(results: str, sweep: str) -> list[dict[str, Any]]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the records; exit with 2 and a message on standard error where the results cannot be read."""
     parser = argparse.ArgumentParser("python -m analysis.outcome", description="Rich networks of a sweep beside the theory.")
-    parser.add_argument("--sweep", required=True, metavar="NAME", help="the sweep whose networks are told of")
+    parser.add_argument("--sweep", required=True, metavar="NAME", help="the sweep whose networks are listed")
     parser.add_argument("--results", default="results", metavar="DIR_OR_URI", help="where the results are")
     asked = parser.parse_args(arguments)
     from store.files import ResultsError

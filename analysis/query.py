@@ -1,4 +1,4 @@
-"""`python -m analysis.query "SELECT ..."`: SQL over the results, while sweeps run too."""
+"""`python -m analysis.query "SELECT ..."`: SQL over the results, also while sweeps run."""
 
 import shutil
 import signal
@@ -29,7 +29,7 @@ FORMATS = {
     "parquet": "FORMAT parquet, COMPRESSION zstd",
     "json": "FORMAT json, ARRAY true",
 }
-"""Forms of the output, and how DuckDB calls those that it writes."""
+"""Forms of the output, with DuckDB's options for those that it writes."""
 
 
 @app.command(epilog="Without a query: the views, their columns and examples.")
@@ -76,7 +76,7 @@ def _stream(files: Files, sql: str, form: str) -> None:
             source = _json_source(query, found) if form == "json" else f"FROM ({query}\n)"
             try:
                 connection.execute(f"COPY ({source}) TO '{aside}' ({FORMATS[form]})")
-            except duckdb.ConversionException as error:  # without the line of ours that it quotes
+            except duckdb.ConversionException as error:  # without the quoted line, which the user did not type
                 raise duckdb.ConversionException(str(error).split("\n\nLINE ")[0]) from None
 
         # Written aside first: standard output gets the whole answer or nothing.
@@ -98,7 +98,7 @@ def _json_source(query: str, found: duckdb.DuckDBPyRelation) -> str:
 
 
 def _finite(value: str, kind: Any, depth: int = 0) -> str:
-    """SQL for the value, with its numbers that are not finite as NULL; lists and structs of numbers too."""
+    """SQL for the value in which numbers that are not finite are NULL, in lists and structs too."""
     if kind.id in ("double", "float"):
         return f"CASE WHEN isfinite({value}) THEN {value} END"
     if kind.id in ("list", "array"):

@@ -1,4 +1,4 @@
-"""What pages need, done in the background before they ask: the first look at the store, and imports."""
+"""Background work before pages ask for it: the first look at the store, and imports."""
 
 import threading
 from contextlib import suppress
@@ -8,19 +8,19 @@ from importlib import import_module
 from analysis.data.source import QueryError, ResultsError, open_ahead
 
 CHARTS = ("pandas", "altair")
-"""What all pages with a chart need, and what takes longest to import."""
+"""The modules that all pages with a chart need, and that take longest to import."""
 REST = (*CHARTS, "app.screens.curves", "app.screens.dimension", "scipy.optimize")
-"""With these come all others that take long."""
+"""Modules that bring in all others that take long."""
 
 importing = threading.Lock()
-"""Held while modules are imported: two threads that import what imports each other may see half of a module."""
+"""Held while modules are imported: of modules that import each other, two threads may see a half-imported one."""
 
 
 def open_store(results: str) -> None:
-    """Begin, and return at once."""
+    """Open the store in the background, and return at once."""
 
     def work() -> None:
-        with suppress(ResultsError, QueryError):  # the page says so
+        with suppress(ResultsError, QueryError):  # the page shows the error
             open_ahead(results)
 
     threading.Thread(target=work, name="store", daemon=True).start()
@@ -28,7 +28,7 @@ def open_store(results: str) -> None:
 
 @cache
 def import_ahead(*modules: str) -> None:
-    """Begin once, in this order, and return at once."""
+    """Import these modules in the background, once and in this order, and return at once."""
 
     def work() -> None:
         for name in modules:

@@ -1,4 +1,4 @@
-"""What the pages beside theory share: reads kept until the store changes, what to look at, and the words about it."""
+"""Shared parts of the pages that show theory: reads kept until the store changes, controls, and captions."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ def grouped(results: str, selection: Selection, measure: str) -> Points:
 
 
 def measured(results: str, selection: Selection, measure: str) -> Points:
-    """`points`, kept likewise."""
+    """`points`, kept until the store changes."""
     return remembered(_measured, results, selection, measure)
 
 
@@ -42,15 +42,16 @@ def _measured(results: str, selection: Selection, measure: str) -> Points:
 
 
 class _Held(NamedTuple):
-    """A page's setting, hashable."""
+    """The setting of a page, hashable."""
 
     values: tuple[tuple[str, Value], ...]
     by_proportion: bool
-    """Whether its networks are told apart by width/d: one value of it is in `values`, several are an axis."""
+    """Whether networks are told apart by width/d instead of width: one value of it is in `values`, several are an axis."""
 
 
 class Asked(NamedTuple):
-    """What page Scaling is asked: the least `over` at which the mean of `measure` is `level`, against another key, by a third."""
+    """The question of page Scaling: the least `over` at which the mean of `measure` is `level`, against the key `against`, for
+    each value of `by`."""
 
     over: str
     against: str
@@ -60,7 +61,7 @@ class Asked(NamedTuple):
 
 
 def crossings(results: str, selection: Selection, setting: Setting, measure: str, level: float, over: str) -> pd.DataFrame:
-    """`thresholds` of the curves of one setting of a selection, kept likewise."""
+    """`thresholds` of the curves of one setting of a selection, kept until the store changes."""
     return remembered(_crossings, results, *_of(selection, setting, measure), level, over)
 
 
@@ -70,7 +71,7 @@ def _crossings(results: str, selection: Selection, held: _Held, measure: str, le
 
 
 def started(results: str, selection: Selection, setting: Setting, measure: str, over: str) -> Levels:
-    """`levels` of the same curves, kept likewise."""
+    """`levels` of the same curves, kept until the store changes."""
     return remembered(_started, results, *_of(selection, setting, measure), over)
 
 
@@ -90,16 +91,17 @@ def _of_setting(results: str, selection: Selection, held: _Held, measure: str) -
 
 
 def unmixed(results: str, selection: Selection, points: pd.DataFrame) -> str:
-    """`mixing.unmixed` of some points of a selection."""
+    """`mixing.unmixed` for some points of a selection."""
     return mixing.unmixed(points, grouped(results, selection, "unmixed"))
 
 
 def level_choice(measure: Metric, found: Levels) -> float:
-    """A level in the measure's own range, which starts where `levels` says until it is moved; on all pages the same."""
+    """A slider for a level in the measure's own range. It starts where `levels` says until it is moved; all pages share its
+    value."""
     key = "level" if measure.is_accuracy else f"level_{measure.name}"
     held, started_at = st.session_state.get(key), st.session_state.get(f"_start_of_{key}")
     value = found.start if held is None or held == started_at else float(held)
-    # Assigned each time, as of `choice`: where to start changes as a store grows.
+    # Assigned each time, as in `choice`: the start changes as a store grows.
     st.session_state[key] = min(max(value, found.low), found.high)
     st.session_state[f"_start_of_{key}"] = found.start
     digits = max(0, -math.floor(math.log10(found.step) + 1e-9))
@@ -113,24 +115,24 @@ def level_choice(measure: Metric, found: Levels) -> float:
 
 
 def measure_choice(results: str, names: Sequence[str], **more: Any) -> str:
-    """One of some measures; the same key and words on all pages, so that it lasts from one to the next."""
+    """A select box of measures. Its key and words are the same on all pages, so that the choice lasts from one to the next."""
     known = remembered(measures, results)
     return str(choice("Measure", names, key="measure", format_func=lambda key: known[key].title, **more))
 
 
 def threshold_measures(results: str, selection: Selection) -> list[str]:
-    """Measures of selected networks of which a level makes a threshold."""
+    """Measures of the selected networks for which a level makes a threshold: those of which higher or lower is better."""
     known = remembered(measures, results)
     return [name for name in remembered(names_of_measures, results, selection) if known[name].better]
 
 
 def accuracy_choice(results: str) -> str:
-    """Which test accuracy."""
+    """A select box of the test accuracies."""
     return measure_choice(results, ACCURACIES, width=190)
 
 
 def task_choice(results: str, classifying: bool = True) -> Selection:
-    """The sweep and, of several, the task: of those that have an accuracy, or of all."""
+    """Select boxes of the sweep and, if there are several, of the task; `classifying` offers only tasks that have an accuracy."""
     selection = sweep_choice(results)
     frame = grouped(results, selection, "best_test_acc").frame
     tasks = (
@@ -144,34 +146,34 @@ def task_choice(results: str, classifying: bool = True) -> Selection:
 
 
 def lacking(found: Points, least: Mapping[str, int], grids: str) -> bool:
-    """Whether the points have too few values of some keys; says so, and what would yield them."""
+    """Whether the points have too few values of some keys; if so, the page says it and names grids that yield them."""
     counts = {key: found.frame[key].nunique() if key in found.keys else 0 for key in least}
     short = [f"{least[key]} values of {key}" + (f" (there is {n})" if n else "") for key, n in counts.items() if n < least[key]]
     if short:
-        tasks = ", ".join(in_order(found.frame, "task")) if "task" in found.keys else "the selected networks"
-        st.info(f"This page needs finished networks at {' and '.join(short)}; {tasks} have none such yet. {grids} yields some.")
+        tasks = ", ".join(in_order(found.frame, "task")) if "task" in found.keys else "the selection"
+        st.info(f"This page needs finished networks of {tasks} at {' and '.join(short)}. {grids} yields some.")
     return bool(short)
 
 
 def rest(found: Points, axes: Iterable[str], prefer: Mapping[str, Value] | None = None) -> Setting:
-    """The points of one setting of every key but `axes`: a select box for each that varies."""
+    """The points of one setting of every key but `axes`, with a select box for each that varies."""
     return one(found, axes, settings_of(found.frame) | {"sigma2": 0.0, "scaling": "standard"} | dict(prefer or {}), width=170)
 
 
 def number(label: str, low: float, high: float, default: float, step: float, key: str, **more: Any) -> float:
-    """A number that lives in the URL."""
+    """A number box whose value lives in the URL."""
     more = {"width": 150} | more
     return float(st.number_input(label, low, high, default, step, key=key, bind="query-params", persist_state="session", **more))
 
 
 def interval_text(interval: Interval, digits: int = 2, sign: str = "") -> str:
-    """`1.09 (0.85 to 1.34)`."""
+    """Words such as `1.09 (0.85 to 1.34)`."""
     value, low, high = (f"{number:{sign}.{digits}f}" for number in interval[:3])
     return value if pd.isna(interval.low) else f"{value} ({low} to {high})"
 
 
 def captioned_of(results: str, values: Mapping[str, Value]) -> str:
-    """What is fixed, as a caption tells it."""
+    """The fixed keys in words, for a caption."""
     return described(values, captioned(values, remembered(declared, results)))
 
 

@@ -1,4 +1,5 @@
-"""The part of the scaling page on collapse: curves over L for several d, say, over L / d^e, or over P in units of the bound."""
+"""The part of page Scaling on collapse: curves, over L for several d, say, drawn over L / d^e, or over P in units of the
+bound."""
 
 import streamlit as st
 
@@ -15,7 +16,7 @@ GIVEN, BEST, BOUND = "an exponent", "the best exponent", "the bound E"
 
 
 def collapse(results: str, setting: Setting, asked: Asked) -> None:
-    """Which curves, in which units, the curves before and after, and how well they collapse."""
+    """Show the choice of curves and units, the curves before and after rescaling, and how well they collapse."""
     st.subheader(
         "Collapse", anchor=False, help="S near 1: the curves fall together within their errors [Houdayer & Hartmann 2004]"
     )

@@ -1,4 +1,4 @@
-"""The app: `streamlit run app/main.py -- --results DIR`. Its server, which makes ready while a browser is still on its way."""
+"""The app: `streamlit run app/main.py -- --results DIR`. Its server prepares pages while a browser is still loading."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -15,13 +15,13 @@ from app.shared import results_directory
 
 @asynccontextmanager
 async def _lifespan(_: st.App) -> AsyncIterator[None]:
-    with suppress(ResultsError):  # bad options: the page says so
+    with suppress(ResultsError):  # bad options: the page shows the error
         open_store(results_directory())
     yield
 
 
 class _Ahead:
-    """The request tells which page it is, a second before the browser has loaded Streamlit and runs it."""
+    """Imports a page's modules when the page is requested, a second before the browser has loaded Streamlit and runs the page."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

@@ -14,7 +14,7 @@ from app.shared import NONE, choice, downloads, figure, remembered
 
 
 def saved(results: str, cell: Mapping[str, Any]) -> Pictures | None:
-    """Those of a network (a row of `cells`); None, and the page says why, where they were not saved or their file is lost."""
+    """The pictures of a network (a row of `cells`). None if they were not saved or their file is lost; the page then says why."""
     try:
         pictures = remembered(pictures_of, results, cell["cell_id"])
     except ResultsError as error:
@@ -22,12 +22,12 @@ def saved(results: str, cell: Mapping[str, Any]) -> Pictures | None:
         st.error(str(error))
         return None
     if pictures is None:
-        st.caption("What it sees and its hidden weights as images were not saved: `save: [weights]` in the grid does that.")
+        st.caption("Its example inputs and its hidden weights as images were not saved: `save: [weights]` in the grid does that.")
     return pictures
 
 
 def seen(cell: Mapping[str, Any], pictures: Pictures) -> None:
-    """Example inputs."""
+    """Show example inputs of the network."""
     if not len(pictures.examples):
         return
     st.subheader("What it sees", anchor=False)
@@ -38,12 +38,12 @@ def seen(cell: Mapping[str, Any], pictures: Pictures) -> None:
 
 
 def learned(results: str, cell: Mapping[str, Any], pictures: Pictures) -> None:
-    """Its hidden weights, beside those at another gamma."""
+    """Show the network's hidden weights, beside those at another gamma."""
     if not len(pictures.weights):
         return
     if not pictures.weights_are_images:
         size = " x ".join(f"{n:,}" for n in pictures.weights.shape[1:])
-        st.caption(f"Its hidden weights are not shown as images: of each neuron they are {size} numbers, which are no picture.")
+        st.caption(f"Its hidden weights are not shown as images: each neuron has {size} numbers, which make no picture.")
         return
     st.subheader("Hidden weights as images", anchor=False)
     _weights(results, cell, pictures)

@@ -1,4 +1,4 @@
-"""What Streamlit runs for each session: the pages over one results directory, selections in the URL."""
+"""The script that Streamlit runs for each session: the pages over one results directory, with selections in the URL."""
 
 from importlib import import_module
 
@@ -7,8 +7,8 @@ import streamlit as st
 from app.ahead import REST, import_ahead, importing
 from app.shared import guarded, links
 
-# Modules of app/screens, their titles and what they are for. (In a folder `pages` Streamlit would run them as scripts: a deep
-# link that is the first request of a server then shows nothing.)
+# Modules of app/screens, their titles and what they are for. (Streamlit would run those of a folder `pages` as scripts; a deep
+# link that is the first request of a server would then show nothing.)
 PAGES = {
     "overview": ("Overview", "How far each sweep is, and why networks failed"),
     "curves": ("Curves", "Any measure against any key, with intervals, theory and residuals"),
@@ -26,7 +26,7 @@ PAGES = {
 HOME = next(iter(PAGES))
 """The page at the bare address; it needs neither pandas nor charts."""
 
-# Less empty space, charts that shrink with the window, no word beside each selection that it must have a value.
+# Less empty space, charts that shrink with the window, and no mark beside select boxes that they need a value.
 STYLE = """<style>
 [data-testid=stMainBlockContainer] {padding-top: 4rem}
 @media (max-width: 1100px) {[data-testid=stMainBlockContainer] {padding-left: 2rem; padding-right: 2rem}}
@@ -40,7 +40,7 @@ def _page(name: str) -> st.Page:
 
     def show() -> None:
         def screen(results: str) -> None:
-            with importing:  # a page imports what it needs when it is opened, if that is not there yet
+            with importing:  # a page's modules are imported when it is opened, if they are not yet
                 found = import_module(f"app.screens.{name}")
             found.show(results)
 

@@ -1,4 +1,4 @@
-"""Select boxes for every key that would mix settings: only seeds are averaged over, so each has one value."""
+"""Select boxes for every key that would mix settings. Only seeds are averaged over, so each other key has one value."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
@@ -15,7 +15,8 @@ _LAST = "_last_setting"
 
 
 def name(key: str) -> str:
-    """What URL and session call the value of a grid key, on all pages; a user's own key may be called as a control is."""
+    """The name under which URL and session hold the value of a grid key, on all pages. The prefix keeps a user's own key apart
+    from controls of the same name."""
     return f"at_{key}"
 
 
@@ -27,10 +28,10 @@ def fixed(
     places: Sequence[Any] = (),
     **more: Any,
 ) -> dict[str, Value]:
-    """The value chosen for each key of `rest`; those that do not go with the last one chosen move.
+    """The value chosen for each key of `rest`; values that do not go with the last one chosen are replaced.
 
-    prefer: what to show first, as in the paper without it; linked: what goes before all that was chosen; places: containers to
-    fill in turn. `more` goes to the select boxes.
+    prefer: the values to show first, by default the paper's; linked: values that go before all choices; places: containers to
+    fill in turn; more: arguments of the select boxes.
     """
     options = {key: {label(value): value for value in values_of(found, key)} for key in rest}
     held = {key: st.session_state.get(name(key), st.query_params.get(name(key))) for key in rest}
@@ -46,7 +47,7 @@ def fixed(
 
 
 def one(found: Keyed, axes: Iterable[str], prefer: Mapping[str, Value] | None = None, **more: Any) -> Setting:
-    """The points of one setting of every key but `axes`, those that vary chosen by `fixed`."""
+    """The points of one setting of every key but `axes`; `fixed` chooses the values of keys that vary."""
     axes = list(axes)
     chosen = fixed(found, rest_of(found, axes), prefer, **more)
     return one_setting(found.frame[matching(found.frame, chosen)], found.keys, axes)

@@ -1,4 +1,4 @@
-"""What all pages share: where the results are, selections that live in the URL, errors, downloads, following a running sweep."""
+"""Parts that all pages share: the results directory, selections in the URL, errors, downloads, following a running sweep."""
 
 import argparse
 import io
@@ -33,28 +33,28 @@ links: dict[str, Any] = {}
 """The pages by name, for `st.page_link`."""
 
 NONE = "(none)"
-"""What a select box calls no key."""
+"""The entry of a select box that stands for no key."""
 
 T = TypeVar("T")
 
 
 class _Options(argparse.ArgumentParser):
-    """Options of the app; its reader sits at a browser, not at the terminal."""
+    """Options of the app. An error is shown on the page: its reader sits at a browser, not at the terminal."""
 
     def error(self, message: str) -> NoReturn:
         raise ResultsError(f"{message}. Type `streamlit run app/main.py -- --results DIR`")
 
 
 def results_directory() -> str:
-    """What follows `--` on the command line. ResultsError for anything but `--results DIR`."""
+    """The results directory from the options after `--`. ResultsError for anything but `--results DIR`."""
     parser = _Options(add_help=False)
     parser.add_argument("--results", default="results")
     return str(parser.parse_args(sys.argv[1:]).results)
 
 
 def guarded(title: str, meaning: str, show: Callable[[str], None]) -> None:
-    """A page below its title: runs again when there is more to show, says what to type where the store is empty, shows a bad
-    store as an error."""
+    """Show a page below its title. The page runs again when there is more to show. It says what to type if the store is empty,
+    and shows a bad store as an error."""
     st.header(title, help=meaning, anchor=False)
     try:
         results = results_directory()
@@ -80,7 +80,8 @@ def guarded(title: str, meaning: str, show: Callable[[str], None]) -> None:
 
 
 def _is_ours(error: ValueError) -> bool:
-    """Whether this project's own code raised it, with words for a person; else it is a mistake, and its traceback helps."""
+    """Whether this project's own code raised the error, with words for the user. Any other error is a bug, and its traceback
+    helps."""
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
     return frame.f_globals.get("__name__", "").partition(".")[0] in ("analysis", "app", "store")
 
@@ -89,7 +90,7 @@ _SEEN, _FRESH, _PAGE, _UNLINKED, _INSTEAD = "_seen", "_fresh", "_page", "_unlink
 
 
 watched: dict[str, Callable[[], int]] = {}
-"""By name, how much of something that a page does in the background is done; where it grows, open pages run again."""
+"""By name, a function that counts the finished parts of a page's background work. When a count grows, open pages run again."""
 
 
 def _moment(results: str) -> tuple[str, int]:
@@ -98,23 +99,24 @@ def _moment(results: str) -> tuple[str, int]:
 
 @st.fragment(run_every=REFRESH_S)
 def _follow(results: str) -> None:
-    """Runs the page again when the store has changed or theory was computed; while nothing changes nothing is drawn anew."""
+    """Run the page again when the store has changed or theory was computed. While nothing changes, nothing is drawn anew."""
     if st.session_state.pop(_FRESH, False):
         return
     try:
         now = _moment(results)
     except ResultsError:
-        return  # the page says so
+        return  # the page shows the error
     # Streamlit writes first selections into the URL in the second run of a page only.
     if now != st.session_state.get(_SEEN) or st.session_state.pop(_UNLINKED, False):
         st.rerun()
 
 
 def remembered(work: Callable[..., T], results: str, *arguments: Any) -> T:
-    """work(results, *arguments), computed once for each state of the store; of module-level functions and hashable arguments.
+    """work(results, *arguments), computed once for each state of the store. `work` is a module-level function; arguments are
+    hashable.
 
-    What comes out is shared by all who look: it must not be changed. Not for work that reads which networks are being trained:
-    that is read after the state, and the store may return to that state when a lease ends.
+    All sessions share the result, so it must not be changed. Not for work that reads which networks are being trained: that is
+    read after the state, and the store may return to that state when a lease ends.
     """
     return _remembered(work, st.session_state.get(_SEEN), results, *arguments)
 
@@ -127,8 +129,8 @@ def _remembered(work: Callable[..., T], moment: object, results: str, *arguments
 def choice(label: str, options: Sequence[Any], default: Any = None, key: str | None = None, **more: Any) -> Any:
     """A select box whose value lives in the URL, under `key`, and lasts from page to page.
 
-    The URL names the default too: what is best to show first changes as a store grows, and a link must not. What was chosen on
-    one page and cannot be on another comes back where it can, unless something else was chosen there.
+    The URL names the default too: the best default changes as a store grows, and a link must not. A value that the next page does
+    not offer comes back on a page that does, unless another was chosen there.
     """
     options = list(options)
     key = key or label.lower().replace(" ", "_")
@@ -151,7 +153,7 @@ def switch(label: str, default: bool, key: str, **more: Any) -> bool:
 
 
 def sweep_choice(results: str) -> "Selection":
-    """The sweep to look at, or the whole store."""
+    """A select box of sweeps; its selection is of one sweep or of the whole store."""
     from analysis.data.selection import Selection
 
     names = remembered(sweeps, results)
@@ -165,7 +167,8 @@ def figure(chart: Any, key: str | None = None) -> None:
 
 
 def downloads(name: str, frame: "pd.DataFrame", chart: Any | None = None, sql: str | None = None) -> None:
-    """Buttons for the figure as SVG and PNG and its data as CSV, made when they are pressed, and the query behind it."""
+    """Buttons for the figure as SVG and PNG, its data as CSV, and the query behind it. The files are made when a button is
+    pressed."""
     with st.container(horizontal=True):
         if chart is not None:
             for kind, mime in IMAGES.items():
@@ -188,17 +191,17 @@ def downloads(name: str, frame: "pd.DataFrame", chart: Any | None = None, sql: s
 
 
 class TheoryWorker:
-    """Computes theory that takes long, one value at a time and each once, apart from the server: pages show what is there.
+    """Computes theory that takes long, apart from the server: one value at a time, and each value once.
 
-    What is computed is kept on disk, where the next look at a page finds it; should the server end, no more is lost than the
-    value at hand.
+    Computed values are kept on disk, where a page finds them when it runs again. If the server ends, only the value at hand is
+    lost.
     """
 
     def __init__(self) -> None:
         self.asked: dict[str, Future[float]] = {}
         self.queue: SimpleQueue[Later] = SimpleQueue()
         self.apart = Apart()
-        # A daemon, unlike a pool's threads: Ctrl+C must not wait for all that was asked.
+        # A daemon, unlike a pool's threads: Ctrl+C must not wait for the whole queue.
         threading.Thread(target=self._work, name="theory", daemon=True).start()
 
     @property
@@ -207,7 +210,7 @@ class TheoryWorker:
         return sum(future.done() for future in list(self.asked.values()))
 
     def ask(self, missing: "Sequence[Later]") -> None:
-        """Values to compute, unless they were asked for before."""
+        """Queue values to compute, except those that were asked for before."""
         for later in missing:
             if later.name not in self.asked:
                 self.asked[later.name] = Future()
@@ -218,7 +221,7 @@ class TheoryWorker:
             later = self.queue.get()
             try:
                 self.asked[later.name].set_result(self.apart.compute(later.compute))
-            except Exception as error:  # noqa: BLE001 - whatever it is, the page says it
+            except Exception as error:  # noqa: BLE001 - the page shows any error
                 self.asked[later.name].set_exception(error)
             if self.queue.empty():
                 self.apart.close()
@@ -230,7 +233,7 @@ def _theory_worker() -> TheoryWorker:
 
 
 def compute_later(missing: "Sequence[Later]") -> None:
-    """Start what is missing of the theory and say so; the page shows it when it runs again by itself."""
+    """Start to compute missing theory and say so; the page runs again by itself and shows it."""
     if missing:
         worker = _theory_worker()
         worker.ask(missing)

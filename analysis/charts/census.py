@@ -1,4 +1,4 @@
-"""How many networks there are over two keys."""
+"""Numbers of networks for each pair of values of two keys."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,17 +16,17 @@ from store.sql import quoted
 from store.views import run
 
 MOST_VALUES = 60
-"""Values of a key beyond which a map cannot be read."""
+"""Most values of a key that a map can show legibly."""
 
 
 def keys_of(results: str, selection: Selection) -> list[str]:
-    """Keys with several values among the selected networks, in the order of their declarations."""
+    """Keys with 2 to MOST_VALUES values among the selected networks, in the order of their declarations."""
     found = [key for key, values in axes(results, selection).items() if 1 < len(values) <= MOST_VALUES]
     return [key for key in found if not (key == "gamma" and "gamma_label" in found)]
 
 
 def census(results: str, selection: Selection, x: str, y: str) -> pd.DataFrame:
-    """One row a pair of values: x, y, and numbers of networks ok, diverged, failed."""
+    """One row per pair of values: x, y, and the numbers of networks ok, diverged and failed."""
     counts = ", ".join(f"count(*) FILTER (status = '{name}') AS {name}" for name in ("ok", "diverged", "failed"))
     gamma = ", min(gamma) AS by_gamma" if "gamma_label" in (x, y) else ""
     sql = (
@@ -37,15 +37,17 @@ def census(results: str, selection: Selection, x: str, y: str) -> pd.DataFrame:
 
 
 def task_in(results: str, selection: Selection) -> str | None:
-    """The task of the selected networks, where they are all of one."""
+    """The task of the selected networks; None if they have several."""
     sql = f"SELECT min(task), max(task) FROM {selection.source} WHERE {selection.condition}"
     first, last = run(results, lambda connection: connection.execute(sql).fetchone()) or (None, None)
     return first if first == last else None
 
 
 def census_chart(frame: pd.DataFrame, x: str, y: str, task: str | None = None, declared: Mapping[str, Column] = KEYS) -> Any:
-    """Counts as text on colour; a red frame where networks diverged or failed. task: that of all networks, if it is one;
-    declared: the columns of the store, for their titles."""
+    """Counts as text on coloured cells; a cell has a red frame if networks in it diverged or failed.
+
+    task: the task of all networks, None if they have several; declared: the columns of the store, for their titles.
+    """
     texts = frame.assign(
         **{key: frame[key].map(lambda v: "none" if pd.isna(v) else shown(v)) for key in (x, y)}, bad=frame.diverged + frame.failed
     )

@@ -1,4 +1,4 @@
-"""Charts of measured curves with their intervals, the theory's curves and residuals; app and figures draw the same."""
+"""Charts of measured curves with their intervals, the theory's curves and residuals; the app and the figures share them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ DASHES = ([5, 3], [2, 2], [8, 3, 2, 3], [1, 3], [10, 4], [4, 1])
 
 @dataclass(frozen=True)
 class Look:
-    """What goes where: `x` is a number; `colour` and `facet` are any key."""
+    """The axes and options of a chart: `x` is a key that is a number; `colour` and `facet` may be any key."""
 
     x: str
     colour: str | None = None
@@ -39,7 +39,7 @@ class Look:
     """The columns of the store, for their titles."""
 
     def title_of(self, key: str, points: pd.DataFrame) -> str:
-        """What axes and legends of these points call a key."""
+        """The title of a key on axes and in legends of these points."""
         return title_of(key, task_of(points), self.declared)
 
 
@@ -52,10 +52,10 @@ def curves_chart(
     raw: pd.DataFrame | None = None,
     centre: str = "mean",
 ) -> alt.TopLevelMixin:
-    """Points joined by lines, 95% intervals as bands, theory in black, panels for the values of the facet.
+    """Points joined by lines, 95% intervals as bands, theory in black, and one panel per value of the facet.
 
-    points: STATISTICS and the keys; theory: columns theory, curve, x, value; residuals: points with `theory` and `residual`;
-    raw: one row a network with `value`.
+    points: STATISTICS and the keys; theory: columns theory, curve, x, value; residuals: points with `theory` and `residual`; raw:
+    one row per network, with `value`.
     """
     values = [None] if look.facet is None else in_order(points, look.facet)
     scale = _y_scale(points, measure, look, theory, centre)
@@ -77,7 +77,7 @@ def curves_chart(
 
 
 def styled(chart: Any) -> Any:
-    """The same quiet look for every chart."""
+    """The chart with the quiet look that all charts share."""
     return (
         chart.configure_view(stroke="#bbb")
         .configure_axis(gridColor="#eee", domainColor="#888", tickColor="#888", labelFontSize=11, titleFontSize=12)
@@ -97,7 +97,8 @@ def colours(n: int) -> list[str]:
 
 
 def colour_of(points: pd.DataFrame, key: str | None, task: str | None = None, declared: Mapping[str, Column] = KEYS) -> Any:
-    """The encoding of a key as colour: ordinal, in the key's order; `task` where the points do not say theirs."""
+    """The encoding of a key as colour: ordinal, in the key's order. `task` is the task of the points; by default the one that
+    they name."""
     if key is None:
         return alt.value(_SEQUENCE[2])
     values = in_order(points, key)
@@ -115,7 +116,8 @@ def x_of(points: pd.DataFrame, look: Look, title: bool = True) -> Any:
 
 
 def log_axis(values: "pd.Series[Any]", **more: Any) -> alt.Axis:
-    """Of a logarithmic axis: ticks at the values where these are few, else at powers of two; of ten over many decades."""
+    """A logarithmic axis. Ticks stand at the values if these are few, else at powers of two, or of ten if the values span more
+    than four decades."""
     more = {"grid": False} | more
     distinct = np.unique(values.dropna().to_numpy(float))
     at_values = more.pop("at_values", True)
@@ -215,7 +217,7 @@ def _residual_panel(residuals: pd.DataFrame, points: pd.DataFrame, look: Look, s
     """Measured minus theory with its interval; zero is agreement."""
     x, colour = x_of(points, look), colour_of(points, look.colour, declared=look.declared)
     title = "measured - theory" if look.height >= 300 else "minus theory"
-    # Under the name of the lines' legend the two would merge into one.
+    # Renamed: under one name this legend would merge with that of the theory lines.
     base = alt.Chart(residuals.rename(columns={"theory": "residual to"}))
     shape = {"shape": alt.Shape("residual to:N")} if residuals["theory"].nunique() > 1 else {}
     hover: Sequence[Any] = [look.x, "residual to:N", alt.Tooltip("residual:Q", format="+.4f"), "n:Q"]
@@ -230,8 +232,10 @@ def _residual_panel(residuals: pd.DataFrame, points: pd.DataFrame, look: Look, s
 
 
 def with_residuals(points: pd.DataFrame, values: pd.DataFrame, centre: str = "mean") -> pd.DataFrame:
-    """Points with what each theory says of them: columns theory, value, residual and the interval of the residual, in which a
-    theory that is drawn at random has its share."""
+    """The points joined with each theory's values: columns theory, value, residual, residual_low and residual_high.
+
+    The interval of a residual includes the standard error of a theory that is drawn at random.
+    """
     joined = values.join(points, on="point")
     error = joined["error"].fillna(0)
     return joined.assign(

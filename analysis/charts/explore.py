@@ -1,4 +1,4 @@
-"""Any measure against any key: which axes a selection has, what to show of it first, and the chart of what was chosen."""
+"""Charts of any measure against any key: the axes that a selection offers, the chart to show first, and the chosen chart."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,12 +30,12 @@ from store.sql import quoted
 from store.views import run
 
 MOST_POINTS = 4000
-"""Points or raw values that a chart shows at most: more is slow to draw and not to be read."""
+"""Most points or raw values in a chart: more are slow to draw and cannot be read."""
 MOST_PANELS = 12
 
 
 def measured(results: str, selection: Selection) -> list[str]:
-    """Names of the measures of which some selected network has a value."""
+    """Names of the measures that some selected network has a value of."""
     known = measures(results)
     counts = ", ".join(f"count({measure.sql})" for measure in known.values())
     sql = f"SELECT {counts} FROM {selection.source} WHERE {selection.condition}"
@@ -44,7 +44,7 @@ def measured(results: str, selection: Selection) -> list[str]:
 
 
 class Keyed(Protocol):
-    """Points, or networks: rows, and which of their columns are grid keys."""
+    """Points or networks: a frame, and the names of its columns that are grid keys."""
 
     @property
     def frame(self) -> pd.DataFrame: ...
@@ -53,14 +53,15 @@ class Keyed(Protocol):
 
 
 class Axes(NamedTuple):
-    """Keys that may be an abscissa, and those that may tell curves or panels apart: labels first, then numbers, then texts."""
+    """Keys for the abscissa, all numbers, and keys that can distinguish curves or panels: labels first, then numbers, then
+    texts."""
 
     numbers: list[str]
     others: list[str]
 
 
 def axes_of(points: Points) -> Axes:
-    """Keys that vary among some points, in the order of their declarations."""
+    """The keys that vary among some points, as axes; each kind in the order of declaration."""
 
     def is_text(key: str) -> bool:
         return not pd.api.types.is_numeric_dtype(points.frame[key])
@@ -71,10 +72,11 @@ def axes_of(points: Points) -> Axes:
 
 
 def suggested(points: Points, axes: Axes) -> tuple[str, str | None]:
-    """Abscissa and colour of a first figure: the number of most values, and what varies beside it. ValueError where none does."""
+    """Abscissa and colour of a first figure: the number with most values, and a key that varies beside it (None without one).
+    ValueError if no number varies."""
     if not axes.numbers:
         raise ValueError("no key that is a number varies")
-    # The lazy gamma has a value for each d, and one label.
+    # Lazy networks have another gamma at each d, but one label.
     values = {key: "gamma_label" if key == "gamma" and "gamma_label" in points.frame else key for key in axes.numbers}
     x = max(axes.numbers, key=lambda key: points.frame[values[key]].nunique())
     others = [key for key in axes.others if not same_axis(key, x)]
@@ -88,12 +90,12 @@ def suits_log(values: "pd.Series[Any]") -> bool:
 
 
 def same_axis(key: str, other: str) -> bool:
-    """Whether two keys are one: gamma and its label."""
+    """Whether two keys are the same axis, as gamma and its label are."""
     return key == other or {key, other} == {"gamma", "gamma_label"}
 
 
 def rest_of(points: Keyed, chosen: Iterable[str]) -> list[str]:
-    """Keys that vary beside the chosen ones: each must have one value, as only seeds are averaged over."""
+    """Keys that vary beside the chosen ones. Each must be fixed to one value, as only seeds are averaged over."""
     chosen = list(chosen)
     return [key for key in varying(points.frame, points.keys) if not any(same_axis(key, other) for other in chosen)]
 
@@ -105,22 +107,22 @@ def settled(
     first: str | None = None,
     prefer: Mapping[str, Value] | None = None,
 ) -> dict[str, Value]:
-    """A value for each key of `rest` such that there are points: as wanted where that can be, `first` before the others.
+    """A value for each key of `rest`, such that there are points with all of them.
 
-    What is not wanted or cannot be is as preferred (without `prefer` as in the paper's setting of their task), or else what most
-    networks have.
+    A wanted value is taken if points have it, that of the key `first` before the others. The other keys are as preferred (without
+    `prefer`, as in the paper's setting of the task), or else as in most networks.
     """
     frame = points.frame
     for key in sorted(wanted, key=lambda key: key != first):
         if key in rest and (part := matching(frame, {key: wanted[key]})).any():
             frame = frame[part]
-    # Where gamma is among the rest it is so by its label.
+    # If gamma is fixed by its label, its number is no axis.
     axes = [key for key in points.keys if key not in rest and not (key == "gamma" and "gamma_label" in rest)]
     return one_setting(frame, points.keys, axes, settings_of(frame) if prefer is None else prefer).values if rest else {}
 
 
 def matching(frame: pd.DataFrame, values: Mapping[str, Value]) -> "pd.Series[bool]":
-    """Which rows have these values, None being no value."""
+    """Whether each row has these values; None stands for a missing value."""
     found = pd.Series(True, index=frame.index)
     for key, value in values.items():
         found &= frame[key].isna() if value is None else frame[key] == value
@@ -128,7 +130,7 @@ def matching(frame: pd.DataFrame, values: Mapping[str, Value]) -> "pd.Series[boo
 
 
 def values_of(points: Keyed, key: str) -> list[Value]:
-    """The values of a key among points, sorted, gamma's labels by gamma, None last."""
+    """The sorted values of a key among points: labels of gamma by gamma, None last."""
     frame = points.frame.sort_values("gamma" if key == "gamma_label" and "gamma" in points.frame else key)
     known = frame[key].dropna().unique().tolist()
     return [*known, *([None] if frame[key].isna().any() else [])]
@@ -136,7 +138,7 @@ def values_of(points: Keyed, key: str) -> list[Value]:
 
 @dataclass(frozen=True)
 class Choices:
-    """What to draw of some points: `setting` fixes all that varies beside the axes of `look`."""
+    """The user's choices for a chart: `setting` fixes all keys that vary beside the axes of `look`."""
 
     look: Look
     setting: tuple[tuple[str, Value], ...] = ()
@@ -147,22 +149,22 @@ class Choices:
 
 
 class Explored(NamedTuple):
-    """A chart, its data, what to say below it, and theory that is still to be computed."""
+    """A chart, its data, its caption, and the theory values that are still to be computed."""
 
     chart: Any
     frame: pd.DataFrame
     caption: str
     missing: list[overlays.Later]
     sql: str
-    """Gives these points, without their intervals."""
+    """The query for these points, without their intervals."""
 
 
 class TooMuch(ValueError):
-    """More than a chart can show; the message says what and what to do."""
+    """More data than a chart can show; the message says how much, and what to do."""
 
 
 def explore(results: str, selection: Selection, points: Points, choices: Choices) -> Explored | None:
-    """The chart of the chosen points; None where there are none. TooMuch where they are too many."""
+    """The chart of the chosen points; None if there are none. TooMuch if there are too many."""
     look, setting = choices.look, dict(choices.setting)
     axes = [key for key in (look.x, look.colour, look.facet) if key]
     frame = points.frame[matching(points.frame, setting)].dropna(subset=[look.x])
@@ -210,7 +212,7 @@ def _check_size(frame: pd.DataFrame, look: Look, raw: bool) -> None:
 
 def _caption(points: Points, data: pd.DataFrame, setting: Mapping[str, Value], axes: Sequence[str], choices: Choices) -> str:
     diverged = int(data["diverged"].sum())
-    # What is the same in all points is as much a part of the setting as what was chosen.
+    # Keys with one value in all points belong to the setting, like the chosen ones.
     same = {key: data[key].iloc[0] for key in _sizes(points, data) if _one(data, key) and key not in axes}
     parts = [
         described(same | dict(setting)),
@@ -229,8 +231,8 @@ def _caption(points: Points, data: pd.DataFrame, setting: Mapping[str, Value], a
 
 
 def _sizes(points: Points, data: pd.DataFrame) -> list[str]:
-    """Keys that a caption tells where they are the same in all points: those of the data, then what the paper has a setting of;
-    all keys where it has none. The usual training goes without saying."""
+    """Keys that a caption lists if all points agree in them: the keys of the data, then those of the paper's setting; without
+    such a setting, all keys. `training` is left out if it is the paper's."""
     keys, paper = captioned(points.keys, points.declared), settings_of(data)
     named = list(dict.fromkeys([*of_data(keys, points.declared), *paper])) if paper else keys
     usual = "training" in data and set(data["training"]) == {paper.get("training")}
@@ -242,5 +244,5 @@ def _one(frame: pd.DataFrame, key: str) -> bool:
 
 
 def label(value: Value) -> str:
-    """A value as a list of choices and a URL show it."""
+    """A value as select boxes and URLs show it."""
     return "none" if value is None else shown(value)

@@ -23,10 +23,10 @@ def heat_map(
     width: int = 460,
     height: int = 380,
 ) -> alt.TopLevelMixin:
-    """Cells of colour at each (x, y), logarithmic axes; over them the thresholds y*(x), the fitted law and a line of `slope`.
+    """Coloured cells at each (x, y) on logarithmic axes; over them the thresholds y*(x), the fitted law and a line of `slope`.
 
     contour: columns x, value, low, high; the line of `slope` goes through the middle of the contour. theory: columns theory, x,
-    value, a contour of each theory. Each cell reaches half-way to its neighbours, but not far into what was not measured.
+    value, one contour per theory. Each cell reaches half-way to its neighbours, but not far into unmeasured regions.
     """
     data = points.assign(**_edges(points, x, "x"), **_edges(points, y, "y", within=x))
     low = 0.5 if measure.is_accuracy else float(data["mean"].min())
@@ -62,7 +62,7 @@ def heat_map(
     if lines:
         drawn = pd.concat(lines, ignore_index=True)
         drawn = drawn[np.isfinite(drawn["value"])]
-        drawn = drawn[drawn.groupby("line")[x].transform("nunique") > 1]  # of one point there is no line
+        drawn = drawn[drawn.groupby("line")[x].transform("nunique") > 1]  # one point makes no line
         names = list(dict.fromkeys(drawn["line"]))
         dashes = [[1, 0] if name.startswith("fitted") else DASHES[i % len(DASHES)] for i, name in enumerate(names)]
         legend = alt.Legend(labelLimit=240)
@@ -70,7 +70,7 @@ def heat_map(
             "line:N", title=f"{y}*({x})", sort=names, scale=alt.Scale(domain=names, range=dashes), legend=legend
         )
         base = alt.Chart(drawn).encode(x=alt.X(f"{x}:Q", scale=log_x), y=alt.Y("value:Q", scale=log_y), detail="line:N")
-        layers.append(base.mark_line(color="white", strokeWidth=3.5, opacity=0.7, clip=True))  # legible on dark and on bright
+        layers.append(base.mark_line(color="white", strokeWidth=3.5, opacity=0.7, clip=True))  # legible on dark and bright cells
         layers.append(base.mark_line(color="black", strokeWidth=1.8, clip=True).encode(strokeDash=dash))
     if contour is not None and np.isfinite(contour["value"]).any():
         base = alt.Chart(shown)
@@ -85,9 +85,10 @@ def heat_map(
 
 
 def theory_contours(points: pd.DataFrame, values: pd.DataFrame, level: float, x: str, y: str) -> pd.DataFrame:
-    """Where each theory reaches `level`, interpolated between the same y as the measured curves: columns theory, x, value.
+    """The y at which each theory reaches `level`, interpolated between the measured values of y: columns theory, x, value.
 
-    values: `overlays.beside(points).values`. Left out where a theory has fewer than two y or does not cross the level.
+    values: `overlays.beside(points).values`. A theory is left out at an x where it has fewer than two y or does not cross the
+    level.
     """
     rows = []
     joined = values.join(points[[x, y]], on="point")
@@ -100,17 +101,19 @@ def theory_contours(points: pd.DataFrame, values: pd.DataFrame, level: float, x:
 
 
 def product(points: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
-    """Every measured x with every measured y, each x with the other keys of its points: where a cheap theory can be asked."""
+    """Points at every measured x and every measured y, for theory that is cheap. Their other keys are those of a point with the
+    same x."""
     of_x = points.drop_duplicates(x).drop(columns=y)
     return of_x.merge(points[[y]].drop_duplicates(), how="cross")
 
 
 WIDEST = 0.36
-"""Natural logarithm of how far a cell reaches at least where its neighbour is far: half an octave."""
+"""How far, as a natural logarithm, a cell may reach towards a distant neighbour even in a dense grid: half an octave."""
 
 
 def _edges(points: pd.DataFrame, key: str, name: str, within: str | None = None) -> dict[str, np.ndarray]:
-    """Edges of each cell, half-way on a logarithmic axis to its neighbours (of the same `within`), at most as far as is usual."""
+    """Edges of each cell on a logarithmic axis, half-way to its neighbours with the same value of `within`. A cell reaches at
+    most half of the median distance, or WIDEST if that is more."""
     logs = np.log(points[key].to_numpy(float))
     usual = np.diff(np.unique(logs)) / 2
     farthest = max(WIDEST, float(np.median(usual))) if len(usual) else WIDEST

@@ -1,15 +1,15 @@
-"""Noisy networks beside the two Bayes classifiers: who has both, and what is left of the difference at the largest L."""
+"""Noisy networks beside the two Bayes classifiers: the settings that have noise, and the differences at the largest L."""
 
 import pandas as pd
 
 from analysis.charts.curves import with_residuals
 
 GENERALISING, MEMORISING = "Bayes, generalising", "Bayes, memorising"
-"""Names of overlays.THEORIES."""
+"""Names of these theories in `analysis.overlays.registry.THEORIES`."""
 
 
 def noisy_settings(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Of points, those in a setting that has noise at some sigma2: noiseless ones only where they lie beside noisy ones."""
+    """The points in settings that have noise at some sigma2: noiseless points stay only beside noisy ones."""
     rest = [key for key in keys if key in frame and key not in ("L", "gamma", "gamma_label", "sigma2")]
     noisy = frame["sigma2"].fillna(0) > 0
     if not rest:
@@ -18,7 +18,7 @@ def noisy_settings(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 
 def beside_bayes(points: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
-    """At the largest L of each sigma2 and gamma: the mean with its interval, and minus each classifier with the same interval.
+    """One row per sigma2 and gamma, at the largest L: the mean and the mean minus each classifier, each with its interval.
 
     values: `overlays.beside(points).values`; NaN where a classifier is not computed yet.
     """

@@ -1,4 +1,4 @@
-"""Single networks: which there are, what theory says of one, its training curve and where it comes from."""
+"""Single networks: their list, and for one of them the theory's values, its training curve and its origin."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -16,24 +16,25 @@ from store.sql import quoted
 from store.views import run
 
 MOST_SEEDS = 30
-"""Training curves drawn beside one at most."""
+"""Most training curves in one chart, the network's own among them."""
 
 ORIGIN = ("cell_id", "seed", "status", "reason", "engine", "device", "host", "seconds", "git_sha", "science_version", "pack_id",
           "finished_at", "log_path")  # fmt: skip
-"""Where the numbers of a network come from."""
+"""Columns that say where the numbers of a network come from."""
 
 _HOLDING = "cell_id IN (SELECT cell_id FROM internal.rows WHERE holds_neurons)"
 
 
 class Networks(NamedTuple):
-    """One row a setting, networks that differ in their seed only: its keys, `n`, and lists `seeds` and `cells` in their order."""
+    """One row per setting, for networks that differ in their seed only: its keys, `n`, and the lists `seeds` and `cells`, both in
+    the order of seeds."""
 
     frame: pd.DataFrame
     keys: list[str]
 
 
 def networks(results: str, selection: Selection, with_neurons: bool) -> Networks:
-    """Finished networks, diverged ones too, or of them those whose neurons were saved."""
+    """The selected networks that finished, diverged ones included; `with_neurons` keeps those whose neurons were saved."""
     keys = grid_keys(results)
     names = ", ".join(map(quoted, keys))
     limit = f" AND {_HOLDING}" if with_neurons else ""
@@ -48,14 +49,14 @@ def networks(results: str, selection: Selection, with_neurons: bool) -> Networks
 
 
 def setting_of(results: str, cell_id: str) -> dict[str, Value] | None:
-    """The keys of a network, `seed` among them; None where there is none of this id."""
+    """The keys of a network, `seed` among them; None if no network has this id."""
     cell = network(results, cell_id)
     keys = [*grid_keys(results), SEED]
     return None if cell is None else {key: cell[key] for key in keys}
 
 
 def network(results: str, cell_id: str) -> dict[str, Any] | None:
-    """The row of a network."""
+    """The row of a network in `cells`; None if no network has this id."""
 
     def work(connection: Any) -> dict[str, Any] | None:
         found = connection.execute("SELECT * FROM cells WHERE cell_id = ?", [cell_id])
@@ -67,8 +68,8 @@ def network(results: str, cell_id: str) -> dict[str, Any] | None:
 
 
 def training(results: str, cell_ids: Iterable[str]) -> pd.DataFrame:
-    """Evaluations of networks: cell_id, seed, step, train_loss, train_acc, test_acc; at equilibrium chain_alignment_f and
-    chain_train_mse, means over the chains."""
+    """Evaluations of the first MOST_SEEDS networks: cell_id, seed, step, train_loss, train_acc, test_acc; at equilibrium also
+    chain_alignment_f and chain_train_mse, means over the chains."""
     ids = list(cell_ids)[:MOST_SEEDS]
     sql = (
         "SELECT cell_id, seed, curves.* EXCLUDE (cell_id) FROM curves JOIN cells USING (cell_id) "
@@ -78,14 +79,14 @@ def training(results: str, cell_ids: Iterable[str]) -> pd.DataFrame:
 
 
 class Expected(NamedTuple):
-    """What theory says of a measure of a network."""
+    """The theory's value for a measure of a network, and its source."""
 
     value: float
     source: str
 
 
 def expected(cell: Mapping[str, Any]) -> dict[str, Expected]:
-    """By measure; empty where no theory speaks of the network."""
+    """The theory's values for a network, by measure; empty if no theory applies to it."""
     if AT_INITIAL_WEIGHTS.is_one(cell):
         found = of_initial_weights()
     elif RICH.is_one(cell):
@@ -97,7 +98,7 @@ def expected(cell: Mapping[str, Any]) -> dict[str, Expected]:
 
 
 EXTENT = 45
-"""Room for the labels of an ordinate, so that panels line up."""
+"""Pixels for the labels of a vertical axis, so that panels line up."""
 
 _SERIES = {"test_acc": "test accuracy", "train_acc": "training accuracy"}
 
@@ -110,7 +111,7 @@ def training_chart(
     log_loss: bool = True,
     width: int = 520,
 ) -> alt.TopLevelMixin:
-    """Accuracies above, loss below; the network in strong lines, others of its setting in thin ones."""
+    """Accuracies above, loss below; this network in strong lines, other seeds of its setting in thin ones."""
     x = alt.X(
         "step:Q",
         title=None,
@@ -146,8 +147,10 @@ def training_chart(
 
 
 def chains_chart(curves: pd.DataFrame, cell_id: str, width: int = 520) -> alt.TopLevelMixin:
-    """Of a network at equilibrium, along its chains: alignment above, what its likelihood holds against it below (mean squared
-    training error, or cross entropy); other seeds thin."""
+    """Curves of a network at equilibrium along its chains, with other seeds in thin lines.
+
+    The alignment is above. Below is the error in its likelihood: mean squared training error, or cross entropy.
+    """
     panels: list[Any] = []
     squares = ("chain_train_mse", "training error", 130)
     under = squares if curves["chain_train_mse"].notna().any() else ("train_loss", "training loss (nats)", 130)

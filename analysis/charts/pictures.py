@@ -1,7 +1,7 @@
-"""Charts of pictures: hidden weights in colours symmetric about zero, one scale a network; inputs in grey or in their colours.
+"""Charts of pictures: hidden weights in colours symmetric about zero, one scale per network; inputs in grey or in colour.
 
-Each picture is one PNG inside the chart, enlarged here to whole screen pixels: as marks a picture of 70x70 would be 4,900.
-Borders of patches are marks: of lines inside a PNG some would vanish where a browser shrinks it.
+Each picture is one PNG inside the chart, in which every pixel is enlarged to a block: as marks, a picture of 70x70 would need
+4,900. Borders of patches are marks: inside a PNG some lines would vanish where a browser shrinks it.
 """
 
 import base64
@@ -17,30 +17,32 @@ from analysis.charts.curves import styled
 from analysis.data.pictures import Array, Pictures
 
 DIVERGING = ("#2166ac", "#92c5de", "#f7f7f7", "#f4a582", "#b2182b")
-"""Colours of -m, -m/2, 0, m/2, m; between them straight lines in RGB, beyond them no other colour."""
+"""Colours of -m, -m/2, 0, m/2 and m. Values between them are interpolated in RGB; values beyond have the colour of the end."""
 SHARE = 0.99
-"""m is what this share of a network's shown weights is no larger than: one neuron of few large weights would pale all others."""
+"""m is this quantile of the |weights| that a network shows. With the maximum, a neuron with a few large weights would pale all
+others."""
 SIDE = 96
-"""Pixels a side of a square panel on the screen; others have its area."""
+"""Side of a square panel in pixels on the screen; other panels have the same area."""
 SHARPNESS = 2
-"""Pixels of a PNG for one of the screen, at least."""
+"""Least number of PNG pixels per screen pixel, along each side."""
 MOST_PIXELS = 512
-"""A side of what is drawn: of longer ones, as of features, neighbours are averaged."""
+"""Most pixels along a side of a drawn picture. Longer sides, as of features, are averaged down."""
 GAP, TEXT = 10, 18
 ON_WEIGHTS, ON_EXAMPLES = "#333", "#2a9d8f"
-"""Colours of the rulings: examples may be black, grey and white."""
+"""Colours of the rulings on weights and on examples, which may themselves be black, grey and white."""
 _OPACITY = 0.65
 
 
 def weights_chart(networks: Mapping[str, Pictures], title: str | None = None) -> Any:
-    """Hidden weights of networks side by side: those of the most positive readouts above, of the most negative ones below."""
+    """Hidden weights of networks side by side: neurons with the most positive readouts above, with the most negative ones
+    below."""
     panels = [_weights_panel(name, pictures) for name, pictures in networks.items()]
     row = alt.hconcat(*panels, spacing=30).resolve_scale(color="independent")
     return row.properties(title=title) if title else row
 
 
 def examples_chart(pictures: Pictures) -> Any:
-    """Example inputs in a row, each with its label; in grey from the least value to the largest, or in their own colours."""
+    """Example inputs in a row, each with its label: in grey from the least value to the largest, or in their own colours."""
     if len(pictures.examples) == 0:
         raise ValueError("no example inputs are kept of this network")
     shown = pictures.examples if _is_coloured(pictures.examples) else _flat(pictures.examples)
@@ -53,12 +55,12 @@ def examples_chart(pictures: Pictures) -> Any:
 
 
 def whole(chart: Any) -> Any:
-    """A chart of this module with the look of all figures, to be shown as it is."""
+    """A chart of this module with the look of all figures, to be shown on its own."""
     return styled(chart)
 
 
 def said_of(pictures: Pictures) -> str:
-    """For a caption: which neurons are shown."""
+    """Words for a caption: which neurons are shown."""
     positive, negative = (int((sign * pictures.readout > 0).sum()) for sign in (1, -1))
     return f"the {positive} most positive readouts above, the {negative} most negative below"
 
@@ -81,7 +83,7 @@ def _weights_panel(name: str, pictures: Pictures) -> Any:
         orient="right", gradientLength=110, gradientThickness=10, values=[-m, 0, m], format=".2~g", labelExpr=beyond
     )
     scale = alt.Scale(domain=stops.tolist(), range=list(DIVERGING), interpolate="rgb", clamp=True)
-    # A point of no size draws nothing; its legend is that of the colours that are in the images.
+    # Points of size 0 draw nothing: they carry the legend of the colours in the images.
     ends = alt.Chart(pd.DataFrame({"weight": [-m, m]})).mark_point(size=0, filled=True, opacity=1)
     ends = ends.encode(alt.Color("weight:Q", title="weight", scale=scale, legend=legend), x=alt.value(0), y=alt.value(0))
     return alt.layer(images, ends).properties(title=name)
@@ -96,9 +98,9 @@ def _images(
     colour: str,
     places: Sequence[int] | None = None,
 ) -> Any:
-    """Pictures (n, h, w, 3), colours in [0, 1], in rows of `columns`, with the `label` of each above; `places` count by rows.
+    """Pictures (n, h, w, 3), colours in [0, 1], in rows of `columns`, each with its `label` above.
 
-    colour: of the lines every `rulings` pixels.
+    places: the position of each picture, counted row by row; colour: that of the lines every `rulings` pixels.
     """
     at = np.array(range(len(shown)) if places is None else places, np.int64)
     width, height = _panel_size(*shown.shape[1:3])
@@ -122,7 +124,8 @@ def _images(
 
 
 def _lines(frame: pd.DataFrame, shape: tuple[int, ...], size: tuple[int, int], rulings: int) -> pd.DataFrame:
-    """Ends of the lines every `rulings` pixels of pictures of this shape, drawn at this size (height, width) at left and top."""
+    """Ends of the lines that cross pictures of this shape every `rulings` pixels. A picture is drawn at this size (height,
+    width), with its corner at `left` and `top` of the frame."""
     height, width = size
     across, down = (
         [round(at / n * length) for at in range(rulings, n, rulings)] for n, length in zip(shape, (height, width), strict=True)
@@ -139,7 +142,7 @@ def _lines(frame: pd.DataFrame, shape: tuple[int, ...], size: tuple[int, int], r
 
 
 def _panel_size(height: int, width: int) -> tuple[int, int]:
-    """Width and height on the screen: of one area, in the proportions of the picture, but for very flat ones."""
+    """Width and height on the screen: one area for all pictures, in their own proportions up to 8 to 1."""
     stretch = float(np.sqrt(np.clip(width / height, 1 / 8, 8)))
     return round(SIDE * stretch), round(SIDE / stretch)
 
@@ -166,7 +169,7 @@ def _is_coloured(pictures: Array) -> bool:
 
 def _png(picture: Array, width: int, height: int) -> str:
     """A picture (h, w, 3), colours in [0, 1], as a data URL, each pixel a block."""
-    from PIL import Image  # here, so that what draws no picture does not wait for it
+    from PIL import Image  # imported here, so that pages without pictures do not wait for it
 
     rows, columns = (max(1, -(-SHARPNESS * size // n)) for size, n in zip((height, width), picture.shape[:2], strict=True))
     large = picture.repeat(rows, axis=0).repeat(columns, axis=1)

@@ -1,4 +1,4 @@
-"""Measured intervals of all claims of a topic beside what is expected, each in units of its own tolerance."""
+"""A chart of the measured intervals of claims beside the expected values, each in units of its own tolerance."""
 
 from collections.abc import Iterable
 
@@ -15,10 +15,10 @@ COLOURS = dict(zip(VERDICTS, ("#1b7f4d", "#c0392b", "#8a8a8a"), strict=True))
 
 
 def positions(checked: Iterable[Checked]) -> pd.DataFrame:
-    """A row a measured claim: value, low, high and the expected region on an axis where the region of `equal` is -1 to 1.
+    """One row per measured claim: value, low, high and the expected region, on an axis where the region of `equal` is -1 to 1.
 
-    A claim with one bound has it at -1 (at least) or 1 (at most), and the farthest finite end of what is measured one unit from
-    it: the side and the share of the interval on it are to scale, the distance is not.
+    A claim with one bound has it at -1 (`at_least`) or 1 (`at_most`), and the farthest finite end of the measurement one unit
+    away. So the side of the bound and the share of the interval on each side are to scale; distances are not.
     """
     rows = []
     for one in checked:
@@ -43,7 +43,7 @@ def positions(checked: Iterable[Checked]) -> pd.DataFrame:
 
 
 def claims_chart(checked: Iterable[Checked], width: int = 560) -> alt.TopLevelMixin | None:
-    """One row a claim; None where none is measured."""
+    """A chart with one row per claim; None if no claim is measured."""
     data = positions(checked)
     if data.empty:
         return None

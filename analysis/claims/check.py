@@ -1,4 +1,4 @@
-"""All claims put to the test on one store."""
+"""The check of all claims on one store, and the commands that may decide claims that are left open."""
 
 import inspect
 from collections.abc import Collection, Iterable, Iterator
@@ -19,9 +19,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def load_claims(path: Path = PATH, known_measures: Collection[str] = MEASURES) -> list[Claim]:
-    """All entries, their measurements known and given what they need. ValueError with the entry's id for a mistake.
+    """All entries. Each measurement is checked: its kind is known and gets the arguments it needs. ValueError with the entry's id
+    for a mistake.
 
-    known_measures: those of the store that the claims are checked on, where it is known; else those that every store has.
+    known_measures: the measures of the store that the claims are checked on; by default those that every store has.
     """
     claims = read_claims(path)
     for claim in claims:
@@ -45,7 +46,7 @@ def check(results: str, claims: Iterable[Claim] | None = None) -> list[Checked]:
 
 
 def check_each(results: str, claims: Iterable[Claim] | None = None) -> Iterator[Checked]:
-    """The same, each as it comes."""
+    """The verdicts of `check`, each as soon as it is known."""
     for claim in load_claims(known_measures=measures(results)) if claims is None else claims:
         yield _checked(results, claim)
 
@@ -61,11 +62,12 @@ def _checked(results: str, claim: Claim) -> Checked:
 
 QUICK = {"same_different": "grids/quick.yaml", "psvrt": "grids/psvrt_quick.yaml", "pentomino": "grids/pentomino_quick.yaml",
          "he3": "grids/nstar_he3_quick.yaml", "parity2": "grids/parity_quick.yaml"}  # fmt: skip
-"""Of each task the grid that holds a little of everything; CIFAR-100 has none."""
+"""By task, a grid that holds a little of everything. CIFAR-100 has none."""
 
 
 def advice(one: Checked, results: str) -> list[str]:
-    """Commands that may decide a claim that the data leave open: as many seeds again, or what yields its networks at all."""
+    """Commands that may decide a claim that the data leave open: a sweep of as many seeds again, or, if nothing could be
+    measured, the grids that train the networks."""
     if one.verdict != "not enough data" or one.claim.grid is None:
         return []
     if isinstance(one.measured, Measured) and one.measured.again:
@@ -76,7 +78,8 @@ def advice(one: Checked, results: str) -> list[str]:
 
 
 def _kept_by_grid(grid: str) -> set[str]:
-    """Keys that the command line cannot replace there: those that are searched along, and those that move together."""
+    """Keys that the command line cannot replace in this grid: the axes of its searches (`find`) and keys that move together
+    (`zip`)."""
     kept: set[str] = set()
     for block in yaml.safe_load((ROOT / grid).read_text())["grids"]:
         kept |= {block["find"]["axis"]} if "find" in block else set()
@@ -85,7 +88,7 @@ def _kept_by_grid(grid: str) -> set[str]:
 
 
 def claims_frame(checked: Iterable[Checked]) -> pd.DataFrame:
-    """A row a claim, for tables and CSV."""
+    """One row per claim, for tables and CSV."""
     return pd.DataFrame([_row(one) for one in checked], columns=list(COLUMNS))
 
 

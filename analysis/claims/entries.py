@@ -13,7 +13,7 @@ PATH = Path(__file__).resolve().parent.parent / "claims.yaml"
 
 
 class Frozen(BaseModel):
-    """Nothing unknown, nothing changed later."""
+    """A model that refuses unknown fields and cannot be changed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -60,18 +60,18 @@ class Claim(Frozen):
     says: str
     """The statement in our words."""
     grid: str | None = None
-    """What yields its data; None where it is simulated here."""
+    """The grid that yields its networks; None if it needs none from the store."""
     measure: dict[str, Any]
     """`kind` names a function of `kinds.KINDS`; the rest are its arguments."""
     expected: Expected
     because: str
     """Why this tolerance."""
     note: str = ""
-    """What is known of a disagreement."""
+    """An explanation of a disagreement, as far as it is known."""
 
 
 def read_claims(path: Path = PATH) -> list[Claim]:
-    """All entries, those with `for` once for each set of its values. ValueError with the entry's id for a mistake."""
+    """All entries; an entry with `for` stands once for each set of its values. ValueError with the entry's id for a mistake."""
     claims: list[Claim] = []
     for entry in yaml.safe_load(path.read_text())["claims"]:
         each = entry.pop("for", {})
@@ -90,7 +90,8 @@ def read_claims(path: Path = PATH) -> list[Claim]:
 
 
 def _filled(value: Any, names: dict[str, Any]) -> Any:
-    """`{L}` in a text becomes the value of L; a text that is nothing else becomes the value itself, a number a number."""
+    """The value with `{L}` in its texts replaced by the value of L. A text that is only `{L}` becomes the value itself: a number
+    stays one."""
     if isinstance(value, dict):
         return {key: _filled(inner, names) for key, inner in value.items()}
     if isinstance(value, list):

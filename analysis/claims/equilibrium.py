@@ -1,4 +1,4 @@
-"""Measurements of networks at equilibrium [Rubin25] beside what is computed for their very sizes."""
+"""Measurements of networks at equilibrium [Rubin25], beside theory that is computed for exactly their sizes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,8 +23,10 @@ def exponent_beside_bound(
     ratio: float = 1.0,
     prefer: Mapping[str, Any] | None = None,
 ) -> Measured | NotMeasured:
-    """Exponent of P* at alignment `level` of 2-layer erf networks on He_3 in d, N = `ratio` d, or in their width at one d; minus
-    the slope that the large-deviation bound has over the same d and N."""
+    """Exponent of P* at alignment `level`, minus the slope of the large-deviation bound over the same d and N.
+
+    The networks are 2-layer erf networks on He_3. The exponent is in d at N = `ratio` d, or in the width at one d (`against`).
+    """
     found = networks(results, of, "alignment_f", ("P", "d", "width") if against == "d" else ("P", "width"), prefer)
     if against == "d" and len(found.frame):
         found = found.narrowed(found.frame[found.frame["width"] == ratio * found.frame["d"]], width_as(ratio))
@@ -50,8 +52,8 @@ def exponent_beside_bound(
 def specialised_beside_bound(
     results: str, of: Mapping[str, Any], prefer: Mapping[str, Any] | None = None
 ) -> Measured | NotMeasured:
-    """Neurons that specialise in 2-layer erf networks on He_3, over those that the bound asks for at the networks' alignment:
-    the geometric mean of that ratio over widths and seeds."""
+    """Ratio of the neurons that specialise in 2-layer erf networks on He_3 to the number that the bound asks for at the networks'
+    alignment: its geometric mean over widths and seeds."""
     found, aligned = (networks(results, of, measure, ("width",), prefer) for measure in ("n_specialised_1", "alignment_f"))
     if found.frame.empty:
         return NotMeasured(found.what)
@@ -63,7 +65,7 @@ def specialised_beside_bound(
     scaling = as_scaling(str(found.frame["scaling"].iloc[0]))
     sizes = zip(of_width["alignment"], of_width.index, of_width["d"], strict=True)
     said = of_width.assign(bound=[n_specialised(alignment, int(N), int(d), scaling) for alignment, N, d in sizes])["bound"]
-    # Networks of one seed share teacher and training set, whatever their width: seeds are what is independent.
+    # Networks of one seed share teacher and training set, whatever their width: only seeds are independent.
     logs = (frame["value"] / frame["width"].map(said)).map(np.log).groupby(frame["seed"]).mean()
     value, low, high = np.exp(mean_interval(logs)[:3])
     interval = Interval(float(value), float(low), float(high), len(logs), "t over seeds, of logarithms")
@@ -74,9 +76,10 @@ def specialised_beside_bound(
 def magnitude_beside_one_neuron(
     results: str, of: Mapping[str, Any], prefer: Mapping[str, Any] | None = None
 ) -> Measured | NotMeasured:
-    """Exponent in N of the magnitude of neurons that specialise on parity, minus that of one neuron at the same sizes.
+    """Exponent in N of the magnitude of neurons that specialise on parity, minus that of one neuron's theory at the same sizes.
 
-    Of networks whose P grows as sqrt(N): those of a search for P are most of them near the threshold, where none specialise.
+    Only networks whose P grows as sqrt(N) count. Most networks of a search for P lie near the threshold, where no neuron
+    specialises.
     """
     found = networks(results, of, "magnitude_1", ("width", "P"), prefer)
     if found.frame.empty:

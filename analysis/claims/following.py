@@ -1,4 +1,4 @@
-"""Claims of a store that grows, checked in the background: what is known is shown while the rest comes."""
+"""The claims of a growing store, checked in the background: known verdicts are shown while others are still computed."""
 
 from concurrent.futures import Future, wait
 from threading import Lock, Thread
@@ -10,11 +10,12 @@ from analysis.claims.entries import Claim
 from analysis.claims.verdict import Checked
 
 PAUSE_S = 30.0
-"""At least, between the end of one check and the start of the next: a running sweep changes the store every few seconds."""
+"""Least time between the end of one check and the start of the next: a running sweep changes the store every few seconds."""
 
 
 class State(NamedTuple):
-    """Verdicts as far as known, in the order of the claims; those of the store before it last changed until the new come."""
+    """The verdicts known so far, in the order of the claims. A claim that is being checked again keeps its last verdict until
+    then."""
 
     checked: list[Checked]
     n_to_come: int
@@ -29,20 +30,24 @@ class Following:
         self.results, self.claims = results, load_claims() if claims is None else claims
         self.known: dict[str, Checked] = {}
         self.n_done = 0
-        """Claims checked since the start, each as often as it was."""
+        """Number of single checks since the start: a claim that was checked twice counts twice."""
         self.to_come: set[str] = set()
         self.token: Any = None
         self.running: Future[None] | None = None
         self.lock = Lock()
 
     def look(self, token: Any, wait_s: float = 0.0) -> State:
-        """What is known. Starts a check where `token` is another than the last one checked and none is running."""
+        """The present state. Starts a check if `token` differs from that of the last check, none is running and the pause is
+        over.
+
+        Waits for a running check, up to `wait_s`.
+        """
         with self.lock:
             rested = self.running is None or (self.running.done() and monotonic() >= self.ended_at + self.pause_s)
             if rested and token != self.token:
                 self.token, self.to_come = token, {claim.id for claim in self.claims}
                 self.running = Future()
-                # A daemon, unlike a pool's threads: who ends the server must not wait for minutes.
+                # A daemon, unlike a pool's threads: ending the server must not take minutes.
                 Thread(target=self._check, args=(self.running,), name="claims", daemon=True).start()
             running = self.running
         if running is not None:
@@ -58,7 +63,7 @@ class Following:
                     self.known[one.claim.id] = one
                     self.to_come.discard(one.claim.id)
                     self.n_done += 1
-        except Exception as error:  # noqa: BLE001 - whatever it is, the page says it
+        except Exception as error:  # noqa: BLE001 - the page shows any error
             self.ended_at = monotonic()
             end.set_exception(error)
         else:

@@ -14,9 +14,10 @@ _FROM_NETWORKS: tuple[Callable[..., Measured | NotMeasured], ...] = (
 
 
 def not_sampled(results: str, why: str) -> NotMeasured:
-    """A statement about networks that no engine trains: listed, so that a reader misses nothing."""
+    """No measurement, as no engine trains networks of this kind. The claim is listed all the same, so that readers miss
+    nothing."""
     return NotMeasured(why)
 
 
 KINDS = {function.__name__: function for function in (*_FROM_NETWORKS, not_sampled)} | SIMULATED
-"""By name."""
+"""The functions that measure, by name."""

@@ -1,4 +1,4 @@
-"""How claims are measured in networks of the store: each kind of measurement gives a value with its 95% interval."""
+"""Kinds of measurement on networks of the store; each gives a value with its 95% interval."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -45,11 +45,13 @@ def slope(
     minus: Where | None = None,
     prefer: Where | None = None,
 ) -> Found:
-    """What the measure gains when `over` doubles; with `log`, the exponent of a power law; minus that of the networks `minus`,
-    if given, of the same setting in all that the two do not name. Each network is a point; where those of a seed share their
-    data along `over`, each seed that has a network at every value has a slope of its own, and one seed alone no interval.
+    """Gain of the measure when `over` doubles; with `log`, the exponent of a power law.
 
-    growing: whole numbers that change with `over`, in proportion to these powers of it; networks of others are left out.
+    If `minus` is given, the slope of those networks is subtracted; both sides have one setting of all keys in which they need not
+    differ. Each network is a point of the fit. But if networks of one seed share their data along `over`, each seed that has a
+    network at every value has a slope of its own, and a single seed gives no interval.
+
+    growing: whole numbers that grow in proportion to these powers of `over`; networks with other values are left out.
     """
     powers = dict(growing or {})
     axes = (over, *powers)
@@ -67,17 +69,17 @@ def _slope(found: Networks, over: str, log: bool, growing: Mapping[str, float]) 
     frame = frame[frame["value"] > 0] if log and n_all else frame
     if frame.empty:
         return NotMeasured(found.what)
-    # Said, as networks without a logarithm are those of the least values: without them a slope is biased.
-    what = found.what + (f", {n_all - len(frame)} left out that have none of it" if len(frame) < n_all else "")
+    # The words say so, as these networks have the least values: without them a slope is biased.
+    what = found.what + (f", {n_all - len(frame)} without a positive value left out" if len(frame) < n_all else "")
     if frame[over].nunique() < 2:
         return NotMeasured(f"networks of one {over} only")
     at_equilibrium = are_at_equilibrium(frame)
     if all(shared_along(key, at_equilibrium, found.declared) for key in (over, *growing)):
-        # Networks of one seed see the same data at all of these: seeds are what is independent.
+        # Networks of one seed see the same data at all of these values: only seeds are independent.
         parts = [part for _, part in frame.groupby("seed")]
         whole = [part for part in parts if part[over].nunique() == frame[over].nunique()]
         if len(whole) < len(parts):
-            what += f"; {len(whole)} of {len(parts)} seeds have one at every {over}, whose slopes these are"
+            what += f"; slopes of the {len(whole)} of {len(parts)} seeds that have a network at every {over}"
         if not whole:
             return NotMeasured(f"no seed has a network at every {over}: {what}")
         interval = mean_interval([_of_line(part, over, log).value for part in whole])
@@ -102,7 +104,8 @@ def difference(
     along: Sequence[str] = ("L", "d"),
     prefer: Where | None = None,
 ) -> Found:
-    """Mean of the measure at `a` minus at `b`, over networks that agree in seed and the keys `along`, and so share their data."""
+    """Mean of the measure at `a` minus at `b`, over pairs of networks that agree in the seed and the keys `along` and so share
+    data."""
     found = networks(results, {**of, **_either(a, b)}, measure, (*along, *a), prefer)
     if found.frame.empty:
         return NotMeasured(found.what)
@@ -120,7 +123,7 @@ def difference(
 def beside_theory(
     results: str, measure: str, of: Where, theory: str, largest: str | None = None, prefer: Where | None = None
 ) -> Found:
-    """Mean of the measure minus what a theory says of the same networks, at the largest value of a key where one is named."""
+    """Mean of the measure minus a theory's value for the same networks; if `largest` names a key, only for its largest value."""
     axes = [largest] if largest else []
     found = networks(results, of, measure, axes, prefer)
     if found.frame.empty:
@@ -150,7 +153,8 @@ def threshold_ratio(
     measure: str = "best_test_acc",
     prefer: Where | None = None,
 ) -> Found:
-    """How many times more of `over`, symbols or samples, networks `a` need than `b` for the mean of the measure to be `level`."""
+    """Ratio of two thresholds: how many times as much of `over` (symbols or samples) networks `a` need as networks `b`, for the
+    mean of the measure to reach `level`."""
     found = networks(results, {**of, **_either(a, b)}, measure, (over, *a), prefer)
     sides = [_like(found.frame, side) for side in (a, b)]
     if any(side.empty for side in sides):
@@ -164,8 +168,8 @@ def threshold_ratio(
     if not len(left.draws) or not len(right.draws):
         return NotMeasured(f"one seed at some {over} leaves no interval: {told}")
     if right.reached != "reached":
-        return NotMeasured(f"the threshold of the networks compared with is not within the range: {told}")
-    # Already reached at the smallest x: somewhere below it. Not reached by either: nothing is known of the ratio.
+        return NotMeasured(f"the threshold of the second networks is not within the range: {told}")
+    # A level already reached at the smallest x is reached somewhere below it. If neither side reaches it, the ratio is unknown.
     drawn = np.random.default_rng(0).permutation(left.draws)
     with np.errstate(invalid="ignore", divide="ignore"):
         least = np.where(drawn == -np.inf, 0.0, drawn) / np.where(right.draws == -np.inf, right.x_low, right.draws)
@@ -187,9 +191,9 @@ def threshold_exponent(
     minus: Where | None = None,
     prefer: Where | None = None,
 ) -> Found:
-    """Exponent of the threshold over `over` in `against`; minus that of the networks `minus`, if given, of the same setting.
+    """Exponent in `against` of the threshold over `over`; if `minus` is given, minus that of those networks in the same setting.
 
-    as_powers: keys that grow with `against` as these powers of it; networks of other values are left out.
+    as_powers: keys that grow with `against` as these powers of it; networks with other values are left out.
     """
     powers = dict(as_powers or {})
     law, axes = Law(level, over, against, measures(results)[measure], powers), (over, against, *powers)
@@ -200,7 +204,8 @@ def threshold_exponent(
 
 
 class Law(NamedTuple):
-    """A threshold's: the measure and its level, the key that crosses it, and the key it grows with."""
+    """The law of a threshold: the measure and its level, the key `over` along which the measure crosses the level, the key
+    `against` with which the threshold grows, and the powers of `against` that other keys follow."""
 
     level: float
     over: str
@@ -227,11 +232,12 @@ def _threshold_exponent(found: Networks, law: Law) -> Found:
 
 
 def exponent_of(curves: pd.DataFrame, level: float, over: str, against: str) -> Exponent | NotMeasured:
-    """Of thresholds that differ in `against` alone, if they are enough and none is missing amid the others."""
+    """The exponent of thresholds that differ in `against` alone. NotMeasured if there are too few, or if one is missing below the
+    largest `against` with a threshold."""
     reached = curves.loc[[t.reached == "reached" for t in curves["threshold"]], against]
     beyond = curves.loc[[t.reached == "not reached" for t in curves["threshold"]], against]
     if len(reached) and (beyond < reached.max()).any():
-        # Left out of the fit they would draw the exponent towards 0; beyond its range they only shorten it.
+        # Leaving these out would draw the exponent towards 0. Thresholds missing beyond the others only shorten the range.
         return NotMeasured(
             f"the level {level:g} is not reached at some {against} below {reached.max():g}: more {over} are needed"
         )
@@ -242,10 +248,12 @@ def exponent_of(curves: pd.DataFrame, level: float, over: str, against: str) -> 
 
 
 def _less(of: Measured, other: Found) -> Found:
-    """The difference of what two sets of networks measure: errors add in quadrature, on each side. Of networks that share seeds
-    and data, as those of two gamma do, it is rather too wide than too narrow."""
+    """The difference of two measurements; their errors add in quadrature on each side.
+
+    For networks that share seeds and data, as those of two gamma do, the interval is too wide rather than too narrow.
+    """
     if isinstance(other, NotMeasured):
-        return NotMeasured(f"of the networks compared with: {other.why}")
+        return NotMeasured(f"for the networks to subtract: {other.why}")
     a, b = of.interval, other.interval
     value, low, high = a.value - b.value, np.hypot(a.value - a.low, b.high - b.value), np.hypot(a.high - a.value, b.value - b.low)
     found = Interval(value, value - float(low), value + float(high), min(a.n, b.n), "errors in quadrature")
@@ -258,7 +266,8 @@ def _sd_of_ties(frame: pd.DataFrame, measure: Metric) -> float:
 
 
 def _either(a: Where, b: Where) -> dict[str, Any]:
-    """Networks of both sides, which differ in the same keys, so that one setting of all others is chosen for both."""
+    """The values of both sides by key, so that one setting of all other keys is chosen for both. ValueError if their keys
+    differ."""
     if a.keys() != b.keys():
         raise ValueError(f"sides that differ in {sorted(a)} and in {sorted(b)}")
     return {key: [a[key], b[key]] for key in a}
@@ -271,6 +280,6 @@ def _like(frame: pd.DataFrame, side: Where) -> pd.DataFrame:
 
 
 def by_point(frame: pd.DataFrame) -> pd.DataFrame:
-    """Networks as `scaling.thresholds` takes them: a row a point with number, mean and standard deviation over its seeds."""
+    """Networks as points for `scaling.thresholds`: one row per point with n, mean and standard deviation over its seeds."""
     keys = [key for key in frame.columns if key not in ("cell_id", "seed", "value", "n") and frame[key].notna().any()]
     return frame.groupby(keys, dropna=False)["value"].agg(n="count", mean="mean", sd="std").reset_index()

@@ -20,15 +20,16 @@ from store.views import declared, fetch
 
 
 class Networks(NamedTuple):
-    """One row a network: its keys, `seed` and `value`."""
+    """The networks: one row each, with its keys, `seed` and `value`."""
 
     frame: pd.DataFrame
     told: str
-    """Of which networks, for a person; why none, where there are none."""
+    """Words that say which networks these are, or why there are none."""
     again: tuple[str, ...] = ()
-    """Arguments of a sweep that trains as many seeds again of them; where most did not mix, four times as long."""
+    """Arguments of a sweep that trains as many seeds again; if most networks did not mix, of one that runs the same seeds four
+    times as long."""
     unmixed: frozenset[str] = frozenset()
-    """Ids of those at equilibrium whose chains disagree."""
+    """Ids of the networks at equilibrium whose chains disagree."""
     declared: Mapping[str, Column] = KEYS
     """The columns of their store."""
 
@@ -41,16 +42,16 @@ class Networks(NamedTuple):
         return f"{self.told}; {len(self.frame)} networks{f', {lost} of which did not mix' if lost else ''}"
 
     def narrowed(self, frame: pd.DataFrame, to: str) -> "Networks":
-        """To these rows, which are as `to` says."""
+        """The networks of these rows; `to` says in words what they have in common."""
         return self._replace(frame=frame, told=f"no networks with {to}" if frame.empty else f"{self.told}; those with {to}")
 
 
 def networks(
     results: str, of: Mapping[str, Any], measure: str, axes: Iterable[str] = (), prefer: Mapping[str, Any] | None = None
 ) -> Networks:
-    """Networks that are as `of` says (a value, a list, or a range {at_least, at_most} for each key) and vary in `axes` only.
+    """Networks that fit `of` (a value, a list, or a range {at_least, at_most} for each key) and vary in `axes` only.
 
-    Of several settings of the other keys the one nearest to `prefer` is taken. The frame may be empty.
+    If there are several settings of the other keys, the one nearest to `prefer` is taken. The frame may be empty.
     """
     keys = grid_keys(results)
     frame = _finished(results, of, measure, keys, axes)
@@ -65,7 +66,8 @@ def both_sides(
     axes: Iterable[str] = (),
     prefer: Mapping[str, Any] | None = None,
 ) -> tuple[Networks, Networks]:
-    """Networks as `of` and as `minus` says, which share one setting of all keys but `axes` and those that the two tell apart."""
+    """Networks that fit `of`, and networks that fit `minus`. Both share one setting of all keys except `axes` and the keys in
+    which `of` and `minus` differ."""
     keys, axes = grid_keys(results), list(axes)
     shared = {key: value for key, value in of.items() if key in minus and minus[key] == value}
     frame = _finished(results, shared, measure, keys, [*axes, *of, *minus])
@@ -81,20 +83,20 @@ def both_sides(
 
     def of_side(side: pd.DataFrame, keyed: Mapping[str, Any]) -> Networks:
         part = side[side["cell_id"].isin(chosen.frame["cell_id"])]
-        # A side with a list of values is of one of them, as without another side.
+        # If a side lists values of a key, one of them is chosen, as in `networks`.
         found = Networks(part, ONE_SIDE) if part.empty else _one_setting(results, part, keys, keyed, measure, axes, prefer)
         return found._replace(again=chosen.again)
 
     return of_side(sides[0], of), of_side(sides[1], minus)
 
 
-ONE_SIDE = "no one setting of the other keys has networks of both sides"
+ONE_SIDE = "no setting of the other keys has networks of both sides"
 
 
 def _finished(
     results: str, of: Mapping[str, Any], measure: str, keys: list[str], axes: Iterable[str]
 ) -> "pd.DataFrame | Networks":
-    """All that are as `of` says; empty Networks that say why where there are none."""
+    """All finished networks that fit `of`; if there are none, empty Networks that say why."""
     ranges = {key: value for key, value in of.items() if isinstance(value, Mapping)}
     if unknown := {*of, *axes} - {*keys}:
         return Networks(pd.DataFrame(columns=[*keys, "seed", "value"]), f"no networks have a key {', '.join(sorted(unknown))}")
@@ -124,7 +126,7 @@ def _one_setting(
 ) -> Networks:
     axes = list(axes)
     fixed = [key for key, value in of.items() if not isinstance(value, list | Mapping)]
-    # A key with several allowed values is an axis or fixed to one of them by the setting.
+    # A key with several allowed values is an axis, or the setting fixes it to one of them.
     paper = settings(of.get("task"), are_at_equilibrium(frame))
     setting = one_setting(frame, keys, axes, paper | dict(prefer or {}))
     known = declared(results)
@@ -158,7 +160,7 @@ def _again(frame: pd.DataFrame, known: Mapping[str, Column], longer: bool) -> tu
     if longer:
         told["steps"] = 4 * told["steps"]
     axes = (f"{key}={','.join(map(shown, values))}" for key, values in told.items() if len(values))
-    # Some blocks save more, for which the networks that are there would be trained again.
+    # Only curves: for anything more, networks that are already there would be trained again.
     return (*axes, f"seed=range({seeds_})", "save=curves")
 
 

@@ -34,7 +34,8 @@ def handcrafted_accuracy(results: str, rho: float, d: int = 64, examples: int = 
 def max_margin_eigenvalue(
     results: str, sign: int, d: int = 8, symbols: int = 20_000, examples: int = 200_000, draws: int = 6
 ) -> Found:
-    """Of the d eigenvalues of 2d X with this sign [Theorem 1] the one farthest from it, mean over draws."""
+    """Mean over draws of the farthest eigenvalue: among the d eigenvalues of 2d X with this sign [Theorem 1], the one farthest
+    from +1 or -1."""
     farthest = kept(eigenvalues, d, symbols, examples, draws)["positive" if sign > 0 else "negative"]
     return Measured(mean_interval(farthest), f"d = {d}, {symbols} symbols, {examples} examples, {draws} draws")
 
@@ -45,7 +46,7 @@ def max_margin_halves(results: str, sign: int, draws: int = 6) -> Found:
     return Measured(mean_interval(cosines, bounds=(-1, 1)), f"64 symbols, d = 1024, 3000 examples, {draws} draws")
 
 
-# What is drawn, kept on disk: plain values in and out.
+# The draws, kept on disk: arguments and results are plain values.
 
 
 def mus(sign: int, runs: int) -> dict[str, list[float]]:
@@ -55,12 +56,12 @@ def mus(sign: int, runs: int) -> dict[str, list[float]]:
 
 
 def different_right(rho: float, d: int, examples: int) -> float:
-    """Share of `examples` different pairs."""
+    """Share of `examples` different pairs that the network gets right."""
     return float(handcrafted.drawn_accuracy(rho, d, examples, np.random.default_rng(0)).different)
 
 
 def eigenvalues(d: int, symbols: int, examples: int, draws: int) -> dict[str, list[float]]:
-    """Of each draw: the mean of the d largest eigenvalues and of the d smallest."""
+    """For each draw, the eigenvalue farthest from 1 among the d largest, and the one farthest from -1 among the d smallest."""
     spectra = [max_margin.empirical_spectrum(symbols, d, examples, np.random.default_rng(s)).eigenvalues for s in range(draws)]
     return {"positive": [_farthest(v[-d:], 1) for v in spectra], "negative": [_farthest(v[:d], -1) for v in spectra]}
 
@@ -70,7 +71,7 @@ def _farthest(values: np.ndarray[Any, Any], ideal: int) -> float:
 
 
 def cosines_of_halves(draws: int) -> dict[str, list[float]]:
-    """Of each draw: the cosine for the eigenvector of the largest eigenvalue and of the smallest."""
+    """For each draw, the cosine for the eigenvector of the largest eigenvalue, and for that of the smallest."""
     vectors = [max_margin.empirical_spectrum(64, 1024, 3000, np.random.default_rng(s)).vectors[:, [0, -1]] for s in range(draws)]
     smallest, largest = np.array([max_margin.halves_cosine(v) for v in vectors]).T.tolist()
     return {"smallest": smallest, "largest": largest}

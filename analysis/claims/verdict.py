@@ -1,4 +1,4 @@
-"""What a measurement says of a claim."""
+"""Verdicts: whether a measurement confirms a claim, contradicts it, or leaves it open."""
 
 from typing import Literal, NamedTuple
 
@@ -12,7 +12,7 @@ VERDICTS: tuple[Verdict, ...] = ("confirmed", "contradicted", "not enough data")
 
 
 class Measured(NamedTuple):
-    """A value with its 95% interval, and of which networks (or draws) it is."""
+    """A value with its 95% interval; `what` says in words which networks or draws it comes from."""
 
     interval: Interval
     what: str
@@ -37,8 +37,11 @@ class Checked(NamedTuple):
 
 
 def judge(expected: Expected, interval: Interval) -> tuple[Verdict, str]:
-    """Confirmed where the whole interval lies in the expected region, contradicted where all of it lies outside; else more data
-    must decide. One value has no interval and decides nothing."""
+    """The verdict and its reason: confirmed if the whole interval lies in the expected region, contradicted if all of it lies
+    outside.
+
+    Otherwise more data must decide. A single value has no interval and decides nothing.
+    """
     low, high = expected.region
     if np.isnan(interval.value) or np.isnan(interval.low) or np.isnan(interval.high):
         return "not enough data", "no interval: more seeds are needed"

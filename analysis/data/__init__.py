@@ -1,1 +1,1 @@
-"""Points and networks: selected and aggregated by DuckDB."""
+"""Points and networks of a store, selected and aggregated by DuckDB."""

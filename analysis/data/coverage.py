@@ -15,7 +15,7 @@ from plans left join cells using (cell_id) group by plans.sweep order by plans.s
 
 
 def coverage(results: str) -> dict[str, dict[str, int]]:
-    """Of each sweep: cells planned, ok, diverged, failed, missing."""
+    """By sweep, the numbers of cells planned, ok, diverged, failed and missing."""
     names = ("planned", "ok", "diverged", "failed", "missing")
     return {sweep: dict(zip(names, counts, strict=True)) for sweep, *counts in fetch(results, _QUERY)}
 
@@ -36,7 +36,7 @@ SELECT sweep, count(*), count(*) FILTER (status = 'ok'), count(*) FILTER (status
 FROM planned GROUP BY sweep ORDER BY any_value(last) DESC NULLS LAST, sweep
 """
 
-# Reasons that differ in numbers alone are one.
+# Reasons that differ in numbers alone count as one.
 _REASONS = r"""
 SELECT sweep, status, min(first), count(*), min(cell_id), arg_min(log_path, cell_id)
 FROM (SELECT *, coalesce(split_part(trim(reason), chr(10), 1), 'no reason given') AS first
@@ -46,7 +46,7 @@ GROUP BY sweep, status, regexp_replace(first, '[0-9]+', '#', 'g') ORDER BY sweep
 
 
 class Progress(NamedTuple):
-    """Cells of a sweep's plan; ok to missing add up to `planned`. Times are UTC, without a zone."""
+    """Numbers of the cells in a sweep's plan: `ok` to `missing` add up to `planned`. Times are UTC, without a zone."""
 
     sweep: str
     planned: int
@@ -54,12 +54,12 @@ class Progress(NamedTuple):
     diverged: int
     failed: int
     running: int
-    """In packs that a live sweep has in flight; a failed cell that is tried again runs."""
+    """Cells in packs that a live sweep has in flight, among them failed cells that are tried again."""
     missing: int
     last: datetime | None
     """When the last of its cells finished."""
     per_minute: float | None
-    """Cells finished a minute over the last RECENT before that."""
+    """Cells finished per minute over the span RECENT before `last`."""
 
     @property
     def done(self) -> int:
@@ -68,7 +68,7 @@ class Progress(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """Cells of a sweep that ended alike, numbers in the reason aside; one of them as the example."""
+    """The number of a sweep's cells that ended for one reason, apart from numbers in it, and one cell as the example."""
 
     sweep: str
     status: str
@@ -79,12 +79,12 @@ class Reason(NamedTuple):
 
 
 def sweeps(results: str) -> list[str]:
-    """Names of all sweeps with a plan; much quicker than what each has."""
+    """Names of all sweeps with a plan; much quicker than `progress`."""
     return [sweep for (sweep,) in fetch(results, "SELECT DISTINCT sweep FROM plans ORDER BY sweep")]
 
 
 def progress(results: str) -> list[Progress]:
-    """All sweeps with a plan, the one that a cell of finished last first."""
+    """The progress of all sweeps with a plan; the sweep whose last cell finished latest comes first."""
     leased = [cell for driver in drivers(open_files(results)) if driver.alive for cell in driver.cell_ids]
     rows = run(results, lambda connection: connection.execute(_PROGRESS, [leased]).fetchall())
     return [
@@ -94,7 +94,7 @@ def progress(results: str) -> list[Progress]:
 
 
 def reasons(results: str) -> dict[str, list[Reason]]:
-    """Of each sweep: why cells failed or diverged, the commonest first."""
+    """By sweep, why cells failed or diverged, the commonest reason first."""
     found: dict[str, list[Reason]] = {}
     for row in fetch(results, _REASONS):
         found.setdefault(row[0], []).append(Reason(*row))

@@ -1,4 +1,4 @@
-"""Keys as axes, legends and captions show them: their titles and their one order, both from what is declared of them."""
+"""Keys as axes, legends and captions show them: their titles and their one order, both from their declarations."""
 
 from collections.abc import Iterable, Mapping
 from typing import get_args
@@ -11,22 +11,23 @@ _PARTS: tuple[Role, ...] = get_args(Role)
 
 
 def title_of(key: str, task: str | None = None, declared: Mapping[str, Column] = KEYS) -> str:
-    """The words for a key on axes and in legends. `task`: the one that all points are of; `declared`: the store's columns."""
+    """The words for a key on axes and in legends. `task`: the task of all points, None if they have several; `declared`: the
+    columns of the store."""
     column = declared.get(key)
     return column.title_for(task) if isinstance(column, Key) else key
 
 
 def is_label(key: str, declared: Mapping[str, Column] = KEYS) -> bool:
-    """Whether the key follows from others and is there to tell networks apart, as `gamma_label`."""
+    """Whether the key follows from others and serves to tell networks apart, like `gamma_label`."""
     column = declared.get(key)
     return isinstance(column, Key) and column.derived
 
 
 def captioned(keys: Iterable[str], declared: Mapping[str, Column] = KEYS) -> list[str]:
-    """The keys in the order in which captions tell them: those of the task, the network and the training, then the seed.
+    """The keys in the order of captions: those of the task, the network and the training, then the seed.
 
-    Within a part they stand as they are declared, labels first. What is no key, as the version of the code, stands before the
-    seed. `gamma` is left out beside its label.
+    Within a part, labels come first, and the others follow in the order of their declarations. A name that is no key, such as the
+    version of the code, comes before the seed. `gamma` is left out beside its label.
     """
     rank = {name: i for i, name in enumerate(dict.fromkeys([*KEYS, *declared]))}
 
@@ -41,5 +42,5 @@ def captioned(keys: Iterable[str], declared: Mapping[str, Column] = KEYS) -> lis
 
 
 def of_data(keys: Iterable[str], declared: Mapping[str, Column] = KEYS) -> list[str]:
-    """Those of the keys that enter the random streams, and so say which data there are."""
+    """The given keys that enter the random streams, and so say which data there are."""
     return [key for key in keys if isinstance(column := declared.get(key), Key) and column.in_streams]

@@ -1,4 +1,4 @@
-"""What a store declares of its columns, and those of its metrics that a chart can show."""
+"""The measures of a store: its metrics that a chart can show."""
 
 from collections.abc import Iterable
 
@@ -8,14 +8,14 @@ from declarations.metrics import METRICS
 from store.views import declared
 
 NOT_SHOWN = ("alignment_f_se", "acceptance")
-"""Numbers that tell of the sampling of one network alone."""
+"""Metrics that describe only how one network was sampled."""
 
 LAST = "seconds"
 """A measure of the machine rather than of the network: it comes after all others."""
 
 
 def measures(results: str) -> dict[str, Metric]:
-    """The metrics of a store that have one number for each network, users' own among them, by name."""
+    """The metrics of a store that have one number per network, users' own among them, by name."""
     return _numbers(declared(results).values())
 
 
@@ -32,4 +32,4 @@ def _numbers(columns: Iterable[Column]) -> dict[str, Metric]:
 
 
 MEASURES = _numbers(METRICS.values())
-"""Those that every store has, by name: for what is read before a store is named."""
+"""The measures that every store has, by name: for code that runs before a store is named."""

@@ -6,7 +6,10 @@ from analysis.data.points import Points
 
 
 def unmixed(points: pd.DataFrame, told: Points) -> str:
-    """`3 of which did not mix`, of points; empty where all did or are of another kind. told: of the measure `unmixed`."""
+    """Words such as `3 of which did not mix`, about the networks of points; empty if all of them mixed or are not at equilibrium.
+
+    told: the points of the measure `unmixed`.
+    """
     keys = [key for key in told.keys if key in points]
     if told.frame.empty or not keys:
         return ""

@@ -1,4 +1,4 @@
-"""Settings of [Tong25], taken where networks of several are in the store; the accuracy at which a task counts as learned."""
+"""The settings of [Tong25], preferred if a store has networks of several, and the accuracy at which a task counts as learned."""
 
 from typing import Any
 
@@ -8,21 +8,22 @@ PAPER: dict[str, Any] = {
     "width": 1024, "steps": 25000, "batch": 128, "eval_every": 1000, "test_size": 1024, "base_lr": 0.1, "dtype": "float32",
     "prefactor": "sqrt_d", "network": NETWORK, "training": TRAINING,
 }  # fmt: skip
-"""Of same-different [Tong25 App. G]."""
+"""The settings of same-different [Tong25 App. G]."""
 
 _OTHERS: dict[str, dict[str, Any]] = {
     "psvrt": {"width": 512, "steps": 100000, "base_lr": 0.5, "patches": 5, "patch_size": 5},
     "pentomino": {"width": 512, "steps": 100000, "base_lr": 0.5, "patches": 2, "patch_size": 7, "blur": 0.5},
     "cifar100": {"width": 1024, "steps": 50000, "base_lr": 0.01, "layer": "relu4_3"},
 }
-"""In what the visual tasks differ [Tong25 App. G.3 to G.5]."""
+"""The settings in which the visual tasks differ from same-different [Tong25 App. G.3 to G.5]."""
 
 
 def settings(task: str | None, at_equilibrium: bool = False) -> dict[str, Any]:
-    """The paper's settings of a task; of same-different where it has none, and none of networks at equilibrium [Rubin25]."""
+    """The paper's settings of a task: those of same-different if it has none for the task, and none for networks at equilibrium
+    [Rubin25]."""
     return {} if at_equilibrium else PAPER | _OTHERS.get(task or "", {})
 
 
 LEVEL = 0.85
-"""Midway between chance and the rich networks' end, and a little above, so that the largest lazy networks of grids/quick.yaml
-reach it."""
+"""The accuracy at which a task counts as learned: a little above midway between chance and the rich networks' end, and low enough
+for the largest lazy networks of grids/quick.yaml."""

@@ -1,4 +1,5 @@
-"""The network and the training of stored rows: rows of older versions lack these columns and are of the first that there were."""
+"""The network and the training of stored rows. Rows of older versions lack these columns; they have the network and the training
+that existed first."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,14 +7,14 @@ from typing import Any
 import pandas as pd
 
 NETWORK, TRAINING, SAMPLER = "relu2", "sgd", "langevin"
-"""A two-layer ReLU network, trained by SGD; with a ridge it is drawn from its posterior."""
+"""The first network (two-layer ReLU), the first training (SGD), and the first sampler of networks at equilibrium."""
 
 _OF_SAMPLERS = ("kappa", "chains")
-"""Keys that networks drawn from a posterior have, and trained ones lack."""
+"""Keys that only networks drawn from a posterior have."""
 
 
 def with_parts(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows with `network` and `training`, where they have none the first that there were."""
+    """The rows with `network` and `training`, filled in where a row lacks them."""
     network, training = _column(frame, "network"), _column(frame, "training")
     return frame.assign(
         network=network.where(network.notna(), NETWORK), training=training.where(training.notna(), _implied(frame))
@@ -32,7 +33,7 @@ def _column(frame: pd.DataFrame, name: str) -> "pd.Series[Any]":
 
 
 def parts_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of one network with its `network` and `training`."""
+    """The keys of one network with `network` and `training`, filled in where it lacks them."""
     network, training = values.get("network"), values.get("training")
     implied = SAMPLER if any(not pd.isna(values.get(key)) for key in _OF_SAMPLERS) else TRAINING
     return {
@@ -48,5 +49,5 @@ def at_equilibrium(values: Mapping[str, Any]) -> bool:
 
 
 def are_at_equilibrium(frame: pd.DataFrame) -> bool:
-    """Whether all of these networks are, and there are some."""
+    """Whether there are networks in the frame, and all of them are at equilibrium."""
     return len(frame) > 0 and bool((with_parts(frame)["training"] == SAMPLER).all())

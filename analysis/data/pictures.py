@@ -1,4 +1,4 @@
-"""What a network sees and its hidden weights as images: read from the file beside the pack, as arrays and as a table."""
+"""Pictures of a network: example inputs and hidden weights, read from the file beside the pack, as arrays and as a table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,36 +16,38 @@ from store.weights import read_pictures
 Array = np.ndarray[Any, Any]
 
 LONGEST = 128
-"""A picture is at most so many times as long as it is wide: a pair of 256 numbers each is one."""
+"""Largest ratio of a picture's sides: a pair of 256 numbers each still counts as a picture."""
 
 
 @dataclass(frozen=True)
 class Pictures:
-    """Of one network: n neurons, those of positive readouts first, and k examples of its training."""
+    """Pictures of one network: n neurons, those of positive readouts first, and k examples of its training."""
 
     neuron: Array
     """(n,) integers."""
     readout: Array
     """(n,)."""
     weights: Array
-    """(n, ...) as the task shows its inputs: (n, height, width) of images, (n, 2, d) of pairs."""
+    """(n, ...) as the task shows its inputs: (n, height, width) for images, (n, 2, d) for pairs."""
     examples: Array
     """(k, height, width), (k, height, width, 3) with colours in [0, 1], or as the task shows them."""
     same: Array
-    """(k,) bool."""
+    """(k,) bool: whether the example is labelled `same`."""
     rulings: int | None
     """Pixels between the lines that help the eye; None for no lines."""
 
     @property
     def weights_are_images(self) -> bool:
-        """Whether they have two dimensions that an eye can read: features of photographs are rows of thousands of numbers."""
+        """Whether the weights have two dimensions that an eye can read. Features of photographs do not: they are rows of
+        thousands of numbers."""
         if self.weights.ndim < 3:
             return False
         height, width = self.weights.shape[1:3]
         return min(height, width) >= 2 and max(height, width) <= LONGEST * min(height, width)
 
     def frame(self) -> pd.DataFrame:
-        """One row a number: kind, picture (from 0), neuron and readout, or same, and value; its place is row, column, channel."""
+        """One row per number: kind, picture (from 0), value and its place (row, column, channel); for weights also neuron and
+        readout, for examples `same`."""
         weights = [
             _long(w, kind="weights", picture=i, neuron=int(self.neuron[i]), readout=float(self.readout[i]))
             for i, w in enumerate(self.weights)
@@ -54,7 +56,7 @@ class Pictures:
         return pd.concat([*weights, *examples], ignore_index=True)
 
     def only(self, kind: str) -> pd.DataFrame:
-        """The part of `frame` that is of one kind, without the columns that the other has."""
+        """The rows of `frame` of one kind, without the columns that only the other kind has."""
         frame = self.frame()
         return frame[frame["kind"] == kind].dropna(axis=1, how="all").reset_index(drop=True)
 
@@ -66,7 +68,7 @@ def _long(values: Array, **same_for_all: Any) -> pd.DataFrame:
 
 
 def pictures_of(results: str, cell_id: str) -> Pictures | None:
-    """Those of a network; None where its grid did not save weights. ResultsError where their file is gone or damaged."""
+    """The pictures of a network; None if its grid did not save weights. ResultsError if their file is gone or damaged."""
     sql = "SELECT weights_file FROM internal.weights WHERE cell_id = ?"
     found = run(results, lambda connection: connection.execute(sql, [cell_id]).fetchone())
     if found is None:
@@ -91,8 +93,8 @@ _HOLDING = {"weights": "SELECT cell_id FROM internal.weights", "neurons": "SELEC
 
 
 def of_other_gamma(results: str, cell: Mapping[str, Any], saved: Literal["weights", "neurons"] = "weights") -> dict[str, str]:
-    """Networks with saved weights, or neurons, that differ from this one (a row of `cells`) in gamma only: label to id, by gamma
-    ascending."""
+    """Networks that differ from this one (a row of `cells`) in gamma only and have saved weights, or neurons: label to id, by
+    gamma ascending."""
     keys = [key for key in (*grid_keys(results), SEED) if key not in ("gamma", "gamma_label")]
     alike = " AND ".join(f"{quoted(k)} IS NULL" if cell[k] is None else f"{quoted(k)} = {literal(cell[k])}" for k in keys)
     sql = f"""SELECT gamma_label, cell_id FROM cells WHERE {alike} AND cell_id <> {literal(cell["cell_id"])}

@@ -1,4 +1,4 @@
-"""Points of measured curves: networks that differ in their seed only, aggregated by DuckDB, with intervals."""
+"""Points of measured curves: each stands for networks that differ in their seed only, aggregated by DuckDB, with an interval."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,34 +21,38 @@ from store.sql import quoted
 from store.views import declared, run
 
 STATISTICS = ("n", "mean", "median", "sd", "low", "high", "diverged")
-"""Columns of a frame of points beside its keys: n seeds, their mean, median, standard deviation, 95% interval of the mean."""
+"""Columns of a frame of points beside its keys: number of seeds, their mean, median and standard deviation, the ends of the 95%
+interval, and the number of diverged networks."""
 SEEDS = "seeds"
-"""And of groups, which have no interval yet: the values, where they are many enough for a bootstrap."""
+"""A further column of groups, which have no interval yet: the list of values, where they are enough for a bootstrap."""
 
 
 class Points(NamedTuple):
-    """One row a point: its keys (all but the seed, and of these only what some point has) and STATISTICS."""
+    """Points: one row each, with STATISTICS and its keys (all but the seed and those that no point has)."""
 
     frame: pd.DataFrame
     keys: list[str]
     measure: Metric
     sql: str
     declared: Mapping[str, Column] = KEYS
-    """The columns of their store."""
+    """The columns of the store."""
 
 
 CENTRES = ("mean", "median")
-"""What a point shows of its networks, each with its own interval."""
+"""The statistics that a point can show of its networks, each with its own interval."""
 
 
 def points(results: str, selection: Selection, measure: str = "best_test_acc", centre: str = "mean") -> Points:
-    """All points of a selection; an empty frame where there are none. KeyError for an unknown measure."""
+    """All points of a selection; an empty frame if there are none. KeyError for an unknown measure."""
     found = groups(results, selection, measure)
     return found._replace(frame=with_intervals(found.frame, found.measure, centre))
 
 
 def groups(results: str, selection: Selection, measure: str = "best_test_acc") -> Points:
-    """The same without the interval, `low` and `high`, but with `seeds`, a list of values: for `with_intervals` of some."""
+    """The points of a selection before their interval is computed: with `seeds`, a list of values, in place of `low` and `high`.
+
+    `with_intervals` computes the interval of these groups, or of some of them.
+    """
     what = measures(results)[measure]
     keys = grid_keys(results)
     sql = points_sql(selection, what, keys, LEAST_MEDIAN)
@@ -69,32 +73,32 @@ def with_intervals(frame: pd.DataFrame, measure: Metric, centre: str = "mean") -
         means, sds = frame["mean"].to_numpy(float), frame["sd"].to_numpy(float)
         ties = sd_of_ties(measure, means, _test_sizes(frame))
         low, high = t_intervals(means, np.where(sds == 0, ties, sds), frame["n"].to_numpy(), bounds=bounds)
-        # Many seeds: the bootstrap, which need not believe in a normal distribution.
+        # Many seeds: the bootstrap, which does not assume a normal distribution.
         many = np.flatnonzero(frame["n"] >= FEW)
         low[many], high[many] = mean_intervals([frame["seeds"].iloc[i] for i in many], bounds)
     return frame.drop(columns="seeds").assign(low=low, high=high)
 
 
 def sd_of_ties(measure: Metric, mean: Any, test_size: Any) -> Any:
-    """Standard deviation of seeds with equal values: of an accuracy the binomial error of one evaluation, else 0."""
+    """Standard deviation to take for seeds with equal values: for an accuracy the binomial error of one evaluation, else 0."""
     if not measure.is_accuracy:
         return np.zeros_like(mean)
     return np.maximum(np.sqrt(np.clip(mean * (1 - mean), 0, None) / test_size), 1 / test_size)
 
 
 def _test_sizes(frame: pd.DataFrame) -> Any:
-    """Examples in an evaluation of each point's networks; the paper's where it is not told."""
+    """Number of examples in an evaluation of each point's networks; the paper's number where it is not known."""
     told = frame["test_size"] if "test_size" in frame else pd.Series(np.nan, frame.index)
     return told.astype(float).fillna(PAPER["test_size"]).to_numpy()
 
 
 def sorting(keys: Iterable[str]) -> list[str]:
-    """Keys to sort by: gamma before its label, which is text."""
+    """The keys in the order to sort by, with `gamma_label` last: it is text, and gamma gives the order."""
     return sorted(keys, key=lambda key: key == "gamma_label")
 
 
 def seeds(results: str, selection: Selection, measure: str, keys: Sequence[str]) -> pd.DataFrame:
-    """The raw values: one row a network, its keys, `seed`, `cell_id` and `value`."""
+    """The raw values: one row per network with its keys, `seed`, `cell_id` and `value`."""
     value = measures(results)[measure].sql
     names = ", ".join(map(quoted, [*keys, SEED]))
     sql = (
@@ -105,7 +109,7 @@ def seeds(results: str, selection: Selection, measure: str, keys: Sequence[str])
 
 
 def varying(frame: pd.DataFrame, keys: Iterable[str]) -> list[str]:
-    """Keys with more than one value; `gamma` not beside its label, which tells the lazy limits of all d as one."""
+    """Keys with more than one value. `gamma` is left out beside its label, which is one for the lazy networks of all d."""
     names = [key for key in keys if frame[key].nunique(dropna=False) > 1]
     return [key for key in names if not (key == "gamma" and "gamma_label" in frame)]
 
@@ -118,13 +122,13 @@ def in_order(frame: pd.DataFrame, key: str) -> list[Any]:
 
 
 def numeric_keys(found: Points) -> list[str]:
-    """Keys with several values, all numbers above 0: what can be a logarithmic axis."""
+    """Keys with several values, all of them numbers above 0: they can be logarithmic axes."""
     columns = {key: found.frame[key].dropna() for key in found.keys}
     return [k for k, c in columns.items() if pd.api.types.is_numeric_dtype(c) and c.nunique() > 1 and (c > 0).all()]
 
 
 def grouping_keys(found: Points, *taken: str) -> list[str]:
-    """Keys with several values that can tell curves apart beside those taken: labels first."""
+    """Keys with several values that can tell curves apart, without the keys already taken: labels first."""
     others = [key for key in varying(found.frame, found.keys) if key not in taken]
     return sorted(others, key=lambda key: not is_label(key, found.declared))
 
@@ -135,21 +139,22 @@ class Setting(NamedTuple):
     frame: pd.DataFrame
     values: dict[str, Value]
     others: int
-    """Further settings that hold points too."""
+    """Number of further settings that have points."""
 
 
 def one_setting(
     frame: pd.DataFrame, keys: Iterable[str], axes: Iterable[str], prefer: Mapping[str, Value] | None = None
 ) -> Setting:
-    """Of points that vary in more than `axes`, those of one setting of the rest: of those that vary in most of the axes the
-    nearest to `prefer`, then of the newest version of the code, then with most networks.
+    """The points of one setting of all keys but `axes`.
 
-    ValueError for an empty frame.
+    Of several settings, those whose points vary in most of the axes are considered. Of these the one nearest to `prefer` is
+    taken, then that of the newest version of the code, then that with most points, then with most networks. ValueError for an
+    empty frame.
     """
     if frame.empty:
         raise ValueError("no points to choose a setting of")
     axes = {*axes} | ({"gamma_label"} if "gamma" in {*axes} else set())
-    # The lazy gamma depends on d: where gamma is fixed its label says it.
+    # The gamma of lazy networks depends on d, so gamma is fixed by its label.
     rest = [key for key in keys if key not in axes and not (key == "gamma" and "gamma_label" in frame)]
     if not rest:
         return Setting(frame, {}, 0)
@@ -169,7 +174,7 @@ def one_setting(
 
 
 def _release(version: object) -> tuple[int, ...]:
-    """The numbers of a version, as `3` or `langevin 2, 3`; of digests of files, after a plus, none is newer than another."""
+    """The numbers in a version such as `3` or `langevin 2, 3`. Digests of files, after a plus, have no order and are left out."""
     return tuple(map(int, re.findall(r"\d+", str(version).partition("+")[0])))
 
 
@@ -178,24 +183,24 @@ def _plain(value: Any) -> Value:
 
 
 def described(values: Mapping[str, Any], only: Iterable[str] | None = None) -> str:
-    """`d = 256, width = 1024`; without what is not given."""
+    """Words such as `d = 256, width = 1024`; keys without a value are left out."""
     names = list(values) if only is None else [name for name in only if name in values]
     return ", ".join(f"{name} = {shown(values[name])}" for name in names if values[name] is not None)
 
 
 def counted(n: int, noun: str, plural: str | None = None) -> str:
-    """`1 seed`, `6 seeds`."""
+    """Words such as `1 seed` or `6 seeds`."""
     return f"{n} {noun if n == 1 else plural or noun + 's'}"
 
 
 def n_seeds(frame: pd.DataFrame) -> str:
-    """`6 seeds`, `3 to 6 seeds`, `1 seed`."""
+    """Words such as `6 seeds`, `3 to 6 seeds` or `1 seed`, for the seeds of a point."""
     least, most = int(frame["n"].min()), int(frame["n"].max())
     return counted(least, "seed") if least == most else f"{least} to {most} seeds"
 
 
 def averaged(data: pd.DataFrame, centre: str = "mean", intervals: bool = True) -> str:
-    """What each point is: `mean over 6 seeds a point with its 95% interval`; of a single network there is none."""
+    """Words for each point, such as `mean over 6 seeds a point with its 95% interval`; a single network has no interval."""
     if data["n"].max() == 1:
         return "1 seed a point, without an interval" if intervals else "1 seed a point"
     return f"{centre} over {n_seeds(data)} a point" + (
@@ -204,7 +209,7 @@ def averaged(data: pd.DataFrame, centre: str = "mean", intervals: bool = True) -
 
 
 def task_of(frame: pd.DataFrame) -> str | None:
-    """The task of some points, where they are all of one."""
+    """The task of some points; None if they have several."""
     tasks: Sequence[Any] = list(frame["task"].dropna().unique()) if "task" in frame else []
     return str(tasks[0]) if len(tasks) == 1 else None
 
@@ -215,7 +220,7 @@ def settings_of(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def means_of(results: str, cell_ids: tuple[str, ...], names: tuple[str, ...]) -> dict[str, Interval]:
-    """Mean and interval over some networks, by measure; those of which some network has a value."""
+    """Mean and interval over some networks, by measure; measures without a value are left out."""
     known = measures(results)
     values = [f"list({known[m].sql}) FILTER (status = 'ok' AND isfinite({known[m].sql}))" for m in names]
     sql = f"SELECT {', '.join(values)} FROM cells WHERE cell_id IN ({', '.join('?' * len(cell_ids))})"

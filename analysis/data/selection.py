@@ -1,4 +1,5 @@
-"""Which networks: of one sweep or of the whole store, with some values of some grid keys; as SQL that a person can run too."""
+"""Selections of networks: of one sweep or of the whole store, with some values of some grid keys, as SQL that users can run
+too."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,8 @@ Value = str | int | float | bool | None
 SEED = "seed"
 
 VERSION = "science_version"
-"""Version of what computed a network: of the code, a user's own file, or the images and weights of CIFAR-100."""
+"""The column that names the version of what computed a network: of the code, of a user's own file, or of the images and weights
+of CIFAR-100."""
 
 
 @dataclass(frozen=True)
@@ -25,26 +27,26 @@ class Selection:
     sweep: str | None = None
     where: tuple[tuple[str, tuple[Value, ...]], ...] = field(default=())
     limits: str = ""
-    """A further condition as SQL, of ours."""
+    """A further condition as SQL; it comes from this project's code only."""
 
     @classmethod
     def of(cls, sweep: str | None = None, **where: Value | Iterable[Value]) -> "Selection":
-        """A value or several a key: `Selection.of("eq3", task="same_different", gamma_label=["1", "lazy"])`."""
+        """A selection by values of keys: `Selection.of("eq3", task="same_different", gamma_label=["1", "lazy"])`."""
         return cls(sweep).only(where)
 
     def only(self, where: Mapping[str, Value | Iterable[Value]]) -> "Selection":
-        """The same with these keys limited to these values, whatever they were limited to before."""
+        """The selection with these keys limited to these values, in place of their earlier limits."""
         several = {key: (v,) if v is None or isinstance(v, str | int | float) else tuple(v) for key, v in where.items()}
         return replace(self, where=tuple(sorted((dict(self.where) | several).items())))
 
     @property
     def source(self) -> str:
-        """What stands after FROM."""
+        """The SQL after FROM."""
         return "cells" if self.sweep is None else "cells JOIN plans USING (cell_id)"
 
     @property
     def condition(self) -> str:
-        """What stands after WHERE; true where nothing limits."""
+        """The SQL after WHERE; `true` if nothing limits the selection."""
         limits = [] if self.sweep is None else [f"sweep = {literal(self.sweep)}"]
         for key, values in self.where:
             known = [v for v in values if v is not None]
@@ -55,9 +57,9 @@ class Selection:
 
 
 def grid_keys(results: str) -> list[str]:
-    """All grid keys that the store has columns for, users' own among them, but for the seed; in the order of declaration.
+    """All grid keys, except the seed, that the store has columns for, users' own among them; in the order of declaration.
 
-    Where networks of one task are of several versions, VERSION is a key too: they are no seeds of one another.
+    If networks of one task have several versions, VERSION is a key too: they are not seeds of one another.
     """
     columns, several = once(results, _columns_and_versions)
     keys = [name for name, column in declared(results).items() if isinstance(column, Key) and name in columns and name != SEED]
@@ -69,13 +71,14 @@ def _columns_and_versions(connection: duckdb.DuckDBPyConnection) -> tuple[frozen
     return frozenset(name for name, *_ in columns), several is not None
 
 
-# A cell's id holds its version, so that rows of one cell agree and need not be told apart, which takes longer.
+# A cell's id contains its version, so that all rows of a cell agree. To pick one row per cell would take longer.
 _SEVERAL = f"""SELECT task FROM internal.rows WHERE status <> 'failed'
 GROUP BY task HAVING count(DISTINCT coalesce({VERSION}, '')) > 1 LIMIT 1"""
 
 
 def axes(results: str, selection: Selection) -> dict[str, list[Value]]:
-    """The values that each key has among the selected cells, sorted (`gamma_label` by gamma); None last, only beside others."""
+    """The sorted values of each key among the selected cells (`gamma_label` by gamma). None comes last, and only beside other
+    values."""
     keys = grid_keys(results)
     values = {key: quoted(key) for key in keys} | {"gamma_label": "{'gamma': gamma, 'label': gamma_label}"}
     lists = ", ".join(f"list(DISTINCT {values[key]})" for key in keys)
@@ -95,9 +98,10 @@ def axes(results: str, selection: Selection) -> dict[str, list[Value]]:
 
 
 def points_sql(selection: Selection, measure: Metric, keys: Iterable[str], few: int) -> str:
-    """SQL of one row a group of cells that differ in their seed only; from `few` seeds on with all values, for a bootstrap.
+    """SQL with one row per group of cells that differ in their seed only; a group of `few` values or more lists them, for a
+    bootstrap.
 
-    `n` cells have a value; diverged ones are counted beside them, never averaged.
+    `n` is the number of cells with a value; diverged cells are counted apart, never averaged.
     """
     names = ", ".join(map(quoted, keys))
     value = f"{measure.sql}) FILTER (status = 'ok' AND isfinite({measure.sql})"

@@ -1,6 +1,6 @@
-"""Which networks share random draws: those of one seed that differ only in keys that enter no random stream of the data.
+"""Networks that share random draws: those of one seed that differ only in keys outside the random streams of the data.
 
-A key says so itself (`declarations.Key.in_streams`); a test holds the declarations to what the streams do.
+Each key declares whether it enters the streams (`declarations.Key.in_streams`); a test compares this with what the streams do.
 """
 
 from collections.abc import Mapping
@@ -13,8 +13,8 @@ from declarations.keys import KEYS
 def shared_along(key: str, at_equilibrium: bool, declared: Mapping[str, Column] = KEYS) -> bool:
     """Whether networks of one seed share draws at different values of this key. `declared`: the columns of their store.
 
-    At equilibrium a training set serves all networks, so that keys of the network do not enter. A key that nobody declares is
-    taken for one of a user's own task, which enters.
+    At equilibrium one training set serves all networks, so keys of the network do not enter. A key that nobody declares is taken
+    for a key of a user's own task, which enters.
     """
     column = declared.get(key)
     if not isinstance(column, Key):

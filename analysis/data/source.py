@@ -1,4 +1,4 @@
-"""Where results come from, for those that read them through analysis alone."""
+"""Access to results, for code that reads them through `analysis` alone."""
 
 import hashlib
 
@@ -14,7 +14,8 @@ __all__ = ["QueryError", "ResultsError", "columns_of_views", "damaged", "declare
 
 
 def state(results: str) -> str:
-    """Changes when what can be read changes, or which cells live sweeps train. Cheap: it lists the directory."""
+    """A digest that changes when the readable files change, or the cells that live sweeps train. It is cheap: it lists the
+    directory."""
     files = open_files(results)
     digest = hashlib.blake2b(files.root.encode(), digest_size=12)
     for folder in FOLDERS:
@@ -24,17 +25,17 @@ def state(results: str) -> str:
 
 
 def open_ahead(results: str) -> None:
-    """Do what the first questions would wait for: footers are read, the database is opened, `cells` is copied where that pays."""
+    """Do what the first questions would wait for: read footers, open the database, and copy `cells` where that pays."""
     for _ in range(ASKED_ONCE + 1):
         run(results, lambda connection: None)
 
 
 def damaged(results: str) -> list[tuple[str, str]]:
-    """Files that are left out, and why, as far as their footers tell: torn, empty or foreign ones."""
+    """Files that are left out and why, as far as their footers tell: torn, empty or foreign files."""
     return sorted((entry.path, problem) for entry, problem in take(open_files(results)).bad.items())
 
 
 def columns_of_views(results: str) -> dict[str, tuple[str, list[tuple[str, str]]]]:
-    """What each view holds, and its columns with their DuckDB types."""
+    """By view, what it holds, and its columns with their DuckDB types."""
     described = run(results, lambda c: {view: c.execute(f"DESCRIBE {view}").fetchall() for view in VIEWS})
     return {view: (VIEWS[view], [(name, kind) for name, kind, *_ in columns]) for view, columns in described.items()}

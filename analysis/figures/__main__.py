@@ -15,7 +15,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 
 
 class _WithNames(TyperCommand):
-    """Names the figures in its help: the registry is slow to import, and so not asked before."""
+    """A command that names the figures in its help only: the registry is slow to import."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         figure: Any = next(parameter for parameter in self.params if parameter.name == "figure")
@@ -24,7 +24,7 @@ class _WithNames(TyperCommand):
 
 
 def __getattr__(name: str) -> str:
-    """NAMES: those of all figures."""
+    """`NAMES`, the names of all figures, imported when it is asked for."""
     if name != "NAMES":
         raise AttributeError(name)
     from analysis.figures.registry import FIGURES

@@ -19,17 +19,17 @@ from stats import FEW
 
 @dataclass(frozen=True)
 class CurveFigure:
-    """Which networks a figure is about and how it looks; everything that varies beside its axes is fixed to one setting."""
+    """The networks of a figure and its look; every key that varies beside its axes is fixed to one value."""
 
     look: Look
     measure: str
     where: Mapping[str, Value]
     limits: str
-    """Which of them, as SQL."""
+    """A further condition on the networks, as SQL."""
     prefer: Mapping[str, Value] = field(default_factory=dict)
 
     def draw(self, results: str, sweep: str | None) -> Drawn | Missing:
-        """From the store; Missing where it has no two points of a curve."""
+        """The figure from the store; Missing if no curve has two points."""
         selection = Selection(sweep, limits=self.limits).only(self.where)
         found = points(results, selection, self.measure)
         needed = [key for key in (self.look.x, self.look.colour, self.look.facet) if key]
@@ -61,7 +61,8 @@ def _table(data: pd.DataFrame, needed: list[str], values: pd.DataFrame) -> pd.Da
 
 
 def _long_series(data: pd.DataFrame, look: Look) -> tuple[pd.DataFrame, int]:
-    """Without lines that span less than half of the longest in their panel, which belong to other figures; how many those are."""
+    """The points without lines that span less than half of the longest in their panel, which belong to other figures; and the
+    number of lines left out."""
     series = [key for key in (look.colour, look.facet) if key]
     x = np.log(data[look.x]) if look.log_x else data[look.x]
     groups = x.groupby([data[key] for key in series])
@@ -151,5 +152,6 @@ CURVE_FIGURES = [
            ("grids/fig3f.yaml", PENTOMINO_QUICK), CURVES["3f"].draw),
     Figure("3h", "CIFAR-100: test accuracy against the number of training classes", "[Tong25 Fig. 3h]",
            (CIFAR,), CURVES["3h"].draw),
-    Figure("G1", "CIFAR-100: the same for each layer of VGG-16", "[Tong25 Fig. G1]", (CIFAR,), CURVES["G1"].draw),
+    Figure("G1", "CIFAR-100: test accuracy against the number of training classes, for each layer of VGG-16", "[Tong25 Fig. G1]",
+           (CIFAR,), CURVES["G1"].draw),
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a figure is, and what drawing one gives."""
+"""Figures of the paper, and the results of drawing them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,21 +12,21 @@ from console.commands import sweep_command
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure over some data: `frame` is what it shows, as its CSV holds it."""
+    """A drawn figure; `frame` holds the data that it shows, as its CSV does."""
 
     chart: Any
     frame: pd.DataFrame
     caption: str
-    """What the networks are, how many, and what was left out."""
+    """Words: which networks, how many, and what was left out."""
     sql: str | None = None
     """The query behind it; None for a figure of theory alone."""
     missing: list[Later] = field(default_factory=list)
-    """Theory that is left out as it takes long; once computed, drawing again shows it."""
+    """Theory that is left out because it takes long; once it is computed, drawing again shows it."""
 
 
 @dataclass(frozen=True)
 class Missing:
-    """The store lacks what the figure needs."""
+    """A figure that cannot be drawn, as the store lacks what it needs."""
 
     needs: str
 
@@ -40,7 +40,7 @@ class Figure(NamedTuple):
     grids: tuple[str, ...]
     """Grids that yield its data: the paper's own, then a smaller one; overrides may follow a grid's name."""
     draw: Callable[[str, str | None], Drawn | Missing]
-    """From a results directory and of a sweep (None: all)."""
+    """Function that draws it from a results directory and a sweep (None: all sweeps)."""
 
     @property
     def is_numbered(self) -> bool:
@@ -48,7 +48,7 @@ class Figure(NamedTuple):
         return f"Fig. {self.name}" in self.source
 
     def draw_in_full(self, results: str, sweep: str | None, compute: Callable[[list[Later]], None]) -> Drawn | Missing:
-        """`draw`, with the theory that takes long computed by `compute`."""
+        """The figure as of `draw`. Theory that takes long is handed to `compute`, then the figure is drawn again."""
         drawn = self.draw(results, sweep)
         if isinstance(drawn, Missing) or not drawn.missing:
             return drawn
@@ -56,11 +56,11 @@ class Figure(NamedTuple):
         return self.draw(results, sweep)
 
     def commands(self, results: str) -> list[str]:
-        """What to type to get its data."""
+        """The commands that yield its data."""
         return [command_of(grid, results) for grid in self.grids]
 
 
 def command_of(grid: str, results: str) -> str:
-    """What to type for one of a figure's grids."""
+    """The command for one of a figure's grids."""
     name, *overrides = grid.split()
     return sweep_command(name, results, *overrides)

@@ -1,7 +1,7 @@
 """Figures of networks at equilibrium [Rubin25]: P*(d) beside the large-deviation bound, and curves of alignment over P / P*.
 
 d, N   input dimension, width; A_f alignment; P* samples at which its mean over seeds crosses a level
-E      energy of the bound: P* ~ kappa E(A_f), so that E is to be compared by its slope
+E      energy of the bound: P* ~ kappa E(A_f), so that only its slope can be compared
 """
 
 from typing import Any
@@ -28,14 +28,14 @@ from stats import collapse as score
 from store.views import declared
 
 TRIED = (0.0, 3.5)
-"""Exponents that curves are rescaled with: the lazy law has 3."""
+"""Range of exponents to rescale curves with: the lazy law has 3."""
 HE3 = {"task": "he3", "network": "erf2"}
 SCALING = "scaling"
 AXES = ("P", "d", "width", SCALING)
 
 
 def measured(results: str, sweep: str | None) -> tuple[Setting, str] | Missing:
-    """Networks of all sizes and both scalings in one setting of the rest, and the query behind them."""
+    """Networks of all sizes and both scalings in one setting of the other keys, and the query behind them."""
     found = points(results, Selection(sweep).only(HE3), "alignment_f")
     if found.frame.empty:
         return Missing("no erf networks at equilibrium on he3")
@@ -43,7 +43,8 @@ def measured(results: str, sweep: str | None) -> tuple[Setting, str] | Missing:
 
 
 def p_star(results: str, sweep: str | None) -> Drawn | Missing:
-    """P*(d) at N = c d and P*(N) at one d with the fitted laws; the bound is moved onto them: it predicts a slope."""
+    """P*(d) at N = c d and P*(N) at one d, with the fitted laws. The bound is moved onto the points, as it predicts only a
+    slope."""
     found = measured(results, sweep)
     if isinstance(found, Missing):
         return found
@@ -69,7 +70,7 @@ def p_star(results: str, sweep: str | None) -> Drawn | Missing:
 
 
 def _laws(curves: pd.DataFrame, against: Size) -> tuple[Any, pd.DataFrame, list[str]]:
-    """Thresholds over d or width with the fitted laws and the bound; their table; and the laws in words."""
+    """A panel of thresholds over d or width with the fitted laws and the bound, its table, and the laws in words."""
     table = threshold_table(curves, [SCALING, "d", "width"])
     fits = {name: fit for name, fit in fitted(curves, "P", against, SCALING).fits.items() if fit.n_used >= FEWEST_OF_LAW}
     said, bounds, size = [], [], "d" if against == "d" else "N"
@@ -93,7 +94,7 @@ def _laws(curves: pd.DataFrame, against: Size) -> tuple[Any, pd.DataFrame, list[
 
 
 def _of_one_d(frame: pd.DataFrame) -> pd.DataFrame:
-    """The d of most widths."""
+    """The rows of the d that has most widths."""
     return frame[frame["d"] == frame.groupby("d")["width"].nunique().idxmax()].reset_index(drop=True)
 
 
@@ -102,7 +103,7 @@ def _ratio_of(frame: pd.DataFrame) -> str:
 
 
 def told(results: str, sweep: str | None, setting: Setting) -> str:
-    """What the networks of a setting are, how many, and how many of them did not mix."""
+    """Words: which networks a setting has, how many, and how many of them did not mix."""
     networks = counted(int(setting.frame["n"].sum()), "network")
     fixed = described(setting.values, captioned(setting.values, declared(results)))
     lost = unmixed(setting.frame, groups(results, Selection(sweep), "unmixed"))
@@ -110,14 +111,16 @@ def told(results: str, sweep: str | None, setting: Setting) -> str:
 
 
 def collapse(results: str, sweep: str | None) -> Drawn | Missing:
-    """Alignment over P, and over P / E with the bound E at A_f = ONSET for each size, where curves should coincide; and how well
-    they do beside P / d^e with any exponent e."""
+    """Alignment over P, and over P / E, where the curves should coincide; E is the bound at A_f = ONSET for each size.
+
+    A third panel shows how well they coincide over P / E and, for any exponent e, over P / d^e.
+    """
     found = measured(results, sweep)
     if isinstance(found, Missing):
         return found
     whole, sql = found
     frame = in_proportion(whole.frame)
-    frame = frame[(frame["P"] > 0) & (frame[SCALING] == frame[SCALING].max())]  # standard, where there are both
+    frame = frame[(frame["P"] > 0) & (frame[SCALING] == frame[SCALING].max())]  # the standard scaling, if both are there
     if frame["d"].nunique() < 2:
         return Missing("no curves of two d with N in one proportion to d")
     scaling = as_scaling(frame[SCALING].iloc[0])
@@ -136,7 +139,8 @@ def collapse(results: str, sweep: str | None) -> Drawn | Missing:
 
 
 def _scores(curves: Family, ours: float) -> tuple[Any, str]:
-    """S of the curves over P / d^e against e, beside `ours` over P / E and the exponents of the patterns; and in words."""
+    """A panel of the score S over P / d^e against e, beside `ours`, the score over P / E, and the exponents of the patterns; and
+    the scores in words."""
 
     def over(scales: Any) -> float:
         return score(curves.curves, scales).quality

@@ -32,7 +32,7 @@ def _heat(matrix: np.ndarray, title: str) -> alt.Chart:
 
 
 def draw(results: str, sweep: str | None) -> Drawn:
-    """Always there: examples are drawn, none comes from the store."""
+    """The figure, which never lacks data: its examples are drawn at random, none comes from the store."""
     matrix = empirical_matrix(N_SYMBOLS, D, N_EXAMPLES, np.random.default_rng(0))
     spectrum = empirical_spectrum(N_SYMBOLS, D, N_EXAMPLES, np.random.default_rng(0))
     cosines, positive = halves_cosine(spectrum.vectors), spectrum.eigenvalues > 0

@@ -1,4 +1,4 @@
-"""Figure of which pattern of feature learning has the least energy where [Rubin25 S5, App. E]: theory alone."""
+"""Figure of the pattern of feature learning with the least energy at each size [Rubin25 S5, App. E]: theory alone."""
 
 import altair as alt
 import pandas as pd
@@ -14,7 +14,7 @@ NARROW = 8.0
 
 
 def phases(results: str, sweep: str | None) -> Drawn | Missing:
-    """Which pattern has the least energy over d and N: theory alone."""
+    """Maps over d and N of the pattern with the least energy: theory alone."""
     widths1 = {"2-layer erf, He_3": None, "2-layer erf, He_3, mean field": None, "3-layer erf, He_3": NARROW}
     maps = {name: phase_map(name, MOST_D, width1) for name, width1 in widths1.items()}
     titles = {name: f"{name}, N1 = {width1:g}" if width1 else name for name, width1 in widths1.items()}
@@ -22,8 +22,8 @@ def phases(results: str, sweep: str | None) -> Drawn | Missing:
     chart = alt.hconcat(*panels, spacing=24).resolve_scale(color="independent", stroke="independent")
     caption = (
         "GP: the network stays lazy; GFL: all neurons amplify w* a little (Gaussian feature learning); specialisation: a few "
-        "neurons turn to w*; Mag.: the next layer amplifies what they say. Least energy, of three layers over N2, up to "
-        "constants that the theory leaves open: borders are known up to factors of order one."
+        "neurons turn to w*; Mag.: the next layer amplifies what they say. For three layers N is N2. Energies are known up to "
+        "constants that the theory leaves open, so borders are known up to factors of order one."
     )
     return Drawn(styled(chart), pd.concat([tiles.assign(network=name) for name, tiles in maps.items()]), caption)
 

@@ -1,4 +1,4 @@
-"""All figures: a new one is a file beside this one that ends with its list of `Figure`, and that list's line here."""
+"""All figures. A new figure needs a file beside this one that ends with its list of `Figure`, and a line for that list here."""
 
 from analysis.figures.curves import CURVE_FIGURES
 from analysis.figures.drawn import Drawn, Figure, Missing
@@ -23,6 +23,6 @@ _ALL = (
     *PHASE_FIGURES,
 )
 FIGURES = {f.name: f for f in (*sorted((f for f in _ALL if f.is_numbered), key=lambda f: f.name), *_ALL)}
-"""By name: first those that have the number of a figure of the paper, in its order, then the others as they are listed."""
+"""The figures by name: first those numbered in the paper, in its order, then the others as they are listed."""
 
 __all__ = ["FIGURES", "Drawn", "Figure", "Missing"]

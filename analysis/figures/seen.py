@@ -1,4 +1,4 @@
-"""Figures of what networks see and of their hidden weights as images: 3a, 3d, 3g and A1."""
+"""Figures of example inputs and of hidden weights as images: 3a, 3d, 3g and A1."""
 
 from functools import partial
 from typing import Any, NamedTuple
@@ -23,19 +23,19 @@ from store.views import declared, run
 
 HIDDEN_WEIGHTS, EXAMPLES = "grids/figa1.yaml", "grids/fig3a_3d.yaml"
 CIFAR_EXAMPLES = "grids/fig3h_g1.yaml layer=id L=8 gamma=1 seed=0 steps=1000 save=curves,weights"
-"""One short training on pixels, which need no features of VGG-16: its examples are the data's."""
+"""One short training on pixels, which need no features of VGG-16; its examples are those of the data."""
 CIFAR_NEURONS = "grids/fig3h_g1.yaml layer=relu4_3 L=32 gamma=1,lazy seed=0 save=curves,neurons"
 MOST_TRIED = 20
-"""Networks that are looked at for one whose file of weights is whole."""
+"""Most networks that are tried to find one with an undamaged file of weights."""
 
 
 def _named(results: str, *without: str) -> list[str]:
-    """Keys of the networks of a store as a caption tells them, without those that it tells otherwise."""
+    """Keys of the networks of a store in the order of captions, except those in `without`."""
     return captioned([key for key in (*grid_keys(results), SEED) if key not in without], declared(results))
 
 
 def _networks(results: str, sweep: str | None, task: str, patches: int, gamma_label: str | None = None) -> list[Chosen]:
-    """Networks of a task with saved weights: first those of this many patches a side; of these the widest and richest first."""
+    """Networks of a task with saved weights: first those with this many patches a side, among these the widest and richest."""
     # Only stores with images have the column.
     near = f"patches IS NOT DISTINCT FROM {patches} DESC, " if "patches" in grid_keys(results) else ""
     joined = "" if sweep is None else " JOIN plans USING (cell_id)"
@@ -49,13 +49,13 @@ ORDER BY {near}width DESC, gamma DESC, L DESC, steps DESC, seed, cell_id LIMIT""
 
 
 class _Reader:
-    """Reads pictures of networks, and keeps what is wrong with files that cannot be read."""
+    """Reads pictures of networks, and keeps the errors of files that cannot be read."""
 
     def __init__(self, results: str) -> None:
         self._results, self._problems = results, dict[str, ResultsError]()
 
     def read(self, cell_id: str) -> Pictures | None:
-        """None where they are lost."""
+        """The pictures of a network; None if they were not saved or cannot be read."""
         if cell_id in self._problems:
             return None
         try:
@@ -65,12 +65,12 @@ class _Reader:
             return None
 
     def said(self) -> str:
-        """For the end of a caption."""
+        """Words for the end of a caption: which files were left out."""
         return "".join(f"; left out: {problem}" for problem in self._problems.values())
 
     @property
     def problem(self) -> ResultsError | None:
-        """The first of them: why nothing is shown, where nothing else is there."""
+        """The first error, which says why nothing is shown; None without errors."""
         return next(iter(self._problems.values()), None)
 
 
@@ -89,13 +89,13 @@ def _examples(results: str, sweep: str | None, task: str, patches: int) -> Drawn
 
 
 class _Panels(NamedTuple):
-    """A part of figure A1; `grid` is what to run where `drawn` is None."""
+    """A part of figure A1; `grid` is the grid to run if `drawn` is None."""
 
     title: str
     grid: str
     drawn: Drawn | None
     lost: ResultsError | None = None
-    """Why nothing is drawn though networks are there."""
+    """The error that left it undrawn, if there are networks."""
 
 
 def _weights(results: str, sweep: str | None, letters: tuple[str, str], title: str, task: str) -> _Panels:
@@ -123,9 +123,10 @@ _REGIMES = ("rich (gamma = 1)", "lazy (gamma ~ 0)")
 
 
 def _rich_and_lazy(results: str, candidates: list[Chosen], reader: _Reader) -> tuple[Chosen, list[tuple[str, Pictures]]] | None:
-    """The first rich network whose file is whole, with its id and pictures, and those of its lazy rival where it has one.
+    """The first rich network whose file is undamaged: its id and pictures, and those of its lazy counterpart, if it has one.
 
-    Where the rival's file is lost the next network is taken; without a whole one beside any, the first rich one stays alone.
+    If the counterpart's file is lost, the next rich network is tried. If every counterpart's file is lost, the first rich network
+    stays alone.
     """
     alone = None
     for rich in candidates:
@@ -147,7 +148,7 @@ def _scatters(results: str, sweep: str | None) -> _Panels:
     choose = partial(with_neurons, results, sweep, of="task = 'cifar100'", layer=settings("cifar100")["layer"])
     rich = choose(gamma_label="1")
     cell = rich and network(results, rich.cell_id)
-    if rich and cell:  # the lazy one is to differ in gamma alone
+    if rich and cell:  # the lazy network must differ in gamma alone
         beside = of_other_gamma(results, cell, "neurons").get("lazy")
         lazy = Chosen(beside, rich.sql) if beside else None
     else:
@@ -185,7 +186,7 @@ def _a1(results: str, sweep: str | None) -> Drawn | Missing:
 
 
 def _to_run(part: _Panels, results: str) -> alt.TopLevelMixin:
-    """A panel that says what its data come from."""
+    """A panel that names the command for its data."""
     why = "the weights cannot be read" if part.lost else "no such networks yet"
     lines = [f"{part.title}: {why}. Run", command_of(part.grid, results)]
     text = alt.Chart(pd.DataFrame({"line": lines, "y": [12, 30]})).mark_text(align="left", fontSize=12, color="#555")

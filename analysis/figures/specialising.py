@@ -1,7 +1,7 @@
-"""Figures of the neurons that specialise at equilibrium [Rubin25]: how many of two layers, against sqrt(N/d); in which layer of
-three, against the first one's width; how large on parity.
+"""Figures of the neurons that specialise at equilibrium [Rubin25]: their number in two layers against sqrt(N/d), their layer in
+networks of three layers against the first width, and their magnitude on parity.
 
-M, M1, M2   specialising neurons: overlap with w* beyond three standard deviations of the prior; of layer 1, 2
+M, M1, M2   specialising neurons: overlap with w* beyond three standard deviations of the prior; those of layer 1, of layer 2
 N, N1, N2   widths
 """
 
@@ -27,7 +27,8 @@ from stats import power_law
 
 
 class Counts(NamedTuple):
-    """Neurons that specialise, over some axes in one setting of the rest; its frame has the networks' mean `alignment` too."""
+    """Numbers of specialising neurons over some axes, in one setting of the other keys; the frame also has the networks' mean
+    `alignment`."""
 
     setting: Setting
     sql: str
@@ -36,7 +37,10 @@ class Counts(NamedTuple):
 def _counts(
     results: str, sweep: str | None, only: Mapping[str, Any], layer: int, axes: Sequence[str], along: str | None = None
 ) -> Counts | None:
-    """None where there are none, or of one value of the first axis. along: a key that may change with d."""
+    """The counts of a layer; None if there are none, or only at one value of the first axis.
+
+    along: a key whose value may differ from d to d.
+    """
     selection = Selection(sweep).only(only)
     found = points(results, selection, f"n_specialised_{layer}")
     if found.frame.empty or found.frame[axes[0]].nunique() < 2:
@@ -52,7 +56,8 @@ def _counts(
 
 
 def _along(setting: Setting, frame: pd.DataFrame, key: str) -> Setting:
-    """With networks of other d than those of the setting, at the value of `key` that has most widths there, then the largest."""
+    """The setting with networks of other d added. At each other d, `key` takes the value that has most widths there, the largest
+    if several have."""
     values = {name: value for name, value in setting.values.items() if name not in ("d", key)}
     frame = frame[matching(frame, values)]
     parts = []
@@ -97,11 +102,14 @@ def outliers(results: str, sweep: str | None) -> Drawn | Missing:
 def _beside(
     frame: pd.DataFrame, theory: pd.DataFrame, x: Any, y: Any, line: tuple[str, str], colour: Any, numbers: Sequence[str]
 ) -> alt.TopLevelMixin:
-    """Points with intervals and a dashed line: a column of theory, which only some points may have, and its name; `numbers` show
-    where one points."""
+    """Points with intervals, and theory as a dashed line.
+
+    line: the column of `theory` and its name in the legend; `theory` may lack some points. numbers: columns that are shown on
+    hover.
+    """
     column, name = line
     dash = alt.StrokeDash("line:N", title="theory", scale=alt.Scale(domain=[name], range=[[6, 4]]))
-    base = alt.Chart(frame.assign(drawn=frame["low"].clip(lower=frame["mean"] / 10)))  # 0 has no place on the axis
+    base = alt.Chart(frame.assign(drawn=frame["low"].clip(lower=frame["mean"] / 10)))  # a logarithmic axis has no 0
     hover = ["d", "width", "P", *(alt.Tooltip(f"{name}:Q", format=".3g") for name in numbers), "n:Q"]
     layers: list[Any] = [
         alt.Chart(theory.assign(line=name)).mark_line().encode(x=x, y=f"{column}:Q", color=colour, strokeDash=dash),
@@ -112,7 +120,7 @@ def _beside(
 
 
 def switch_off(results: str, sweep: str | None) -> Drawn | Missing:
-    """M1 and M2 of three layers against N1, and which pattern has the least energy there."""
+    """M1 and M2 of three layers against N1, and the pattern with the least energy at each N1."""
     only = {"task": "he3", "network": "erf3"}
     first, second = (_counts(results, sweep, only, layer, ("width1",)) for layer in (1, 2))
     if first is None or second is None:
@@ -163,8 +171,10 @@ def _sizes(values: Mapping[str, Any], width1: float) -> dict[str, float]:
 
 
 def magnitude(results: str, sweep: str | None) -> Drawn | Missing:
-    """Magnitude |mu| of specialising neurons on parity against N/d, beside one neuron's theory and the law (N/d)^(1/4); of
-    networks whose P grows as sqrt(N d), as the P that they need: at one P, wide ones answer less and have smaller neurons."""
+    """Magnitude |mu| of neurons that specialise on parity against N/d, beside one neuron's theory and the law (N/d)^(1/4).
+
+    The networks' P grows as sqrt(N d), like the P that they need: at one P, wide networks answer less and have smaller neurons.
+    """
     only = {"task": "parity2", "network": "relu2", "loss": "cross_entropy", "scaling": "standard"}
     found = points(results, Selection(sweep).only(only), "magnitude_1")
     if found.frame.empty or found.frame["width"].nunique() < FEWEST_OF_LAW:
@@ -199,7 +209,7 @@ def magnitude(results: str, sweep: str | None) -> Drawn | Missing:
 def _one_neuron(d: float, width: float, n_train: float, kappa: float) -> float:
     try:
         return specialised_on_parity(d, width, n_train, kappa).magnitude
-    except ValueError:  # at these sizes it had rather not specialise
+    except ValueError:  # at these sizes the neuron does not specialise
         return np.nan
 
 

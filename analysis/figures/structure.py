@@ -1,4 +1,4 @@
-"""Figures of what the hidden weights look like: 1a, 1d and C2."""
+"""Figures of the structure of hidden weights: 1a, 1d and C2."""
 
 import math
 from collections.abc import Callable
@@ -21,22 +21,22 @@ SAVING = ("grid.yaml", "grids/quick.yaml")
 """Grids that save neurons."""
 
 MOST_NEURONS = 4000
-"""Points that a scatter shows at most: of more, every second, third, ... neuron."""
+"""Most points in a scatter: of more neurons, every second, third, ... is shown."""
 
 
 def neurons_of(results: str, cell_id: str) -> pd.DataFrame:
-    """Readout and alignment of each hidden neuron of a cell; empty where it was not saved."""
+    """Readout and alignment of each hidden neuron of a cell; empty if they were not saved."""
     sql = "SELECT * FROM neurons WHERE cell_id = ? ORDER BY neuron"
     return run(results, lambda connection: connection.execute(sql, [cell_id]).df(), of_cells([cell_id]))
 
 
 def structure_chart(neurons: pd.DataFrame, width: int = 380, height: int = 300) -> alt.TopLevelMixin:
-    """Alignment v1.v2/(|v1||v2|) against the readout a_i, a point a neuron."""
+    """Alignment v1.v2/(|v1||v2|) against the readout a_i, one point per neuron."""
     return styled(structure_panel(neurons, width, height))
 
 
 def structure_panel(neurons: pd.DataFrame, width: int = 380, height: int = 300) -> Any:
-    """The same without the look of a whole figure, to be one panel of several."""
+    """`structure_chart` without the look of a whole figure, for one panel of several."""
     readout = alt.X("readout:Q", title="readout aᵢ", scale=alt.Scale(zero=False))
     alignment = alt.Y("alignment:Q", title="alignment of the halves of wᵢ", scale=alt.Scale(domain=[-1.05, 1.05], nice=False))
     zero = pd.DataFrame({"zero": [0.0]})
@@ -64,7 +64,7 @@ class Chosen(NamedTuple):
 
 
 def with_neurons(results: str, sweep: str | None, gamma_label: str, of: str, layer: str | None = None) -> Chosen | None:
-    """One network of this gamma whose neurons were saved, on features of this layer where there are such; `of`: SQL."""
+    """One network of this gamma whose neurons were saved, if possible on features of this layer. `of`: a condition as SQL."""
     # Only stores with CIFAR-100 have the column.
     near = f"layer IS NOT DISTINCT FROM {literal(layer)} DESC, " if layer and "layer" in grid_keys(results) else ""
     joined = "" if sweep is None else " JOIN plans USING (cell_id)"
@@ -78,7 +78,7 @@ ORDER BY {near}L = 32 DESC, width DESC, d DESC, L, seed, cell_id LIMIT 1"""
 
 
 def scatter(results: str, sweep: str | None, gamma_label: str, of: str) -> Drawn | Missing:
-    """Alignment against readout in one network of this gamma; `of` says as SQL which may be taken."""
+    """Alignment against readout in one network of this gamma; `of` is a condition on the network, as SQL."""
     chosen = with_neurons(results, sweep, gamma_label, of)
     if chosen is None:
         return Missing("no such network whose neurons were saved (`save: [curves, neurons]`)")
@@ -86,7 +86,7 @@ def scatter(results: str, sweep: str | None, gamma_label: str, of: str) -> Drawn
 
 
 def scatter_of(results: str, chosen: Chosen, chart: Callable[[pd.DataFrame], Any]) -> Drawn:
-    """The same of a chosen network, by `chart`."""
+    """The scatter of a chosen network, drawn by `chart`."""
     cell = network(results, chosen.cell_id)
     assert cell is not None  # it was just found
     pos, neg, ratio = (
@@ -94,7 +94,7 @@ def scatter_of(results: str, chosen: Chosen, chart: Callable[[pd.DataFrame], Any
     )
     told = captioned([*grid_keys(results), SEED], declared(results))
     caption = (
-        f"One network: {described(cell, told)}; a point a hidden neuron. "
+        f"One network: {described(cell, told)}; one point per hidden neuron. "
         f"Mean alignment {pos:+.2f} where a > 0 and {neg:+.2f} where a < 0; |mean a-| / |mean a+| = {ratio:.2f}."
     )
     neurons = neurons_of(results, chosen.cell_id)

@@ -1,1 +1,1 @@
-"""Theory beside measured points: which theory speaks of which networks, and what it says there."""
+"""Theory beside measured points: the networks that each theory applies to, and its values for them."""

@@ -1,5 +1,6 @@
-"""Work of minutes in a process of its own, at the lowest priority: beside it in one process, Python's lock and the threads of
-the linear algebra took pages three times as long. `python -m analysis.overlays.apart` is that process.
+"""A process of its own, at the lowest priority, for work that takes minutes: `python -m analysis.overlays.apart`.
+
+In the server's own process such work made pages three times as slow, by Python's lock and the threads of linear algebra.
 """
 
 import os
@@ -17,11 +18,11 @@ T = TypeVar("T")
 
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 TRIES = 2
-"""How often work is begun whose process dies: it may have been ended for what other programs took."""
+"""How often work is tried if its process dies: the system may have killed the process for memory that other programs took."""
 
 
 class ApartError(RuntimeError):
-    """What went wrong there, in words."""
+    """An error of that process, in words."""
 
 
 class Apart:
@@ -32,11 +33,11 @@ class Apart:
         self._lock = threading.Lock()
 
     def compute(self, work: Callable[[], T]) -> T:
-        """work(), computed there; it and its result must be picklable. Waits for what others asked before.
+        """The result of work(), computed in that process; both must be picklable. Work that others asked for before comes first.
 
-        ApartError with the words of an error there, or where the process ends before it answers, TRIES times.
+        ApartError with the words of an error that work() raises, or if the process ends TRIES times before it answers.
         """
-        asked = pickle.dumps(pickle.dumps(work))  # bytes can be read whatever they hold
+        asked = pickle.dumps(pickle.dumps(work))  # bytes inside: the process can read them even if it cannot load the work
         with self._lock:
             for _ in range(TRIES):
                 process = self._running()
@@ -44,10 +45,10 @@ class Apart:
                     cast(IO[bytes], process.stdin).write(asked)
                     cast(IO[bytes], process.stdin).flush()
                     value, error = pickle.load(cast(IO[bytes], process.stdout))
-                except (BrokenPipeError, EOFError, pickle.UnpicklingError):  # it died, perhaps amid its answer
+                except (BrokenPipeError, EOFError, pickle.UnpicklingError):  # the process died, perhaps within its answer
                     status = self._end()
                     continue
-                except BaseException:  # its answer would be taken for that of the next question
+                except BaseException:  # else its answer would be taken for that of the next question
                     self._end()
                     raise
                 if error is not None:
@@ -56,7 +57,7 @@ class Apart:
             raise ApartError(f"the process that computes it ended {TRIES} times before it was done, with status {status}")
 
     def close(self) -> None:
-        """End the process, so that its memory is free; more work starts another."""
+        """End the process to free its memory; further work starts another."""
         with self._lock:
             self._end()
 
@@ -74,34 +75,34 @@ class Apart:
             return None
         process.kill()
         for pipe in (process.stdin, process.stdout):
-            with suppress(BrokenPipeError):  # what was still to be written to it
+            with suppress(BrokenPipeError):  # closing writes what is still buffered
                 cast(IO[bytes], pipe).close()
         return process.wait()
 
 
 def main() -> None:
-    """Do what comes by standard input, and answer on standard output; end when the one who asks is gone."""
+    """Do the work that comes by standard input, answer on standard output, and end when the asking process has ended."""
     os.nice(19)
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what work prints is no answer
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what the work prints must not mix with answers
     asked: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_listen, args=(asked,), daemon=True).start()
     while True:
         work = asked.get()
         try:
             answer = pickle.dumps((pickle.loads(work)(), None))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the one who asked hears it
+        except Exception as error:  # noqa: BLE001 - any error goes to the asking process
             answer = pickle.dumps((None, f"{type(error).__name__}: {error}"))
         answers.write(answer)
         answers.flush()
 
 
 def _listen(asked: SimpleQueue[bytes]) -> None:
-    """Beside the work, so that the end of the one who asks is noticed amid it."""
+    """Read questions in a thread beside the work, so that the end of the asking process is noticed during work."""
     while True:
         try:
             asked.put(pickle.load(sys.stdin.buffer))
-        except (EOFError, pickle.UnpicklingError):  # also where it ended amid a question
+        except (EOFError, pickle.UnpicklingError):  # the asking process has ended, perhaps within a question
             os._exit(0)
 
 

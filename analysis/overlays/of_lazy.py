@@ -1,7 +1,8 @@
-"""Networks that hardly move from their initial weights on same-different: their accuracy by the tangent kernel, of infinite width
-and of their own, and how far their activations move [Tong25 Theorem 2, App. F].
+"""Theory for networks that hardly move from their initial weights on same-different [Tong25 Theorem 2, App. F].
 
-kappa   relative activation change by unit of gamma, a number of some 17
+It gives their accuracy by the tangent kernel, of infinite width and of their own, and how far their activations move.
+
+kappa   relative activation change per unit of gamma, about 17
 """
 
 from collections.abc import Mapping
@@ -18,10 +19,12 @@ from analysis.theory.activation import relative_change
 from analysis.theory.kept import is_kept, kept
 
 LINEAR_GAMMA = 0.003
-"""Up to here gamma kappa, kappa about 17, stays below 0.05; at 0.01 networks move a third less than in proportion (measured)."""
+"""Largest gamma at which networks count as barely moved: gamma kappa, kappa about 17, is 0.05 there. At 0.01 networks move a
+third less than in proportion (measured)."""
 
 MOST_OF_A_WIDTH = 2**24
-"""L^2 m up to which the theory of a finite width is computed: a minute or so a point at the end, L = 128 at width 1024."""
+"""Largest L^2 m for which the theory of a finite width is computed: its largest points, such as L = 128 at width 1024, take a
+minute or so each."""
 
 DRAWS_OF_A_WIDTH = 4
 
@@ -35,7 +38,7 @@ def _small(frame: pd.DataFrame) -> "pd.Series[Any]":
 
 
 def _barely_moved(frame: pd.DataFrame) -> "pd.Series[Any]":
-    """Where activations still move in proportion to gamma."""
+    """Whether each network's activations still move in proportion to gamma."""
     richness: pd.Series[Any] = frame["gamma"] / np.where(frame["prefactor"] == "none", np.sqrt(frame["d"].astype(float)), 1.0)
     return richness <= LINEAR_GAMMA
 
@@ -58,7 +61,8 @@ def _drawn(at: Mapping[str, Any]) -> dict[str, Any]:
 
 @lru_cache(maxsize=1000)
 def _flow(**at: Any) -> kernel_flow.Prediction:
-    """Kept on disk as a whole: to put it together of its draws takes 60 ms, too long for each of many points of a page."""
+    """The prediction, kept on disk as a whole: to put it together from its draws takes 60 ms, too long for the many points of a
+    page."""
     found: kernel_flow.Prediction = kept(kernel_flow.predict, **at)
     _flow_known.add(tuple(sorted(at.items())))
     return found

@@ -1,4 +1,4 @@
-"""Networks that learn same-different: the rich limit beside Eq. 3, noisy symbols beside the two Bayes classifiers [Tong25].
+"""Theory for networks that learn same-different: Eq. 3 in the rich limit, two Bayes classifiers of noisy symbols [Tong25].
 
 gamma   richness; sigma2 variance of the noise; L training symbols; d input dimension
 """
@@ -15,7 +15,7 @@ from analysis.theory.kept import is_kept, kept
 
 
 def noiseless(where: Callable[[pd.DataFrame], Any]) -> About:
-    """Two-layer networks on symbols without noise, of which `where` holds."""
+    """Two-layer networks on symbols without noise, limited to those for which `where` holds."""
     return About(("same_different",), where=lambda frame: (frame["sigma2"].fillna(0) == 0) & where(frame))
 
 
@@ -50,13 +50,14 @@ THEORIES = (
 
 
 def of_initial_weights() -> dict[str, tuple[float, str]]:
-    """By measure, a value for one lazy network, and its source."""
+    """By measure, the value for a lazy network, and its source."""
     source = "at initial weights: lazy weights hardly move"
     return {name: (value, source) for name, value in (("readout_ratio", 1.0), ("alignment_pos", 0.0), ("alignment_neg", 0.0))}
 
 
 def of_rich(n_symbols: int, readout_ratio: float | None) -> dict[str, tuple[float, str]]:
-    """By measure, a value for one rich network of L symbols, and its source; `final_test_acc` where its own ratio is known."""
+    """By measure, the value for a rich network of L symbols, and its source; `final_test_acc` only if its own readout ratio is
+    known."""
     margin = "[Tong25 Theorem 1]"
     ratio = (1.0, "[Tong25 App. C.4]") if n_symbols == 2 else (rich.EQ3_RHO, "[Tong25 Eq. 3]")
     found = {"readout_ratio": ratio, "alignment_pos": (1.0, margin), "alignment_neg": (-1.0, margin),

@@ -1,4 +1,4 @@
-"""Theory beside measured points: what each theory of the registry says of those of which it speaks."""
+"""Theory beside measured points: the values of the registry's theories for the points that they apply to."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -13,17 +13,17 @@ from analysis.theory.kept import CODE, theory_cache
 
 
 class Later(NamedTuple):
-    """A value of the theory that takes seconds to minutes; once computed it is kept on disk."""
+    """A value of the theory that takes seconds to minutes; once it is computed it is kept on disk."""
 
     name: str
-    """Equal for equal values."""
+    """A name of the value: equal values have equal names."""
     compute: Callable[[], float]
     """Picklable, for a process of its own (`analysis.overlays.apart`)."""
 
 
 class Beside(NamedTuple):
-    """Theory beside some points. `values`: rows (theory, point, value, error), `point` being the label of a row of the points,
-    `error` the standard error of a value that is drawn at random; `missing`: what would add more."""
+    """Theory beside some points. `values` has columns theory, point (the label of a point's row), value and error (the standard
+    error of a value that is drawn at random). `missing` are values that are still to be computed."""
 
     values: pd.DataFrame
     missing: list[Later]
@@ -31,19 +31,22 @@ class Beside(NamedTuple):
 
 NOTHING = pd.DataFrame({"theory": pd.Series(dtype=str), "point": pd.Series(dtype=int), "value": pd.Series(dtype=float),
                         "error": pd.Series(dtype=float)})  # fmt: skip
-"""`values` where no theory speaks."""
+"""`values` if no theory applies."""
 
 
 def joined(points: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
-    """The points with a column for each theory that speaks of one of them."""
+    """The points with a column for each theory that applies to some of them."""
     return points.join(values.pivot(index="point", columns="theory", values="value")) if len(values) else points
 
 
 def beside(
     frame: pd.DataFrame, measure: str, wait: bool = True, cheap_only: bool = False, only: Iterable[str] | None = None
 ) -> Beside:
-    """What the theories say of each point, those named in `only` or all. `wait=False` leaves out what would take long and lists
-    it; `cheap_only` leaves out the theories of which that may be said at all."""
+    """The theories' values for each point, of the theories named in `only` or of all.
+
+    `wait=False` leaves out values that take long, and lists them as missing. `cheap_only` leaves out theories whose values may
+    take long.
+    """
     parts = [NOTHING]
     missing: list[Later] = []
     for theory, spoken_of in _applying(frame, measure):
@@ -59,8 +62,8 @@ def beside(
 
 
 def _computed(code: str, source: str, values: Mapping[str, Any]) -> float:
-    """The value of the theory with this source. RuntimeError where the one who asks would not find it on disk: its code is
-    another, or nothing can be written."""
+    """The value of the theory with this source. RuntimeError if the asking process would not find it on disk: that process runs
+    other code, or nothing can be written."""
     if code != CODE:
         raise RuntimeError("the code of analysis/theory has changed since this program started: start it again")
     theory = next(theory for theory in THEORIES if theory.source == source)
@@ -72,7 +75,8 @@ def _computed(code: str, source: str, values: Mapping[str, Any]) -> float:
 
 
 def curves(frame: pd.DataFrame, measure: str, x: str, panels: Iterable[str], wait: bool = True) -> pd.DataFrame:
-    """The theories' curves over the range of `x`, a curve for each of `panels` and of the other keys that theory depends on.
+    """The theories' curves over the range of `x`: one for each value of `panels` and of the other keys that the theory depends
+    on.
 
     Columns: theory, curve (a label), x, value, and those of `panels`.
     """
@@ -114,7 +118,7 @@ def _by_values(frame: pd.DataFrame, keys: tuple[str, ...]) -> list[tuple[dict[st
 
 
 def _between(values: "pd.Series[Any]") -> np.ndarray[Any, Any]:
-    """Where to draw a smooth curve: whole numbers stay whole."""
+    """The x at which a smooth curve is drawn: whole numbers for a key of whole numbers."""
     low, high = float(values.min()), float(values.max())
     xs = np.geomspace(low, high, 200) if low > 0 else np.linspace(low, high, 200)
     return np.unique(np.round(xs)) if pd.api.types.is_integer_dtype(values) else xs

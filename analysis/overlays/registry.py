@@ -1,4 +1,5 @@
-"""All theories that can be set beside a measured point: a new one is a file of `analysis/theory` and its line here."""
+"""All theories that can be set beside a measured point. A new theory needs a file `of_NAME.py` beside this one and a line
+here."""
 
 from analysis.overlays import of_lazy, of_same_different
 
@@ -6,4 +7,4 @@ THEORIES = (
     *of_same_different.THEORIES,
     *of_lazy.THEORIES,
 )
-"""In the order in which legends list them."""
+"""The theories in the order in which legends list them."""

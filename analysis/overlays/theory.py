@@ -1,4 +1,5 @@
-"""A curve of the theory, and which networks it speaks of: a file of `analysis/theory` makes its own, `registry` lists them."""
+"""A curve of the theory, and the networks it applies to. The files `of_NAME.py` of this folder make them; `registry` lists
+them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,46 +22,47 @@ def _all(frame: pd.DataFrame) -> "pd.Series[Any]":
 
 @dataclass(frozen=True)
 class About:
-    """Which networks a theory speaks of: their tasks, networks and trainings, and what else holds of their keys."""
+    """The networks that a theory applies to: their tasks, networks and trainings, and a further condition on their keys."""
 
     task: tuple[str, ...]
     network: tuple[str, ...] = TWO_LAYER
     training: tuple[str, ...] = BY_SGD
     where: Callable[[pd.DataFrame], "pd.Series[Any]"] = _all
-    """What else holds of them, told of a frame with all declared keys; those that no network has are without values."""
+    """The further condition, for a frame with all declared keys; a key that no network has is an empty column."""
 
     def speaks_of(self, frame: pd.DataFrame) -> "pd.Series[bool]":
-        """Which rows of keys it speaks of. Rows without a network or a training are of the first that there were."""
+        """Whether the theory applies to each row of keys. Rows without a network or a training have the first ones
+        (`data.parts`)."""
         frame = with_parts(frame.reindex(columns=[*frame.columns, *(key for key in KEYS if key not in frame)]))
         found = frame["task"].isin(self.task) & frame["network"].isin(self.network) & frame["training"].isin(self.training)
         found[found] = self.where(frame[found]).fillna(False).astype(bool)
         return found
 
     def is_one(self, values: Mapping[str, Any]) -> bool:
-        """Whether it speaks of the network of these keys."""
+        """Whether the theory applies to the network with these keys."""
         keys = {name: values[name] for name in (*KEYS, "training") if name in values}
-        # A column of nothing but None has no type.
+        # A column of None alone would have no type.
         row = {name: np.nan if value is None else value for name, value in keys.items()}
         return bool(self.speaks_of(pd.DataFrame([row])).iloc[0])
 
 
 @dataclass(frozen=True)
 class Theory:
-    """A curve of the theory, as a function of some grid keys, for the networks it is about."""
+    """A curve of the theory, as a function of some grid keys, for the networks that it applies to."""
 
     name: str
     source: str
     keys: tuple[str, ...]
-    """What its value depends on; where another key varies the curve stays."""
+    """The keys that its value depends on; when another key varies, the curve stays the same."""
     of: Callable[[Mapping[str, Any]], float]
-    """Its value where `keys` have these values."""
+    """Its value at these values of `keys`."""
     about: About
     measures: tuple[str, ...]
     smooth: bool = True
     """Whether it is cheap enough to be drawn between the measured points too."""
     error: Callable[[Mapping[str, Any]], float] = lambda values: 0.0
-    """Standard error of its value, where it is drawn at random."""
+    """Standard error of its value, if the value is drawn at random."""
     is_kept: Callable[[Mapping[str, Any]], bool] = lambda values: True
-    """Whether the value need not be computed any more; a page does not wait for those that must."""
+    """Whether the value is already computed; a page does not wait for other values."""
     forget: Callable[[], None] = lambda: None
-    """Lets go of what this process remembers of `is_kept`, so that the disk is asked."""
+    """Forgets what this process remembers of `is_kept`, so that the next question asks the disk."""

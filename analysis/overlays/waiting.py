@@ -1,4 +1,4 @@
-"""Theory that takes seconds to minutes, computed for a command that waits: with a bar, and kept on disk."""
+"""Theory that takes seconds to minutes, computed with a progress bar for a command that waits, and kept on disk."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from console.terminal import err, told
 
 
 def computed(missing: Sequence[Later]) -> None:
-    """Compute theory that takes long, with a bar; each value is kept on disk, so that Ctrl-C loses one at most."""
+    """Compute theory that takes long, with a progress bar; each value is kept on disk, so that Ctrl-C loses one at most."""
     words = f"theory of {len(missing)} points, kept on disk (--no-wait leaves it out)"
     if not err.is_terminal:
         told(f"computing {words} ...")

@@ -1,1 +1,1 @@
-"""One HTML file of everything that a store says beside the theory."""
+"""The report: one HTML file with all results of a store beside the theory."""

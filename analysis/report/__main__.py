@@ -41,7 +41,7 @@ def report(
         partial.write_text(html)
         partial.replace(out)
     except ResultsError as error:
-        stop(f"{error}. {sweep_command('grids/quick.yaml', results)} trains a little of every figure on symbols")
+        stop(f"{error}. {sweep_command('grids/quick.yaml', results)} trains some networks for every figure on symbols")
     except ValueError as error:  # an entry of claims.yaml
         stop(str(error))
     except OSError as error:

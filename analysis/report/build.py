@@ -22,7 +22,8 @@ from stats.rounding import with_interval
 
 
 def build(results: str, compute: Callable[[list[Later]], None], say: Callable[[str], None] = lambda text: None) -> str:
-    """The HTML; `compute` is given theory that takes long, `say` is told what is being done. ResultsError without a store."""
+    """The report as HTML. `compute` is given theory that takes long; `say` is told what is being done. ResultsError without a
+    store."""
     existing(results)
     say("reading the store ...")
     about = facts(results)

@@ -1,4 +1,4 @@
-"""What was run, on which machines, by which versions: the first part of a report."""
+"""The first part of a report: what was run, on which machines, by which versions."""
 
 import os
 import platform

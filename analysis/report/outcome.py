@@ -1,4 +1,4 @@
-"""What came out of a sweep, for its end on the terminal: rich networks beside the theory."""
+"""The outcome of a sweep, shown on the terminal at its end: rich networks beside the theory."""
 
 import pandas as pd
 
@@ -7,15 +7,15 @@ from analysis.data.selection import Selection
 from analysis.overlays.overlays import beside
 
 THEORIES = ("Eq. 3", "Bayes, generalising")
-"""What rich networks are expected to attain, without noise and with it."""
+"""The theories that rich networks are expected to attain, without noise and with it."""
 COLUMNS = ["n", "mean", "low", "high", "last", "theory", "expected", "difference"]
 
 
 def rich_networks(results: str, sweep: str) -> pd.DataFrame:
-    """Points of a sweep's rich networks (gamma >= 1) that theory speaks of; may be empty.
+    """Points of a sweep's rich networks (gamma >= 1) that theory applies to; may be empty.
 
-    Columns: the keys, n, mean, low, high (best test accuracy, its 95% interval), last (mean of the last one), theory, expected,
-    difference (mean minus expected).
+    Columns: the keys, n, mean, low, high (best test accuracy, its 95% interval), last (mean accuracy of the last evaluation),
+    theory, expected, difference (mean minus expected).
     """
     selection = Selection(sweep)
     found = points(results, selection)

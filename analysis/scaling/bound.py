@@ -1,7 +1,7 @@
 """The large-deviation bound beside thresholds P* of measured networks: 2-layer erf networks, target He_3 [Rubin25 App. B].
 
 d, N   input dimension, width
-E      energy of the bound at an alignment: P* ~ kappa E is compared by its growth, as its constant is open
+E      energy of the bound at an alignment: P* ~ kappa E has an open constant, so only its growth is compared
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,8 @@ MEANING = "bound: slope of the large-deviation bound over the very d and N of th
 
 
 def scaling_of(values: Mapping[str, Any] | pd.DataFrame, measure: str, over: str) -> Scaling | None:
-    """The scaling of networks that the bound speaks of, by keys of which each has one value; None of all others."""
+    """The scaling of networks that the bound applies to; None if it does not apply, or if the keys that decide this have several
+    values."""
     if (measure, over) != (MEASURE, OVER):
         return None
     found = {key: _only(values[key]) for key in ("task", "network", "training", "scaling") if key in values}
@@ -42,8 +43,11 @@ def _only(values: Any) -> Any:
 def slopes(
     frame: pd.DataFrame, measure: str, over: str, against: str, by: str | None, within: tuple[float, float]
 ) -> dict[Any, Prediction]:
-    """Of `scaling.thresholds` against d or width, by the values of `by`, None without one: exponent that the bound has over the
-    very d and N whose thresholds were reached, where it speaks of them and they are two."""
+    """By the values of `by` (None without one), the exponent of the bound over the very d and N whose thresholds were reached.
+
+    frame: `scaling.thresholds` against d or width. A value is left out if the bound does not apply to it or fewer than two sizes
+    were reached.
+    """
     found = {}
     for value in in_order(frame, by) if by else [None]:
         group = frame if by is None else frame[frame[by] == value]

@@ -22,7 +22,7 @@ NO_SEQUENCE = "#365c8d"
 STATES = ("reached", "not reached", "already at the smallest x")
 SHAPES = ("circle", "triangle-up", "triangle-down")
 FEW_TICKS = 6
-"""Of a narrow panel; of more values, as a search leaves them, ticks are at powers."""
+"""Most values of a narrow panel that each have a tick; of more values, as a search leaves them, ticks are at powers."""
 
 
 def threshold_chart(table: pd.DataFrame, over: str, against: str, *more: Any, **options: Any) -> alt.TopLevelMixin:
@@ -45,9 +45,9 @@ def threshold_panel(
 ) -> Any:
     """Thresholds (`scaling.threshold_table`) with intervals on logarithmic axes, fitted laws with bands, predicted slopes dashed.
 
-    A threshold beyond the measured range is a triangle at its end. fits, predictions: by the values of `by`, None without one.
-    task: that of all networks, if it is one. curves: further lines, dashed: `against`, `by`, `value`, and `line`, their name.
-    declared: the columns of the store, for their titles.
+    A threshold beyond the measured range is a triangle at the end of the range. fits, predictions: by the values of `by` (None
+    without one). task: the task of all networks, None if they have several. curves: further dashed lines, with columns for
+    `against` and `by`, `value`, and `line`, their name. declared: the columns of the store, for their titles.
     """
     low, high = float(table["smallest x"].min()), float(table["largest x"].max())
     at = np.where(
@@ -98,7 +98,7 @@ def threshold_panel(
 
 
 def _inside(bound: "pd.Series[float]", at: Any, low: float, high: float) -> Any:
-    """Where an end of an interval is drawn; at the point itself where there is none."""
+    """Where an end of an interval is drawn, within the axis; at the point itself if there is no interval."""
     return np.where(bound.isna(), at, np.clip(bound, low / 1.3, high * 1.3))
 
 
@@ -113,7 +113,7 @@ def _laws(
             law = fits[value].law
             xs = np.geomspace(law.x_low, law.x_high, 60)
             low, high = law.band(xs)
-            # The band is that of the scatter: an interval that is not would contradict it.
+            # The band comes from the scatter, so it would contradict an interval that does not.
             whole = (
                 fits[value].interval is law.exponent and np.isfinite(low).all() and np.isfinite(high).all() and (low > 0).all()
             )
@@ -199,7 +199,8 @@ def collapse_panels(
     height: int = 260,
     declared: Mapping[str, Column] = KEYS,
 ) -> list[Any]:
-    """The curves over `over`, and over its rescaled value. Their points have intervals `low` to `high`, as `Points` have."""
+    """Two panels: the curves over `over`, and over its rescaled value. The points have intervals, `low` to `high`, as in
+    `Points`."""
     frame = rescaled.frame
     name = title_of(over, task_of(frame), declared)
     panels = []
@@ -227,7 +228,8 @@ def collapse_panels(
 
 
 def _reach(means: "pd.Series[float]", measure: Metric) -> list[float]:
-    """Ends of an axis: of accuracies from chance to 1; of others a tenth beyond the means, where intervals are cut off."""
+    """Ends of an axis: for accuracies from chance to 1; for other measures a tenth beyond the means, where intervals are cut
+    off."""
     low, high = float(means.min()), float(means.max())
     if measure.is_accuracy:
         return [min(0.45, low - 0.02), 1.01]

@@ -1,9 +1,9 @@
-"""At which level to look for thresholds of a measure: the one that networks were searched at, as far as these tell.
+"""The level at which to look for thresholds of a measure: that of the search for the networks, if they show one.
 
-The store keeps which networks a sweep asked for, not the `find` that asked for them. But a search leaves its mark: rungs lie
-close together about the threshold and far apart elsewhere.
+The store keeps the networks that a sweep asked for, not the `find` that asked for them. But a search leaves its mark: its values
+of x, the rungs, lie close together about the threshold and far apart elsewhere.
 
-gap    of a curve at a level: distance in log x of the two points between which its means reach the level
+gap    distance in log x of the two points of a curve between which its means reach a level
 """
 
 from typing import NamedTuple
@@ -18,16 +18,18 @@ from analysis.scaling.thresholds import curves_of
 from declarations.metric import Metric
 
 SEARCHED = 1 / 3
-"""A gap is a search's where it is at most this share of its curve's widest: of a grid, even on a log axis, all are alike, or one
-is twice another where a value was left out."""
+"""Largest gap that shows a search, as a share of its curve's widest gap. In a grid that is even on a log axis all gaps are alike,
+or one is twice another where a value was left out."""
 NEAR = 1.25
-"""Levels whose gaps are this near to the narrowest are as good: the search's own lies between the means of two rungs."""
+"""Levels with gaps of up to this many times the narrowest count as equally good: the search's own lies between the means of two
+rungs."""
 USUAL = {"alignment_f": ONSET}
-"""Of accuracies it is the paper's. Taken where it is nearly as good as any: rungs about a threshold are noisy."""
+"""Usual levels by measure; that of accuracies is the paper's. The usual level is taken if it is nearly as good as any: rungs
+about a threshold are noisy."""
 
 
 class Levels(NamedTuple):
-    """Levels that a measure takes in steps, `low` to `high`; where to start, and why there."""
+    """Levels of a measure, from `low` to `high` in steps; the level to start at, and why there."""
 
     low: float
     high: float
@@ -37,7 +39,8 @@ class Levels(NamedTuple):
 
 
 def levels(points: pd.DataFrame, measure: Metric, over: str) -> Levels:
-    """Of the curves over `over` in a frame of `Points`; accuracies start at the paper's level unless a search tells."""
+    """The levels for the curves over `over` in a frame of `Points`; accuracies start at the paper's level unless a search shows
+    another."""
     if points.empty:
         return Levels(0.0, 1.0, 0.01, LEVEL, "nothing was measured")
     low, high, step = _range(points, measure)
@@ -58,9 +61,11 @@ def levels(points: pd.DataFrame, measure: Metric, over: str) -> Levels:
     if measure.is_accuracy:
         return Levels(low, high, step, LEVEL, "the paper's")
     if not most:
-        return Levels(low, high, step, float(tried[len(tried) // 2]), "the middle of what was measured: no curve crosses any")
+        return Levels(
+            low, high, step, float(tried[len(tried) // 2]), "the middle of the measured range, as no curve crosses any level"
+        )
     best = tried[(crossed == most) & usual] if (usual & (crossed == most)).any() else tried[crossed == most]
-    return Levels(low, high, step, _roundest(best), f"of those that most curves cross, {many}")
+    return Levels(low, high, step, _roundest(best), f"{many} cross it, as many as cross any level")
 
 
 def _range(points: pd.DataFrame, measure: Metric) -> tuple[float, float, float]:
@@ -73,7 +78,10 @@ def _range(points: pd.DataFrame, measure: Metric) -> tuple[float, float, float]:
 
 
 def _gaps(curve: pd.DataFrame, tried: "np.ndarray[tuple[int], np.dtype[np.float64]]", over: str, falling: bool) -> np.ndarray:
-    """At each level, as a share of the widest gap; infinite where the level is not crossed. The means are taken as rising."""
+    """The curve's gap at each level, as a share of its widest gap; infinite if the curve does not cross the level.
+
+    The means are taken as rising: a mean below an earlier one is lifted to it.
+    """
     curve = curve.sort_values(over)
     x, y = np.log(curve[over].to_numpy(float)), curve["mean"].to_numpy(float) * (-1 if falling else 1)
     right = np.searchsorted(np.maximum.accumulate(y), tried * (-1 if falling else 1))
@@ -83,6 +91,6 @@ def _gaps(curve: pd.DataFrame, tried: "np.ndarray[tuple[int], np.dtype[np.float6
 
 
 def _roundest(values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> float:
-    """Of these levels the one of fewest digits; of several, the one nearest to their middle."""
+    """The level with the fewest digits; of several, the one nearest to their middle."""
     middle = float(np.median(values))
     return float(min(values, key=lambda v: (len(f"{v:g}".rstrip("0")), abs(v - middle))))

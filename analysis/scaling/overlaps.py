@@ -21,9 +21,10 @@ from store.sql import literal
 from store.views import run
 
 EDGES = np.linspace(-30, 30, 121)
-"""Of the bins of `overlap` in the store (store.schema.NEURONS); the outermost hold what lies beyond."""
+"""Edges of the bins of `overlap` in the store, the same as OVERLAP_EDGES of trainables (a test compares them); the outermost bins
+hold what lies beyond."""
 LEAST_SHOWN = 3e-6
-"""Of the density: lower, it is no neuron in all of the samples of a few networks."""
+"""Least density shown: a lower one means no neuron in all samples of a few networks."""
 PRIOR, BOUND = "prior N(0, 1)", "large-deviation bound"
 LOOKS = {PRIOR: ("#777", [2, 2]), BOUND: ("#c2532d", [6, 4])}
 
@@ -32,17 +33,18 @@ class Overlaps(NamedTuple):
     """Mean histogram over networks that differ in their seed only."""
 
     frame: pd.DataFrame
-    """A row a bin: z at its middle, n networks, `neurons` in it, and their share by unit of z, `density`, with a 95% interval."""
+    """One row per bin: z at its middle, n networks, `neurons` in it, and `density`, their share per unit of z, with a 95%
+    interval."""
     width: int
     alignment: float
-    """Their mean A_f; NaN where none has one."""
+    """Mean A_f of the networks; NaN if none has one."""
     n_unmixed: int
-    """Of the networks whose neurons these are."""
+    """Number of networks in the mean that did not mix."""
     sql: str
 
     @property
     def specialised(self) -> float:
-        """M."""
+        """M, the number of specialising neurons."""
         inside = self.frame["z"].abs() > OUTLIER
         return float(self.frame.loc[inside, "neurons"].sum())
 
@@ -53,7 +55,8 @@ class Overlaps(NamedTuple):
 
 
 def overlaps(results: str, cell_ids: Iterable[str], width: int) -> Overlaps | None:
-    """Of networks of one setting; None where none of them kept it. ValueError where bins are not those known here."""
+    """The mean histogram of networks of one setting; None if none of them kept one. ValueError for a number of bins that EDGES
+    lacks."""
     cells = list(cell_ids)
     of_these = f"FROM internal.best_neurons WHERE cell_id IN ({', '.join(map(literal, cells))}) AND overlap IS NOT NULL"
     sql = f"""SELECT bin, count(*) AS n, avg(neurons) AS neurons, stddev_samp(neurons) AS sd
@@ -75,12 +78,12 @@ GROUP BY bin ORDER BY bin"""
 
 
 def by_chance(width: int) -> float:
-    """Neurons of N beyond OUTLIER under the prior."""
+    """Expected number of the N neurons beyond OUTLIER under the prior."""
     return float(width * erfc(OUTLIER / np.sqrt(2)))
 
 
 class Expected(NamedTuple):
-    """What the bound asks of networks of one alignment: t, neurons M, and the density over z."""
+    """The overlaps that the bound asks for in networks of one alignment: t, the number of neurons M, and the density over z."""
 
     t: float
     specialised: float
@@ -88,7 +91,7 @@ class Expected(NamedTuple):
 
 
 def expected(alignment: float, N: int, d: int, scaling: Scaling) -> Expected:
-    """Of 2-layer erf networks on He_3; the prior itself where they are not aligned."""
+    """The bound's overlaps for 2-layer erf networks on He_3; those of the prior itself if the networks are not aligned."""
     z = np.linspace(EDGES[0], EDGES[-1], 2401)
     t = aligned(alignment, N, d, scaling).t if alignment > 0 else 0.0
     beyond = n_specialised(alignment, N, d, scaling) if alignment > 0 else by_chance(N)
@@ -96,7 +99,7 @@ def expected(alignment: float, N: int, d: int, scaling: Scaling) -> Expected:
 
 
 def overlap_chart(found: Overlaps, theory: Mapping[str, pd.DataFrame], width: int = 620, height: int = 320) -> alt.TopLevelMixin:
-    """The histogram as steps with intervals, densities of theory as lines, on a logarithmic axis: what specialises is few."""
+    """The histogram as steps with intervals, densities of theory as lines. The axis is logarithmic, as few neurons specialise."""
     data = found.frame[found.frame["neurons"] > 0]
     lines = pd.concat([frame.assign(line=name) for name, frame in theory.items()], ignore_index=True)
     lines = lines[lines["density"] > LEAST_SHOWN]

@@ -1,4 +1,5 @@
-"""Which pattern of feature learning has the least energy over d and N, and where measured networks lie [Rubin25 S5, App. E]."""
+"""Maps over d and N of the pattern of feature learning with the least energy, and measured networks on them [Rubin25 S5, App.
+E]."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -19,25 +20,28 @@ OF: dict[str, Mapping[str, Value]] = {
     "3-layer erf, He_3": {"task": "he3", "network": "erf3", "scaling": "standard"},
     "CNN, linear": {"task": "linear", "network": "cnn", "scaling": "standard"},
 }
-"""Networks of the theory, and the grid keys of those that are sampled."""
+"""Networks of the theory by name, and the grid keys of the networks that are sampled for them."""
 WIDE = (2.0, 2.0**20)
-"""N that the map shows: lazy regimes begin at widths far beyond any network's."""
+"""Range of N on the map: lazy regimes begin at widths far beyond any network's."""
 COLOURS = {
     "GP": "#d9dde6", "GP-GP": "#d9dde6", "GFL": "#f3d9a4", "specialisation": "#bfe3c4", "GP-Sp.": "#bfe3c4",
     "Sp.-Mag.": "#c3cdf0",
 }  # fmt: skip
-"""Of patterns, one that does the same in the same colour; pale, so that points stand out."""
+"""Colours of the patterns. Patterns that do the same have the same colour; all are pale, so that points stand out."""
 MORE, AS_PRIOR = "neurons specialise", "no more than by chance"
 SHAPES = {
     MORE: "circle", f"{MORE} in layer 1 and 2": "circle", f"{MORE} in layer 1": "triangle-down",
     f"{MORE} in layer 2": "triangle-up", AS_PRIOR: "cross",
 }  # fmt: skip
-"""By `state` of a measured size."""
+"""Shapes by the `state` of a measured size."""
 
 
 @lru_cache(maxsize=32)
 def phase_map(network: str, most_d: float, width1: float | None = None) -> pd.DataFrame:
-    """Rectangles of one pattern: d, d_end, N, N_end, pattern; d from 2 on. width1: N1 of three layers, None where N1 = N."""
+    """The map as rectangles of one pattern each: d, d_end, N, N_end, pattern; d from 2 on.
+
+    width1: N1 of three layers; None if N1 = N.
+    """
     edges_d, edges_n = np.geomspace(2, most_d, 81), np.geomspace(*WIDE, 241)
     d, n = np.meshgrid(np.sqrt(edges_d[:-1] * edges_d[1:]), np.sqrt(edges_n[:-1] * edges_n[1:]), indexing="ij")
     sizes = {"d": d, "N": n, "N2": n, "N1": n if width1 is None else np.full_like(n, width1)}
@@ -52,10 +56,11 @@ def phase_map(network: str, most_d: float, width1: float | None = None) -> pd.Da
 
 
 def measured_sizes(specialised: Mapping[int, pd.DataFrame], alignment: pd.DataFrame) -> pd.DataFrame:
-    """Of points of networks of one setting but for d, width and P: at each d and width those of most samples. `state` says in
-    which layers more neurons specialise than the prior has beyond three standard deviations.
+    """The measured sizes: at each d and width, the points with most samples P. `state` says in which layers more neurons
+    specialise than lie beyond three standard deviations under the prior.
 
-    specialised, by layer, and alignment: frames of `Points`, with intervals, of n_specialised_... and alignment_f.
+    The networks share one setting but for d, width and P. specialised: by layer, the frame of `Points` of n_specialised_..., with
+    intervals; alignment: that of alignment_f.
     """
     keys = ["d", "width", "P"]
     frame = alignment[[*keys, "n", "mean"]].rename(columns={"mean": "alignment"})
@@ -112,7 +117,7 @@ def phase_panel(tiles: pd.DataFrame, network: str, sizes: pd.DataFrame | None = 
 
 
 def pattern_table(network: str) -> pd.DataFrame:
-    """Patterns with the exponent of P* in d that each would have where all widths grow as d, channels of a CNN as sqrt(d)."""
+    """Patterns with the exponent of P* in d that each would have if all widths grow as d, or channels of a CNN as sqrt(d)."""
     power, growth = (0.5, "sqrt(d)") if network.startswith("CNN") else (1.0, "d")
 
     def law(pattern: Pattern) -> float:

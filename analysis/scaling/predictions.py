@@ -1,4 +1,4 @@
-"""Exponents that theories give thresholds, as data: what is said, of which networks, and where."""
+"""Exponents that theories predict for thresholds, as data: each with the networks it is about and its source."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -19,9 +19,9 @@ class Prediction(NamedTuple):
     exponent: float
     source: str
     of: Values
-    """A value, several, or a range {at_least, at_most} for each key; a key that a network lacks excludes it."""
+    """A value, several, or a range {at_least, at_most} for each key; a network that lacks one of the keys is excluded."""
     is_bound: bool = False
-    """Whether the exponent bounds from above instead of being the value itself."""
+    """Whether the exponent is an upper bound rather than the value itself."""
 
     def __str__(self) -> str:
         return f"{'≤ ' if self.is_bound else ''}{self.exponent:g} [{self.source}]"
@@ -37,7 +37,7 @@ PREDICTIONS = (
 
 
 def predicted(over: str, against: str, values: Values, predictions: Iterable[Prediction] = PREDICTIONS) -> Prediction | None:
-    """What is predicted of networks whose keys have these values; None where no theory speaks."""
+    """The prediction for networks whose keys have these values; None if no theory applies."""
     values = parts_of(values)
     for prediction in predictions:
         if (prediction.over, prediction.against) == (over, against) and all(
@@ -48,7 +48,7 @@ def predicted(over: str, against: str, values: Values, predictions: Iterable[Pre
 
 
 def compared(interval: Interval, prediction: Prediction) -> str:
-    """In a few words, whether the interval agrees."""
+    """A few words that say whether the interval agrees with the prediction."""
     if np.isnan(interval.low) or np.isnan(interval.high):
         return "no interval to compare: more seeds or values are needed"
     low, high, said = interval.low, interval.high, prediction.exponent

@@ -8,21 +8,24 @@ import pandas as pd
 from analysis.data.points import Points
 
 RATIO = "width/d"
-"""Stands for the width among the keys of networks that are compared at one proportion."""
+"""The key in place of the width when networks are compared at one proportion."""
 AS_ROOT = {"width": 0.5, "d": 0.5}
-"""Powers of sizes with which the samples grow that specialisation needs [Rubin25 S5, App. E.2]."""
+"""The powers of sizes with which the samples grow that specialisation needs [Rubin25 S5, App. E.2]."""
 
 
 def in_proportion(frame: pd.DataFrame, of: str = "width", to: str = "d") -> pd.DataFrame:
-    """The rows in which `of` is one multiple of `to`: of those, where there are several, the one with most values of `to`."""
+    """The rows in which `of` is one multiple of `to`; of several multiples, the one with most values of `to`."""
     ratio = _ratio(frame, of, to)
     spanned = frame.groupby(ratio)[to].nunique()
     return frame[ratio == spanned.idxmax()].reset_index(drop=True)
 
 
 def in_power(frame: pd.DataFrame, of: str, powers: Mapping[str, float]) -> pd.DataFrame:
-    """The rows in which `of`, a whole number, is one multiple of these powers of other keys: of several multiples, the one with
-    most sizes, then the largest. A search leaves many values of `of` at each size, most of them on no such law."""
+    """The rows in which `of`, a whole number, is one multiple of these powers of other keys.
+
+    Of several multiples, the one with most sizes is taken, then the largest. A search leaves many values of `of` at each size,
+    and most of them follow no such law.
+    """
     scale = np.prod([frame[key].to_numpy(float) ** power for key, power in powers.items()], axis=0)
     values, sizes = frame[of].to_numpy(float), frame.groupby(list(powers)).ngroup().to_numpy()
     best = np.zeros(len(frame), dtype=bool)
@@ -33,7 +36,7 @@ def in_power(frame: pd.DataFrame, of: str, powers: Mapping[str, float]) -> pd.Da
 
 
 def width_as(ratio: float) -> str:
-    """`N = 2 d`, for a person."""
+    """Words such as `N = 2 d`."""
     return f"N = {'' if ratio == 1 else f'{ratio:g} '}d"
 
 
@@ -42,7 +45,7 @@ def _ratio(frame: pd.DataFrame, of: str, to: str) -> "pd.Series[float]":
 
 
 def proportions(points: Points) -> tuple[int, int]:
-    """Values of d that the most frequent proportion N = c d spans, and those that the most frequent width spans."""
+    """The number of values of d with the most frequent proportion N = c d, and the number with the most frequent width."""
     frame = points.frame
     if not {"width", "d"} <= {*points.keys} or frame[["width", "d"]].isna().any(axis=None):
         return 0, 0
@@ -52,6 +55,6 @@ def proportions(points: Points) -> tuple[int, int]:
 
 
 def by_proportion(points: Points) -> Points:
-    """The same with RATIO for a key in place of the width, which stays a column."""
+    """The points with RATIO as a key in place of the width, which stays a column."""
     keys = [RATIO if key == "width" else key for key in points.keys]
     return points._replace(frame=points.frame.assign(**{RATIO: _ratio(points.frame, "width", "d")}), keys=keys)

@@ -8,7 +8,7 @@ import pandas as pd
 from stats import BestExponent, Collapse, Curve, best_exponent, collapse
 
 FEWEST = 2
-"""Points of a curve, and curves, that a collapse needs."""
+"""Least number of points of a curve, and of curves, for a collapse."""
 
 
 class Family(NamedTuple):
@@ -23,9 +23,9 @@ class Family(NamedTuple):
 
 
 def family(points: pd.DataFrame, over: str, against: str, accuracy: bool = True) -> Family:
-    """Of points that differ in `over` and `against` alone. ValueError in a few words where they make no two curves.
+    """The curves of points that differ in `over` and `against` alone. ValueError in a few words if there are not two curves.
 
-    accuracy: whether the means are accuracies; of others a point counts where its seeds tell its error.
+    accuracy: whether the means are accuracies; a point of another measure counts only if its seeds give an error.
     """
     frame = points.assign(error=standard_errors(points) if accuracy else points["sd"] / points["n"] ** 0.5)
     frame = frame[frame["error"] > 0]
@@ -41,7 +41,7 @@ def family(points: pd.DataFrame, over: str, against: str, accuracy: bool = True)
 
 
 def standard_errors(points: pd.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
-    """Of the mean accuracy of each point: by the spread of its seeds, but no less than its test examples leave.
+    """The standard error of each point's mean accuracy: from the spread of its seeds, but no less than its test examples leave.
 
     One seed has no spread, and where all examples are right all seeds may agree.
     """
@@ -52,19 +52,19 @@ def standard_errors(points: pd.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np
 
 
 class Rescaled(NamedTuple):
-    """A family over x in units of a scale of each curve."""
+    """A family of curves over x, with x in units of a scale of each curve."""
 
     frame: pd.DataFrame
-    """The family's points with `rescaled`."""
+    """The family's points with a column `rescaled`."""
     quality: Collapse
     unit: str
-    """What x is divided by, as an axis says it."""
+    """The unit of x, as an axis says it."""
     by: str
-    """And in short."""
+    """The unit in short, for a title."""
 
 
 def rescaled(curves: Family, exponent: float) -> Rescaled:
-    """With this exponent; `rescaled` is over / (against / its geometric mean)^exponent, so that it keeps its size."""
+    """The family with this exponent; `rescaled` is over / (against / its geometric mean)^exponent, which keeps the size of x."""
     middle = float(np.exp(np.log(curves.scales).mean()))
     found = collapse(curves.curves, np.asarray(curves.scales) ** exponent)
     x = curves.frame[curves.over] / (curves.frame[curves.against] / middle) ** exponent
@@ -73,14 +73,14 @@ def rescaled(curves: Family, exponent: float) -> Rescaled:
 
 
 def in_units(curves: Family, units: "pd.Series[float]", name: str) -> Rescaled:
-    """In units of each point's, which are one for all points of a curve."""
+    """The family in these units, one for each point; all points of a curve have one unit. `name`: the name of the unit."""
     scale_of = dict(zip(curves.frame[curves.against], units, strict=True))
     found = collapse(curves.curves, [scale_of[value] for value in curves.scales])
     return Rescaled(curves.frame.assign(rescaled=curves.frame[curves.over] / units), found, name, name)
 
 
 def best(curves: Family, n_resamples: int = 1000) -> BestExponent:
-    """The exponent of the best collapse; ValueError where there is none within -1..4."""
+    """The exponent of the best collapse; ValueError if there is none within -1..4."""
     return best_exponent(curves.curves, curves.scales, n_resamples=n_resamples)
 
 
@@ -91,7 +91,7 @@ TOO_NARROW = (
 
 
 def doubted(curves: Family, quality: float) -> str:
-    """TOO_NARROW of an exponent whose S is above twice what curves of so few seeds have on average that collapse perfectly
-    (`Collapse`), else nothing."""
+    """TOO_NARROW if S is above twice its average for curves of so few seeds that collapse perfectly (`Collapse`), else an empty
+    text."""
     n_seeds = int(curves.frame["n"].min())
     return TOO_NARROW if quality > 2 * (2.9 if n_seeds <= 3 else 1.4 if n_seeds <= 6 else 1.2) else ""

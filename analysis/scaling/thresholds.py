@@ -15,9 +15,9 @@ from declarations.keys import KEYS
 from stats import Interval, PowerLaw, Threshold, exponent_of_thresholds, power_law, threshold_of_means
 
 FEWEST_OF_CURVE = 2
-"""Points that a curve needs to have a threshold."""
+"""Least number of points for a curve to have a threshold."""
 FEWEST_OF_LAW = 3
-"""Sizes that an exponent needs to be told: through two points every power law is perfect."""
+"""Least number of sizes for an exponent to be reported: through two points every power law is perfect."""
 
 
 def thresholds(
@@ -27,12 +27,14 @@ def thresholds(
     falling: bool = False,
     declared: Mapping[str, Column] = KEYS,
 ) -> pd.DataFrame:
-    """Of each curve over `over` (points that agree in all else): its keys and `threshold`, where its mean reaches `level`; the
-    measure is one that is `falling` to it as `over` grows, or rises. `declared`: the columns of the store.
+    """The threshold of each curve over `over`, where the curve's mean reaches `level`: a row with the curve's keys and
+    `threshold`.
 
-    points: the frame of `Points`, of which n, mean and sd are used. Curves of fewer than FEWEST_OF_CURVE points are left out, and
-    points of one seed where most of the curve has several, unless it takes them to reach the level: one without a spread leaves
-    the threshold without an interval.
+    A curve has points that agree in all other keys. `falling`: the measure falls to the level as `over` grows, instead of rising.
+    `declared`: the columns of the store. points: the frame of `Points`, of which n, mean and sd are used.
+
+    Curves of fewer than FEWEST_OF_CURVE points are left out. If most points of a curve have several seeds, its points of one seed
+    are left out too, unless the level is reached only with them: without their spread the threshold has no interval.
     """
     keys = _keys_of_curves(points, over)
     with_gamma = "gamma" in points and over != "gamma"
@@ -47,7 +49,7 @@ def thresholds(
 
         part = several if len(several) > len(curve) / 2 and len(several) >= FEWEST_OF_CURVE else curve
         found = crossing(part)
-        # One seed beyond the others may reach it: a threshold without an interval.
+        # A point of one seed beyond the others may reach it: then the threshold has no interval.
         if len(part) < len(curve) and found.reached != "reached":
             found = crossing(curve)
         gamma = {"gamma": curve["gamma"].iloc[0]} if with_gamma else {}
@@ -57,7 +59,7 @@ def thresholds(
 
 
 def curves_of(points: pd.DataFrame, over: str) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """The keys and points of each curve over `over` that has FEWEST_OF_CURVE points or more where it is above 0."""
+    """The keys and points of each curve over `over`. A curve needs FEWEST_OF_CURVE points at which `over` is above 0."""
     keys = _keys_of_curves(points, over)
     points = points[points[over] > 0]  # thresholds are read off a logarithmic axis; at P = 0 there is nothing but the prior
     for values, curve in points.groupby(keys, dropna=False) if len(points) else []:
@@ -66,13 +68,13 @@ def curves_of(points: pd.DataFrame, over: str) -> Iterator[tuple[dict[str, Any],
 
 
 def _keys_of_curves(points: pd.DataFrame, over: str) -> list[str]:
-    # The lazy gamma changes with d: its label says which networks belong together. Over gamma neither does.
+    # The lazy gamma changes with d: its label says which networks belong together. Along gamma, neither tells curves apart.
     apart = {over, "gamma", *STATISTICS, SEEDS, *(["gamma_label"] if over == "gamma" else [])}
     return [str(key) for key in points.columns if key not in apart and points[key].notna().any()]
 
 
 class Exponent(NamedTuple):
-    """Exponent of thresholds against a key, with what it stands on."""
+    """Exponent of thresholds against a key, and the thresholds it rests on."""
 
     interval: Interval
     law: PowerLaw
@@ -80,22 +82,24 @@ class Exponent(NamedTuple):
     n_not_reached: int
     n_below_range: int
     n_open: int = 0
-    """Thresholds whose interval reaches beyond the range, where what is resampled has no value: the exponent's is too narrow."""
+    """Thresholds whose interval reaches beyond the measured range, where resampled thresholds have no value: the exponent's
+    interval is too narrow."""
 
     @property
     def censored(self) -> str:
         """How many thresholds were left out, and why; and how many of the others are open."""
-        open_ends = f", {self.n_open} with an interval beyond the range: this one is too narrow" if self.n_open else ""
+        open_ends = f", {self.n_open} with an interval beyond the range: the exponent's is too narrow" if self.n_open else ""
         return f"{self.n_not_reached} not reached, {self.n_below_range} already at the smallest{open_ends}"
 
 
 def exponent(
     frame: pd.DataFrame, against: str = "d", within: tuple[float, float] = (0.0, np.inf), offset: bool = False
 ) -> Exponent | None:
-    """Of `thresholds` that differ in `against` alone, from its values `within` these ends; None where fewer than two reach.
+    """The exponent of `thresholds` that differ in `against` alone, over its values `within` these ends; None if fewer than two
+    reach.
 
-    The interval comes from the thresholds' own uncertainty; where they scatter more about the law than that (misfit above 1),
-    from the scatter. `offset` fits a constant beside the power and needs four. ValueError where it has fewer or finds no fit.
+    The interval comes from the thresholds' own uncertainty, or from their scatter about the law if that is larger (misfit above
+    1). `offset` fits a constant beside the power and needs four thresholds: ValueError if there are fewer or no fit is found.
     """
     frame = frame[frame[against].between(*within)]
     found = list(frame["threshold"])
@@ -120,7 +124,7 @@ def _with_offset(x: np.ndarray[Any, Any], found: list[Threshold]) -> PowerLaw:
 
 
 class Fitted(NamedTuple):
-    """By the values of a grouping key, None without one: exponents, what is predicted, and why there is no exponent."""
+    """Exponents, predictions, and why there is no exponent: each by the values of a grouping key (None without one)."""
 
     fits: dict[Any, Exponent]
     predictions: dict[Any, Prediction]
@@ -135,7 +139,7 @@ def fitted(
     within: tuple[float, float] = (0.0, np.inf),
     offset: bool = False,
 ) -> Fitted:
-    """Of `thresholds` that differ in `by` and `against` alone."""
+    """Exponents of `thresholds` that differ in `by` and `against` alone, and the predictions for them."""
     found = Fitted({}, {}, {})
     for value in in_order(frame, by) if by else [None]:
         group = frame if by is None else frame[frame[by] == value]
@@ -155,7 +159,7 @@ def fitted(
 def exponents(
     found: Fitted, frame: pd.DataFrame, by: str, against: str = "d", within: tuple[float, float] = (0.0, np.inf)
 ) -> pd.DataFrame:
-    """A row for each value of `by`: what `fitted` found there with these arguments, its interval and what it stands on.
+    """One row per value of `by`: the exponent of `fitted` with these arguments, its interval and the thresholds it rests on.
 
     A value with too few thresholds has no exponent.
     """
@@ -177,7 +181,7 @@ def exponents(
 
 
 def threshold_table(frame: pd.DataFrame, keys: Iterable[str]) -> pd.DataFrame:
-    """For a person or a CSV: the keys and the threshold's numbers."""
+    """The keys and the numbers of each threshold, as a table for people and CSV files."""
 
     def numbers(t: Threshold) -> dict[str, Any]:
         return {"threshold": t.value, "low": t.low, "high": t.high, "n": t.n_seeds, "state": t.reached,

@@ -1,1 +1,1 @@
-"""SQL that people type, fenced in."""
+"""SQL that users type, run within limits."""

@@ -1,7 +1,8 @@
-"""SQL of people who may type anything: reads the store and nothing else, in a process of its own that stops in time.
+"""SQL from users who may type anything: it reads the store and nothing else, in a process of its own that stops in time.
 
-One value may take all memory of a machine, and DuckDB neither counts it nor can be interrupted while it makes it. So the
-system limits the process that asks: `python -m analysis.sql.guarded`, of which one waits, warm, for the next query.
+A single value may take all memory of a machine, and DuckDB neither counts this memory nor can be interrupted while it makes the
+value. So the system limits the process of the query, `python -m analysis.sql.guarded`. One such process waits, warm, for the next
+query.
 """
 
 import atexit
@@ -36,16 +37,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MEMORY_GB = 1.0
-"""What DuckDB may take by its own account."""
+"""Memory that DuckDB may take by its own account."""
 BESIDES_GB = 1.0
-"""What the process may take besides: values that DuckDB does not count, and the answer. Together they limit its address space."""
+"""Memory that the process may take besides: for values that DuckDB does not count, and for the answer. Both together limit its
+address space."""
 THREADS = 2
 MAX_BYTES = 100 << 20
-"""Most that an answer may hold as Arrow arrays, however few its rows are, and most that a file may hold."""
+"""Largest answer as Arrow arrays, however few its rows are, and largest file."""
 MAX_COLUMNS, MAX_NAME, MAX_MESSAGE = 2000, 1000, 5000
-"""Columns of an answer, characters of a column's name, and characters of an error that are shown, all of them at most."""
+"""Most columns of an answer, most characters of a column's name, and most characters of an error that are shown."""
 FILE_ROWS, FILE_TIMEOUT_S = 1_000_000, 60.0
-"""Rows of a file at most, and the time for it."""
+"""Most rows of a file, and the time for it."""
 START_S = 30.0
 """Time in which the process must have started; a query's own time begins after that."""
 FREELY = "`python -m analysis.query` has no such limit"
@@ -53,14 +55,14 @@ FREELY = "`python -m analysis.query` has no such limit"
 _PLAIN = {f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG")} | {
     "BOOLEAN", "INTEGER", "UINTEGER", "HUGEINT", "FLOAT", "DOUBLE", "VARCHAR", "DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS",
 }  # fmt: skip
-"""Types that are shown as they are, with DECIMAL; the others become DuckDB's text for them."""
+"""Types that are shown as they are, as DECIMAL is too; values of other types become DuckDB's text for them."""
 _NOT_IN_PARQUET = ("INTERVAL", "UNION", "BIT", "UHUGEINT", "BIGNUM", "VARIANT", "TIME ZONE", "NULL")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Columns with their DuckDB types, and rows; `truncated` where there are more than were asked for or may be had, `cut` where
-    values are longer than what is there of them."""
+    """Columns with their DuckDB types, and rows. `truncated`: there are more rows than were asked for or are allowed. `cut`: some
+    values are longer than shown here."""
 
     columns: list[str]
     types: list[str]
@@ -70,7 +72,7 @@ class Answer:
 
     @property
     def frame(self) -> "pd.DataFrame":
-        """The same for pandas."""
+        """The answer as a DataFrame."""
         import pandas as pd
 
         return pd.DataFrame.from_records(self.rows, columns=self.columns)
@@ -78,7 +80,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Request:
-    """What the process is asked. Form `rows` is for people, `csv` and `parquet` are files; 0 of `max_chars` is no limit."""
+    """A question for the process. Form `rows` is for people, `csv` and `parquet` are files; a `max_chars` of 0 means no limit."""
 
     results: str
     sql: str
@@ -99,9 +101,9 @@ def guarded_query(
     max_chars: int = 0,
     max_bytes: int | None = None,
 ) -> Answer:
-    """The answer to one reading statement over the views; values that are no numbers, times or booleans as texts.
+    """The answer to one reading statement over the views; values other than numbers, times and booleans are texts.
 
-    ResultsError where it is none, opens other files, takes longer than `timeout_s` or more than `memory_gb`;
+    ResultsError if the text is no such statement, opens other files, takes longer than `timeout_s` or more than `memory_gb`;
     other errors of the query are duckdb.Error with DuckDB's message, which points into `sql`.
     """
     limit = MAX_BYTES if max_bytes is None else max_bytes
@@ -123,7 +125,7 @@ def _root(results: str) -> str:
 
 
 class _Worker:
-    """A process for one query, of any results. It opens these beforehand, and ends when this process does."""
+    """A process for one query, on any results. It opens `results` beforehand, and ends when this process does."""
 
     def __init__(self, results: str) -> None:
         self.output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
@@ -133,7 +135,7 @@ class _Worker:
         )
 
     def ask(self, request: Request) -> int:
-        """Its exit status. subprocess.TimeoutExpired where it did not even stop itself."""
+        """Send the request and wait for the exit status. subprocess.TimeoutExpired if the process did not even stop itself."""
         with suppress(BrokenPipeError):
             self.process.communicate(json.dumps(asdict(request)).encode(), timeout=START_S + request.timeout_s)
         return self.process.wait(START_S)
@@ -176,7 +178,7 @@ def close_waiting() -> None:
 
 
 def _asked(request: Request) -> tuple[dict[str, Any], bytes]:
-    """What the process said, and its data."""
+    """The head and the data of the process's answer. Errors as in `guarded_query`."""
     worker = _worker(request.results)
     try:
         status = worker.ask(request)
@@ -210,9 +212,9 @@ def main() -> None:
         run(open_files(sys.argv[1]), lambda connection: None, opener=fenced)
     asked = sys.stdin.buffer.read()
     if not asked:
-        return  # nobody asks any more
+        return  # the asking process has ended
     request = Request(**json.loads(asked))
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # which ends the process, whatever it does
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the alarm ends the process, whatever it does
     signal.setitimer(signal.ITIMER_REAL, request.timeout_s)
     taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() if sys.platform == "linux" else 0
     limit = taken + int((request.memory_gb + BESIDES_GB) * (1 << 30))
@@ -226,11 +228,12 @@ def main() -> None:
     sys.stdout.buffer.write(json.dumps(head).encode() + b"\n")
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
-    os._exit(0)  # with as little as can go wrong where memory is short
+    os._exit(0)  # without clean-up, which may fail where memory is short
 
 
 def answered(request: Request) -> tuple[dict[str, Any], bytes]:
-    """Names, types and limits reached, and the data, in this process: only the time and uncounted memory are not limited here."""
+    """The head (names, types, limits reached) and the data, computed in this process: here neither time nor uncounted memory is
+    limited."""
     as_text = partial(_as_text, form=request.form)
 
     def work(connection: duckdb.DuckDBPyConnection) -> "tuple[Bound, _Fetched]":
@@ -268,7 +271,7 @@ _KINDS = {
     "Out of Memory Error": duckdb.OutOfMemoryException,
     "Permission Error": duckdb.PermissionException,
 }
-"""What begins the message of the errors that are told apart."""
+"""Errors that are told apart, by the words that begin their message."""
 
 
 class _Fetched(NamedTuple):
@@ -283,7 +286,7 @@ def _fetched(connection: duckdb.DuckDBPyConnection, found: Bound, request: Reque
             return _within_limits(reader, request)
     except duckdb.Error as error:
         raise in_own_words(error) from None
-    except OSError as error:  # as pyarrow calls what happens after the first rows
+    except OSError as error:  # pyarrow's name for an error after the first rows
         kind = next((kind for words, kind in _KINDS.items() if str(error).startswith(words)), duckdb.Error)
         raise in_own_words(kind(str(error))) from None
 
@@ -328,7 +331,7 @@ def _rows_bytes(table: pa.Table, max_bytes: int) -> bytes:
 
 
 def _showable(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Whole numbers as such, or as text if they are too large; days and times that Python lacks as text."""
+    """The column in values that Python has: whole decimals as integers, or as text if too large; other days and times as text."""
     if pa.types.is_decimal(column.type) and column.type.scale == 0:
         try:
             return column.cast(pa.int64())

@@ -1,4 +1,4 @@
-"""SQL as people type it: one statement that reads, its answer, and errors in the words of whoever typed it."""
+"""SQL as users type it: one reading statement, its answer, and errors that point into the user's own text."""
 
 import re
 from collections.abc import Callable
@@ -57,13 +57,13 @@ def checked(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
 
 
 def _check_that_it_reads(connection: duckdb.DuckDBPyConnection, query: str) -> None:
-    # In brackets stands only what gives rows: there COPY and CREATE are bad syntax, also where an EXPLAIN ANALYZE or a PIVOT
-    # hides them from the kind of the statement.
+    # Only a query that gives rows may stand in brackets: COPY and CREATE are bad syntax there, even if an EXPLAIN ANALYZE or a
+    # PIVOT hides them from the kind of the statement.
     try:
         kinds = {statement.type.name for statement in connection.extract_statements(bracketed(query))}
     except duckdb.Error:
         raise _writes("a statement that gives no rows of its own") from None
-    # A WITH may hold a COPY. DuckDB runs a part of a PIVOT before it binds the rest, so that one must be seen in the text.
+    # A WITH may hold a COPY. DuckDB runs part of a PIVOT before it binds the rest, so a COPY there must be found in the text.
     if kinds != {"SELECT"} and "COPY" in _words(query):
         raise _writes("a COPY")
     try:
@@ -75,7 +75,7 @@ def _check_that_it_reads(connection: duckdb.DuckDBPyConnection, query: str) -> N
 
 
 def _words(query: str) -> set[str]:
-    """All words outside of strings, in capitals; those of comments and quoted names too."""
+    """All words outside of strings, in capitals, including the words of comments and quoted names."""
     starts = [start for start, _ in duckdb.tokenize(query)]
     return {
         word.upper()
@@ -95,7 +95,7 @@ def bracketed(query: str) -> str:
 
 
 def in_own_words(error: duckdb.Error) -> duckdb.Error:
-    """The error of a query in brackets as if it had stood alone."""
+    """The error of a query in brackets, with its line numbers as if the query had stood alone."""
     return type(error)(re.sub(r"\bLINE (\d+):", lambda line: f"LINE {int(line[1]) - 1}:", str(error)))
 
 
@@ -112,8 +112,8 @@ def _has_zone(kind: str) -> bool:
 
 
 def bound(connection: duckdb.DuckDBPyConnection, sql: str, limit: int = 0, as_text: Callable[[str], bool] = _has_zone) -> Bound:
-    """The one reading statement in the text, with no more rows than the limit (0 for all); columns whose type is to be text are
-    cast to it. Errors as in `checked`."""
+    """The one reading statement in the text, with no more rows than the limit (0 for all). Columns of types for which `as_text`
+    holds are cast to text. Errors as in `checked`."""
     query = checked(connection, sql)
     if connection.extract_statements(query)[0].type.name == "EXPLAIN":
         return Bound(["explain_key", "explain_value"], ["VARCHAR", "VARCHAR"], query)
@@ -129,7 +129,8 @@ def bound(connection: duckdb.DuckDBPyConnection, sql: str, limit: int = 0, as_te
 
 
 def _without_semicolon(connection: duckdb.DuckDBPyConnection, query: str) -> str:
-    """The query up to the semicolon that ends it, so that it can stand in brackets; one in a string or a comment stays."""
+    """The query up to the semicolon that ends it, so that it can stand in brackets; a semicolon in a string or a comment
+    stays."""
     for i in (i for i, letter in enumerate(query) if letter == ";"):
         with suppress(duckdb.Error):
             if not connection.extract_statements(query[i + 1 :]) and connection.extract_statements(query[:i]):

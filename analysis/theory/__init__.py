@@ -1,1 +1,1 @@
-"""Theory to set beside measurements, one module a regime, each opening with its notation."""
+"""Theory to set beside measurements: one module per regime; each begins with its notation."""

@@ -36,7 +36,7 @@ def _noise(sigma2: Array | float) -> Array:
 
 
 def _offset(noise: Array, d: int) -> Array:
-    """Part of the generalising ratio that no example changes, > 0."""
+    """The part of the generalising ratio that is the same for all examples, > 0."""
     return d / 2 * np.log1p(1 / (noise * (2 + noise)))
 
 

@@ -17,7 +17,7 @@ from numpy.polynomial import chebyshev
 Array = np.ndarray[Any, Any]
 
 EPS = 2 / 13
-"""Damping."""
+"""Damping of the method."""
 REACH = 2 / 3 * (1 - 2 * EPS / 15)
 SAFETY = 0.8
 MOST_GROWTH, LEAST_GROWTH = 5.0, 0.1
@@ -33,7 +33,7 @@ def integrate(
     t, h, slope = 0.0, min(1 / lam, times[0]), flow(y)
     for end in times:
         while t < end:
-            # The last step is not to be a sliver: two halves rather than all but nothing.
+            # Two halves rather than a whole step and a sliver.
             step = end - t if end - t <= h else min(h, (end - t) / 2)
             new, new_slope = _step(flow, y, slope, step, lam)
             scale = tolerance * (norm(y) + step * norm(slope))

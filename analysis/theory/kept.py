@@ -1,7 +1,7 @@
 """Theory that takes seconds to minutes is computed once and kept on disk, by joblib, in the user's cache folder.
 
-A result belongs to its function, its arguments and the text of all modules of analysis/theory: any edit there computes anew,
-so what is kept is never older than the code. (joblib alone sees only the edits of the function itself.)
+A result belongs to its function, its arguments and the text of all modules of analysis/theory: after any edit there it is
+computed anew, so what is kept is never older than the code. (joblib alone sees only the edits of the function itself.)
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from console.cache import cache_folder
 
 T = TypeVar("T")
 
-# Once, as the process imports them: an edit made while it runs must not name what the old code computes.
+# Read once, at import: an edit made while the process runs must not name the results of the old code.
 CODE = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()[:16]
 """Names the code whose results are kept."""
 
@@ -23,13 +23,13 @@ CODE = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(Path(__file_
 def theory_cache() -> Memory:
     """The Memory under $XDG_CACHE_HOME or ~/.cache, or beside other temporary files where that cannot be written.
 
-    Made at each call, so that the environment of the moment holds: a page and a test need not share it.
+    It is made at each call, so that a change of the environment counts: a page and a test need not share it.
     """
     return Memory(cache_folder() / "theory" / CODE, verbose=0)
 
 
 def kept(function: Callable[..., T], *arguments: Any, **named: Any) -> T:
-    """function(*arguments, **named), from disk where it has been called so before. Arguments must be plain values."""
+    """function(*arguments, **named), from disk if it was called with these arguments before. Arguments must be plain values."""
     return theory_cache().cache(function)(*arguments, **named)
 
 

@@ -1,4 +1,4 @@
-"""What the infinitely wide lazy network learns of same-different: gradient flow under its tangent kernel, computed.
+"""Accuracy of the infinitely wide lazy network on same-different, computed by gradient flow under its tangent kernel.
 
 L, d     number of training symbols s ~ N(0, I/d), dimension of one
 x        a pair (s_u; s_v), y = 1 where u = v, with the probability p_x of training: same 1/2 in all, different 1/2 in all
@@ -32,7 +32,7 @@ from analysis.theory.pair_kernel import DrawnPairs, PairKernel, pair_kernel
 Array = np.ndarray[Any, Any]
 
 TOLERANCE = 1e-3
-"""Of a time step, relative. Accuracies move by less than 1e-3 when it is a hundred times smaller (tests)."""
+"""Relative tolerance of a time step. Accuracies move by less than 1e-3 when it is a hundred times smaller (tests)."""
 MOST_TIMES = 10
 SLOPE_NEURONS = 256
 TEST_SIZE = 4096
@@ -56,8 +56,9 @@ class Solution:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Means over draws of symbols, with standard errors (NaN for one draw): accuracy (t,) after `steps` (t,), kappa, and what
-    `best_test_acc` is to be: the best of all evaluations, each on TESTED fresh examples."""
+    """Means over draws of symbols, with standard errors (NaN for one draw): accuracy (t,) after `steps` (t,), kappa, and
+    `best_reported`, the expected `best_test_acc`: the best of all evaluations, each on as many fresh examples as the
+    networks'."""
 
     steps: Array
     accuracy: Array
@@ -70,7 +71,7 @@ class Prediction:
 
     @property
     def best_at(self) -> int:
-        """Where the mean curve is highest."""
+        """Index at which the mean curve is highest."""
         return int(np.argmax(self.accuracy))
 
     @property
@@ -95,8 +96,8 @@ def solve(
 ) -> Solution:
     """Gradient flow on one draw of symbols, measured at some of the steps that are multiples of `eval_every`.
 
-    With a width, the kernel is that of a drawn network of this width (n_symbols^2 width <= MOST_ACTIVE, else ValueError): what is
-    left out is the noise of SGD alone. kappa then still takes neurons that c does not depend on.
+    With a width, the kernel is that of a drawn network of this width (n_symbols^2 width <= MOST_ACTIVE, else ValueError), so that
+    only the noise of SGD is left out. Even then kappa is taken over neurons on which c does not depend.
     """
     rng = np.random.default_rng([seed, n_symbols, d])
     symbols = rng.standard_normal((n_symbols, d)) / np.sqrt(d)
@@ -159,7 +160,7 @@ def mean_test_norm(d: int) -> float:
 
 
 def default_draws(n_symbols: int) -> int:
-    """Few symbols differ more from draw to draw, and cost less."""
+    """Number of draws: few symbols differ more from draw to draw, and cost less."""
     return 32 if n_symbols <= 16 else 8 if n_symbols <= 256 else 3
 
 
@@ -198,7 +199,7 @@ def expected_best(at: Array, accuracy: Array, eval_every: int, tested: int = TES
     mean = np.interp(np.log(every), np.log(at), accuracy)
     spread = np.maximum(np.sqrt(mean * (1 - mean) / tested), 1e-6)
     x = np.linspace(mean.min() - 8 * spread.max(), 1, 4001)
-    below = ndtr((x[:, None] - mean) / spread).prod(1)  # no more than all right: the rest of the mass is at x = 1
+    below = ndtr((x[:, None] - mean) / spread).prod(1)  # accuracies end at 1: the rest of the mass is at x = 1
     return float(1 - np.trapezoid(below, x))
 
 

@@ -24,7 +24,7 @@ d = 400, where the trapezoidal rule is exact to rounding."""
 
 
 COARSEST = 0.05
-"""Step of that grid in deviations of the prior: a larger one is refused, as it would miscount neurons beyond three."""
+"""Largest step of that grid in deviations of the prior: with a larger one, neurons beyond three would be miscounted."""
 LOG_T = (-10.0, 60.0)
 OUTLIER = 3.0
 """A neuron whose overlap has more prior standard deviations than this specialises [Rubin25 App. F]."""
@@ -37,7 +37,7 @@ class Aligned(NamedTuple):
     t: float
     overlap: Array
     density: Array
-    """Of each neuron's overlap, over `overlap`: what specialises is its second peak."""
+    """Density of each neuron's overlap, over `overlap`; its second peak holds the neurons that specialise."""
 
 
 def projection(c: Array | float) -> Array:
@@ -85,7 +85,7 @@ def _variance(N: int, scaling: Scaling) -> float:
 
 
 def _neuron(N: int, d: int, scaling: Scaling) -> tuple[Array, Array, Array, Array]:
-    """Of one neuron over the grid of |c|: c, log of the prior density, weights of the quadrature, v g(c)^2 / 2."""
+    """One neuron over the grid of |c|: c, log of the prior density, weights of the quadrature, v g(c)^2 / 2."""
     if N < 1 or d < 1:
         raise ValueError(f"N = {N}, d = {d}: both must be positive")
     c = np.linspace(0, MOST_C, N_C)
@@ -97,7 +97,7 @@ def _neuron(N: int, d: int, scaling: Scaling) -> tuple[Array, Array, Array, Arra
 
 
 def as_scaling(name: str) -> Scaling:
-    """Of a cell's key `scaling`. ValueError for another."""
+    """The scaling that a cell's key `scaling` names. ValueError for any other name."""
     if name not in get_args(Scaling):
         raise ValueError(f"scaling {name!r}: one of {', '.join(get_args(Scaling))}")
     return "mean_field" if name == "mean_field" else "standard"
@@ -116,6 +116,6 @@ def n_specialised(alpha: float, N: int, d: int, scaling: Scaling = "standard", b
 
 
 def slope(alpha: float, N: Array, d: Array, scaling: Scaling = "standard", against: Size = "d") -> float:
-    """Exponent of E(alpha) in d, or in N, fitted over these sizes, arrays (n,): what their P* is compared with."""
+    """Exponent of E(alpha) in d, or in N, fitted over these sizes, arrays (n,), for comparison with the exponent of their P*."""
     energies = [energy(alpha, int(n), int(k), scaling) for n, k in zip(N, d, strict=True)]
     return float(np.polyfit(np.log(np.asarray(d if against == "d" else N, dtype=float)), np.log(energies), 1)[0])

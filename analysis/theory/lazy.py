@@ -21,8 +21,8 @@ Array = np.ndarray[Any, Any]
 def error_bound(n_symbols: Array | float, d: Array | float, c: float) -> Array:
     """The shape exp(-c L/d^2) of the bound on the test error, Theorem 2; at most 1/2, which is chance.
 
-    The theorem is O(exp(-L/d^2)): c > 0 is FREE, it is no prediction but may be fitted. What is predicted is that curves
-    coincide in L/d^2, or lie below.
+    The theorem is O(exp(-L/d^2)): c > 0 is FREE, it is no prediction but may be fitted. The prediction is that curves coincide
+    in L/d^2, or lie below.
     """
     n, dim = np.asarray(n_symbols, dtype=float), np.asarray(d, dtype=float)
     return np.minimum(np.exp(-c * n / dim**2), 0.5)

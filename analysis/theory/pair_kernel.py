@@ -23,17 +23,18 @@ from analysis.theory.lazy import ntk
 Array = np.ndarray[Any, Any]
 
 MOST_DENSE = 64
-"""Symbols up to which the kernel is formed: 2080 unordered pairs."""
+"""Most symbols for which the kernel is formed: 2080 unordered pairs."""
 FIT_TOLERANCE = 1e-3
 """Root mean square error of a class's polynomial over the standard deviation of the kernel in that class."""
 MOST_DEGREE = 14
 MOST_ACTIVE = 2**27
-"""L^2 width that `DrawnPairs` takes: half a GB."""
+"""Largest L^2 width that `DrawnPairs` takes: half a GB."""
 FIT_SAMPLES = 100_000
 
 
 class PairKernel(Protocol):
-    """The kernel between training pairs, flat (n,), with the probability p and label y of each, and between tests and them."""
+    """The kernel between training pairs, flat (n,), with the probability p and the label y of each, and between test pairs and
+    these."""
 
     p: Array
     y: Array
@@ -166,7 +167,7 @@ class SeriesPairs:
         norm, e = self.norm, self.powers
         c = c.reshape(norm.shape).astype(np.float32)
         out = norm**2 * c  # both symbols shared
-        half = np.zeros_like(out)  # what is added with its transpose
+        half = np.zeros_like(out)  # the terms that are added with their transpose
         for k in range(len(e)):
             a, b = (float(f[k]) if k < len(f) else 0.0 for f in (self.fit.apart, self.fit.shared))
             if a == b == 0:

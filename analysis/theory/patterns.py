@@ -18,7 +18,7 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 Monomial = Mapping[str, float]
-"""Powers of the variables."""
+"""A product of powers: the power of each variable."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Pattern:
 
     name: str
     terms: tuple[Monomial, ...]
-    """The energy's."""
+    """The terms whose sum is the energy."""
     free: Mapping[str, tuple[Monomial, Monomial | None]]
-    """Variables that it minimises over, with their least and greatest values: there are 1 to N neurons to specialise."""
+    """Variables over which the energy is minimised, with their least and greatest values: 1 to N neurons may specialise."""
 
 
 class Least(NamedTuple):
@@ -90,7 +90,7 @@ NETWORKS: dict[str, tuple[Pattern, ...]] = {
 
 
 def least(pattern: Pattern, sizes: Mapping[str, float]) -> Least:
-    """Least energy at these sizes (d, N, ...). KeyError for a size that the pattern needs and is not given."""
+    """Least energy at these sizes (d, N, ...). KeyError if a size that the pattern needs is missing."""
     from scipy.optimize import minimize
     from scipy.special import logsumexp
 
@@ -114,8 +114,11 @@ def least(pattern: Pattern, sizes: Mapping[str, float]) -> Least:
 
 
 def least_over(pattern: Pattern, sizes: Mapping[str, Array]) -> Array:
-    """Energies of `least` over arrays of sizes, all of one shape, for maps: coordinate descent, as the energy is convex in the
-    logarithms and free variables are bounded one by one; of a free variable by bisection of the slope."""
+    """Energies as of `least` over arrays of sizes, all of one shape, for maps.
+
+    The method is coordinate descent: the energy is convex in the logarithms, and each free variable has its own bounds. The best
+    value of one variable is found by bisection of the slope.
+    """
     logs = {name: np.log(np.asarray(value, dtype=float)) for name, value in sizes.items()}
     shape = np.broadcast_shapes(*(value.shape for value in logs.values()))
     free = list(pattern.free)
@@ -145,7 +148,7 @@ def least_over(pattern: Pattern, sizes: Mapping[str, Array]) -> Array:
 
 
 _MOST = 200.0
-"""Logarithm of more than any variable reaches."""
+"""A logarithm larger than that of any variable."""
 _HALVINGS, _ROUNDS = 50, 25
 """200 / 2^50 is below rounding; two variables settle to four digits in this many rounds."""
 
@@ -164,7 +167,7 @@ def wins(network: str, sizes: Mapping[str, float]) -> str:
 
 
 def exponents(pattern: Pattern, growth: Mapping[str, float]) -> Exponents:
-    """As d grows, with sizes as these powers of it (N ~ d: {"N": 1}). KeyError for a size that is not given."""
+    """The exponents as d grows, with sizes as these powers of it (N ~ d: {"N": 1}). KeyError if a size is missing."""
     from scipy.optimize import linprog
 
     growth = {"d": 1.0, **growth}

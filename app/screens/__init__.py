@@ -1,1 +1,1 @@
-"""One module a page, each with `show(results)`."""
+"""The pages: one module each, with `show(results)`."""

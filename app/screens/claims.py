@@ -56,7 +56,7 @@ def show(results: str) -> None:
 
 
 ROW = 96
-"""Pixels: four to five lines of text, as most cells have at most."""
+"""Height of a row in pixels: four to five lines of text, as most cells have at most."""
 WIDTHS = {
     "verdict": st.column_config.TextColumn(width=140),
     "id": st.column_config.TextColumn(width=150),
@@ -70,7 +70,7 @@ WIDTHS = {
 
 
 def _several(label: str, options: list[str], key: str) -> list[str]:
-    """Those chosen, all where none is."""
+    """The chosen options; all of them if none is chosen."""
     return (
         list(st.pills(label, options, selection_mode="multi", key=key, bind="query-params", persist_state="session")) or options
     )

@@ -43,7 +43,7 @@ def show(results: str) -> None:
         points = grouped(results, selection, measure)
         axes = axes_of(points)
         if not axes.numbers:
-            st.info("No key that is a number has two values here: another sweep, or all, may have.")
+            st.info("No key that is a number has two values here. Choose another sweep, or all sweeps.")
             return
         look = _look(points)
         setting = _setting(points, [key for key in (look.x, look.colour, look.facet) if key])
@@ -91,7 +91,7 @@ def _setting(points: Points, axes: Sequence[str]) -> dict[str, Value]:
     """One value for each key that varies beside the axes."""
     rest = rest_of(points, axes)
     if rest:
-        st.caption("Only seeds are averaged over. Of all else:")
+        st.caption("Only seeds are averaged over. All other keys have one value:")
     return fixed(points, rest, places=st.columns(2))
 
 

@@ -1,4 +1,4 @@
-"""Accuracy over L and d, the L that suffices for an accuracy, its exponent in d beside Theorem 2 and Eq. 3."""
+"""Accuracy over L and d; the L that suffices for an accuracy; its exponent in d beside Theorem 2 and Eq. 3."""
 
 import numpy as np
 import pandas as pd
@@ -66,7 +66,7 @@ def _state_exponent(table: pd.DataFrame, fit: Exponent | None, setting: Setting,
     states = table["state"].value_counts().to_dict()
     counts = (
         f"{states.get('reached', 0)} of {len(table)} d with a curve reach {level:g} within the measured L, "
-        f"{states.get('not reached', 0)} do not, {states.get('already at the smallest x', 0)} are there at the smallest L already"
+        f"{states.get('not reached', 0)} do not, {states.get('already at the smallest x', 0)} reach it at the smallest L already"
     )
     if fit is None:
         st.info(f"No exponent: it needs L* at two d. {counts}.")

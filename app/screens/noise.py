@@ -11,7 +11,7 @@ from app.shared import compute_later, downloads, figure, switch
 from stats import Interval
 
 AXES = ("L", "gamma_label", "sigma2")
-GRIDS = "`grids/fig2.yaml` or, in little, `grids/quick.yaml`"
+GRIDS = "`grids/fig2.yaml` or, smaller, `grids/quick.yaml`"
 
 
 def show(results: str) -> None:
@@ -52,7 +52,7 @@ def show(results: str) -> None:
 
 
 def _readable(table: pd.DataFrame) -> pd.DataFrame:
-    """Intervals as text."""
+    """The table with its intervals as text."""
     shown = table[["sigma2", "gamma", "L", "n"]].assign(measured=_intervals(table, "mean", "low", "high"))
     for name in ("generalising", "memorising"):
         shown[f"Bayes, {name}"] = table[name].map("{:.3f}".format, na_action="ignore")

@@ -17,7 +17,7 @@ WORDS = {"ok": "done", "diverged": "diverged", "failed": "failed", "running": "r
 
 def show(results: str) -> None:
     """The page."""
-    # Which networks are being trained is read afresh each time (`remembered` says why): 0.4 s of 100,000 networks on busy cores.
+    # Which networks are being trained is read afresh each time (`remembered` says why): 0.4 s for 100,000 networks on busy cores.
     sweeps, why = progress(results), remembered(reasons, results)
     running = sum(sweep.running for sweep in sweeps)
     if running:
@@ -44,7 +44,7 @@ def _sweep(sweep: Progress, why: list[Reason]) -> None:
 
 
 def _table(why: list[Reason]) -> str:
-    """As HTML: Streamlit's own tables import pandas, which this page does without."""
+    """The reasons as HTML: Streamlit's own tables import pandas, which this page does without."""
     head = "".join(f"<th>{name}</th>" for name in ("networks", "status", "reason", "for example", "log"))
     rows = "".join(
         f"<tr><td>{r.n:,}</td><td>{escape(r.status)}</td><td>{escape(r.reason)}</td><td><code>{escape(r.cell_id)}</code></td>"
@@ -94,7 +94,7 @@ def _span(seconds: float) -> str:
 
 
 def _networks(results: str, sweeps: list[str]) -> None:
-    """Numbers of finished networks over two keys; which are still to come only the grid knows."""
+    """Numbers of finished networks over two keys; only the grid knows which are still to come."""
     from analysis.charts.census import census, census_chart, keys_of, task_in
     from analysis.data.selection import Selection
     from analysis.data.source import declared

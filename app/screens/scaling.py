@@ -45,7 +45,7 @@ def show(results: str) -> None:
         names = threshold_measures(results, selection)
         measure = measure_choice(results, names, width=220) if names else "best_test_acc"
         found = grouped(results, selection, measure)
-        if "P" in found.keys:  # at P = 0 there is nothing but the prior, and no logarithm
+        if "P" in found.keys:  # P = 0 is the prior alone, and has no logarithm
             found = found._replace(frame=found.frame[found.frame["P"].isna() | (found.frame["P"] > 0)])
         numbers = numeric_keys(found)
         if len(numbers) < 2:
@@ -82,7 +82,10 @@ def show(results: str) -> None:
 
 
 def _thresholds(results: str, asked: Asked, frame: pd.DataFrame, setting: Setting, why: str, lost: str, sql: str) -> None:
-    """Chart, laws and table of `crossings`. why: this level; lost: networks that did not mix; sql: the query behind them."""
+    """Show chart, laws and table of `crossings`.
+
+    why: words for why this level; lost: words for how many networks did not mix; sql: the query behind them.
+    """
     over, against, by, measure, level = asked
     values = sorted(frame[against].unique().tolist())
     with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -1,4 +1,5 @@
-"""Networks at equilibrium: which pattern of feature learning has the least energy where, and neurons that turn to the target."""
+"""Networks at equilibrium: the pattern of feature learning with the least energy at each size, and neurons that turn to the
+target."""
 
 import math
 from typing import Any
@@ -39,12 +40,12 @@ def show(results: str) -> None:
 
 
 def _most(results: str, selection: Selection) -> str:
-    """The network of which there are most points."""
+    """The network with most points."""
     return max(OF, key=lambda network: len(measured(results, selection.only(OF[network]), ALIGNMENT).frame))
 
 
 def _phases(results: str, selection: Selection, network: str) -> Setting | None:
-    """The map; gives the setting whose sizes it shows."""
+    """Show the map; the result is the setting whose sizes it shows."""
     st.subheader("Which pattern", anchor=False, help="The pattern whose least energy is the lowest appears [Rubin25 S5, App. E]")
     found = measured(results, selection, ALIGNMENT)
     sizes, about, setting = None, f"No such network here yet: {GRIDS[network]}.", None
@@ -105,7 +106,7 @@ def _neurons(results: str, selection: Selection, setting: Setting | None) -> Non
         held = {key: value for key, value in setting.values.items() if key in found.frame}
         found = found._replace(frame=found.frame[matching(found.frame, held)])
     if found.frame.empty:
-        st.info(f"No histogram of overlaps {'in this setting, but in others' if n else 'yet'}: {_saving(results)}.")
+        st.info(f"No histogram of overlaps {'in this setting, only in others' if n else 'yet'}: {_saving(results)}.")
         return
     names = varying(found.frame, found.keys)
     with st.container(horizontal=True):
@@ -119,7 +120,7 @@ def _neurons(results: str, selection: Selection, setting: Setting | None) -> Non
 
 
 def _first_width(row: "pd.Series[Any]") -> int:
-    """Neurons of the first layer, whose overlaps are kept: of three layers N1."""
+    """Number of neurons in the first layer, whose overlaps are kept: N1 of three layers."""
     return int(row["width1"] if "width1" in row and not pd.isna(row["width1"]) else row["width"])
 
 
@@ -129,7 +130,7 @@ def _saving(results: str) -> str:
 
 
 def _largest(frame: pd.DataFrame) -> dict[str, Any]:
-    """Most samples first: there neurons specialise."""
+    """The values to show first: most samples, where neurons specialise."""
     return {"P": frame["P"].max()} if "P" in frame else {}
 
 

@@ -12,9 +12,9 @@ from analysis.sql.statements import EXAMPLES
 from app.shared import remembered
 
 SHOWN = 1000
-"""Rows that the table shows at most."""
+"""Most rows that the table shows."""
 SHOWN_CHARS, SHOWN_BYTES = 1000, 10 << 20
-"""The same for the characters of a value, and for all values as Arrow holds them."""
+"""Most characters that the table shows of a value, and most bytes of all values as Arrow holds them."""
 
 _SQL, _ANSWERED, _ANSWER = "sql", "_answered", "_answer"
 
@@ -51,7 +51,8 @@ def _take(sql: str) -> None:
 
 
 def _ask(results: str, sql: str) -> None:
-    """Asked when the text changes or Run is pressed, not whenever a running sweep commits: a query may take long."""
+    """Run the query and keep its answer. This happens when the text changes or Run is pressed, not whenever a running sweep
+    commits: a query may take long."""
     started = time.perf_counter()
     answer: Answer | str
     with st.spinner("Running ...", show_time=True):
@@ -72,5 +73,6 @@ def _show(results: str, sql: str, answer: Answer, seconds: float) -> None:
             file: Any = partial(answer_bytes, results, sql, form)
             st.download_button(form.upper(), file, f"answer.{form}", mime, on_click="ignore", key=f"answer-{form}")
         st.caption(
-            f"{said}, in {seconds:.2f} s. Files have {FILE_ROWS:,} rows and 100 MB at most; `python -m analysis.query` has none."
+            f"{said}, in {seconds:.2f} s. Files have {FILE_ROWS:,} rows and 100 MB at most; "
+            "`python -m analysis.query` has no such limit."
         )

@@ -34,7 +34,8 @@ from app.shared import choice, downloads, figure, remembered, sweep_choice, swit
 from stats import Interval
 
 FIRST: dict[str, dict[str, Value]] = {"same_different": {"gamma_label": "1", "L": 32}}
-"""The network to look at first, where there is one: Fig. 1a; of other tasks a rich one."""
+"""The keys of the network to look at first, if it exists: for same-different that of Fig. 1a. For other tasks it is a rich
+one."""
 
 
 def show(results: str) -> None:
@@ -84,7 +85,7 @@ def show(results: str) -> None:
 
 
 def _linked(results: str) -> dict[str, Value] | None:
-    """What `?cell_id=...` names, once."""
+    """The keys of the network that `?cell_id=...` names; the URL loses it, so that it counts once."""
     cell_id = st.query_params.get("cell_id")
     if not cell_id:
         return None
@@ -125,7 +126,8 @@ def _network(found: Networks, linked: Mapping[str, Value] | None) -> tuple[str, 
 
 
 def _task(found: Networks, linked: Mapping[str, Value] | None) -> str | None:
-    """The one that is looked at, whose settings in the paper are shown first; None before one of several is chosen."""
+    """The task of the network that is looked at; the paper's settings of it are shown first. None before one of several is
+    chosen."""
     tasks = in_order(found.frame, "task")
     if len(tasks) == 1:
         return str(tasks[0])
@@ -147,7 +149,7 @@ def _chains(results: str, cell: Mapping[str, Any], cells: list[str]) -> None:
 
 
 def _has_halves(cell: Mapping[str, Any], neurons: pd.DataFrame) -> bool:
-    """Whether the input is a pair: of others the neurons have readouts but no alignment."""
+    """Whether the input is a pair: for other inputs the neurons have readouts but no alignment."""
     if len(neurons):
         return bool(neurons["alignment"].notna().any())
     return _number(cell.get("readout_ratio")) is None or any(
@@ -166,7 +168,7 @@ def _weights(cell: Mapping[str, Any], neurons: pd.DataFrame) -> None:
         return
     chart = structure_chart(neurons, width=330, height=350)
     figure(chart, "weights")
-    st.caption("A point a hidden neuron: the cosine between the two halves of its weights, against its readout.")
+    st.caption("One point per hidden neuron: the cosine between the two halves of its weights, against its readout.")
     downloads(f"neurons-{cell['cell_id']}", neurons, chart)
 
 
@@ -189,7 +191,7 @@ def _training(results: str, cell: Mapping[str, Any], cells: list[str], log_step:
 def _beside_theory(results: str, cells: list[str], cell: Mapping[str, Any]) -> None:
     theory = expected(cell)
     st.subheader("Beside the theory" if theory else "Measured", anchor=False)
-    # Expressions are no columns of their own; where it comes from is told below.
+    # Measures that are expressions have no column; the origin has a section below.
     known = {name: measure for name, measure in remembered(measures, results).items() if name in cell and name not in ORIGIN}
     means = remembered(means_of, results, tuple(cells), tuple(known))
     rows = []

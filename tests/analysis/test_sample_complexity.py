@@ -181,7 +181,7 @@ def test_networks_of_one_seed_share_their_data_so_seeds_are_counted():
     assert found.interval.n == 3 and found.interval.value == pytest.approx(0.5)
     # Student's t of 2 degrees of freedom, by a table.
     assert found.interval.high - found.interval.value == pytest.approx(4.303 * 0.1 / 3**0.5, rel=1e-3)
-    assert "11 networks; 3 of 4 seeds have one at every width" in found.what
+    assert "11 networks; slopes of the 3 of 4 seeds that have a network at every width" in found.what
     one = _slope(Networks(frame[frame["seed"] == 0], "counts"), "width", True, {})
     assert one.interval.value == pytest.approx(0.4) and np.isnan(one.interval.low)
     nowhere_whole = frame[frame["width"] != 16 * 2 ** (frame["seed"] % 3)]

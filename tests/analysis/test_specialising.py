@@ -112,7 +112,7 @@ def test_networks_without_a_logarithm_are_told(tmp_path):
             for N in (16, 32, 64) for s in range(3)]  # fmt: skip
     of = {"task": "he3", "network": "erf2"}
     found = KINDS["slope"](committed(tmp_path, rows), measure="n_specialised_1", over="width", log=True, of=of)
-    assert found.interval.value == pytest.approx(0.5) and "3 left out that have none of it" in found.what
+    assert found.interval.value == pytest.approx(0.5) and "3 without a positive value left out" in found.what
 
 
 def test_the_threshold_of_what_falls(tmp_path):

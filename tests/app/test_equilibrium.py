@@ -88,7 +88,7 @@ def test_scaling_finds_the_law_and_puts_the_bound_beside_it(monkeypatch, by_the_
         and "large-deviation bound over the very d and N" in said
         and "the interval holds the prediction" in said
     )
-    assert "this level: of those that most curves cross, 5 of 5 curves" in said
+    assert "this level: 5 of 5 curves cross it, as many as cross any level" in said
     assert "width/d = 1" in said and "160 networks, 4 seeds a point" in said, "all mixed, the wider ones left out"
     table = page.dataframe[0].value
     assert table["d"].tolist() == table["width"].tolist() == list(SIZES)

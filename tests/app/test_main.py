@@ -271,7 +271,7 @@ def test_weights_that_are_no_picture_are_left_out_with_a_sentence(page, tmp_path
     store.write_plan("p", [cell["cell_id"]], whole=True)
     shown = page("structure", store.results)
     assert [one.value for one in shown.subheader] == ["Hidden weights", "Training", "What it sees", "Measured"]
-    assert "not shown as images: of each neuron they are 2 x 2,000 numbers" in said(shown)
+    assert "not shown as images: each neuron has 2 x 2,000 numbers" in said(shown)
 
 
 def test_structure_first_shows_an_image_task_at_its_own_settings_and_names_them(page, tmp_path):

@@ -209,7 +209,10 @@ def test_never_a_wrong_count_beside_writers_and_compactors(store: Store) -> None
     for thread in readers:
         thread.start()
     end = time.monotonic() + 3
-    while time.monotonic() < end or (time.monotonic() < end + 30 and not store.files.entries("compacted")):
+    def seen() -> bool:
+        return reads[0] > 10 and bool(store.files.entries("compacted"))
+
+    while time.monotonic() < end or (time.monotonic() < end + 60 and not seen()):
         store.commit(f"p{committed[0]}", rows(1000 * committed[0], 10))
         committed[0] += 1
         time.sleep(0.01)

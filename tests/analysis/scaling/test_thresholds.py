@@ -63,4 +63,4 @@ def test_an_exponent_of_open_intervals_says_so():
     rising.loc[(rising["d"] != 64) & (rising["mean"] > 0.85), "mean"] = 0.95
     fit = exponent(thresholds(rising, 0.85))
     assert fit is not None and fit.n_used == 3 and fit.n_open == 1
-    assert fit.censored.endswith("1 with an interval beyond the range: this one is too narrow")
+    assert fit.censored.endswith("1 with an interval beyond the range: the exponent's is too narrow")
