@@ -1,4 +1,4 @@
-"""Rich networks of a sweep beside the theory, asked of analysis in a process of its own: here nothing knows theory."""
+"""Comparison of a sweep's rich networks with the theory, by `analysis` in a process of its own: no theory is known here."""
 
 import json
 import subprocess
@@ -13,32 +13,32 @@ from store.files import ResultsError
 
 
 def started(words: Sequence[str]) -> "subprocess.Popen[str]":
-    """The command, running; its output is kept."""
+    """Start the command; its output is kept."""
     return subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @dataclass(frozen=True)
 class BesideTheory:
-    """The answer to come: asked as soon as training ends, it is there when Ray has closed."""
+    """The comparison to come. Its process starts as soon as training ends, and answers while Ray closes."""
 
     process: "subprocess.Popen[str] | None"
-    """None where no network of the sweep is rich, so that there is nothing to ask."""
+    """None if no network of the sweep is rich, so that there is nothing to compare."""
 
     @classmethod
     def ask(cls, sweep: str, results: str, planned: Sequence[PlannedCell]) -> "BesideTheory":
-        """Start the process that answers, for the sweep of these cells."""
+        """Start the process that compares the sweep, which has these cells, with the theory."""
         if not any(getattr(p.cell.network, "gamma", 0.0) >= 1 for p in planned):
             return cls(None)
         words = [sys.executable, "-m", "analysis.outcome", "--sweep", sweep, "--results", results]
         return cls(started(words))
 
     def records(self) -> list[dict[str, Any]]:
-        """A record per point, for `console.outcome_table`; none where theory is silent. ResultsError where there is no answer."""
+        """One record per point, for `console.outcome_table`; none if no theory applies. ResultsError if the process failed."""
         if self.process is None:
             return []
         out, err = self.process.communicate()
         if self.process.returncode:
             said = (err.strip().splitlines() or [f"it ended with {self.process.returncode}"])[-1]
-            raise ResultsError(f"the networks could not be set beside the theory: {said}")
+            raise ResultsError(f"the networks could not be compared with the theory: {said}")
         found: list[dict[str, Any]] = json.loads(out)
         return found
