@@ -1,4 +1,4 @@
-"""Checked blocks of a grid. A block holds, for one kind of cell, the axes in groups, the search, the exclusions and the extras."""
+"""Checked blocks of a grid. A block holds the axes in groups, the search, the exclusions and the extras of one kind of cell."""
 
 import itertools
 import math
