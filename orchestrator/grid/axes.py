@@ -94,7 +94,7 @@ def _form(item: Item) -> _Form:
     arguments = [a.value for a in (argument.value if isinstance(argument.value, list) else [argument])]
     for a in arguments:
         if isinstance(a, bool) or not isinstance(a, int | float) or not math.isfinite(a):
-            raise ValueError(f"{show(a)} is no number that `{name}` can take; usage: {usage}")
+            raise ValueError(f"{show(a)} is not a number that `{name}` can take; usage: {usage}")
     try:
         form = make([int(a) if isinstance(a, float) and a.is_integer() else a for a in arguments])
     except ValueError as error:

@@ -187,7 +187,7 @@ def _check_network(f: UserFile, cls: type[Network]) -> None:
         if getattr(cls, method) is getattr(Network, method):
             raise UserFileError(f"network {cls.__name__} lacks {method}", line)
         if not callable(getattr(cls, method)):
-            raise UserFileError(f"network {cls.__name__}: {method} is no function", line)
+            raise UserFileError(f"network {cls.__name__}: {method} is not a function", line)
     _check_name(f, cls, "gated")
     if "width" not in cls.model_fields:
         raise UserFileError(f"network {cls.__name__} needs a field width: width: Annotated[int, Field(ge=1)]", line)
