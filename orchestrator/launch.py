@@ -127,7 +127,7 @@ def _make_token() -> None:
         return
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         file.write(secrets.token_hex(32))
-    told(f"made {path}: whoever has it may run code on your clusters")
+    told(f"made {path}: anyone who has this file can run code on your clusters")
 
 
 def _forget_earlier(cluster: ClusterFile) -> None:

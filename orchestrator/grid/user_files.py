@@ -172,7 +172,9 @@ def _check_task(f: UserFile, cls: type[Task]) -> None:
     if isinstance(base_lr, bool) or not isinstance(base_lr, int | float) or not 0 < base_lr < float("inf"):
         raise UserFileError(f'task {cls.__name__} needs a learning rate: defaults: ClassVar = {{"base_lr": 0.1}}', line)
     if fixed := sorted(cls.defaults.keys() & _settled_keys()):
-        text = f"task {cls.__name__}: defaults cannot say {listed(fixed)}, which networks or trainings say themselves"
+        text = (
+            f"task {cls.__name__}: defaults cannot hold {listed(fixed)}, as networks or trainings have their own defaults for it"
+        )
         raise UserFileError(text, _line_of(f, cls, "defaults"))
     for key in PARTS:
         name = cls.defaults.get(key, cls.default_of(key))
@@ -192,7 +194,7 @@ def _check_network(f: UserFile, cls: type[Network]) -> None:
     if "width" not in cls.model_fields:
         raise UserFileError(f"network {cls.__name__} needs a field width: width: Annotated[int, Field(ge=1)]", line)
     if cls.family != "descent":
-        raise UserFileError(f"network {cls.__name__}: networks of one's own learn by gradient descent; leave `family` out", line)
+        raise UserFileError(f"network {cls.__name__}: your own networks must learn by gradient descent; leave `family` out", line)
 
 
 def _check_name(f: UserFile, cls: type[Part], example: str) -> None:
