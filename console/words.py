@@ -48,7 +48,7 @@ def pydantic_reason(error: ValidationError) -> str:
 
 
 def in_a_line(error: BaseException) -> str:
-    """An exception as `KeyError: 'x'`, its first line alone, even where its own text cannot be made."""
+    """The first line of an exception: `KeyError: 'x'`. Works even if the exception's own `str` fails."""
     try:
         text = str(error)
     except Exception:  # noqa: BLE001 - the __str__ of a user's exception may fail as well

@@ -10,12 +10,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 """Folder of the project: its packages, grids and examples lie below."""
 TRAINS = ("console", "declarations", "orchestrator", "stats", "store", "trainables")
-"""The packages that take part in a sweep; `analysis` and `app` only read what it stored."""
+"""The packages that take part in a sweep. `analysis` and `app` only read the stored results."""
 
 
 @cache
 def code_facts() -> dict[str, str]:
-    """What must be the same on all machines of a sweep: this project's code, and what computes with it."""
+    """Digest of this project's code, and versions of Python and of the libraries: all machines of a sweep must agree on these."""
     digest = hashlib.sha256()
     for package in TRAINS:
         for file in sorted((ROOT / package).rglob("*.py")):
@@ -25,10 +25,10 @@ def code_facts() -> dict[str, str]:
 
 
 def commit() -> str:
-    """Commit of this code, with `+` when files differ from it; empty outside a repository or without git."""
+    """Commit of this code, followed by `+` if files differ from the commit; empty outside a repository or without git."""
 
     def git(*args: str) -> str:
-        # Its owner may be another account: on a cluster it was copied there.
+        # The folder may belong to another account: on a cluster it was copied there.
         done = subprocess.run(
             ["git", "-c", f"safe.directory={ROOT}", "-C", ROOT, *args], capture_output=True, text=True, check=False
         )

@@ -1,4 +1,4 @@
-"""`python -m orchestrator.launch up|submit|status|down CLUSTER.yaml`: a cluster from its file to its end, by Ray's launcher."""
+"""`python -m orchestrator.launch up|submit|status|down CLUSTER.yaml`: start, use and stop a cluster with Ray's launcher."""
 
 import os
 import re
@@ -22,21 +22,21 @@ from orchestrator.run.interrupts import INTERRUPTED
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 
-File = Annotated[str, typer.Argument(metavar="CLUSTER.yaml", help="The cluster: see docs/clusters.md.")]
+File = Annotated[str, typer.Argument(metavar="CLUSTER.yaml", help="The cluster file: see docs/clusters.md.")]
 JOIN_S = 1800
-"""How long workers may take to install the project and join."""
+"""Seconds that workers may take to install the project and join."""
 PYTHON = f"cd {CODE} && RAY_AUTH_MODE=token .venv/bin/python"
 SUBMITTED = "submitted"
-"""Folder of the head's HOME with the grids that were submitted, and their logs."""
+"""Folder in the head's HOME with the submitted grids and their logs."""
 
 
 @app.command()
 def up(file: File, join_s: Annotated[int, typer.Option(help="Seconds that workers may take to join.")] = JOIN_S) -> None:
-    """Start the cluster, or bring a running one to this file and this commit. Its machines install the project first."""
+    """Start the cluster, or bring a running cluster to this file and this commit. Its machines install the project first."""
     cluster = _checked(file)
     _make_token()
     if differ := uncommitted(cluster.path.parent):
-        told(f"not on the cluster, as not committed: {', '.join(differ[:5])}{' ...' if len(differ) > 5 else ''}")
+        told(f"not committed, so not on the cluster: {', '.join(differ[:5])}{' ...' if len(differ) > 5 else ''}")
     if cluster.on_premises:
         _forget_earlier(cluster)
     if _ray(cluster, "up", "-y"):
@@ -46,7 +46,7 @@ def up(file: File, join_s: Annotated[int, typer.Option(help="Seconds that worker
     told(f"waiting for {cluster.at_least} machines ...")
     if _on_head(cluster, f"{PYTHON} -m orchestrator.nodes auto {cluster.at_least} --seconds {join_s}"):
         log = "tail -n 100 /tmp/ray/session_latest/logs/monitor.out"
-        _failed(f"not all machines came; why is at the end of: {_by_hand(cluster, file, log)}")
+        _failed(f"not all machines joined; the reason stands at the end of this log: {_by_hand(cluster, file, log)}")
     told(f"{cluster.name} is up. A sweep on it: python -m orchestrator.launch submit {file} grid.yaml --results DIR_OR_URI")
 
 
@@ -55,10 +55,14 @@ def submit(
     context: typer.Context,
     file: File,
     grid_file: Annotated[str, typer.Argument(metavar="GRID.yaml", help="The experiment; it is copied to the head.")],
-    results: Annotated[str, typer.Option(metavar="DIR_OR_URI", help="A directory that all machines share, or a bucket.")],
-    detach: Annotated[bool, typer.Option("--detach", help="Do not wait; its words go to a log on the head.")] = False,
+    results: Annotated[
+        str, typer.Option(metavar="DIR_OR_URI", help="The store: a directory that all machines share, or a bucket.")
+    ],
+    detach: Annotated[
+        bool, typer.Option("--detach", help="Do not wait; the sweep writes its messages to a log on the head.")
+    ] = False,
 ) -> None:
-    """Run a sweep on the cluster's head; further words (gamma=0.1 --limit 10 ...) are those of orchestrator.sweep."""
+    """Run a sweep on the cluster's head. Further arguments (gamma=0.1 --limit 10 ...) go to orchestrator.sweep."""
     cluster = _checked(file)
     try:
         grid = load_grid(grid_file, [word for word in context.args if "=" in word and not word.startswith("-")])
@@ -75,17 +79,17 @@ def submit(
     words = shlex.join([Path(grid_file).name, *context.args, "--results", results, "--address", "auto"])
     run = f"{PYTHON} -m orchestrator.sweep {place}/{words}"
     if detach:
-        told(f"its words: {_by_hand(cluster, file, f'tail -f {place}.log')}")
-        # In a session of its own, which the end of this login does not end.
+        told(f"its messages: {_by_hand(cluster, file, f'tail -f {place}.log')}")
+        # In a session of its own, so that it goes on after this login ends.
         run = f"(setsid nohup bash -c {shlex.quote(run)} > {place}.log 2>&1 < /dev/null &)"
     raise typer.Exit(_on_head(cluster, run))
 
 
 @app.command()
 def status(
-    file: File, results: Annotated[str | None, typer.Option(metavar="DIR_OR_URI", help="Also what is in this store.")] = None
+    file: File, results: Annotated[str | None, typer.Option(metavar="DIR_OR_URI", help="Also show this store.")] = None
 ) -> None:
-    """Machines of the cluster, and what a store holds."""
+    """Show the machines of the cluster, and with --results the contents of a store."""
     cluster = _checked(file)
     _expect_up(cluster, file)
     command = f"{PYTHON} -m orchestrator.nodes"
@@ -96,11 +100,11 @@ def status(
 
 @app.command()
 def down(file: File) -> None:
-    """Stop the cluster; rented machines are given back. What is not in the results by then is trained again by the next sweep."""
+    """Stop the cluster and give rented machines back. The next sweep trains the cells that are not in the results by then."""
     cluster = _checked(file)
     if cluster.on_premises:
         if left := _stop_given_machines(cluster):
-            _failed(f"could not log in to {', '.join(left)}: what runs there ends by itself within minutes, or by `ray stop`")
+            _failed(f"could not log in to {', '.join(left)}: Ray ends there by itself within minutes, or at once by `ray stop`")
     elif _ray(cluster, "down", "-y"):
         _failed("ray down failed: see above; machines may still cost money")
     told(f"{cluster.name} is down")
@@ -114,7 +118,7 @@ def _checked(file: str) -> ClusterFile:
 
 
 def _make_token() -> None:
-    """A token that only its owner can read; one that is there is kept."""
+    """Make the token file, readable by its owner alone; an existing token is kept."""
     path = Path(TOKEN).expanduser()
     path.parent.mkdir(mode=0o700, exist_ok=True)
     path.parent.chmod(0o700)
@@ -123,13 +127,13 @@ def _make_token() -> None:
         return
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         file.write(secrets.token_hex(32))
-    told(f"made {path}: whoever has it may run code on your clusters")
+    told(f"made {path}: anyone who has this file can run code on your clusters")
 
 
 def _forget_earlier(cluster: ClusterFile) -> None:
-    """See that the head opens its door, and forget what Ray remembers there and here of an earlier cluster of this name.
+    """Check that the head can be logged in to, and delete Ray's state file of an earlier cluster of this name, there and here.
 
-    With its state file Ray would take workers for running that have long been stopped.
+    Because of that file, Ray would believe that workers run which were stopped long ago.
     """
     if fault := _fault(cluster.ssh(cluster.head, f"rm -f {shlex.quote(_state_file(cluster))}")):
         _failed(f"cannot log in to the head, {cluster.config['auth']['ssh_user']}@{cluster.head}: {fault}")
@@ -137,28 +141,29 @@ def _forget_earlier(cluster: ClusterFile) -> None:
 
 
 def _greet_workers(cluster: ClusterFile) -> None:
-    """See that workers open their doors to the head: Ray would try for ever, and say so in a log there alone."""
+    """Check that the head can log in to the workers. Ray itself would try for ever, and report it only in a log on the head."""
     faults = {worker: _fault(_from_head(cluster, worker, "true")) for worker in cluster.workers}
     if told_of := [f"{worker}: {fault}" for worker, fault in faults.items() if fault]:
         _failed(
-            f"the head is up, but cannot log in to {'; '.join(told_of)}. A machine that answers again is taken in within a "
-            f"minute; to do without, take it out of {cluster.path.name} and `up` again"
+            f"the head is up, but cannot log in to {'; '.join(told_of)}. Once such a machine answers, it joins within a "
+            f"minute; to do without it, remove it from {cluster.path.name} and call `up` again"
         )
 
 
 def _from_head(cluster: ClusterFile, worker: str, command: str) -> list[str]:
-    """The words that run a shell command on a worker, by way of the head and with the key that Ray has put there."""
+    """The arguments that run a shell command on a worker, by way of the head, with the key that Ray has put there."""
     hop = shlex.join(cluster.ssh(worker, command, key="KEY")).replace("KEY", "~/ray_bootstrap_key.pem")
     return cluster.ssh(cluster.head, hop)
 
 
 def _stop_given_machines(cluster: ClusterFile) -> list[str]:
-    """`ray stop` on all machines, the head first: it would start workers again. Returns those that could not be reached.
+    """Run `ray stop` on all machines and return those that could not be reached. The head stops first: it would restart workers.
 
-    Ray's own `down` stops the head alone. Workers are asked from the head, as they may be out of reach from here.
+    Ray's own `down` stops only the head. Workers are stopped by way of the head, as this machine may not reach them; if that
+    fails, from here.
     """
     ray = f"{CODE}/.venv/bin/ray"
-    # A machine that `up` has not reached has no `ray`.
+    # A machine that `up` did not reach has no `ray`.
     leave = f"rm -f {shlex.quote(_state_file(cluster))}; ! test -x {ray} || {ray} stop --grace-period 20 >/dev/null"
     left = []
     if _fault(cluster.ssh(cluster.head, leave)):
@@ -171,23 +176,23 @@ def _stop_given_machines(cluster: ClusterFile) -> list[str]:
 
 
 def _state_file(cluster: ClusterFile) -> str:
-    """Where Ray notes, on launcher and head, which of the given machines run."""
+    """The file in which Ray notes, on this machine and on the head, which of the cluster's machines run."""
     return f"/tmp/ray/cluster-{cluster.name}.state"
 
 
 def _gather(grid_file: Path, user_files: Sequence[Path], folder: Path) -> None:
-    """The grid and the user's own files in one folder, as they lie to each other."""
+    """Copy the grid and its user files into a folder, with the same paths relative to each other."""
     home = grid_file.absolute().parent
     for path in (grid_file.absolute(), *(user_file.absolute() for user_file in user_files)):
         if not path.is_relative_to(home):
-            stop(f"{path} lies outside the folder of {grid_file}, and would not be found on the cluster: put it there")
+            stop(f"{path} lies outside the folder of {grid_file}, so the cluster would not find it: move it into that folder")
         target = folder / path.relative_to(home)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, target)
 
 
 def _expect_up(cluster: ClusterFile, file: str) -> None:
-    """Leave with exit code 2 where the head cannot be reached or nothing is installed there."""
+    """End the command with exit code 2 if there is no head, or, on given machines, if the project is not installed there."""
     ready = f"test -x {CODE}/.venv/bin/python"
     words = cluster.ssh(cluster.head, ready) if cluster.on_premises else [_ray_program(), "get-head-ip", str(cluster.path)]
     if fault := _fault(words):
@@ -195,17 +200,17 @@ def _expect_up(cluster: ClusterFile, file: str) -> None:
 
 
 def _on_head(cluster: ClusterFile, command: str) -> int:
-    """Run a shell command on the head; its exit status."""
-    if not sys.stdout.isatty():  # `ssh` makes a terminal there all the same, so that the command ends with the connection
+    """Run a shell command on the head; return its exit status."""
+    if not sys.stdout.isatty():  # `ssh` makes a terminal there in any case, so that the command ends with the connection
         command = f"export TTY_COMPATIBLE=0; {command}"
     if not cluster.on_premises:
         return _ray(cluster, "exec", command)
-    # Not by Ray, which needs the notes that it made when it started the head. Its shell all the same, for what ~/.bashrc exports.
+    # Not by `ray exec`, which needs the state file of the start. The shell is the one of Ray, for the exports of ~/.bashrc.
     return _run(cluster.ssh(cluster.head, f"bash --login -i -c {shlex.quote(command)}", terminal=True)).returncode
 
 
 def _by_hand(cluster: ClusterFile, file: str, command: str) -> str:
-    """What a person types to run it there."""
+    """The command line by which a person runs the shell command on the head."""
     if not cluster.on_premises:
         return joined(["ray", "exec", file, command])
     key = os.path.expanduser(cluster.config["auth"]["ssh_private_key"])
@@ -213,7 +218,7 @@ def _by_hand(cluster: ClusterFile, file: str, command: str) -> str:
 
 
 def _copied_to_head(cluster: ClusterFile, folder: str, place: str) -> bool:
-    """Copy a folder's content into one on the head."""
+    """Copy the content of a folder into a folder on the head; return whether that worked."""
     if _on_head(cluster, f"mkdir -p {place}"):
         return False
     if cluster.on_premises:
@@ -222,22 +227,25 @@ def _copied_to_head(cluster: ClusterFile, folder: str, place: str) -> bool:
 
 
 def _fault(words: Sequence[str]) -> str:
-    """Run a command in silence; the last it said where it failed, empty where not."""
+    """Run a command without output. Return its last line if it failed, and an empty text if it did not."""
     done = _run(words, capture_output=True)
     said = (done.stderr or done.stdout).strip().splitlines()
     return (said[-1] if said else f"{words[0]} ended with {done.returncode}") if done.returncode else ""
 
 
 def _ray(cluster: ClusterFile, verb: str, *words: str) -> int:
-    """One of Ray's launcher commands on the file, from its folder: relative paths in it start there. Its exit status."""
-    # The file says it as well; here for the commands that Ray itself adds.
+    """Run one of Ray's launcher commands on the cluster file; return its exit status.
+
+    It runs in the file's folder, where relative paths in the file start.
+    """
+    # The file sets it for its own commands; this sets it for the commands that Ray adds.
     autoscaler = {"RAY_UP_enable_autoscaler_v2": "0"} if cluster.on_premises else {}
     command = [_ray_program(), verb, "--log-style", "pretty", str(cluster.path), *words]
     return _run(command, cwd=cluster.path.parent, env=os.environ | autoscaler).returncode
 
 
 def _ray_program() -> str:
-    """The `ray` beside this Python, before that of PATH."""
+    """The path of `ray`: beside this Python if it is there, else from PATH."""
     return shutil.which("ray", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}") or "ray"
 
 

@@ -1,4 +1,4 @@
-"""`python -m orchestrator.nodes [ADDRESS [N]]`: the machines of a Ray cluster, once N are there."""
+"""`python -m orchestrator.nodes [ADDRESS [N]]`: wait until a Ray cluster has N machines, then list them."""
 
 import time
 from typing import Annotated, Any
@@ -15,10 +15,10 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 @app.command()
 def nodes(
     address: Annotated[str, typer.Argument(help="host:port of the cluster's head, or auto on one of its machines.")] = "auto",
-    count: Annotated[int, typer.Argument(min=1, metavar="N", help="Wait until there are so many.")] = 1,
-    seconds: Annotated[float, typer.Option(help="How long they may take.")] = 180.0,
+    count: Annotated[int, typer.Argument(min=1, metavar="N", help="Wait until the cluster has this many machines.")] = 1,
+    seconds: Annotated[float, typer.Option(help="Seconds to wait for them at most.")] = 180.0,
 ) -> None:
-    """List the machines of the cluster. Exit 2 when fewer than N are there in time, or no cluster answers."""
+    """List the machines of the cluster. Exit 2 if fewer than N have joined in time, or if no cluster answers."""
     from orchestrator.ray.cluster import ClusterError, joined
 
     deadline = time.monotonic() + seconds

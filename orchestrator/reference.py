@@ -25,7 +25,7 @@ gives one: see the line below each task.
 
 
 def reference() -> str:
-    """The page."""
+    """The page `docs/reference.md`."""
     tasks = [task_class(name) for name in task_names() if not task_class(name).file_digest]
     parts: dict[str, list[type[Part]]] = {"Networks": [*all_networks()], "Trainings": [*all_trainings()]}
     lines = [_HEAD]

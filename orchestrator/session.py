@@ -41,7 +41,7 @@ from trainables.tasks.base import TaskError
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says beside the grid."""
+    """The options of the command line."""
 
     engine: str | None
     order: Order
@@ -57,9 +57,9 @@ class Options:
     quiet: bool
     verbose: bool
     again: tuple[str, ...]
-    """The words that ask for the same sweep again."""
+    """The arguments that start the same sweep again."""
     whole: bool
-    """Whether the grid is the file's, without overrides."""
+    """Whether the grid is the whole file, without overrides."""
 
 
 def run_session(grid: Grid, store: Store, options: Options) -> int:
@@ -96,7 +96,7 @@ def run_session(grid: Grid, store: Store, options: Options) -> int:
         beside = ended.beside or BesideTheory.ask(grid.sweep, store.results, grid.cells)
         now = store.statuses() if plan.todo else plan.held
         complete = report(grid, plan.searchers, store, now, beside, list(options.again), fatal, options.as_json)
-    except ResultsError as error:  # a bucket that fails now: what was trained is no bad input
+    except ResultsError as error:  # the store fails only now, after training: that is exit code 1, not bad input
         complete, fatal = False, fatal or str(error)
     if fatal:
         complain(f"the sweep could not go on: {fatal}")
@@ -105,18 +105,19 @@ def run_session(grid: Grid, store: Store, options: Options) -> int:
 
 @dataclass(frozen=True)
 class _Plan:
-    """What a sweep is to do, as its grid and the store have it."""
+    """The work of a sweep, from its grid and the store."""
 
     grid: Grid
-    """The grid, which also asks for the metrics that the store has of its networks."""
+    """The grid; its cells also ask for the metrics that the store already has of them."""
     held: Statuses
+    """The contents of the store at the start."""
     todo: list[int]
     """Positions in the grid of the cells to train first, in the order in which they start."""
     searchers: Searchers
 
 
 def _planned(grid: Grid, store: Store, options: Options) -> _Plan:
-    """The missing cells, and the searches at their start."""
+    """Find the missing cells, and start the searches."""
     with uncollected():
         held = store.statuses()
         grid = keeping_measured(grid, held)
@@ -132,7 +133,7 @@ def _planned(grid: Grid, store: Store, options: Options) -> _Plan:
 
 
 def _cost(grid: Grid, store: Store, plan: _Plan, options: Options) -> CostModel:
-    """This machine's rates, corrected by what the store's packs took."""
+    """The cost model with this machine's rates, corrected by the times of the packs in the store."""
     if not plan.todo:
         return CostModel()
     cost = CostModel(machine_rates(lambda text: _say(options, text)))
@@ -141,11 +142,11 @@ def _cost(grid: Grid, store: Store, plan: _Plan, options: Options) -> CostModel:
 
 
 def _look_ahead(grid: Grid, plan: _Plan, cost: CostModel, options: Options) -> None:
-    """Refuse what no pack can hold, as far as this machine tells, and show the forecast where it is asked for."""
-    here = not (options.address or os.environ.get("RAY_ADDRESS"))  # a cluster's nodes are asked once it is joined
+    """Refuse cells that need more memory than a pack may take here, and show the forecast if asked to."""
+    here = not (options.address or os.environ.get("RAY_ADDRESS"))  # the memory of a cluster's nodes is known once it is joined
     if not (options.dry_run or options.verbose or (plan.todo and here)):
         return
-    at_once = 1 if options.debug else options.max_concurrent  # as _runner has it
+    at_once = 1 if options.debug else options.max_concurrent  # as in _runner
     queue = _queue(grid, this_machine(grid.resources, at_once), cost, options)
     enqueue(queue, plan.todo, options.order)
     if options.dry_run or here:
@@ -161,7 +162,7 @@ def _look_ahead(grid: Grid, plan: _Plan, cost: CostModel, options: Options) -> N
         if plan.searchers.n_open:
             err.print(outlook(plan.searchers, queue).describe(), highlight=False)
         if shutil.which("nvidia-smi"):
-            err.print("(a forecast for processors alone: a sweep here also trains on the GPU)", highlight=False)
+            err.print("(this forecast is for the CPU only: a sweep here also trains on the GPU)", highlight=False)
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,7 @@ class _Ended:
 
 
 def _trained(grid: Grid, store: Store, plan: _Plan, cost: CostModel, feed: SweepFeed, options: Options) -> _Ended:
-    """Train what is missing."""
+    """Train the missing cells."""
     with Lease(store) as lease, _runner(grid, options) as (runner, machine):
         queue = _queue(grid, machine, cost, options, feed)
         feed.enqueue(queue, plan.todo)
@@ -187,7 +188,7 @@ def _trained(grid: Grid, store: Store, plan: _Plan, cost: CostModel, feed: Sweep
             job = Sweep(grid, queue, store, lease, provenance, options.fail_fast, plan.searchers.later, progress)
             with orchestrator.run.interrupts.draining(job):
                 runner.run(job)
-        # Now, so that it answers while Ray closes; with searches later, once what they asked for is recorded.
+        # Asked now, the process answers while Ray closes. With searches it is asked later, once the plan records their cells.
         early = not (queue.fatal or plan.searchers)
         beside = BesideTheory.ask(grid.sweep, store.results, grid.cells) if early else None
     return _Ended(job.interrupted, queue.fatal, beside)
@@ -198,7 +199,7 @@ def _queue(grid: Grid, machine: Machine, cost: CostModel, options: Options, feed
 
 
 def _refuse_too_large(queue: PackQueue, later: Sequence[int]) -> None:
-    """A network that no pack can hold would fail after hours of others: say so before the first pack."""
+    """Stop before the first pack if a cell needs more memory than a pack may take: it would fail after hours of others."""
     for i in queue.too_large(later)[:1]:
         fewer = ", or fewer samples P or chains" if queue.plan[i].cell.training.family == "sampling" else ""
         need, have = (n / 2**30 for n in (queue.pack_bytes([i]), queue.machine.bytes_of(queue.choice(i)[1])))
@@ -240,10 +241,10 @@ def _say(options: Options, text: str) -> None:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Python's collector would look again and again through what is made here, all of which stays to the end."""
+    """Inside, Python's garbage collector is off: the objects made inside live to the end, and looking through them costs time."""
     gc.disable()
     try:
         yield
-        gc.freeze()  # not where it failed: what is left then is to be collected
+        gc.freeze()  # only after success: after an error the objects should be collected
     finally:
         gc.enable()

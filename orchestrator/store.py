@@ -1,4 +1,4 @@
-"""`python -m orchestrator.store {status,check,compact,export}`: look after a results directory. All are safe beside sweeps."""
+"""`python -m orchestrator.store {status,check,compact,export}`: look after a results directory. Sweeps may run meanwhile."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ Results = Annotated[str, typer.Option("--results", metavar="DIR_OR_URI", help="W
 
 @contextmanager
 def _existing(results: str) -> Iterator[Files]:
-    """The results directory, which must be there; what is wrong with it ends the command with exit 2."""
+    """Open the results directory. If it does not exist or cannot be read, end the command with exit code 2."""
     try:
         yield existing(results)
     except ResultsError as error:
@@ -36,9 +36,9 @@ def _existing(results: str) -> Iterator[Files]:
 @app.command()
 def status(
     results: Results = "results",
-    as_json: Annotated[bool, typer.Option("--json", help="The same as one JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Show per sweep what is done, running and missing, why cells failed, and the disk used."""
+    """Show for each sweep how many cells are done, running and missing, why cells failed, and the disk space used."""
     with _existing(results) as files:
         found = summarise(files)
     if as_json:
@@ -50,9 +50,9 @@ def status(
 @app.command()
 def check(
     results: Results = "results",
-    clean: Annotated[bool, typer.Option("--clean", help="Remove what dead processes left behind.")] = False,
+    clean: Annotated[bool, typer.Option("--clean", help="Remove files that dead processes left behind.")] = False,
 ) -> None:
-    """Verify every file down to its checksums. Exit 1 if one is torn, foreign or damaged; readers leave those out."""
+    """Verify every file down to its checksums. Exit 1 if a file is torn, foreign or damaged; readers leave such files out."""
     with _existing(results) as files, Progress(console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task("checking", total=None)
         report = check_files(files, clean, lambda done, total: bar.update(task, completed=done, total=total))
@@ -72,10 +72,10 @@ def check(
 def compact(
     results: Results = "results",
     now: Annotated[
-        bool, typer.Option("--now", help="Delete merged files at once; a query that runs may have to start again.")
+        bool, typer.Option("--now", help="Delete merged files at once; running queries may have to start again.")
     ] = False,
 ) -> None:
-    """Merge the files of many packs into few large sorted ones: queries become faster, nothing else changes."""
+    """Merge the files of many packs into a few large sorted files: queries become faster, the results stay the same."""
     with _existing(results) as files:
         done = compact_files(files, now)
     for path, problem in done.bad.items():
@@ -94,25 +94,26 @@ def compact(
 def export(
     results: Results = "results",
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Where to; default: export in the results; of a bucket, here.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Target folder. Default: export/ in the results; for a bucket, ./export."),
     ] = None,
-    csv: Annotated[bool, typer.Option("--csv/--no-csv", help="Also write one CSV file a view.")] = True,
+    csv: Annotated[bool, typer.Option("--csv/--no-csv", help="Also write one CSV file per view.")] = True,
 ) -> None:
     """Write the views as one results.duckdb and as CSV files, for other tools."""
     with _existing(results) as files:
-        there = isinstance(files, LocalFiles)  # a database is not written into a bucket piece by piece
+        there = isinstance(files, LocalFiles)  # DuckDB cannot write a database file into a bucket
         written = export_views(files, out or Path(files.root if there else ".", "export"), csv)
     for path, rows in written.items():
         _echo(f"{path}  {rows:,} rows, {_size(path.stat().st_size)}")
 
 
 def _echo(text: str) -> None:
-    """Names of files and what is wrong with them are as whoever wrote them would have it."""
+    """Print the text without control characters: file names and error texts come from outside this program."""
     typer.echo(printable(text))
 
 
 def _show(found: Summary) -> None:
-    # Piped output is not folded to 80 columns.
+    # Piped output must not be folded to 80 columns.
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=240)

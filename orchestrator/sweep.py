@@ -1,6 +1,6 @@
 """`python -m orchestrator.sweep grid.yaml`: the command line of a sweep."""
 
-import orchestrator.run.interrupts  # Ctrl-C is answered from here on
+import orchestrator.run.interrupts  # from here on Ctrl-C ends the command in one line, without a traceback
 
 # isort: split
 import os
@@ -27,18 +27,20 @@ def sweep(
         list[str] | None, typer.Argument(metavar="[KEY=VALUES]...", help="Replace an axis: gamma=0.1,1 seed=range(3) steps=2000")
     ] = None,
     results: Annotated[str, typer.Option(metavar="DIR_OR_URI", help="Where results are stored and looked up.")] = "results",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run and for how long; start nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would run and how long it would take; start nothing.")
+    ] = False,
     address: Annotated[
-        str | None, typer.Option(help="A Ray cluster to join, as `auto` on its head; else RAY_ADDRESS, else a local Ray.")
+        str | None, typer.Option(help="The Ray cluster to join; `auto` on its head. Default: RAY_ADDRESS, else a local Ray.")
     ] = None,
     engine: Annotated[str, typer.Option(help=f"One of auto, {', '.join(ENGINES)}.")] = "auto",
-    max_concurrent: Annotated[int | None, typer.Option(min=1, help="Packs at once at most.")] = None,
+    max_concurrent: Annotated[int | None, typer.Option(min=1, help="Train at most this many packs at once.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Train at most N of the missing cells.")] = None,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Train cells again that failed.")] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Train failed cells again.")] = False,
     force: Annotated[
         bool,
         typer.Option(
-            "--force", help=f"Train everything again; of a grid over {DEFAULT_MAX_CELLS:,} cells, train what is missing."
+            "--force", help=f"Train all cells again. For a grid of over {DEFAULT_MAX_CELLS:,} cells: train the missing ones."
         ),
     ] = False,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed cell.")] = False,
@@ -48,9 +50,9 @@ def sweep(
     debug: Annotated[bool, typer.Option("--debug", help="Run in this process, without Ray.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, only the summary.")] = False,
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Also say what is planned.")] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Also show the forecast.")] = False,
 ) -> None:
-    """Train what is missing of a grid of small networks and store the results."""
+    """Train the networks of a grid that are not in the store yet, and store the results."""
     if order not in ("seed-first", "grid", "shuffled"):
         stop(f"--order {order!r}: say seed-first, grid or shuffled")
     if engine not in ("auto", *ENGINES):
@@ -76,21 +78,24 @@ def sweep(
     ]
     options = Options(
         forced, order, address, max_concurrent, limit, retry_failed,  # type: ignore[arg-type]
-        # A grid that needs --force to be planned at all must be able to go on where it stopped.
+        # A grid above the limit needs --force in every run: there it does not retrain, so that a stopped sweep can go on.
         retrain=force and len(grid.cells) <= DEFAULT_MAX_CELLS,
         fail_fast=fail_fast, dry_run=dry_run, debug=debug, as_json=as_json, quiet=quiet, verbose=verbose,
         again=tuple(again), whole=not overrides,
     )  # fmt: skip
     try:
         store = Store(results)
-        store.files.exists()  # a bucket that cannot be reached is told at once, not after all retries
+        store.files.exists()  # reports an unreachable bucket at once; later requests retry first
         raise typer.Exit(run_session(grid, store, options))
     except ResultsError as error:
         stop(str(error))
 
 
 def main() -> NoReturn:
-    """Run the command and leave at once: Ray keeps modules alive to the very end, which DuckDB's bindings report as leaks."""
+    """Run the command, then end the process at once.
+
+    In an ordinary end Ray keeps modules alive to the last, and DuckDB's bindings report them as leaks.
+    """
     code: object = 0
     try:
         orchestrator.run.interrupts.in_order()

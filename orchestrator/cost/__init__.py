@@ -1,1 +1,1 @@
-"""What training costs: units of work, the rates of this machine, the model."""
+"""Costs of training: the cost model, the rates of this machine, and their measurement."""

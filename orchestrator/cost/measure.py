@@ -1,7 +1,7 @@
 """`python -m orchestrator.cost.measure`: this machine's rates as JSON, from a few seconds of every engine on one core.
 
-The amounts of work of each measured shape are known, so the rates are what explains all times best: least squares of the
-relative error, no rate below zero.
+The amounts of work of each measured shape are known. The rates are those that explain all times best: least squares of the
+relative error, with no rate below zero.
 """
 
 import json
@@ -21,14 +21,14 @@ from trainables.engines import ENGINES, Engine, descent_engine
 from trainables.engines.base import Amounts
 
 RAY_S = 11.5
-"""What Ray needs on two cores: its processes, the library in each worker, the end. What the engines need to load is measured."""
+"""Seconds of Ray on two cores: its processes, its library in each worker, its end. The loading time of engines is measured."""
 RAY_BYTES = 90 * 2**20
-"""What Ray adds to a worker's memory."""
+"""Memory that Ray adds to a worker."""
 WINDOW_S = 0.08
 
 
 def seconds_of(run: Callable[[], object], rounds: int = 3, window_s: float | None = None) -> float:
-    """Shortest mean time of a run over some windows: other work on the machine only ever adds."""
+    """Seconds of a run: the shortest mean over some windows, as other work on the machine only ever adds time."""
     window_s = window_s or WINDOW_S
     run()
     best = float("inf")
@@ -45,7 +45,7 @@ def fit(measured: list[tuple[Amounts, float]]) -> dict[str, float]:
     """Rates that explain the measured seconds of these amounts."""
     kinds = list(dict.fromkeys(k for amounts, _ in measured for k in amounts))
     relative = np.array([[amounts.get(k, 0.0) / seconds for k in kinds] for amounts, seconds in measured])
-    size = np.linalg.norm(relative, axis=0)  # amounts differ by eight orders: unscaled, the largest would be taken for zero
+    size = np.linalg.norm(relative, axis=0)  # amounts differ by eight orders of magnitude, too much for `nnls`
     found, _ = nnls(relative / size, np.ones(len(measured)))
     return dict(zip(kinds, (found / size).tolist(), strict=True))
 
@@ -56,7 +56,7 @@ def rates_of(engine: Engine) -> dict[str, float]:
 
 
 def ready() -> None:
-    """What a worker does before its first pack; prints the memory that it then has."""
+    """Do what a worker does before its first pack, and print the most memory that it took, in bytes."""
     torch.set_num_threads(1)
     for name in ("gram", "batched"):
         engine = descent_engine(name)
@@ -65,12 +65,12 @@ def ready() -> None:
 
 
 def main() -> None:
-    """Print the rates."""
+    """Print the rates as JSON."""
     if sys.argv[1:] == ["--ready"]:
         return ready()
     torch.set_num_threads(1)
     seconds = Rates().seconds | {f"{engine.name} cpu": rates_of(engine) for engine in ENGINES.values()}
-    # In a process of its own, now that every kernel is compiled, as it will be for the workers.
+    # Timed in a process of its own, now that every kernel is compiled: workers will find them compiled, too.
     started = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-m", "orchestrator.cost.measure", "--ready"], check=True, capture_output=True, text=True

@@ -1,7 +1,7 @@
-"""What training costs: seconds and bytes of a pack on each engine, and the engine that costs least.
+"""The cost model: predicted seconds of a cell on each engine, and the engine that costs least.
 
 Seconds are the amounts of work that an engine states, times this machine's rates (orchestrator.cost.calibration), corrected by
-what packs really took.
+the times that packs really took.
 """
 
 from collections import defaultdict
@@ -28,7 +28,7 @@ _EVALUATIONS_MORE = 2
 
 
 class CostModel:
-    """Predicts seconds a cell, and learns from the packs that finish. Not thread-safe."""
+    """Predicts the seconds of a cell, and learns from the packs that finish. Not thread-safe."""
 
     def __init__(self, rates: Rates | None = None) -> None:
         self.rates = rates or Rates()
@@ -37,22 +37,22 @@ class CostModel:
         self._typical: dict[tuple[str, str], float] = {}
 
     def predicted(self, cell: Cell, engine: str, device: str = "cpu", group: float = 1.0) -> float:
-        """Seconds of one core (or of the card) before any correction; `group` cells see the same inputs."""
+        """Seconds that a cell takes on one core (or on the GPU), before any correction; `group` cells see the same inputs."""
         rates = self.rates.of(ENGINES[engine], device, cell.dtype)
         step = sum(rates[k] * n for k, n in ENGINES[engine].step_amounts(cell, group).items())
         evaluation = sum(rates[k] * n for k, n in ENGINES[engine].evaluation_amounts(cell, group).items())
         return cell.steps * step + (cell.steps // cell.eval_every + _EVALUATIONS_MORE) * evaluation
 
     def seconds(self, cell: Cell, engine: str, device: str = "cpu", group: float = 1.0) -> float:
-        """Predicted seconds of one core (or of the card) for this cell in a pack."""
+        """Predicted seconds that a cell takes in a pack, on one core (or on the GPU); `group` cells see the same inputs."""
         return self.correction(cell.shape(), engine, device) * self.predicted(cell, engine, device, group)
 
     def correction(self, shape: tuple[Any, ...], engine: str, device: str) -> float:
-        """What packs of this shape took over what was predicted; for a shape not seen yet, the engine's median."""
+        """Measured over predicted seconds of packs of this shape. For a new shape: the engine's median; 1 before any pack."""
         return self._of_shape.get((engine, device, shape), self._typical.get((engine, device), 1.0))
 
     def observe(self, cell: Cell, engine: str, device: str, seconds: float, group: float = 1.0) -> None:
-        """A cell of this shape really took `seconds`."""
+        """Learn from a cell of a finished pack that took `seconds`."""
         ratio = seconds / self.predicted(cell, engine, device, group)
         key = (engine, device, cell.shape())
         old = self._of_shape.get(key, ratio)
@@ -61,9 +61,10 @@ class CostModel:
         self._typical[engine, device] = float(np.median(recent))
 
     def learn(self, connection: duckdb.DuckDBPyConnection, plan: Iterable[Cell] = ()) -> None:
-        """Start from what the packs of a store took.
+        """Learn from the times of the packs in a store.
 
-        Rows do not say where a task's data lie: what was trained on the data of the plan's tasks is taken to lie where theirs do.
+        Rows do not say where a task's data lie. The place is taken from the plan's tasks; rows of tasks that need a place and are
+        not in the plan are left out.
         """
         places: _Places = {
             (cell.task.name, cell.version): {key: getattr(cell.task, key) for key in cell.task.locations}
@@ -79,10 +80,11 @@ class CostModel:
                 self.observe(cell, engine, device.split()[0], seconds, same_inputs)
 
     def choose(self, cell: Cell, device: str = "cpu", group: float = 1.0) -> tuple[str, str]:
-        """The engine and the device that should train this cell: the cheapest as predicted, never one that is there for tests.
+        """The engine and the device that should train this cell: the cheapest by prediction.
 
-        What packs took does not enter: the engine of a cell must not depend on what ran before it. It may differ between
-        machines, where two engines cost nearly the same; they agree to rounding.
+        Engines that are made for some kinds of cells precede general ones; engines for tests are never chosen. The times of
+        earlier packs do not count, so that the choice does not depend on what ran before. If two engines cost nearly the same,
+        machines may choose differently; their results agree to rounding.
         """
         able = [engine for engine in ENGINES.values() if not engine.is_oracle and engine.trains(cell)]
         special = [engine for engine in able if not engine.is_general]
@@ -91,10 +93,10 @@ class CostModel:
 
 
 def _measured(keys: Sequence[Key]) -> str:
-    """SQL for what packs took: engine, device, science version, cells that see the same inputs, seconds, and a cell's keys.
+    """SQL for the times of packs: engine, device, science version, cells that see the same inputs, seconds, and a cell's keys.
 
-    Cells of a pack see the same inputs where task and seed are the same, as `groups_of` counts them. Of each setting the last
-    few packs: a store may hold many thousands.
+    Cells of a pack see the same inputs if task and seed are the same, as `groups_of` counts them. Only the last few packs of
+    each setting are read, because a store may hold many thousands.
     """
     free = _free()
     inputs = ", ".join(quoted(key.name) for key in keys if key.part in ("task", "seed"))
@@ -119,17 +121,20 @@ def _free() -> set[str]:
 
 
 def _is_here(device: str) -> bool:
-    """Whether a row's device tells of packs to come: any card, and processors like this one."""
+    """Whether times on a row's device predict times here: those on any GPU do, and those on CPUs like this one."""
     return not device.startswith("cpu") or device == cpu_name()
 
 
 _Places = dict[tuple[str, str], dict[str, Any]]
-"""By a task's name and science version, the keys that say where its data lie."""
+"""For a task's name and science version, the values of the keys that say where its data lie."""
 
 
 def _cell_of(keys: dict[str, Any], version: str, places: _Places) -> Cell | None:
-    """The cell with these keys; None where the store holds what this version would refuse, or numbers of another version, or
-    of data whose place is not known: to look for them elsewhere would find others, or none."""
+    """The cell with these keys, or None.
+
+    None if this version refuses the keys, if the numbers are of another version, or if nobody knows where the task's data lie: in
+    another place there may be other data, or none.
+    """
     if keys["task"] not in task_names():
         return None
     task_type = task_class(keys["task"])

@@ -1,4 +1,4 @@
-"""The forms of an axis: a scalar, a list, or {range | linspace | geomspace | pow2 | log10: arguments}, also inside a list."""
+"""The forms of an axis: a scalar, a list, or {range | linspace | geomspace | pow2 | log10: arguments}, alone or in a list."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -11,12 +11,12 @@ from orchestrator.grid.problems import Report
 from orchestrator.grid.yaml_lines import Item
 
 SHOWN_PROBLEMS = 3
-"""Of one axis; the others are counted."""
+"""Number of wrong values of an axis that are reported; further ones are only counted."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """The checked values of one key. `values` is empty where they are too many to list, or wrong."""
+    """The checked values of one key. `values` is empty if there are too many to list, or if some are wrong."""
 
     key: str
     count: int
@@ -25,14 +25,14 @@ class Axis:
 
 @dataclass(frozen=True)
 class _Form:
-    """A sequence of numbers, counted before it is made."""
+    """A sequence of numbers; its length is known before it is made."""
 
     count: int
     make: Callable[[], Iterable[float]]
 
 
 def parse_axis(key: Legal, item: Item, limit: int, report: Report) -> Axis:
-    """The axis that the item describes; an axis of more than `limit` values is counted and not made."""
+    """The axis that the item describes. The values of an axis with more than `limit` are counted and not made."""
     items = item.value if isinstance(item.value, list) else [item]
     if not items:
         report.at(item, f"{key.name} is an empty list; give at least one value, or leave the key out")
@@ -68,7 +68,10 @@ def parse_axis(key: Legal, item: Item, limit: int, report: Report) -> Axis:
 
 
 def _values(key: Legal, form: _Form) -> list[Any]:
-    """The form's numbers, rounded where the key is whole, else to 12 digits: so 0.1 + 0.2 is 0.3, as on every machine."""
+    """The form's numbers, rounded to whole numbers or to 12 digits, whichever the key takes.
+
+    With 12 digits 0.1 + 0.2 is 0.3, and all machines get the same numbers.
+    """
     if not key.takes_numbers:
         raise ValueError(f"{key.name} takes no axis of numbers; it must be {key.legal}")
     try:
@@ -91,7 +94,7 @@ def _form(item: Item) -> _Form:
     arguments = [a.value for a in (argument.value if isinstance(argument.value, list) else [argument])]
     for a in arguments:
         if isinstance(a, bool) or not isinstance(a, int | float) or not math.isfinite(a):
-            raise ValueError(f"{show(a)} is no number that `{name}` can take; usage: {usage}")
+            raise ValueError(f"{show(a)} is not a number that `{name}` can take; usage: {usage}")
     try:
         form = make([int(a) if isinstance(a, float) and a.is_integer() else a for a in arguments])
     except ValueError as error:
@@ -124,13 +127,13 @@ def _range(arguments: list[Any]) -> _Form:
     start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
     if step == 0:
         raise ValueError("has step 0")
-    # len(range(...)) refuses what does not fit an index; the count is wanted all the same, for the message
+    # len(range(...)) fails if the length does not fit an index; the message about too many cells needs the length in any case
     return _Form(max(0, -((start - stop) // step)), lambda: range(start, stop, step))
 
 
 def _linspace(arguments: list[Any]) -> _Form:
     a, b, n = _span(arguments)
-    # the last value is b itself, whatever the rounding
+    # the last value is b exactly, without rounding
     return _Form(n, lambda: [a + (b - a) * i / (n - 1) if i < n - 1 else b for i in range(n)] if n > 1 else [a])
 
 

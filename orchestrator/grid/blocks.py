@@ -1,4 +1,4 @@
-"""A block of a grid, checked: for each kind of cell the axes, what moves together, what is searched, left out and saved."""
+"""Checked blocks of a grid. A block holds the axes in groups, the search, the exclusions and the extras of one kind of cell."""
 
 import itertools
 import math
@@ -19,13 +19,13 @@ from trainables.tasks import Task
 from trainables.training import Training, training_class, training_names
 
 LISTS = ("curves", "neurons", "weights")
-"""What `save:` may name beside metrics on request."""
+"""The names that `save:` takes besides metrics on request."""
 DEFAULT_SAVE = frozenset({"curves"})
 
 
 @dataclass(frozen=True)
 class Block:
-    """The product of axes of one kind of cell. The axes of a group move together; later groups vary fastest."""
+    """The product of the axes of one kind of cell. The axes of a group move together; the last group varies fastest."""
 
     kind: Kind
     groups: tuple[tuple[Axis, ...], ...]
@@ -43,7 +43,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Context:
-    """What all blocks of a grid share."""
+    """The facts that all blocks of a grid share."""
 
     defaults: Mapping[str, Item]
     overrides: Mapping[str, Item]
@@ -51,13 +51,13 @@ class Context:
     networks: Collection[type[Network]]
     metrics: Mapping[str, Requested]
     all_files_known: bool
-    """Whether all files of a user's own parts could be read: else a name that is unknown may be one of theirs."""
+    """Whether all files of the user's own parts could be read. If not, an unknown name may come from such a file."""
     limit: int
     report: Report
 
 
 def check_block(place: Item, ctx: Context) -> list[Block]:
-    """One checked block for each kind of cell that the block names; what is wrong goes to the report."""
+    """One checked block for each kind of cell that the block names; problems go to the report."""
     own: dict[str, Item] = place.value
     given = {**ctx.defaults, **own, **{name: ctx.overrides[name] for name in ("task", *PARTS) if name in ctx.overrides}}
     tasks, are_known = _tasks(given.get("task"), place, ctx)
@@ -85,7 +85,7 @@ def check_block(place: Item, ctx: Context) -> list[Block]:
 
 
 def _trainings(item: Item | None, ctx: Context) -> tuple[list[type[Training] | None], bool]:
-    """The trainings that a block names, none where it names none, and whether all are known."""
+    """The trainings that a block names, perhaps none, and whether all of them are known."""
     if item is None:
         return [], True
     axis = parse_axis(part_key("training", training_names()), item, ctx.limit, ctx.report)
@@ -93,7 +93,7 @@ def _trainings(item: Item | None, ctx: Context) -> tuple[list[type[Training] | N
 
 
 def _networks(item: Item, training: type[Training], ctx: Context) -> tuple[list[type[Network]], bool]:
-    """The networks that a block names, and whether all are known and can be trained so."""
+    """The networks that a block names, and whether all are known and this training can train them."""
     legal = {network.name: network for network in ctx.networks if network.family == training.family}
     others = {network.name for network in ctx.networks} - legal.keys()
     parts = item.value if isinstance(item.value, list) else [item]
@@ -108,7 +108,7 @@ def _networks(item: Item, training: type[Training], ctx: Context) -> tuple[list[
 
 
 def _tasks(item: Item | None, place: Item, ctx: Context) -> tuple[list[type[Task]], bool]:
-    """The tasks that a block names, and whether all are known; one that is misspelt stands for its nearest neighbour."""
+    """The tasks that a block names, and whether all are known. For a misspelt name, the tasks with the nearest names."""
     if item is None:
         ctx.report.at(place, f"this block names no task; legal: {listed(ctx.tasks)}")
         return [], False
@@ -123,7 +123,7 @@ def _tasks(item: Item | None, place: Item, ctx: Context) -> tuple[list[type[Task
             found.append(ctx.tasks[name])
             continue
         are_known = False
-        if not ctx.all_files_known:  # the file that was to define it has its own report
+        if not ctx.all_files_known:  # the file that should define it has its own report
             continue
         suggestion = nearest(name, ctx.tasks) if isinstance(name, str) else ""
         found += [cls for known, cls in ctx.tasks.items() if repr(known) in suggestion]
@@ -154,11 +154,11 @@ def _one_kind(kind: Kind, kinds: Sequence[Kind], given: dict[str, Item], place: 
     find: Find | None = None
     axes: dict[str, Axis] = {}
     if "find" in given:
-        taken = {*place.value, *ctx.overrides}  # what `defaults` say of the key is for other blocks
+        taken = {*place.value, *ctx.overrides}  # without `defaults`: their value of the searched key is for other blocks
         if sought := parse_find(given["find"], kind, taken, ctx.metrics, ctx.limit, report):
             find, axes[sought[0].axis] = sought
     for name, item in given.items():
-        if name in PARTS:  # checked before; this kind has some of the names
+        if name in PARTS:  # checked in check_block; this kind has some of the names
             names = [n.name for n in kind.networks] if name == "network" else [kind.training.name]
             axes[name] = Axis(name, len(names), tuple(names))
         elif name in keys and name not in axes:
@@ -172,28 +172,28 @@ def _one_kind(kind: Kind, kinds: Sequence[Kind], given: dict[str, Item], place: 
                 missing.append(name)
             except ValueError as error:
                 report.at(place, f"the default of task {task.name} is not legal: {error}")
-    if find:  # by now of the networks' defaults too: the loss, say
+    if find:  # only now do `axes` hold the defaults too, such as the loss
         _check_metric(find, kind, axes, given["find"], report)
-    if missing and (find or "find" not in given):  # of a find that is wrong nobody knows which axis it stands for
+    if missing and (find or "find" not in given):  # a wrong `find` may stand for one of the missing keys
         report.at(place, f"this block of {task.name} does not say {listed(missing)}; give it here or under `defaults`")
     legal = dict.fromkeys(name for k in kinds for name in ["task", *axis_keys(k)])
     zipped = _zip(given.get("zip"), axes, legal, find, sum(k.task is task for k in kinds) > 1, ctx)
-    # Where something lies says nothing about a network, so no condition may ask for it.
+    # The place of a task's data says nothing about a network, so no condition may ask for it.
     asked = dict.fromkeys(name for name in legal if not any(name in k.task.locations for k in kinds))
     conditions = _conditions(given.get("exclude"), asked, report)
-    if not any({"steps", "eval_every"} & set(condition.names) for _, condition in conditions):  # else the cells will tell
+    if not any({"steps", "eval_every"} & set(condition.names) for _, condition in conditions):  # else later, cell by cell
         _check_steps(axes, zipped, given.get("steps", given.get("eval_every", place)), ctx)
     save = _save(given.get("save"), kind, ctx)
     if find and find.metric in ctx.metrics:
         save |= {find.metric}
     shared.extend(report.problems)
-    # in a block of several kinds, a condition on a key that this one does not have says nothing about it
+    # in a block of several kinds, a condition on a key that this kind does not have excludes none of its cells
     mine = tuple((item, c) for item, c in conditions if all(name == "task" or name in keys for name in c.names))
     return Block(kind, tuple(_grouped(axes, zipped)), mine, save, find, place, is_sound=not report)
 
 
 def _check_names(kind: Kind, place: Item, report: Report) -> None:
-    """Whether no two parts have a key of one name; the results do not tell names apart by case."""
+    """Report keys of two parts with the same name; the results do not distinguish names by case."""
     owners: dict[str, str] = {}
     for part in (kind.task, kind.network, kind.training):
         for name in part.model_fields:
@@ -203,7 +203,7 @@ def _check_names(kind: Kind, place: Item, report: Report) -> None:
 
 
 def _check_metric(find: Find, kind: Kind, axes: Mapping[str, Axis], item: Item, report: Report) -> None:
-    """Whether all networks of these axes have the metric."""
+    """Report networks of these axes that do not have the metric of the search."""
     legal_of = {
         (name, value): find_metrics(kind, **{name: value})
         for name in ("network", "loss") if name in axes for value in axes[name].values
@@ -218,7 +218,7 @@ def _check_metric(find: Find, kind: Kind, axes: Mapping[str, Axis], item: Item, 
 def _zip(
     item: Item | None, axes: Mapping[str, Axis], legal: Iterable[str], find: Find | None, is_split: bool, ctx: Context
 ) -> list[tuple[str, ...]]:
-    """Groups of keys that move together, less the keys that the command line gives."""
+    """Groups of keys that move together. A key that the command line gives leaves its group, unless all keys of the group do."""
     if item is None or item.value is None:
         return []
     groups: list[tuple[str, ...]] = []
@@ -254,7 +254,7 @@ def _zip(
 
 
 def _grouped(axes: Mapping[str, Axis], zipped: list[tuple[str, ...]]) -> Iterable[tuple[Axis, ...]]:
-    """Every axis in the order of the block, the zipped ones together where the first of them stands."""
+    """Groups of axes, in the order of the block. A group of zipped axes stands in the place of the first of them."""
     done: set[str] = set()
     for name in axes:
         if name not in done:
@@ -276,7 +276,7 @@ def _conditions(item: Item | None, legal: Iterable[str], report: Report) -> list
 
 
 def _save(item: Item | None, kind: Kind, ctx: Context) -> frozenset[str]:
-    """What to save: lists, and metrics on request, as far as networks of this kind have them."""
+    """The extras to save: lists and metrics on request. Names that networks of this kind do not have are reported."""
     if item is None:
         return DEFAULT_SAVE
     parts = item.value if isinstance(item.value, list) else [item]
@@ -293,7 +293,7 @@ def _save(item: Item | None, kind: Kind, ctx: Context) -> frozenset[str]:
 
 
 def _not_saved(name: str, kind: Kind, ctx: Context) -> str:
-    """Why networks of this kind have nothing to save of this name; empty where they have."""
+    """Why networks of this kind cannot save the extra of this name; empty if they can."""
     lacking = [network for network in kind.networks if name in LISTS and name not in network.keeps]
     if lacking:
         has = listed([*lacking[0].keeps, *(["metrics"] if kind.training.family == "descent" else [])])
@@ -306,7 +306,7 @@ def _not_saved(name: str, kind: Kind, ctx: Context) -> str:
 
 
 def _check_steps(axes: Mapping[str, Axis], zipped: list[tuple[str, ...]], place: Item, ctx: Context) -> None:
-    """steps must be a multiple of eval_every in every combination that the block makes of them."""
+    """Report each combination of the block in which `steps` is not a multiple of `eval_every`."""
     steps, every = axes["steps"], axes["eval_every"]
     if steps.count * every.count > ctx.limit:
         return

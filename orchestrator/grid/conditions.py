@@ -1,7 +1,7 @@
 """Conditions of `exclude`: comparisons over the keys of a cell, such as `L > d` or `gamma == 'lazy' and d >= 512`.
 
-They are read into Python's syntax tree, of which only names, numbers, texts, comparisons, and/or/not and arithmetic
-are let in; nothing is ever handed to eval.
+A condition is parsed into Python's syntax tree. Only names, numbers, texts, comparisons, and/or/not, arithmetic and lists are
+allowed in it; nothing is ever passed to eval.
 """
 
 import ast
@@ -41,11 +41,11 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 
 
 class ConditionError(ValueError):
-    """What is wrong with a condition."""
+    """A condition cannot be read or evaluated; the message says why."""
 
 
 class LazyGamma(float):
-    """gamma of a lazy cell: a number that also equals the word `lazy`."""
+    """The gamma of a lazy cell: a number that also equals the word `lazy`."""
 
     def __eq__(self, other: object) -> bool:
         return other == LAZY if isinstance(other, str) else float(self) == other
@@ -58,14 +58,14 @@ class LazyGamma(float):
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition that was let in, and the names that it uses."""
+    """A checked condition, and the names that it uses."""
 
     text: str
     names: tuple[str, ...]
     _root: Node
 
     def holds(self, env: Env) -> bool:
-        """Whether it is true of these values; ConditionError where they do not fit it."""
+        """Whether the condition is true for these values; ConditionError if it cannot be evaluated for them."""
         try:
             return bool(self._root(env))
         except (TypeError, ArithmeticError, ValueError) as error:
@@ -74,14 +74,14 @@ class Condition:
 
 
 def parse_condition(text: object, legal_names: Collection[str]) -> Condition:
-    """The condition as something to evaluate; ConditionError says what is wrong with it."""
+    """The checked condition; ConditionError says what is wrong with the text."""
     if not isinstance(text, str) or not text.strip():
         raise ConditionError('must be a condition over the keys in quotes, such as "L > d"')
     if len(text) > MAX_LENGTH:
         raise ConditionError(f"is longer than {MAX_LENGTH} characters")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python's remarks on style are not ours
+            warnings.simplefilter("ignore")  # Python's warnings of odd syntax are not for the user
             root = ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
         raise ConditionError(f"cannot be read: {error.msg}") from None
@@ -142,7 +142,7 @@ def _arithmetic(apply: Callable[[Any, Any], Any], left: Node, right: Node) -> No
     def compute(env: Env) -> Any:
         a, b = left(env), right(env)
         if not (isinstance(a, int | float) and isinstance(b, int | float)):
-            raise TypeError("arithmetic on what is no number")  # 'a' * 10**9 would fill the memory
+            raise TypeError("arithmetic takes only numbers")  # 'a' * 10**9 would fill the memory
         return apply(a, b)
 
     return compute

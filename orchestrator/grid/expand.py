@@ -1,6 +1,6 @@
-"""From a checked block to its cells and their ids: 100,000 in a second or so.
+"""Expansion of a checked block to its cells and their ids: some 100,000 per second.
 
-A cell's id is the hash of its keys as text (Cell.cell_id); here the text of every value is made once for its axis.
+The id of a cell is the hash of its keys as text (Cell.cell_id). For speed, the text of each value is made once per axis.
 """
 
 import hashlib
@@ -27,13 +27,13 @@ from trainables.tasks import Task
 
 P = TypeVar("P", bound=Part)
 Text = str | None
-"""One line of what Cell.cell_id hashes; None for a key that does not enter the id at this value."""
+"""One line of the text that Cell.cell_id hashes; None if the key does not enter the id at this value."""
 Texts = tuple[Text, ...]
 
 
 @dataclass(frozen=True)
 class _Resolved:
-    """A task that many cells share, with all that is computed from it alone."""
+    """A task that many cells share, with the values and texts of its keys."""
 
     task: Task
     values: tuple[Any, ...]
@@ -42,40 +42,41 @@ class _Resolved:
 
 @dataclass(frozen=True)
 class _Parts:
-    """Network and training that many cells share, fitted to a task."""
+    """A network and a training that many cells share, checked with their task."""
 
     cell: Cell | None
-    """One of these cells; None where there is no such network."""
+    """One of these cells; None if the keys are refused."""
     version: str
     lazy: float
     refusal: str = ""
-    """What is wrong with these keys together; empty where nothing is."""
+    """Why these keys are refused together; empty if they are not."""
 
 
 class _Shared(NamedTuple):
-    """What cells share that differ in their seeds alone."""
+    """The common facts of cells that differ only in their seeds."""
 
     parts: _Parts
     head: str
-    """The text that is hashed, up to the seed."""
+    """The hashed text before the line of the seed."""
     tail: str
+    """The hashed text after the line of the seed."""
     texts: Texts
     values: tuple[Any, ...]
 
 
 def _picker(indices: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-    """itemgetter that gives a tuple for one index, and for none."""
+    """Like itemgetter, but the result is a tuple for one index and for no index, too."""
     if len(indices) > 1:
         return itemgetter(*indices)
     return lambda values: tuple(values[i] for i in indices)
 
 
 def expand(block: Block, report: Report) -> Iterator[tuple[str, Cell]]:
-    """Id and cell of every point of the block's product that no condition excludes; stops after a few that are wrong."""
+    """Id and cell of every point of the block's product that no condition excludes. Stops after a few wrong points."""
     kind = block.kind
     groups = [group for group in block.groups if len(group[0].values) > 1]
     constant = [group for group in block.groups if len(group[0].values) == 1]
-    # Seeds vary fastest as a rule, and cells that differ in nothing else share all that is worked out here.
+    # As a rule seeds vary fastest. Cells that differ only in the seed share everything that is worked out in `_Shared`.
     inner = [group for group in [*groups[-1:], *constant] if [axis.key for axis in group] == ["seed"]]
     groups, constant = ([group for group in some if group not in inner] for some in (groups, constant))
     axes = [axis for group in [*groups, *constant] for axis in group]
@@ -91,7 +92,7 @@ def expand(block: Block, report: Report) -> Iterator[tuple[str, Cell]]:
     text_of = _texts(block)
 
     def points(some: Iterable[tuple[Axis, ...]]) -> Iterator[tuple[tuple[Any, ...], Texts]]:
-        """Values and texts of the groups' product."""
+        """Values and texts of each point of the groups' product."""
         values = [list(zip(*(axis.values for axis in group), strict=True)) for group in some]
         texts = [list(zip(*([text_of(axis.key, v) for v in axis.values] for axis in group), strict=True)) for group in some]
         flat = itertools.chain.from_iterable
@@ -148,10 +149,10 @@ def expand(block: Block, report: Report) -> Iterator[tuple[str, Cell]]:
 
 
 def _with_seed(cell: Cell, seed: int) -> Cell:
-    """The cell with another seed, which was checked with its axis: a quarter of the time that pydantic takes."""
+    """The cell with another seed, in a quarter of pydantic's time. The seed was checked with its axis."""
     made = Cell.__new__(Cell)
     object.__setattr__(made, "__dict__", cell.__dict__ | {"seed": seed})
-    # Which fields were given is the same for all: a set of its own would be half of what a cell takes in memory.
+    # All cells share the set of given fields: a set of its own would be half of a cell's memory.
     object.__setattr__(made, "__pydantic_fields_set__", cell.__pydantic_fields_set__)
     object.__setattr__(made, "__pydantic_extra__", None)
     object.__setattr__(made, "__pydantic_private__", None)
@@ -159,7 +160,7 @@ def _with_seed(cell: Cell, seed: int) -> Cell:
 
 
 def _texts(block: Block) -> Callable[[str, Any], Text]:
-    """Gives the line of a key's value in what Cell.cell_id hashes."""
+    """A function that gives the line of a key and its value in the text that Cell.cell_id hashes."""
     kind = block.kind
     rules = hashed_keys(kind.task, kind.network, kind.training)
 
@@ -171,7 +172,7 @@ def _texts(block: Block) -> Callable[[str, Any], Text]:
 
 
 class _Fitting:
-    """Makes the parts of cells, each once."""
+    """Makes the networks and trainings of cells, each once."""
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
@@ -180,7 +181,7 @@ class _Fitting:
         self.of_task: dict[tuple[Any, ...], tuple[str, float]] = {}
 
     def fitted(self, task: Task, keys: dict[str, Any]) -> _Parts:
-        """Network and training of these keys; a refusal where they are not legal together, or do not fit the task."""
+        """Network and training with these keys. A refusal if the keys are not legal together or do not fit the task."""
         network, training = self.networks[keys["network"]], self.kind.training
         own = {name: keys[name] for name in network.model_fields}
         asked = (id(task), network, *(value for name, value in own.items() if name != "gamma"))
@@ -210,13 +211,13 @@ class _Fitting:
 
 
 def _resolve(block: Block, keys: dict[str, Any], report: Report, reasons: set[str]) -> _Resolved | None:
-    """The task with these keys; None, with a report, where its own checks refuse them: once for each reason."""
+    """The task with these keys. None if its own checks refuse them; each reason is reported once."""
     kind = block.kind.task
     given = listed(f"{k} = {show(v)}" for k, v in keys.items())
     try:
         kind.obtain(keys)
         task = kind(**keys)
-        float(1 / getattr(task, "richness_scale", 1.0))  # as a user's own task may say it
+        float(1 / getattr(task, "richness_scale", 1.0))  # a user's own task may define it as zero or as no number
     except (ValidationError, TaskError) as error:
         reason = pydantic_reason(error) if isinstance(error, ValidationError) else str(error)
         if reason not in reasons:
@@ -236,7 +237,10 @@ def _resolve(block: Block, keys: dict[str, Any], report: Report, reasons: set[st
 
 
 def _excluder(block: Block, names: list[str], report: Report) -> Callable[[Texts, tuple[Any, ...], float], bool] | None:
-    """Tells from a cell's texts, values and lazy gamma whether to leave it out; asks each combination of the named keys once."""
+    """A function that tells from a cell's texts, values and lazy gamma whether to leave the cell out; None without conditions.
+
+    Each combination of the keys that the conditions name is evaluated once.
+    """
     if not block.conditions:
         return None
     used = dict.fromkeys(name for _, condition in block.conditions for name in condition.names)
@@ -248,7 +252,7 @@ def _excluder(block: Block, names: list[str], report: Report) -> Callable[[Texts
         try:
             return condition.holds(env)
         except ConditionError as error:
-            if condition not in failed:  # once is enough
+            if condition not in failed:  # one report is enough
                 report.at(item, f"exclude: {show(item.value)} {error}")
                 failed.add(condition)
             return False

@@ -1,4 +1,4 @@
-"""`find:` in a block: a threshold to search for along one key, in place of an axis of it; checked, and the rungs it may try."""
+"""`find:` in a block: a search for a threshold along one key, in place of an axis of that key. Checks it and makes its rungs."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ DEFAULT_TOLERANCE = 0.05
 
 @dataclass(frozen=True)
 class Find:
-    """Where does the mean of `metric` over the seeds cross `at`, along the key `axis`, between `low` and `high`?"""
+    """The question of a search: where does the mean of `metric` over seeds cross `at`, along `axis`, between `low` and `high`?"""
 
     axis: str
     metric: str
@@ -28,7 +28,7 @@ class Find:
     low: float
     high: float
     tolerance: float
-    """Half-width of the 95% interval that is wanted, as a share of the threshold."""
+    """Half-width of the 95% interval asked for, as a share of the threshold."""
     falling: bool
     """Whether the metric falls to `at` as the key grows."""
 
@@ -38,7 +38,7 @@ class Find:
 
 
 def find_metrics(kind: Kind, **traits: str) -> list[str]:
-    """Names of the metrics whose thresholds can be searched for in networks of this kind with these traits."""
+    """Names of the metrics that a search in networks of this kind, with these traits, may use."""
     sampled = "yes" if kind.training.family == "sampling" else "no"
     told = {"training": kind.training.name, "sampled": sampled, "targets": kind.task.targets, **traits}
     return [m.name for m in METRICS.values() if m.per == "network" and not m.diagnostic and m.had_by(told)]
@@ -47,9 +47,9 @@ def find_metrics(kind: Kind, **traits: str) -> list[str]:
 def parse_find(
     item: Item, kind: Kind, taken: Iterable[str], metrics: Mapping[str, Requested], limit: int, report: Report
 ) -> tuple[Find, Axis] | None:
-    """What the item asks of the kind, with the axis of all rungs; None, with a report, where it is wrong.
+    """The search that the item asks for, with the axis of all its rungs; None, with a report, if it is wrong.
 
-    `taken`: keys that the block or the command line gives values; `metrics`: those that a grid may ask for.
+    `taken`: keys to which the block or the command line gives values. `metrics`: metrics that a grid may ask for.
     """
     known = {**METRICS, **{name: found.metric for name, found in metrics.items()}}
     if not isinstance(item.value, dict):
@@ -88,7 +88,7 @@ def parse_find(
 
 
 def n_rungs(low: float, high: float, tolerance: float) -> int:
-    """Of a geometric ladder from low to high, each at most 1 + tolerance times the one below."""
+    """Number of rungs of a geometric ladder from low to high; each rung is at most 1 + tolerance times the rung below."""
     return 1 + math.ceil(math.log(high / low) / math.log1p(tolerance))
 
 
@@ -122,7 +122,7 @@ def _number(part: Item, name: str, report: Report) -> float | None:
 
 
 def _range(part: Item, key: Legal | None, report: Report) -> tuple[float, float] | None:
-    """Both ends, legal for the key."""
+    """Both ends of the range, legal for the key; None, with a report, if they are wrong."""
     ends = [e.value for e in part.value] if isinstance(part.value, list) else []
     if len(ends) != 2:
         report.at(part, f"find: range = {show(part.value)}: must be the least and the greatest value, such as [2, 4096]")

@@ -1,6 +1,6 @@
-"""The keys that a block may set: which ones its task, networks and training have, and which values each may take.
+"""The keys that a block may set, and the legal values of each.
 
-Everything is read off the pydantic fields of these parts.
+Both come from the pydantic fields of the block's task, networks and training.
 """
 
 import math
@@ -21,21 +21,21 @@ from trainables.tasks import Task
 from trainables.training import Training, all_trainings, training_class
 
 BLOCK_KEYS = ("task", "zip", "exclude", "find", "save")
-"""Keys of a block beside those of its parts."""
+"""Keys of a block besides the keys of its parts."""
 PARTS = ("network", "training")
 """Keys that name a part other than the task."""
 
 LAZY = "lazy"
-"""The word for gamma -> 0, resolved for each task when cells are made."""
+"""The word for gamma -> 0. Its value is worked out for each task when cells are made."""
 
 _KINDS: dict[Any, str] = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 INT64_MAX = 2**63 - 1
-"""The store's whole numbers are of 64 bits."""
+"""The largest whole number that the store can hold, in 64 bits."""
 
 
 class Kind(NamedTuple):
-    """What cells of a block are made of: a task, networks that have the same keys, and a training."""
+    """The parts of some cells of a block: a task, networks that have the same keys, and a training."""
 
     task: type[Task]
     networks: tuple[type[Network], ...]
@@ -43,13 +43,13 @@ class Kind(NamedTuple):
 
     @property
     def network(self) -> type[Network]:
-        """Any of the networks: they have the same keys."""
+        """One of the networks, which all have the same keys."""
         return self.networks[0]
 
 
 @dataclass(frozen=True)
 class Legal:
-    """The legal values of one key. `check` raises ValueError with what is wrong."""
+    """The legal values of one key."""
 
     name: str
     field: FieldInfo
@@ -57,7 +57,7 @@ class Legal:
 
     @property
     def type(self) -> Any:
-        """The type of its values; a key that some networks lack may also be left out."""
+        """The type of the key's values, without None for a key that may be absent."""
         return plain_type(self.field.annotation)
 
     @property
@@ -82,7 +82,7 @@ class Legal:
         return f"{text}, or the word `lazy`" if self.name == "gamma" else text
 
     def check(self, value: Any) -> Any:
-        """The value as the cell holds it; ValueError says what is wrong."""
+        """The value as the cell holds it; ValueError says what is wrong with it."""
         if self.name == "gamma" and value == LAZY:
             return LAZY
         if self.is_whole and isinstance(value, float) and value.is_integer():
@@ -111,7 +111,7 @@ class Legal:
 
 
 def _is_plain(field: FieldInfo) -> bool:
-    """Whether `Legal.legal` says all there is to say of the field."""
+    """Whether `Legal.legal` describes all constraints of the field."""
     return all(isinstance(m, Ge | Gt | Le | Lt) for m in field.metadata)
 
 
@@ -147,13 +147,13 @@ def _one_of(name: str, names: tuple[str, ...]) -> Legal:
 
 
 def part_key(name: str, legal: Iterable[str]) -> Legal:
-    """The key `network` or `training`, which may be one of these names."""
+    """The key `network` or `training`, whose legal values are these names."""
     return _one_of(name, tuple(legal))
 
 
 @cache
 def axis_keys(kind: Kind) -> dict[str, Legal]:
-    """All keys that may be axes: the task's own, the network's, the training's, the seed."""
+    """All keys that may be axes: those of the task, the network and the training, and the seed."""
     names = {"network": tuple(n.name for n in kind.networks), "training": (kind.training.name,)}
     named = {name: _one_of(name, of) for name, of in names.items()}
     found = keys_of(kind.task) | {"network": named["network"]} | keys_of(kind.network)
@@ -161,7 +161,7 @@ def axis_keys(kind: Kind) -> dict[str, Legal]:
 
 
 def default_value(kind: Kind, key: str) -> Any:
-    """The value of a key that a block leaves out; KeyError where it must be given."""
+    """The value of a key that a block leaves out; KeyError if a block must give the key."""
     if key in PARTS:
         return kind.task.default_of(key)
     for part in (kind.task, kind.network, kind.training):
@@ -171,7 +171,7 @@ def default_value(kind: Kind, key: str) -> Any:
 
 
 def alike(networks: Sequence[type[Network]]) -> list[tuple[type[Network], ...]]:
-    """The networks in groups that have the same keys with the same legal values and defaults."""
+    """The networks in groups. The networks of a group have the same keys, with the same legal values and defaults."""
     groups: dict[Any, list[type[Network]]] = {}
     for network in networks:
         fields = tuple((name, str(field)) for name, field in network.model_fields.items())
@@ -180,7 +180,10 @@ def alike(networks: Sequence[type[Network]]) -> list[tuple[type[Network], ...]]:
 
 
 def usual_kind(task: type[Task], training: type[Training] | None = None) -> Kind:
-    """The task's usual network under this training, or its usual one; where it has none, any that the training can train."""
+    """The kind with the task's default network and this training, or with the task's default training.
+
+    If the training can train no network of the default's name, the kind has the first network that it can train.
+    """
     trained = training or training_class(task.default_of("training"))
     try:
         return Kind(task, (network_class(task.default_of("network"), trained.family),), trained)
@@ -189,7 +192,7 @@ def usual_kind(task: type[Task], training: type[Training] | None = None) -> Kind
 
 
 def part_axis_keys() -> dict[str, Legal]:
-    """Keys of all networks and trainings, and the seed: what blocks of any task may set. Where parts share one, the first's."""
+    """Keys of all networks and trainings, and the seed. If several parts have a key, that of the first part counts."""
     found: dict[str, Legal] = {}
     for part in (*all_networks(), *all_trainings()):
         found = keys_of(part) | found
@@ -197,5 +200,5 @@ def part_axis_keys() -> dict[str, Legal]:
 
 
 def legal_keys(kind: Kind) -> list[str]:
-    """Everything that a block of this kind may hold."""
+    """All keys that a block of this kind may hold."""
     return [*BLOCK_KEYS[:1], *axis_keys(kind), *BLOCK_KEYS[1:]]

@@ -1,4 +1,4 @@
-"""Reads a grid: YAML -> checked blocks -> cells. Everything that is wrong is reported at once, before anything starts."""
+"""Reads a grid: YAML -> checked blocks -> cells. All problems are reported together, before anything starts."""
 
 import difflib
 import math
@@ -26,10 +26,10 @@ from trainables.training import training_class
 __all__ = ["DEFAULT_MAX_CELLS", "Grid", "GridError", "PlannedCell", "Problem", "Resources", "UserFile", "load_grid"]
 
 DEFAULT_MAX_CELLS = 200_000
-"""More cells than this are taken for a slip of the pen, unless forced."""
+"""A grid with more cells is taken for a mistake and refused, unless forced."""
 
 MAX_FILE_MB = 1
-"""Size of the largest file that is read, be it a grid or a user's own."""
+"""Largest size of a grid, or of a file of a user's own parts."""
 
 FILES = ("tasks", "networks", "metrics")
 """Keys that list files of a user's own parts."""
@@ -38,7 +38,7 @@ TOP_KEYS = ("sweep", *FILES, "defaults", "grids", "resources")
 
 @dataclass(frozen=True)
 class Resources:
-    """What a pack may use; no part of a cell."""
+    """Resources of a pack. They are not part of a cell."""
 
     gpus_per_pack: float | Literal["auto"] = "auto"
     cpus_per_pack: float = 1
@@ -47,7 +47,7 @@ class Resources:
 
 @dataclass(frozen=True, slots=True)
 class PlannedCell:
-    """A cell, and what to save of it beside its row: of curves, neurons, weights and metrics on request."""
+    """A cell, and the extras to save beside its row: some of curves, neurons, weights and metrics on request."""
 
     cell_id: str
     cell: Cell
@@ -56,9 +56,9 @@ class PlannedCell:
 
 @dataclass(frozen=True)
 class Grid:
-    """A sweep's cells in the order of the grid, each once; `merged` more were equal to one of them.
+    """A sweep's cells in the order of the grid, each once; `merged` further cells were equal to one of them.
 
-    Cells that are not `fixed` are trained when one of the `searches` asks for them.
+    A cell that is not `fixed` is trained only if one of the `searches` asks for it.
     """
 
     sweep: str
@@ -68,11 +68,11 @@ class Grid:
     user_files: tuple[UserFile, ...]
     searches: tuple[Search, ...] = ()
     fixed: tuple[int, ...] = ()
-    """Positions of the cells that are wanted whatever a search asks for."""
+    """Positions of the cells that are trained in any case."""
 
 
 def load_grid(path: str | Path, overrides: Sequence[str] = (), max_cells: int = DEFAULT_MAX_CELLS) -> Grid:
-    """The grid that the file describes, its axes replaced by `key=value` overrides; GridError says all that is wrong."""
+    """The grid that the file describes, with axes replaced by `key=value` overrides; GridError names everything that is wrong."""
     report = Report()
     where = Item(None, str(path))
     text = _read(Path(path), where, report)
@@ -106,7 +106,7 @@ def load_grid(path: str | Path, overrides: Sequence[str] = (), max_cells: int = 
 
 
 def _plan(blocks: list[list[Block]], report: Report) -> tuple[tuple[PlannedCell, ...], int, tuple[Search, ...], tuple[int, ...]]:
-    """The cells of all blocks, each once; how many were equal to an earlier one; the searches; the cells outside of these."""
+    """The cells of all blocks, each once; the number of cells equal to an earlier one; the searches; the fixed cells."""
     planned: dict[str, PlannedCell] = {}
     merged = 0
     searches, fixed = Searches(), set()
@@ -175,7 +175,7 @@ def _parse(text: str, where: Item, report: Report) -> Item | None:
 
 
 def _sweep_name(item: Item | None, path: Path, report: Report) -> str:
-    """The name given, else the file's."""
+    """The name that the grid gives, else the name of its file."""
     if item is None:
         return re.sub(r"[^A-Za-z0-9._-]", "_", path.stem)[:80] or "sweep"
     if isinstance(item.value, str) and re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,79}", item.value):
@@ -219,7 +219,7 @@ def _resources(item: Item | None, report: Report) -> Resources:
 
 
 class _Own(NamedTuple):
-    """A user's own files, and the parts that blocks may name: the package's and those of the files."""
+    """A user's own files, and the parts that blocks may name: those of the package and those of the files."""
 
     files: tuple[UserFile, ...]
     tasks: dict[str, type[Task]]
@@ -254,7 +254,7 @@ def _user_files(top: dict[str, Item], folder: Path, report: Report) -> _Own:
                     report.at(part, f"{key}: {show(part.value)} defines {network.name}, which another of these files defines too")
                 networks.append(network)
             for name, asked in found.metrics.items():
-                alike = [other for other in metrics if other.lower() == name.lower()]  # case makes no difference to a column
+                alike = [other for other in metrics if other.lower() == name.lower()]  # names of columns do not differ by case
                 if any(metrics[other] is not asked for other in alike):
                     report.at(part, f"{key}: {show(part.value)} defines {name}, which another of these files defines too")
                 metrics[name] = asked
@@ -266,7 +266,7 @@ def _user_files(top: dict[str, Item], folder: Path, report: Report) -> _Own:
 
 
 def _check_default_networks(tasks: dict[type[Task], Item], networks: list[type[Network]], report: Report) -> None:
-    """Whether the network that each of a user's own tasks has by default is there, and can be trained as the task has it."""
+    """Report tasks of a user whose default network does not exist, or cannot be trained by the task's default training."""
     for task, part in tasks.items():
         name, training = task.default_of("network"), task.default_of("training")
         legal = [network.name for network in networks if network.family == training_class(training).family]
@@ -277,7 +277,7 @@ def _check_default_networks(tasks: dict[type[Task], Item], networks: list[type[N
 
 
 def _user_file(key: str, part: Item, folder: Path, report: Report) -> UserParts | None:
-    """What the file defines that an item of `tasks:`, `networks:` or `metrics:` names; None, with a report, for a bad file."""
+    """The parts in the file that an item of `tasks:`, `networks:` or `metrics:` names; None, with a report, for a bad file."""
     if not isinstance(part.value, str) or not part.value:
         report.at(part, f"{key}: {show(part.value)}: must be the path of a Python file, such as {key}: [{_FILE_OF[key]}]")
         return None
@@ -312,7 +312,7 @@ def _block_items(item: Item | None, root: Item, report: Report) -> list[Item]:
 
 
 def _check_shared_keys(blocks: list[list[Block]], ctx: Context) -> None:
-    """Keys of `defaults` and of the command line must be known to one kind of cell of the grid at least."""
+    """Report keys of `defaults` and of the command line that no kind of cell of the grid has."""
     named = dict.fromkeys(block.kind for group in blocks for block in group)
     kinds = list(named if blocks and all(blocks) else map(usual_kind, ctx.tasks.values()))
     legal = list(dict.fromkeys(key for kind in kinds for key in legal_keys(kind)))

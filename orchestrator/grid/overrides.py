@@ -1,7 +1,7 @@
 """Axes from the command line: `gamma=0.1,1`, `gamma=lazy`, `seed=range(3)`, `L=pow2(1,10)`, `L=2,range(4,8)`, `task=parity`.
 
-An override takes the place of that key in `defaults` and in every block whose task has the key. A key that was in a zip
-leaves it, so that one value goes with every value of the others; only a group all of whose keys are given stays a group.
+An override replaces that key in `defaults` and in every block whose cells have the key. A key in a `zip` group leaves the group,
+so that its values combine with all values of the others; a group stays together only if all its keys are overridden.
 """
 
 import re

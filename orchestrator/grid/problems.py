@@ -1,16 +1,16 @@
-"""What can be wrong with a grid, said so that its author can mend it: where, what, what is legal, the nearest spelling."""
+"""Problems of a grid, for its author to mend: each says where it is, what is wrong, what is legal, and the nearest spelling."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 COMMAND_LINE = "command line"
-"""Where a problem lies that came with an override."""
+"""The place of problems in overrides."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong, and where."""
+    """A problem, and its place."""
 
     where: str
     line: int | None
@@ -21,7 +21,7 @@ class Problem:
 
 
 class GridError(Exception):
-    """Everything that is wrong with a grid, at once; as text, one line a problem."""
+    """All problems of a grid together; as text, one line per problem."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = list(problems)
@@ -47,16 +47,16 @@ class Report:
         self._problems = dict.fromkeys(problems)
 
     def at(self, place: Located, message: str) -> None:
-        """Note what is wrong with the thing at this place."""
+        """Add the problem of the thing at this place."""
         self._problems[Problem(place.where, place.line, message)] = None
 
     def extend(self, problems: Iterable[Problem]) -> None:
-        """Note these too."""
+        """Add these problems."""
         self._problems.update(dict.fromkeys(problems))
 
     @property
     def problems(self) -> list[Problem]:
-        """All problems: those of the file by line, and those of the command line last."""
+        """All problems: those of files first, by line, and those of the command line last."""
         return sorted(self._problems, key=lambda p: (p.where == COMMAND_LINE, p.where, p.line or 0))
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""The searches of a grid: for each combination of the other keys one threshold, and the cells that it may ask for."""
+"""The searches of a grid: one threshold for each combination of the other keys, and the cells that its search may ask for."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from trainables.streams import stream_owner
 
 @dataclass(frozen=True)
 class Search:
-    """One threshold to find: `keys` are what its networks have in common.
+    """One threshold to find. `keys`: the keys that its networks share, with their values.
 
     `rungs`: ascending values of the searched key, each with the positions of its cells in the grid, seed after seed.
     """
@@ -25,24 +25,24 @@ class Search:
 
 
 class Searches:
-    """Collects the cells of blocks that search, one by one."""
+    """Collects, cell by cell, the cells of blocks that search."""
 
     def __init__(self) -> None:
         self._finds: dict[tuple[Any, ...], tuple[Find, dict[str, Any]]] = {}
         self._rungs: dict[tuple[Any, ...], dict[float, dict[int, str]]] = defaultdict(lambda: defaultdict(dict))
-        self._first: dict[tuple[Any, ...], list[Cell]] = defaultdict(list)  # of one seed, on two rungs
+        self._first: dict[tuple[Any, ...], list[Cell]] = defaultdict(list)  # two of one seed, on two rungs
 
     def __bool__(self) -> bool:
         return bool(self._finds)
 
     def add(self, block: int, find: Find, cell_id: str, cell: Cell) -> None:
-        """A cell of a block that searches."""
-        # The lazy gamma changes with d: its label says which networks belong together.
+        """Add a cell of a block that searches."""
+        # The value of the lazy gamma changes with d; its label does not, so that it tells which networks belong together.
         keys = cell.columns()
         x, seed = keys[find.axis], keys["seed"]
         told = keys | ({"gamma": cell.gamma_label} if cell.gamma_label else {})
         keys = {k: v for k, v in told.items() if k not in (find.axis, "seed")}
-        which = (block, *keys.items())  # not every network has every key: values alone may be those of others
+        which = (block, *keys.items())  # names and values: networks with other keys may have the same values
         self._finds.setdefault(which, (find, keys))
         self._rungs[which][x][seed] = cell_id
         first = self._first[which]
@@ -50,7 +50,7 @@ class Searches:
             first.append(cell)
 
     def made(self, place: Mapping[str, int]) -> tuple[Search, ...]:
-        """The searches, in the order of the grid, given each cell's position."""
+        """The searches, in the order of the grid. `place`: the position of each cell in the grid, by its id."""
         made = []
         for which, (find, keys) in self._finds.items():
             by_x = sorted(self._rungs[which].items())

@@ -1,6 +1,6 @@
-"""Tasks, networks and metrics of a user's own: Python files that a grid lists under `tasks:`, `networks:` or `metrics:`.
+"""A user's own tasks, networks and metrics: Python files that a grid lists under `tasks:`, `networks:` or `metrics:`.
 
-A file travels to the workers as text, so it must stand alone: it may import installed packages, but not its neighbours.
+A file travels to the workers as text, so it must stand alone: it may import installed packages, but not files beside it.
 """
 
 import hashlib
@@ -36,12 +36,12 @@ class UserFile:
 
     @property
     def digest(self) -> str:
-        """Digest of the source; it enters the ids of the cells, so that an edited task or network gives new cells."""
+        """Digest of the source. It enters the ids of cells, so that an edited task or network gives new cells."""
         return hashlib.sha256(self.source.encode(errors="surrogatepass")).hexdigest()[:12]
 
 
 class UserFileError(ValueError):
-    """A file that cannot be used; `line` is where in the file, if known."""
+    """A file that cannot be used. `line`: the line of the problem in the file, if known."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
@@ -49,7 +49,7 @@ class UserFileError(ValueError):
 
 
 class UserParts(NamedTuple):
-    """What a file defines, by name."""
+    """The tasks, networks and metrics that a file defines."""
 
     file: UserFile
     tasks: dict[str, type[Task]]
@@ -68,9 +68,9 @@ _WANTED = {
 def register_user_file(f: UserFile, wanted: str = "") -> UserParts:
     """Run the file once in this process and make its parts known; UserFileError says what is wrong with it.
 
-    `wanted`: `tasks`, `networks` or `metrics`, of which it must define one at least.
+    `wanted`: `tasks`, `networks` or `metrics`; the file must define at least one of this kind.
     """
-    # So tracebacks show lines: of this text, though another may have been read from this path in between.
+    # So that tracebacks show the lines of this text, even if the file at this path has changed since.
     linecache.cache[f.path] = (len(f.source), None, f.source.splitlines(keepends=True), f.path)
     if f.digest not in _LOADED:
         _LOADED[f.digest] = _load(f)
@@ -94,7 +94,7 @@ def register_user_file(f: UserFile, wanted: str = "") -> UserParts:
 
 
 def _load(f: UserFile) -> UserParts:
-    # A module of its own in sys.modules: pydantic looks annotations up there, and pickle looks the classes up there.
+    # The file becomes a module in sys.modules, where pydantic looks up annotations and pickle looks up classes.
     module = types.ModuleType(f"user_file_{f.digest}")
     module.__file__ = f.path
     sys.modules[module.__name__] = module
@@ -109,7 +109,7 @@ def _load(f: UserFile) -> UserParts:
 
 
 def _explained(f: UserFile, error: BaseException) -> UserFileError:
-    """What a file that does not run raised, with the line of the file where it happened."""
+    """The error for an exception that a file raised when it ran, with the line of the file where it happened."""
     if isinstance(error, SyntaxError) and error.filename == f.path:
         return UserFileError(f"not Python: {error.msg}", error.lineno)
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == f.path]
@@ -149,7 +149,7 @@ P = TypeVar("P", bound=Part)
 
 
 def _defined(module: types.ModuleType, kind: type[P]) -> list[type[P]]:
-    """Classes of this kind that the file defines; abstract ones without a name are means to others."""
+    """Classes of this kind that the file defines. Abstract classes without a name are left out: they are bases of others."""
     mine = [c for c in vars(module).values() if inspect.isclass(c) and issubclass(c, kind) and c.__module__ == module.__name__]
     return [c for c in dict.fromkeys(mine) if c.__dict__.get("name") is not None or not _is_abstract(c)]
 
@@ -171,7 +171,9 @@ def _check_task(f: UserFile, cls: type[Task]) -> None:
     if isinstance(base_lr, bool) or not isinstance(base_lr, int | float) or not 0 < base_lr < float("inf"):
         raise UserFileError(f'task {cls.__name__} needs a learning rate: defaults: ClassVar = {{"base_lr": 0.1}}', line)
     if fixed := sorted(cls.defaults.keys() & _settled_keys()):
-        text = f"task {cls.__name__}: defaults cannot say {listed(fixed)}, which networks or trainings say themselves"
+        text = (
+            f"task {cls.__name__}: defaults cannot hold {listed(fixed)}, as networks or trainings have their own defaults for it"
+        )
         raise UserFileError(text, _line_of(f, cls, "defaults"))
     for key in PARTS:
         name = cls.defaults.get(key, cls.default_of(key))
@@ -186,12 +188,12 @@ def _check_network(f: UserFile, cls: type[Network]) -> None:
         if getattr(cls, method) is getattr(Network, method):
             raise UserFileError(f"network {cls.__name__} lacks {method}", line)
         if not callable(getattr(cls, method)):
-            raise UserFileError(f"network {cls.__name__}: {method} is no function", line)
+            raise UserFileError(f"network {cls.__name__}: {method} is not a function", line)
     _check_name(f, cls, "gated")
     if "width" not in cls.model_fields:
         raise UserFileError(f"network {cls.__name__} needs a field width: width: Annotated[int, Field(ge=1)]", line)
     if cls.family != "descent":
-        raise UserFileError(f"network {cls.__name__}: networks of one's own learn by gradient descent; leave `family` out", line)
+        raise UserFileError(f"network {cls.__name__}: your own networks must learn by gradient descent; leave `family` out", line)
 
 
 def _check_name(f: UserFile, cls: type[Part], example: str) -> None:
@@ -221,7 +223,7 @@ _TYPES = {kind: tuple(t for t, k in KINDS.items() if k == kind) for kind in ("wh
 
 
 def _check_words(f: UserFile, cls: type[Part]) -> None:
-    """What a part says of itself in words: names of its keys, and its version."""
+    """Check the attributes in which a part lists names of its keys, and its version."""
     of_tasks = ("also_hashed", "later") if issubclass(cls, Task) else ()
     for word in ("locations", "shared_across", "free", "hashed_at_default", "told", *of_tasks):
         names = getattr(cls, word)
@@ -235,7 +237,7 @@ def _check_words(f: UserFile, cls: type[Part]) -> None:
 
 
 def _check_fields(f: UserFile, cls: type[Part]) -> None:
-    """Each field becomes a key of grids and a column of the results: it must be free to be both."""
+    """Check the fields of a part. Each becomes a key of grids and a column of the results, so its name must be free as both."""
     seen: dict[str, str] = {}
     of_others = {name for name, key in KEYS.items() if key.part != "task" and not key.derived}
     taken = {*PARTS, *of_others} if issubclass(cls, Task) else {"seed", *PARTS, *_training_keys()}
@@ -246,7 +248,7 @@ def _check_fields(f: UserFile, cls: type[Part]) -> None:
 
         kind = kind_of(field.annotation)
         if cls.role == "task" and plain_type(field.annotation) is not field.annotation:
-            kind = None  # a network may lack a key, a task has all of its own
+            kind = None  # only a network may leave a key out, with None; a task has all its keys
         if name in taken or name in BLOCK_KEYS:
             raise refuse("a grid uses this name already")
         if kind is None:
@@ -279,20 +281,20 @@ def _training_keys() -> set[str]:
 
 
 def _settled_keys() -> set[str]:
-    """Keys of this package's networks and trainings that have a default wherever they are."""
+    """Keys of this package's networks and trainings that have a default in every part that has them."""
     parts = (*all_trainings(), *(network for network in networks.all_networks() if not network.file_digest))
     required = {name for part in parts for name, field in part.model_fields.items() if field.is_required()}
     return {name for part in parts for name in part.model_fields} - required
 
 
 def _package_keys() -> set[str]:
-    """Keys of the networks and trainings of this package: what else is known depends on the grids that were read before."""
+    """Keys of this package's networks and trainings, without those of user files, which depend on the grids read before."""
     own = (network for network in networks.all_networks() if not network.file_digest)
     return {"seed", *_training_keys(), *(name for network in own for name in network.model_fields)}
 
 
 def _line_of(f: UserFile, cls: type[Any], field: str = "") -> int | None:
-    """Where the class starts, or the field in it; None where it is not found."""
+    """The line in which the class starts, or the field in it; None if it is not found."""
     lines = f.source.splitlines()
     start = _line_at(f, rf"class {cls.__name__}\b")
     if start is None or not field:

@@ -1,4 +1,4 @@
-"""YAML that remembers the line of everything, reads numbers as YAML 1.2 does (`1e-3` is one), and refuses duplicate keys."""
+"""A YAML reader that keeps the line of every value, reads numbers such as `1e-3` by YAML 1.2, and refuses duplicate keys."""
 
 import math
 import re
@@ -11,12 +11,12 @@ from console.words import show
 from orchestrator.grid.problems import COMMAND_LINE, Problem
 
 MAX_NUMBER_LENGTH = 100
-"""A longer number is no number that a grid can mean, and Python takes its time with those."""
+"""Longer numbers stay text: no grid needs them, and Python is slow to read very long ones."""
 
 
 @dataclass(frozen=True, eq=False)
 class Item:
-    """A YAML value: a scalar, a list of items, or a mapping from text to items; with the lines of its key and itself."""
+    """A YAML value: a scalar, a list of items, or a mapping from text to items; with its own line and the line of its key."""
 
     value: Any
     where: str
@@ -25,7 +25,7 @@ class Item:
 
 
 class _Loader(yaml.SafeLoader):
-    """Resolves plain scalars as YAML 1.2 does, so that `no`, `1:30` and dates are text and `1e-3` is a number."""
+    """Loader that resolves plain scalars as YAML 1.2 does: `no`, `1:30` and dates are text, and `1e-3` is a number."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - it is PyYAML's own attribute
 
@@ -42,7 +42,7 @@ for _tag, _pattern, _first in (
 
 
 def parse_yaml(text: str, where: str) -> tuple[Item | None, list[Problem]]:
-    """The document as an item (None where it cannot be read or is empty), and what is wrong with it as YAML."""
+    """The document as an item (None if it is empty or cannot be read), and its problems as YAML."""
     try:
         root = yaml.compose(text, Loader=_Loader)
         reader = _Reader(where)
@@ -61,7 +61,7 @@ def parse_yaml(text: str, where: str) -> tuple[Item | None, list[Problem]]:
 
 
 class _Reader:
-    """Turns PyYAML's nodes into items, once each, so that aliases cost nothing."""
+    """Turns PyYAML's nodes into items, each node once, so that aliases cost nothing."""
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -123,7 +123,7 @@ class _Reader:
 
 
 def _scalar(tag: str, text: str) -> Any:
-    """A scalar of YAML's core schema; ValueError for what its tag does not fit, or a tag of another schema."""
+    """The value of a scalar in YAML's core schema; ValueError if the text does not fit its tag, or for tags of other schemas."""
     if tag in ("int", "float") and len(text) > MAX_NUMBER_LENGTH:
         return text
     match tag:

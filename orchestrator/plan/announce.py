@@ -1,4 +1,4 @@
-"""What a sweep says of itself before it starts."""
+"""The line that announces a sweep, and the outlook of its searches."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from store.views import Statuses
 
 
 def announcement(grid: Grid, searchers: Searchers, todo: list[int], statuses: Statuses) -> str:
-    """What the sweep is about, in a line: `eq3: 198 cells, 0 in the store, 198 to train`."""
+    """The sweep in one line: `eq3: 198 cells, 0 in the store, 198 to train`."""
     wanted = dict.fromkeys([*grid.fixed, *searchers.asked])
     there = sum(grid.cells[i].cell_id in statuses for i in wanted)
     anew = _again([grid.cells[i] for i in todo if grid.cells[i].cell_id in statuses], statuses)
@@ -35,33 +35,33 @@ def _again(stored: Sequence[PlannedCell], statuses: Statuses) -> str:
     if not stored:
         return ""
     reasons = Counter(why_again(planned, statuses[planned.cell_id]) for planned in stored)
-    del reasons[""]  # --force asked for them
+    del reasons[""]  # these lack nothing and are trained again because of --force
     told = [reason if n == len(stored) else f"{n} {reason}" for reason, n in reasons.most_common()]
     return f", {len(stored)} of them again" + (f": {', '.join(told)}" if told else "")
 
 
 class Outlook(NamedTuple):
-    """What searches that are not at their end may still take: nobody knows before where the thresholds lie."""
+    """The work that unfinished searches may still ask for. It is an estimate: nobody knows yet where the thresholds lie."""
 
     n_searches: int
     bracket_networks: int
-    """To bracket their thresholds, if these may lie anywhere."""
+    """Networks to bracket the thresholds, if these may lie anywhere in their ranges."""
     bracket_wall_s: float
     most_networks: int
-    """Narrow intervals take more seeds, up to all."""
+    """Networks at most: all rungs with all seeds. Narrow intervals take more seeds."""
 
     def describe(self) -> str:
-        """Beside a forecast of the first networks."""
+        """The outlook in words, for display beside a forecast of the next networks."""
         several = "es" * (self.n_searches > 1)
         return (
-            f"These are the next networks of {self.n_searches} search{several}. To bracket what they look for takes some "
-            f"{self.bracket_networks}, about {duration(self.bracket_wall_s)} if they may lie anywhere; narrow intervals take "
-            f"more seeds, {self.most_networks} networks at most."
+            f"These are the next networks of {self.n_searches} search{several}. Bracketing the thresholds takes some "
+            f"{self.bracket_networks} networks and about {duration(self.bracket_wall_s)}, if they may lie anywhere; narrow "
+            f"intervals take more seeds, {self.most_networks} networks at most."
         )
 
 
 def outlook(searchers: Searchers, queue: PackQueue) -> Outlook:
-    """From the costs that the queue predicts."""
+    """The outlook of the open searches, from the costs that the queue predicts."""
     networks, seconds = 0, 0.0
     cells: set[int] = set()  # searches may have networks in common
     told: set[int] = set()

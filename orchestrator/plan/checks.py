@@ -1,4 +1,4 @@
-"""Looks at what a user's own tasks, networks and metrics return, before anything starts or is written."""
+"""Checks of a user's own tasks, networks and metrics by what they return, before anything starts or is written."""
 
 import sys
 import threading
@@ -18,20 +18,20 @@ from trainables.metrics import Requested
 from trainables.parts import Part
 
 MOST_SETTINGS = 16
-"""Settings of a part that are looked at where a grid has more: the first, the last, and some between them."""
+"""Most settings in which a part is checked. If a grid has more: the first, the last, and some evenly spread between them."""
 
 PATIENCE_S = 10.0
 """Seconds after which a part that is being tried is named."""
 
 Check = Callable[[], list[Finding]]
 Setting = tuple[str, Check]
-"""The setting of a part in words, and what looks at the part there."""
+"""A setting of a part in words, and the function that checks the part in this setting."""
 
 
 def check_own_parts(grid: Grid, cells: Sequence[int]) -> list[str]:
-    """What is odd with the user's own parts that these cells have, in a line each. GridError with all that is wrong.
+    """Check the user's own parts that these cells have. Returns warnings, one per line. GridError names everything that is wrong.
 
-    Networks and metrics are looked at where the network is smallest, and where the parts that they need are sound.
+    Networks and metrics are checked where the network is smallest, and only with other parts that are sound.
     """
     if not grid.user_files:
         return []
@@ -53,14 +53,14 @@ def check_own_parts(grid: Grid, cells: Sequence[int]) -> list[str]:
             look(found.file, task, ((_keys(cell.task), partial(check_task, cell.task, _is_sampled(cell))) for cell in of_task))
     planned = sorted((p for p in planned if type(p.cell.task) not in bad), key=lambda p: p.cell.width * p.cell.task.input_dim)
     if any(found.networks or found.metrics for found in defined):
-        # They compute with torch, which a grid with tasks alone need not wait for.
+        # These load torch, which takes seconds; a grid whose own parts are tasks does not need it.
         from trainables.checking.metric import check_metric
         from trainables.checking.network import check_network
     for found in defined:
         for network in found.networks:
             of_network = _first((p for p in planned if type(p.cell.network) is network), _network_and_kind_of_task)
             look(found.file, network, ((_keys(cell.network), partial(check_network, cell)) for cell in of_network))
-    # At examples of the task, which a task with files to make has not got yet.
+    # Metrics are measured on examples of the task. A task whose files are still to be made has none yet.
     planned = [p for p in planned if type(p.cell.network) not in bad and not p.cell.task.preparations()]
     for found in defined:
         for asked in found.metrics.values():
@@ -86,7 +86,7 @@ def _telling_of(file: UserFile, part: type[Part] | Requested) -> Iterator[None]:
 
 
 def _first(planned: Iterable[PlannedCell], of: Callable[[Cell], Hashable]) -> list[Cell]:
-    """The first cell of each kind; of many kinds some, evenly spread from the first to the last."""
+    """The first cell of each kind. If there are many kinds: of some of them, evenly spread from the first to the last."""
     kinds: dict[Hashable, Cell] = {}
     for p in planned:
         kinds.setdefault(of(p.cell), p.cell)
@@ -112,7 +112,10 @@ def _parts(cell: Cell) -> str:
 
 
 def _looked(file: UserFile, settings: Sequence[Setting]) -> Iterable[tuple[Problem, bool]]:
-    """The first problem of each line of the file with whether it is wrong; one that some settings do not have names its own."""
+    """One problem for each line of the file, an error rather than a warning, and whether it is an error.
+
+    A problem that occurs in only some of the settings names one of them.
+    """
     found = [(words, check()) for words, check in settings]
     lines = {finding.line for _, findings in found for finding in findings}
     for line in lines:

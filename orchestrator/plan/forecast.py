@@ -1,4 +1,4 @@
-"""What `--dry-run` says: cells, packs, seconds and memory, by engine and shape, before anything starts."""
+"""The forecast of `--dry-run`: cells, packs, seconds and memory, by engine and shape, before anything starts."""
 
 import os
 from dataclasses import asdict, dataclass
@@ -16,12 +16,12 @@ from orchestrator.plan.packing import MEMORY_SHARE, Machine, PackQueue
 
 _MEMINFO = Path("/proc/meminfo")
 PACK_S = 0.15
-"""What a pack costs beside its training: handing it over, and writing its file."""
+"""Seconds that a pack costs beside its training: to hand it to a worker, and to write its file."""
 
 
 @dataclass(frozen=True)
 class ShapeForecast:
-    """Cells of one shape: `seconds` is their training time in all, `pack_bytes` the memory of their largest pack."""
+    """Cells of one shape: `seconds` is their total training time, `pack_bytes` the memory of their largest pack."""
 
     shape: str
     engine: str
@@ -34,14 +34,14 @@ class ShapeForecast:
 
 @dataclass(frozen=True)
 class Forecast:
-    """The whole of what would run; `wall_s` is predicted for `slots` packs at once."""
+    """Everything that would run; `wall_s` is predicted for `slots` packs at once."""
 
     shapes: tuple[ShapeForecast, ...]
     slots: int
     wall_s: float
     """From the command to its end, Ray's start included."""
     bytes: int
-    """Memory of the workers at their largest, each with the largest pack that comes to it."""
+    """Memory of all workers together, each with the largest pack that it gets."""
 
     def as_dict(self) -> dict[str, Any]:
         """For `--json`."""
@@ -49,13 +49,13 @@ class Forecast:
 
 
 def this_machine(want: Resources, max_concurrent: int | None = None) -> Machine:
-    """What this machine's processors offer for packs, without asking Ray."""
+    """Slots and memory for packs on this machine's CPUs, without asking Ray."""
     slots = max(1, int(len(os.sched_getaffinity(0)) // want.cpus_per_pack))
     return Machine(min(slots, max_concurrent or slots), int(MEMORY_SHARE * _available_bytes() / slots))
 
 
 def _available_bytes() -> int:
-    """Memory that nobody uses, as Linux tells it; elsewhere all there is."""
+    """Unused memory, as Linux tells it; on other systems all memory."""
     for line in _MEMINFO.read_text().splitlines() if _MEMINFO.exists() else ():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
@@ -63,9 +63,9 @@ def _available_bytes() -> int:
 
 
 def forecast(queue: PackQueue) -> Forecast:
-    """Form the packs of a filled queue as a runner would, and add up what they cost."""
+    """Form the packs of a filled queue as a runner would, and add up their costs."""
     found: dict[tuple[str, str, str], list[float]] = {}
-    free = [0.0] * queue.machine.slots  # when each slot has worked off what it was given
+    free = [0.0] * queue.machine.slots  # when each slot has finished its packs so far
     held = [0] * queue.machine.slots
     while pack := queue.next():
         slot = free.index(min(free))
@@ -73,7 +73,7 @@ def forecast(queue: PackQueue) -> Forecast:
         held[slot] = max(held[slot], pack.bytes)
         cell = queue.plan[pack.cells[0]].cell
         fields = type(cell.task).model_fields
-        # What every cell of the task has by default says nothing of a shape.
+        # Keys of the task at their default are left out of the shape's words.
         shown = ("network", "training", "width", "steps")
         keys = {k: v for k, v in cell.keys().items() if k in shown or (k in fields and v != fields[k].default)}
         words = [cell.task.name, *(f"{k}={v}" for k, v in keys.items() if k not in cell.task.shared_across)]
@@ -90,7 +90,7 @@ def forecast(queue: PackQueue) -> Forecast:
 
 
 def forecast_table(found: Forecast, most: int = 20) -> Group:
-    """The forecast for the terminal, the costliest shapes first; what all shapes have in common is said once."""
+    """The forecast for the terminal, the costliest shapes first. Words that all shapes share stand once, above the table."""
     shapes = sorted(found.shapes, key=lambda s: -s.seconds)
     cells, packs = sum(s.cells for s in shapes), sum(s.packs for s in shapes)
     sizes = f"{cells} cell{'s' * (cells != 1)} in {packs} pack{'s' * (packs != 1)}"

@@ -1,4 +1,4 @@
-"""What a sweep has to train: the cells that the store lacks, in the order in which they start."""
+"""The cells that a sweep has to train: those that the store lacks, in the order in which they start."""
 
 import random
 from collections.abc import Collection, Sequence
@@ -19,8 +19,11 @@ def missing_cells(
     retry_failed: bool = False,
     force: bool = False,
 ) -> list[int]:
-    """Positions of the cells (of these, or of all) that want training: not stored, stored without the extras asked for, or
-    failed if retrying."""
+    """Positions of the cells that want training, `among` these or among all; with `force` every cell.
+
+    A cell wants training if it is not stored, if it is stored without some of the extras asked for, or, with `retry_failed`,
+    if it failed.
+    """
 
     asked: dict[frozenset[str], frozenset[str]] = {}
 
@@ -38,7 +41,7 @@ def missing_cells(
 
 
 def held_as(extra: str) -> str:
-    """What the store calls something that a grid saves: a metric on request by its name and the digest of a user's own file."""
+    """The store's name for something that a grid saves. The name of a user's own metric includes the digest of its file."""
     return requested_metric(extra).metric.request if extra in requested_names() else extra
 
 
@@ -55,9 +58,9 @@ def why_again(planned: PlannedCell, held: Held) -> str:
 
 
 def keeping_measured(grid: Grid, statuses: Statuses) -> Grid:
-    """The grid that also asks for the metrics that the store has of its networks, as far as this grid's files can measure them.
+    """The grid, in which each cell also asks for the metrics that the store has of it, if this grid's files can measure them.
 
-    A network that is trained again for one metric then keeps the others.
+    A network that is trained again for another metric then keeps the metrics that it had.
     """
     digests = {"", *(file.digest for file in grid.user_files)}
     metrics = [found.metric for name in requested_names() if (found := requested_metric(name)).metric.digest in digests]
@@ -84,7 +87,7 @@ def ordered(plan: Sequence[PlannedCell], cells: Sequence[int], order: Order) -> 
 
 
 def enqueue(queue: PackQueue, cells: Sequence[int], order: Order, late: Collection[int] = ()) -> None:
-    """Add ordered cells to the queue, `late` ones last; with `seed-first` packs keep to one seed where that is enough work."""
+    """Add ordered cells to the queue, the `late` ones last. With `seed-first` a pack keeps to one seed if that is enough work."""
     seeds = groupby((i for i in cells if i not in late), lambda i: queue.plan[i].cell.seed if order == "seed-first" else 0)
     for rank, (_, group) in enumerate(seeds):
         queue.add(list(group), rank)

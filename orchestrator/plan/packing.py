@@ -1,4 +1,4 @@
-"""Packs: cells of one shape that train together, formed from what is still pending, sized by time and memory. Knows no Ray."""
+"""Packs: cells of one shape that train together. They are formed from pending cells, by time and memory. Knows no Ray."""
 
 import hashlib
 from collections import Counter, defaultdict, deque
@@ -15,14 +15,14 @@ from trainables.tasks import Task
 Shape = tuple[tuple[Any, ...], tuple[bool, ...]]
 Order = Literal["seed-first", "grid", "shuffled"]
 LATE = 10**9
-"""Rank of cells that another sweep is training: they start last, and in packs of their own."""
+"""Rank of cells that another sweep is training: they start last, in packs of their own."""
 MEMORY_SHARE = 0.8
-"""Of the memory there is, what packs may plan with."""
+"""Share of the available memory that packs may take."""
 SMALLEST_PACK_S = 4.0
-"""Towards the end packs shrink so that all slots finish together, but not below this: a pack costs some overhead."""
+"""Towards the end of a sweep packs shrink so that all slots finish together, but not below this: each pack costs overhead."""
 
 LATEST = 4
-"""Cells that a display tells of."""
+"""Number of finished cells that a display shows."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class Pack:
     seconds: float
     bytes: int
     memory_factor: float
-    """What the predicted bytes were multiplied by."""
+    """Factor by which the predicted bytes were multiplied."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What packs run on: how many at once, and the memory of one, on processors and on cards (0 where there are none)."""
+    """Room for packs: how many train at once and the memory of one, on CPUs and on GPUs (0 without GPUs)."""
 
     slots: int
     bytes_per_pack: int
@@ -50,21 +50,24 @@ class Machine:
 
     @property
     def device(self) -> str:
-        """Where packs train: `cuda` when a card is there."""
+        """Device on which packs train: `cuda` if there is a GPU."""
         return "cuda" if self.gpu_slots else "cpu"
 
     def slots_of(self, device: str) -> int:
-        """Packs that train at once on this kind of device; a pack on a card also needs its processor."""
+        """Packs that train at once on this kind of device; a pack on a GPU also needs a slot of the CPU."""
         return min(self.slots, self.gpu_slots) if device == "cuda" else self.slots
 
     def bytes_of(self, device: str) -> int:
-        """Memory that a pack may take there."""
+        """Memory that a pack may take on this kind of device."""
         return self.gpu_bytes_per_pack if device == "cuda" else self.bytes_per_pack
 
 
 def _shapes(plan: Sequence[PlannedCell]) -> tuple[list[Shape], list[int]]:
-    """Of each cell its shape and the number of its task, equal ones being one object: worked out once for the cells of a plan
-    that have the same task object and settings, of which a plan of a million has a few hundred."""
+    """The shape of each cell and the number of its task, in the order of the plan; equal shapes are one object.
+
+    Each shape is worked out once for all cells that have the same task, network and training objects: a plan of a million
+    cells has a few hundred such combinations.
+    """
     known: dict[tuple[Any, ...], tuple[Shape, int]] = {}
     same: dict[Shape, Shape] = {}
     tasks: dict[Task, int] = {}
@@ -72,7 +75,7 @@ def _shapes(plan: Sequence[PlannedCell]) -> tuple[list[Shape], list[int]]:
     for p in plan:
         key = (id(p.cell.task), id(p.cell.network), id(p.cell.training))
         if key not in known:
-            # Cells of one shape may differ in noise, and then in the engines that can train them.
+            # Cells with the same `Cell.shape` may differ in noise, and so in the engines that can train them.
             shape = p.cell.shape(), tuple(engine.trains(p.cell) for engine in ENGINES.values())
             known[key] = same.setdefault(shape, shape), tasks.setdefault(p.cell.task, len(tasks))
         shape, number = known[key]
@@ -82,13 +85,13 @@ def _shapes(plan: Sequence[PlannedCell]) -> tuple[list[Shape], list[int]]:
 
 
 class Feed(Protocol):
-    """What a queue asks the sweep that fills it."""
+    """The sweep that fills a queue, as the queue sees it."""
 
     def accepted(self, queue: "PackQueue", cells: list[int]) -> list[int]:
-        """Those of these cells that still want training, asked just before a pack of them starts."""
+        """The cells among these that still want training. The queue asks just before a pack of them starts."""
 
     def refill(self, queue: "PackQueue") -> bool:
-        """Add cells where nothing is pending; returns whether there were any."""
+        """Add cells when nothing is pending; return whether any were added."""
 
 
 class Filled:
@@ -103,7 +106,7 @@ class Filled:
 
 @dataclass
 class PackQueue:
-    """Pending cells, packs in flight and what became of them. Runners take packs and report; displays read the counts."""
+    """Pending cells, packs in flight, and how packs ended. Runners take packs and report; displays read the counts."""
 
     plan: Sequence[PlannedCell]
     machine: Machine
@@ -115,37 +118,39 @@ class PackQueue:
     fatal: str = ""
     """Why the sweep cannot go on at all, such as a full disk."""
     memory_factor: float = 1.0
-    """Doubles when a pack that was sized by it runs out of memory: what was predicted was too little."""
+    """Factor on the predicted memory. It doubles when a pack that was sized by it runs out of memory."""
     in_flight: dict[str, Pack] = field(default_factory=dict)
     fraction: dict[str, float] = field(default_factory=dict)
     ended: dict[int, str] = field(default_factory=dict)
     """Status of every cell that this sweep has finished."""
     dropped: set[int] = field(default_factory=set)
-    """Cells that were not accepted: another sweep has trained them."""
+    """Cells that the feed did not accept, because another sweep has trained them."""
     counts: Counter[str] = field(default_factory=Counter)
-    """How many have which status."""
+    """Number of ended cells by status."""
     latest: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=LATEST))
-    """The cells that finished last, with their headline measure."""
+    """The cells that finished last, each with its headline measure."""
 
     def __post_init__(self) -> None:
         self._shape, task_numbers = _shapes(self.plan)
-        self._inputs: dict[Shape, set[tuple[int, int]]] = defaultdict(set)  # of each shape, those that differ
+        self._inputs: dict[Shape, set[tuple[int, int]]] = defaultdict(set)  # the distinct inputs of each shape
         self._cells: dict[Shape, int] = defaultdict(int)
         for shape, task, p in zip(self._shape, task_numbers, self.plan, strict=True):
             self._inputs[shape].add((p.cell.seed, task))
             self._cells[shape] += 1
         self._choice: dict[Shape, tuple[str, str, float]] = {}
-        self._lanes: dict[tuple[int, Shape], dict[int, None]] = {}  # pending cells, lanes in the order in which they start
-        self._ranks: dict[Shape, dict[int, None]] = {}  # of each shape, the ranks that have pending cells, ascending
-        self._pending: dict[Shape, int] = {}  # of each shape, how many cells: a plan has far fewer shapes than lanes
+        self._lanes: dict[tuple[int, Shape], dict[int, None]] = {}  # pending cells; lanes stand in the order in which they start
+        self._ranks: dict[Shape, dict[int, None]] = {}  # for each shape, the ranks that have pending cells, ascending
+        self._pending: dict[Shape, int] = {}  # number of cells of each shape: a plan has far fewer shapes than lanes
         self._trained: dict[Shape, int] = {}
         self._example: dict[Shape, int] = {}
         self._lane_of: dict[int, tuple[int, Shape]] = {}
-        self._split: list[tuple[int, ...]] = []  # of packs that failed or were lost, to be tried first
+        self._split: list[tuple[int, ...]] = []  # cells of packs that failed or were lost; these start first
 
     def add(self, cells: Sequence[int], rank: int = 0) -> None:
-        """Append cells, by position in the plan. A lower rank was added before and starts before; ranks meet only in packs
-        that would otherwise be very short."""
+        """Append cells, by position in the plan. Lower ranks are added first and start first.
+
+        Cells of different ranks share a pack only if it would otherwise be very short.
+        """
         for i in cells:
             shape = self._shape[i]
             self._lane_of[i] = rank, shape
@@ -155,8 +160,10 @@ class PackQueue:
             self._example.setdefault(shape, i)
 
     def side_by_side(self, later: Iterable[int] = ()) -> list[int]:
-        """The pending cells, and those that may be added `later`, such that those that may share a pack lie together: shape
-        after shape, of the pending ones rank after rank."""
+        """The pending cells, then the cells that may be added `later`. Cells that may share a pack stand side by side.
+
+        Both are sorted by shape; the pending cells of a shape are sorted by rank.
+        """
         lanes = (self._lanes[rank, shape] for shape, ranks in self._ranks.items() for rank in ranks)
         pending = [*chain.from_iterable(self._split), *chain.from_iterable(lanes)]
         known, of_shape = set(pending), defaultdict(list)
@@ -175,11 +182,11 @@ class PackQueue:
         return len(self.ended) + self.n_pending + sum(len(p.cells) for p in self.in_flight.values())
 
     def choice(self, i: int) -> tuple[str, str]:
-        """Engine and device for a cell of the plan, the same for all of its shape."""
+        """Engine and device for a cell of the plan; all cells of a shape have the same."""
         return self._chosen(i)[:2]
 
     def cell_seconds(self, i: int) -> float:
-        """Predicted seconds of a cell of the plan, taken from one of its shape for all."""
+        """Predicted seconds of a cell of the plan; the prediction for one cell of a shape stands for all of them."""
         engine, device, predicted = self._chosen(i)
         return predicted * self.cost.correction(self._shape[i][0], engine, device)
 
@@ -195,13 +202,16 @@ class PackQueue:
                     self.machine.device if self.machine.device in ENGINES[self.engine].devices else "cpu",
                 )
             predicted = self.cost.predicted(cell, engine, device, group)
-            # Cells so large that a pack holds few of them share with those few alone.
+            # If cells are so large that a pack holds few of them, only those few share their inputs.
             group = min(group, max(1.0, self.pack_seconds / predicted))
             self._choice[shape] = engine, device, self.cost.predicted(cell, engine, device, group)
         return self._choice[shape]
 
     def remaining_seconds(self) -> float:
-        """Predicted wall time to the end: what is pending and in flight over the slots, on the device that takes longest."""
+        """Predicted wall time to the end: the work pending and in flight, shared by the slots of its device.
+
+        The longest counts: the device that takes longest, or the longest pack.
+        """
         work: dict[str, float] = defaultdict(float)
         longest = 0.0
         waiting = [(self._example[shape], n) for shape, n in self._pending.items()]
@@ -216,17 +226,17 @@ class PackQueue:
         return max([longest, *(seconds / min(at_most, self.machine.slots_of(d)) for d, seconds in work.items())])
 
     def done_seconds(self) -> float:
-        """Predicted seconds of one slot for what is done: the cells trained so far, and the share of packs in flight."""
+        """Predicted seconds, on one slot, of the work done so far: the cells trained, and the steps of packs in flight."""
         running = (p.seconds * self.fraction.get(p.pack_id, 0.0) for p in self.in_flight.values())
         return sum(n * self.cell_seconds(self._example[shape]) for shape, n in self._trained.items()) + sum(running)
 
     def too_large(self, later: Iterable[int] = ()) -> list[int]:
-        """A cell of each shape, pending or to come `later`, that even alone needs more memory than a pack may take."""
+        """Cells that even alone need more memory than a pack may take, one per shape, pending or to come `later`."""
         cells = {shape: self._example[shape] for shape in self._pending} | {self._shape[i]: i for i in later}
         return [i for i in cells.values() if not self._fits([i])]
 
     def next(self) -> Pack | None:
-        """Take the next pack, or None when nothing is pending (or the sweep drains)."""
+        """Take the next pack; None when nothing is pending or the sweep drains."""
         while not self.draining:
             if self._split:
                 cells = list(self._split.pop(0))
@@ -243,7 +253,10 @@ class PackQueue:
         return None
 
     def _gather(self) -> list[int]:
-        """The first pending cell and those of its shape and rank that fit the time target and the memory."""
+        """Take the first pending cell and the next ones of its shape, as many as fit the time target and the memory.
+
+        They are of one rank, unless that is too little work for a pack.
+        """
         rank, shape = next(iter(self._lanes))
         first = next(iter(self._lanes[rank, shape]))
         each = self.cell_seconds(first)
@@ -266,7 +279,7 @@ class PackQueue:
         return same
 
     def pack_bytes(self, cells: Sequence[int]) -> int:
-        """Predicted memory of a pack of these cells: of its arrays, and on a processor of the worker that holds them."""
+        """Predicted memory of a pack of these cells: its arrays, and on a CPU also the worker process that holds them."""
         engine, device = self.choice(cells[0])
         arrays = int(self.memory_factor * ENGINES[engine].memory([self.plan[i].cell for i in cells], device))
         return arrays + (0 if device == "cuda" else self.cost.rates.process_bytes)
@@ -291,20 +304,23 @@ class PackQueue:
         return pack
 
     def progress(self, pack_id: str, fraction: float) -> None:
-        """A pack in flight has done this share of its steps."""
+        """Note that a pack in flight has done this share of its steps."""
         if pack_id in self.in_flight:
             self.fraction[pack_id] = fraction
 
     def finished(
         self, pack_id: str, statuses: Sequence[str], headline: Sequence[float | None], seconds: float, device: str = "cpu"
     ) -> None:
-        """A pack was committed: status and headline measure of its cells in order, the seconds it trained, and where it did."""
+        """Note that a pack was committed.
+
+        `statuses` and `headline`: status and headline measure of its cells, in order. `seconds`: its training time.
+        """
         pack = self._end(pack_id)
         if pack is None:
             return
         cell = self.plan[pack.cells[0]].cell
         inputs = {(self.plan[i].cell.seed, self.plan[i].cell.task) for i in pack.cells}
-        if "ok" in statuses:  # a pack that diverged ended early, and tells nothing of one that does not
+        if "ok" in statuses:  # a pack that diverged ended early, so its seconds predict nothing
             self.cost.observe(cell, pack.engine, device, seconds / len(pack.cells), len(pack.cells) / len(inputs))
         shape = self._shape[pack.cells[0]]
         self._trained[shape] = self._trained.get(shape, 0) + len(pack.cells)
@@ -315,11 +331,11 @@ class PackQueue:
                 self.latest.append((i, value))
 
     def failed(self, pack_id: str, out_of_memory: bool = False) -> list[int]:
-        """A pack failed. Its halves are tried again; a cell that fails alone is returned, to be recorded as failed."""
+        """Note that a pack failed. Its halves are tried again; a cell that fails alone is returned, to be recorded as failed."""
         pack = self._end(pack_id)
         if pack is None:
             return []
-        if out_of_memory:  # packs sized alike may fail together: they tell the same thing once
+        if out_of_memory:  # packs sized by the same factor may fail together: it doubles once for all
             self.memory_factor = max(self.memory_factor, 2 * pack.memory_factor)
         if len(pack.cells) > 1:
             middle = len(pack.cells) // 2
@@ -330,12 +346,12 @@ class PackQueue:
         return list(pack.cells)
 
     def lost(self, pack_id: str) -> None:
-        """A pack was taken from its worker through no known fault of its own: it is tried again as it is, and first."""
+        """Put back a pack whose worker was lost, through no known fault of the pack. It starts again whole, before all others."""
         if pack := self._end(pack_id):
             self._split.insert(0, pack.cells)
 
     def stop(self, reason: str) -> None:
-        """The sweep cannot go on: no further pack starts. Nothing is lost, but nothing more can be done."""
+        """Note why the sweep cannot go on, and start no further pack. Committed results are kept."""
         self.fatal = self.fatal or reason
         self.draining = True
 

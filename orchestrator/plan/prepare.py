@@ -1,4 +1,4 @@
-"""What tasks need beside their keys, made by the driver before Ray starts; said with its size, refused where there is no room."""
+"""Files that tasks need. The driver announces their size, checks the room on the disk, and makes them before Ray starts."""
 
 import os
 import shutil
@@ -13,11 +13,14 @@ from trainables.tasks import Task
 from trainables.tasks.base import Preparation, TaskError
 
 ROOM_LEFT = 2**28
-"""Bytes that a disk keeps free beside what is made on it."""
+"""Bytes that must stay free on a disk beside the files made on it."""
 
 
 def prepare(tasks: Iterable[Task], console: Console, dry_run: bool = False) -> None:
-    """Say what the tasks have to make, and let them make it. TaskError where it has no room or fails."""
+    """Announce the files that the tasks need, and let the tasks make them, unless `dry_run`.
+
+    TaskError if a disk has too little room or the making fails.
+    """
     tasks = list(dict.fromkeys(tasks))
     needed = list(dict.fromkeys(one for task in tasks for one in task.preparations()))
     for one in needed:
@@ -38,11 +41,11 @@ def _check_room(needed: list[Preparation]) -> None:
         folder, need = on_disk[0].file.parent, sum(one.n_bytes for one in on_disk)
         free = shutil.disk_usage(_existing(folder)).free
         if need + ROOM_LEFT > free:
-            raise TaskError(f"too little room: {folder} has {_size(free)} free, and {_size(need)} are to be made there")
+            raise TaskError(f"too little room: {folder} has {_size(free)} free, and the files to make there take {_size(need)}")
 
 
 def _existing(path: Path) -> Path:
-    """The path, or the nearest folder above it that is there."""
+    """The path, or the nearest folder above it that exists."""
     return next(p for p in (path, *path.parents) if p.exists())
 
 

@@ -1,1 +1,1 @@
-"""The Ray that a sweep runs on: Tune, clusters, liveness, scratch."""
+"""Ray below a sweep: clusters, packs as Tune trials, liveness, scratch directory."""

@@ -1,4 +1,4 @@
-"""The Ray that a sweep runs on: joining or starting it, what it offers for packs, and whether its nodes can do their part."""
+"""The Ray cluster of a sweep: join or start it, find its room for packs, and check that its nodes can train."""
 
 import logging
 import os
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-# Read by Ray when it is imported.
+# Ray reads these when it is imported.
 os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")
 os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")
 os.environ.setdefault("TUNE_DISABLE_SIGINT_HANDLER", "1")  # the sweep drains instead
@@ -30,26 +30,28 @@ from orchestrator.run.interrupts import LATEST_S, reclaim
 from store.files import open_files, temporary
 
 PACKS_PER_CARD = 4
-"""Packs that share a card where the grid says `gpus_per_pack: auto`: one draws its data while others compute."""
+"""Packs that share a GPU if the grid says `gpus_per_pack: auto`: one draws its data while others compute."""
 RECLAIM_EVERY_S = 0.05
-"""So long at most a SIGTERM that comes while Ray closes ends the command without a word."""
+"""Seconds until our signal handlers are installed again while Ray closes. In between, a SIGTERM may end the command without a
+message."""
 PROBE_S = 120.0
-"""How long a node may take to answer; it may have to start a process and import the package."""
+"""Seconds that a node may take to answer; it may have to start a process and import the package."""
 
 
 class ClusterError(Exception):
-    """The cluster cannot do what the sweep asks; the message says what it has."""
+    """The cluster cannot do what the sweep asks; the message says what the cluster has."""
 
 
 class StartError(ClusterError):
-    """Ray did not come up on this machine, which asking for something else would not change."""
+    """Ray did not start on this machine; other arguments would not help."""
 
 
 @contextmanager
 def joined(address: str | None) -> Iterator[bool]:
-    """Ray is up inside: the cluster at `address` or RAY_ADDRESS, else a local one of this machine's cores.
+    """Inside, this process has joined Ray: the cluster at `address` or RAY_ADDRESS, else a local Ray on this machine's cores.
 
-    Yields whether it is a cluster, which more nodes may join. ClusterError where none can be joined.
+    Yields whether it is a cluster, to which more nodes may come. ClusterError if it cannot be joined, StartError if a local Ray
+    does not start.
     """
     address = address or os.environ.get("RAY_ADDRESS")
     logging.getLogger("ray").setLevel(logging.CRITICAL)  # errors reach the user as rows with a reason, and a log
@@ -82,8 +84,11 @@ def joined(address: str | None) -> Iterator[bool]:
 
 
 def _leave() -> None:
-    """`ray.shutdown`, for so long as an end in order may take: beside a node process that hangs it waits for ever, in code that
-    no signal interrupts. What is left of a local Ray then ends with this process."""
+    """Call `ray.shutdown`, and wait for it as long as an orderly end may take.
+
+    If a node process hangs, `ray.shutdown` waits for ever, in code that no signal interrupts. The rest of a local Ray then ends
+    with this process.
+    """
     closing = threading.Thread(target=ray.shutdown, daemon=True)
     closing.start()
     latest = time.monotonic() + LATEST_S
@@ -93,7 +98,7 @@ def _leave() -> None:
 
 
 def _start_local(quiet: dict[str, Any]) -> None:
-    """A Ray of this machine's cores. It gives its own processes 30 s, which is little on a busy machine: it may try again."""
+    """Start a Ray on this machine's cores. Ray gives its processes 30 s, which is little on a busy machine: so try twice."""
     cpus = len(os.sched_getaffinity(0))
     for last in (False, True):
         try:
@@ -109,13 +114,13 @@ def _start_local(quiet: dict[str, Any]) -> None:
 
 
 def machine_of_cluster(want: Resources, max_concurrent: int | None = None) -> Machine:
-    """What the joined cluster offers for packs. ClusterError when no node can ever run one."""
+    """The room for packs in the joined cluster. ClusterError if no node can ever run a pack."""
     have = ray.cluster_resources()
     cpus, gpus = have.get("CPU", 0), have.get("GPU", 0)
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     asked = 0.0 if want.gpus_per_pack == "auto" else want.gpus_per_pack
     largest = max(node.get("CPU", 0) for node in nodes)
-    wait = "the packs would wait for ever; ask for less under `resources:` in the grid"
+    wait = "packs would never start; ask for less under `resources:` in the grid"
     if want.cpus_per_pack > largest:
         raise ClusterError(f"cpus_per_pack is {want.cpus_per_pack:g}, but the largest node has {largest:g} CPUs: {wait}")
     if not any(node.get("CPU", 0) >= want.cpus_per_pack and node.get("GPU", 0) >= asked for node in nodes):
@@ -133,7 +138,7 @@ def machine_of_cluster(want: Resources, max_concurrent: int | None = None) -> Ma
 
 
 def gpu_share(pack_bytes: int, machine: Machine, asked: float | str = "auto") -> float:
-    """1/k of a card, the largest k in 1, 2, 4, 8 whose share of the memory holds the pack; or what the grid asks for."""
+    """The share of a GPU that the grid asks for; with `auto` 1/k, for the largest k in 1, 2, 4, 8 whose memory holds the pack."""
     if asked != "auto":
         return float(asked)
     card = PACKS_PER_CARD * machine.gpu_bytes_per_pack
@@ -141,7 +146,7 @@ def gpu_share(pack_bytes: int, machine: Machine, asked: float | str = "auto") ->
 
 
 def check_nodes(results: str) -> bool:
-    """Whether there are nodes beside this one. ClusterError where one runs other code or does not share the results."""
+    """Whether there are nodes beside this one. ClusterError if one of them runs other code or does not see the results."""
     here = ray.get_runtime_context().get_node_id()
     others = {n["NodeID"]: n["NodeManagerAddress"] for n in ray.nodes() if n["Alive"] and n["NodeID"] != here}
     if not others:
@@ -172,29 +177,32 @@ def check_nodes(results: str) -> bool:
 
 @ray.remote(num_cpus=0)
 def _misfit(results: str, shared_file: str, code: dict[str, str]) -> str:
-    import trainables.trainers.run  # noqa: F401 - whether the node has what it needs to train
+    import trainables.trainers.run  # noqa: F401 - fails if the node lacks a library that training needs
 
     return misfit(results, shared_file, code)
 
 
 def _knock(address: str) -> None:
-    """OSError where nobody listens, AuthenticationError where the token is refused: Ray itself would try for minutes."""
+    """Check quickly that a cluster answers; Ray itself would try for minutes.
+
+    OSError if nobody listens at the address, AuthenticationError if the cluster refuses the token.
+    """
     if address == "auto":
-        address = canonicalize_bootstrap_address(address) or address  # ConnectionError where this machine runs none
+        address = canonicalize_bootstrap_address(address) or address  # ConnectionError if this machine runs no Ray
     host, _, port = address.rpartition(":")
     if host and port.isdigit():
         socket.create_connection((host, int(port)), timeout=10).close()
         try:
             ray._raylet.GcsClient(address=address)  # type: ignore[attr-defined]
         except ray.exceptions.AuthenticationError:
-            # Only now: a driver that asks for tokens cannot talk with the workers of an open cluster.
+            # Not earlier: a driver that uses tokens cannot talk with the workers of a cluster without tokens.
             if not maybe_enable_token_auth_if_token_available(warn_if_disabled=False):
                 raise
             ray._raylet.GcsClient(address=address)  # type: ignore[attr-defined]
 
 
 def _card_bytes() -> int:
-    """Memory of one of the cluster's cards, asked where it sits; 16 GiB where CUDA does not answer."""
+    """Memory of one of the cluster's GPUs, read on its node; 16 GiB if CUDA does not answer."""
 
     @ray.remote(num_gpus=0.01, num_cpus=0)
     def ask() -> int:

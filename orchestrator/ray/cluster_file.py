@@ -1,4 +1,4 @@
-"""Cluster files: what is wrong with one, said at once and before any machine is touched."""
+"""Cluster files, checked as a whole before any machine is touched."""
 
 import json
 import os
@@ -16,25 +16,26 @@ import yaml
 from console.words import nearest, show
 
 CODE = "~/sweeps"
-"""Where the cluster's machines have this project."""
+"""Folder of this project on the cluster's machines."""
 TOKEN = "~/.ray/auth_token"
 PLACEHOLDER = "EDIT"
 OLDER_AUTOSCALER = "RAY_enable_autoscaler_v2=0"
-"""The newer one starts no workers of given machines (ray issue 57153)."""
+"""Setting for Ray's older autoscaler: the newer one starts no workers on given machines (ray issue 57153)."""
 SSH_OPTIONS = (
     "BatchMode=yes StrictHostKeyChecking=no UserKnownHostsFile=/dev/null ConnectTimeout=10 LogLevel=ERROR "
     "ServerAliveInterval=5 ServerAliveCountMax=6"
 )
-"""No questions; machines that are installed anew have new host keys; a connection that is lost is noticed in half a minute."""
+"""`ssh` asks no questions, accepts the new host keys of machines that were installed anew, and notices a lost connection in half
+a minute."""
 
 
 class ClusterFileError(Exception):
-    """Everything that is wrong with a cluster file, one line a problem."""
+    """Everything that is wrong with a cluster file, one problem per line."""
 
 
 @dataclass(frozen=True)
 class ClusterFile:
-    """A file that can be given to Ray."""
+    """A cluster file that was checked, and can be given to Ray."""
 
     path: Path
     config: dict[str, Any]
@@ -45,7 +46,7 @@ class ClusterFile:
 
     @property
     def on_premises(self) -> bool:
-        """Whether its machines are given, and not rented as they are needed."""
+        """Whether the cluster's machines are given, not rented as they are needed."""
         return self.config["provider"]["type"] == "local"
 
     @property
@@ -55,21 +56,22 @@ class ClusterFile:
 
     @property
     def workers(self) -> list[str]:
-        """Addresses of the other machines."""
+        """Addresses of the other machines of a cluster on given machines."""
         return [str(ip) for ip in self.config["provider"]["worker_ips"]]
 
     @property
     def at_least(self) -> int:
-        """How many machines there are when it is up, the head included; of rented ones more may come."""
+        """Number of machines of the cluster once it is up, the head included; more may be rented later."""
         types = self.config.get("available_node_types", {})
         return 1 + (len(self.workers) if self.on_premises else sum(kind.get("min_workers", 0) for kind in types.values()))
 
     def ssh(self, address: str, command: str, key: str | None = None, terminal: bool = False) -> list[str]:
-        """The words that run a shell command on a given machine; in a terminal Ctrl-C reaches it, and it ends with us."""
+        """The arguments that run a shell command on a given machine. With `terminal`, Ctrl-C reaches the command, and the command
+        ends with the connection."""
         return [*self._ssh(key), *(["-tt"] if terminal else []), f"{self.config['auth']['ssh_user']}@{address}", command]
 
     def rsync(self, source: str, address: str, target: str) -> list[str]:
-        """The words that copy a folder's content to one of the given machines."""
+        """The arguments that copy a folder's content to one of the given machines."""
         return ["rsync", "-rt", "-e", shlex.join(self._ssh()), source, f"{self.config['auth']['ssh_user']}@{address}:{target}"]
 
     def _ssh(self, key: str | None = None) -> list[str]:
@@ -78,14 +80,14 @@ class ClusterFile:
 
 
 def load_cluster_file(path: str | Path) -> ClusterFile:
-    """Read and check a file; ClusterFileError says all that is wrong with it."""
+    """Read and check a cluster file; ClusterFileError names everything that is wrong with it."""
     path = Path(path)
     try:
         config = yaml.safe_load(path.read_text())
     except (OSError, UnicodeDecodeError) as error:
         raise ClusterFileError(f"{path}: cannot be read: {error}") from None
     except yaml.YAMLError as error:
-        raise ClusterFileError(f"{path}: is no YAML: {' '.join(str(error).split())}") from None
+        raise ClusterFileError(f"{path}: is not YAML: {' '.join(str(error).split())}") from None
     problems = list(_problems(config, path.absolute().parent))
     if problems:
         raise ClusterFileError("\n".join(f"{path}: {problem}" for problem in problems))
@@ -93,14 +95,14 @@ def load_cluster_file(path: str | Path) -> ClusterFile:
 
 
 def uncommitted(folder: Path) -> list[str]:
-    """Files that differ from the commit checked out there, and so would not be on the cluster as they are here."""
+    """Files in the folder that differ from its commit. The cluster gets the commit, without these changes."""
     done = subprocess.run(["git", "-C", folder, "status", "--porcelain"], capture_output=True, text=True, check=False)
     return [line[3:] for line in done.stdout.splitlines()]
 
 
 def _problems(config: Any, folder: Path) -> Iterator[str]:
     if not isinstance(config, dict) or not isinstance(config.get("provider"), dict):
-        yield "is no cluster file: it needs `cluster_name` and `provider`; cluster.yaml and cluster.onprem.yaml are examples"
+        yield "is not a cluster file: it needs `cluster_name` and `provider`; cluster.yaml and cluster.onprem.yaml are examples"
         return
     unedited = [where for where, text in _texts(config) if PLACEHOLDER in text]
     yield from (f"{where}: replace the word {PLACEHOLDER}" for where in unedited)
@@ -122,10 +124,10 @@ def _problems(config: Any, folder: Path) -> Iterator[str]:
 
 
 def _against_schema(config: dict[str, Any]) -> str:
-    """What Ray's schema says; empty where it is content."""
+    """Violations of Ray's schema for cluster files; empty if there are none."""
     import jsonschema
 
-    package = find_spec("ray")  # not imported, which takes a second
+    package = find_spec("ray")  # without the import, which takes a second
     assert package and package.origin
     schema = json.loads((Path(package.origin).parent / "autoscaler" / "ray-schema.json").read_text())
     found = sorted(jsonschema.Draft7Validator(schema).iter_errors(config), key=lambda error: [str(part) for part in error.path])
@@ -141,7 +143,7 @@ def _of_given_machines(config: dict[str, Any]) -> Iterator[str]:
     )
     addresses = [provider.get("head_ip"), *(provider.get("worker_ips") or ())]
     for address in sorted({str(a) for a in addresses if a and addresses.count(a) > 1}):
-        yield f"provider: {address} is given twice; the head takes packs too and is no worker"
+        yield f"provider: {address} is given twice; the head also takes packs, and must not be a worker"
     yield from (f"auth.{key} is missing" for key in ("ssh_user", "ssh_private_key") if not auth.get(key))
     if auth.get("ssh_private_key"):
         key_file = Path(auth["ssh_private_key"]).expanduser()
@@ -155,12 +157,12 @@ def _of_given_machines(config: dict[str, Any]) -> Iterator[str]:
 
 
 def _open_doors(config: dict[str, Any]) -> Iterator[str]:
-    """A cluster without token runs the code of whoever reaches its port."""
+    """Problems of security. A cluster without a token runs code of anyone who reaches its port."""
     if config.get("file_mounts", {}).get(TOKEN) != TOKEN:
         yield f"file_mounts: needs `{TOKEN}: {TOKEN}`, without which the cluster runs anybody's code"
     for key in ("head_start_ray_commands", "worker_start_ray_commands"):
         if not any("ray start" in c and "RAY_AUTH_MODE=token" in c for c in config.get(key, ())):
-            yield f"{key}: `ray start` needs `export RAY_AUTH_MODE=token;` before it, without which it takes anybody's commands"
+            yield f"{key}: `ray start` needs `export RAY_AUTH_MODE=token;` before it, without which it runs anybody's code"
         if any(re.search(r"--dashboard-host[= ](?!127\.0\.0\.1|localhost)", c) for c in config.get(key, ())):
             yield f"{key}: `--dashboard-host` opens Ray's dashboard to the network: leave it out, and look through an SSH tunnel"
 

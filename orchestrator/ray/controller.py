@@ -1,7 +1,7 @@
-"""Tune's controller for sweeps of any length: it forgets a trial that has ended, and writes no state that nobody reads.
+"""A Tune controller for sweeps of any length. It forgets each trial that has ended, and writes no state of trials.
 
-Tune's own keeps every trial, looks through all of them, and writes the state of all at each snapshot, which every checkpoint
-of a trial forces. A sweep resumes from its store.
+Tune's own controller keeps every trial and looks through all of them; each checkpoint of a trial makes it write the state of all.
+A sweep needs no such state: it resumes from its store.
 """
 
 from collections.abc import Iterator
@@ -14,27 +14,27 @@ from ray.tune.experiment import Trial
 
 
 class ForgetfulController(TuneController):
-    """Holds the trials that are waiting or running, and no others."""
+    """Holds only the trials that are waiting or running."""
 
     def checkpoint(self, force: bool = False, wait: bool = False) -> None:
-        """At the end alone, which Tune asks for with `wait`: it fails where it finds no state then."""
+        """Write the state only at the end, when Tune calls with `wait`: without a state Tune fails there."""
         if wait:
             super().checkpoint(force, wait)
 
     def _mark_trial_to_checkpoint(self, trial: Trial) -> None:
-        """No trial's state is written."""
+        """Do nothing: no trial's state is written."""
 
     def stop_trial(self, trial: Trial) -> None:
         super().stop_trial(trial)
         self._forget(trial)
 
     def _process_trial_failure(self, trial: Any, exception: Any) -> None:
-        trial.ended_by = exception  # for callbacks: Tune's own `get_error` looks for a file that may not be there yet
+        trial.ended_by = exception  # for callbacks: Tune's own `get_error` reads a file that may not exist yet
         super()._process_trial_failure(trial, exception)
         self._forget(trial)
 
     def _forget(self, trial: Trial) -> None:
-        """Unless it goes on elsewhere, or its actor is still to end."""
+        """Forget the trial, unless it goes on elsewhere or its actor has not ended yet."""
         if trial.status not in (Trial.TERMINATED, Trial.ERROR):
             return
         self._live_trials.discard(trial)
@@ -46,7 +46,7 @@ class ForgetfulController(TuneController):
 
 @contextmanager
 def forgetful() -> Iterator[None]:
-    """Inside, `Tuner.fit` uses it: Tune has no parameter for its controller."""
+    """Inside, `Tuner.fit` uses ForgetfulController. Tune has no parameter for its controller."""
     module: Any = ray.tune.tune
     usual, module.TuneController = module.TuneController, ForgetfulController
     try:

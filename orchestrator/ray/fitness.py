@@ -1,4 +1,4 @@
-"""Whether a machine may train packs for a driver: it runs the same code, and the driver will see what it writes."""
+"""Check of a machine before it trains packs for a driver: it must run the same code, and see the driver's results."""
 
 import socket
 import time
@@ -8,9 +8,10 @@ from store.files import ResultsError, open_files
 
 
 def misfit(results: str, shared_file: str, code: dict[str, str], patience_s: float = 0.0) -> str:
-    """Why this machine must not train for a driver with these facts, which has put a file into the results; empty if it may.
+    """Why this machine must not train for a driver; empty if it may.
 
-    A file that comes and goes, as a lease does, is waited for.
+    `code`: the driver's `code_facts`. `shared_file`: a file that the driver has put into the results, awaited for `patience_s`
+    seconds, as a lease is gone for moments.
     """
     own, machine = code_facts(), f"machine {socket.gethostname()}"
     other = [f"{name} {own[name]}, the driver {code[name]}" for name in code if own[name] != code[name]]

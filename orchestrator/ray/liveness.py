@@ -1,4 +1,4 @@
-"""Whether the Ray that a sweep runs on still answers: Ray itself waits for ever in places, and in others ends the process."""
+"""Watches whether Ray still answers. When it does not, Ray's own calls wait for ever, or end the process."""
 
 import threading
 import time
@@ -8,13 +8,15 @@ from types import TracebackType
 import ray
 
 SILENT_S = 30.0
-"""A head that has not answered for so long is gone. Ray's own client ends the process after 60 s, without a word to the user."""
+"""Seconds without an answer after which the head counts as lost. Ray's client ends the process after 60 s, without a message."""
 ASK_EVERY_S = 2.0
 
 
 class Watch:
-    """Asks Ray's head which nodes live, and calls `on_lost` with the reason, once, from a thread of its own, when it does not
-    answer or no node is left. `on_lost` should end the process: the main thread may never come back from Ray."""
+    """Asks Ray's head which nodes live. Calls `on_lost` once, with the reason, when the head does not answer or no node is left.
+
+    `on_lost` runs in a thread of its own. It should end the process, as the main thread may never come back from Ray.
+    """
 
     def __init__(self, on_lost: Callable[[str], None], silent_s: float = SILENT_S) -> None:
         self.on_lost, self.silent_s = on_lost, silent_s
@@ -33,7 +35,7 @@ class Watch:
         while not self._over.wait(ASK_EVERY_S):
             try:
                 nodes = ray.nodes()  # type: ignore[no-untyped-call]
-            except Exception:  # noqa: BLE001 - whatever Ray raises, it is no answer; the other thread counts the seconds
+            except Exception:  # noqa: BLE001 - whatever Ray raises, the head has not answered; the other thread counts the seconds
                 continue
             self._answered = time.monotonic()
             if any(node["Alive"] for node in nodes):
@@ -46,9 +48,9 @@ class Watch:
                 self.on_lost(reason)
 
     def lost(self, now: float) -> str:
-        """Why the sweep cannot go on, as of now; empty while all is well. To be asked every few seconds."""
+        """Why the sweep cannot go on, at the time `now`; empty while all is well. Call it every few seconds."""
         looked, self._looked = self._looked, now
-        if now - looked > self.silent_s / 2:  # this process itself was stopped, as by Ctrl-Z, and heard nobody
+        if now - looked > self.silent_s / 2:  # this process itself was stopped, as by Ctrl-Z, and could hear no answer
             self._answered = self._had_nodes = now
         if now - self._answered > self.silent_s:
             return f"Ray's head has not answered for {self.silent_s:.0f} s: it has died, hangs or cannot be reached"

@@ -1,4 +1,4 @@
-"""Packs as Ray Tune trials, one each: actors reused, worker losses resumed from a checkpoint, everything else quiet."""
+"""Packs as Ray Tune trials, one trial each. Actors are reused; if a worker is lost, its pack goes on from a checkpoint."""
 
 import os
 import pickle
@@ -31,18 +31,21 @@ from store.files import ResultsError
 from store.leases import BEAT_EVERY_S
 
 STEP_S = 1.0
-"""How long a worker trains between two reports, where packs are few."""
+"""Seconds that a worker trains between two reports, if there are few slots."""
 MOST_REPORTS_A_S = 50.0
-"""Of all workers together: a report takes the driver some milliseconds, which it also needs to start packs."""
+"""Most reports per second of all workers together: a report takes the driver some milliseconds, and it also starts packs."""
 CHECKPOINT_S = 30.0
-"""How often a long pack is checkpointed: a lost worker costs at most about this."""
+"""Seconds between two checkpoints of a long pack. The loss of a worker costs at most about this time."""
 WORKER_LOSSES = 2
-"""How often a pack is taken up again after its worker died, before its halves are tried alone."""
+"""Number of times that a pack goes on after the loss of its worker. After one more loss the pack has failed, and is halved."""
 CHUNK = 250
-"""Cells that a worker loads together: a few packs of them, as cells that share a pack lie side by side."""
+"""Cells that a worker loads together. Cells that share a pack lie side by side, so that a chunk holds a few packs."""
 
 Runs = tuple[tuple[int, int], ...]
-"""Numbers as runs of ascending ones, each its first and the one after its last: Tune copies and spells what a trial gets."""
+"""Numbers as runs of consecutive ones, each run as its first number and the number after its last.
+
+Runs are short, and Tune copies and prints everything that a trial gets.
+"""
 
 
 class PackTrainable(tune.Trainable):
@@ -50,7 +53,7 @@ class PackTrainable(tune.Trainable):
 
     pack: dict[str, Any]
     work: PackWork | None
-    """The pack in training; made at its first step, so that a failure to make it is reported like any other."""
+    """The pack in training. It is made at the first step, so that a failure there is reported like any other."""
 
     def setup(self, config: dict[str, Any], shared: dict[str, Any] | None = None) -> None:
         from orchestrator.grid.user_files import register_user_file
@@ -58,8 +61,8 @@ class PackTrainable(tune.Trainable):
         assert shared is not None  # with_parameters gives it
         for user_file in shared["user_files"]:
             register_user_file(user_file)
-        # This machine may have joined after the driver asked all: one that took the place of a lost one, say.
-        # A lease is gone for a moment where another driver took this sweep's for dead.
+        # This machine may have joined after the driver checked all, for example in place of a lost machine.
+        # The lease is gone for a moment if another driver took this sweep for dead and deleted its lease.
         self.misfit = ""
         if shared["lease"]:
             self.misfit = misfit(shared["provenance"].results, shared["lease"], shared["code"], patience_s=2 * BEAT_EVERY_S)
@@ -96,7 +99,7 @@ class PackTrainable(tune.Trainable):
         return self.work
 
     def _members(self, places: Runs) -> list[PlannedCell]:
-        """Cells by their places in the chunks. Workers load these as they need them: all would fill the memory of each."""
+        """The cells at these places in the chunks. Workers load chunks as they need them: all would fill a worker's memory."""
         found: list[PlannedCell] = []
         for first, end in places:
             while first < end:
@@ -110,7 +113,7 @@ class PackTrainable(tune.Trainable):
     def save_checkpoint(self, checkpoint_dir: str) -> None:
         self.saved = time.monotonic()
         with open(os.path.join(checkpoint_dir, "run.pickle"), "wb") as file:
-            pickle.dump(self._work().run.state(copied=False), file, protocol=5)  # as it is: a copy would be memory twice
+            pickle.dump(self._work().run.state(copied=False), file, protocol=5)  # a copy would take the memory twice
 
     def load_checkpoint(self, checkpoint_dir: str) -> None:  # type: ignore[override]
         with open(os.path.join(checkpoint_dir, "run.pickle"), "rb") as file:
@@ -118,7 +121,7 @@ class PackTrainable(tune.Trainable):
 
 
 class PackSearcher(Searcher):
-    """Gives Tune the next pack only when it has room for one, so that sizes follow what was measured so far."""
+    """Gives Tune the next pack only when Tune has room for it, so that the size of a pack follows the times measured so far."""
 
     def __init__(self, sweep: Sweep, most: int, place: Sequence[int]) -> None:
         super().__init__(metric="fraction", mode="max")
@@ -132,7 +135,7 @@ class PackSearcher(Searcher):
             return None
         pack = self.sweep.queue.next()
         if pack is None:
-            # A pack in flight may fail and come back as two halves: the end is when none is.
+            # A pack in flight may fail and come back as two halves: the sweep ends when no pack is in flight.
             return None if self.sweep.queue.in_flight else Searcher.FINISHED
         self.packs[trial_id] = pack
         self.sweep.changed()
@@ -144,17 +147,17 @@ class PackSearcher(Searcher):
         return self.__dict__ | {"sweep": None, "place": (), "packs": {}}
 
     def on_trial_complete(self, trial_id: str, result: Any = None, error: bool = False) -> None:
-        """Tune needs it; the reports come through Reporter, which also knows why a trial failed."""
+        """Do nothing. Tune requires the method; Reporter reports the ends of trials, as it also knows why a trial failed."""
 
     def save(self, checkpoint_path: str) -> None:
-        """Nothing to save: a sweep resumes from the store."""
+        """Do nothing: a sweep resumes from the store."""
 
     def restore(self, checkpoint_path: str) -> None:
-        """Nothing to restore: a sweep resumes from the store."""
+        """Do nothing: a sweep resumes from the store."""
 
 
 class Reporter(tune.Callback):
-    """Carries what trials report to the sweep."""
+    """Passes the reports of trials on to the sweep."""
 
     def __init__(self, sweep: Sweep, searcher: PackSearcher) -> None:
         self.sweep, self.searcher = sweep, searcher
@@ -181,7 +184,7 @@ class Reporter(tune.Callback):
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         pack_id = self.searcher.packs.pop(trial.trial_id).pack_id
         error = trial.ended_by
-        # Of an actor that never ran Tune has but the text.
+        # For an actor that never ran, Tune has only a text.
         failure = Failure.of(error if isinstance(error, BaseException) else RuntimeError(str(error or "the worker was lost")))
         if isinstance(error, ray.exceptions.ActorDiedError):
             failure = replace(failure, reason=f"the worker died {WORKER_LOSSES + 1} times: {failure.reason}")
@@ -202,18 +205,18 @@ class TuneRunner:
         self.nodes_may_join = nodes_may_join
 
     def machine(self) -> Machine:
-        """What the cluster offers for packs. ClusterError when it can never run one."""
+        """The room for packs in the cluster. ClusterError if it can never run a pack."""
         return machine_of_cluster(self.resources, self.max_concurrent)
 
     def run(self, sweep: Sweep) -> None:
         several_nodes = check_nodes(sweep.store.results) or self.nodes_may_join
         cells, order = sweep.grid.cells, sweep.queue.side_by_side(sweep.later)
-        place = array("q", bytes(8 * len(cells)))  # of each cell in `order`
+        place = array("q", bytes(8 * len(cells)))  # position of each cell in `order`
         for k, i in enumerate(order):
             place[i] = k
         chunks = ([cells[i] for i in order[k : k + CHUNK]] for k in range(0, len(order), CHUNK))
         shared = {
-            # Pickled apart from the rest: a user's task can be unpickled only once its file is registered.
+            # Pickled apart from the rest: a worker can unpickle a user's task only after it has registered the task's file.
             "chunks": [ray.put(pickle.dumps(chunk)) for chunk in chunks],
             "user_files": sweep.grid.user_files,
             "provenance": sweep.provenance,
@@ -226,10 +229,10 @@ class TuneRunner:
         trainable = tune.with_parameters(PackTrainable, shared=shared)
         trainable = tune.with_resources(trainable, _placement(self.resources, sweep.queue.machine))
         machine = sweep.queue.machine
-        # One pack waits for the next free slot; on a cluster some more, so that an autoscaler sees the demand.
+        # One pack waits for the next free slot; on a cluster more packs wait, so that an autoscaler sees the demand.
         waiting = min(16, machine.slots) if several_nodes else 1
-        # Without cards slots are alike, so that those in flight can be counted and all workers start together. Tune would start
-        # the next when the last has started.
+        # Without GPUs all slots are alike: the searcher counts the packs in flight, and Tune may start all workers together. With
+        # GPUs Tune counts: at most `waiting` trials wait for a worker.
         most = 10**9 if machine.gpu_slots else machine.slots + waiting
         os.environ["TUNE_MAX_PENDING_TRIALS_PG"] = str(waiting if machine.gpu_slots else most)
         watch = Watch(lambda reason: give_up(sweep, reason))
@@ -241,7 +244,7 @@ class TuneRunner:
                 try:
                     return self._fit(sweep, trainable, PackSearcher(sweep, most, place), scratch)
                 except RuntimeError as error:
-                    # Ray's memory monitor ended a worker: Tune knows no such end of a trial and gives up the whole run.
+                    # Ray's memory monitor ended a worker. Tune does not expect this end of a trial, and gives up the whole run.
                     if not isinstance(error.__cause__, ray.exceptions.OutOfMemoryError):
                         raise
                     kills = 0 if len(sweep.queue.ended) > ended else kills + 1
@@ -254,7 +257,7 @@ class TuneRunner:
             num_samples=-1,
             reuse_actors=True,
             max_concurrent_trials=self.max_concurrent,
-            trial_dirname_creator=lambda trial: trial.trial_id,  # by default it would spell the whole pack
+            trial_dirname_creator=lambda trial: trial.trial_id,  # Tune's default name would hold the whole pack
         )
         run = tune.RunConfig(
             name=f"sweep-{uuid.uuid4().hex[:12]}",
@@ -269,7 +272,7 @@ class TuneRunner:
 
 
 def runs(numbers: Iterable[int]) -> Runs:
-    """The numbers in their order, as runs."""
+    """The numbers, in their order, as runs of consecutive ones."""
     found: list[list[int]] = []
     for n in numbers:
         if found and found[-1][1] == n:
@@ -280,7 +283,10 @@ def runs(numbers: Iterable[int]) -> Runs:
 
 
 def _after_memory_kill(sweep: Sweep, error: ray.exceptions.OutOfMemoryError, kills: int) -> None:
-    """Put the packs in flight back. The memory may be another program's; after some kills in which nothing ended it is theirs."""
+    """Put the packs in flight back into the queue, or count them as failed after more than WORKER_LOSSES kills in a row.
+
+    Kills are in a row if no cell ended between them. The first kills may be due to the memory of another program.
+    """
     for pack_id in list(sweep.queue.in_flight):
         if kills < WORKER_LOSSES:
             sweep.queue.lost(pack_id)
@@ -290,7 +296,7 @@ def _after_memory_kill(sweep: Sweep, error: ray.exceptions.OutOfMemoryError, kil
 
 
 def _placement(want: Resources, machine: Machine) -> Any:
-    """Resources of a pack: its cores, and as a GPU pack its share 1/k of a card by memory."""
+    """Resources of a pack: its cores, and on a GPU the share of the GPU (`gpu_share`)."""
 
     def of_pack(config: Mapping[str, Any]) -> tune.PlacementGroupFactory:
         bundle: dict[str, float] = {"CPU": want.cpus_per_pack}

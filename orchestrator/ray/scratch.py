@@ -1,6 +1,7 @@
-"""Where Tune keeps its state and checkpoints while a sweep runs: a directory of its own, gone afterwards. Knows no Ray.
+"""The scratch directory, in which Tune keeps its state and checkpoints while a sweep runs. Knows no Ray.
 
-On one node it lies on this disk, on several where all see it: beside the results, in a bucket too.
+Each sweep has its own, and removes it at the end. On one node it lies in the folder for temporary files. On several nodes it lies
+in the results, which all nodes see, also in a bucket.
 """
 
 import os
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
 
 @contextmanager
 def scratch_directory(results: str, several_nodes: bool) -> Iterator[str]:
-    """Its path or URI. ResultsError where it cannot be made."""
+    """Make a scratch directory and yield its path or URI; remove it at the end. ResultsError if it cannot be made."""
     root = _shared(results) if several_nodes else tempfile.gettempdir()
-    found = f"{root}/sweep-{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"  # as `remove_left` reads it
+    found = f"{root}/sweep-{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"  # `remove_left` parses this name
     try:
-        if isinstance(open_files(root), LocalFiles):  # a bucket has no folders to make
+        if isinstance(open_files(root), LocalFiles):  # a bucket needs no folders
             Path(root).mkdir(parents=True, exist_ok=True)
             Path(found).mkdir(mode=0o700)
     except OSError as error:
@@ -38,10 +39,10 @@ def scratch_directory(results: str, several_nodes: bool) -> Iterator[str]:
 
 
 def remove_left(results: str) -> None:
-    """Delete those of drivers of this machine that are gone: killed ones could not."""
+    """Delete the scratch directories that killed drivers of this machine left behind."""
     from pyarrow import fs
 
-    # Whole: names of other hosts may begin with this one's and a hyphen.
+    # Matched as a whole: names of other hosts may begin with this one's name and a hyphen.
     ours = re.compile(rf"sweep-{re.escape(socket.gethostname())}-(\d+)-[0-9a-f]{{8}}")
     for root in (tempfile.gettempdir(), _shared(results)):
         with suppress(OSError):  # as in `remove`
@@ -53,7 +54,7 @@ def remove_left(results: str) -> None:
 
 
 def remove(scratch: str) -> None:
-    """Delete it. Where that fails, as a dying worker still writes there, the next sweep tries again."""
+    """Delete a scratch directory. That may fail, as when a dying worker still writes there; then the next sweep tries again."""
     with suppress(OSError):
         system, path = _opened(scratch)
         system.delete_dir(path)
@@ -64,7 +65,7 @@ def _shared(results: str) -> str:
 
 
 def _opened(place: str) -> "tuple[fs.FileSystem, str]":
-    """As Tune itself reads and writes there."""
+    """The file system and path by which Tune itself reads and writes at this place."""
     from pyarrow import fs
 
     return (fs.LocalFileSystem(), place) if isinstance(open_files(place), LocalFiles) else fs.FileSystem.from_uri(place)

@@ -1,1 +1,1 @@
-"""A sweep under way: driver, workers, progress, interrupts, summary."""
+"""A running sweep: driver, workers, progress, interrupts, summary."""

@@ -1,4 +1,4 @@
-"""One sweep from plan to end: what is missing, what became of each pack, what is recorded when something fails. Knows no Ray."""
+"""One sweep while it trains: how each pack ended, and the rows that record failures. Knows no Ray."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,17 +13,17 @@ from store.store import Store
 
 
 class Runner(Protocol):
-    """Takes packs from the sweep's queue until it gives none, and reports what becomes of each."""
+    """Takes packs from the sweep's queue until the queue is empty, and reports how each ends."""
 
     def run(self, sweep: "Sweep") -> None:
         """Return when nothing is pending or in flight, or when the sweep drains and its packs have ended."""
 
 
 class Display(Protocol):
-    """What shows a sweep while it runs."""
+    """The display of a running sweep."""
 
     def changed(self) -> None:
-        """Packs came, went or progressed."""
+        """Redraw: packs have started, ended or progressed."""
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Sweep:
     display: Display | None = None
     interrupted: bool = False
     on_leaving: list[Callable[[], None]] = field(default_factory=list)
-    """What is to be given back should the process end at once."""
+    """Functions that give back what the sweep holds, to be called if the process must end at once."""
     _leased: tuple[str, ...] = ()
 
     def drain(self) -> None:
@@ -50,17 +50,17 @@ class Sweep:
         self._redraw()
 
     def progressed(self, pack_id: str, fraction: float) -> None:
-        """A pack in flight has done this share of its steps."""
+        """Record that a pack in flight has done this share of its steps."""
         self.queue.progress(pack_id, fraction)
         self.changed()
 
     def committed(self, pack_id: str, outcome: Outcome) -> None:
-        """A pack is in the store."""
+        """Record that a pack is in the store."""
         self.queue.finished(pack_id, outcome.statuses, outcome.headline, outcome.seconds, outcome.device)
         self.changed()
 
     def failed(self, pack_id: str, failure: Failure) -> None:
-        """A pack failed: its halves are tried again, and a cell that fails alone becomes a row with its reason and log."""
+        """Record that a pack failed. Its halves are tried again; a cell that fails alone gets a row with its reason and log."""
         for i in self.queue.failed(pack_id, failure.out_of_memory):
             planned = self.grid.cells[i]
             try:
@@ -74,7 +74,7 @@ class Sweep:
         self.changed()
 
     def cannot_go_on(self, reason: str) -> None:
-        """The store cannot be written, or the results are not seen where packs train."""
+        """Start no further pack: the store cannot be written, or a worker may not train for this sweep."""
         self.queue.stop(reason)
         self._redraw()
 
@@ -83,17 +83,17 @@ class Sweep:
             self.display.changed()
 
     def changed(self) -> None:
-        """Tell other drivers which cells are in flight here, when packs came or went; redraw."""
+        """Redraw. If packs started or ended, tell other drivers, by the lease, which cells are in flight here."""
         in_flight = tuple(self.queue.in_flight)
         if in_flight != self._leased:
             self._leased = in_flight
-            packs = list(self.queue.in_flight.values())  # the lease reads it later, when others may be in flight
+            packs = list(self.queue.in_flight.values())  # a copy: the lease reads it later, when other packs may be in flight
             self.lease.update(self.grid.cells[i].cell_id for p in packs for i in p.cells)
         self._redraw()
 
 
 class DebugRunner:
-    """The same sweep without Ray: packs one after the other in this process."""
+    """Runs a sweep without Ray: its packs train one after the other in this process."""
 
     def run(self, sweep: Sweep) -> None:
         while pack := sweep.queue.next():

@@ -1,4 +1,4 @@
-"""What a sweep's queue is fed with: the missing networks, what the searches want next, and a last look at what others trained."""
+"""The feed of a sweep's queue: missing cells, cells that searches want next, and a last look at what other sweeps trained."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -16,16 +16,16 @@ from store.views import Statuses
 
 @dataclass
 class SweepFeed:
-    """Queues a sweep's cells. Those that another sweep is training come last, and are looked up once more before they start."""
+    """Queues a sweep's cells. Cells that another sweep is training come last, and are looked up once more before they start."""
 
     grid: Grid
     store: Store
     before: Statuses
-    """What the store held at the start."""
+    """The contents of the store at the start."""
     searchers: Searchers
     order: Order
     whole: bool
-    """Whether the grid is the file's, without overrides."""
+    """Whether the grid is the whole file, without overrides."""
     say: Callable[[str], None]
     _late: set[int] = field(default_factory=set)
 
@@ -64,7 +64,10 @@ class SweepFeed:
         return bool(found)
 
     def write_plan(self) -> None:
-        """Record what the sweep asks for, only once nothing can be refused any more: a refused plan must not count as missing."""
+        """Record in the store which cells the sweep asks for.
+
+        Called once nothing can be refused any more: the cells of a refused plan must not count as missing.
+        """
         wanted = dict.fromkeys([*self.grid.fixed, *self.searchers.asked])
         self.store.write_plan(self.grid.sweep, [self.grid.cells[i].cell_id for i in wanted], whole=self.whole)
 

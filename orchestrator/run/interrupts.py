@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and a closed terminal, from the first import on: import this first, of all that takes time."""
+"""Handlers for Ctrl-C, SIGTERM and a closed terminal. They answer from this import on: import it before slow modules."""
 
 import os
 import signal
@@ -18,19 +18,19 @@ INTERRUPTED = 130
 SIGNALS = tuple(
     s for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if s != signal.SIGHUP or signal.getsignal(s) != signal.SIG_IGN
 )
-"""SIGHUP: its terminal was closed; under `nohup` that is not to end it."""
+"""The signals that end a sweep. SIGHUP comes when the terminal closes; under `nohup` it is ignored and left alone."""
 LATEST_S = 30.0
-"""So long an end in order may take, `ray.shutdown` with it."""
+"""Seconds that an orderly end may take, `ray.shutdown` included."""
 RELEASE_S = 2.0
-"""How long who stops at once waits for lease and scratch to be given back; later both are found stale."""
+"""Seconds that an end at once waits until lease and scratch directory are given back. Otherwise later sweeps find both stale."""
 
 
 def leave(signum: int, frame: FrameType | None) -> None:
-    """End the command in order: locks and leases are given back. A second signal does not wait for that."""
+    """End the command in order: locks and leases are given back. A second signal ends it at once."""
     for other in SIGNALS:
         signal.signal(other, _leave_at_once)
     _say_interrupted()
-    # Some library's `except:` may take what is raised for an error of its own, and go on.
+    # A bare `except:` in a library may catch the SystemExit and go on; then the timer ends the process.
     late = threading.Timer(LATEST_S, _leave_at_once, (signum, frame))
     late.daemon = True
     late.start()
@@ -38,7 +38,7 @@ def leave(signum: int, frame: FrameType | None) -> None:
 
 
 def in_order() -> None:
-    """From here on there is something to give back; before, in the imports, a signal ends the process where it is."""
+    """From now on end the command in order, as there is something to give back. Until now, a signal ends the process at once."""
     for s in SIGNALS:
         if signal.getsignal(s) == _leave_imports:
             signal.signal(s, leave)
@@ -50,9 +50,12 @@ def _leave_imports(signum: int, frame: FrameType | None) -> None:
 
 
 def _say_interrupted() -> None:
-    """Past all buffers, in one of which the signal may have come; and to where words go while others may not speak."""
-    console = getattr(sys.modules.get("console.terminal"), "err", None)  # not there yet in the first moments
-    with suppress(OSError, ValueError):  # closed
+    """Write to the file descriptor itself, as the signal may have interrupted a write to a buffer.
+
+    The console's file is standard error even while the output of libraries goes nowhere (`orchestrator.run.quiet`).
+    """
+    console = getattr(sys.modules.get("console.terminal"), "err", None)  # not imported yet in the first moments
+    with suppress(OSError, ValueError):  # it is closed
         os.write((console.file if console else sys.stderr).fileno(), b"interrupted; what was committed is kept\n")
 
 
@@ -63,8 +66,10 @@ def _leave_at_once(signum: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def keeping_signals() -> Iterator[None]:
-    """Inside, others may take Ctrl-C and SIGTERM for themselves, as `ray.init` does: an end by these is told as one by ours, and
-    afterwards ours answer again."""
+    """Inside, libraries may set their own handlers for Ctrl-C and SIGTERM, as `ray.init` does.
+
+    An exit by such a handler gets our message and exit code. Afterwards our handlers answer again.
+    """
     ours = {s: signal.getsignal(s) for s in SIGNALS}
     try:
         yield
@@ -79,8 +84,11 @@ def keeping_signals() -> Iterator[None]:
 
 
 def reclaim() -> None:
-    """Have the handlers that Python knows of answer again: Ray's closing gives SIGTERM back to the system, beneath Python, and
-    one that came then would end the command without a word."""
+    """Install the handlers that Python knows of again.
+
+    When Ray closes, it resets SIGTERM in the system without Python's knowledge; then a SIGTERM would end the command without a
+    message.
+    """
     if threading.current_thread() is threading.main_thread():
         for s in SIGNALS:
             signal.signal(s, signal.getsignal(s) or signal.SIG_DFL)
@@ -113,11 +121,13 @@ def draining(sweep: "Sweep") -> Iterator[None]:
 
 @contextmanager
 def ends_noticed() -> Iterator[None]:
-    """Inside, should this process end without a word of its own, another one says so: Ray's client ends it when the node process
-    beside it dies, and the system when memory is short."""
+    """Inside, a second process watches this one, and prints a message if this one ends without a message of its own.
+
+    Ray's client ends this process when the node process beside it dies; the system ends it when memory is short.
+    """
     text = (
-        "the sweep has ended unasked: its process was killed, or Ray, whose own processes have died, ended it.\n"
-        "what was committed is kept: the same command goes on there"
+        "the sweep ended unexpectedly: its process was killed, or Ray ended it after Ray's own processes had died.\n"
+        "what was committed is kept: the same command goes on from there"
     )
     watcher = subprocess.Popen(["sh", "-c", 'read -r line || echo "$0" >&2', text], stdin=subprocess.PIPE, start_new_session=True)
     _watchers.append(watcher)
@@ -133,7 +143,7 @@ _watchers: list[subprocess.Popen[bytes]] = []
 def _dismiss_watchers() -> None:
     while _watchers:
         watcher = _watchers.pop()
-        with suppress(BrokenPipeError):  # it was killed
+        with suppress(BrokenPipeError):  # the watcher was killed
             watcher.communicate(b"\n")
 
 
@@ -142,12 +152,12 @@ def give_up(sweep: "Sweep", reason: str) -> NoReturn:
     from console.terminal import complain, told
 
     complain(f"the sweep could not go on: {reason}")
-    told("what was committed is kept: the same command goes on there")
+    told("what was committed is kept: the same command goes on from there")
     leave_at_once(sweep, 1)
 
 
 def leave_at_once(sweep: "Sweep", code: int) -> NoReturn:
-    """End this process from any thread, whatever the others wait for. Ray's local processes end with their driver."""
+    """End this process from any thread, even if other threads hang. Ray's local processes end with their driver."""
     giving_back = [threading.Thread(target=work, daemon=True) for work in (sweep.lease.release, *sweep.on_leaving)]
     for thread in giving_back:
         thread.start()
@@ -160,6 +170,6 @@ def leave_at_once(sweep: "Sweep", code: int) -> NoReturn:
 
 
 _program = getattr(sys.modules.get("__main__"), "__spec__", None)
-if _program is not None and _program.name == "orchestrator.sweep":  # not where a library or a test imports it
+if _program is not None and _program.name == "orchestrator.sweep":  # not if a library or a test imports it
     for _signal in SIGNALS:
         signal.signal(_signal, _leave_imports)

@@ -1,4 +1,4 @@
-"""What a running sweep shows: one live display on a terminal, elsewhere a line every 30 s. It reads the queue, nothing else."""
+"""The display of a running sweep: a live display on a terminal, elsewhere a line every 30 s. It reads only the queue."""
 
 import time
 from collections.abc import Callable
@@ -32,11 +32,11 @@ class Snapshot:
     draining: bool
     last: tuple[str, ...]
     about: str = ""
-    """How far searches are; while they go on, nobody knows how many cells there will be."""
+    """How far the searches are. While they go on, the number of cells to come is unknown."""
 
     @property
     def rate(self) -> float:
-        """Cells a second so far."""
+        """Cells per second so far."""
         return self.done / self.elapsed_s if self.elapsed_s > 0 else 0.0
 
     def line(self) -> str:
@@ -55,7 +55,7 @@ class Snapshot:
 
 
 def snapshot(queue: PackQueue, elapsed_s: float, pace: float = 1.0, about: str = "") -> Snapshot:
-    """The state of the queue now; `pace` is wall time over predicted time."""
+    """The present state of the queue; `pace` is wall time over predicted time."""
     running = sum(len(p.cells) * queue.fraction.get(p.pack_id, 0.0) for p in queue.in_flight.values())
     return Snapshot(
         done=len(queue.ended),
@@ -76,7 +76,7 @@ def _told(cell: Cell, value: float) -> str:
 
 
 class Progress:
-    """Shows a queue while it is worked off; use as a context."""
+    """Shows a queue while its packs train. Use it as a context manager."""
 
     def __init__(self, queue: PackQueue, console: Console, quiet: bool = False, about: Callable[[], str] | None = None) -> None:
         self.queue, self.console, self.about = queue, console, about
@@ -99,11 +99,11 @@ class Progress:
             self.console.print(self.now().line(), highlight=False)
 
     def now(self) -> Snapshot:
-        """The state at this moment."""
+        """The present state."""
         return snapshot(self.queue, time.monotonic() - self.started, self._pace(), self.about() if self.about else "")
 
     def _pace(self) -> float:
-        """Wall time over predicted time so far, 1 at least: what the cost model does not see, as other work on the machine."""
+        """Wall time over predicted time so far, at least 1. The cost model does not see, for example, other programs' work."""
         done = self.queue.done_seconds() / self.queue.machine.slots
         if self.training_since is None or done <= 0:
             return 1.0

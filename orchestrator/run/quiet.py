@@ -1,4 +1,4 @@
-"""Keeping what libraries say to their developers away from the user's terminal. Knows no Ray."""
+"""Keeps the output of libraries away from the user's terminal. Knows no Ray."""
 
 import os
 import sys
@@ -10,8 +10,10 @@ from rich.console import Console
 
 @contextmanager
 def words_apart(console: Console) -> Iterator[None]:
-    """Inside, the console alone writes to standard error. What Ray says there and on standard output of dead workers, from
-    Python and from C++, are paragraphs for its developers: they go nowhere; its log files hold them too."""
+    """Inside, only this console writes to standard error. All other output, from Python and from C++, is dropped.
+
+    Such output is, for instance, what Ray says of dead workers, in paragraphs for its developers. Its log files hold it, too.
+    """
     sys.stdout.flush()
     sys.stderr.flush()
     kept = [os.dup(descriptor) for descriptor in (1, 2)]

@@ -1,4 +1,4 @@
-"""The end of a sweep: counts, the table beside the theory, and what to type next."""
+"""The summary at the end of a sweep: counts, the comparison with the theory, and commands to type next."""
 
 import json
 import math
@@ -31,9 +31,9 @@ def report(
     fatal: str,
     as_json: bool,
 ) -> bool:
-    """Print the summary of what the store has now; `again` are the arguments of this sweep.
+    """Print the summary. `held`: the present contents of the store; `again`: the arguments of this sweep.
 
-    Returns whether every cell was trained and none failed, and every search is at its end.
+    Returns whether every cell was trained, none failed, and every search ended with enough values.
     """
     planned = [grid.cells[i] for i in dict.fromkeys([*grid.fixed, *searchers.asked])]
     counts = Counter(held[p.cell_id].status if p.cell_id in held else "missing" for p in planned)
@@ -73,7 +73,7 @@ def report(
 
 
 def _unmixed(store: Store, sweep: str) -> int:
-    """Cells of the sweep whose chains do not agree."""
+    """Number of cells of the sweep whose chains do not agree."""
     sql = f"SELECT count(*) FROM cells JOIN plans USING (cell_id) WHERE sweep = {literal(sweep)} AND NOT mixed"
     [(n,)] = fetch(store.results, sql)
     return int(n)
@@ -87,7 +87,7 @@ def _lacking(store: Store, sweep: str) -> dict[str, int]:
 
 
 def _next_commands(grid: Grid, store: Store, again: list[str], counts: Counter[str], n_open: int) -> list[tuple[str, list[str]]]:
-    """Name and words of the commands a user may want now."""
+    """Name and arguments of each command that a user may want now."""
     here = where(store.results)
     sweep = ["python", "-m", "orchestrator.sweep", *again, *here]
     commands = []
@@ -105,8 +105,8 @@ def _next_commands(grid: Grid, store: Store, again: list[str], counts: Counter[s
 
 
 def _query(grid: Grid) -> str:
-    """SQL of the mean accuracy over the seeds of this sweep, by the keys that vary in it."""
-    # Many cells share their parts; only the seed is asked of each.
+    """SQL for the mean headline measures over the seeds of this sweep, by the keys that vary in it."""
+    # Many cells share their parts and differ only in the seed, over which the query averages: one of them is enough.
     some = {(id(p.cell.task), id(p.cell.network), id(p.cell.training)): p.cell for p in grid.cells}.values()
     rows = [cell.columns() | ({"gamma": cell.gamma_label} if cell.gamma_label else {}) for cell in some]
     keys = dict.fromkeys(key for row in rows for key in row if key != "seed")
@@ -122,7 +122,7 @@ def _query(grid: Grid) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """The value with None for numbers that JSON does not have."""
+    """The value, with None in place of numbers that JSON does not have."""
     if isinstance(value, dict):
         return {k: _finite(v) for k, v in value.items()}
     if isinstance(value, list):

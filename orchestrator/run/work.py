@@ -1,4 +1,4 @@
-"""What a worker does with a pack: train it on its engine, turn results into rows, commit them. Knows no Ray."""
+"""The work of a worker on a pack: train it on its engine, turn results into rows, commit them. Knows no Ray."""
 
 import socket
 import traceback
@@ -27,7 +27,7 @@ from trainables.trainers.run import PackRun
 
 @dataclass(frozen=True)
 class Provenance:
-    """What every row of a sweep says of where it comes from."""
+    """The store to which a sweep's rows go, and the commit of the code that computed them."""
 
     results: str
     git_sha: str
@@ -35,7 +35,7 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a committed pack reports: status and headline measure of its cells, seconds of training, and the device."""
+    """The report of a committed pack: status and headline measure of its cells, seconds of training, and the device."""
 
     statuses: tuple[str, ...]
     headline: tuple[float | None, ...]
@@ -44,7 +44,7 @@ class Outcome:
 
 
 class PackWork:
-    """One pack being trained in this process. Threads are set to its share of the cores."""
+    """One pack in training in this process. torch uses as many threads as the pack has cores."""
 
     def __init__(self, pack_id: str, members: Sequence[PlannedCell], engine: str, device: str, threads: int = 1) -> None:
         import torch
@@ -64,15 +64,18 @@ class PackWork:
         return self.run.step / self.run.n_steps
 
     def advance(self, seconds: float, provenance: Provenance) -> Outcome | None:
-        """Train for about this long; once all is trained, write the pack's file: from then on it is never done again."""
+        """Train for about this many seconds. If that ends the training, write the pack's file and return the outcome.
+
+        Once the file is written, the pack is never trained again.
+        """
         self.run.advance(seconds)
         return self.commit(provenance) if self.run.done else None
 
     def commit(self, provenance: Provenance) -> Outcome:
-        """Write the pack's file. ResultsError if the store cannot be written."""
+        """Write the pack's file and return the outcome. ResultsError if the store cannot be written."""
         results = self.run.results()
         device = device_name(self.device)
-        # Weights are written with the rows that name them, and so before the pack.
+        # `_row` writes the weights that it names, so that they are in the store before the pack.
         pairs = enumerate(zip(self.members, results, strict=True))
         rows = [self._row(c, planned, result, device, provenance) for c, (planned, result) in pairs]
         Store(provenance.results).commit(self.pack_id, rows, declared_of(self.members))
@@ -108,12 +111,12 @@ class PackWork:
 
 
 def _check_pictures(cell: Cell) -> None:
-    """Let the task show its examples and a row of weights once, before hours of training for what cannot be shown."""
+    """Let the task show its examples and a row of weights. TaskError if it fails, so that it does not fail after training."""
     task = cell.task
     try:
         pictures_of_weights(cell, np.zeros(1, np.int64), np.zeros(1), np.zeros((1, task.input_dim), np.float32)).rows()
     except MemoryError:
-        raise  # a smaller pack may do
+        raise  # a smaller pack may fit
     except Exception as error:
         raise TaskError(
             f"save: weights wants pictures of task {task.name}, and its shown_examples or as_shown fails: {in_a_line(error)}"
@@ -121,7 +124,7 @@ def _check_pictures(cell: Cell) -> None:
 
 
 def declared_of(members: Sequence[PlannedCell]) -> list[Column]:
-    """Declarations of what the rows of these cells hold beside the columns that all rooms know."""
+    """Declarations of the columns of these cells' rows: the keys of their parts, and the metrics on request."""
     kinds = {(type(p.cell.task), type(p.cell.network), type(p.cell.training)): p.cell for p in members}
     found: dict[str, Column] = {}
     for cell in kinds.values():
@@ -151,11 +154,11 @@ def common_columns(planned: PlannedCell, pack_id: str, provenance: Provenance) -
 
 
 _PICTURE_BYTES = 1024
-"""Of a file of weights, a picture's share beside its numbers: of the footer, and of what is said of it."""
+"""Bytes that a picture takes in a file of weights beside its numbers: its other columns, and its share of the footer."""
 
 
 def row_bytes(planned: PlannedCell) -> int:
-    """Room that a cell's row takes at most, uncompressed, with what lies beside it."""
+    """Most bytes that a cell takes in the store, uncompressed: its row, and its file of weights."""
     cell, save = planned.cell, planned.save
     curve = 32 * (cell.steps // cell.eval_every) if "curves" in save else 0
     neurons, examples = 2 * MOST_EXTREME, 2 * OF_EACH_LABEL
@@ -165,7 +168,7 @@ def row_bytes(planned: PlannedCell) -> int:
 
 
 def device_name(device: str) -> str:
-    """`cuda (NVIDIA H200)`, `cpu (x86_64, 2 cores)`: what the numbers were computed on."""
+    """The device as rows name it: `cuda (NVIDIA H200)`, `cpu (x86_64, 2 cores)`."""
     if device == "cpu":
         return cpu_name()
     import torch
@@ -183,8 +186,8 @@ class Failure:
 
     @classmethod
     def of(cls, error: BaseException) -> "Failure":
-        """What an exception says; Ray's wrapping of a remote one is taken off."""
-        cause = getattr(error, "cause", None)  # of a dead actor Ray has a text there
+        """The failure that an exception describes. An exception that Ray wraps around that of a worker is taken off."""
+        cause = getattr(error, "cause", None)  # for a dead actor Ray puts a text there
         told = cause if isinstance(cause, BaseException) else error
         line = traceback.format_exception_only(told)[-1].strip().splitlines()[0]
         memory = isinstance(told, MemoryError) or type(told).__name__ == "OutOfMemoryError"
@@ -193,4 +196,5 @@ class Failure:
 
 
 _OUT_OF_MEMORY = ("not enough memory", "can't allocate memory", "running low on memory", "OutOfMemoryError")
-"""What PyTorch's allocator and Ray's memory monitor write. (Ray's message on any dead worker mentions the OOM killer.)"""
+"""Words in the messages of PyTorch's allocator and Ray's memory monitor. Ray mentions the OOM killer for any dead worker, so it
+is not among them."""

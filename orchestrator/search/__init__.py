@@ -1,1 +1,1 @@
-"""Thresholds: the statistics of one search, the searches of a sweep, their table."""
+"""Searches for thresholds: the statistics of one search, the searches of a sweep, and their table."""

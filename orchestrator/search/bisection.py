@@ -1,4 +1,4 @@
-"""One search for a threshold: which networks to train next, until L* (P*, ...) is known as well as asked. Knows no grid.
+"""One search for a threshold: which networks to train next, until L* (P*, ...) is known as narrowly as asked. Knows no grid.
 
 | symbol | here | meaning |
 |---|---|---|
@@ -6,9 +6,10 @@
 | y | `values` | the measure of the networks trained at each x, seed after seed |
 | x* | `threshold` | where the monotone curve through the means crosses the level (stats.thresholds) |
 
-A bisection that knows its noise: after each step the means are resampled, and the rungs between which nearly all of the resampled
-curves cross are where to look further. It splits the widest gap there, and adds seeds to rungs that could be on either side. The
-path is a function of the values alone, so that a search which is started again asks for the same networks in the same order.
+The search is a bisection that knows its noise. After each step it resamples the means, and finds the bracket: the two rungs
+between which nearly all resampled curves cross. In the bracket it splits the widest gap, and adds seeds to the rungs, which could
+lie on either side of x*. Each step depends on the values alone, so that a search that starts again asks for the same networks in
+the same order.
 """
 
 import math
@@ -22,30 +23,31 @@ import numpy as np
 from stats import Threshold, threshold_of_means
 
 FIRST_SEEDS = 3
-"""Networks that a rung starts with, and gets more of at once: fewer have a spread that is known too badly to tell the side."""
+"""Seeds that a rung gets at its start, and each further time. The spread of fewer is too uncertain to tell on which side of x*
+the rung lies."""
 SURE = 0.9
-"""Share of the resampled curves that cross between the rungs that are looked at further."""
+"""Share of the resampled curves that cross inside the bracket."""
 
 MOST_VOID = 3
-"""Rungs with fewer values than a spread needs after which a search gives up: something else is wrong."""
+"""A search gives up when this many rungs have networks but too few values for a spread: something else is wrong."""
 
 Reason = Literal["searching", "as asked", "all seeds used", "not reached", "already reached", "no values"]
 Network = tuple[int, int]
-"""A rung and the number of a seed."""
+"""The index of a rung, and the number of a seed on it."""
 
 
 def usual_rungs(n: int) -> int:
-    """Rungs, of so many, that a bisection tries to find two neighbours."""
+    """Number of rungs, out of n, that a bisection tries until it knows two neighbours around the threshold."""
     return 1 + math.ceil(math.log2(max(n, 1)))
 
 
 @dataclass
 class ThresholdSearch:
-    """Ask `wanted`, train those, say what came out by `told`; again until `wanted` is empty and `state` says why.
+    """The state of one search. Train the networks of `wanted` and pass their values to `told`, until `wanted` is empty.
 
-    `n_seeds[k]` networks at rung k at most. `tolerance`: half-width of the 95% interval of x*, as a share of it. A network that
-    gave no value (it failed or diverged) is told as None and not asked for again. `shared`: whether networks of one seed share
-    random draws along the ladder (`analysis.data.sharing`).
+    `state` then says why. `n_seeds[k]`: most networks at rung k. `tolerance`: half-width of the 95% interval of x*, as a share of
+    it. The value of a network that failed or diverged is None; the search does not ask for it again. `shared`: whether networks
+    of one seed share random draws along the ladder (`analysis.data.sharing`).
     """
 
     ladder: Sequence[float]
@@ -58,7 +60,7 @@ class ThresholdSearch:
     values: dict[int, list[float | None]] = field(default_factory=dict)
 
     def wanted(self) -> list[Network]:
-        """The networks to train next, all at once; empty at the end."""
+        """All networks to train in the next step; empty at the end."""
         rungs = self._next()
         found = []
         for k in rungs:
@@ -67,24 +69,24 @@ class ThresholdSearch:
         return found
 
     def told(self, values: Mapping[Network, float | None]) -> None:
-        """What became of the networks that were wanted."""
+        """Take the values of the networks that were wanted; None for a network that failed or diverged."""
         for (k, _), value in sorted(values.items()):
             self.values.setdefault(k, []).append(value)
 
     @property
     def n_networks(self) -> int:
-        """Networks that it has asked for and got."""
+        """Number of networks whose values the search has taken."""
         return sum(map(len, self.values.values()))
 
     @property
     def threshold(self) -> Threshold | None:
-        """As far as it is known; None before there is any value, and where too few networks have one."""
+        """The threshold as far as it is known; None before there are values, and if too few networks have one."""
         rungs = self._measured()
         return self._threshold(rungs) if rungs and self.state != "no values" else None
 
     @property
     def equal_grid(self) -> int:
-        """Networks of a grid over the whole ladder, with the spacing and the seeds that the search has around x*."""
+        """Number of networks of a grid over the whole ladder, with the spacing and the seeds that the search has around x*."""
         rungs, found = self._measured(), self.threshold
         if found is None or not np.isfinite(found.value):
             return sum(self.n_seeds)
@@ -97,11 +99,11 @@ class ThresholdSearch:
 
     @property
     def _least(self) -> int:
-        """Values that a rung needs to count: two have a spread."""
+        """Number of values that a rung needs to count: two, which have a spread; one if there is only one seed."""
         return min(2, max(self.n_seeds))
 
     def _measured(self) -> list[int]:
-        """Rungs that have values enough for a spread, where they can, ascending."""
+        """The rungs with enough values to count, ascending."""
         return sorted(k for k, values in self.values.items() if sum(v is not None for v in values) >= self._least)
 
     def _threshold(self, rungs: Sequence[int]) -> Threshold:
@@ -114,7 +116,7 @@ class ThresholdSearch:
         )
 
     def _next(self) -> list[int]:
-        """Rungs that want networks; sets `state` where there are none."""
+        """The rungs that get networks in the next step. Also sets `state`."""
         top = len(self.ladder) - 1
         rungs = self._measured()
         if len(self.values) - len(rungs) >= MOST_VOID:
@@ -126,7 +128,7 @@ class ThresholdSearch:
             return [] if untried is None else [untried]
         found = self._threshold(rungs)
         low, high = self._bracket(found, rungs)
-        if low == high:  # all beyond one end, which was tried
+        if low == high:  # nearly all curves cross beyond one end of the ladder, and that end was tried
             self.state = "not reached" if found.value > 0 else "already reached"
             return []
         inside = [k for k in rungs if low < k < high]
@@ -138,13 +140,15 @@ class ThresholdSearch:
         return self._refined(found, [k for k in (low, *inside, high) if 0 <= k <= top])
 
     def _bracket(self, found: Threshold, rungs: Sequence[int]) -> tuple[int, int]:
-        """The rungs between which `SURE` of the curves cross: -1 and the ladder's length stand for beyond it."""
+        """The two rungs between which `SURE` of the curves cross; -1 and the ladder's length stand for beyond its ends."""
         draws = found.draws if len(found.draws) else np.array([found.value])
         at, top = np.array([self.ladder[k] for k in rungs]), len(self.ladder) - 1
         edges = np.array([-1, *rungs, top + 1])
-        right = np.where(np.isneginf(draws), 0, np.searchsorted(at, draws * (1 - 1e-12)))  # equal to a rung is up to it
+        right = np.where(
+            np.isneginf(draws), 0, np.searchsorted(at, draws * (1 - 1e-12))
+        )  # a crossing at a rung counts as below it
         low, high = np.quantile(right, [0.5 - SURE / 2, 0.5 + SURE / 2], method="inverted_cdf").astype(int)
-        ends = (0 if rungs[0] == 0 else -1), (top if rungs[-1] == top else top + 1)  # beyond a rung that was tried is nothing
+        ends = (0 if rungs[0] == 0 else -1), (top if rungs[-1] == top else top + 1)  # an end of the ladder that was tried
         first, last = np.clip([edges[low], edges[high + 1]], *ends)
         return int(first), int(last)
 
@@ -152,12 +156,12 @@ class ThresholdSearch:
         return len(self.values.get(k, ())) < self.n_seeds[k]
 
     def _widest_gap(self, low: int, high: int, inside: Sequence[int]) -> int | None:
-        """A rung that splits the widest gap between neighbours that is wider than the interval asked for; None without one."""
+        """The rung that splits the widest gap between neighbours; None if no gap is wider than the interval asked for."""
         known = [low, *inside, high]
         gaps = sorted(pairwise(known), key=lambda gap: -self._width(*gap))
         for a, b in gaps:
             ends = a < 0 or b >= len(self.ladder)
-            # A step function may cross anywhere in the gap, whose half is what is allowed.
+            # A step function may cross anywhere in a gap, so that half of the gap must be within the tolerance.
             if ends or self._width(a, b) > 2 * np.log1p(self.tolerance) * (1 + 1e-9):
                 split = self._nearest_to_middle(a, b, set(self.values))
                 if split is not None:
@@ -169,7 +173,7 @@ class ThresholdSearch:
         return float(np.log(last / first))
 
     def _nearest_to_middle(self, a: int, b: int, but: Iterable[int]) -> int | None:
-        """The rung strictly between these that is nearest to their middle on a log axis."""
+        """The rung strictly between a and b, not in `but`, that is nearest to their middle on a log axis; None without one."""
         free = [k for k in range(a + 1, b) if k not in but and self.n_seeds[k] >= self._least]
         if not free:
             return None
@@ -177,7 +181,7 @@ class ThresholdSearch:
         return min(free, key=lambda k: (abs(np.log(self.ladder[k]) - middle), k))
 
     def _refined(self, found: Threshold, around: Sequence[int]) -> list[int]:
-        """More seeds about the crossing, then more rungs, until the interval is as narrow as asked."""
+        """The rungs that get more seeds: first those around the crossing, then others, until the interval is narrow enough."""
         if max(self.n_seeds) == 1:  # no spread, so no interval
             self.state = "as asked"
             return []

@@ -1,4 +1,4 @@
-"""What the searches of a sweep found, for its end on the terminal and for `--json`."""
+"""The thresholds that the searches of a sweep found, for the summary on the terminal and for `--json`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,20 +18,20 @@ MOST_ROWS = 60
 
 
 def varying(searches: Sequence[Search]) -> list[str]:
-    """The keys in which they differ, or the task where it is but one search."""
+    """The keys in which the searches differ; the task if they differ in none."""
     keys = dict.fromkeys(key for search in searches for key in search.keys)
     return [key for key in keys if len({search.keys.get(key) for search in searches}) > 1] or ["task"]
 
 
 def threshold_rows(searchers: Searchers) -> list[dict[str, Any]]:
-    """A row a search: its keys, what is searched, the threshold with its interval, and what it cost."""
+    """One row per search: its keys, its question, the threshold with its interval, and the networks that it took."""
     return [_row(s) for s in searchers.all]
 
 
 def _row(s: Searching) -> dict[str, Any]:
     found, find = s.state.threshold, s.search.find
     numbers: dict[str, Any] = {"value": found.value, "low": found.low, "high": found.high} if found else {}
-    # What is infinite has no number in JSON, but words.
+    # JSON has no infinite numbers, so thresholds are given in words, too.
     numbers |= {"threshold": found.number, "interval": found.bounds} if found else {}
     return {
         **s.search.keys, "axis": find.axis, "metric": find.metric, "at": find.at, "range": [find.low, find.high],
@@ -41,8 +41,8 @@ def _row(s: Searching) -> dict[str, Any]:
 
 
 def print_thresholds(searchers: Searchers, out: Console) -> None:
-    """A table for each question that was asked: thresholds, with the networks that each took and what a grid would take."""
-    keys = varying([s.search for s in searchers.all])  # of all tables, which the same keys may tell apart
+    """Print a table for each `find`: the thresholds, the networks that each took, and the networks that a grid would take."""
+    keys = varying([s.search for s in searchers.all])  # the same for all tables
     for find in dict.fromkeys(s.search.find for s in searchers.all):
         out.print(_table([s for s in searchers.all if s.search.find == find], find, keys))
     states = {s.state.state for s in searchers.all}
@@ -56,9 +56,9 @@ def print_thresholds(searchers: Searchers, out: Console) -> None:
 
 
 MEANINGS = {
-    "searching": "the search is not at its end; networks of the step that it is at are not counted",
+    "searching": "the search is not at its end; the networks of its present step are not counted",
     "all seeds used": "the interval is wider than asked; more seeds would narrow it",
-    "no values": "too few networks gave one: they failed, diverged or have no such measure",
+    "no values": "too few networks gave a value: they failed, diverged or have no such measure",
 }
 
 
@@ -70,7 +70,7 @@ def _table(searches: Sequence[Searching], find: Find, keys: Sequence[str]) -> Ta
     for s in searches[:MOST_ROWS]:
         found = s.state.threshold
         if found and s.state.state == "searching" and found.reached != "reached":
-            found = None  # beyond what was tried so far, which is no end of the range
+            found = None  # it lies beyond the rungs tried so far, but perhaps inside the range
         value, interval = ("", "") if found is None else (found.number, found.bounds or "one seed")
         table.add_row(
             *(Text(printable(shown(s.search.keys[key]) if key in s.search.keys else "")) for key in keys),

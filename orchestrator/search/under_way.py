@@ -1,4 +1,4 @@
-"""The searches of a sweep under way: what they ask for next, given what the store holds."""
+"""The searches of a running sweep: the cells that they ask for next, given the results in the store."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -16,41 +16,41 @@ from trainables.metrics import requested_metric
 IDS_A_QUERY = 10_000
 PLAN_EVERY_S = 60.0
 HasEnded = Callable[[int], bool]
-"""Whether the cell at this position in the grid will be trained no further."""
+"""Tells whether this sweep is done with the cell at this position in the grid: it was trained, failed or was dropped."""
 
 
 @dataclass
 class Searching:
-    """One search, where it stands, and the cells that it waits for."""
+    """One search, its state, and the cells that it waits for."""
 
     search: Search
     state: ThresholdSearch
     awaited: dict[Network, int] = field(default_factory=dict)
-    """Positions in the grid."""
+    """Positions in the grid of the networks that the search waits for."""
     untrained: frozenset[int] = frozenset()
-    """Of these, those that were not in the store when they were asked for."""
+    """The positions among `awaited` whose cells still had to be trained when the search asked for them."""
 
     @classmethod
     def of(cls, search: Search) -> "Searching":
-        """At its beginning."""
+        """The search at its beginning."""
         find, rungs = search.find, search.rungs
         n_seeds = [len(cells) for cells in rungs.values()]
         return cls(search, ThresholdSearch(list(rungs), n_seeds, find.at, find.tolerance, find.falling, search.shared))
 
     @property
     def taken(self) -> set[int]:
-        """Positions in the grid of the networks whose values it has taken."""
+        """Positions in the grid of the networks whose values the search has taken."""
         cells = list(self.search.rungs.values())
         return {cells[k][s] for k, values in self.state.values.items() for s in range(len(values))}
 
     def ask(self) -> None:
-        """Await what the search wants next."""
+        """Await the networks that the search wants next."""
         cells = list(self.search.rungs.values())
         self.awaited = {(k, s): cells[k][s] for k, s in self.state.wanted()}
 
 
 class Searchers:
-    """All searches of a grid: they ask for cells, and take those that the store has as trained."""
+    """All searches of a grid. They ask for cells; cells that are in the store count as trained."""
 
     def __init__(
         self,
@@ -61,15 +61,18 @@ class Searchers:
         queued: Iterable[int] = (),
         most: int | None = None,
     ) -> None:
-        """`before`: what the store held at the start; `missing`: which of these cells wanted training then. `queued`: cells that
-        are trained in any case. `most`: cells to ask for in all."""
+        """Start all searches of the grid.
+
+        `before`: contents of the store at the start. `missing`: gives those of some cells that wanted training then.
+        `queued`: cells that are trained in any case. `most`: number of cells that the searches may ask for in all.
+        """
         self.grid, self.store, self.before, self.missing, self.most = grid, store, before, missing, most
         self.all = [Searching.of(search) for search in grid.searches]
         self.asked: dict[int, None] = {}
         """Every cell that a search has wanted so far, trained or not."""
         self._queued = set(queued)
         self._known: dict[tuple[str, str], float | None] = {}
-        """Metric of cells that are stored and not to be trained again."""
+        """Values by metric and cell id, of cells that are stored and will not be trained again."""
         self._plan_written = -PLAN_EVERY_S
 
     def __bool__(self) -> bool:
@@ -77,7 +80,7 @@ class Searchers:
 
     @property
     def later(self) -> list[int]:
-        """All cells that may still be asked for."""
+        """All cells that a search may ask for."""
         return sorted({i for s in self.all for cells in s.search.rungs.values() for i in cells})
 
     @property
@@ -87,12 +90,12 @@ class Searchers:
 
     @property
     def n_open(self) -> int:
-        """How many these are."""
+        """Number of searches that are not at their end."""
         return len(self.open)
 
     @property
     def n_void(self) -> int:
-        """Searches that ended as too few networks gave a value."""
+        """Number of searches that ended because too few networks gave a value."""
         return sum(s.state.state == "no values" for s in self.all)
 
     def describe(self) -> str:
@@ -100,23 +103,23 @@ class Searchers:
         return f"{len(self.all) - self.n_open} of {len(self.all)} thresholds known"
 
     def start(self) -> list[int]:
-        """The cells to train first; searches go as far as what is stored takes them."""
+        """The cells to train first. Searches go as far as the stored results take them."""
         for searching in self.all:
             searching.ask()
         return self._advance(self.all, lambda i: False)
 
     def cells_to_train(self, has_ended: HasEnded) -> list[int]:
-        """What the searches want next, given which cells have ended, in this sweep or in another."""
+        """The cells that the searches want next. `has_ended` tells which cells have ended, in this sweep or in another."""
         return self._advance([s for s in self.all if s.untrained and all(map(has_ended, s.untrained))], has_ended)
 
     def plan_is_due(self) -> bool:
-        """Whether to write what was asked for: each plan is a file that every reader opens, so not at every step."""
+        """Whether to write the plan again. Each plan is a file that every reader opens, so it is not written at every step."""
         due = time.monotonic() - self._plan_written >= PLAN_EVERY_S
         self._plan_written = time.monotonic() if due else self._plan_written
         return due
 
     def _advance(self, ready: Sequence[Searching], has_ended: HasEnded) -> list[int]:
-        """Take these searches on to where each needs a network that is not there; those networks that nobody asked for yet."""
+        """Advance the searches until each needs a network that is not trained yet. Returns those networks not queued before."""
         found: dict[int, None] = {}
         while ready:
             wanting_of = [self.missing(list(s.awaited.values())) for s in ready]
@@ -140,11 +143,11 @@ class Searchers:
         return cells
 
     def _is_known(self, i: int, searching: Searching) -> bool:
-        """Of a cell that wanted training: another sweep has trained it meanwhile."""
+        """Whether the store now has the value of a cell that wanted training, because another sweep has trained it."""
         return (searching.search.find.metric, self._id(i)) in self._known
 
     def _look_up(self, searches: Sequence[Searching], wanting_of: Sequence[list[int]], has_ended: HasEnded) -> None:
-        """Ask the store for the values of the cells that are awaited, by metric; but for those about to be trained again."""
+        """Read the values of awaited cells from the store, by metric, except of cells that are about to be trained again."""
         ids: dict[str, list[str]] = {}
         for s, wanting in zip(searches, wanting_of, strict=True):
             again = {i for i in wanting if self._id(i) in self.before and not has_ended(i)}
@@ -158,10 +161,10 @@ class Searchers:
 
 
 def values(results: str, metric: str, cell_ids: Sequence[str]) -> dict[str, float | None]:
-    """The metric of those of the cells that are stored and trained; None where it is not a finite number."""
+    """The metric of each cell that is stored and trained, by cell id; None if it is not a finite number."""
     found: dict[str, float | None] = {}
     if metric not in METRICS and metric not in declared(results):
-        return found  # nothing that is stored was asked for it
+        return found  # no stored cell has this metric
     sql = (METRICS[metric] if metric in METRICS else requested_metric(metric).metric).sql
     for k in range(0, len(cell_ids), IDS_A_QUERY):
         ids = ", ".join(map(literal, cell_ids[k : k + IDS_A_QUERY]))

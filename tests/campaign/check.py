@@ -147,7 +147,7 @@ def words(said: str, code: int, allowed: set[int]) -> list[Violation]:
 
 def explained(said: str) -> bool:
     """Whether a sweep that ended with 1 says why: cells that are missing or failed in its summary, or what stopped it."""
-    reasons = r"cells: .*\b(missing|failed)\b|the sweep could not go on: |the sweep has ended unasked|Ray does not start here"
+    reasons = r"cells: .*\b(missing|failed)\b|the sweep could not go on: |the sweep ended unexpectedly|Ray does not start here"
     return bool(re.search(reasons, said))
 
 

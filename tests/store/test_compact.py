@@ -209,6 +209,7 @@ def test_never_a_wrong_count_beside_writers_and_compactors(store: Store) -> None
     for thread in readers:
         thread.start()
     end = time.monotonic() + 3
+
     def seen() -> bool:
         return reads[0] > 10 and bool(store.files.entries("compacted"))
 

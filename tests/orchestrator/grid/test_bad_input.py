@@ -69,7 +69,7 @@ ONE_VALUE = [
     ({"L": "{range: [5, 2]}"}, 4, ["`range` of 5, 2 is empty"]),
     ({"L": "{range: [2, 5, 0]}"}, 4, ["step 0", "[start, stop, step]"]),
     ({"L": "{range: [2.5, 5]}"}, 4, ["whole numbers"]),
-    ({"L": "{range: [a, 5]}"}, 4, ["'a' is no number"]),
+    ({"L": "{range: [a, 5]}"}, 4, ["'a' is not a number"]),
     ({"L": "{range: []}"}, 4, ["1 to 3 arguments"]),
     ({"L": "{rnage: 3}"}, 4, ["unknown axis form 'rnage'", "did you mean 'range'?", "pow2"]),
     ({"L": "{range: 3, pow2: [1, 2]}"}, 4, ["2 keys"]),

@@ -39,7 +39,7 @@ def test_an_end_without_a_word_is_noticed(end, said):
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False
     )  # to the end of all
-    assert ("the sweep has ended unasked" in done.stderr) == said
+    assert ("the sweep ended unexpectedly" in done.stderr) == said
     assert "Traceback" not in done.stderr
 
 
