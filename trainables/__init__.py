@@ -1,1 +1,2 @@
-"""What is trained: tasks, networks, engines and random streams. Cheap to import: torch and numba load with an engine."""
+"""Training of single cells: tasks, networks, trainings, engines, random streams. Cheap to import: torch and numba load with an
+engine."""

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 
 class Gram(DescentEngine):
-    """L symbols, width m, batch B. Work of its own: `example` is one pair of a batch drawn and sorted, `pair` and `lazy_pair` the
-    arithmetic of one neuron on one distinct pair, `tile` one multiplication and addition with the Gram matrix."""
+    """Noiseless same-different with L symbols, width m and batch B. Its own kinds of work: `example` is one pair of a batch drawn
+    and sorted; `pair` is the arithmetic of one neuron on one distinct pair, `lazy_pair` the same where the output is no literal
+    difference; `tile` is one multiplication and addition with the Gram matrix."""
 
     name: ClassVar[str] = "gram"
     needs: ClassVar[str] = "noiseless same_different"

@@ -31,7 +31,7 @@ def outputs(h0, q, a0, b, eps):
 
 @compiled
 def gradients(h0, q, y, a0, b, eps, lr):
-    """Replace q by minus the rate times dloss/dh, step b in place; returns the batch's mean loss and right predictions."""
+    """Replace q by minus the rate times dloss/dh and step b, both in place. Returns mean loss and number of right predictions."""
     real = b.dtype.type
     zero, inv_eps = real(0), real(1) / eps
     a, gb = a0 + eps * b, np.zeros_like(b)
