@@ -1,4 +1,4 @@
-"""Measures what a grid asked for of a pack that is trained."""
+"""Measures the metrics that a grid asked for, on a trained pack."""
 
 from collections.abc import Iterable
 from math import isfinite
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def measured(run: "PackRun", c: int, names: Iterable[str]) -> dict[str, float | None]:
-    """The metrics of these names of cell c, on the test examples of the last step; None where one is undefined."""
+    """Values of these metrics for cell c, on the test examples of its last step; None where a metric is undefined."""
     probe = probe_of(run, c)
     found = {name: requested_metric(name).measure(probe) for name in names}
     return {name: None if value is None or not isfinite(value) else number(value) for name, value in found.items()}
 
 
 def probe_of(run: "PackRun", c: int) -> Probe:
-    """Cell c of a pack at its probe set."""
+    """The network of cell c of a pack at its probe set, the test examples of the last step."""
     cell = run.cells[c]
     owner = stream_owner(cell)
     symbols = cell.task.draw_symbols(stream(owner, "symbols"))

@@ -34,7 +34,7 @@ class TwoLayer(Network):
     def scale(self, task: "Task") -> float:
         if self.prefactor == "none":
             return 1.0
-        if hasattr(type(task), "richness_scale"):  # a task of a user's own may say it
+        if hasattr(type(task), "richness_scale"):  # a user's own task may set it
             own: float = task.richness_scale  # type: ignore[attr-defined]
             return float(own)
         return float(np.sqrt(task.norm_dim))

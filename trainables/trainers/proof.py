@@ -24,6 +24,6 @@ def check_first_steps(on_card: Trainer, on_processor: Trainer) -> None:
     if apart[finite].any():
         raise RuntimeError(
             f"engine {on_card.name} computes other losses on this GPU than on the CPU: the first steps give {ours.tolist()} on "
-            f"the GPU and {theirs.tolist()} on the CPU; train without the GPU (`resources: {{gpus_per_pack: 0}}` in the grid) and "
-            "report it"
+            f"the GPU and {theirs.tolist()} on the CPU; train without the GPU (`resources: {{gpus_per_pack: 0}}` in the grid) "
+            "and report it"
         )
