@@ -1,2 +1,1 @@
-"""Training of single cells: tasks, networks, trainings, engines, random streams. Cheap to import: torch and numba load with an
-engine."""
+"""Training of cells: tasks, networks, trainings, engines, streams. Cheap to import: torch and numba load with an engine."""

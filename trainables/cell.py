@@ -251,7 +251,7 @@ def parts_of(task: type[Task], network: str | None = None, training: str | None 
 
 
 def cell_of(task: Task, *, seed: int, network: str | None = None, training: str | None = None, **keys: Any) -> Cell:
-    """The cell with these keys of network and training; missing keys take their defaults. ValidationError if a part refuses its
+    """The cell with these keys of network and training; missing keys take defaults. ValidationError if a part refuses its
     keys."""
     kinds = parts_of(type(task), network, training)
     made = []

@@ -11,8 +11,7 @@ from trainables.tasks.base import Array
 from trainables.trainers.base import Trainer
 
 MOST_EXTREME = 4
-"""Neurons shown for each sign of the readout: enough to see what they share, few enough that an image network takes a few 10
-kB."""
+"""Neurons shown for each sign of the readout: enough to see what they share; for an image network they take a few 10 kB."""
 OF_EACH_LABEL = 2
 """Examples shown for each label, same and different."""
 

@@ -16,7 +16,7 @@ from trainables.metrics import Probe, Requested
 
 
 def check_metric(asked: Requested, cell: Cell) -> list[Finding]:
-    """Findings on the metric's value for the cell's network near its initialisation. Task and network must have passed their
+    """Findings on the metric's value for the cell's network near initialisation. Task and network must have passed their
     checks."""
     return collected(_of_metric(asked, cell))
 

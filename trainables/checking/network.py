@@ -154,8 +154,7 @@ def _features(part: Checked, cell: Cell, theta: dict[str, Tensor], x: Tensor) ->
 
 
 def _reached(theta: Mapping[str, Tensor], outputs: Tensor) -> set[str]:
-    """Names of the parameters with a nonzero gradient of these outputs, which are weighted at random, as a loss would weight
-    them."""
+    """Names of the parameters with a nonzero gradient of these outputs, weighted at random as a loss would weight them."""
     if not outputs.requires_grad:
         return set()
     slopes = torch.from_numpy(fresh_generator().standard_normal(tuple(outputs.shape))).to(outputs.dtype)

@@ -66,8 +66,7 @@ class Checked:
         return Finding(line or self.line(name), words, is_wrong)
 
     def line(self, name: str) -> int | None:
-        """Line of the function or property `name` in the part's own file, else the line where the part begins; None if
-        unknown."""
+        """Line of the function or property `name` in the part's own file, else the part's first line; None if unknown."""
         function = inspect.getattr_static(self.of, name, None) if inspect.isclass(self.of) else self.of
         function = getattr(function, "fget", None) or getattr(function, "__func__", None) or function
         code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)

@@ -87,8 +87,7 @@ class Engine(ABC):
 
     @abstractmethod
     def trains(self, cell: Cell) -> bool:
-        """Whether the engine trains this cell. It refuses a subclass of a part that it knows where that may compute
-        differently."""
+        """Whether the engine trains this cell. A subclass of a known part is refused where it may compute differently."""
 
     @abstractmethod
     def make(self, cells: Sequence[Cell], device: str = "cpu") -> Run:
@@ -120,8 +119,7 @@ class DescentEngine(Engine):
 
     @abstractmethod
     def shapes(self) -> Sequence[Sequence[Cell]]:
-        """Groups of cells to time. The cells of a group see the same inputs, and each kind of work weighs in at least one
-        group."""
+        """Groups of cells to time. Cells of a group see the same inputs; each kind of work weighs in at least one group."""
 
     def make(self, cells: Sequence[Cell], device: str = "cpu") -> Run:
         from trainables.trainers.run import PackRun

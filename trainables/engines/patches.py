@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class Patches(DescentEngine):
-    """Images with two filled patches. Its own kinds of work: `example` is one image
-    drawn, `pair` one neuron on one image, `atom` one neuron on one atom (a patch at a
-    place), `tile` one multiplication and addition of an atom with a weight, `weight` one weight passed."""
+    """Images with two filled patches. Its own kinds of work: `example` is one image drawn, `pair` one neuron on one image, `atom`
+    one neuron on one atom (a patch at a place), `tile` one multiplication and addition of an atom with a weight, `weight` one
+    weight passed."""
 
     name: ClassVar[str] = "patches"
     needs: ClassVar[str] = "images that hold two patches, such as psvrt"
@@ -79,8 +79,7 @@ def distinct_atoms(n_forms: float, task: PatchTask, batch: int) -> float:
 
 
 def _arithmetic(cell: Cell, products: float, images: int, atoms: float) -> Amounts:
-    """Amounts of arithmetic on a number of images with this many distinct atoms; `products` is how often atoms meet the
-    weights."""
+    """Amounts of arithmetic on these numbers of images and distinct atoms; `products` is how often atoms meet the weights."""
     task, m = _images(cell), padded(cell.width, CHUNK)
     pixels = padded(task.patch_size**2, TILE)
     places = task.n_places * (1 - (1 - 1 / task.n_places) ** atoms)

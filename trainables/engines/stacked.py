@@ -16,8 +16,8 @@ PASSES = 3
 
 
 class Stacked(DescentEngine):
-    """Any network given by `init` and `apply`. A pack shares the calls of a step: `call` is one network's share in a pack of
-    usual size."""
+    """Any network given by `init` and `apply`. A pack shares a step's calls: `call` is a network's share in a pack of usual
+    size."""
 
     name: ClassVar[str] = "stacked"
     needs: ClassVar[str] = "networks that learn by gradient descent"

@@ -64,8 +64,8 @@ class Chains:
         self.seconds += time.perf_counter() - started
 
     def _start(self) -> Tensor:
-        """Initial u (B, n), drawn from the prior. In half of the chains a share of each layer's neurons then moves to the
-        directions e in turn."""
+        """Initial u (B, n), drawn from the prior. In half of the chains some neurons of each layer then move to the directions e
+        in turn."""
         chains, half = self.cell.chains, self.cell.chains // 2
         u = torch.from_numpy(stream(self.cell.cell_id, "weights").standard_normal((chains, self.posterior.n_weights)))
         for k in range(len(self.posterior.layers(u))):

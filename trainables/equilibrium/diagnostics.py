@@ -1,4 +1,4 @@
-"""Whether chains reached equilibrium: rank-normalised split R-hat and effective sample size [Vehtari et al. 2021].
+"""Diagnostics of whether chains reached equilibrium: rank-normalised split R-hat, effective sample size [Vehtari et al. 2021].
 
 draws  one quantity (chains, n), after burn-in
 R-hat  spread of all draws over the spread within the halves of the chains; it falls to 1 at equilibrium
@@ -34,7 +34,7 @@ def standard_error(draws: Array) -> float:
 
 
 def _halves(draws: Array) -> Array:
-    """(2 chains, n // 2): first and last halves, so that a drift within a chain counts as two chains that disagree."""
+    """(2 chains, n // 2): first and last halves, so that a drift within a chain shows as two chains that disagree."""
     n = draws.shape[1] // 2
     if n < 2:
         raise ValueError(f"{draws.shape[1]} draws a chain: R-hat needs 4 at least")

@@ -17,8 +17,8 @@ from torch.nn.functional import softplus
 from trainables.equilibrium.readout import Alternatives
 
 NEWTON_STEPS = 10
-"""Newton steps towards the likeliest b of a candidate. A step moves no logit by more than 1, and logits of a trained network are
-a few in size."""
+"""Newton steps towards the likeliest b of a candidate. A step moves no logit by more than 1; trained networks have logits of a
+few."""
 EXACT = 40.0
 """From this h on, log(1 + exp(h)) equals h in float64."""
 
@@ -60,7 +60,7 @@ class LogisticReadout:
     def alternatives(
         self, phi: Tensor, b: Tensor, own: Tensor, candidates: Tensor, special: Tensor, rng: np.random.Generator
     ) -> Alternatives:
-        """Draws b of a special candidate from N(m, 1/h); m and h are about mode and curvature of its posterior given the other
+        """Draws b of a special candidate from N(m, 1/h); m and h approximate mode and curvature of its posterior given the other
         neurons.
 
         m and h follow from the candidate's features and the other neurons alone, so the neuron's present state enters no density.

@@ -46,7 +46,7 @@ def histogram(c: Array) -> Array:
 
 @dataclass
 class Means:
-    """Sums over the samples after burn-in, all chains; a sample is one chain at one evaluation."""
+    """Sums over the samples of all chains after burn-in; a sample is one chain at one evaluation."""
 
     n: int
     f: Array

@@ -53,7 +53,7 @@ class Posterior(Protocol):
         """phi (B, n, M) of inputs (n, d): f = phi a."""
 
     def layers(self, u: Tensor) -> list[tuple[Tensor, Tensor]]:
-        """Matrix (B, D, N), a view of u, and directions e (B, K, D) of each hidden layer, the first one first."""
+        """Matrix (B, D, N), a view of u, and directions e (B, K, D) of each hidden layer, from the first to the last."""
 
     def readouts(self, u: Tensor) -> Tensor:
         """b, a view of u: (B, M), or (B, 0) where the readout is integrated out."""
@@ -61,7 +61,7 @@ class Posterior(Protocol):
     def alternatives(
         self, u: Tensor, neuron: Tensor, candidates: Tensor, special: Tensor, rng: np.random.Generator
     ) -> Alternatives:
-        """The alternatives to one neuron (B,) of the last layer: candidates (B, D, C), the first as the neuron is; see
+        """The alternatives to one neuron (B,) of the last layer: candidates (B, D, C), the first the neuron itself; see
         `Readout`."""
 
 
@@ -69,8 +69,7 @@ ACTIVATIONS = {"erf2": ERF, "relu2": RELU, "linear2": LINEAR, "cnn": ERF}
 
 
 def make_posterior(of: Cell, x: Tensor, y: Tensor, directions: Tensor) -> Posterior:
-    """The cell's posterior on its training set x (P, d), y (P,). The target depends on `directions` (K, d) only. All are
-    float64."""
+    """The cell's posterior on its training set x (P, d), y (P,). The target depends on `directions` (K, d) only. All float64."""
     cell = Setting(of)
     of_loss = IntegratedReadout if cell.loss == "mse" else LogisticReadout
     readout: Readout = of_loss(y, cell.readout_variance, cell.kappa)

@@ -1,6 +1,6 @@
 """The last layer under squared loss, integrated out: the evidence of features under a Gaussian readout [Rubin25 Eq. 31].
 
-phi    features of the P training examples (B, P, M), one set a chain; f = phi a, a ~ N(0, v I_M)
+phi    features of the P training examples (B, P, M), one set per chain; f = phi a, a ~ N(0, v I_M)
 b      readouts a/sqrt(v) that are sampled with the hidden weights: (B, M), or (B, 0) where a is integrated out, as here
 y      targets (P,), y ~ N(0, K) with K = v phi phi^T + kappa I, the readout integrated out
 A      kappa I + v phi^T phi (M, M): its determinant is K's up to kappa^(P - M); used instead of K if it is not the larger one
@@ -30,8 +30,8 @@ class Alternatives(NamedTuple):
 
 
 class Readout(Protocol):
-    """The last layer under a loss, as functions of features phi, given y, v and kappa; all in the precision of y. P = 0 leaves
-    the prior."""
+    """The last layer under a loss, as functions of features phi, given y, v and kappa; all in y's precision. P = 0 leaves the
+    prior."""
 
     @property
     def y(self) -> Tensor:
@@ -64,7 +64,7 @@ class Readout(Protocol):
         """The alternatives to the S columns `own` (B, S) of phi: candidates (B, P, C, S), the first of which are the columns
         themselves.
 
-        A sampled readout is drawn from the prior, that of `special` (B, C) candidates from about its posterior.
+        A sampled readout is drawn from the prior, that of `special` (B, C) candidates from a density close to its posterior.
         """
 
 

@@ -28,7 +28,7 @@ class EquilibriumResult:
     train_mse: float
     """Mean square of y - f on the training set, f of one sample, averaged over samples; NaN for P = 0; squared loss only."""
     train_loss: float
-    """Mean cross entropy on the training set, f of one sample, averaged over samples, in nats; NaN for P = 0; cross entropy
+    """Mean cross entropy on the training set, f of one sample, averaged over samples, in nats; NaN for P = 0. Cross entropy
     only."""
     train_acc: float
     test_acc: float

@@ -60,8 +60,7 @@ class Sampler:
     forces: Posterior
 
     def trajectory(self, u: Tensor, energy: Tensor, angle: float, rng: np.random.Generator) -> tuple[Tensor, Tensor, Tensor]:
-        """Take one trajectory in steps of at most `angle`. Returns u, U (B,) after it, and each chain's probability (B,) of
-        acceptance."""
+        """Take one trajectory in steps of at most `angle`. Returns u, U (B,) and each chain's probability (B,) of acceptance."""
         turn = rng.uniform(0.5, 1.0) * LONGEST
         n = min(ceil(turn / angle), MOST_STEPS)
         step = min(turn / n, angle)

@@ -9,8 +9,7 @@ from trainables.training.base import Loss
 from trainables.training.langevin import Langevin
 
 CANDIDATES = 24
-"""Candidates per jump. Few candidates far away fit the data, and one more costs little compared to the products that all
-share."""
+"""Candidates per jump. Few candidates far away fit the data, and one more costs little beside the products that all share."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ class Setting:
 
     @property
     def patch(self) -> int | None:
-        """Length of the task's patches; None where it has none."""
+        """Length of the task's patches; None for a task without patches."""
         return self.task.patch_length
 
     @property
@@ -119,7 +118,7 @@ class Setting:
 
     @property
     def readout_variance(self) -> float:
-        """v of the readouts' prior N(0, v). A CNN has a readout per channel and patch, and its v is divided by the number of
+        """v of the readouts' prior N(0, v). A CNN has a readout per channel and patch; its v is divided by the number of
         patches."""
         v = self.width**-1.0 if self.langevin.scaling == "standard" else self.width**-2.0
         return v if self.network != "cnn" or self.patch is None else v * self.patch / self.task.input_dim

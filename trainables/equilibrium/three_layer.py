@@ -4,8 +4,8 @@ h1     x w1, w1 = u1/sqrt(d), u1 (B, d, N1)
 h2     erf(h1) w2, w2 = u2/sqrt(N1), u2 (B, N1, N2); phi = erf(h2) (B, P, N2)
 u      u1, u2, followed by the readouts b if they are sampled
 e1     w* of the target, or its K directions
-e2     direction in the first layer along which h2 is closest to linear in w*.x. erf(h1) is close to h1 = x w1, so e2 solves
-       w1 e2 ~ w*; the ridge keeps e2 from growing along directions that a narrow first layer hardly has
+e2     direction in the first layer along which h2 is closest to linear in w*.x. erf(h1) roughly follows h1 = x w1, so e2
+       solves w1 e2 ~ w*; the ridge keeps e2 from growing along directions that a narrow first layer hardly has
 """
 
 from dataclasses import dataclass, replace

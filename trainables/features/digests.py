@@ -15,7 +15,7 @@ KEPT_FROM = 2**26
 
 
 def file_digest(path: Path, algorithm: Algorithm = "sha256") -> str:
-    """Hexadecimal digest of the file's content. OSError where it cannot be read.
+    """Hexadecimal digest of the file's content. OSError if the file cannot be read.
 
     A kept digest is found by path, size, and the times of the last change of content (mtime) and of the inode (ctime).
     """

@@ -32,7 +32,7 @@ def read_images(folder: str, official: bool) -> tuple[Array, tuple[int, ...]]:
     from torchvision.datasets import CIFAR100
 
     class Unchecked(CIFAR100):  # type: ignore[misc]
-        """torchvision's reader for files that are not the official ones, whose check sums it does not know."""
+        """torchvision's reader without check sums, for files that are not the official ones."""
 
         train_list = [[name, None] for name, _ in CIFAR100.train_list]  # noqa: RUF012
         test_list = [[name, None] for name, _ in CIFAR100.test_list]  # noqa: RUF012

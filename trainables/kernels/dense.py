@@ -1,6 +1,6 @@
 """The compiled elementwise half of a step of `batched` on the CPU, and of evaluation: one pass over each example's row.
 
-h0, q (B, m) are a batch's initial preactivations and their scaled change; the matrix products that make them stay outside.
+h0, q (B, m) are a batch's initial preactivations and their scaled change; the matrix products that give them are taken outside.
 """
 
 import numpy as np

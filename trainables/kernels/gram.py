@@ -92,7 +92,7 @@ def train_steps(pairs, n_pairs, rows, n_rows, batch, literal, f0, p, omega, q, h
     met yet. Without it the output is computed as in trainables.trainers.centred, for an eps at which the difference would lose
     its digits. q, h are working arrays, shaped as p.
     """
-    real = b.dtype.type  # a Python number would make numba widen it to float64, and all that follows
+    real = b.dtype.type  # a Python number would make numba widen float32 to float64, and all that follows
     zero, inv_eps = real(0), real(1) / eps
     n_steps, n_chunks = len(n_pairs), len(p)
     on, room = np.empty(p.shape[1:], b.dtype), np.empty((6, CHUNK), b.dtype)

@@ -86,7 +86,7 @@ def _output(p0, p1, q0, q1, a0, b, eps, inv_eps, zero):
 @compiled
 def outputs(pairs, p, q, a0, b, eps):
     """Centred outputs (B,) of images, from preactivations p, q (n, A, CHUNK) of their atoms."""
-    real = b.dtype.type  # a Python number would make numba widen it to float64, and all that follows
+    real = b.dtype.type  # a Python number would make numba widen float32 to float64, and all that follows
     zero, inv_eps = real(0), real(1) / eps
     f = np.zeros(len(pairs), b.dtype)
     for c in range(len(p)):

@@ -5,7 +5,7 @@ import numpy as np
 from trainables.kernels.compiled import exact, exact_inline
 
 _CHUNK = 256
-"""Counters whose four words are computed together; small enough for the first cache."""
+"""Counters whose four words are computed together; small enough for the first-level cache."""
 
 
 @exact_inline

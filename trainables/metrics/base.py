@@ -1,5 +1,4 @@
-"""Interface of a metric on request: a number for a trained network, from its outputs and features on a probe set and its
-parameters."""
+"""Interface of a metric on request: a number for a trained network, from its parameters and its outputs on a probe set."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

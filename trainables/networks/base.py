@@ -1,5 +1,4 @@
-"""Interface of a network: its function of inputs and parameters, its initial parameters, and the scales of its output and
-rates."""
+"""Interface of a network: its function of inputs and parameters, its initial parameters, the scales of output and rates."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -79,8 +78,7 @@ class Network(Part):
         return "lazy" if gamma == self.lazy_gamma(task) else f"{gamma:.6g}"
 
     def rates(self, training: "Training") -> dict[str, float]:
-        """Factors of the learning rate by parameter, as the parametrisation requires; parameters that are not named have factor
-        1."""
+        """Factors of the learning rate by parameter, as the parametrisation requires; parameters not named have factor 1."""
         return {}
 
     def init(self, rng: np.random.Generator, cell: "Cell") -> "dict[str, Array]":
@@ -126,7 +124,7 @@ def register(cls: type[Network]) -> type[Network]:
 
 
 def network_class(name: str, family: Family) -> type[Network]:
-    """The class of a registered network that trainings of this family can train; KeyError when there is none."""
+    """The class of the registered network of this name that trainings of this family can train; KeyError if there is none."""
     return _NETWORKS[name, family]
 
 

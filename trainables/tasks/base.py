@@ -44,7 +44,7 @@ class Task(Part, ABC):
 
     @classmethod
     def default_of(cls, key: str) -> Any:
-        """The default that this task gives a key of network or training; KeyError where it gives none."""
+        """The default that this task gives a key of network or training; KeyError if it gives none."""
         for base in cls.__mro__:
             if key in (own := base.__dict__.get("defaults", {})):
                 if own[key] is None:
@@ -116,8 +116,7 @@ class Task(Part, ABC):
 
     @property
     def rulings(self) -> int | None:
-        """Pixels between the lines that help the eye in pictures from `as_shown`, such as borders of patches; None for no
-        lines."""
+        """Pixels between helping lines in pictures from `as_shown`, such as borders of patches; None for no lines."""
         return None
 
     @property
@@ -150,8 +149,7 @@ class Task(Part, ABC):
 
     @abstractmethod
     def train_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
-        """`n` training inputs (n, input_dim) and targets of the kind `targets`, (n,) or (n, n_outputs) for real vectors. Label 1
-        is `same`."""
+        """`n` training inputs (n, input_dim), float32 unless tokens, and targets (n,) or (n, n_outputs). Label 1 means same."""
 
     @abstractmethod
     def test_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:

@@ -90,8 +90,7 @@ class CIFAR100(Task):
         return 2 * PIXELS
 
     def draw_images(self, rng: np.random.Generator, classes: Array, n: int) -> tuple[Array, Array]:
-        """Rows (n, 2) of pairs of images from these classes, and whether both have one class. A pair never holds the same image
-        twice."""
+        """Rows (n, 2) of pairs of images from these classes, and whether both have one class. The two images always differ."""
         counts = np.array(cifar.rows(self._found, self.layer).counts)
         starts = np.cumsum(counts) - counts
         drawn, same = draw_pairs(rng, n, len(classes))

@@ -33,8 +33,7 @@ def rotations(p: Cells) -> tuple[Cells, ...]:
 
 
 def drawn(p: Cells, size: int) -> Array:
-    """The polyomino in the middle of a frame (size, size) float32 of zeros, its cells 1; of two possible middles the upper left
-    one."""
+    """The polyomino in the middle of a frame (size, size) float32 of zeros, its cells 1; of two middles the upper left one."""
     cells = np.array(sorted(p))
     frame = np.zeros((size, size), np.float32)
     frame[tuple((cells + (size - 1 - cells.max(0)) // 2).T)] = 1

@@ -17,8 +17,7 @@ from trainables.tasks.base import Array, Targets, Task
 
 
 class Teacher(Task):
-    """A task with P training examples, whose targets depend on the directions from `draw_symbols`: (d,), or (K, d) for
-    several."""
+    """A task with P training examples whose targets depend on the directions of `draw_symbols`, (d,) or (K, d)."""
 
     targets: ClassVar[Targets] = "real"
     # There is no default network: a grid must name one.

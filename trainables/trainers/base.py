@@ -1,5 +1,4 @@
-"""Interface of a trainer, which holds a pack of networks under gradient descent; and the groups of cells that see the same
-inputs."""
+"""Interface of a trainer, which holds a pack under gradient descent; and the groups of cells that see the same inputs."""
 
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, NamedTuple, Protocol
@@ -36,8 +35,7 @@ class Trainer(Protocol):
     name: ClassVar[str]
 
     def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
-        """Take n_steps steps from `first_step`. Returns mean loss and number of right predictions on each step's batch, (C,
-        n_steps) each."""
+        """Take n_steps steps from `first_step`. Returns mean loss and number of right predictions per step, (C, n_steps) each."""
 
     def evaluate(self, step: int) -> Array:
         """Accuracy (C,), or for real targets the mean squared error, on the test examples that belong to `step`."""

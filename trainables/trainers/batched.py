@@ -74,8 +74,8 @@ class Batched:
 
     @torch.no_grad()
     def _captured(self) -> torch.cuda.CUDAGraph:
-        """A CUDA graph of the steps of a block; a replay uses the then content of x and y. Called while x is zero, which changes
-        no weight."""
+        """A CUDA graph of the steps of a block; a replay uses the content of x and y. Called while x is 0, which changes no
+        weight."""
         aside = torch.cuda.Stream(self.nets.device)  # type: ignore[no-untyped-call]
         aside.wait_stream(torch.cuda.current_stream(self.nets.device))
         with torch.cuda.stream(aside):  # once outside the graph: libraries set themselves up at first use

@@ -121,8 +121,7 @@ class GramCuda:
         return self.omega[c, :, : self.span.n_symbols, : self.width]
 
     def _launch(self, codes: Sequence[Array], curves: Tensor, done: int, record: Tensor | None = None) -> None:
-        """Take the steps of these batches, one array of codes per group. With `record` these cells fill f0 at rate zero
-        instead."""
+        """Take the steps of these batches, an array of codes per group. With `record` these cells fill f0 at rate 0 instead."""
         n_steps = len(codes[0])
         plan = self.staging.room()
         for group_plan, group_codes in zip(plan.numpy(), codes, strict=True):
@@ -158,8 +157,7 @@ def sizes(n_symbols: int, width: int, batch: int) -> dict[str, float]:
 
 
 def options(sizes: dict[str, float], dtype: torch.dtype) -> dict[str, int]:
-    """Triton's compile options: a warp for each 128 neurons of a block, and for float32 networks of one block a limit on
-    registers."""
+    """Triton's compile options: a warp for 128 neurons of a block, and a limit on registers for float32 networks of one block."""
     few = {"maxnreg": REGISTERS} if dtype == torch.float32 and sizes["WIDTH"] == sizes["BLOCK"] else {}
     return {"num_warps": max(1, int(sizes["BLOCK"]) // 128), "num_stages": 1, **few}
 

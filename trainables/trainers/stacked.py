@@ -40,7 +40,7 @@ from trainables.training.descent import Minibatch
 
 
 class Stacked:
-    """Cells of one shape; implements Trainer. Cells of one pack may be of two precisions, and each precision is a stack."""
+    """Cells of one shape; implements Trainer. Cells of one pack may have two precisions; those of each precision form a Stack."""
 
     name: ClassVar[str] = "stacked"
 
@@ -144,7 +144,7 @@ class Stack:
         return torch.tensor([of(cell) for cell in self.cells], dtype=self.dtype, device=self.device)
 
     def _free(self) -> Parameters:
-        """The training's own keys in which cells may differ, (C,) each. A key that is 0 by default and 0 in all cells is left
+        """The training's own keys in which cells may differ, (C,) each. A key that is 0 by default and in all cells is left
         out."""
         found = {}
         for name in self.training.free:
