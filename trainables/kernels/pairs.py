@@ -50,9 +50,9 @@ def plan_steps(codes, n_symbols, plan):
 
     A step holds the number of pairs, of symbols in the first half and of symbols in the second (3); u of each pair (B); the count
     of each pair (B); then for each half its symbols (R), the start of each symbol's pairs in the list that follows, with the end
-    of the last (R + 1), the list of pairs sorted by these symbols (B), and the symbol of the other half in each (B). R = min(B,L);
-    entries beyond a number are not set. Pairs are numbered in the order of the first half, so that half's last part is v of
-    each pair.
+    of the last (R + 1), the list of pairs sorted by these symbols (B), and the symbol of the other half in each (B).
+    R = min(B, L); entries beyond a number are not set. Pairs are numbered in the order of the first half, so that half's last
+    part is v of each pair.
     """
     n_steps, batch = codes.shape
     most = min(batch, n_symbols)
