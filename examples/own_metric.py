@@ -1,4 +1,4 @@
-"""A metric of one's own, asked for by `save: [sparsity]` in a grid that lists this file under `metrics:`."""
+"""A user's own metric. A grid lists this file under `metrics:` and asks for the metric by `save: [sparsity]`."""
 
 from trainables.metrics import Probe, metric
 

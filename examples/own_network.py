@@ -1,4 +1,4 @@
-"""A network of one's own: gated neurons. Run it: python -m orchestrator.sweep examples/own_network_grid.yaml"""
+"""A user's own network: gated neurons. Run it: python -m orchestrator.sweep examples/own_network_grid.yaml"""
 
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -15,7 +15,7 @@ Array = np.ndarray[Any, Any]
 class Gated(Network):
     """g(x) = sum_i a_i (w_i . x) phi(v_i . x), phi the gate: bilinear, GLU and ReGLU units [Shazeer20]."""
 
-    name: ClassVar[str] = "gated"  # what `network:` in a grid says
+    name: ClassVar[str] = "gated"  # the value of `network:` in a grid
 
     width: Annotated[int, Field(ge=1)]  # the fields are the network's keys in a grid, with their legal values
     gate: Annotated[Literal["linear", "sigmoid", "relu"], Field(title="gate")] = "sigmoid"
@@ -27,7 +27,7 @@ class Gated(Network):
         return {"w": w, "v": v, "a": rng.standard_normal(m, dtype=np.float32) / np.float32(np.sqrt(m))}
 
     def apply(self, parameters: dict[str, Tensor], x: Tensor, cell: Cell) -> Tensor:
-        """Outputs (n,) of one network at x (n, input_dim); (n, K) where the task has K outputs."""
+        """Outputs (n,) of one network at x (n, input_dim); (n, K) if the task has K outputs."""
         return self.features(parameters, x, cell) @ parameters["a"]
 
     def features(self, parameters: dict[str, Tensor], x: Tensor, cell: Cell) -> Tensor:

@@ -1,1 +1,1 @@
-"""What is trained: tasks, networks, engines and random streams. Cheap to import: torch and numba load with an engine."""
+"""Training of cells: tasks, networks, trainings, engines, streams. Cheap to import: torch and numba load with an engine."""

@@ -1,4 +1,4 @@
-"""What tasks and the features that some of them need have in common; below both, so that either can be imported first."""
+"""Definitions that tasks and their features share. This module imports neither, so either can be imported first."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,11 +12,11 @@ Array = np.ndarray[Any, Any]
 
 
 class TaskError(Exception):
-    """What a task needs beside its keys is not there or not usable; one line that says how to mend it."""
+    """Something that a task needs besides its keys is missing or unusable. The message is one line and says how to fix it."""
 
 
 class Preparation(NamedTuple):
-    """A file that a task makes before it trains: what it holds, where it will lie, and its size at most."""
+    """A file that a task makes before it trains: its content in words, its future path, and its largest possible size."""
 
     what: str
     file: Path
@@ -24,5 +24,5 @@ class Preparation(NamedTuple):
 
 
 def say(console: "Console", text: str) -> None:
-    """Print the words as they are: no markup is read into them, and no line of a file's path is broken."""
+    """Print the text as it is: rich markup is not interpreted, and long lines such as paths are not broken."""
     console.print(text, highlight=False, soft_wrap=True, markup=False)

@@ -17,12 +17,12 @@ from trainables.training import Descent, Training, training_class
 from trainables.training.base import Loss
 
 SCIENCE_VERSION = "3"
-"""Raised whenever the same cell would give other numbers (streams, tasks, network, training, metrics)."""
+"""Raised whenever a change to streams, tasks, networks, trainings or metrics gives the same cell other numbers."""
 
 SMALL_EPSILON = 1e-2
-"""From here on float32 may take the output as the literal difference f(x; theta) - f(x; theta_0).
+"""The smallest epsilon at which float32 may compute the output as the literal difference f(x; theta) - f(x; theta_0).
 
-Its rounding, 1e-8 of the sums, then stays near 1e-6 in the logit."""
+The rounding of the difference, 1e-8 of the sums, then stays near 1e-6 in the logit."""
 
 
 class Cell(BaseModel):
@@ -74,14 +74,14 @@ class Cell(BaseModel):
 
     @property
     def descent(self) -> Descent:
-        """The training of a cell that learns by gradient descent. TypeError for another."""
+        """The training of a cell that learns by gradient descent. TypeError for any other cell."""
         if not isinstance(self.training, Descent):
             raise TypeError(f"{self.describe()} does not learn by gradient descent")
         return self.training
 
     @property
     def batch(self) -> int:
-        """Examples that a step takes: P where it takes the whole training set."""
+        """Examples per step: P if each step takes the whole training set."""
         return self.descent.examples(self.task)
 
     @property
@@ -103,27 +103,27 @@ class Cell(BaseModel):
     def scaled_lr(self) -> float:
         """Learning rate on the scaled changes b = (a - a_0)/epsilon, u = (w - w_0)/epsilon.
 
-        `learning_rate` over epsilon^2, which is what the change of variables leaves of it.
+        It equals `learning_rate` / epsilon^2, by the change of variables.
         """
         base_lr = self.descent.base_lr
         return base_lr if getattr(self.network, "gamma", 1.0) <= 1 else base_lr / self.epsilon
 
     @property
     def gamma_label(self) -> str | None:
-        """`lazy`, or gamma in its shortest form: `1`, `0.1`; None where there is no gamma."""
+        """`lazy`, or gamma in its shortest form: `1`, `0.1`; None for a network without gamma."""
         return self.network.gamma_label(self.task)
 
     @property
     def version(self) -> str:
-        """`science_version` of its row."""
+        """The `science_version` of the cell's row in the results."""
         return version_of(self.task, type(self.network), type(self.training))
 
     def traits(self) -> dict[str, str | None]:
-        """What decides which metrics it has; see declarations.metric."""
+        """The properties that decide which metrics the cell has; see declarations.metric."""
         return {"network": self.network.name, "targets": self.task.targets, **self.training.traits()}
 
     def keys(self) -> dict[str, Any]:
-        """The grid keys that make the cell what it is, with their resolved values, task keys first: they enter its id."""
+        """The grid keys that identify the cell, with their resolved values, task keys first: they enter its id."""
         hashed = hashed_keys(type(self.task), type(self.network), type(self.training))
         found: dict[str, Any] = {"task": self.task.name}
         for name, value in self._values():
@@ -133,21 +133,21 @@ class Cell(BaseModel):
         return found
 
     def columns(self) -> dict[str, Any]:
-        """Keys and values of the cell's row. Some are left out at the task's default, as in the first stores."""
+        """The keys and values in the cell's row of the results; `_ABSENT_AT_DEFAULT` are left out at their default."""
         absent = {name for name in _ABSENT_AT_DEFAULT if name not in self.keys()}
         if self.network.name != FIRST_NETWORK:
             absent.discard("network")
         return {"task": self.task.name, **{name: value for name, value in self._values() if name not in absent}}
 
     def declared(self) -> dict[str, Key]:
-        """Declarations of its parts' keys."""
+        """Declarations of the keys of the cell's parts, without their `locations`."""
         found: dict[str, Key] = {}
         for part in self.parts:
             found |= {name: key for name, key in declared(type(part)).items() if name not in part.locations}
         return found
 
     def shape(self) -> tuple[Any, ...]:
-        """Cells of equal shape can share a pack, and cost the same."""
+        """The keys in which the cells of a pack agree, with their values. Cells of equal shape cost the same."""
         free = {"seed", *self.task.shared_across, *self.network.free, *self.training.free}
         return tuple((k, v) for k, v in self.keys().items() if k not in free)
 
@@ -183,25 +183,25 @@ class Cell(BaseModel):
 
 
 _ABSENT_AT_DEFAULT = ("network", "prefactor", "loss")
-"""Keys that the results hold only where they are not at their default, which is the task's."""
+"""Keys that the results hold only if they differ from their default, which the task sets."""
 FIRST_NETWORK = TwoLayer.name
-"""The network that readers take a row to be of where it names none."""
+"""The network of a row that names none; a row of another network names it, even at the task's default."""
 
 
 class Rule(NamedTuple):
-    """How a key enters the cell id: `always`, or where it is not at its `default`."""
+    """How a key enters the cell id: `always`, or only if it differs from its `default`."""
 
     always: bool
     default: Any
 
 
 _NONE = object()
-"""The default of a key that must be given."""
+"""Stands in place of a default for a key that must be given."""
 
 
 @cache
 def hashed_keys(task: type[Task], network: type[Network], training: type[Training]) -> Mapping[str, Rule]:
-    """The rule of every key of a cell of these parts."""
+    """The rule of each key, by name, for cells with these parts."""
     found: dict[str, Rule] = {"task": Rule(True, _NONE), "seed": Rule(True, _NONE)}
     for part in (task, network, training):
         found |= _rules(task, part)
@@ -230,7 +230,7 @@ def _task_default(task: type[Task], key: str) -> Any:
 
 
 def default_of(task: type[Task], part: type[Part], key: str) -> Any:
-    """The value of a part's key that a grid with this task leaves out; KeyError where it must be given."""
+    """The value of a part's key if a grid with this task leaves it out. KeyError if the grid must give the key."""
     default = _rules(task, part)[key].default
     if default is _NONE:
         raise KeyError(key)
@@ -238,23 +238,24 @@ def default_of(task: type[Task], part: type[Part], key: str) -> Any:
 
 
 def version_of(task: Task, network: type[Network], training: type[Training]) -> str:
-    """Version of what computes a cell's numbers: the package's, those of its parts, and digests of a user's own files."""
+    """Version of the code that computes a cell's numbers: the package, the parts, and digests of a user's own files."""
     own = [part.version for part in (training, network) if part.version]
     own += [f"{part.name} {part.file_digest}" for part in (training, network) if part.file_digest]
     return ", ".join([*own, f"{SCIENCE_VERSION}+{task.source}" if task.source else SCIENCE_VERSION])
 
 
 def parts_of(task: type[Task], network: str | None = None, training: str | None = None) -> tuple[type[Network], type[Training]]:
-    """Classes of a cell's network and training by name, or as the task has them by default.
+    """Classes of a cell's network and training, by name or by the task's default.
 
-    KeyError where there is none of that name, none that the training can train, or none by default.
+    KeyError if no part has that name, if the training cannot train the network, or if the task has no default.
     """
     trained = training_class(training or task.default_of("training"))
     return network_class(network or task.default_of("network"), trained.family), trained
 
 
 def cell_of(task: Task, *, seed: int, network: str | None = None, training: str | None = None, **keys: Any) -> Cell:
-    """The cell with these keys of network and training; what is left out has its default. ValidationError as of the parts."""
+    """The cell with these keys of network and training; missing keys take defaults. ValidationError if a part refuses its
+    keys."""
     kinds = parts_of(type(task), network, training)
     made = []
     for kind in kinds:
@@ -263,12 +264,12 @@ def cell_of(task: Task, *, seed: int, network: str | None = None, training: str 
             with suppress(KeyError):  # pydantic then says that it is missing
                 own[name] = default_of(type(task), kind, name)
         made.append(own)
-    made[0] |= keys  # what no part knows is refused there
+    made[0] |= keys  # the network refuses keys that no part knows
     return Cell(task=task, network=kinds[0](**made[0]), training=kinds[1](**made[1]), seed=seed)
 
 
 def lazy_gamma(task: Task, network: type[Network] = TwoLayer, **keys: Any) -> float:
-    """The gamma that stands for gamma ~ 0 in a network of this kind, of whose keys some may be given: gamma s = 1e-5."""
+    """The gamma that stands for gamma ~ 0: gamma s = 1e-5. `keys` are the network's; missing ones take their defaults."""
     for name in network.model_fields:
         with suppress(KeyError):
             keys.setdefault(name, default_of(type(task), network, name))

@@ -1,4 +1,4 @@
-"""Kinds of cells that special trainers rely on; a part derived from one that they know may do things in its own way."""
+"""The kinds of cells that specialised trainers accept. A subclass of a known part is refused where it may compute differently."""
 
 from trainables.cell import Cell
 from trainables.networks import TwoLayer
@@ -15,7 +15,7 @@ TWO_PATCHES = f"images that hold two patches, such as psvrt, by {OF_THE_PAPER}"
 
 
 def is_of_the_paper(cell: Cell) -> bool:
-    """Whether the cell is the network of [Tong25] under its plain SGD on labels 0 and 1."""
+    """Whether the cell is the network of [Tong25] under plain SGD on fresh examples with labels 0 and 1."""
     training = cell.training
     if type(training) is not SGD or type(cell.network) is not TwoLayer:
         return False
@@ -24,12 +24,12 @@ def is_of_the_paper(cell: Cell) -> bool:
 
 
 def sees_noiseless_pairs(cell: Cell) -> bool:
-    """Whether its inputs are pairs of training symbols, without noise."""
+    """Whether the cell is of the paper and its inputs are pairs of training symbols without noise."""
     return is_of_the_paper(cell) and type(cell.task) is SameDifferent and cell.task.sigma2 == 0
 
 
 def sees_two_patches(cell: Cell) -> bool:
-    """Whether its inputs are images that are empty but for two patches."""
+    """Whether the cell is of the paper and its inputs are images that are empty except for two patches."""
     task = type(cell.task)
     if not (is_of_the_paper(cell) and issubclass(task, PatchTask)):
         return False

@@ -12,7 +12,7 @@ from declarations.key import Key, Role
 from declarations.keys import KEYS
 
 KINDS: dict[Any, Kind] = {int: "whole", float: "number", bool: "truth", str: "text"}
-"""Column of a field by its annotation; a Literal of texts is text."""
+"""Column type of a field, by the field's annotation. `kind_of` also maps a Literal of texts to text."""
 
 
 class Part(BaseModel):
@@ -21,14 +21,14 @@ class Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     name: ClassVar[str]
-    """What a grid calls it."""
+    """The part's name in a grid."""
     role: ClassVar[Role]
     version: ClassVar[str] = ""
-    """Raised whenever the same keys would give other numbers; empty where SCIENCE_VERSION says it."""
+    """Raised whenever the same keys would give other numbers; empty if SCIENCE_VERSION alone records this."""
     file_digest: ClassVar[str] = ""
-    """Digest of the source file of a part that is not of this package."""
+    """Digest of the source file of a user's own part; empty for parts of this package."""
     locations: ClassVar[tuple[str, ...]] = ()
-    """Keys that say where something lies, not what it is: they enter neither the cell id nor the results."""
+    """Keys that hold a place, such as a folder: they enter neither the cell id nor the results."""
     shared_across: ClassVar[tuple[str, ...]] = ()
     """Keys that do not enter the random streams: cells that differ only in these see the same draws."""
     free: ClassVar[tuple[str, ...]] = ()
@@ -36,16 +36,16 @@ class Part(BaseModel):
     hashed_at_default: ClassVar[tuple[str, ...]] = ()
     """Keys that enter the cell id even at their default, as they did when the first results were stored."""
     told: ClassVar[tuple[str, ...]] = ()
-    """Keys whose value alone tells people what they are, so that descriptions of a cell hold it even at its default."""
+    """Keys whose value explains itself: descriptions of a cell show the bare value, even at its default."""
 
     def identity(self) -> dict[str, Any]:
-        """The keys that make the part what it is, with their values: all but `locations`."""
+        """The keys that identify the part, with their values: all but `locations`."""
         return {k: getattr(self, k) for k in type(self).model_fields if k not in self.locations}
 
 
 @cache
 def declared(part: type[Part]) -> dict[str, Key]:
-    """The part's keys as the results declare them: the shared word of that name, or what its own field says."""
+    """Declarations of the part's keys: the shared declaration of that name, else one made from the part's own field."""
     return {name: KEYS.get(name) or _own(part, name, field) for name, field in part.model_fields.items()}
 
 
@@ -57,7 +57,7 @@ def _own(part: type[Part], name: str, field: FieldInfo) -> Key:
 
 
 def plain_type(annotation: Any) -> Any:
-    """The type of a field's values; None, which some networks lack a key by, is left out."""
+    """The type of a field's values, without None, which means that a network lacks the key."""
     if get_origin(annotation) not in (Union, UnionType):
         return annotation
     others = [part for part in get_args(annotation) if part is not NoneType]
@@ -65,7 +65,7 @@ def plain_type(annotation: Any) -> Any:
 
 
 def kind_of(annotation: Any) -> Kind | None:
-    """The column that holds a field's values; None where no column can."""
+    """The type of column that holds a field's values; None if no column can hold them."""
     plain = plain_type(annotation)
     if get_origin(plain) is Literal:
         return "text" if all(isinstance(word, str) for word in get_args(plain)) else None

@@ -1,4 +1,4 @@
-"""What a network sees and what its hidden weights look like: examples of its training, and weights in the shape of the input."""
+"""Pictures of a network: examples that its training showed, and its hidden weights in the shape of an input."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,14 +11,14 @@ from trainables.tasks.base import Array
 from trainables.trainers.base import Trainer
 
 MOST_EXTREME = 4
-"""Neurons shown of either sign of the readout: enough to see what they share, few enough that an image network is a few 10 kB."""
+"""Neurons shown for each sign of the readout: enough to see what they share; for an image network they take a few 10 kB."""
 OF_EACH_LABEL = 2
-"""Examples shown of same, and of different."""
+"""Examples shown for each label, same and different."""
 
 
 @dataclass(frozen=True)
 class Pictures:
-    """Arrays of one network: n neurons, those of positive readouts first, and k examples."""
+    """Arrays of one network: n neurons, those with positive readouts first, and k examples."""
 
     neuron: Array
     """(n,) integers."""
@@ -31,10 +31,10 @@ class Pictures:
     same: Array
     """(k,) bool."""
     rulings: int | None
-    """Pixels from one line to the next that help the eye in both; None for no lines."""
+    """Pixels between the lines drawn over weights and examples to help the eye; None for no lines."""
 
     def rows(self) -> list[dict[str, Any]]:
-        """One a picture, as the store keeps them: weights first, then examples."""
+        """One row per picture, as the store keeps them: weights first, then examples."""
         weights = [
             {"kind": "weights", "neuron": int(i), "readout": float(a), **self._pixels(w)}
             for i, a, w in zip(self.neuron, self.readout, self.weights, strict=True)
@@ -47,22 +47,22 @@ class Pictures:
 
 
 def pictures_of(cell: Cell, engine: Trainer, c: int, readout: Array) -> Pictures:
-    """Of cell c of a pack as it is trained now; `readout` (m,) are its readouts."""
+    """Pictures of cell c of a pack with its present weights; `readout` (m,) are its readouts."""
     chosen = extremes(readout)
     return pictures_of_weights(cell, chosen, readout[chosen], engine.hidden_weights(c, chosen))
 
 
 def pictures_of_weights(cell: Cell, neuron: Array, readout: Array, weights: Array) -> Pictures:
-    """Of these neurons (n,), with their readouts (n,) and their weights (n, input_dim)."""
+    """Pictures of these neurons (n,), given their readouts (n,) and their weights (n, input_dim)."""
     shown = cell.task.as_shown(weights).astype(np.float32)
     return Pictures(neuron, readout, shown, *_examples(cell), cell.task.rulings)
 
 
 def extremes(readout: Array) -> Array:
-    """The neurons with the most positive readouts and with the most negative ones, MOST_EXTREME of each at most, the
-    largest by size first.
+    """The neurons with the most positive and with the most negative readouts, at most MOST_EXTREME of each, the largest in size
+    first.
 
-    None is there twice, nor among those of the other sign: where a sign has fewer neurons there are fewer.
+    Each neuron occurs at most once; a sign with fewer neurons gives fewer.
     """
     order = np.argsort(-readout, kind="stable")
     positive, negative = order[readout[order] > 0], order[readout[order] < 0]
@@ -70,7 +70,7 @@ def extremes(readout: Array) -> Array:
 
 
 def _examples(cell: Cell) -> tuple[Array, Array]:
-    """The first ones of either label that training showed, and their labels: same, then different."""
+    """The first examples of each label that training showed, and their labels: same first, then different."""
     owner = stream_owner(cell)
     symbols = cell.task.draw_symbols(stream(owner, "symbols"))
     # The fixed set, or the first block, as training drew it: fewer examples of the same stream would be others.

@@ -1,4 +1,4 @@
-"""What training one cell yields."""
+"""The result of training one cell by gradient descent."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from trainables.tasks.base import Array
 
 @dataclass(frozen=True)
 class CellResult:
-    """Metrics of one trained network. After a divergence the curve ends before it and the rest may be NaN.
+    """Metrics of one trained network. If it diverged, its curves end before the divergence and other metrics may be NaN.
 
     Curves have one entry per evaluation; `readout` and `alignment` one per hidden neuron.
     """
@@ -61,7 +61,7 @@ class CellResult:
         return {**found, **self.requested, "seconds": self.seconds}
 
     def lists(self, save: Collection[str]) -> dict[str, list[float]]:
-        """The list columns of the row, of what is saved."""
+        """The list columns of the row; `save` names the groups to keep: curves, neurons."""
         found: dict[str, list[float]] = {}
         if "curves" in save:
             found = {"curve_step": self.step.tolist(), "curve_train_loss": self.train_loss.tolist()}
@@ -83,5 +83,5 @@ def _last(x: Array) -> float | None:
 
 
 def number(x: Any) -> float | None:
-    """The value as a row holds it: None for what is no finite number."""
+    """The value as a row holds it: a float, or None if it is not finite."""
     return float(x) if np.isfinite(x) else None

@@ -1,7 +1,7 @@
-"""Random streams: what a cell draws depends on its seed, its shape and the purpose, never on pack, order, worker or restart.
+"""Random streams. A cell's draws depend on its seed, its shape and their purpose, never on pack, order, worker or restart.
 
-A stream is Philox, a counter-based generator: the key is a hash of who draws for what, the counter starts at a block's
-own position, so any block can be drawn at any time. Draws are float32 on the CPU whatever the cell's precision or device.
+A stream is Philox, a counter-based generator. Its key is a hash of owner and purpose, and each block has a counter of its own, so
+any block can be drawn at any time. Numbers are drawn on the CPU and in one type, whatever the cell's device or precision.
 """
 
 import hashlib
@@ -21,8 +21,8 @@ BLOCK_STEPS = 10
 def stream_owner(cell: Cell) -> str:
     """Cells with the same owner draw the same symbols, weights, batches and test examples.
 
-    It leaves out gamma, base_lr, steps, precision, and what task and network name in `shared_across`: at equilibrium networks of
-    every width see one training set.
+    An owner is the task's name, source and keys without `shared_across`, the seed, and the width unless the network shares it. So
+    gamma, base_lr, steps and precision do not matter; at equilibrium networks of every width see one training set.
     """
     task = cell.task
     keys = {k: v for k, v in task.identity().items() if k not in task.shared_across}
@@ -33,7 +33,8 @@ def stream_owner(cell: Cell) -> str:
 
 
 def stream(owner: str, purpose: Purpose, block: int = 0) -> np.random.Generator:
-    """Generator of one block of a stream: batches and order count blocks of BLOCK_STEPS steps, tests count steps."""
+    """Generator of one block of a stream. `block` counts blocks of BLOCK_STEPS steps for batches and order, and steps for tests;
+    for batches of chains it counts trajectories."""
     return np.random.Generator(np.random.Philox(key=_key(purpose, owner), counter=block << 128))
 
 

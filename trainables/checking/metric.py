@@ -1,4 +1,4 @@
-"""What a metric returns, looked at before anything trains: a number within its bounds, the same when asked again."""
+"""Check of a metric before anything trains: it gives a number within its bounds, and the same number again."""
 
 import numbers
 from collections.abc import Iterator
@@ -16,7 +16,8 @@ from trainables.metrics import Probe, Requested
 
 
 def check_metric(asked: Requested, cell: Cell) -> list[Finding]:
-    """Findings on what the metric makes of the cell's network near its initialisation; task and network must be sound."""
+    """Findings on the metric's value for the cell's network near initialisation. Task and network must have passed their
+    checks."""
     return collected(_of_metric(asked, cell))
 
 
@@ -41,7 +42,7 @@ def _of_metric(asked: Requested, cell: Cell) -> Iterator[Finding]:
 
 
 def _probe(cell: Cell) -> Probe:
-    """The cell's network with perturbed weights, as at its initial ones a centred output is 0."""
+    """A probe of the cell's network with perturbed weights, because at the initial weights a centred output is 0."""
     network, task = cell.network, cell.task
     inputs, targets = task.test_examples(fresh_generator(), task.draw_symbols(fresh_generator()), N)
     start = as_tensors(cell, network.init(fresh_generator(), cell))

@@ -1,4 +1,4 @@
-"""What a network returns, looked at before anything trains: shapes, values, and gradients that reach its parameters."""
+"""Check of a network before anything trains: shapes, values, and gradients that reach its parameters."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
@@ -15,13 +15,13 @@ from trainables.checking.tensors import as_inputs, as_tensors, close, equal, noi
 from trainables.checking.values import fresh_generator, not_finite, shown
 
 N_ROWS = 3
-"""Examples that are given to a network alone, to see whether its output for them depends on the others."""
+"""Number of examples that a network also gets alone, to see whether their outputs depend on the other examples."""
 DRAWS = 8
-"""Perturbations of the weights that are tried before a gradient is taken for zero: a few ReLU neurons may be dead in one."""
+"""Weights that are tried before a gradient counts as zero: under one set of weights all of a few ReLU neurons may be dead."""
 
 
 def check_network(cell: Cell) -> list[Finding]:
-    """Findings on the cell's network, on examples of its task, which must be sound."""
+    """Findings on the cell's network at examples of its task. The task must have passed its check."""
     return collected(_of_network(cell))
 
 
@@ -85,7 +85,7 @@ def _of_network(cell: Cell) -> Iterator[Finding]:
 
 
 def _parameters(drawn: Any) -> Iterator[str]:
-    """What is wrong with initial parameters."""
+    """Problems of initial parameters."""
     if not isinstance(drawn, dict) or not drawn:
         yield f"gave {shown(drawn)}; wanted a dict of arrays by name"
         return
@@ -103,7 +103,7 @@ def _parameters(drawn: Any) -> Iterator[str]:
 
 
 def _scaling(part: Checked, cell: Cell, names: Collection[str]) -> Iterator[Finding]:
-    """What is wrong with the numbers that a network gives beside its function; `names`: of its parameters."""
+    """Findings on the numbers that a network gives besides its function; `names` are those of its parameters."""
     network = cell.network
     for name, number in (
         ("scale", part.call("scale", lambda: network.scale(cell.task))),
@@ -131,7 +131,7 @@ def _all_of(shapes: Mapping[str, tuple[int, ...]]) -> str:
 
 
 def _outputs(cell: Cell, n: int, g: Any) -> Iterator[str]:
-    """What is wrong with outputs for n examples."""
+    """Problems of outputs for n examples."""
     k = cell.task.n_outputs
     shape = (n,) if k == 1 else (n, k)
     if not isinstance(g, torch.Tensor):
@@ -159,7 +159,7 @@ def _features(part: Checked, cell: Cell, theta: dict[str, Tensor], x: Tensor) ->
 
 
 def _reached(theta: Mapping[str, Tensor], outputs: Tensor) -> set[str]:
-    """Names of the parameters that have a gradient of these outputs, each weighed at random as a loss would."""
+    """Names of the parameters with a nonzero gradient of these outputs, weighted at random as a loss would weight them."""
     if not outputs.requires_grad:
         return set()
     slopes = torch.from_numpy(fresh_generator().standard_normal(tuple(outputs.shape))).to(outputs.dtype)
@@ -168,7 +168,7 @@ def _reached(theta: Mapping[str, Tensor], outputs: Tensor) -> set[str]:
 
 
 def _inputs(cell: Cell) -> Tensor:
-    """Examples of the cell's task; of one whose files are not made yet, numbers in their place."""
+    """Examples of the cell's task; random numbers instead if the task's files are not made yet."""
     task = cell.task
     if not task.preparations():
         return as_inputs(cell, task.test_examples(fresh_generator(), task.draw_symbols(fresh_generator()), N)[0])

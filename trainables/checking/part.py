@@ -1,4 +1,4 @@
-"""A part under check: its functions called, and what was wrong told with the line of its file."""
+"""A part under check: calls of its functions, and findings with the line of its file."""
 
 import inspect
 import traceback
@@ -13,7 +13,7 @@ from trainables.checking.values import fresh_generator, reseeded, same
 
 
 class Finding(NamedTuple):
-    """What is wrong, or only odd, with what a part returned, and the line of its file, if known."""
+    """A problem of a part, or an oddity if not `is_wrong`, and its line in the part's file, if known."""
 
     line: int | None
     message: str
@@ -21,7 +21,7 @@ class Finding(NamedTuple):
 
 
 class Wrong(Exception):
-    """A finding after which nothing more can be asked of the part."""
+    """A finding after which the part cannot be checked further."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding.message)
@@ -29,7 +29,7 @@ class Wrong(Exception):
 
 
 def collected(findings: Iterator[Finding]) -> list[Finding]:
-    """All findings, up to one after which nothing more can be asked of the part."""
+    """All findings, up to the first after which the part cannot be checked further."""
     found: list[Finding] = []
     try:
         found.extend(findings)
@@ -39,7 +39,7 @@ def collected(findings: Iterator[Finding]) -> list[Finding]:
 
 
 class Checked:
-    """A user's class or function: calls it, and tells where in its file something happened."""
+    """A user's class or function under check: calls it, and finds the line of its file where something happened."""
 
     def __init__(self, title: str, of: Any) -> None:
         self.title, self.of = title, of
@@ -49,9 +49,10 @@ class Checked:
         return inspect.getfile(self.of)
 
     def call(self, name: str, work: Callable[[], Any], failing: str = "", why: str = "") -> Any:
-        """What `work`, a call of the function of this name, returns; an exception is a finding, in these words.
+        """Return the value of `work`, a call of the function `name`. An exception raises Wrong, in the words of `failing` and
+        `why`.
 
-        `sys.exit` in a user's function is one too: it would end the sweep with exit 0.
+        SystemExit counts too: `sys.exit` in a user's function would end the sweep with exit status 0.
         """
         try:
             return work()
@@ -66,7 +67,7 @@ class Checked:
         return Finding(line or self.line(name), words, is_wrong)
 
     def line(self, name: str) -> int | None:
-        """Where the function or the class attribute of this name stands in the part's own file, else where the part does."""
+        """Line of the function or property `name` in the part's own file, else the part's first line; None if unknown."""
         function = inspect.getattr_static(self.of, name, None) if inspect.isclass(self.of) else self.of
         function = getattr(function, "fget", None) or getattr(function, "__func__", None) or function
         code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)
@@ -79,7 +80,7 @@ class Checked:
 
 
 def drawn_twice(part: Checked, name: str, draw: Callable[[np.random.Generator], Any]) -> Generator[Finding, None, Any]:
-    """What is drawn; a finding where generators of one state give two draws."""
+    """Draw twice from generators of one state. Yields a finding if the draws differ, and returns the first."""
     with reseeded(1):
         first = part.call(name, lambda: draw(fresh_generator()))
     with reseeded(2):

@@ -1,4 +1,4 @@
-"""What a task draws, looked at before anything trains: shapes, values, and draws that can be repeated."""
+"""Check of a task before anything trains: shapes, values, and draws that can be repeated."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -12,20 +12,20 @@ from trainables.tasks import Task
 from trainables.tasks.base import Array, Inputs, Targets
 
 N = 64
-"""Examples of a draw, where the task has no training set of a size of its own."""
+"""Examples per draw; a task with a fixed training set draws all of it."""
 N_LABELS = 512
-"""Examples that are drawn where the first ones all have one label."""
+"""Examples that are drawn if the first ones all have one label."""
 
 
 def check_task(task: Task, is_sampled: bool = False) -> list[Finding]:
-    """Findings on what the task draws, at its setting; `is_sampled`: for networks at equilibrium."""
+    """Findings on the task's draws, with the task's keys; `is_sampled`: for networks at equilibrium."""
     return collected(_of_task(task, is_sampled))
 
 
 def _of_task(task: Task, is_sampled: bool) -> Iterator[Finding]:
     part = Checked(f"task {task.name}", type(task))
     if part.call("preparations", task.preparations):
-        return  # to draw would make its files, which has its own time
+        return  # a draw would make the task's files, which happens later
     for name, legal in (("inputs", get_args(Inputs)), ("targets", get_args(Targets))):
         if (kind := getattr(task, name)) not in legal:
             raise Wrong(part.finding("", f"{name} = {kind!r}; wanted one of {', '.join(legal)}"))
@@ -65,7 +65,7 @@ def _draw(task: Task, name: str, symbols: Any, n: int, rng: np.random.Generator)
 
 
 def _examples(task: Task, n: int, drawn: Any) -> Iterator[str]:
-    """What is wrong with a draw of n examples."""
+    """Problems of a draw of n examples."""
     if not (isinstance(drawn, tuple | list) and len(drawn) == 2 and all(isinstance(values, np.ndarray) for values in drawn)):
         yield f"gave {shown(drawn)}; wanted two arrays, inputs and targets"
         return

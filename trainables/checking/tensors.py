@@ -1,4 +1,4 @@
-"""Tensors for checks of networks, and tensors compared."""
+"""Tensors for checks of networks, and comparisons of tensors."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +26,7 @@ def _dtype(cell: Cell) -> Any:
 
 
 def noise(theta: Tensor, k: int) -> Tensor:
-    """Random changes of the size that these parameters have."""
+    """Random changes, about as large as these parameters."""
     size = float(theta.double().std(correction=0)) or 0.1
     return size * torch.from_numpy(fresh_generator(k).standard_normal(tuple(theta.shape))).to(theta.dtype)
 

@@ -1,4 +1,4 @@
-"""Generators for checks, and values compared and put into words."""
+"""Generators for checks, comparisons of values, and values in words."""
 
 import numbers
 import random
@@ -12,7 +12,7 @@ import numpy as np
 from trainables.tasks.base import Array
 
 SHOWN = 6
-"""Different labels that a message tells of at most."""
+"""Most different labels that a message lists."""
 
 
 def fresh_generator(k: int = 0) -> np.random.Generator:
@@ -22,7 +22,7 @@ def fresh_generator(k: int = 0) -> np.random.Generator:
 
 @contextmanager
 def reseeded(k: int) -> Iterator[None]:
-    """All generators that a process shares, seeded, and afterwards as they were."""
+    """Seed the global generators of Python, numpy and, if loaded, torch; restore them afterwards."""
     torch = sys.modules.get("torch")
     of_numpy, of_python = np.random.get_state(), random.getstate()
     of_torch = torch.get_rng_state() if torch else None
@@ -63,7 +63,7 @@ def as_words(values: Array) -> str:
 
 
 def not_finite(x: Any) -> str:
-    """The word for what an array holds beside finite numbers."""
+    """`NaN` if the array holds one, else `infinity`."""
     return "NaN" if np.isnan(x).any() else "infinity"
 
 

@@ -9,11 +9,11 @@ from trainables.engines.stacked import Stacked
 
 _ENGINES = (Reference(), Batched(), Gram(), Patches(), Stacked(), Langevin())
 ENGINES: dict[str, Engine] = {engine.name: engine for engine in _ENGINES}
-"""By name."""
+"""The engines by name."""
 
 
 def descent_engine(name: str) -> DescentEngine:
-    """The engine of that name, which makes trainers. KeyError where it makes none."""
+    """The engine of that name. KeyError if there is none or if it makes no trainers."""
     engine = ENGINES[name]
     if not isinstance(engine, DescentEngine):
         raise KeyError(name)

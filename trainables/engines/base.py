@@ -1,4 +1,4 @@
-"""What an engine is: which cells it trains and where, how it is made, and what a cell costs on it."""
+"""Interface of an engine: the cells and devices it trains on, how it starts a run, and the cost of a cell."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Amounts = dict[str, float]
 """Work by kind, in units that a machine has a rate for: `call` is one step, `evaluation` one evaluation, `product` one
 multiplication and addition of a dense product, `neuron` the arithmetic of one neuron on one example, `number` one normal number
-drawn. Engines add kinds of their own and say what they are."""
+drawn. Engines add kinds of their own and describe them."""
 
 
 STEPS = 20
@@ -21,7 +21,7 @@ STEPS = 20
 
 
 class Result(Protocol):
-    """What training one cell yields."""
+    """The result of training one cell."""
 
     @property
     def status(self) -> Any: ...
@@ -30,11 +30,11 @@ class Result(Protocol):
         """The columns of the summary row; None where there is nothing to report."""
 
     def lists(self, save: Collection[str]) -> dict[str, Any]:
-        """The list columns of the row, of what is saved."""
+        """The list columns of the row; `save` names the groups to keep."""
 
 
 class Run(Protocol):
-    """A pack being trained: `advance` until `done`, then `results`; `state` and `load` survive a lost process."""
+    """A pack in training: call `advance` until `done`, then `results`. `state` and `load` carry it to another process."""
 
     @property
     def step(self) -> int: ...
@@ -52,14 +52,15 @@ class Run(Protocol):
         """One result per cell, in the pack's order."""
 
     def state(self, copied: bool = True) -> dict[str, Any]:
-        """Arrays and numbers from which another process can go on; not copied, training goes on in the engine's."""
+        """Arrays and numbers from which another process can continue. With copied=False they are the trainer's own arrays, which
+        later steps change."""
 
     def load(self, state: dict[str, Any]) -> None:
-        """Go on from what `state` returned."""
+        """Continue from a value that `state` returned."""
 
 
 class Timed(NamedTuple):
-    """Something to time for calibration: `work` does `n` times these amounts for each cell."""
+    """A piece of work to time for calibration: one call of `work` does `n` times these amounts."""
 
     amounts: Amounts
     work: Callable[[], object]
@@ -68,32 +69,33 @@ class Timed(NamedTuple):
 
 
 class Engine(ABC):
-    """One way to train packs. Making one is cheap: torch and numba load with `make`."""
+    """One way to train packs. An instance is cheap: torch and numba load only in `make` and `calibration`."""
 
     name: ClassVar[str]
     needs: ClassVar[str]
     """The cells that it trains, in words: `networks that learn by gradient descent`."""
     devices: ClassVar[tuple[str, ...]] = ("cpu",)
     is_oracle: ClassVar[bool] = False
-    """Whether it is there for tests to compare with, and never chosen for speed."""
+    """Whether the engine serves as the reference of tests; it is never chosen for speed."""
     is_general: ClassVar[bool] = False
-    """Whether it is chosen only for cells that no other engine trains."""
+    """Whether the engine is chosen only for cells that no other engine trains."""
     seconds: ClassVar[Mapping[str, Mapping[str, float]]]
-    """By device, seconds per unit of work on one core of a 2-core AMD EPYC (Zen 5): for a machine that was not measured."""
+    """Seconds per unit of work, by device, for a machine that was not measured. Those of a CPU are for one core of a 2-core AMD
+    EPYC (Zen 5), unless an engine says otherwise."""
     double: ClassVar[float] = 1.0
-    """Time of a step in float64 over float32."""
+    """Time of a step in float64, divided by its time in float32."""
 
     @abstractmethod
     def trains(self, cell: Cell) -> bool:
-        """Whether it trains this cell; a part derived from one that it knows may do things in its own way."""
+        """Whether the engine trains this cell. A subclass of a known part is refused where it may compute differently."""
 
     @abstractmethod
     def make(self, cells: Sequence[Cell], device: str = "cpu") -> Run:
-        """The cells at their beginning. RuntimeError where a GPU computes wrongly."""
+        """A run of these cells, before its first step. RuntimeError if the GPU computes wrong numbers."""
 
     @abstractmethod
     def step_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
-        """Work of one step of one cell; of `group` cells that see the same inputs each does its share of drawing them."""
+        """Work of one step of one cell. `group` cells that see the same inputs share the work of drawing them equally."""
 
     @abstractmethod
     def evaluation_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
@@ -105,7 +107,7 @@ class Engine(ABC):
 
     @abstractmethod
     def calibration(self) -> Iterable[Timed]:
-        """What is timed to find this machine's rates; torch and numba are loaded here."""
+        """Pieces of work to time, from which this machine's rates follow. Loads torch and numba."""
 
 
 class DescentEngine(Engine):
@@ -113,11 +115,11 @@ class DescentEngine(Engine):
 
     @abstractmethod
     def trainer(self, cells: Sequence[Cell], device: str = "cpu") -> "Trainer":
-        """What takes the steps. RuntimeError where a GPU computes wrongly."""
+        """The trainer that takes the steps. RuntimeError if the GPU computes wrong numbers."""
 
     @abstractmethod
     def shapes(self) -> Sequence[Sequence[Cell]]:
-        """Groups of cells that see the same inputs, to be timed; such that every kind of work weighs in some."""
+        """Groups of cells to time. Cells of a group see the same inputs; each kind of work weighs in at least one group."""
 
     def make(self, cells: Sequence[Cell], device: str = "cpu") -> Run:
         from trainables.trainers.run import PackRun
@@ -128,7 +130,7 @@ class DescentEngine(Engine):
         for cells in self.shapes():
             made = self.trainer(cells)
             yield Timed(self.step_amounts(cells[0], len(cells)), partial(made.train, 0, STEPS), STEPS * len(cells))
-            if getattr(cells[0].task, "L", 4) > 3:  # those of three symbols tell what a step costs by itself
+            if getattr(cells[0].task, "L", 4) > 3:  # cells of three symbols only tell the cost of a bare step
                 amounts = self.evaluation_amounts(cells[0], len(cells))
                 yield Timed(amounts, partial(made.evaluate, 0), len(cells), 1)
 
@@ -139,11 +141,11 @@ def groups_of(cells: Sequence[Cell]) -> int:
 
 
 def item_bytes(cell: Cell) -> int:
-    """Bytes of a number of the cell's precision."""
+    """Bytes of one number in the cell's precision."""
     return 8 if cell.dtype == "float64" else 4
 
 
 def evaluation_bytes(cell: Cell) -> float:
-    """Numbers that an evaluation, and the metrics at the end, hold at once."""
+    """How many numbers (not bytes) an evaluation and the metrics at the end hold at once."""
     d_in, m = cell.task.input_dim, cell.width
     return cell.test_size * (2 * d_in + 2 * m) + 2.5 * d_in * m

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def noisy(d: int, width: int, n: int = 1) -> list[Cell]:
-    """A group of cells on noisy symbols, which see the same inputs."""
+    """A group of n cells on noisy symbols; all see the same inputs."""
     task = SameDifferent(L=16, d=d, sigma2=1.0)
     return [cell_of(task, width=width, gamma=1.0 / (1 + k), seed=0) for k in range(n)]
 
@@ -28,11 +28,11 @@ class _Dense(DescentEngine):
         return is_of_the_paper(cell)
 
     def products(self, group: float) -> float:
-        """Dense products of a step, by the size of its input times the width."""
+        """Number of dense products in a step, each of batch x input_dim x width."""
         return 2 + 1 / group
 
     def share(self, group: float) -> float:
-        """A cell's share of the inputs that are drawn."""
+        """Fraction of the drawn inputs that one cell is charged for."""
         return 1 / group
 
     def step_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
@@ -46,7 +46,7 @@ class _Dense(DescentEngine):
         return {"evaluation": 1.0, "product": products, "neuron": n * m, "number": self.share(group) * n * d_in}
 
     def weights(self, n_cells: int) -> int:
-        """Matrices of weights that a pack of this size trains."""
+        """Number of weight matrices that a pack of n_cells holds, besides one initial matrix per group."""
         return n_cells
 
     def memory(self, cells: Sequence[Cell], device: str = "cpu") -> int:
@@ -96,7 +96,7 @@ class Batched(_Dense):
     """Many networks of one shape as one tensor program."""
 
     name: ClassVar[str] = "batched"
-    double: ClassVar[float] = 4.0  # half as many numbers an instruction, and no oneDNN
+    double: ClassVar[float] = 4.0  # half as many numbers per instruction, and no oneDNN
     seconds: ClassVar[Mapping[str, Mapping[str, float]]] = {
         "cpu": {"call": 4e-5, "neuron": 7e-10, "product": 9e-12, "number": 2e-9, "evaluation": 5e-4},
         # Not measured; the first packs correct it. A dozen kernels a step from a CUDA graph, 3e-6 s each, shared by a pack of

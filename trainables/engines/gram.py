@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 
 class Gram(DescentEngine):
-    """L symbols, width m, batch B. Work of its own: `example` is one pair of a batch drawn and sorted, `pair` and `lazy_pair` the
-    arithmetic of one neuron on one distinct pair, `tile` one multiplication and addition with the Gram matrix."""
+    """Noiseless same-different with L symbols, width m and batch B. Its own kinds of work: `example` is one pair of a batch drawn
+    and sorted; `pair` is the arithmetic of one neuron on one distinct pair, `lazy_pair` the same where the output is no literal
+    difference; `tile` is one multiplication and addition with the Gram matrix."""
 
     name: ClassVar[str] = "gram"
     needs: ClassVar[str] = NOISELESS_PAIRS
@@ -26,7 +27,7 @@ class Gram(DescentEngine):
                 "product": 9e-12, "neuron": 3e-10, "number": 1.5e-9},
         # Not measured; the first packs correct it. Reckoned from its machine code for an H200 (132 multiprocessors that issue 4
         # instructions a cycle, 1.75 GHz): with L = 12, B = 128 each of the 8 warps of 1,024 neurons takes some 14,600 a step,
-        # 29,000 cycles; half as long again with waits, 26e-6 s of one multiprocessor, 2e-7 s of a full card, four fifths of it
+        # 29,000 cycles; half as long again with waits, 26e-6 s of one multiprocessor, 2e-7 s of a full GPU, four fifths of it
         # for the 63 pairs. `example` is the host's draws, 3e-6 s a group and step; an evaluation some 20 small kernels a network.
         "cuda": {"call": 1e-7, "example": 2e-8, "pair": 2.4e-12, "lazy_pair": 3.2e-12, "tile": 1.4e-13, "evaluation": 3e-4,
                  "product": 1e-13, "neuron": 2e-11, "number": 2e-9},

@@ -9,13 +9,14 @@ from trainables.equilibrium.setting import CANDIDATES, Setting
 from trainables.tasks import Hermite3
 
 LEAPFROGS = 12.0
-"""Steps that a trajectory takes on the average; packs that finish correct it."""
+"""Leapfrog steps per trajectory on average; finished packs correct this value."""
 LOGISTIC_NEURON, LOGISTIC_EXAMPLE = 100.0, 11_000.0
-"""Of a readout that is sampled, in products a step, example and chain: passes over the neurons, and Newton's steps of jumps."""
+"""Cost of sampling the readout under cross entropy, in products per step, example and chain: for each neuron, the passes over it;
+for the example itself, the Newton steps of jumps."""
 
 
 class Langevin(Engine):
-    """A step is one trajectory of all chains of a cell."""
+    """Sampling of networks at equilibrium. A step is one trajectory of all chains of a cell."""
 
     name: ClassVar[str] = "langevin"
     needs: ClassVar[str] = "networks at equilibrium, of tasks with a training set of P examples such as he3"

@@ -1,4 +1,4 @@
-"""`patches`: images that are empty but for two patches, exactly."""
+"""`patches`: exact training on images that are empty except for two patches."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 
 class Patches(DescentEngine):
-    """Work of its own: `example` is one image drawn, `pair` one neuron on one image, `atom` one neuron on one atom (a patch at a
-    place), `tile` one multiplication and addition of an atom with a weight, `weight` one weight passed."""
+    """Images with two filled patches. Its own kinds of work: `example` is one image drawn, `pair` one neuron on one image, `atom`
+    one neuron on one atom (a patch at a place), `tile` one multiplication and addition of an atom with a weight, `weight` one
+    weight passed."""
 
     name: ClassVar[str] = "patches"
     needs: ClassVar[str] = TWO_PATCHES
@@ -53,7 +54,8 @@ class Patches(DescentEngine):
     def memory(self, cells: Sequence[Cell], device: str = "cpu") -> int:
         cell, n, n_groups, m = cells[0], len(cells), groups_of(cells), padded(cells[0].width, CHUNK)
         weights = _images(cell).n_places * padded(_images(cell).patch_size ** 2, TILE) * m
-        # Of a block's atoms, of a step's, of what comes back to them; and of a test, initially and as trained.
+        # Two atoms per image: initial preactivations of a block; their change and their gradients in a step; both preactivations
+        # in a test.
         preactivations = 2 * (BLOCK_STEPS * cell.batch + 2 * cell.batch + 2 * cell.test_size)
         initial = n_groups * cell.task.input_dim * cell.width
         return int(item_bytes(cell) * (initial + (n + n_groups) * weights + preactivations * m + evaluation_bytes(cell)))
@@ -77,7 +79,7 @@ def distinct_atoms(n_forms: float, task: PatchTask, batch: int) -> float:
 
 
 def _arithmetic(cell: Cell, products: float, images: int, atoms: float) -> Amounts:
-    """Arithmetic on images, with so many products of their atoms and the weights."""
+    """Amounts of arithmetic on these numbers of images and distinct atoms; `products` is how often atoms meet the weights."""
     task, m = _images(cell), padded(cell.width, CHUNK)
     pixels = padded(task.patch_size**2, TILE)
     places = task.n_places * (1 - (1 - 1 / task.n_places) ** atoms)

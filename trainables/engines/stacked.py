@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from trainables.trainers.base import Trainer
 
 PASSES = 3
-"""Products with each parameter and example: forward, and backward to the parameters and to the layer before."""
+"""Products per parameter and example: one forward, one backward to the parameters, one backward to the layer before."""
 
 
 class Stacked(DescentEngine):
-    """Any network given by `init` and `apply`. A pack shares the calls of a step: `call` is a network's part in a usual one."""
+    """Any network given by `init` and `apply`. A pack shares a step's calls: `call` is a network's share in a pack of usual
+    size."""
 
     name: ClassVar[str] = "stacked"
     needs: ClassVar[str] = "networks that learn by gradient descent"
@@ -61,7 +62,7 @@ class Stacked(DescentEngine):
     def memory(self, cells: Sequence[Cell], device: str = "cpu") -> int:
         cell, n, n_groups = cells[0], len(cells), groups_of(cells)
         n_train, d_in = cell.task.n_train, cell.task.input_dim
-        # Parameters, their gradients, initial values and an optimiser's two moments at most.
+        # At most five arrays per parameter: its values, its gradient, its initial values and an optimiser's two moments.
         parameters = 5 * n * cell.network.n_parameters(cell)
         examples = 3 * n_groups * (BLOCK_STEPS * cell.batch if n_train is None else n_train) * d_in
         live = n * cell.batch * (d_in + 4 * cell.network.n_activations(cell))

@@ -20,13 +20,14 @@ from trainables.equilibrium.setting import Setting
 from trainables.streams import stream, stream_owner
 
 JUMPS = 4
-"""After each trajectory: they then cost about half of what it costs."""
+"""Jumps after each trajectory; together they cost about half as much as the trajectory."""
 SPECIALISED_SHARE, SPECIALISED_AT = 0.25, 1.5
-"""Of the neurons in half of the starts, and their w.w*: more of them, and further, than equilibrium has [Rubin25 App. E.1]."""
+"""Share of each layer's neurons that start specialised in half of the chains, and their w.w*. Both are larger than at equilibrium
+[Rubin25 App. E.1]."""
 
 
 class Chains:
-    """One cell being sampled. What a chain does depends on its cell alone: cells share no tensor and no random number."""
+    """The chains of one cell. They depend on their cell alone: cells share no tensor and no random number."""
 
     def __init__(self, of: Cell) -> None:
         self.cell = cell = Setting(of)
@@ -47,7 +48,7 @@ class Chains:
         self.means = Means.none(cell.test_size, len(self.posterior.layers(self.u)))
 
     def advance(self) -> None:
-        """The trajectories up to the next evaluation, and that."""
+        """Take the trajectories up to the next evaluation, and evaluate."""
         started = time.perf_counter()
         cell = self.cell
         for _ in range(cell.eval_every):
@@ -63,11 +64,12 @@ class Chains:
         self.seconds += time.perf_counter() - started
 
     def _start(self) -> Tensor:
-        """u (B, n): drawn from the prior; in half of the chains a share of each layer's neurons then moves to the e in turn."""
+        """Initial u (B, n), drawn from the prior. In half of the chains some neurons of each layer then move to the directions e
+        in turn."""
         chains, half = self.cell.chains, self.cell.chains // 2
         u = torch.from_numpy(stream(self.cell.cell_id, "weights").standard_normal((chains, self.posterior.n_weights)))
         for k in range(len(self.posterior.layers(u))):
-            layer, e = self.posterior.layers(u)[k]  # again: e of a layer follows from those below
+            layer, e = self.posterior.layers(u)[k]  # computed anew: e of a layer depends on the layers below
             n = max(1, int(SPECIALISED_SHARE * layer.shape[2]))
             own = torch.arange(n) % e.shape[1]
             c = (e @ layer[:, :, :n])[half:, own, torch.arange(n)].unsqueeze(1)
@@ -75,7 +77,7 @@ class Chains:
         return u
 
     def _overlaps(self) -> list[Array]:
-        """c (B, N) of each hidden layer."""
+        """Overlaps c (B, N) of each hidden layer; of K directions the one with the largest |c|."""
         return [foremost((e @ layer).numpy()) for layer, e in self.posterior.layers(self.u)]
 
     def _evaluate(self) -> None:
@@ -88,7 +90,7 @@ class Chains:
             self.means.add(f, self._overlaps())
 
     def result(self) -> EquilibriumResult:
-        """Of chains that are done."""
+        """The result of chains that have taken all their steps."""
         cell, means = self.cell, self.means
         after = cell.burn_in // cell.eval_every
         energies, aligned = self.energies[:, cell.burn_in :], self.curves[0, :, after:]
@@ -117,11 +119,11 @@ class Chains:
         )
 
     def state(self, copied: bool) -> dict[str, Any]:
-        """All that sampling has changed; not copied, sampling goes on in it."""
+        """All that sampling has changed. With copied=False the arrays are the chains' own, which later steps change."""
         return {k: deepcopy(v) if copied else v for k, v in self._changed().items()}
 
     def load(self, state: dict[str, Any]) -> None:
-        """Go on from what `state` returned."""
+        """Continue from a value that `state` returned."""
         for k, v in state.items():
             setattr(self, k, torch.from_numpy(v.copy()) if k in ("u", "energy") else deepcopy(v))
 

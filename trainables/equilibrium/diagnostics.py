@@ -1,8 +1,8 @@
-"""Whether chains reached equilibrium: rank-normalised split R-hat and effective sample size [Vehtari et al. 2021].
+"""Diagnostics of whether chains reached equilibrium: rank-normalised split R-hat, effective sample size [Vehtari et al. 2021].
 
 draws  one quantity (chains, n), after burn-in
-R-hat  spread of all draws over the spread within the halves of the chains: 1 at equilibrium, from above
-ESS    independent draws that the correlated ones are worth
+R-hat  spread of all draws over the spread within the halves of the chains; it falls to 1 at equilibrium
+ESS    effective sample size: how many independent draws the correlated ones are worth
 """
 
 import numpy as np
@@ -11,9 +11,9 @@ from trainables.basics import Array
 
 
 def split_r_hat(draws: Array) -> float:
-    """The larger of the R-hats of the ranks and of the ranks of |draw - median|, which sees chains of unlike width.
+    """The larger of two R-hats: of the ranks, and of the ranks of |draw - median|, which detects chains of different width.
 
-    1 where all draws are one number, NaN where one is none. ValueError for fewer than 4 draws a chain.
+    1 if all draws are equal, NaN if a draw is not finite. ValueError for fewer than 4 draws per chain.
     """
     halves = _halves(draws)
     if not np.isfinite(halves).all():
@@ -22,7 +22,7 @@ def split_r_hat(draws: Array) -> float:
 
 
 def bulk_ess(draws: Array) -> float:
-    """ESS of the ranks, of the halves of the chains; all of the draws where they are one number, NaN where one is none."""
+    """ESS of the ranks, from the halves of the chains; the number of draws if all are equal, NaN if a draw is not finite."""
     halves = _halves(draws)
     return _ess(_normal_scores(halves)) if np.isfinite(halves).all() else float("nan")
 
@@ -34,7 +34,7 @@ def standard_error(draws: Array) -> float:
 
 
 def _halves(draws: Array) -> Array:
-    """(2 chains, n // 2): first and last halves, so that a drift within a chain counts as two chains that disagree."""
+    """(2 chains, n // 2): first and last halves, so that a drift within a chain shows as two chains that disagree."""
     n = draws.shape[1] // 2
     if n < 2:
         raise ValueError(f"{draws.shape[1]} draws a chain: R-hat needs 4 at least")
@@ -51,7 +51,7 @@ def _normal_scores(x: Array) -> Array:
 
 
 def _variances(x: Array) -> tuple[float, float]:
-    """Within the chains, and of all draws: W and var+ of Vehtari's Eq. 1-3."""
+    """Variance within the chains, and of all draws: W and var+ of Vehtari's Eq. 1-3."""
     n = x.shape[1]
     within = float(x.var(axis=1, ddof=1).mean())
     return within, (n - 1) / n * within + float(x.mean(axis=1).var(ddof=1))
@@ -65,7 +65,7 @@ def _r_hat(x: Array) -> float:
 
 
 def _ess(x: Array) -> float:
-    """Of chains (m, n): m n / tau, tau from the initial monotone sequence of paired autocorrelations [Geyer 1992]."""
+    """ESS of chains (m, n): m n / tau, with tau from the initial monotone sequence of paired autocorrelations [Geyer 1992]."""
     m, n = x.shape
     _, total = _variances(x)
     if total == 0:
@@ -78,4 +78,4 @@ def _ess(x: Array) -> float:
     pairs = rho[: n // 2 * 2].reshape(-1, 2).sum(axis=1)
     positive = pairs[: int(np.argmax(pairs <= 0)) if (pairs <= 0).any() else len(pairs)]
     tau = -1 + 2 * np.minimum.accumulate(positive).sum()
-    return float(m * n / max(tau, 1 / np.log10(m * n)))  # chains that swing are worth more than their draws, up to a bound
+    return float(m * n / max(tau, 1 / np.log10(m * n)))  # anticorrelated draws count for more, up to a bound

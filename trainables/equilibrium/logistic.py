@@ -1,9 +1,9 @@
-"""The last layer under cross entropy, sampled with the hidden weights: no Gaussian, so it cannot be integrated out.
+"""The last layer under cross entropy. It is not Gaussian and cannot be integrated out, so it is sampled with the hidden weights.
 
 y      labels (P,), +1 and -1
-f      logit of y = +1, phi a, a = sqrt(v) b, b (B, M) ~ N(0, 1). Two outputs f+ and f- under softmax, of readouts of variance v',
-       are f = f+ - f- with v = 2 v': their difference alone enters the loss
-U      sum over the examples of log(1 + exp(-y f))/kappa; kappa is a temperature: 1 is Bayes on labels that the network draws
+f      logit of y = +1, phi a, a = sqrt(v) b, b (B, M) ~ N(0, 1). Two softmax outputs f+ and f- with readouts of variance v' are
+       the case f = f+ - f-, v = 2 v', because only their difference enters the loss
+U      sum over the examples of log(1 + exp(-y f))/kappa; kappa is a temperature, and 1 is Bayesian inference with this likelihood
 """
 
 from dataclasses import dataclass, replace
@@ -17,14 +17,15 @@ from torch.nn.functional import softplus
 from trainables.equilibrium.readout import Alternatives
 
 NEWTON_STEPS = 10
-"""Towards the likeliest b of a candidate. Each moves no logit by more than 1; those of a network that has learnt are a few."""
+"""Newton steps towards the likeliest b of a candidate. A step moves no logit by more than 1; trained networks have logits of a
+few."""
 EXACT = 40.0
-"""log(1 + exp(h)) is h from here on in float64."""
+"""From this h on, log(1 + exp(h)) equals h in float64."""
 
 
 @dataclass(frozen=True)
 class LogisticReadout:
-    """Cross entropy of a logit."""
+    """The last layer under the cross entropy of one logit; implements Readout."""
 
     y: Tensor
     v: float
@@ -37,7 +38,8 @@ class LogisticReadout:
         return n_features
 
     def spread(self, fan_in: int) -> float:
-        """What f of a few costs least: c^2/2 + b^2/2 at given f = sqrt(v/d) c b is least at c^2 = b^2 = f sqrt(d/v)."""
+        """About the c^2 at which a logit of order 1 costs least: at given f = sqrt(v/d) c b, c^2/2 + b^2/2 is least at c^2 = b^2
+        = f sqrt(d/v). At least d."""
         return max(float(fan_in), sqrt(fan_in / self.v))
 
     def energy(self, phi: Tensor, b: Tensor) -> Tensor:
@@ -58,9 +60,10 @@ class LogisticReadout:
     def alternatives(
         self, phi: Tensor, b: Tensor, own: Tensor, candidates: Tensor, special: Tensor, rng: np.random.Generator
     ) -> Alternatives:
-        """b of a special candidate is N(m, 1/h), m and h about mode and curvature of its posterior given the other neurons.
+        """Draws b of a special candidate from N(m, 1/h); m and h approximate mode and curvature of its posterior given the other
+        neurons.
 
-        They follow from the candidate's features and the other neurons alone: what the neuron is now enters no density.
+        m and h follow from the candidate's features and the other neurons alone, so the neuron's present state enters no density.
         """
         if own.shape[1] > 1:
             raise ValueError("a readout that is sampled has one number a neuron")
@@ -76,9 +79,10 @@ class LogisticReadout:
         return Alternatives(softplus(-margins, threshold=EXACT).sum(1) / self.kappa, own_b, log_ratio)
 
     def _mode(self, others: Tensor, unit: Tensor) -> tuple[Tensor, Tensor]:
-        """Of b (B, C) in f = others + unit b: near the mode of its posterior, and the posterior's curvature there.
+        """For b (B, C) in f = others + unit b: a point near the mode of its posterior, and the posterior's curvature there.
 
-        Newton's steps from 0, damped: the third derivative is at most max |unit| times the second [Bach 2010], so they go down.
+        Takes damped Newton steps from 0. The third derivative is at most max |unit| times the second [Bach 2010], so each step
+        goes down.
         """
         y, steepest = self.y.unsqueeze(-1), torch.amax(unit.abs(), 1) if unit.shape[1] else unit.new_zeros(unit.shape[::2])
         b, curvature = torch.zeros_like(steepest), torch.ones_like(steepest)

@@ -1,10 +1,12 @@
-"""What is measured on the samples of one posterior, readouts averaged exactly given the hidden weights [Rubin25 Eq. 3, App. F].
+"""Measures on the samples of one posterior; integrated readouts are averaged exactly given the hidden weights [Rubin25 Eq. 3,
+App. F].
 
-f      output on fresh inputs (B, n), one a chain
-A_f    <f, y>/<y, y>, the first estimated on these inputs, the second 1 as every teacher has it. On 512 inputs the mean square of
-       He_3 is off by sqrt(92/512) = 0.4, from few inputs far out where f has long saturated: it would be A_f's main error
+f      output on fresh inputs (B, n), one row per chain
+A_f    <f, y>/<y, y>, the first estimated on these inputs, the second set to 1, its value for every teacher. An estimate of the
+       second would be A_f's main error: on 512 inputs the mean square of He_3 is off by sqrt(92/512) = 0.4, from few inputs far
+       out where f has long saturated
 c      overlaps of a layer's neurons with the direction on which they specialise (B, N), in standard deviations of the prior
-mu     c/sqrt(fan-in): component along it of a neuron's weights, whose prior variance is 1/fan-in [Rubin25 App. E.2]
+mu     c/sqrt(fan-in): component of a neuron's weights along that direction; their prior variance is 1/fan-in [Rubin25 App. E.2]
 """
 
 from collections.abc import Sequence
@@ -18,21 +20,21 @@ from trainables.basics import Array
 OUTLIER = 3.0
 """A neuron specialises where |c| is beyond this many standard deviations of the prior [Rubin25 App. F]."""
 OVERLAP_EDGES = np.linspace(-30, 30, 121)
-"""Of the histogram of c; its outermost bins hold what lies beyond."""
+"""Bin edges of the histogram of c; the outermost bins also count overlaps beyond the edges."""
 
 
 def alignment(f: Array, y: Array) -> Array:
-    """A_f (B,) of outputs (B, n) on targets (n,) of unit power. Of logits it is the mean margin, with no upper bound."""
+    """A_f (B,) of outputs (B, n) on targets (n,) of unit power. For logits it is the mean margin, with no upper bound."""
     return f @ y / len(y)
 
 
 def accuracy(f: Array, y: Array) -> Array:
-    """Share (B,) of outputs (B, n) with the sign of labels (n,) +1 and -1; NaN of no inputs."""
+    """Share (B,) of outputs (B, n) with the sign of labels (n,) +1 and -1; NaN without inputs."""
     return (f * y > 0).mean(axis=1) if len(y) else np.full(len(f), np.nan)
 
 
 def foremost(c: Array) -> Array:
-    """Of overlaps (B, K, N) with K directions, of each neuron that of the largest size (B, N)."""
+    """The overlap of largest size of each neuron (B, N), from its overlaps with K directions (B, K, N)."""
     return np.take_along_axis(c, np.abs(c).argmax(axis=1, keepdims=True), axis=1)[:, 0]
 
 
@@ -44,25 +46,25 @@ def histogram(c: Array) -> Array:
 
 @dataclass
 class Means:
-    """Sums over the samples after burn-in, all chains; a sample is one chain at one evaluation."""
+    """Sums over the samples of all chains after burn-in; a sample is one chain at one evaluation."""
 
     n: int
     f: Array
     """Sum of f (n_test,)."""
     overlap: Array
-    """Neurons in each bin, summed."""
+    """First-layer neurons in each bin of OVERLAP_EDGES, summed."""
     specialised: Array
     """Specialised neurons of each hidden layer, summed."""
     powers: Array
-    """c^2 and c^4 of these, summed (2, layers)."""
+    """c^2 and c^4 of the specialised neurons, summed (2, layers)."""
 
     @classmethod
     def none(cls, n_test: int, n_layers: int) -> "Means":
-        """No sample yet."""
+        """Sums over no samples yet."""
         return cls(0, np.zeros(n_test), np.zeros(len(OVERLAP_EDGES) - 1, np.int64), np.zeros(n_layers), np.zeros((2, n_layers)))
 
     def add(self, f: Array, overlaps: list[Array]) -> None:
-        """One evaluation of all chains: f (B, n_test) and c (B, N) of each hidden layer."""
+        """Add one evaluation of all chains: f (B, n_test) and c (B, N) of each hidden layer."""
         self.n += len(f)
         self.f = self.f + f.sum(axis=0)
         self.overlap = self.overlap + histogram(overlaps[0])
@@ -70,9 +72,9 @@ class Means:
         self.powers = self.powers + [[(c[np.abs(c) > OUTLIER] ** k).sum() for c in overlaps] for k in (2, 4)]
 
     def magnitudes(self, fan_ins: Sequence[int]) -> tuple[float, ...]:
-        """Of each layer's specialised neurons |mu|: the root of mu^2 averaged with weights mu^2; NaN where there are none.
+        """|mu| of each layer's specialised neurons: the root of the mean of mu^2 with weights mu^2; NaN if there are none.
 
-        So weighed, as a ReLU neuron's share in f is, those that chance alone takes beyond OUTLIER count little: of a layer of N,
-        N/370 for each direction.
+        A ReLU neuron's share in f has the same weight. Neurons that chance alone takes beyond OUTLIER, N/370 of a layer of N for
+        each direction, then count little.
         """
         return tuple(sqrt(c4 / c2 / n) if c2 else nan for c2, c4, n in zip(*self.powers, fan_ins, strict=True))

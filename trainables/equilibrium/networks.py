@@ -1,12 +1,13 @@
-"""Hidden weights as what a sampler moves, and the energy of the training set over them [Rubin25 Eq. 2, Sec. 6.1, App. E.1].
+"""The posterior as the sampler sees it: numbers u to move, and their energy U(u) on the training set [Rubin25 Eq. 2, Sec. 6.1,
+App. E.1].
 
 x      inputs (P, d)
-u      what is sampled (B, n) ~ N(0, 1) under the prior, one row a chain: hidden weights w = u/sqrt(fan-in), and behind them the
-       readouts b = a/sqrt(v) of a loss under which they are not Gaussian
+u      sampled numbers (B, n), N(0, 1) under the prior, one row per chain: hidden weights w = u/sqrt(fan-in), followed by the
+       readouts b = a/sqrt(v) if the loss does not make them Gaussian
 U(u)   -log p(y | u), under squared loss with the readout integrated out: the posterior of u is exp(-U(u)) N(u; 0, 1)
-layer  matrix (B, D, N) of u whose neurons jump: the last hidden one, of which the features are a function column by column
-e      directions (B, K, D) in that layer on which neurons specialise, |e| = 1, fixed by what lies below; the overlap c = e.u of
-       a neuron is N(0, 1) under the prior. K = 1 but for targets of several directions
+layer  matrix (B, D, N) of u, one column per neuron. Neurons of the last hidden layer jump: each feature depends on one column
+e      directions (B, K, D) in a layer on which neurons specialise, |e| = 1, fixed by the layers below; the overlap c = e.u of a
+       neuron is N(0, 1) under the prior. K = 1 unless the target has several directions
 """
 
 from typing import Protocol, Self
@@ -25,25 +26,25 @@ from trainables.equilibrium.two_layer import TwoLayer
 
 
 class Posterior(Protocol):
-    """A network with its training set; B chains."""
+    """The posterior of a network given its training set, for B chains."""
 
     @property
     def x(self) -> Tensor:
-        """Of the training set."""
+        """Inputs (P, d) of the training set."""
 
     @property
     def readout(self) -> Readout:
-        """The loss, and what is known of a given phi."""
+        """The last layer and its loss, as functions of the features phi."""
 
     @property
     def n_weights(self) -> int:
-        """n of u."""
+        """n, the length of a row of u."""
 
     def to(self, dtype: torch.dtype) -> Self:
-        """The same in another precision."""
+        """This posterior in another precision."""
 
     def energy(self, u: Tensor) -> Tensor:
-        """U (B,); infinite or NaN where u left what numbers can hold."""
+        """U (B,); infinite or NaN where the computation overflows."""
 
     def gradient(self, u: Tensor) -> Tensor:
         """dU/du, shaped and typed as u, computed in the precision of x."""
@@ -52,7 +53,7 @@ class Posterior(Protocol):
         """phi (B, n, M) of inputs (n, d): f = phi a."""
 
     def layers(self, u: Tensor) -> list[tuple[Tensor, Tensor]]:
-        """Matrix (B, D, N), a view of u, and directions e (B, K, D) of each hidden layer, the first one first."""
+        """Matrix (B, D, N), a view of u, and directions e (B, K, D) of each hidden layer, from the first to the last."""
 
     def readouts(self, u: Tensor) -> Tensor:
         """b, a view of u: (B, M), or (B, 0) where the readout is integrated out."""
@@ -60,14 +61,15 @@ class Posterior(Protocol):
     def alternatives(
         self, u: Tensor, neuron: Tensor, candidates: Tensor, special: Tensor, rng: np.random.Generator
     ) -> Alternatives:
-        """With one neuron (B,) of the last layer replaced by each candidate (B, D, C), the first as it is; see `Readout`."""
+        """The alternatives to one neuron (B,) of the last layer: candidates (B, D, C), the first the neuron itself; see
+        `Readout`."""
 
 
 ACTIVATIONS = {"erf2": ERF, "relu2": RELU, "linear2": LINEAR, "cnn": ERF}
 
 
 def make_posterior(of: Cell, x: Tensor, y: Tensor, directions: Tensor) -> Posterior:
-    """The cell's network on its training set x (P, d), y (P,), of a target of `directions` (K, d) alone; all float64."""
+    """The cell's posterior on its training set x (P, d), y (P,). The target depends on `directions` (K, d) only. All float64."""
     cell = Setting(of)
     of_loss = IntegratedReadout if cell.loss == "mse" else LogisticReadout
     readout: Readout = of_loss(y, cell.readout_variance, cell.kappa)
@@ -79,6 +81,6 @@ def make_posterior(of: Cell, x: Tensor, y: Tensor, directions: Tensor) -> Poster
 
 
 def evaluate(posterior: Posterior, u: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-    """f on inputs (n, d) and on the training set, (B, n) and (B, P), averaged over the readout where it is integrated out."""
+    """f on inputs (n, d) and on the training set, (B, n) and (B, P), averaged over the readout if it is integrated out."""
     mean, on_training = posterior.readout.fit(posterior.features(u, posterior.x), posterior.readouts(u))
     return (posterior.features(u, x) @ mean.unsqueeze(-1)).squeeze(-1), on_training

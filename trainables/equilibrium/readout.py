@@ -1,9 +1,9 @@
 """The last layer under squared loss, integrated out: the evidence of features under a Gaussian readout [Rubin25 Eq. 31].
 
-phi    features of the P training examples (B, P, M), one set a chain; f = phi a, a ~ N(0, v I_M)
+phi    features of the P training examples (B, P, M), one set per chain; f = phi a, a ~ N(0, v I_M)
 b      readouts a/sqrt(v) that are sampled with the hidden weights: (B, M), or (B, 0) where a is integrated out, as here
 y      targets (P,), y ~ N(0, K) with K = v phi phi^T + kappa I, the readout integrated out
-A      kappa I + v phi^T phi (M, M): the same determinant up to kappa^(P - M), taken where it is the smaller of the two
+A      kappa I + v phi^T phi (M, M): its determinant is K's up to kappa^(P - M); used instead of K if it is not the larger one
 U      -log p(y | phi), less P log(2 pi) / 2
 m      mean readout given phi, v phi^T K^-1 y = v A^-1 phi^T y
 r      residual y - phi m = kappa K^-1 y
@@ -19,56 +19,58 @@ from torch import Tensor
 
 
 class Alternatives(NamedTuple):
-    """C candidates for one neuron of each chain, the first of them as it is now."""
+    """C candidates for one neuron of each chain; the first is the neuron as it is now."""
 
     energies: Tensor
-    """U (B, C), up to one constant a chain."""
+    """U (B, C), up to one constant per chain."""
     b: Tensor
-    """Readout that each comes with (B, C); (B, 0) where the readout is integrated out."""
+    """Readout of each candidate (B, C); (B, 0) if the readout is integrated out."""
     log_ratio: Tensor
-    """log of the density that draws b for special candidates over the prior's (B, C)."""
+    """log of the density from which b of special candidates is drawn, minus log of the prior's density (B, C)."""
 
 
 class Readout(Protocol):
-    """The loss of features phi, given y, v and kappa; all in the precision of y. P = 0 leaves the prior."""
+    """The last layer under a loss, as functions of features phi, given y, v and kappa; all in y's precision. P = 0 leaves the
+    prior."""
 
     @property
     def y(self) -> Tensor:
         """Targets (P,)."""
 
     def to(self, dtype: torch.dtype) -> Self:
-        """The same in another precision."""
+        """This readout in another precision."""
 
     def n_sampled(self, n_features: int) -> int:
         """Length of b: as many as features, or 0."""
 
     def spread(self, fan_in: int) -> float:
-        """Variance, in units of the prior's, of the overlaps at which neurons that specialise are looked for."""
+        """Variance of the overlaps of special candidates, in units of the prior's."""
 
     def energy(self, phi: Tensor, b: Tensor) -> Tensor:
-        """U (B,); infinite or NaN where phi left what numbers can hold."""
+        """U (B,); infinite or NaN where the computation overflows."""
 
     def gradient(self, phi: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
         """dU/dphi (B, P, M) and dU/db."""
 
     def fit(self, phi: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-        """a (B, M), its mean given phi where it is integrated out, and f = phi a (B, P)."""
+        """a (B, M), or its mean given phi if it is integrated out; and f = phi a (B, P)."""
 
     def loss(self, f: Tensor) -> Tensor:
-        """Mean loss (B,) of outputs (B, P) on the training set; NaN where there is none."""
+        """Mean loss (B,) of outputs (B, P) on the training set; NaN if P = 0."""
 
     def alternatives(
         self, phi: Tensor, b: Tensor, own: Tensor, candidates: Tensor, special: Tensor, rng: np.random.Generator
     ) -> Alternatives:
-        """With S columns `own` (B, S) of phi replaced by candidates (B, P, C, S), the first of which are the columns.
+        """The alternatives to the S columns `own` (B, S) of phi: candidates (B, P, C, S), the first of which are the columns
+        themselves.
 
-        A readout that is sampled comes from the prior, of `special` (B, C) ones from what the data say of it.
+        A sampled readout is drawn from the prior, that of `special` (B, C) candidates from a density close to its posterior.
         """
 
 
 @dataclass(frozen=True)
 class IntegratedReadout:
-    """Squared loss: given phi, all that is asked of a is Gaussian."""
+    """The last layer under squared loss: given phi, a is Gaussian and integrated out; implements Readout."""
 
     y: Tensor
     v: float
@@ -84,7 +86,7 @@ class IntegratedReadout:
         return float(fan_in)  # w.w* = 1, from where on erf saturates
 
     def energy(self, phi: Tensor, b: Tensor) -> Tensor:
-        """U (B,); infinite or NaN where phi left what numbers can hold."""
+        """U (B,); infinite or NaN where the computation overflows."""
         n, m = phi.shape[-2:]
         root = self._root(phi)
         log_det = 2 * root.diagonal(dim1=-2, dim2=-1).log().sum(-1) + max(n - m, 0) * log(self.kappa)
@@ -114,10 +116,10 @@ class IntegratedReadout:
         return Alternatives(energies, b, torch.zeros_like(energies))
 
     def _energies_without(self, phi: Tensor, own: Tensor, candidates: Tensor) -> Tensor:
-        """U (B, C), up to one constant a chain.
+        """U (B, C), up to one constant per chain.
 
         With K = K_- + v c c^T for a candidate c (P, S), s = c^T K_-^-1 c and q = c^T K_-^-1 y, the matrix determinant lemma and
-        Woodbury give U = U_- + log det(1 + v s)/2 - v q^T (1 + v s)^-1 q/2. Of A = R R^T, K^-1 is (1 - v phi A^-1 phi^T)/kappa.
+        Woodbury give U = U_- + log det(1 + v s)/2 - v q^T (1 + v s)^-1 q/2. With A = R R^T, K^-1 is (1 - v phi A^-1 phi^T)/kappa.
         """
         n_chains, n, n_candidates, size = candidates.shape
         rest = phi.scatter(2, own.unsqueeze(1).expand(-1, n, -1), 0.0)
@@ -138,7 +140,7 @@ class IntegratedReadout:
         return (torch.linalg.slogdet(inner).logabsdet - self.v * gain) / 2
 
     def _root(self, phi: Tensor) -> Tensor:
-        """Cholesky factor of A where M <= P, else of K. Where there is none, garbage: its chain's energy is then no number."""
+        """Cholesky factor of A if M <= P, else of K. It is NaN where the factorisation fails, and so is the chain's energy."""
         gram = self.v * (phi.mT @ phi if _tall(phi) else phi @ phi.mT)
         gram.diagonal(dim1=-2, dim2=-1).add_(self.kappa)
         root, failed = torch.linalg.cholesky_ex(gram)

@@ -1,4 +1,4 @@
-"""What sampling one posterior yields."""
+"""The result of sampling one posterior."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -7,40 +7,43 @@ from math import isfinite
 from trainables.basics import Array
 
 MOST_R_HAT, LEAST_ESS = 1.05, 100
-"""A cell is mixed where both hold. The halves of m = 4 chains, 2m means of ESS/(2m) independent draws each, have R-hat
-sqrt(1 + 2m/ESS) = 1.04 at an ESS of 100 when nothing is wrong."""
+"""A cell is mixed if R-hat is at most the first and ESS at least the second. The halves of m = 4 chains, 2m means of ESS/(2m)
+independent draws each, have R-hat sqrt(1 + 2m/ESS) = 1.04 at an ESS of 100 when nothing is wrong."""
 
 
 @dataclass(frozen=True)
 class EquilibriumResult:
-    """Measures of one posterior, over the second half of the chains, and the curves of the whole of them.
+    """Measures of one posterior over the second half of each chain, and curves over whole chains.
 
-    Curves have one entry an evaluation, and but for `step` one row a chain, first the half that started from the prior, then the
-    half that started specialised. NaN, and None of curves, is what the loss or the labels leave without meaning.
+    Curves have one entry per evaluation and, except `step`, one row per chain: first the chains that started from the prior, then
+    those that started specialised. A measure without meaning under this loss or these labels is NaN; such a curve is None.
     """
 
     alignment_f: float
     """Mean of A_f over chains and samples."""
     alignment_f_se: float
-    """Its Monte-Carlo standard error; the posterior's own draw of data is not in it."""
+    """Monte-Carlo standard error of `alignment_f`, without the variation over draws of the training set."""
     test_mse: float
-    """Of the posterior mean predictor: output averaged over readouts, samples and chains, on fresh inputs; of squared loss."""
+    """Error on fresh inputs of the posterior mean, the output averaged over readouts, samples and chains; squared loss only."""
     train_mse: float
-    """Mean square of y - f on the training set, f of one sample; NaN for P = 0; of squared loss."""
+    """Mean square of y - f on the training set, f of one sample, averaged over samples; NaN for P = 0; squared loss only."""
     train_loss: float
-    """Mean cross entropy on the training set, of one sample, in nats; NaN for P = 0."""
+    """Mean cross entropy on the training set, f of one sample, averaged over samples, in nats; NaN for P = 0. Cross entropy
+    only."""
     train_acc: float
     test_acc: float
-    """Mean over samples of the share of (fresh) inputs on which f has the sign of the label."""
+    """`train_acc` and `test_acc`: share of training and fresh inputs on which f has the sign of the label, averaged over
+    samples."""
     r_hat: float
-    """The larger of those of A_f and of the energy U."""
+    """The larger of the R-hats of A_f and of the energy U."""
     ess: float
     """The smaller of the bulk ESS of A_f and of U."""
     acceptance: float
     n_specialised: tuple[float, ...]
     """Mean number of specialised neurons, of each hidden layer."""
     magnitude: tuple[float, ...]
-    """Of these, |mu| = |w.e| with w of prior variance 1/fan-in (measures.Means.magnitudes); NaN where there is none."""
+    """|mu| = |w.e| of the specialised neurons of each hidden layer, with w of prior variance 1/fan-in
+    (measures.Means.magnitudes); NaN if there are none."""
     overlap: Array
     """Mean number of first-layer neurons in each bin of measures.OVERLAP_EDGES."""
     step: Array
@@ -51,11 +54,11 @@ class EquilibriumResult:
     curve_test_acc: Array | None
     seconds: float
     status: str = "ok"
-    """Chains never diverge: what leaves the numbers is rejected."""
+    """Chains never diverge: a trajectory whose energy overflows is rejected."""
 
     @property
     def mixed(self) -> bool:
-        """Whether the chains agree, and say enough to tell."""
+        """Whether the chains agree, and hold enough independent draws to tell."""
         return self.r_hat <= MOST_R_HAT and self.ess >= LEAST_ESS
 
     def summary(self) -> dict[str, float | bool | str | None]:
@@ -70,7 +73,7 @@ class EquilibriumResult:
         return row | {"status": self.status, "reason": reason, "mixed": self.mixed, "seconds": self.seconds}
 
     def lists(self, save: Collection[str]) -> dict[str, list[float]]:
-        """The list columns of the row, of what is saved; curves are means over the chains."""
+        """The list columns of the row; `save` names the groups to keep: curves (means over the chains), neurons."""
         found: dict[str, list[float]] = {}
         if "curves" in save:
             curves = {"curve_alignment_f": self.curve_alignment, "curve_train_mse": self.curve_train_mse}

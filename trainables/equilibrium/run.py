@@ -10,10 +10,11 @@ from trainables.equilibrium.result import EquilibriumResult
 
 
 class EquilibriumRun:
-    """Cells that take equally many trajectories. `advance` until `done`, then `results`; `state` and `load` outlive a process.
+    """Cells that take equally many trajectories. Call `advance` until `done`, then `results`; `state` and `load` carry it to
+    another process.
 
     Every cell is computed by itself, so that its numbers are the same bit for bit in every pack: chains amplify rounding, and
-    a product over more cells at once would round otherwise. ValueError where cells differ in steps or eval_every.
+    a product over more cells at once would round differently. ValueError where cells differ in steps or eval_every.
     """
 
     def __init__(self, cells: Sequence[Cell]) -> None:
@@ -23,7 +24,7 @@ class EquilibriumRun:
 
     @property
     def step(self) -> int:
-        """Trajectories that all cells have behind them."""
+        """Trajectories that every cell has taken."""
         return min(chains.t for chains in self.chains)
 
     @property
@@ -32,7 +33,7 @@ class EquilibriumRun:
 
     @property
     def seconds(self) -> float:
-        """Of sampling, all cells together."""
+        """Seconds of sampling, all cells together."""
         return sum(chains.seconds for chains in self.chains)
 
     @property
@@ -40,7 +41,7 @@ class EquilibriumRun:
         return self.step >= self.n_steps
 
     def advance(self, seconds: float) -> None:
-        """Sample for about this long, at least one evaluation of one cell; the one that is furthest behind goes first."""
+        """Sample for about this long, at least up to one evaluation of one cell. The cell that is furthest behind goes first."""
         until = time.perf_counter() + seconds
         while not self.done:
             min(self.chains, key=lambda chains: chains.t).advance()
@@ -48,14 +49,15 @@ class EquilibriumRun:
                 break
 
     def results(self) -> list[EquilibriumResult]:
-        """One result a cell, in the pack's order."""
+        """One result per cell, in the pack's order."""
         return [chains.result() for chains in self.chains]
 
     def state(self, copied: bool = True) -> dict[str, Any]:
-        """Arrays and numbers from which another process can go on; not copied, sampling goes on in them."""
+        """Arrays and numbers from which another process can continue. With copied=False they are the chains' own arrays, which
+        later steps change."""
         return {"chains": [chains.state(copied) for chains in self.chains]}
 
     def load(self, state: dict[str, Any]) -> None:
-        """Go on from what `state` returned."""
+        """Continue from a value that `state` returned."""
         for chains, own in zip(self.chains, state["chains"], strict=True):
             chains.load(own)

@@ -1,15 +1,15 @@
 """Chains that sample exp(-U(u)) N(u; 0, 1): Hamiltonian Monte Carlo, and jumps of single neurons between its trajectories.
 
-HMC    the prior's part of the motion is a rotation of (u, p) and taken exactly, U alone kicks [Shahbaba et al. 2014]: where there
-       are no data every step is accepted, and directions that the data leave alone are forgotten after a quarter turn
-jump   specialisation is a first-order transition: a neuron stays long on either side of a barrier. So one neuron is drawn anew
-       among where it is and candidates of a density q that does not depend on it, each with weight posterior/q, which leaves the
-       posterior invariant [iterated sampling importance resampling: Andrieu, Lee and Vihola 2018]. The readout, integrated out,
-       follows at once, so that it adds no barrier; where it is sampled, the neuron's own b is drawn with it. Drawn are the
-       overlap c = e.u, e one of the K directions at random, and the length rho of the rest of u, whose direction it keeps: a
-       neuron that specialises grows along e and shrinks across
+HMC    the prior's part of the motion is a rotation of (u, p), which is taken exactly; only U kicks p [Shahbaba et al. 2014].
+       So without data every step is accepted, and directions that the data do not constrain are forgotten after a quarter turn
+jump   specialisation is a first-order transition: a neuron stays long on either side of a barrier. So a jump draws one neuron
+       anew, from its present state and from candidates of a density q that does not depend on that state, each with weight
+       posterior/q. This leaves the posterior invariant [iterated sampling importance resampling: Andrieu, Lee and Vihola 2018].
+       An integrated readout follows at once and adds no barrier; a sampled one is drawn with its neuron. A candidate has a new
+       overlap c = e.u, with e one of the K directions at random, and a new length rho of the rest of u, whose direction stays: a
+       neuron that specialises grows along e and shrinks across it
 
-The numbers of trajectory t come from the generator that belongs to t: where a run is cut changes none.
+Trajectory t has a random generator of its own, so a run that is interrupted and continued gives the same numbers.
 """
 
 from dataclasses import dataclass
@@ -26,21 +26,21 @@ from trainables.equilibrium.setting import CANDIDATES
 ACCEPTED = 0.8
 """Acceptance that the step adapts to: HMC's cost of an independent sample is flat from 0.6 to 0.9 [Betancourt et al. 2014]."""
 LONGEST, LARGEST = pi / 2, pi / 2
-"""Angle of a trajectory and of a step at most: a quarter turn makes the new u of the prior independent of the old."""
+"""Largest angle of a trajectory, and of a step. Under the prior a quarter turn makes the new u independent of the old."""
 MOST_STEPS = 16
 LONGEST_REST = 1.25
-"""Of rho where neurons specialise, in units of sqrt(d), about its mean under the prior."""
+"""Largest rho of special candidates, in units of sqrt(d), which is about the mean of rho under the prior."""
 
 
 class Step(NamedTuple):
-    """The angle of a step, adapted in burn-in; then the mean of log angle over its second half, which no longer moves."""
+    """The angle of a step. It adapts during burn-in; after that log angle stays at its mean over the second half of burn-in."""
 
     log_angle: float = log(0.2)
     sum_log: float = 0.0
     n: int = 0
 
     def adapted(self, accepted: float, t: int, burn_in: int) -> "Step":
-        """After trajectory t = 1, 2, ... was accepted with this probability [Robbins and Monro 1951]."""
+        """The step after trajectory t = 1, 2, ..., which was accepted with this probability [Robbins and Monro 1951]."""
         if t > burn_in:
             return self
         moved = min(self.log_angle + (accepted - ACCEPTED) / sqrt(t), log(LARGEST))
@@ -53,14 +53,14 @@ class Step(NamedTuple):
 class Sampler:
     """Moves chains; `forces` is the posterior in the precision of the gradients.
 
-    Any kick that is a function of u alone keeps a trajectory reversible and its volume: forces that round cost acceptance only.
+    A kick that depends on u alone keeps trajectories reversible and volume-preserving, so rounded forces only cost acceptance.
     """
 
     posterior: Posterior
     forces: Posterior
 
     def trajectory(self, u: Tensor, energy: Tensor, angle: float, rng: np.random.Generator) -> tuple[Tensor, Tensor, Tensor]:
-        """One trajectory in steps of at most `angle`; u, U (B,) after it, and each chain's probability (B,) of acceptance."""
+        """Take one trajectory in steps of at most `angle`. Returns u, U (B,) and each chain's probability (B,) of acceptance."""
         turn = rng.uniform(0.5, 1.0) * LONGEST
         n = min(ceil(turn / angle), MOST_STEPS)
         step = min(turn / n, angle)
@@ -77,12 +77,12 @@ class Sampler:
         return torch.where(accepted.unsqueeze(1), q, u), torch.where(accepted, after, energy), log_ratio.exp()
 
     def jump(self, u: Tensor, energy: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
-        """Draw overlap and length of one neuron of each chain anew, in the last hidden layer; u and U (B,) after it."""
+        """Draw overlap and length of one neuron of each chain anew, in the last hidden layer. Returns u and U (B,) after it."""
         moved, chain = u.clone(), torch.arange(len(u))
         layer, directions = self.posterior.layers(moved)[-1]
         _, dim, n = layer.shape
         neuron = torch.from_numpy(rng.integers(0, n, len(u)))
-        which = torch.from_numpy(rng.integers(0, directions.shape[1], len(u)))  # where there is one, this draws nothing
+        which = torch.from_numpy(rng.integers(0, directions.shape[1], len(u)))  # with one direction, this draws nothing
         e = directions[chain, which]
         spread = self.posterior.readout.spread(dim)
         now = layer[chain, :, neuron]
@@ -94,7 +94,7 @@ class Sampler:
         candidates = e.unsqueeze(2) * c.unsqueeze(1) + (rest / rho_now.unsqueeze(1)).unsqueeze(2) * rho.unsqueeze(1)
         energies, b, log_ratio_b = self.posterior.alternatives(u, neuron, candidates, special, rng)
         log_weight = (-energies - _log_ratio(c, rho, log_ratio_b, dim, spread)).nan_to_num(nan=-torch.inf)
-        kept = (log_weight + torch.from_numpy(rng.gumbel(size=c.shape))).argmax(1)  # in proportion to the weights
+        kept = (log_weight + torch.from_numpy(rng.gumbel(size=c.shape))).argmax(1)  # drawn in proportion to the weights
         layer[chain, :, neuron] = candidates[chain, :, kept]  # writes into `moved`
         if b.shape[1]:
             self.posterior.readouts(moved)[chain, neuron] = b[chain, kept]
@@ -102,9 +102,10 @@ class Sampler:
 
 
 def _candidates(n_chains: int, d: int, spread: float, rng: np.random.Generator) -> tuple[Tensor, Tensor, Tensor]:
-    """c and rho (B, CANDIDATES) from q: half from the prior, half special: c of variance `spread` and any rho up to the prior's.
+    """c and rho (B, CANDIDATES) drawn from q, and which of the neuron's state and the candidates (B, 1 + CANDIDATES) are special.
 
-    And which of these (B, 1 + CANDIDATES) are special; where the neuron is now counts as none.
+    A candidate is drawn from the prior or, with probability 1/2, is special: c has variance `spread`, and rho is uniform up to
+    LONGEST_REST sqrt(d). The neuron's present state comes first and counts as not special.
     """
     shape = (n_chains, CANDIDATES)
     special = rng.random(shape) < 0.5
@@ -114,7 +115,7 @@ def _candidates(n_chains: int, d: int, spread: float, rng: np.random.Generator) 
 
 
 def _log_ratio(c: Tensor, rho: Tensor, log_ratio_b: Tensor, d: int, spread: float) -> Tensor:
-    """log of q over the prior, up to a constant: half of q is the prior."""
+    """log of q over the prior, up to a constant. q is the mean of the prior and the special density."""
     longest = LONGEST_REST * sqrt(d)
     log_prior_c = -(c**2) / 2 - log(2 * pi) / 2
     log_prior_rho = (d - 2) * rho.log() - rho**2 / 2 - (d - 3) / 2 * log(2) - lgamma((d - 1) / 2)

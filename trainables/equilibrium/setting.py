@@ -1,4 +1,4 @@
-"""What the sampler asks of a cell: one posterior, given by task, network, ridge and seed, and the chains [Rubin25 Sec. 2]."""
+"""A cell's settings for the sampler: one posterior, given by task, network, ridge and seed, and the chains [Rubin25 Sec. 2]."""
 
 from dataclasses import dataclass
 
@@ -9,12 +9,12 @@ from trainables.training.base import Loss
 from trainables.training.langevin import Langevin
 
 CANDIDATES = 24
-"""Of a jump: few of those far away fit the data, and one more costs little beside the products that all share."""
+"""Candidates per jump. Few candidates far away fit the data, and one more costs little beside the products that all share."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A cell that is sampled at equilibrium, with what follows from its parts. TypeError for another cell."""
+    """A cell that is sampled at equilibrium, with the numbers that follow from its parts. TypeError for any other cell."""
 
     cell: Cell
 
@@ -42,12 +42,12 @@ class Setting:
 
     @property
     def width(self) -> int:
-        """N of the last hidden layer; channels of a CNN."""
+        """N, the neurons of the last hidden layer, or the channels of a CNN."""
         return self.sampled.width
 
     @property
     def width1(self) -> int | None:
-        """N1, of a three-layer network alone."""
+        """N1, the neurons of the first hidden layer; only three-layer networks have it."""
         return self.sampled.width1
 
     @property
@@ -90,7 +90,7 @@ class Setting:
 
     @property
     def n_train(self) -> int:
-        """P."""
+        """P, the number of training examples."""
         assert self.task.n_train is not None
         return self.task.n_train
 
@@ -101,12 +101,12 @@ class Setting:
 
     @property
     def patch(self) -> int | None:
-        """Length of the task's patches; None where it has none."""
+        """Length of the task's patches; None for a task without patches."""
         return self.task.patch_length
 
     @property
     def n_features(self) -> int:
-        """Features of an input that the readout sees: N, for a CNN one per channel and patch."""
+        """Number of features that the readout sees: N, for a CNN one per channel and patch."""
         return self.width if self.network != "cnn" or self.patch is None else self.width * self.task.input_dim // self.patch
 
     @property
@@ -118,6 +118,7 @@ class Setting:
 
     @property
     def readout_variance(self) -> float:
-        """v of the readouts' prior N(0, v); a CNN has one per channel and patch, and v is shared by the patches of the input."""
+        """v of the readouts' prior N(0, v). A CNN has a readout per channel and patch; its v is divided by the number of
+        patches."""
         v = self.width**-1.0 if self.langevin.scaling == "standard" else self.width**-2.0
         return v if self.network != "cnn" or self.patch is None else v * self.patch / self.task.input_dim

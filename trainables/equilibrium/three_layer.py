@@ -2,10 +2,10 @@
 
 h1     x w1, w1 = u1/sqrt(d), u1 (B, d, N1)
 h2     erf(h1) w2, w2 = u2/sqrt(N1), u2 (B, N1, N2); phi = erf(h2) (B, P, N2)
-u      u1, u2, and behind them the readouts b where they are sampled
+u      u1, u2, followed by the readouts b if they are sampled
 e1     w* of the target, or its K directions
-e2     direction over the first layer whose h2 is nearest to linear in w*.x. erf(h1) follows h1 = x w1, so it solves w1 e2 ~ w*;
-       the ridge keeps it from growing along directions that a narrow first layer hardly has
+e2     direction in the first layer along which h2 is closest to linear in w*.x. erf(h1) roughly follows h1 = x w1, so e2
+       solves w1 e2 ~ w*; the ridge keeps e2 from growing along directions that a narrow first layer hardly has
 """
 
 from dataclasses import dataclass, replace
@@ -18,12 +18,12 @@ from trainables.equilibrium.activations import ERF
 from trainables.equilibrium.readout import Alternatives, Readout
 
 RIDGE = 0.1
-"""Of e2, relative to w1 w1^T of a wide first layer."""
+"""Ridge of the solution e2, relative to w1 w1^T of a wide first layer."""
 
 
 @dataclass(frozen=True)
 class ThreeLayer:
-    """-log p(y | u) and what belongs to it."""
+    """The posterior of a three-layer network; implements Posterior."""
 
     x: Tensor
     readout: Readout
@@ -34,15 +34,15 @@ class ThreeLayer:
 
     @property
     def n_weights(self) -> int:
-        """d N1 + N1 N2, and of readouts that are sampled N2."""
+        """d N1 + N1 N2, plus N2 if readouts are sampled."""
         return self._n_hidden + self.readout.n_sampled(self.width)
 
     def to(self, dtype: torch.dtype) -> "ThreeLayer":
-        """The same in another precision."""
+        """This posterior in another precision."""
         return replace(self, x=self.x.to(dtype), readout=self.readout.to(dtype), directions=self.directions.to(dtype))
 
     def energy(self, u: Tensor) -> Tensor:
-        """U (B,); infinite or NaN where u left what numbers can hold."""
+        """U (B,); infinite or NaN where the computation overflows."""
         return self.readout.energy(self.features(u, self.x), self.readouts(u))
 
     def gradient(self, u: Tensor) -> Tensor:
@@ -79,7 +79,7 @@ class ThreeLayer:
     def alternatives(
         self, u: Tensor, neuron: Tensor, candidates: Tensor, special: Tensor, rng: np.random.Generator
     ) -> Alternatives:
-        """With one neuron (B,) of the second layer replaced by each of (B, N1, C)."""
+        """The alternatives to one neuron (B,) of the second layer: `candidates` (B, N1, C)."""
         u1, u2 = self._matrices(u)
         first = self._first(u1, self.x)
         own, features = neuron.unsqueeze(1), ERF.of(first @ candidates).unsqueeze(-1)

@@ -3,7 +3,7 @@
 x      inputs (P, d) in S patches of k = d/S; fully connected is S = 1
 w      u/sqrt(k), (B, k, N): the same weights for every patch
 phi    act(w . patch), (B, P, S N) with the channels of a patch together: a readout for each channel and patch
-u      the weights, and behind them the readouts b where they are sampled
+u      the weights, followed by the readouts b if they are sampled
 """
 
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from trainables.equilibrium.readout import Alternatives, Readout
 
 @dataclass(frozen=True)
 class TwoLayer:
-    """-log p(y | u) and what belongs to it."""
+    """The posterior of a network with one hidden layer; implements Posterior."""
 
     x: Tensor
     readout: Readout
@@ -29,15 +29,15 @@ class TwoLayer:
 
     @property
     def n_weights(self) -> int:
-        """k N, and of readouts that are sampled S N."""
+        """k N, plus S N if readouts are sampled."""
         return self._n_hidden + self.readout.n_sampled(self._n_patches * self.width)
 
     def to(self, dtype: torch.dtype) -> "TwoLayer":
-        """The same in another precision."""
+        """This posterior in another precision."""
         return replace(self, x=self.x.to(dtype), readout=self.readout.to(dtype), directions=self.directions.to(dtype))
 
     def energy(self, u: Tensor) -> Tensor:
-        """U (B,); infinite or NaN where u left what numbers can hold."""
+        """U (B,); infinite or NaN where the computation overflows."""
         return self.readout.energy(self.features(u, self.x), self.readouts(u))
 
     def gradient(self, u: Tensor) -> Tensor:
@@ -64,7 +64,7 @@ class TwoLayer:
     def alternatives(
         self, u: Tensor, neuron: Tensor, candidates: Tensor, special: Tensor, rng: np.random.Generator
     ) -> Alternatives:
-        """With one neuron (B,) replaced by each of `candidates` (B, k, C)."""
+        """The alternatives to one neuron (B,): `candidates` (B, k, C)."""
         own = neuron.unsqueeze(1) + self.width * torch.arange(self._n_patches)
         h = self._patches(self.x) @ candidates
         features = self.activation.of(h).view(len(u), len(self.x), self._n_patches, candidates.shape[2]).mT

@@ -1,1 +1,1 @@
-"""Inputs that are read or computed once and kept on disk: images, and what a network makes of them."""
+"""Inputs that are read or computed once and kept on disk: images, and a network's activations on them."""

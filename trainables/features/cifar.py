@@ -16,11 +16,11 @@ _VERSION = "1"
 """Raised whenever the same images and weights would give other numbers: standardisation, order of the rows, rounding."""
 N_OFFICIAL = 60_000
 _held: dict[tuple[Found, Layer], Kept] = {}
-"""What this process has checked and mapped."""
+"""Files that this process has checked and mapped."""
 
 
 def wanted(found: Found, layer: Layer) -> Wanted:
-    """The file of this layer: its name carries data, layer and weights."""
+    """The file of this layer; its name contains data, layer and weights."""
     made_from = {"version": _VERSION, "images": found.images, "layer": layer}
     if layer == "id":
         return Wanted(f"{found.images}-pixels", PIXELS, "uint8", tuple(made_from.items()))
@@ -29,14 +29,14 @@ def wanted(found: Found, layer: Layer) -> Wanted:
 
 
 def folders(found: Found) -> list[Path]:
-    """Where the files may lie: with the data, so that nodes share them, else in this user's cache."""
+    """Folders that may hold the files: with the data, so that nodes share them, else in this user's cache."""
     return [Path(found.folder, "features"), cache_folder() / "features"]
 
 
 def rows(found: Found, layer: Layer, console: Console | None = None) -> Kept:
-    """Rows of all images: pixels (N, 3072) uint8, or activations (N, D) float16. Made now where they are not there yet.
+    """Rows of all images: pixels (N, 3072) uint8, or activations (N, D) float16. Made now if they are not there yet.
 
-    TaskError where data or weights are not what they must be, or there is no room.
+    TaskError if data or weights are not usable, or if there is no room.
     """
     if (found, layer) not in _held:
         _held[found, layer] = _made(found, layer, console or Console(stderr=True))
@@ -59,7 +59,7 @@ def _made(found: Found, layer: Layer, console: Console) -> Kept:
 
 
 def to_make(found: Found, layer: Layer) -> list[Preparation]:
-    """What `rows` would make: the pixels, and the activations unless they are all that is asked for."""
+    """Files that `rows` would make: the pixels, and the activations unless the layer is the pixels."""
     layers: tuple[Layer, ...] = ("id",) if layer == "id" else ("id", layer)
     return [_preparation(found, one) for one in layers if not _is_there(found, one)]
 
@@ -84,7 +84,7 @@ def _preparation(found: Found, layer: Layer) -> Preparation:
 
 
 def _most_images(found: Found) -> int:
-    """How many images there are; of files that are not the official ones, how many they have room for."""
+    """Number of images; for files that are not the official ones an upper bound, from their size."""
     if found.images == "cifar100":
         return N_OFFICIAL
     return sum(Path(found.folder, IMAGES, name).stat().st_size for name in OFFICIAL_IMAGES) // PIXELS

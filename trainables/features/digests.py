@@ -11,13 +11,13 @@ from console.cache import cache_folder, write_whole
 
 Algorithm = Literal["md5", "sha256"]
 KEPT_FROM = 2**26
-"""Bytes from which a file's digest is also kept on disk: smaller ones are read in a blink."""
+"""Bytes from which a file's digest is also kept on disk; smaller files are read quickly."""
 
 
 def file_digest(path: Path, algorithm: Algorithm = "sha256") -> str:
-    """Hexadecimal digest of the file's content. OSError where it cannot be read.
+    """Hexadecimal digest of the file's content. OSError if the file cannot be read.
 
-    It is looked up by path, size, and the times of the last change of content and of the file's entry.
+    A kept digest is found by path, size, and the times of the last change of content (mtime) and of the inode (ctime).
     """
     stat = path.stat()
     digest = _kept_digest if stat.st_size >= KEPT_FROM else _digest

@@ -9,9 +9,9 @@ from trainables.features.found import WEIGHTS_URL, has_own_images, missing
 
 
 def fetch(folder: Path, with_weights: bool) -> None:
-    """Download what is missing in the folder; what is torn is refused by its check sum. One process at a time does it.
+    """Download the files that the folder lacks; a check sum refuses damaged ones. One process at a time downloads.
 
-    RuntimeError where images are there, but not all their files: the archive would be unpacked over them.
+    RuntimeError if only some files of images are there: the archive would be unpacked over them.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".fetch.lock").open("a") as lock:

@@ -1,8 +1,8 @@
-"""Where CIFAR-100 and the weights of VGG-16 lie, what they are, and what to say where they are missing.
+"""Finds the files of CIFAR-100 and of VGG-16's weights, names them by content, and says how to get missing ones.
 
-Plain files: nothing here waits for torch, because every plan asks. To look costs nothing and asks no server. What is missing is
-downloaded only when a grid is planned, once, by a process of its own (trainables.features.fetch), if the servers answer; a
-machine that is offline is told so within seconds.
+Nothing here imports torch, because every plan calls it. Looking is quick and asks no server. Missing files are downloaded only
+when a grid is planned, once, by a process of its own (trainables.features.fetch), if the servers answer; on a machine that is
+offline the message comes within seconds.
 """
 
 import hashlib
@@ -21,13 +21,13 @@ from trainables.basics import TaskError
 from trainables.features.digests import file_digest
 
 DATA_DIR = "SWEEP_DATA_DIR"
-"""Environment variable that names the folder where a grid does not."""
+"""Environment variable that names the folder if the grid does not."""
 IMAGES = "cifar-100-python"
 """Folder of the images, as its archive unpacks and as torchvision looks for it."""
 OFFICIAL_IMAGES = {"train": "16019d7e3df5f24257cddd939b257f8d", "test": "f0ef6b0ae62326f3e7ffdfab6717acfc"}
 """md5 of the files of CIFAR-100 [Krizhevsky 2009]; torchvision compares the same."""
 OFFICIAL_BYTES = {"train": 155_249_918, "test": 31_049_958}
-"""Sizes of these files: one of that size with another content is the official one, damaged."""
+"""Sizes of these files. A file of that size with another content counts as the official one, damaged."""
 IMAGES_URL = "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz"
 WEIGHTS = "vgg16-397923af.pth"
 """torchvision's VGG16_Weights.IMAGENET1K_V1; the digits are the first of its sha256."""
@@ -48,14 +48,14 @@ class Found:
 
     @property
     def name(self) -> str:
-        """What the numbers of a network come from, beside its keys: `cifar100+vgg16-397923af`."""
+        """The data behind a network's numbers, by name: `cifar100+vgg16-397923af`."""
         return "+".join(filter(None, (self.images, self.weights)))
 
 
 def look(data_dir: str, with_weights: bool) -> Found:
-    """The data in `data_dir`, else where the environment says, else in this user's cache; only looked for, never downloaded.
+    """The data in `data_dir`, else in the environment's folder, else in this user's cache. Nothing is downloaded.
 
-    ValueError, in one line, says what is missing, where it was looked for and how to get it, or what is wrong with what is there.
+    ValueError, in one line, says which files are missing, in which folder, and how to get them, or what is wrong with a file.
     """
     folder, said_by = data_folder(data_dir)
     if lacking := missing(folder, with_weights):
@@ -68,7 +68,7 @@ def look(data_dir: str, with_weights: bool) -> Found:
 
 
 def fetched(data_dir: str, with_weights: bool) -> None:
-    """Download what `look` would miss. TaskError, in one line, says why that failed and how else to get it."""
+    """Download the files that `look` would miss. TaskError, in one line, says why that failed and how else to get them."""
     folder, said_by = data_folder(data_dir)
     if missing(folder, with_weights):
         why = _fetched(folder, with_weights)
@@ -77,7 +77,7 @@ def fetched(data_dir: str, with_weights: bool) -> None:
 
 
 def data_folder(data_dir: str) -> tuple[Path, str]:
-    """The absolute path of the folder, and who named it. A relative one starts at the current directory."""
+    """The absolute path of the folder, and who named it. A relative path starts at the current directory."""
     if data_dir:
         return Path(data_dir).expanduser().absolute(), "the grid's data_dir"
     if named := os.environ.get(DATA_DIR):
@@ -86,19 +86,19 @@ def data_folder(data_dir: str) -> tuple[Path, str]:
 
 
 def missing(folder: Path, with_weights: bool) -> list[str]:
-    """Names, below the folder, of what is needed and not there."""
+    """Needed files that are not there, as paths relative to the folder."""
     files = [f"{IMAGES}/{name}" for name in (*OFFICIAL_IMAGES, "meta")]
     lacking = [file for file in files if not (folder / file).is_file()]
     return lacking + ([WEIGHTS] if with_weights and not _weights_files(folder) else [])
 
 
 def has_own_images(folder: Path) -> bool:
-    """Whether one of the files of images is there, which a download of the others would replace."""
+    """Whether the folder holds a file of images, which a download would replace."""
     return any((folder / IMAGES / name).is_file() for name in OFFICIAL_IMAGES)
 
 
 def weights_of(folder: Path) -> Path:
-    """The file of weights: torchvision's own, else the one `vgg16-*.pth` there is. ValueError where there are several."""
+    """The file of weights: torchvision's own, else the only `vgg16-*.pth`. ValueError if there are several."""
     files = _weights_files(folder)
     own = folder / WEIGHTS
     if own in files:
@@ -129,7 +129,7 @@ def _images_name(folder: Path) -> str:
 
 
 def _weights_name(file: Path | None) -> str:
-    """`vgg16-` and digits of the file's sha256; of torchvision's own file, which must be whole, the digits of its name."""
+    """`vgg16-` and the first digits of the file's sha256; those of torchvision's own file must be the digits in its name."""
     if file is None:
         return ""
     digest = file_digest(file)
@@ -140,7 +140,7 @@ def _weights_name(file: Path | None) -> str:
 
 @lru_cache(maxsize=64)
 def _fetched(folder: Path, with_weights: bool) -> str:
-    """Download what is missing, once a process; why that failed, or nothing."""
+    """Download the missing files, at most once per process. Returns why that failed, else an empty text."""
     if missing(folder, False) and has_own_images(folder):
         return f"not downloaded, because that would replace the images that are there in {IMAGES}"
     urls = [IMAGES_URL] if missing(folder, False) else []
@@ -148,18 +148,18 @@ def _fetched(folder: Path, with_weights: bool) -> str:
     silent = [urlsplit(url).netloc for url in urls if not reachable(url)]
     if silent:
         return f"not downloaded, because {' and '.join(silent)} cannot be reached from here"
-    # Its words and bars go to the error stream: the standard output of a sweep is for its summary.
+    # Its text and progress bars go to standard error: the standard output of a sweep is for its summary.
     done = subprocess.run(fetch_command(sys.executable, folder, with_weights), stdout=2, check=False)
     return "the download failed" if done.returncode else ""
 
 
 def fetch_command(python: str, folder: Path, with_weights: bool) -> list[str]:
-    """The command that downloads into the folder what is missing there."""
+    """The command that downloads the folder's missing files."""
     return [python, "-m", "trainables.features.fetch", str(folder), *([] if with_weights else ["--no-weights"])]
 
 
 def reachable(url: str) -> bool:
-    """Whether the server answers soon; asked aside, because looking up a name has no limit of time."""
+    """Whether the server answers within ANSWER_S. A thread asks, because looking up a host name has no time limit."""
     from urllib.request import Request, urlopen  # here: few plans need it
 
     answered: list[bool] = []
@@ -167,7 +167,7 @@ def reachable(url: str) -> bool:
     def ask() -> None:
         try:
             urlopen(Request(url, method="HEAD"), timeout=ANSWER_S).close()
-        except OSError:  # of which all of urllib's are
+        except OSError:  # the base of all urllib's errors
             return
         answered.append(True)
 

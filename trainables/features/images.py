@@ -14,7 +14,7 @@ _ARRAYS = {("numpy", "ndarray"), ("numpy", "dtype"), ("_codecs", "encode")} | {
     for core in ("core", "_core")
     for module, name in (("multiarray", "_reconstruct"), ("numeric", "_frombuffer"))
 }
-"""What a pickle of arrays asks for. One that asks for anything else would run it when it is opened."""
+"""Names that a pickle of arrays imports. A pickle that imports anything else could run it when it is opened."""
 
 
 class _OfArrays(pickle.Unpickler):
@@ -25,21 +25,21 @@ class _OfArrays(pickle.Unpickler):
 
 
 def read_images(folder: str, official: bool) -> tuple[Array, tuple[int, ...]]:
-    """All images of both files, (N, 3072) uint8, those of a class next to each other, and how many each of the classes has.
+    """All images of both files, (N, 3072) uint8, sorted by class, and the number of images of each class.
 
-    TaskError where the files are not CIFAR-100's or a class has less than the two images that a pair of the same class needs.
+    TaskError if the files are not CIFAR-100's, or if a class has fewer than the two images that a pair of one class needs.
     """
     from torchvision.datasets import CIFAR100
 
     class Unchecked(CIFAR100):  # type: ignore[misc]
-        """torchvision's reader for files that are not the official ones, whose check sums it does not know."""
+        """torchvision's reader without check sums, for files that are not the official ones."""
 
         train_list = [[name, None] for name, _ in CIFAR100.train_list]  # noqa: RUF012
         test_list = [[name, None] for name, _ in CIFAR100.test_list]  # noqa: RUF012
         meta = CIFAR100.meta | {"md5": None}
 
     reader: Any = CIFAR100 if official else Unchecked
-    if not official:  # whose check sums nobody knows: nothing in them may run
+    if not official:  # files without known check sums: nothing in them may run
         _check_files(folder, [name for name, _ in (*CIFAR100.train_list, *CIFAR100.test_list)] + [CIFAR100.meta["filename"]])
     try:
         parts = [reader(folder, train=train) for train in (True, False)]

@@ -1,7 +1,7 @@
-"""Arrays that took long to make, kept on disk: NAME.npy, read as a memory map, and NAME.json, which says what it is.
+"""Arrays that took long to make, kept on disk: NAME.npy, read as a memory map, and NAME.json, its description.
 
-The description is written last, so an array without one is torn. It holds what the array was made from, and a check sum of blocks
-spread over the file (of all of it up to 16 MB): the whole of 8 GB would take longer to read than a pack to train.
+The description is written last, so an array without one is unfinished. It names the sources of the array and holds a check sum of
+blocks spread over the file (of the whole file up to 16 MB): reading all of 8 GB would take longer than training a pack.
 """
 
 import fcntl
@@ -27,7 +27,7 @@ _BLOCKS = 256
 
 @dataclass(frozen=True)
 class Wanted:
-    """An array by its name, the length and type of its rows, and what it must have been made from."""
+    """An array by its name, the length and type of its rows, and the sources that it must have been made from."""
 
     name: str
     row: int
@@ -37,18 +37,18 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Kept:
-    """Rows (N, row) as a memory map, and how many of them, one after the other, are of each class."""
+    """Rows (N, row) as a memory map, sorted by class, and the number of rows of each class."""
 
     rows: Array
     counts: tuple[int, ...]
 
 
 class UnfitError(Exception):
-    """A kept array that cannot be used; the reason."""
+    """A kept array cannot be used; the message is the reason."""
 
 
 def opened(folder: Path, wanted: Wanted) -> Kept | None:
-    """The array, None where there is none. UnfitError where it is torn or was made from something else."""
+    """The array, or None if there is none. UnfitError if it is damaged or was made from something else."""
     array, description = folder / f"{wanted.name}.npy", folder / f"{wanted.name}.json"
     if not os.path.lexists(array) and not os.path.lexists(description):
         return None
@@ -75,10 +75,10 @@ def opened(folder: Path, wanted: Wanted) -> Kept | None:
 def made(
     folders: Iterable[Path], wanted: Wanted, batches: Callable[[], tuple[tuple[int, ...], Iterable[Array]]], console: Console
 ) -> Kept:
-    """The array from the first of these folders that has it, else made in the first that can be written.
+    """The array from the first of these folders that has it; else it is made in the first that can be written.
 
-    `batches` gives the counts of the classes, and the rows, some at a time. One process makes it, others wait. TaskError where
-    no folder can be written or the disk is full.
+    `batches` gives the counts of the classes, and the rows, some at a time. One process makes the array, others wait. TaskError
+    if no folder can be written or the disk is full.
     """
     folders = list(folders)
     for folder in folders:
@@ -86,7 +86,7 @@ def made(
             if found := opened(folder, wanted):
                 return found
         except UnfitError:
-            pass  # said once the file is locked: another process may be at it
+            pass  # reported below, under the lock: another process may be writing it
     folder = writable(folders)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -110,7 +110,7 @@ def made(
 
 
 def writable(folders: Iterable[Path]) -> Path:
-    """The first of these folders that is or can be made and that can be written. TaskError where there is none."""
+    """The first of these folders that exists or can be made, and that can be written. TaskError if there is none."""
     folders = list(folders)
     for folder in folders:
         above = next(p for p in (folder, *folder.parents) if os.path.exists(p))
@@ -121,11 +121,11 @@ def writable(folders: Iterable[Path]) -> Path:
 
 def _write(folder: Path, wanted: Wanted, counts: tuple[int, ...], batches: Iterable[Array]) -> None:
     array, part = folder / f"{wanted.name}.npy", folder / f".{wanted.name}.npy.part"
-    (folder / f"{wanted.name}.json").unlink(missing_ok=True)  # from here on what is there counts as not finished
+    (folder / f"{wanted.name}.json").unlink(missing_ok=True)  # from here on the array counts as unfinished
     header = {"descr": np.lib.format.dtype_to_descr(np.dtype(wanted.dtype)), "fortran_order": False}
     n = 0
     try:
-        # Written, not mapped: a full disk is then an error, and what is written need not stay in memory.
+        # Written, not mapped: a full disk is then an error, and written rows need not stay in memory.
         with part.open("wb") as file:
             np.lib.format.write_array_header_1_0(file, header | {"shape": (sum(counts), wanted.row)})
             for batch in batches:
@@ -160,7 +160,7 @@ def _check_sum(file: Path) -> str:
 
 @contextmanager
 def _locked(folder: Path, wanted: Wanted, console: Console) -> Iterator[None]:
-    """Alone with this array among the processes of all nodes that share the folder."""
+    """Hold this array's lock, against processes of all nodes that share the folder."""
     with (folder / f".{wanted.name}.lock").open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

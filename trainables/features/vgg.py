@@ -19,12 +19,12 @@ from trainables.basics import Array, TaskError
 from trainables.features.layers import SIDE, Layer
 
 BATCH = 256
-"""Images at once: what they make of the largest layer takes 67 MB."""
+"""Images at a time: their activations in the largest layer take 67 MB."""
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 def network(layer: Layer, weights_file: Path) -> nn.Sequential:
-    """VGG-16 up to this layer. TaskError where the file does not hold its convolutions; what else it holds is not looked at."""
+    """VGG-16 up to this layer. TaskError if the file does not hold its convolutions; the file's other tensors are ignored."""
     with torch.device("meta"):  # neither memory nor time for weights that are replaced
         features: nn.Sequential = vgg16().features
     try:
@@ -46,7 +46,7 @@ def network(layer: Layer, weights_file: Path) -> nn.Sequential:
 
 
 def _names(features: nn.Sequential) -> list[str]:
-    """relu[block]_[layer] for each module that is one, else nothing; pooling ends a block."""
+    """Names of the modules: relu[block]_[layer] for a ReLU, empty for others; pooling ends a block."""
     names, block, number = [], 1, 0
     for module in features:
         number += isinstance(module, nn.ReLU)
@@ -57,16 +57,16 @@ def _names(features: nn.Sequential) -> list[str]:
 
 
 def activations(images: Array, layer: Layer, weights_file: Path, console: Console) -> Iterator[Array]:
-    """Rows (n, D) float16 for images (N, 3072) uint8, some at a time, with a bar; on a card where there is one.
+    """Rows (n, D) float16 for images (N, 3072) uint8, some at a time, with a progress bar; on a GPU if there is one.
 
-    TaskError where they cannot be computed, such as on a card without room.
+    TaskError if they cannot be computed, such as on a GPU without free memory.
     """
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         yield from _activations(images, layer, weights_file, console, device)
-    except (RuntimeError, MemoryError) as error:  # of which torch's errors of memory and of the card are
+    except (RuntimeError, MemoryError) as error:  # torch's errors of memory and of the GPU are RuntimeErrors
         reason = str(error).split("\n")[0] or type(error).__name__
-        on_card = "make room on the card, or hide it: CUDA_VISIBLE_DEVICES=-1 computes on processors"
+        on_card = "free memory on the GPU, or hide it: CUDA_VISIBLE_DEVICES=-1 computes on the CPU"
         mend = on_card if device.type == "cuda" else "make memory free"
         raise TaskError(f"{layer} of VGG-16 cannot be computed on {device}: {reason}; {mend}") from error
 
@@ -84,6 +84,6 @@ def _activations(images: Array, layer: Layer, weights_file: Path, console: Conso
 
 @torch.inference_mode()
 def _rows(net: nn.Sequential, x: Tensor) -> Array:
-    # TF32, which a card would take for convolutions, has no more digits than the half precision that is kept.
+    # TF32, which a GPU would use for convolutions, has no more digits than the float16 that is kept.
     with torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=False, allow_tf32=False):
         return net(x).flatten(1).to(torch.float16).cpu().numpy()

@@ -1,4 +1,4 @@
-"""How this package compiles: numba's settings, in one place."""
+"""numba's settings for all compiled functions of this package."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,8 @@ import numba
 
 from console.cache import cache_folder, digest
 
-# numba looks whether the file of a function changed, not those whose functions it inlines: here any kernel's change counts.
+# numba checks whether the file of a function changed, but not the files of functions that it inlines. So the cache's name depends
+# on all kernels.
 _kernels = digest(Path(__file__).parent.glob("*.py"))
 settings: Any = numba.config
 settings.CACHE_DIR = str(Path(settings.CACHE_DIR or cache_folder(), f"kernels-{_kernels}"))
@@ -15,8 +16,8 @@ settings.CACHE_DIR = str(Path(settings.CACHE_DIR or cache_folder(), f"kernels-{_
 # reassoc lets sums be vectorised; nnan and ninf are left out, because divergence is a NaN that must be seen.
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 compiled: Any = numba.njit(cache=True, nogil=True, fastmath=FAST)
-# A call passes an array as seven words on the stack, which costs more than the 256 neurons it is made for.
+# Inlined, because a call passes each array as seven words on the stack, which costs more than the work on its 256 neurons.
 inline: Any = numba.njit(nogil=True, fastmath=FAST, forceinline=True)
-# The same digits on every processor: no reordered sum, and no multiplication fused with an addition where the processor can.
+# Without fastmath every processor gives the same digits: no sum is reordered, no multiplication fused with an addition.
 exact: Any = numba.njit(cache=True, nogil=True)
 exact_inline: Any = numba.njit(nogil=True, forceinline=True)

@@ -1,6 +1,6 @@
 """The compiled elementwise half of a step of `batched` on the CPU, and of evaluation: one pass over each example's row.
 
-h0, q (B, m) are a batch's initial preactivations and their scaled change; the matrix products that make them stay outside.
+h0, q (B, m) are a batch's initial preactivations and their scaled change; the matrix products that give them are taken outside.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ def outputs(h0, q, a0, b, eps):
 
 @compiled
 def gradients(h0, q, y, a0, b, eps, lr):
-    """Replace q by minus the rate times dloss/dh, step b in place; returns the batch's mean loss and right predictions."""
+    """Replace q by minus the rate times dloss/dh and step b, both in place. Returns mean loss and number of right predictions."""
     real = b.dtype.type
     zero, inv_eps = real(0), real(1) / eps
     a, gb = a0 + eps * b, np.zeros_like(b)

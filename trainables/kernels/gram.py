@@ -1,11 +1,11 @@
 """The compiled step of `gram`: one network, many steps, nothing allocated inside the loop.
 
-Neurons come in chunks of CHUNK, and all that a chunk needs lies together, so that a step works in the first cache:
+Neurons come in chunks of CHUNK. The data of a chunk lie together, so that a step works in the first-level cache:
 p (n, 2, L, CHUNK)       initial preactivations Z W0_s of the symbols, s = 0, 1; h0 of a pair is p[0, u] + p[1, v]
 omega (n, 2, L, CHUNK)   scaled changes of the weights, U_s = Z^T omega_s; q = gram omega of the symbols, h = p + eps q
 a0, b, a (n, CHUNK)      initial readouts, scaled changes, a = a0 + eps b             gram (L, L)   Z Z^T, L a multiple of TILE
 
-A step visits each chunk once: it takes the chunk's gradient of the step before, then its share of this step's outputs.
+A step visits each chunk once: it applies the chunk's gradient from the step before, then adds the chunk's share of its outputs.
 """
 
 import numpy as np
@@ -18,9 +18,9 @@ from trainables.kernels.tiles import add_product_of_four, add_product_of_six, fi
 
 @inline
 def _preactivate(gram, rows, n_rows, omega, p, eps, zero, keep, room, q, h):
-    """h, and q where it is to be kept, of the symbols in `rows`; the last tile may repeat a symbol.
+    """Compute h, and with `keep` also q, of the symbols in `rows`; the last tile may repeat a symbol.
 
-    Six rows at a time read omega less often, which counts where it is larger than the first cache.
+    Six rows at a time read omega less often, which pays off if omega is larger than the first-level cache.
     """
     last, size = n_rows - 1, 6 if n_rows > MANY else 4
     for k in range(0, n_rows, size):
@@ -70,7 +70,7 @@ def _collect(h0, h1, df, zero, on0, on1):
 
 @inline
 def _follow(h, on, a, gb, omega):
-    """One symbol's share of the gradient of b, and the step of its omega."""
+    """Add one symbol's share of the gradient of b to gb, and step the symbol's omega."""
     for n in range(CHUNK):
         gb[n] += h[n] * on[n]
         omega[n] += a[n] * on[n]
@@ -85,13 +85,14 @@ def _follow_readout(a0, gb, eps, b, a):
 
 @compiled
 def train_steps(pairs, n_pairs, rows, n_rows, batch, literal, f0, p, omega, q, h, a0, b, gram, eps, lr, loss, right):
-    """Take the steps of `distinct_pairs`, in place; loss, right (T,) get mean loss and right predictions before each.
+    """Take the steps given by `distinct_pairs`, in place; loss, right (T,) receive mean loss and right predictions before each
+    step.
 
-    `literal` takes the centred output as the difference it is, with sum a0 relu(h0) of each pair kept in f0 (L, L), NaN
-    where not met yet; without it, as trainables.trainers.centred does, for an eps whose difference would lose its digits.
-    q, h are room to work, shaped as p.
+    With `literal` the centred output is the literal difference; f0 (L, L) keeps sum a0 relu(h0) of each pair, NaN for pairs not
+    met yet. Without it the output is computed as in trainables.trainers.centred, for an eps at which the difference would lose
+    its digits. q, h are working arrays, shaped as p.
     """
-    real = b.dtype.type  # numba widens float32 to float64 wherever a Python number meets it, and all that follows
+    real = b.dtype.type  # a Python number would make numba widen float32 to float64, and all that follows
     zero, inv_eps = real(0), real(1) / eps
     n_steps, n_chunks = len(n_pairs), len(p)
     on, room = np.empty(p.shape[1:], b.dtype), np.empty((6, CHUNK), b.dtype)
@@ -137,7 +138,7 @@ def train_steps(pairs, n_pairs, rows, n_rows, batch, literal, f0, p, omega, q, h
                             f0[u, v] += _literal_output(p[c, 0, u], p[c, 1, v], a0[c], zero)
                     f[k] = (f[k] - f0[u, v]) * inv_eps
                 term, slope = logistic(float(f[k]), 1.0 if u == v else 0.0)
-                # Summed in the cell's precision: the loss is infinite when that overflows, as in any other engine.
+                # Summed in the cell's precision, so that the loss becomes infinite on overflow, as in the other engines.
                 total += real(n * term)
                 hits += n if (f[k] > zero) == (u == v) else 0
                 df[k] = real(-lr * n / batch * slope)

@@ -1,14 +1,14 @@
-"""The step of `gram` on a GPU: one program a network, which takes many steps in one launch. Algebra of trainables.kernels.gram.
+"""The step of `gram` on a GPU: one program per network takes many steps in one launch. Algebra as in trainables.kernels.gram.
 
-Arrays of the C networks, whose G groups see the same batches; neurons are padded with zeros to WIDTH, a multiple of BLOCK,
-and symbols, where it says L', to a multiple of UNROLL:
+Arrays of C networks in G groups; the networks of a group see the same batches. Neurons are padded with zeros to WIDTH, a
+multiple of BLOCK; L' is L padded with zeros to a multiple of UNROLL:
 p (G, 2, L', WIDTH)             initial preactivations of the symbols       gram (G, L', L')   Z Z^T       f0 (G, L, L)
-omega, q, h (C, 2, L', WIDTH)   as there; q and h are room to work          a0, b (C, WIDTH)   eps, lr (C,)
+omega, q, h (C, 2, L', WIDTH)   as there; q and h are working arrays          a0, b (C, WIDTH)   eps, lr (C,)
 plan (G, T, n)                  the steps, as trainables.kernels.pairs.plan_steps writes them
-f, df (C, PAIRS)                room: output of each pair of the step, and minus the rate times the loss's derivative
+f, df (C, PAIRS)                working arrays: output of each pair of the step, and minus the rate times the loss's derivative
 
-What one thread stores and another loads goes through memory, so a barrier lies between any two phases of a step. A phase
-takes TILE rows at a time: their loads are under way together, and sums over a tile's neurons share one exchange.
+Threads exchange numbers through memory, so a barrier separates any two phases of a step. A phase takes TILE rows at a time: their
+loads overlap, and their sums over neurons share one exchange.
 """
 
 import triton
@@ -27,7 +27,7 @@ def _relu(x):
 @triton.jit
 def _preactivate(rows, n_rows, gram, omega, p, eps, q, h, n, N_SYMBOLS, WIDTH: tl.constexpr, BLOCK: tl.constexpr,
                  TILE: tl.constexpr, UNROLL: tl.constexpr):  # fmt: skip
-    """q and h of the symbols in `rows`, neurons n; the last tile may repeat a symbol."""
+    """Compute q and h of the symbols in `rows` for neurons n; the last tile may repeat a symbol."""
     for k in range(0, n_rows, TILE):
         r = tl.load(rows + tl.minimum(k + tl.arange(0, TILE), n_rows - 1))
         x = tl.zeros((TILE, BLOCK), omega.dtype.element_ty)
@@ -41,7 +41,7 @@ def _preactivate(rows, n_rows, gram, omega, p, eps, q, h, n, N_SYMBOLS, WIDTH: t
 
 @triton.jit
 def _sums(u, v, used, literal, p, q, h, a0, b, eps, HALF, WIDTH: tl.constexpr, BLOCK: tl.constexpr, TILE: tl.constexpr):
-    """Of each pair, sum a relu(h) where the output is taken literally, else the centred output; (TILE,)."""
+    """The sum of a relu(h) for each pair if the output is taken literally, else the centred output; (TILE,)."""
     f = tl.zeros((TILE,), a0.dtype.element_ty)
     for start in range(0, WIDTH, BLOCK):
         n = start + tl.arange(0, BLOCK)[None, :]
@@ -64,7 +64,7 @@ def _sums(u, v, used, literal, p, q, h, a0, b, eps, HALF, WIDTH: tl.constexpr, B
 @triton.jit
 def _follow(rows, n_rows, starts, order, partner, h_own, h_other, omega, df, a, n, WIDTH: tl.constexpr, BLOCK: tl.constexpr,
             TILE: tl.constexpr):  # fmt: skip
-    """Step omega of one half; returns its share of the step of b. `order` has the pairs of each symbol one after the other."""
+    """Step omega of one half and return the half's share of the step of b. `order` lists the pairs symbol by symbol."""
     gb = tl.zeros((1, BLOCK), omega.dtype.element_ty)
     for i in range(n_rows):
         r = tl.load(rows + i)
@@ -83,8 +83,8 @@ def _follow(rows, n_rows, starts, order, partner, h_own, h_other, omega, df, a, 
     return gb
 
 
-# One binary for all launches: f0 is worth nothing if another one, that rounds otherwise, takes the steps. So no number, nor a
-# pointer into the middle of an array, may make Triton compile a variant of its own.
+# All launches must use one binary: another one may round differently, and f0 is then useless. So Triton must not compile a
+# variant for a special number, or for a pointer into the middle of an array.
 @triton.jit(do_not_specialize=["first_step", "n_steps", "n_planned", "n_total", "record", "n_symbols", "most"],
             do_not_specialize_on_alignment=["loss", "right"])  # fmt: skip
 def train_steps(cells, groups, literals, plan, f0, p, gram, omega, q, h, a0, b, eps, lr, f, df, loss, right,
@@ -93,10 +93,10 @@ def train_steps(cells, groups, literals, plan, f0, p, gram, omega, q, h, a0, b, 
                 BLOCK: tl.constexpr, TILE: tl.constexpr, UNROLL: tl.constexpr):  # fmt: skip
     """Take the first n_steps steps of a plan of n_planned in place; `cells` names the network of each program.
 
-    loss, right (C, n_total) float64 get, from column first_step on, mean loss and right predictions before each step.
-    Where `literals` (C,) is not 0 the centred output is the literal difference, with the sums at the start in f0. They come from
-    this very code, so that the difference is exactly zero before the first step: with `record`, f0 is written, not read.
-    `most` is the R of a plan.
+    loss, right (C, n_total) float64 receive mean loss and right predictions before each step, from column first_step on.
+    For networks with a nonzero entry in `literals` (C,) the centred output is the literal difference from the initial sums in f0.
+    This same code records those sums (with `record` it writes f0 instead of reading it), so that the difference is exactly zero
+    before the first step. `most` is R of `plan_steps`.
     """
     half: tl.constexpr = PADDED * WIDTH
     c = tl.load(cells + tl.program_id(0)).to(tl.int64)
@@ -114,7 +114,7 @@ def train_steps(cells, groups, literals, plan, f0, p, gram, omega, q, h, a0, b, 
         v_of = halves + 2 * most + 1 + BATCH
 
         for start in range(0, WIDTH, BLOCK):
-            n = start + tl.arange(0, BLOCK)[None, :]  # rows are (1, BLOCK), so that all of them lie alike over the threads
+            n = start + tl.arange(0, BLOCK)[None, :]  # rows are (1, BLOCK), so that all have the same layout over threads
             for s in tl.static_range(2):
                 rows, at = halves + s * (2 * most + 1 + 2 * BATCH), s * half
                 _preactivate(rows, tl.load(plan + 1 + s), gram, omega + at, p + at, eps, q + at, h + at, n, PADDED, WIDTH, BLOCK,
@@ -142,7 +142,7 @@ def train_steps(cells, groups, literals, plan, f0, p, gram, omega, q, h, a0, b, 
         e = tl.exp(-tl.abs(y))
         sigmoid = tl.where(y > 0, 1.0, e) / (1.0 + e)
         term = times * (_relu(y) + tl.log(1.0 + e) - same * y)
-        # Summed in the cell's precision: the loss is infinite when that overflows, as in any other engine.
+        # Summed in the cell's precision, so that the loss becomes infinite on overflow, as in the other engines.
         total = tl.sum(tl.where(used, term, 0.0).to(x.dtype), 0)
         tl.store(loss + t, total.to(tl.float64) / BATCH)
         tl.store(right + t, tl.sum(tl.where((x > 0) == (u == v), times, 0), 0).to(tl.float64))

@@ -1,4 +1,4 @@
-"""Rows of a table in half precision as single precision: read, widened and scaled at once, at the speed of reading them."""
+"""Rows of a float16 table as float32: read, widened and scaled in one pass, at the speed of reading them."""
 
 import numpy as np
 
@@ -7,10 +7,10 @@ from trainables.kernels.compiled import exact
 
 @exact
 def gather_halves(table, rows, scale, out):
-    """out[i] = scale * table[rows[i]]: table (N, D) the bits of float16 as uint16, finite; out (n, D) float32.
+    """out[i] = scale * table[rows[i]]. table (N, D) holds the bits of finite float16 numbers as uint16; out (n, D) is float32.
 
-    The bits of a half, moved to where single precision has its exponent and fraction, are the number times 2^-112, also where
-    the half is subnormal.
+    The bits of a float16, moved to the exponent and fraction of a float32, are the number times 2^-112. This holds for subnormal
+    numbers too.
     """
     bits = out.view(np.uint32)
     factor = np.float32(np.float64(scale) * np.float64(2) ** 112)

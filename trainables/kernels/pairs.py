@@ -7,10 +7,11 @@ from trainables.kernels.compiled import compiled
 
 @compiled
 def distinct_pairs(codes, n_symbols):
-    """What `gram` reads of batches: the different pairs (u, v) of each step, and the symbols in them.
+    """The different pairs (u, v) of each step and the symbols in them, as `gram` reads them.
 
-    Takes L and the codes u L + v (T, B), sorted in each step. Returns pairs (T, B, 3) of u, v and how often, and their
-    number (T,); rows (T, 2, min(B, L)), the symbols of each half, and their number (T, 2). Past a number nothing is set.
+    Takes the codes u L + v (T, B), sorted within each step, and L. Returns pairs (T, B, 3), each u, v and its count, with their
+    number (T,); and rows (T, 2, min(B, L)), the symbols of each half, with their number (T, 2). Entries beyond a number are not
+    set.
     """
     n_steps, batch = codes.shape
     pairs, n_pairs = np.empty((n_steps, batch, 3), np.int32), np.zeros(n_steps, np.int32)
@@ -45,12 +46,13 @@ def plan_length(n_symbols: int, batch: int) -> int:
 
 @compiled
 def plan_steps(codes, n_symbols, plan):
-    """Write what `gram` on a GPU reads of batches, from codes as for `distinct_pairs`, into plan (T, plan_length) int32.
+    """Write the steps as `gram` on a GPU reads them into plan (T, plan_length) int32, from codes as for `distinct_pairs`.
 
-    Of a step: the number of pairs, of symbols in the first half, and in the second (3); u of each pair (B) and how often it
-    comes (B); then for each half its symbols (R), where the pairs of each start in the order of these symbols, with the end of
-    the last (R + 1), the pairs in that order (B), and the symbol of the other half in each (B). R = min(B, L); places past a
-    number are not set. The pairs come in the order of the first half, so its last part is v of each pair.
+    A step holds the number of pairs, of symbols in the first half and of symbols in the second (3); u of each pair (B); the count
+    of each pair (B); then for each half its symbols (R), the start of each symbol's pairs in the list that follows, with the end
+    of the last (R + 1), the list of pairs sorted by these symbols (B), and the symbol of the other half in each (B).
+    R = min(B, L); entries beyond a number are not set. Pairs are numbered in the order of the first half, so that half's last
+    part is v of each pair.
     """
     n_steps, batch = codes.shape
     most = min(batch, n_symbols)

@@ -1,16 +1,16 @@
-"""The compiled step of `patches`: images that are empty but for two patches, so that a step touches their weights alone.
+"""The compiled step of `patches`: images are empty except for two patches, so a step touches only the weights of these patches.
 
-K is the pixels of a patch, padded with zeros to a multiple of TILE; P the patches of an image. The distinct (form, place) of a
-batch are its atoms, sorted by place. Neurons come in chunks of CHUNK, and what a chunk needs lies together:
-forms (F, K)             what a patch may hold
+K is the number of pixels of a patch, padded with zeros to a multiple of TILE; P is the number of patches of an image. The
+distinct (form, place) of a batch are its atoms, sorted by place. Neurons come in chunks of CHUNK; a chunk's data lie together:
+forms (F, K)             the possible contents of a patch
 atoms (A,)               form of each atom; those of place j are starts[j] to starts[j + 1]
 pairs (B, 2)             the atoms of each image
 w0, u (n, P, K, CHUNK)   initial weights, scaled changes
 a0, b, a (n, CHUNK)      initial readouts, scaled changes, a = a0 + eps b
 p (n, A, CHUNK)          initial preactivations of the atoms
 
-A preactivation of an image is the sum of its two atoms', h = p + eps q with q that of u, so that what happens to an image
-happens to atoms: the gradient of the weights at a place is the sum over its atoms of form times `on`, what came back to it.
+The preactivation of an image is the sum over its two atoms of h = p + eps q, with q from the weights u. So the gradient of the
+weights at a place is the sum over the place's atoms of form times `on`, the error propagated back to the atom.
 """
 
 import numpy as np
@@ -23,7 +23,10 @@ from trainables.kernels.tiles import add_product_of_four, add_product_of_one, fi
 
 @compiled
 def plan_atoms(form, place, n_forms, n_places):
-    """Of images (T, B, 2): atoms (T, 2 B), past their number not set; starts (T, P + 1); and pairs (T, B, 2)."""
+    """The atoms (T, 2 B), starts (T, P + 1) and pairs (T, B, 2) of images given by form and place (T, B, 2).
+
+    Entries of atoms beyond their number starts[t, P] are not set.
+    """
     n_steps, batch = form.shape[0], form.shape[1]
     atoms, pairs = np.empty((n_steps, 2 * batch), np.int32), np.empty((n_steps, batch, 2), np.int32)
     starts = np.zeros((n_steps, n_places + 1), np.int32)
@@ -50,7 +53,7 @@ def plan_atoms(form, place, n_forms, n_places):
 
 @inline
 def _preactivate(forms, atoms, start, end, w, zero, out):
-    """out[start:end] (CHUNK each): the atoms of a place, their forms times its weights w (K, CHUNK)."""
+    """Write out[start:end] (CHUNK each): the forms of a place's atoms times the place's weights w (K, CHUNK)."""
     for i in range(start, end):
         fill(out[i], zero)
     whole = start + (end - start) // 4 * 4
@@ -62,7 +65,7 @@ def _preactivate(forms, atoms, start, end, w, zero, out):
 
 @compiled
 def preactivations(forms, atoms, starts, w, out):
-    """out (T, n, A, CHUNK): preactivations of the atoms of each step with weights w (n, P, K, CHUNK)."""
+    """Write out (T, n, A, CHUNK): preactivations of the atoms of each step with weights w (n, P, K, CHUNK)."""
     zero = out.dtype.type(0)
     for t in range(len(atoms)):
         for c in range(len(w)):
@@ -83,7 +86,7 @@ def _output(p0, p1, q0, q1, a0, b, eps, inv_eps, zero):
 @compiled
 def outputs(pairs, p, q, a0, b, eps):
     """Centred outputs (B,) of images, from preactivations p, q (n, A, CHUNK) of their atoms."""
-    real = b.dtype.type  # numba widens float32 to float64 wherever a Python number meets it, and all that follows
+    real = b.dtype.type  # a Python number would make numba widen float32 to float64, and all that follows
     zero, inv_eps = real(0), real(1) / eps
     f = np.zeros(len(pairs), b.dtype)
     for c in range(len(p)):
@@ -104,7 +107,7 @@ def _collect(p0, p1, q0, q1, eps, df, zero, on0, on1):
 
 @inline
 def _follow(p, q, eps, a, on, gb):
-    """One atom's share of the gradient of b; `on` becomes that of its preactivation."""
+    """Add one atom's share of the gradient of b to gb; `on` becomes the gradient of the atom's preactivation."""
     for n in range(CHUNK):
         gb[n] += (p[n] + eps * q[n]) * on[n]
         on[n] *= a[n]
@@ -112,7 +115,7 @@ def _follow(p, q, eps, a, on, gb):
 
 @inline
 def _follow_weights(forms, atoms, start, end, on, columns, zero, u):
-    """Add to u (K, CHUNK) of a place the sum over its atoms of form times `on`; columns (K, A) is room to work."""
+    """Add to u (K, CHUNK) of a place the sum over its atoms of form times `on`; columns (K, A) is a working array."""
     n = -(-(end - start) // TILE) * TILE
     for i in range(n):
         for k in range(forms.shape[1]):
@@ -123,10 +126,10 @@ def _follow_weights(forms, atoms, start, end, on, columns, zero, u):
 
 @compiled
 def train_steps(forms, atoms, starts, pairs, same, p, u, q, on, a0, b, eps, lr, loss, right):
-    """Take the steps of `plan_atoms`, in place; loss, right (T,) get mean loss and right predictions before each.
+    """Take the steps given by `plan_atoms`, in place; loss, right (T,) receive mean loss and right predictions before each step.
 
-    p (T, n, A, CHUNK); q (n, A, CHUNK) and on (A + TILE, CHUNK) are room to work, `on` without NaN. A step visits each chunk
-    once, and in it each place once: it takes the gradient of the step before, then its share of this step's outputs.
+    p is (T, n, A, CHUNK). q (n, A, CHUNK) and on (A + TILE, CHUNK) are working arrays; `on` must hold no NaN. A step visits each
+    chunk once, and in it each place once: it applies the gradient of the step before, then adds its share of this step's outputs.
     """
     real = b.dtype.type
     zero, inv_eps = real(0), real(1) / eps
@@ -160,7 +163,7 @@ def train_steps(forms, atoms, starts, pairs, same, p, u, q, on, a0, b, eps, lr, 
             total, hits = zero, 0
             for k in range(batch):
                 term, slope = logistic(float(f[k]), 1.0 if same[t, k] else 0.0)
-                total += real(term)  # in the cell's precision: the loss is infinite when that overflows, as in any other engine
+                total += real(term)  # in the cell's precision, so that the loss becomes infinite on overflow, as elsewhere
                 hits += 1 if (f[k] > zero) == same[t, k] else 0
                 df[k] = real(-lr * slope / batch)
             loss[t], right[t] = total / batch, hits

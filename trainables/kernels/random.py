@@ -5,7 +5,7 @@ import numpy as np
 from trainables.kernels.compiled import exact, exact_inline
 
 _CHUNK = 256
-"""Counters whose four words are computed together; small enough for the first cache."""
+"""Counters whose four words are computed together; small enough for the first-level cache."""
 
 
 @exact_inline
@@ -69,7 +69,7 @@ def fill_normals(key, out):
             )
         for k in range(0, 4, 2):
             for i in range(_CHUNK):
-                # (word + 1/2) / 2^32 lies in (0, 1], so its logarithm is finite: numbers up to 6.7.
+                # (word + 1/2) / 2^32 lies in (0, 1], so its logarithm is finite, and normal numbers reach 6.7 in size.
                 u = (np.float32(words[k, i]) + np.float32(0.5)) * np.float32(2.0**-32)
                 radius = np.sqrt(np.float32(-2) * _log(u))
                 sine, cosine = _sin_cos(words[k + 1, i])
@@ -87,7 +87,7 @@ def fill_pairs(key, n_symbols, u, v):
     n = np.uint64(n_symbols)
     for i in range(len(u)):
         same, first, other, _ = philox(np.uint64(i), none, none, none, key & low, key >> half)
-        # A word times n over 2^32 is uniform on 0..n-1 up to n/2^32.
+        # The integer part of word * n / 2^32 is uniform on 0..n-1, up to a bias of n/2^32.
         x = (first * n) >> half
         y = x + np.uint64(1) + ((other * (n - np.uint64(1))) >> half)
         u[i] = x

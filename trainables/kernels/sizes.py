@@ -1,13 +1,14 @@
-"""Sizes that compiled loops are made for, and that predictions count with; without numba, so that planning does not load it."""
+"""Sizes of the compiled loops, which predictions of cost also use. This module does not import numba, so planning stays quick."""
 
 CHUNK = 256
-"""Neurons that `gram` takes together, padded with zeros."""
+"""Neurons that `gram` and `patches` take together, padded with zeros."""
 TILE = 4
-"""Columns of the Gram matrix that are multiplied at a time; symbols are padded with zeros to a multiple of it."""
+"""Columns of the Gram matrix, or pixels of a patch, multiplied at a time; both are padded with zeros to a multiple of it."""
 MANY = 24
-"""With more symbols than this in a batch their rows are multiplied six at a time, else four."""
+"""If a batch holds more symbols than this, their rows are multiplied six at a time, else four."""
 PART = 2**20
-"""Elements a product is added by at a time: a temporary of tens of MB would be mapped, and paid for page by page, each time."""
+"""Most elements of a product that are computed and added at a time: a temporary of tens of MB would be mapped anew each time,
+page by page."""
 
 
 def padded(n: int, unit: int) -> int:

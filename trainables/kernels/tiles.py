@@ -6,7 +6,7 @@ from trainables.kernels.sizes import CHUNK, TILE
 
 @inline
 def fill(x, value):
-    """Set CHUNK numbers."""
+    """Set the CHUNK numbers of x to `value`."""
     for n in range(CHUNK):
         x[n] = value
 
@@ -41,7 +41,7 @@ def add_product_of_four(a, r0, r1, r2, r3, x, q):
 
 @inline
 def add_product_of_six(a, r0, r1, r2, r3, r4, r5, x, q):
-    """Six rows at a time: x is read less often, which counts where it is larger than the first cache."""
+    """Like add_product_of_four, with six rows: x is read less often, which pays off if x is larger than the first-level cache."""
     q0, q1, q2, q3, q4, q5 = q[0], q[1], q[2], q[3], q[4], q[5]
     for j in range(0, x.shape[0], TILE):
         x0, x1, x2, x3 = x[j], x[j + 1], x[j + 2], x[j + 3]

@@ -1,4 +1,4 @@
-"""What a metric on request is: a number of a trained network, from what it computes on a probe set and from its parameters."""
+"""Interface of a metric on request: a number for a trained network, from its parameters and its outputs on a probe set."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ class Probe:
     features: Array | None
     """(n, m), activations of the last hidden layer; None for a network that has none."""
     parameters: Mapping[str, Array]
-    """By name; of the two-layer network w (D, m) and a (m,)."""
+    """Parameters by name; the two-layer network has w (D, m) and a (m,)."""
 
 
 Measure = Callable[[Probe], float | None]
@@ -37,7 +37,7 @@ Measure = Callable[[Probe], float | None]
 
 @dataclass(frozen=True)
 class Requested:
-    """A metric that a grid asks for by `save:`, and the function that measures it; None or NaN where it is undefined."""
+    """A metric that a grid asks for by `save:`, and its function, which gives None or NaN where the metric is undefined."""
 
     metric: Metric
     measure: Measure
@@ -53,7 +53,7 @@ class Requested:
         return bool(low - slack <= value <= high + slack)
 
     def of_file(self, digest: str) -> "Requested":
-        """The same, as a user's own file with this digest has it."""
+        """This metric, as defined in a user's own file with this digest."""
         return replace(self, metric=replace(self.metric, digest=digest))
 
 
@@ -66,7 +66,7 @@ def metric(
     unit: str = "",
     logarithmic: bool = False,
 ) -> Callable[[Measure], Requested]:
-    """Declare the function below as a metric of its name, with its title and bounds."""
+    """Decorator that declares a function as a metric with this title and bounds; the metric has the function's name."""
 
     def declared(measure: Measure) -> Requested:
         found = Metric(

@@ -1,4 +1,4 @@
-"""Measures what a grid asked for of a pack that is trained."""
+"""Measures the metrics that a grid asked for, on a trained pack."""
 
 from collections.abc import Sequence
 from math import isfinite
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def measured(run: "PackRun", c: int, names: Sequence[str]) -> tuple[dict[str, float | None], list[str]]:
-    """The metrics of these names of cell c, on the test examples of the last step, and a line for each that failed.
+    """Values of these metrics for cell c, on the test examples of its last step, and a line for each metric that failed.
 
-    A metric is None where it is undefined and where it failed: by an exception, or by a value beyond its bounds.
+    The value is None if the metric is undefined or failed. It fails by an exception, or by a value beyond its bounds.
     """
     values, failures = dict[str, float | None](), list[str]()
     try:
@@ -37,7 +37,7 @@ def measured(run: "PackRun", c: int, names: Sequence[str]) -> tuple[dict[str, fl
 
 
 def probe_of(run: "PackRun", c: int) -> Probe:
-    """Cell c of a pack at its probe set."""
+    """The network of cell c of a pack at its probe set, the test examples of the last step."""
     cell = run.cells[c]
     owner = stream_owner(cell)
     symbols = cell.task.draw_symbols(stream(owner, "symbols"))

@@ -9,8 +9,8 @@ from trainables.metrics.base import Probe, metric
 def participation(probe: Probe) -> float | None:
     """(sum of lambda)^2 / sum of lambda^2 over the eigenvalues lambda of the covariance of the features on the probe set.
 
-    1 where all features are one direction, m where all m are used alike; None for a network without features, or where they are
-    constant [Gao & Ganguli 2015].
+    1 if the features vary along one direction, m if they vary equally along all m; None for a network without features or with
+    constant ones [Gao & Ganguli 2015].
     """
     if probe.features is None:
         return None

@@ -1,4 +1,4 @@
-"""What a network is: a function of inputs and parameters, its initial parameters, and how its output and rates are scaled."""
+"""Interface of a network: its function of inputs and parameters, its initial parameters, the scales of output and rates."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 Parameters = dict[str, "Tensor"]
-"""Of C networks, each tensor (C, ...)."""
+"""Parameters of C networks by name, each tensor (C, ...)."""
 
 LAZY_EPSILON = 1e-5
 """gamma s in the lazy limit; with s = sqrt(d), `lazy` is gamma = 1e-5/sqrt(d) [Tong25 App. G.1]."""
@@ -29,24 +29,24 @@ class Passes(Protocol):
     """Outputs and gradients of C networks of one shape; see `Network.passes`."""
 
     def outputs(self, parameters: Parameters, x: "Tensor") -> "Tensor":
-        """g at inputs x (C, n, ...): (C, n) or (C, n, K). What `gradients` needs is kept until the next call."""
+        """g at inputs x (C, n, ...): (C, n) or (C, n, K). The tensors that `gradients` needs are kept until the next call."""
 
     def gradients(self, slopes: "Tensor") -> Iterator[tuple[str, "Tensor"]]:
         """Each parameter's name and gradient of the sum of slopes times outputs, for the last inputs.
 
-        When a gradient is yielded its parameter is needed no more: the caller may change both before it asks for the next.
+        Once a gradient is yielded, its parameter is no longer needed: the caller may change both before it asks for the next.
         """
 
 
 class Network(Part):
     """One network with its keys resolved.
 
-    The output is f(x; theta) = g(x; theta) / epsilon, less its value at initialisation where the network `is_centred`.
+    The output is f(x; theta) = g(x; theta) / epsilon, minus its value at initialisation if the network `is_centred`.
     """
 
     role: ClassVar[Role] = "network"
     family: ClassVar[Family] = "descent"
-    """Trainings that can train it."""
+    """The family of trainings that can train the network."""
     takes: ClassVar[tuple[str, ...]] = ("vector", "tokens")
     """Kinds of inputs that `apply` understands."""
     has_one_output: ClassVar[bool] = False
@@ -59,11 +59,11 @@ class Network(Part):
 
     @property
     def is_centred(self) -> bool:
-        """Whether the output is f(x; theta) - f(x; theta_0); a network says so by `centred`, a key or not."""
+        """Whether the output is f(x; theta) - f(x; theta_0); a network sets it by `centred`, a key or a class attribute."""
         return bool(getattr(self, "centred", False))
 
     def check(self, cell: "Cell") -> None:
-        """ValueError where it does not fit the cell's task or training."""
+        """ValueError if the network does not fit the cell's task or training."""
         task = cell.task
         if task.inputs not in self.takes:
             raise ValueError(f"network {self.name} does not take {task.inputs} inputs, as task {task.name} has")
@@ -75,7 +75,7 @@ class Network(Part):
         return 1.0
 
     def epsilon(self, task: "Task") -> float:
-        """What the output is divided by: gamma s; 1 for a network without gamma."""
+        """Divisor of the output: gamma s, where gamma is 1 for a network without that key."""
         return float(getattr(self, "gamma", 1.0)) * self.scale(task)
 
     def lazy_gamma(self, task: "Task") -> float:
@@ -83,14 +83,14 @@ class Network(Part):
         return LAZY_EPSILON / self.scale(task)
 
     def gamma_label(self, task: "Task") -> str | None:
-        """`lazy`, or gamma in its shortest form: `1`, `0.1`; None where there is no gamma."""
+        """`lazy`, or gamma in its shortest form: `1`, `0.1`; None for a network without gamma."""
         gamma = getattr(self, "gamma", None)
         if gamma is None:
             return None
         return "lazy" if gamma == self.lazy_gamma(task) else f"{gamma:.6g}"
 
     def rates(self, training: "Training") -> dict[str, float]:
-        """Factors of the learning rate by parameter, as a parametrisation asks; a parameter that is not named has 1."""
+        """Factors of the learning rate by parameter, as the parametrisation requires; parameters not named have factor 1."""
         return {}
 
     def init(self, rng: np.random.Generator, cell: "Cell") -> "dict[str, Array]":
@@ -100,7 +100,7 @@ class Network(Part):
     def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
         """g of ONE network at inputs x (n, input_dim): (n,) for one output, else (n, K); plain PyTorch without loops over n.
 
-        Networks that train together differ in seed and in free keys: it must not look at these.
+        Networks that train together differ in seed and in free keys, so `apply` must not use these.
         """
         raise NotImplementedError
 
@@ -109,7 +109,7 @@ class Network(Part):
         return None
 
     def n_parameters(self, cell: "Cell") -> int:
-        """Numbers in its parameters; counted in a first draw unless a network knows better."""
+        """How many numbers the parameters hold; counted in a first draw unless a network overrides this."""
         shape = (type(self), cell.shape())
         if shape not in _COUNTED:
             drawn = self.init(np.random.default_rng(0), cell)
@@ -117,11 +117,11 @@ class Network(Part):
         return _COUNTED[shape]
 
     def n_activations(self, cell: "Cell") -> int:
-        """Numbers that one example leaves in its layers, for predictions of time and memory."""
+        """How many activations one example has, for predictions of time and memory."""
         return 4 * self.width
 
     def passes(self, cell: "Cell") -> Passes | None:
-        """A faster way to what `apply` and its derivative give for many networks at once; None: torch.func.vmap and autograd."""
+        """A faster way to outputs and gradients of many networks at once; None for torch.func.vmap of `apply` and autograd."""
         return None
 
 
@@ -136,7 +136,7 @@ def register(cls: type[Network]) -> type[Network]:
 
 
 def network_class(name: str, family: Family) -> type[Network]:
-    """The class of a registered network that trainings of this family can train; KeyError when there is none."""
+    """The class of the registered network of this name that trainings of this family can train; KeyError if there is none."""
     return _NETWORKS[name, family]
 
 

@@ -1,4 +1,4 @@
-"""Outputs and gradients of many perceptrons at once, by batched products into kept arrays; notation of trainables.networks.mlp.
+"""Outputs and gradients of many perceptrons at once, by batched products into reused arrays; notation of trainables.networks.mlp.
 
 h_l and dL/dz_l are (C, n, fan-out), c the factor of a layer:
 z_l = c h_{l-1} W_l + b_l, dL/dW_l = c h_{l-1}^T dL/dz_l, dL/db_l = sum over n of dL/dz_l, dL/dh_{l-1} = c dL/dz_l W_l^T
@@ -28,7 +28,7 @@ class Layers:
         self.h: list[Tensor] = []
         """Inputs of each layer, h_0 first."""
         self.z: list[Tensor] = []
-        """z_1, z_2, ... where the activation's derivative needs them; elsewhere h_l has their place."""
+        """z_1, z_2, ... if the activation's derivative needs them; else the same arrays hold h_1, h_2, ..."""
         self.kept: dict[tuple[object, ...], Tensor] = {}
 
     def outputs(self, parameters: Parameters, x: Tensor) -> Tensor:
@@ -58,7 +58,7 @@ class Layers:
         return z.add_(self.parameters[f"b{layer}"][:, None]) if self.has_bias else z
 
     def _activate(self, z: Tensor, layer: int) -> None:
-        """phi(z), in place of z where that is all that its derivative needs."""
+        """Append phi(z) to h; phi(z) overwrites z if the derivative needs only phi(z)."""
         self.z.append(z)
         match self.activation:
             case "relu":
@@ -72,7 +72,7 @@ class Layers:
         self.h.append(z)
 
     def _back(self, dh: Tensor, layer: int) -> Tensor:
-        """dL/dz_l of dL/dh_l, in its place."""
+        """dL/dz_l from dL/dh_l, in the same array."""
         z = self.z[layer - 1]
         match self.activation:
             case "relu":
@@ -86,14 +86,14 @@ class Layers:
         return dh
 
     def _product(self, a: Tensor, b: Tensor, factor: float, name: tuple[object, ...]) -> Tensor:
-        """factor a b."""
+        """factor a b, in the reused array of this name."""
         out = self._room((*a.shape[:-1], b.shape[-1]), a, name)
         if factor == 1:
             return torch.bmm(a, b, out=out)
         return torch.baddbmm(out, a, b, beta=0, alpha=factor, out=out)
 
     def _room(self, shape: tuple[int, ...], like: Tensor, name: tuple[object, ...]) -> Tensor:
-        """An array of that name and shape, made once: fresh megabytes would be mapped page by page at every step."""
+        """An array of that name and shape, made once and reused: new megabytes would be mapped page by page at every step."""
         if (key := (*name, *shape)) not in self.kept:
             self.kept[key] = like.new_empty(shape)
         return self.kept[key]

@@ -45,7 +45,7 @@ class MLP(Network):
     parametrisation: Annotated[Literal["standard", "ntk", "mup"], Field(title="parametrisation")] = "standard"
     init_scale: Annotated[float, Field(gt=0, title="initial scale s")] = 1.0
     gamma: Annotated[float, Field(gt=0)] = 1.0
-    """The output is divided by it."""
+    """The output is divided by gamma."""
     centred: Annotated[bool, Field(title="output less output at initialisation")] = False
 
     def check(self, cell: "Cell") -> None:

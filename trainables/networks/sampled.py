@@ -22,9 +22,9 @@ class Sampled(Network):
     hashed_at_default: ClassVar[tuple[str, ...]] = ("width", "width1")
 
     width: Annotated[int, Field(ge=1)]
-    """N of the last hidden layer; channels of a CNN."""
+    """N, the neurons of the last hidden layer, or the channels of a CNN."""
     width1: Annotated[int | None, Field(ge=2)] = None
-    """N1, of a three-layer network alone."""
+    """N1, the neurons of the first hidden layer; only three-layer networks have it."""
 
     def check(self, cell: "Cell") -> None:
         super().check(cell)

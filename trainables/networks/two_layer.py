@@ -1,4 +1,4 @@
-"""The network of [Tong25]: two layers of ReLU neurons, no biases, output less output at initialisation.
+"""The network of [Tong25]: two layers, ReLU neurons, no biases, output minus its value at initialisation.
 
 f(x; theta) = 1/(gamma s) sum_i a_i relu(w_i . x), w_ij, a_i ~ N(0, 1/m) [Tong25 Eq. 1, App. F, G.1]
 prefactor   `sqrt_d`: s = sqrt(d) in output and rate; `none`: s = 1 in both, for inputs whose norm does not grow, and [Fig. F1]
@@ -37,7 +37,7 @@ class TwoLayer(Network):
     def scale(self, task: "Task") -> float:
         if self.prefactor == "none":
             return 1.0
-        if hasattr(type(task), "richness_scale"):  # a task of a user's own may say it
+        if hasattr(type(task), "richness_scale"):  # a user's own task may set it
             own: float = task.richness_scale  # type: ignore[attr-defined]
             return float(own)
         return float(np.sqrt(task.norm_dim))

@@ -1,4 +1,4 @@
-"""What a task is: its keys, the shape and kind of its inputs and targets, and how it draws both."""
+"""Interface of a task: its keys, the shape and kind of its inputs and targets, and how it draws both."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -35,22 +35,23 @@ class Task(Part, ABC):
     has_two_halves: ClassVar[bool] = False
     """Whether the input is a pair (z1; z2), so that the alignment of a neuron's two halves means something."""
     defaults: ClassVar[Mapping[str, Any]] = {}
-    """Values of keys of network and training that a grid with this task may leave out, such as {"base_lr": 0.1}; None: it may
-    not leave the key out."""
+    """Defaults of network and training keys that a grid with this task may leave out, such as {"base_lr": 0.1}. None means that
+    the grid must give the key."""
     also_hashed: ClassVar[tuple[str, ...]] = ()
     """Keys of network and training that enter the cell id even at their default: they once were this task's own."""
     later: ClassVar[tuple[str, ...]] = ()
-    """Keys that came after the first stored results: they enter the cell id only where they are not at their default."""
+    """Keys that came after the first stored results: they enter the cell id only if they differ from their default."""
 
     @classmethod
     def default_of(cls, key: str) -> Any:
-        """The default that this task gives a key of network or training; KeyError where it gives none."""
+        """The default that this task gives a key of network or training; KeyError if it gives none."""
         for base in cls.__mro__:
             if key in (own := base.__dict__.get("defaults", {})):
                 if own[key] is None:
                     raise KeyError(key)
                 return own[key]
-            # How tasks of a user's own said it at first; the scale that such a task names holds without a prefactor in the grid.
+            # Users' older tasks set `default_base_lr` and `richness_scale` instead; the latter holds if the grid gives no
+            # prefactor.
             if key == "base_lr" and "default_base_lr" in base.__dict__:
                 return base.__dict__["default_base_lr"]
             if key == "prefactor" and "richness_scale" in base.__dict__:
@@ -63,12 +64,12 @@ class Task(Part, ABC):
 
     @property
     def n_outputs(self) -> int:
-        """Outputs of a network: 1, K of K classes, or the length of a real target."""
+        """Number of a network's outputs: 1, K for K classes, or the length of a real target."""
         return 1
 
     @property
     def n_tokens(self) -> int:
-        """Number of different tokens, where inputs are sequences of them."""
+        """Number of different tokens, if inputs are sequences of tokens."""
         raise NotImplementedError(f"inputs of task {self.name} are no tokens")
 
     @property
@@ -78,12 +79,12 @@ class Task(Part, ABC):
 
     @property
     def patch_length(self) -> int | None:
-        """Length of the patches that an input consists of; None where it has none."""
+        """Length of the patches that an input consists of; None for inputs without patches."""
         return None
 
     @property
     def norm_dim(self) -> int:
-        """d of the prefactor 1/sqrt(d): dimension of what in the input has a norm of order 1."""
+        """d of the prefactor 1/sqrt(d): dimension of the part of the input that has a norm of order 1."""
         return self.input_dim // 2 if self.has_two_halves else self.input_dim
 
     @property
@@ -93,7 +94,7 @@ class Task(Part, ABC):
 
     @property
     def input_shape(self) -> tuple[int, ...]:
-        """Shape of an input as people look at it: (height, width) of an image, (2, d) of a pair; with `as_shown`."""
+        """Shape of an input as people look at it: (height, width) of an image, (2, d) of a pair. `as_shown` gives this shape."""
         return (2, self.input_dim // 2) if self.has_two_halves else (self.input_dim,)
 
     def as_shown(self, x: Array) -> Array:
@@ -110,51 +111,53 @@ class Task(Part, ABC):
 
     @property
     def shown_size(self) -> int:
-        """Numbers of one example as `shown_examples` gives it."""
+        """How many numbers one example from `shown_examples` has."""
         return prod(self.input_shape)
 
     @property
     def rulings(self) -> int | None:
-        """Pixels between the lines that help the eye in what `as_shown` gives, such as borders of patches; None: no lines."""
+        """Pixels between helping lines in pictures from `as_shown`, such as borders of patches; None for no lines."""
         return None
 
     @property
     def source(self) -> str:
-        """What the numbers come from beside the keys: a user's own file, data. It enters the cell id and the random streams."""
+        """Source of the numbers besides the keys: a user's own file, or data. It enters the cell id and the random streams."""
         return self.file_digest
 
     @classmethod
     def obtain(cls, keys: Mapping[str, Any]) -> None:
-        """Get what a task with these keys needs from elsewhere, such as data that can be downloaded. TaskError if it fails.
+        """Get the files that a task with these keys needs from elsewhere, such as data to download. TaskError if that fails.
 
-        Planning alone calls it, before it makes the task: to make a task is quick, asks no server and writes nothing.
+        Only planning calls it, before it makes the task: making a task is quick, asks no server and writes nothing.
         """
 
     def preparations(self) -> Sequence[Preparation]:
-        """Files that `prepare` would have to make now; quick to ask."""
+        """Files that `prepare` would have to make now. This call is quick."""
         return ()
 
     def prepare(self, console: "Console") -> None:
-        """Make what training needs and what takes long, such as features of images; said on the console. TaskError if it fails.
+        """Make the files that training needs and that take long, such as features of images, and say so on the console. TaskError
+        if that fails.
 
-        The sweep calls it once, before its workers start. A worker that does not find it (on another node) makes it itself.
+        The sweep calls it once, before its workers start. A worker that does not find the files (on another node) makes them
+        itself.
         """
 
     @abstractmethod
     def draw_symbols(self, rng: np.random.Generator) -> Array:
-        """What is drawn once per network: symbols, patterns, or the split into seen and unseen ones."""
+        """Draw what is fixed for a network: symbols, patterns, or the split into seen and unseen ones."""
 
     @abstractmethod
     def train_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
-        """`n` training inputs (n, input_dim) float32 and targets (n,) as `targets` says: labels in {0, 1} are 1 = same."""
+        """`n` training inputs (n, input_dim), float32 unless tokens, and targets (n,) or (n, n_outputs). Label 1 means same."""
 
     @abstractmethod
     def test_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
-        """`n` fresh test inputs and labels, shaped as those of `train_examples`."""
+        """`n` fresh test inputs and targets, shaped as those of `train_examples`."""
 
 
 _USUAL = {"network": "relu2", "training": "sgd", "prefactor": "sqrt_d"}
-"""Defaults of every task that says no other."""
+"""Defaults for tasks that set no others."""
 
 _TASKS: dict[str, type[Task]] = {}
 

@@ -1,9 +1,9 @@
 """CIFAR-100 same-different: do two photographs show the same class? [Tong25 S4.3, App. G.5]
 
-L          training classes, drawn for each network; the other 100 - L are the test's, and all 60,000 images are used
+L          training classes, drawn for each network; the other 100 - L are for the test. All 60,000 images are used
 layer      relu1_1 ... relu5_3: activations of VGG-16; `id`: the pixels, in [0, 1]
-data_dir   folder with the images and the weights; it says where they lie, not what they are, and is no part of a result
-D          numbers of one image; the input is both images' side by side, d = 2 D of them, times 1/sqrt(d) (the authors' d)
+data_dir   folder with the images and the weights; it enters neither the cell id nor the results
+D          numbers of one image; the input is both images side by side, d = 2 D numbers, times 1/sqrt(d) (the authors' d)
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from trainables.tasks.base import Array, Preparation, Task
 from trainables.tasks.pairs import check_two_left, draw_pairs
 
 _AT_ONCE = 64
-"""Rows of pixels that are widened together: they stay in the cache."""
+"""Rows of pixels that are converted to float32 together: so many stay in the cache."""
 
 
 class CIFAR100(Task):
@@ -34,7 +34,7 @@ class CIFAR100(Task):
     L: Annotated[int, Field(ge=2)]
     layer: Layer = "relu4_3"
     data_dir: str = ""
-    # Looked up where the grid is planned; workers get it with the cell, whatever their environment says.
+    # Looked up when the grid is planned. Workers get it with the cell, whatever their environment says.
     _found: Found = PrivateAttr()
 
     @model_validator(mode="after")
@@ -64,7 +64,7 @@ class CIFAR100(Task):
         return cifar.to_make(self._found, self.layer)
 
     def prepare(self, console: Console) -> None:
-        for layer in dict.fromkeys(("id", self.layer)):  # the pixels also for what people look at
+        for layer in dict.fromkeys(("id", self.layer)):  # the pixels also for pictures
             cifar.rows(self._found, layer, console)
 
     def draw_symbols(self, rng: np.random.Generator) -> Array:
@@ -90,18 +90,18 @@ class CIFAR100(Task):
         return 2 * PIXELS
 
     def draw_images(self, rng: np.random.Generator, classes: Array, n: int) -> tuple[Array, Array]:
-        """Rows (n, 2) of pairs out of these classes, and whether both are of one class: never twice the same image."""
+        """Rows (n, 2) of pairs of images from these classes, and whether both have one class. The two images always differ."""
         counts = np.array(cifar.rows(self._found, self.layer).counts)
         starts = np.cumsum(counts) - counts
         drawn, same = draw_pairs(rng, n, len(classes))
         first, second = classes[drawn].T
         i = rng.integers(counts[first])
-        j = rng.integers(counts[second] - same)  # one fewer to choose from where the first is of the same class
+        j = rng.integers(counts[second] - same)  # one fewer to choose from if the first has the same class
         j = np.where(same, (i + 1 + j) % counts[second], j)
         return np.stack([starts[first] + i, starts[second] + j], axis=1), same
 
     def _inputs(self, images: Array) -> Array:
-        """Inputs (n, 2 D) float32 for rows (n, 2); what is read is widened at once, so that no copy in half precision is made."""
+        """Inputs (n, 2 D) float32 for rows (n, 2). Rows are converted as they are read, so that no float16 copy is made."""
         table, rows = cifar.rows(self._found, self.layer).rows, images.reshape(-1)
         out = np.empty((len(rows), table.shape[1]), np.float32)
         scale = np.float32(self.input_dim**-0.5)

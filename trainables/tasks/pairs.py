@@ -1,4 +1,4 @@
-"""Pairs of what a task compares: bit patterns, shapes, classes."""
+"""Pairs of the things that a task compares: bit patterns, shapes, classes."""
 
 import numpy as np
 
@@ -6,10 +6,10 @@ from trainables.tasks.base import Array
 
 
 def check_two_left(n_training: int, n: int, what: str) -> None:
-    """ValueError where fewer than two of n are left to test on; `what` names them: `the 18 shapes`."""
+    """ValueError if training leaves fewer than two of n for the test; `what` names the n: `the 18 shapes`."""
     if n_training > n - 2:
         raise ValueError(
-            f"L ({n_training}) is too large: of {what} a different pair of the test needs two that training does not show, "
+            f"L ({n_training}) is too large: of {what} a test pair that differs needs two that training does not show, "
             f"so L is at most {n - 2}"
         )
 
@@ -21,5 +21,5 @@ def draw_pairs(rng: np.random.Generator, n: int, n_symbols: int) -> tuple[Array,
 
 
 def another(rng: np.random.Generator, taken: Array, n: int) -> Array:
-    """For each number of `taken` another of 0..n-1, uniform."""
+    """For each number in `taken` a different one of 0..n-1, uniform."""
     return (taken + 1 + rng.integers(n - 1, size=taken.shape)) % n

@@ -1,8 +1,8 @@
-"""Images that are empty but for two patches: what PSVRT and Pentomino share [Tong25 S4, App. G.3, G.4].
+"""Images that are empty except for two patches, the base of PSVRT and Pentomino [Tong25 S4, App. G.3, G.4].
 
 n   patches a side; P = n^2 places in the image, numbered row by row
 k   pixels of a patch, patch_size^2
-An input is the image with the pixels of a patch next to each other, (P k,): the network does not know how pixels lie.
+An input is the image with the pixels of a patch next to each other, (P k,): the network does not see how pixels lie in the image.
 """
 
 from abc import abstractmethod
@@ -23,15 +23,15 @@ class Placed(NamedTuple):
     form: Array
     """(N, 2) integers."""
     place: Array
-    """(N, 2) integers, the two of an image different."""
+    """(N, 2) integers; the two places of an image differ."""
     same: Array
     """(N,) bool, the labels."""
 
 
 class PatchTask(Task):
-    """Two patches of an image hold something: is it the same? A subclass says what."""
+    """Two patches of an image are filled: is their content the same? A subclass defines the contents."""
 
-    # Two patches hold something however large the image is: its norm does not grow [Tong25 App. G.3].
+    # Two patches are filled however large the image is, so an input's norm does not grow [Tong25 App. G.3].
     defaults: ClassVar[Mapping[str, Any]] = {"base_lr": 0.5, "prefactor": "none"}
 
     L: Annotated[int, Field(ge=2)]
@@ -46,12 +46,12 @@ class PatchTask(Task):
     @property
     @abstractmethod
     def n_train_forms(self) -> float:
-        """How many different things a patch of a training image may hold, on average over networks."""
+        """Number of different contents of a patch in training images, on average over networks."""
 
     @property
     @abstractmethod
     def n_test_forms(self) -> float:
-        """The same of a test image."""
+        """Number of different contents of a patch in test images, on average over networks."""
 
     @property
     def input_dim(self) -> int:
@@ -75,7 +75,7 @@ class PatchTask(Task):
 
     @abstractmethod
     def test_images(self, rng: np.random.Generator, symbols: Array, n: int) -> Placed:
-        """`n` fresh test images, of what training never shows."""
+        """`n` fresh test images, with contents that training never shows."""
 
     def train_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
         return self._pixels(self.train_images(rng, symbols, n))

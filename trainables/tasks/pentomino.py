@@ -18,9 +18,9 @@ from trainables.tasks.patches import PatchTask, Placed
 from trainables.tasks.polyominoes import drawn, one_sided
 
 FRAME = 5
-"""Pixels a side of what holds a pentomino in every rotation."""
+"""Pixels a side of the frame that holds a pentomino in every rotation."""
 N_SHAPES, N_ROTATED = 18, 63
-"""Pentominoes up to rotation, and with their rotations."""
+"""Numbers of one-sided pentominoes, and of these in all their different rotations."""
 
 
 class Pentomino(PatchTask):
@@ -66,8 +66,8 @@ class Pentomino(PatchTask):
 def drawn_shapes(patch_size: int, blur: float) -> tuple[Array, Array, Array]:
     """Pixels (63, k) of all shapes in all rotations, and for each of the 18 shapes the first of its rows and their number.
 
-    Each patch is blurred by itself, and what the blur carries over its border is left out. With the paper's patch of 7 pixels,
-    which leaves one free on each side, and its blur of 0.5 that is at most 3e-4 of a pixel; a patch of 5 loses up to 4%.
+    Each patch is blurred by itself, and blur beyond its border is cut off. With the paper's patch of 7 pixels, which leaves one
+    free on each side, and its blur of 0.5 the cut is at most 3e-4 of a pixel; a patch of 5 loses up to 4%.
     """
     from scipy.ndimage import gaussian_filter  # here, so that reading a grid does not wait for it
 

@@ -20,7 +20,7 @@ def fixed(n: int) -> tuple[Cells, ...]:
 
 @cache
 def one_sided(n: int) -> tuple[Cells, ...]:
-    """One of each class of polyominoes that rotations make equal; mirror images are different."""
+    """One polyomino of each class that rotations make equal; mirror images count as different."""
     return tuple(p for p in fixed(n) if sorted(p) == min(sorted(q) for q in rotations(p)))
 
 
@@ -33,7 +33,7 @@ def rotations(p: Cells) -> tuple[Cells, ...]:
 
 
 def drawn(p: Cells, size: int) -> Array:
-    """The polyomino in the middle of a frame (size, size) float32 of zeros, its cells 1; between two middles the upper left."""
+    """The polyomino in the middle of a frame (size, size) float32 of zeros, its cells 1; of two middles the upper left one."""
     cells = np.array(sorted(p))
     frame = np.zeros((size, size), np.float32)
     frame[tuple((cells + (size - 1 - cells.max(0)) // 2).T)] = 1

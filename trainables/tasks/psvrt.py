@@ -21,7 +21,7 @@ class PSVRT(PatchTask):
     name: ClassVar[str] = "psvrt"
 
     patches: Annotated[int, Field(ge=2)] = 5
-    patch_size: Annotated[int, Field(ge=2, le=7)] = 5  # 2^64 patterns would not fit the numbers that stand for them
+    patch_size: Annotated[int, Field(ge=2, le=7)] = 5  # the numbers of 2^64 patterns would not fit in int64
 
     @model_validator(mode="after")
     def _two_are_left(self) -> "PSVRT":
@@ -39,7 +39,7 @@ class PSVRT(PatchTask):
 
     @property
     def n_patterns(self) -> int:
-        """All patterns there are."""
+        """Number of possible patterns."""
         return 2**self.patch_size**2
 
     def draw_symbols(self, rng: np.random.Generator) -> Array:
@@ -48,14 +48,14 @@ class PSVRT(PatchTask):
 
     def train_images(self, rng: np.random.Generator, symbols: Array, n: int) -> Placed:
         form, same = draw_pairs(rng, n, self.L)
-        if form.size < self.L:  # else all there are would be unpacked for each block of steps, however few it shows
+        if form.size < self.L:  # else each block of steps would unpack all L patterns, however few it shows
             shown, form = np.unique(form, return_inverse=True)
             symbols, form = symbols[shown], form.reshape(n, 2)
         return Placed(self.bits(symbols), form, self.draw_places(rng, n), same)
 
     def test_images(self, rng: np.random.Generator, symbols: Array, n: int) -> Placed:
         drawn, same = draw_pairs(rng, n, self.n_patterns - self.L)
-        # The r-th pattern that training does not show lies above as many training patterns as are at most r + their own rank.
+        # The number of the r-th unseen pattern is r plus the number of training patterns that are at most r plus their own rank.
         unseen = drawn + np.searchsorted(symbols - np.arange(self.L), drawn, side="right")
         return Placed(self.bits(unseen.reshape(-1)), np.arange(2 * n).reshape(n, 2), self.draw_places(rng, n), same)
 

@@ -1,8 +1,8 @@
-"""Teachers: targets of few directions, for networks at equilibrium [Rubin25 Sec. 6, App. E].
+"""Teachers: targets that depend on few directions of the input, for networks at equilibrium [Rubin25 Sec. 6, App. E].
 
-x    input ~ N(0, I_d), of parity uniform in {-1, 1}^d
-w*   direction of the target, a unit vector drawn for each seed, d and P; of parity there are two
-P    number of training examples; sets of different P are independent, as a threshold in P asks whose means scatter apart
+x    input ~ N(0, I_d), for parity uniform in {-1, 1}^d
+w*   direction of the target, a unit vector drawn for each seed, d and P; parity has two directions
+P    number of training examples; sets of different P are independent, because a threshold in P needs independent means
 y    target, <y, y> = 1 over the inputs
 """
 
@@ -17,10 +17,10 @@ from trainables.tasks.base import Array, Targets, Task
 
 
 class Teacher(Task):
-    """Inputs of P examples and their targets, of the directions that `draw_symbols` gives: (d,), or (K, d) of several."""
+    """A task with P training examples whose targets depend on the directions of `draw_symbols`, (d,) or (K, d)."""
 
     targets: ClassVar[Targets] = "real"
-    # No network is the usual one here: a grid must say it.
+    # There is no default network: a grid must name one.
     defaults: ClassVar[Mapping[str, Any]] = {"training": "langevin", "network": None, "base_lr": 0.1, "prefactor": "none"}
 
     d: Annotated[int, Field(ge=2)]
@@ -36,11 +36,11 @@ class Teacher(Task):
 
 
 class OneDirection(Teacher):
-    """A target y of c = w*.x, x ~ N(0, I_d). Labels are real, so no classifier trains on it."""
+    """A target y that depends on c = w*.x alone, x ~ N(0, I_d). Targets are real numbers, so cross entropy cannot train on it."""
 
     @abstractmethod
     def target(self, c: Array) -> Array:
-        """y (n,) of c = w*.x (n,)."""
+        """y (n,) for c = w*.x (n,)."""
 
     def draw_symbols(self, rng: np.random.Generator) -> Array:
         """w* (d,) float32, |w*| = 1."""
@@ -97,8 +97,8 @@ class Linear(OneDirection):
 class Parity2(Teacher):
     """y = x_1 x_2 of bits x_1 .. x_d, the others distractors [Rubin25 App. E.2].
 
-    Which two is no matter: inputs and prior do not tell coordinates apart. A ReLU neuron along +-e_1 +-e_2 is active on one alone
-    of the four values of (x_1, x_2): four such neurons, or two and a constant, are the target.
+    The choice of the two bits does not matter, because inputs and prior treat all coordinates alike. A ReLU neuron along +-e_1
+    +-e_2 is active on only one of the four values of (x_1, x_2): four such neurons, or two and a constant, give the target.
     """
 
     name: ClassVar[str] = "parity2"

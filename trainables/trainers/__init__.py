@@ -1,1 +1,2 @@
-"""How a pack is trained. `reference` is the oracle, `batched` trains any cells of one shape, `gram` noiseless symbols exactly."""
+"""Trainers take the steps of a pack. `reference` is the tests' oracle; `batched` trains the paper's network on any labels, `gram`
+and `patches` train it exactly on special inputs, and `stacked` trains any network that descends a gradient."""

@@ -1,4 +1,4 @@
-"""What a trainer is: the state of a pack of networks under gradient descent, and the cells that may train together."""
+"""Interface of a trainer, which holds a pack under gradient descent; and the groups of cells that see the same inputs."""
 
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, NamedTuple, Protocol
@@ -9,7 +9,7 @@ from trainables.tasks.base import Array
 
 
 class Measures(NamedTuple):
-    """State of each two-layer network of a pack at its last step; None for networks that have no such thing."""
+    """State of each two-layer network of a pack at its last step; None for other networks."""
 
     readout: Array | None
     """(C, m)."""
@@ -20,7 +20,7 @@ class Measures(NamedTuple):
 
 
 class Probed(NamedTuple):
-    """One network at some inputs, for metrics: all as arrays of the host."""
+    """One network evaluated at some inputs, for metrics; all arrays are on the host."""
 
     outputs: Array
     """(n,) or (n, K)."""
@@ -35,7 +35,7 @@ class Trainer(Protocol):
     name: ClassVar[str]
 
     def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
-        """Take the steps from `first_step`; mean loss and number of right predictions of each step's batch, both (C, n_steps)."""
+        """Take n_steps steps from `first_step`. Returns mean loss and number of right predictions per step, (C, n_steps) each."""
 
     def evaluate(self, step: int) -> Array:
         """Accuracy (C,), or for real targets the mean squared error, on the test examples that belong to `step`."""
@@ -44,20 +44,21 @@ class Trainer(Protocol):
         """Weight structure now, and the activation change over the test examples that belong to `step`."""
 
     def hidden_weights(self, c: int, neurons: Array) -> Array:
-        """Hidden weights w = w_0 + eps u (n, D) that the n named neurons of cell c have now. Two-layer networks alone."""
+        """Hidden weights w = w_0 + eps u (n, D) that the n named neurons of cell c have now. Two-layer networks only."""
 
     def probed(self, c: int, x: Array) -> Probed:
         """The network of cell c as it is now, at inputs x (n, D)."""
 
     def state(self) -> dict[str, Array]:
-        """All that training has changed, as arrays; they may be views of what goes on training."""
+        """All that training has changed, as arrays. They may be the trainer's own arrays, which later steps change."""
 
     def load(self, state: dict[str, Array]) -> None:
-        """Put back what `state` returned."""
+        """Restore a value that `state` returned."""
 
 
 class Groups:
-    """Cells that see the same inputs: `group` gives each cell's, `members` each group's, `cells` one that stands for each."""
+    """Groups of cells that see the same inputs: `group` holds the group of each cell, `members` the cells of each group, and
+    `cells` one cell that stands for each group."""
 
     def __init__(self, cells: Sequence[Cell]) -> None:
         keys = [(stream_owner(cell), cell.task) for cell in cells]

@@ -2,8 +2,9 @@
 
 C cells fall into S groups that see the same inputs (they differ only in gamma or base_lr); a group's inputs and its initial
 preactivations h0, which centring needs, are computed once. The algebra is that of trainables.trainers.centred; B is the batch,
-m the width. A GPU takes all cells at once: the steps of a block are one CUDA graph, replayed while the host draws the next, and
-nothing waits before the end of `train`. A core takes cells one by one, so that what is between the products stays in its cache.
+m the width. A GPU takes all cells at once: the steps of a block are one CUDA graph, replayed while the host draws the next block,
+and the host waits only at the end of `train`. A CPU core takes cells one by one, so that arrays between the products stay in its
+cache.
 
 Products in float32 are in float32 on a GPU too: PyTorch's default leaves TF32, which has 3 digits, off.
 """
@@ -47,12 +48,12 @@ class Batched:
         self.graph = self._captured() if nets.device.type == "cuda" else None
 
     def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
-        loss, right = self.take(first_step, n_steps).cpu().numpy()  # the one time that the host waits for the device
+        loss, right = self.take(first_step, n_steps).cpu().numpy()  # the only wait of the host for the device
         return loss, right
 
     @torch.no_grad()
     def take(self, first_step: int, n_steps: int) -> Tensor:
-        """What `train` does and returns, (2, C, n_steps), asked of the device and not waited for."""
+        """Do what `train` does without waiting for the device. Returns loss and right predictions, (2, C, n_steps)."""
         curves = torch.empty(2, len(self.nets.cells), n_steps, dtype=torch.float64, device=self.nets.device)
         done = 0
         for block, steps in blocks(first_step, n_steps):
@@ -73,7 +74,8 @@ class Batched:
 
     @torch.no_grad()
     def _captured(self) -> torch.cuda.CUDAGraph:
-        """The steps of a block, to be replayed on what is then in x and y. Called while x is zero, which changes no weight."""
+        """A CUDA graph of the steps of a block; a replay uses the content of x and y. Called while x is 0, which changes no
+        weight."""
         aside = torch.cuda.Stream(self.nets.device)  # type: ignore[no-untyped-call]
         aside.wait_stream(torch.cuda.current_stream(self.nets.device))
         with torch.cuda.stream(aside):  # once outside the graph: libraries set themselves up at first use
@@ -100,7 +102,7 @@ class Batched:
         return loss, right
 
     def _step_in_cache(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        """What `_step` does, cell by cell."""
+        """Take one step as `_step` does, cell by cell."""
         nets = self.nets
         loss, right = torch.empty(2, len(nets.cells), dtype=torch.float64)
         a0, b, eps, lr = (t.numpy() for t in (nets.a0, nets.b, nets.eps[:, 0, 0], nets.lr[:, 0]))
@@ -135,7 +137,7 @@ class Batched:
         self.nets.b.copy_(torch.from_numpy(state["b"]))
 
     def _draw(self, block: int) -> None:
-        """Draw one block of steps into x and y, on a GPU as soon as it is done with what is in them."""
+        """Draw one block of steps into x and y. A GPU copies it once it has finished the block before."""
         groups, rooms = self.nets.groups, [staging.room() for staging in self.staging]
         for g, (cell, owner, symbols) in enumerate(zip(groups.cells, groups.owners, groups.symbols, strict=True)):
             drawn = cell.task.train_examples(stream(owner, "batches", block), symbols, BLOCK_STEPS * cell.batch)

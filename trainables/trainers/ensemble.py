@@ -1,4 +1,4 @@
-"""What engines that train in scaled changes share: initial networks by group, evaluation, and the measures at the end."""
+"""Networks in scaled changes, shared by several trainers: initial weights by group, evaluation, and the measures at the end."""
 
 from collections.abc import Callable, Sequence
 
@@ -26,7 +26,7 @@ class Ensemble:
         n, width = len(self.groups), cells[0].width
         self.w0 = torch.empty(n, cells[0].task.input_dim, width, dtype=self.dtype, device=self.device)
         self.a0 = torch.empty(len(cells), width, dtype=self.dtype, device=self.device)
-        for g, cell in enumerate(self.groups.cells):  # one by one: all of them drawn would be memory twice
+        for g, cell in enumerate(self.groups.cells):  # one by one: drawing all first would take the memory twice
             w0, a0 = draw_initial(cell)
             self.w0[g], self.a0[self.groups.members[g]] = self.tensor(w0), self.tensor(a0)
         self.b = torch.zeros_like(self.a0)

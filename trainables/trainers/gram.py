@@ -2,7 +2,7 @@
 
 Inputs are pairs of the L training symbols Z, so the gradient of each half of the weights lies in their span:
 U_s = Z^T omega_s, s = 0, 1. A step needs only the symbols' preactivations, which follow from omega by the Gram matrix
-Z Z^T; d has left it. Inside, symbols are padded to a multiple of TILE and neurons to one of CHUNK, with zeros.
+Z Z^T, so its cost does not depend on d. The arrays pad symbols to a multiple of TILE and neurons to one of CHUNK, with zeros.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from trainables.trainers.ensemble import Ensemble, chunked
 from trainables.trainers.span import Span, check_noiseless_pairs
 
 MOST_STEPS = 20 * BLOCK_STEPS
-"""Steps whose pairs are held at a time."""
+"""Steps whose pairs are held in memory at a time."""
 
 
 class Gram:
@@ -43,7 +43,7 @@ class Gram:
         self.omega = np.zeros((len(cells), *self.p[0].shape), self.p[0].dtype)
         self.a0 = chunked(nets.a0.numpy())
         self.b = np.zeros_like(self.a0)
-        nets.b = torch.from_numpy(self.b).flatten(1)[:, : self.width]  # what the ensemble evaluates is what the kernel trains
+        nets.b = torch.from_numpy(self.b).flatten(1)[:, : self.width]  # a view: the ensemble sees what the kernel trains
         self.train(0, 0)  # compiles, so that no pack is charged for it
 
     def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
@@ -80,7 +80,7 @@ class Gram:
         self.omega[:], self.b[:] = state["omega"], state["b"]
 
     def _initial(self, g: int) -> Array:
-        """p of the kernel: the group's initial preactivations."""
+        """The kernel's array p: the group's initial preactivations."""
         p = np.pad(self.span.initial(g).numpy(), ((0, 0), (0, -self.span.n_symbols % TILE), (0, 0)))
         return np.ascontiguousarray(chunked(p).transpose(2, 0, 1, 3))
 

@@ -1,6 +1,7 @@
-"""`gram` on a GPU: each network keeps to one multiprocessor for many steps of one launch; the host draws the next ones meanwhile.
+"""`gram` on a GPU: in one launch each network takes many steps on one multiprocessor, while the host draws the next steps.
 
-Data are those of `gram` on the CPU bit for bit. Needs Triton, which comes with PyTorch for CUDA, so nothing else imports this.
+The data are those of `gram` on the CPU, bit for bit. The module needs Triton, which comes with PyTorch for CUDA, so only engine
+`gram` imports it, when it trains on a GPU.
 """
 
 from collections.abc import Sequence
@@ -22,19 +23,20 @@ from trainables.trainers.span import Span, check_noiseless_pairs
 from trainables.trainers.staging import Staging
 
 LARGEST_BLOCK = 1024
-"""Neurons that a program takes at a time: 8 warps, 4 neurons a thread, so that a tile of 8 rows is 32 registers."""
+"""Neurons that a program takes at a time: 8 warps with 4 neurons per thread, so that a tile of 8 rows is 32 registers."""
 REGISTERS = 128
-"""Of a thread at most where that spills but a few words: two networks share a multiprocessor, one works while the other waits."""
+"""Most registers per thread, for networks where this limit spills only a few words. Two networks then share a multiprocessor: one
+works while the other waits."""
 MOST_STEPS = 250
 PLAN_NUMBERS = 2**23
-"""Steps of one launch, and numbers in its plan, at most, but no less than a block of steps: short, so that the host
-draws the next while it runs."""
+"""Most steps in one launch, and most numbers in its plan; a launch may always take one block of steps. Launches are short, so
+that the host draws the next one meanwhile."""
 
 
 class GramCuda:
     """All networks of the pack at once, one program each; implements Trainer.
 
-    Triton's interpreter runs it on the CPU, which is how it is tested where there is no GPU.
+    Tests without a GPU run it on the CPU, in Triton's interpreter.
     """
 
     name: ClassVar[str] = "gram"
@@ -60,7 +62,7 @@ class GramCuda:
         self.omega, self.q, self.h = zeros(3, n_cells, 2, symbols, width)
         self.a0, self.b = zeros(2, n_cells, width)
         self.a0[:, : self.width] = nets.a0
-        nets.b = self.b[:, : self.width]  # what the ensemble evaluates is what the kernel trains
+        nets.b = self.b[:, : self.width]  # a view: the ensemble sees what the kernel trains
         self.eps, self.lr = nets.eps.flatten(), nets.lr.flatten()
         self.f, self.df = zeros(2, n_cells, int(self.sizes["PAIRS"]))
         self.group = torch.tensor(nets.groups.group, device=nets.device)
@@ -76,16 +78,16 @@ class GramCuda:
         self._record_outputs_at_start()
 
     def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
-        loss, right = self.take(first_step, n_steps).cpu().numpy()  # the one time that the host waits for the device
+        loss, right = self.take(first_step, n_steps).cpu().numpy()  # the only wait of the host for the device
         return loss, right
 
     @torch.no_grad()
     def take(self, first_step: int, n_steps: int) -> Tensor:
-        """What `train` does and returns, (2, C, n_steps), asked of the device and not waited for."""
+        """Do what `train` does without waiting for the device. Returns loss and right predictions, (2, C, n_steps)."""
         curves = torch.empty(2, len(self.nets.cells), n_steps, dtype=torch.float64, device=self.nets.device)
         done = 0
         while done < n_steps:
-            # Launches start at blocks of the batch stream, or these would be drawn twice.
+            # Later launches start at a block of the batch stream; else that block would be drawn twice.
             n = min(self.steps_a_launch - (first_step + done) % BLOCK_STEPS, n_steps - done)
             self._launch([self.span.codes(g, first_step + done, n) for g in range(len(self.nets.groups))], curves, done)
             done += n
@@ -119,7 +121,7 @@ class GramCuda:
         return self.omega[c, :, : self.span.n_symbols, : self.width]
 
     def _launch(self, codes: Sequence[Array], curves: Tensor, done: int, record: Tensor | None = None) -> None:
-        """Take the steps of these batches, one array of codes a group; `record` names cells that are to fill f0 instead."""
+        """Take the steps of these batches, an array of codes per group. With `record` these cells fill f0 at rate 0 instead."""
         n_steps = len(codes[0])
         plan = self.staging.room()
         for group_plan, group_codes in zip(plan.numpy(), codes, strict=True):
@@ -133,7 +135,7 @@ class GramCuda:
         )  # fmt: skip
 
     def _record_outputs_at_start(self) -> None:
-        """Fill f0 by steps at rate zero over all pairs; that also compiles the kernel, so that no pack is charged for it."""
+        """Fill f0 by steps at rate zero over all pairs. This also compiles the kernel, so that no pack is charged for it."""
         members, n_symbols = self.nets.groups.members, self.span.n_symbols
         cells = [next((c for c in group if self.literal[c]), group[0]) for group in members]
         recorded = torch.tensor(cells, device=self.nets.device)
@@ -146,7 +148,7 @@ class GramCuda:
 
 
 def sizes(n_symbols: int, width: int, batch: int) -> dict[str, float]:
-    """What the kernel is compiled for: its constants for L symbols, m neurons, B examples."""
+    """The kernel's compile-time constants for L symbols, m neurons and B examples."""
     block = min(LARGEST_BLOCK, max(32, _power_of_2(width)))
     return {
         "PADDED": padded(n_symbols, UNROLL), "BATCH": batch, "PAIRS": _power_of_2(batch),
@@ -155,11 +157,11 @@ def sizes(n_symbols: int, width: int, batch: int) -> dict[str, float]:
 
 
 def options(sizes: dict[str, float], dtype: torch.dtype) -> dict[str, int]:
-    """How the kernel is compiled: a warp for each 128 neurons of a block."""
+    """Triton's compile options: a warp for 128 neurons of a block, and a limit on registers for float32 networks of one block."""
     few = {"maxnreg": REGISTERS} if dtype == torch.float32 and sizes["WIDTH"] == sizes["BLOCK"] else {}
     return {"num_warps": max(1, int(sizes["BLOCK"]) // 128), "num_stages": 1, **few}
 
 
 def _power_of_2(n: int) -> int:
-    """The smallest power of two from n on."""
+    """The smallest power of two that is at least n."""
     return 1 << (n - 1).bit_length()

@@ -1,8 +1,8 @@
-"""`patches`: exact training on images that are empty but for two patches, on the CPU.
+"""`patches`: exact training on images that are empty except for two patches, on the CPU.
 
-A step reads and changes only the weights of pixels that hold something, 2 k of the P k there are, so its time does not grow
-with the image. The P places and k pixels of a patch are those of trainables.tasks.patches; inside, pixels are padded to a
-multiple of TILE and neurons to one of CHUNK, with zeros (trainables.kernels.patches).
+A step reads and changes only the weights of the two filled patches, 2 k of P k pixels, so its time does not grow with the image.
+The P places and the k pixels of a patch are those of trainables.tasks.patches. The arrays pad pixels to a multiple of TILE and
+neurons to one of CHUNK, with zeros (trainables.kernels.patches).
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ class Patches:
         self.u = np.zeros((len(cells), *self.w0.shape[1:]), self.w0.dtype)
         self.a0 = chunked(nets.a0.numpy())
         self.b = np.zeros_like(self.a0)
-        nets.b = torch.from_numpy(self.b).flatten(1)[:, : self.width]  # what the ensemble evaluates is what the kernel trains
+        nets.b = torch.from_numpy(self.b).flatten(1)[:, : self.width]  # a view: the ensemble sees what the kernel trains
         self.p = self._room(BLOCK_STEPS, 2 * cells[0].batch)  # kept: fresh megabytes would be mapped page by page for each block
         self.train(0, 0)  # compiles, so that no pack is charged for it
 
@@ -63,7 +63,7 @@ class Patches:
                 plan, same = self._draw(g, block, steps)
                 part = slice(done, done + len(same))
                 for c in cells:
-                    on[:] = 0  # another network of the pack may have diverged
+                    on[:] = 0  # a network of the pack that diverged may have left NaN
                     weights = (self.u[c], q, on, self.a0[c], self.b[c])
                     train_steps(*plan[:4], same, plan.p, *weights, eps[c], lr[c], loss[c, part], right[c, part])
                 done = part.stop
@@ -106,7 +106,7 @@ class Patches:
         return self._plan(g, images, batch, self.p), images.same.reshape(-1, batch)
 
     def _plan(self, g: int, images: Placed, batch: int, p: Array) -> _Planned:
-        """Images of some steps in order, `batch` of them a step, as the kernel reads them; p is room for preactivations."""
+        """Images of some steps in order, `batch` per step, as the kernel reads them; p is the array for preactivations."""
         forms = np.zeros((len(images.forms), padded(self.k, TILE)), self.u.dtype)
         forms[:, : self.k] = images.forms
         form, place = (x.reshape(-1, batch, 2) for x in (images.form, images.place))

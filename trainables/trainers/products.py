@@ -1,6 +1,6 @@
-"""Matrix products on the CPU. torch.mm calls MKL, which is at half speed on AMD's AVX-512; oneDNN, also in torch, is not.
+"""Matrix products on the CPU by oneDNN, which is part of torch. On AMD's AVX-512 MKL, which torch.mm calls, is half as fast.
 
-benchmarks/engines.py prints what both reach on this machine.
+benchmarks/engines.py prints the speed of both on this machine.
 """
 
 from collections.abc import Callable

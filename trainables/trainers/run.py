@@ -15,17 +15,18 @@ from trainables.trainers.base import Trainer
 
 
 class PackRun:
-    """Cells of one shape on one engine. `advance` until `done`, then `results`; `state` and `load` survive a lost process.
+    """Cells of one shape on one engine. Call `advance` until `done`, then `results`; `state` and `load` carry it to another
+    process.
 
-    Steps are cut at evaluations and at what fits the time asked for; where they are cut changes no number.
+    Training pauses at evaluations and when the time asked for is over; where it pauses changes no number.
     """
 
     def __init__(self, cells: Sequence[Cell], engine: Trainer) -> None:
         self.cells, self.engine = list(cells), engine
         self.step, self.seconds = 0, 0.0
-        self.diverged_at = np.zeros(len(self.cells), dtype=np.int64)  # 0: it did not
+        self.diverged_at = np.zeros(len(self.cells), dtype=np.int64)  # 0: not diverged
         self.curves = np.full((3, len(self.cells), cells[0].steps // cells[0].eval_every), np.nan)
-        # Loss and right predictions of each step since the last evaluation: summed at once, so that cuts change no digit.
+        # Loss and right predictions of each step since the last evaluation: summed at once, so that pauses change no digit.
         self._steps = np.zeros((2, len(self.cells), cells[0].eval_every))
 
     @property
@@ -81,7 +82,7 @@ class PackRun:
             at = int(self.diverged_at[c])
             kept = steps < at if at else steps > 0
             loss, train_acc, score = self.curves[:, c, kept]
-            # A network that diverged trains on with its pack, so what it is by then is no result of its own.
+            # A network that diverged trains on with its pack, so its final state is not a result.
             last = [None if m is None else np.full_like(m[c], np.nan) if at else m[c] for m in measures]
             out.append(
                 CellResult(
@@ -101,12 +102,13 @@ class PackRun:
         return out
 
     def state(self, copied: bool = True) -> dict[str, Any]:
-        """Arrays and numbers from which another process can go on; not copied, training goes on in the engine's."""
+        """Arrays and numbers from which another process can continue. With copied=False they are the trainer's own arrays, which
+        later steps change."""
         own = {k: copy(getattr(self, k)) for k in ("step", "seconds", "diverged_at", "curves", "_steps")}
         return {**own, "engine": {k: v.copy() if copied else v for k, v in self.engine.state().items()}}
 
     def load(self, state: dict[str, Any]) -> None:
-        """Go on from what `state` returned."""
+        """Continue from a value that `state` returned."""
         for k, v in state.items():
             if k == "engine":
                 self.engine.load(v)

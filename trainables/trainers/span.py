@@ -1,4 +1,4 @@
-"""What both engines `gram` share: the span of the symbols, with its batches as pairs of symbols, and U = Z^T omega from omega."""
+"""The span of the symbols, which both `gram` trainers share: batches as pairs of symbols, and U = Z^T omega."""
 
 from collections.abc import Sequence
 
@@ -16,13 +16,13 @@ from trainables.trainers.products import product
 
 
 def check_noiseless_pairs(cells: Sequence[Cell]) -> None:
-    """ValueError where a cell's inputs are not in the span of the training symbols."""
+    """ValueError unless each cell is the paper's network on noiseless pairs of training symbols."""
     if not all(map(sees_noiseless_pairs, cells)):
         raise ValueError(f"engine gram trains {NOISELESS_PAIRS}; take engine stacked, or auto")
 
 
 class Span:
-    """The L symbols Z of each group of an ensemble; omega (2, L, m) of a network is what its weights are made of."""
+    """The L symbols Z of each group of an ensemble; omega (2, L, m) of a network gives its scaled weights U."""
 
     def __init__(self, nets: Ensemble) -> None:
         self.nets = nets

@@ -1,21 +1,22 @@
 """`stacked`: any network that descends a gradient, many trained at once, on the CPU or a GPU.
 
-A network is given by `init` and `apply` for one; C of them are one tensor program. theta is each parameter, (C, ...); B is the
-examples of a step; S <= C groups of cells see the same inputs.
+A network is given by `init` and `apply` of ONE network; C networks are trained as one tensor program. theta stands for each
+parameter, (C, ...); B is the number of examples in a step. Cells fall into S <= C groups that see the same inputs.
 
-f = g(theta)/epsilon, of a centred network (g(theta) - g(theta_0))/epsilon, (C, B) or (C, B, K) of K outputs
-loss   cross entropy of labels in {0, 1} with logit f, or of classes with logits f; `mse`: (f - y)^2, of vectors the sum over
-       their components, y = -1 and 1 of labels 0 and 1, and e_k of class k; each the mean over the examples
-data   fresh batches, or of a fixed training set of P examples: those that are drawn first, then batches of them with replacement,
-       or all of them at each step of `gd`; test examples are fresh
+f      output g(theta)/epsilon, for a centred network (g(theta) - g(theta_0))/epsilon; (C, B), or (C, B, K) for K outputs
+loss   `cross_entropy` of labels in {0, 1} with logit f, or of classes with logits f; `mse`: (f - y)^2, summed over the components
+       of a vector, with y = -1 and 1 for labels 0 and 1, and y = e_k for class k. Both are means over the examples
+data   fresh batches; or a fixed training set of P examples, drawn once, from which batches are drawn with replacement, while `gd`
+       takes all P at each step. Test examples are fresh
 
 The gradient of the sum of all networks' losses holds each network's own gradient, since no network's loss depends on another's
 parameters: one backward pass of `apply` under torch.func.vmap yields all of them. A network may have a faster way (`passes`).
 
-No operation mixes networks, so a result depends on its cell alone, but for rounding: a sum or a batched product may be taken in
-another order in a pack of another size. Seen in packs of 1 to 24 over 200 steps is the last digit of the loss, 2e-16 in float64
-and 1e-7 in float32, and no growth; a library that changes products with the size of the pack may give what training makes of such
-a digit. The tests allow 1e-9 and 1e-5. The same pack, resumed or in another order, gives the same numbers bit for bit.
+No operation mixes networks, so a result depends on its cell alone, except for rounding: a sum or a batched product may be taken
+in another order in a pack of another size. In packs of 1 to 24 networks over 200 steps the loss differed in its last digit, 2e-16
+in float64 and 1e-7 in float32, and the difference did not grow. If a library changes its products with the size of the pack,
+training may amplify it. The tests allow 1e-9 and 1e-5. The same pack, resumed or in another order, gives the same numbers bit for
+bit.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -38,7 +39,7 @@ from trainables.training.descent import Minibatch
 
 
 class Stacked:
-    """Cells of one shape; implements Trainer. Cells of one pack may be of two precisions, and each precision is a stack."""
+    """Cells of one shape; implements Trainer. Cells of one pack may have two precisions; those of each precision form a Stack."""
 
     name: ClassVar[str] = "stacked"
 
@@ -83,7 +84,7 @@ class Stacked:
                 value.copy_(torch.from_numpy(state[f"{s} {name}"]))
 
     def _together(self, parts: list[Array]) -> Array:
-        """What each stack has of its cells, (C', ...), in the order of the pack, (C, ...)."""
+        """The stacks' arrays, (C', ...) each, as one array in the order of the pack, (C, ...)."""
         whole = np.empty((len(self.place), *parts[0].shape[1:]), parts[0].dtype)
         for members, part in zip(self.members, parts, strict=True):
             whole[members] = part
@@ -91,13 +92,13 @@ class Stacked:
 
 
 def dtype_of(cell: Cell) -> torch.dtype:
-    """Precision that the cell is computed in: a centred output that would lose the digits of float32 needs float64."""
+    """Precision in which the cell is computed: float64 also if a centred output would lose its digits in float32."""
     is_small = cell.network.is_centred and not cell.output_is_literal
     return torch.float64 if cell.dtype == "float64" or is_small else torch.float32
 
 
 class Stack:
-    """Networks that take each step together."""
+    """Networks of one precision that take each step together."""
 
     @torch.no_grad()
     def __init__(self, cells: Sequence[Cell], device: str) -> None:
@@ -128,7 +129,7 @@ class Stack:
         self.batches: Batches = kind(self)
 
     def _initial(self) -> Parameters:
-        """Initial parameters (C, ...), drawn one by one: all of them drawn would be memory twice."""
+        """Initial parameters (C, ...), drawn one by one, because drawing all first would take the memory twice."""
         theta: Parameters = {}
         for c, cell in enumerate(self.cells):
             drawn = cell.network.init(stream(self.groups.owners[self.groups.group[c]], "weights"), cell)
@@ -142,7 +143,8 @@ class Stack:
         return torch.tensor([of(cell) for cell in self.cells], dtype=self.dtype, device=self.device)
 
     def _free(self) -> Parameters:
-        """The training's own keys in which cells may differ, (C,); one that is 0 by default and in all cells is left out."""
+        """The training's own keys in which cells may differ, (C,) each. A key that is 0 by default and in all cells is left
+        out."""
         found = {}
         for name in self.training.free:
             values = [getattr(cell.training, name) for cell in self.cells]
@@ -152,7 +154,7 @@ class Stack:
 
     @torch.no_grad()
     def take(self, first_step: int, n_steps: int) -> Tensor:
-        """Loss and right predictions (2, C, n_steps) of the steps, asked of the device and not waited for."""
+        """Take the steps without waiting for the device. Returns loss and right predictions, (2, C, n_steps)."""
         curves = torch.empty(2, len(self.cells), n_steps, dtype=torch.float64, device=self.device)
         done = 0
         for block, steps in blocks(first_step, n_steps):
@@ -164,7 +166,7 @@ class Stack:
         return curves
 
     def of_cells(self, x: Tensor) -> Tensor:
-        """What the groups see, (S, ...), for each cell, (C, ...)."""
+        """An array with an entry per group, (S, ...), expanded to an entry per cell, (C, ...)."""
         return x if self.group is None else x[self.group]
 
     def _step(self, x: Tensor, y: Tensor, step: int) -> tuple[Tensor, Tensor]:
@@ -198,7 +200,7 @@ class Stack:
 
     @torch.no_grad()
     def measures(self, step: int) -> Measures:
-        """Those of the two-layer network, from the weights now and at initialisation."""
+        """Measures from the weights now and at initialisation; None for a network that keeps no neurons."""
         if "neurons" not in self.network.keeps or self.theta_0 is None:
             return Measures(None, None, None)
         w, w_0 = self.theta["w"], self.theta_0["w"]
@@ -214,7 +216,7 @@ class Stack:
 
     @torch.no_grad()
     def probed(self, c: int, x: Array) -> Probed:
-        """Outputs, features and parameters of one network at inputs of the host."""
+        """Outputs, features and parameters of one network at inputs from the host."""
         own = {name: theta[c] for name, theta in self.theta.items()}
         inputs = self.inputs(x)
         features = self.network.features(own, inputs, self.cell)
@@ -232,11 +234,11 @@ class Stack:
                 yield f"{name} {kept}", value
 
     def inputs(self, x: Array) -> Tensor:
-        """Inputs of the host: vectors in the stack's precision, tokens as whole numbers."""
+        """Inputs from the host as a tensor: vectors in the stack's precision, tokens as whole numbers."""
         return torch.from_numpy(np.ascontiguousarray(x)).to(self.device, self.input_dtype)
 
     def targets(self, y: Array) -> Tensor:
-        """Targets of the host: classes as whole numbers, else in the stack's precision."""
+        """Targets from the host as a tensor: classes as whole numbers, others in the stack's precision."""
         return torch.from_numpy(np.ascontiguousarray(y)).to(self.device, self.target_dtype)
 
     def train_examples(self, g: int, n: int, block: int = 0) -> tuple[Array, Array]:
@@ -272,7 +274,8 @@ class Traced:
 
 
 Loss = Callable[[Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
-"""Of outputs (C, B) or (C, B, K) and targets: loss of each example (C, B), number of right predictions (C,), dloss/df."""
+"""Takes outputs (C, B) or (C, B, K) and targets. Gives loss of each example (C, B), number of right predictions (C,),
+dloss/df."""
 
 
 def loss_of(cell: Cell) -> Loss:
@@ -324,7 +327,7 @@ class Fresh:
         self.staging = [Staging(self.x), Staging(self.y)]
 
     def draw(self, block: int) -> None:
-        """Draw a block, on a GPU as soon as it is done with the one before."""
+        """Draw a block. A GPU copies it once it has finished the block before."""
         rooms = [staging.room() for staging in self.staging]
         for g in range(len(self.stack.groups)):
             drawn = self.stack.train_examples(g, BLOCK_STEPS * self.stack.cell.batch, block)

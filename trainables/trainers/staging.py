@@ -7,8 +7,8 @@ from torch import Tensor
 class Staging:
     """Two pinned host buffers in turn for one tensor on a GPU: the host fills one while the other is still being copied.
 
-    `send` returns before the copy is made; the device makes it after all that it was asked before, so it overwrites nothing
-    that is still to be read. On the CPU there is nothing to copy: what is filled is the tensor itself.
+    `send` returns before the copy is made. The device copies after all work queued before, so the copy overwrites nothing that is
+    still to be read. On the CPU nothing is copied: the buffer is the tensor itself.
     """
 
     def __init__(self, to: Tensor) -> None:
@@ -22,11 +22,11 @@ class Staging:
         """The buffer to fill next."""
         self.turn = (self.turn + 1) % len(self.buffers)
         if self.on_gpu:
-            self.copied[self.turn].synchronize()  # its copy of the time before last: the last is still ahead of the device
+            self.copied[self.turn].synchronize()  # its own last copy; the other buffer's may still be queued
         return self.buffers[self.turn]
 
     def send(self) -> None:
-        """Copy what was filled last."""
+        """Copy the buffer that was filled last to the device."""
         if self.on_gpu:
             self.to.copy_(self.buffers[self.turn], non_blocking=True)
             self.copied[self.turn].record()

@@ -1,4 +1,4 @@
-"""Adam with weight decay beside the gradient [Loshchilov & Hutter 2019]."""
+"""Adam with weight decay that does not enter the gradient [Loshchilov & Hutter 2019]."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, ClassVar

@@ -1,4 +1,4 @@
-"""What a training is: how a network of a cell gets its weights, how long, and how often it is looked at."""
+"""Interface of a training: how a cell's network gets its weights, in how many steps, and how often it is evaluated."""
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -21,7 +21,7 @@ class Training(Part):
     role: ClassVar[Role] = "training"
     family: ClassVar[Family]
     headline: ClassVar[tuple[str, str]] = ("best_test_acc", "best test accuracy")
-    """The metric that a progress display tells of, and its name for people."""
+    """The metric that a progress display shows, and its title."""
 
     if TYPE_CHECKING:  # fields of each training, with its own legal values and defaults
         steps: int
@@ -31,7 +31,7 @@ class Training(Part):
         loss: Loss
 
     def check(self, cell: "Cell") -> None:
-        """ValueError where it cannot train the cell's network on the cell's task."""
+        """ValueError if the training cannot train the cell's network on the cell's task."""
 
     @classmethod
     def headline_of(cls, task: "type[Task]") -> tuple[str, str]:
@@ -39,7 +39,7 @@ class Training(Part):
         return cls.headline
 
     def traits(self) -> dict[str, str | None]:
-        """What decides, beside network and task, which metrics there are; see declarations.metric."""
+        """The properties that, with network and task, decide which metrics there are; see declarations.metric."""
         return {"training": self.name, "loss": self.loss, "sampled": "yes" if self.family == "sampling" else "no"}
 
 

@@ -1,4 +1,4 @@
-"""Gradient descent: what all its optimisers share [Tong25 App. F, G.1]."""
+"""Gradient descent, the base of all optimisers [Tong25 App. F, G.1]."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from trainables.tasks.base import Task
 
 State = dict[str, "Tensor"]
-"""What an optimiser keeps of one parameter of C networks, such as moments: tensors by name, each shaped as the parameter."""
+"""An optimiser's state of one parameter of C networks, such as moments: tensors by name, each shaped as the parameter."""
 
 
 class Descent(Training):
-    """Steps along the gradient of the loss. A subclass says what an optimiser makes of the gradients, by `start` and `update`.
+    """Steps along the gradient of the loss. A subclass defines an optimiser by `start` and `update`.
 
-    Both see one parameter of C networks at a time, a tensor (C, ...), and may mix nothing across the first axis. The networks
-    share every key of the training but those in `free`, which come as tensors (C, 1, ..., 1).
+    Both get one parameter of C networks at a time, a tensor (C, ...), and must not mix networks, the first axis. The networks
+    share every key of the training except those in `free`, which come as tensors (C, 1, ..., 1).
     """
 
     family: ClassVar[Family] = "descent"
@@ -29,7 +29,7 @@ class Descent(Training):
     is_full_batch: ClassVar[bool] = False
     """Whether each step takes the whole training set."""
     is_normalised: ClassVar[bool] = False
-    """Whether the length of a step does not depend on that of the gradient, as Adam's."""
+    """Whether the length of a step is independent of the gradient's length, as in Adam."""
 
     base_lr: Annotated[float, Field(gt=0)]
     steps: Annotated[int, Field(ge=1)] = 25000
@@ -55,19 +55,20 @@ class Descent(Training):
         return cls.headline if task.targets != "real" else ("test_mse", "test mean squared error")
 
     def examples(self, task: "Task") -> int:
-        """Examples that one step takes."""
+        """Number of examples in one step."""
         raise NotImplementedError
 
     def rate(self, cell: "Cell") -> float:
         """Learning rate of the cell's parameters, before the factors of `Network.rates`.
 
-        A gradient is proportional to 1/epsilon, and so is what a change of the parameters does to the output: SGD's rate is
-        therefore base_lr times epsilon^2 (`Cell.learning_rate`). A normalised step has a length of its own: its rate is base_lr.
+        The gradient is proportional to 1/epsilon, and so is the change of the output per change of the parameters. So SGD's rate
+        is `Cell.learning_rate`, which is base_lr epsilon^2 for gamma <= 1. The length of a normalised step does not depend on the
+        gradient's: its rate is base_lr.
         """
         return self.base_lr if self.is_normalised else cell.learning_rate
 
     def start(self, theta: "Tensor", free: Mapping[str, "Tensor"]) -> State:
-        """What is kept of a parameter, before the first step."""
+        """The optimiser's state of a parameter before the first step."""
         return {}
 
     def update(
@@ -76,7 +77,7 @@ class Descent(Training):
         """Change parameter and state in place by step 0, 1, ...; the gradient stays as it is.
 
         `rate` is the learning rate; `free` holds the training's own keys that are free. Both multiply as (C, 1, ..., 1). A key
-        whose default is 0 is absent where it is 0 in all networks, so that nothing is spent on it.
+        whose default is 0 is absent if it is 0 in all networks, so that it costs no time.
         """
         raise NotImplementedError
 

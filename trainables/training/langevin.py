@@ -1,7 +1,7 @@
 """Langevin dynamics at equilibrium: samples of the Bayesian posterior, drawn by Hamiltonian Monte Carlo [Rubin25 Sec. 2].
 
-posterior   prior x exp(-sum over the P training examples of (f - y)^2 / (2 kappa)), or of log(1 + exp(-y f)) / kappa under
-            `loss: cross_entropy`, whose labels are +1 and -1
+posterior   prior x exp(-sum over the P training examples of (f - y)^2 / (2 kappa)); under `loss: cross_entropy` the sum is over
+            log(1 + exp(-y f)) / kappa, with labels y = +1 and -1
 prior       hidden weights N(0, 1/fan-in), readouts N(0, v), v = 1/N (standard scaling) or 1/N^2 (mean field)
 steps       HMC trajectories of each chain; the first half is burn-in and enters no measure
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 EQUILIBRIUM_VERSION = "3"
 """Raised whenever the same cell would give other numbers: posterior, sampler, measures."""
 LEAST_DRAWS = 4
-"""Of each chain: R-hat compares its halves, of which each has a variance."""
+"""Fewest samples per chain: R-hat compares the halves of a chain and needs the variance of each."""
 
 Scaling = Literal["standard", "mean_field"]
 
@@ -43,7 +43,7 @@ class Langevin(Training):
     chains: Annotated[int, Field(ge=2)] = 4
     test_size: Annotated[int, Field(ge=1)] = 4096
     dtype: Precision = "float64"
-    """Of the forces; energies, which alone decide what is accepted, are always float64."""
+    """Precision of the forces. Energies, which alone decide whether a trajectory is accepted, are always float64."""
     loss: Loss = "mse"
 
     @model_validator(mode="after")

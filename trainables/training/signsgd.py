@@ -1,4 +1,4 @@
-"""Sign descent [Bernstein et al. 2018, Algorithm 1]: Adam's step where its moments have no memory."""
+"""Sign descent [Bernstein et al. 2018, Algorithm 1]: Adam's step with moments that have no memory."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, ClassVar

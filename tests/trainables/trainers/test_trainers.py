@@ -296,7 +296,7 @@ def test_a_card_is_checked_before_it_trains(make_cell):
     for c, factor in ((0, 1.5), (2, -1.0)):
         wrong = Batched(cells, in_cache=False)
         wrong.nets.lr[c] *= factor
-        with pytest.raises(RuntimeError, match="does not compute what the processor does"):
+        with pytest.raises(RuntimeError, match="computes other losses on this GPU than on the CPU"):
             check_first_steps(wrong, Batched(ends))
 
 
