@@ -25,6 +25,7 @@ from analysis.data.points import (
 from analysis.data.selection import Selection, Value, points_sql
 from analysis.overlays import overlays
 from console.words import shown  # fmt: skip
+from declarations.column import Column
 from stats import FEW
 from store.sql import quoted
 from store.views import run
@@ -50,6 +51,8 @@ class Keyed(Protocol):
     def frame(self) -> pd.DataFrame: ...
     @property
     def keys(self) -> list[str]: ...
+    @property
+    def declared(self) -> Mapping[str, Column]: ...
 
 
 class Axes(NamedTuple):
@@ -78,7 +81,7 @@ def suggested(points: Points, axes: Axes) -> tuple[str, str | None]:
     values = {key: "gamma_label" if key == "gamma" and "gamma_label" in points.frame else key for key in axes.numbers}
     x = max(axes.numbers, key=lambda key: points.frame[values[key]].nunique())
     others = [key for key in axes.others if not same_axis(key, x)]
-    part = one_setting(points.frame, points.keys, [x, *others[:1]], settings_of(points.frame)).frame
+    part = one_setting(points.frame, points.keys, [x, *others[:1]], settings_of(points.frame), points.declared).frame
     return x, next((key for key in others if part[key].nunique() > 1), None)
 
 
@@ -116,7 +119,8 @@ def settled(
             frame = frame[part]
     # Where gamma is among the rest it is so by its label.
     axes = [key for key in points.keys if key not in rest and not (key == "gamma" and "gamma_label" in rest)]
-    return one_setting(frame, points.keys, axes, settings_of(frame) if prefer is None else prefer).values if rest else {}
+    prefer = settings_of(frame) if prefer is None else prefer
+    return one_setting(frame, points.keys, axes, prefer, points.declared).values if rest else {}
 
 
 def matching(frame: pd.DataFrame, values: Mapping[str, Value]) -> "pd.Series[bool]":

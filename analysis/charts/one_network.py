@@ -11,9 +11,11 @@ from analysis.charts.curves import styled
 from analysis.data.points import sorting
 from analysis.data.selection import SEED, Selection, Value, grid_keys
 from analysis.overlays.of_same_different import AT_INITIAL_WEIGHTS, RICH, of_initial_weights, of_rich
+from declarations.column import Column
+from declarations.keys import KEYS
 from store.database import of_cells
 from store.sql import quoted
-from store.views import run
+from store.views import declared, run
 
 MOST_SEEDS = 30
 """Training curves drawn beside one at most."""
@@ -30,6 +32,8 @@ class Networks(NamedTuple):
 
     frame: pd.DataFrame
     keys: list[str]
+    declared: Mapping[str, Column] = KEYS
+    """The columns of their store."""
 
 
 def networks(results: str, selection: Selection, with_neurons: bool) -> Networks:
@@ -44,7 +48,7 @@ def networks(results: str, selection: Selection, with_neurons: bool) -> Networks
     frame = run(results, lambda connection: connection.execute(sql).df())
     keys = [key for key in keys if frame[key].notna().any()]
     frame = frame[[*keys, "n", "seeds", "cells"]].sort_values(sorting(keys))
-    return Networks(frame.reset_index(drop=True), keys)
+    return Networks(frame.reset_index(drop=True), keys, declared(results))
 
 
 def setting_of(results: str, cell_id: str) -> dict[str, Value] | None:

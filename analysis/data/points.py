@@ -9,11 +9,12 @@ import pandas as pd
 
 from analysis.data.keys import is_label
 from analysis.data.measures import measures
-from analysis.data.paper import PAPER, settings
+from analysis.data.paper import LEFT_OUT, PAPER, filled, settings
 from analysis.data.parts import are_at_equilibrium
 from analysis.data.selection import SEED, VERSION, Selection, Value, grid_keys, points_sql
 from console.words import shown
 from declarations.column import Column
+from declarations.key import Key
 from declarations.keys import KEYS
 from declarations.metric import Metric
 from stats import FEW, LEAST_MEDIAN, Interval, mean_interval, mean_intervals, median_interval, t_intervals
@@ -139,10 +140,15 @@ class Setting(NamedTuple):
 
 
 def one_setting(
-    frame: pd.DataFrame, keys: Iterable[str], axes: Iterable[str], prefer: Mapping[str, Value] | None = None
+    frame: pd.DataFrame,
+    keys: Iterable[str],
+    axes: Iterable[str],
+    prefer: Mapping[str, Value] | None = None,
+    declared: Mapping[str, Column] = KEYS,
 ) -> Setting:
     """Of points that vary in more than `axes`, those of one setting of the rest: of those that vary in most of the axes the
-    nearest to `prefer`, then of the newest version of the code, then with most networks.
+    nearest to `prefer`, then with most other keys at their defaults, then of the newest version of the code, then with most
+    networks. declared: the columns of their store.
 
     ValueError for an empty frame.
     """
@@ -155,17 +161,27 @@ def one_setting(
         return Setting(frame, {}, 0)
     groups = list(frame.groupby(rest, dropna=False, sort=True))
 
-    def rank(group: tuple[Any, pd.DataFrame]) -> tuple[int, int, tuple[int, ...], int, int]:
-        values = dict(zip(rest, group[0], strict=True))
+    wanted = {key: value for key, value in (prefer or {}).items() if key in rest}
+
+    def rank(group: tuple[Any, pd.DataFrame]) -> tuple[int, int, int, tuple[int, ...], int, int]:
         spanned = sum(group[1][axis].nunique() > 1 for axis in axes if axis in group[1])  # a single point shows no curve
-        held = {key: value for key, value in values.items() if not pd.isna(value)}  # NA would make the sum NA
-        wanted = sum(key in held and held[key] == value for key, value in (prefer or {}).items())
-        return spanned, wanted, _release(held.get(VERSION)), len(group[1]), int(group[1]["n"].sum())
+        held = {key: value for key, value in zip(rest, group[0], strict=True) if not pd.isna(value)}
+        whole = filled(held)
+        near = sum(key in whole and whole[key] == value for key, value in wanted.items())
+        unusual = sum(_is_unusual(key, held, declared.get(key), whole) for key in held.keys() - wanted.keys())
+        return spanned, near, -unusual, _release(held.get(VERSION)), len(group[1]), int(group[1]["n"].sum())
 
     chosen, part = max(groups, key=rank)
     values: dict[str, Any] = dict(zip(rest, chosen, strict=True))
     plain = {key: None if pd.isna(value) else _plain(value) for key, value in values.items()}
     return Setting(part.reset_index(drop=True), plain, len(groups) - 1)
+
+
+def _is_unusual(key: str, held: Mapping[str, Any], column: Column | None, whole: Mapping[str, Any]) -> bool:
+    """Whether a key that some network holds is not at its default: that which its network or training declares, if any."""
+    if not isinstance(column, Key) or column.default is None or whole.get(column.part) not in column.of:
+        return key in LEFT_OUT
+    return bool(held[key] != column.default)
 
 
 def _release(version: object) -> tuple[int, ...]:

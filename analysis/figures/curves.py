@@ -39,7 +39,7 @@ class CurveFigure:
         if frame[self.look.x].nunique() < 2:
             return Missing(f"no two values of {self.look.x}")
         task = self.where.get("task")
-        setting = one_setting(frame, found.keys, needed, settings(str(task)) | dict(self.prefer))
+        setting = one_setting(frame, found.keys, needed, settings(str(task)) | dict(self.prefer), found.declared)
         if setting.frame[self.look.x].nunique() < 2:
             return Missing(f"no two values of {self.look.x} in any one setting")
         look, (data, short) = self.look, _long_series(setting.frame, self.look)

@@ -17,7 +17,7 @@ def _draw(results: str, sweep: str | None, gamma_label: str, prefer: dict[str, V
     found = points(results, selection)
     if found.frame.empty or found.frame["d"].nunique() < 2 or found.frame["L"].nunique() < 2:
         return Missing("no networks at two L and two d")
-    setting = one_setting(found.frame, found.keys, ("L", "d"), PAPER | prefer)
+    setting = one_setting(found.frame, found.keys, ("L", "d"), PAPER | prefer, found.declared)
     if setting.frame["d"].nunique() < 2:
         return Missing("no two d in any one setting")
     contour = thresholds(setting.frame, LEVEL) if gamma_label == "lazy" else None
