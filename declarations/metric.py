@@ -38,6 +38,8 @@ class Metric(Column):
     """Whether it says how the numbers were made, not what the network does: no threshold of it is searched for."""
     on_request: bool = False
     """Whether a grid asks for it by `save:`."""
+    is_accuracy: bool = False
+    """Whether it is a share of right answers, of which chance has some and 1 is perfect."""
 
     @property
     def sql(self) -> str:
@@ -53,11 +55,6 @@ class Metric(Column):
     def falls(self) -> bool:
         """Whether networks that have learnt more have less of it, as of an error."""
         return self.better == "lower"
-
-    @property
-    def is_accuracy(self) -> bool:
-        """Whether 1/2 is chance and 1 is perfect."""
-        return self.name.endswith("_acc")
 
     @property
     def short(self) -> str:

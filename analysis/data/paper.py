@@ -22,6 +22,9 @@ _OTHERS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 """In what the visual tasks differ [Tong25 App. G.3 to G.5]."""
 
+TWO_LABELS = ("same_different", *_OTHERS)
+"""Tasks of which 1/2 of the answers are right by chance; of others nobody here knows."""
+
 
 def settings(task: str | None, at_equilibrium: bool = False) -> dict[str, Any]:
     """The paper's settings of a task; of same-different where it has none, and none of networks at equilibrium [Rubin25]."""

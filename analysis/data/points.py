@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.data.keys import is_label
 from analysis.data.measures import measures
-from analysis.data.paper import LEFT_OUT, PAPER, filled, settings
+from analysis.data.paper import LEFT_OUT, PAPER, TWO_LABELS, filled, settings
 from analysis.data.parts import are_at_equilibrium
 from analysis.data.selection import SEED, VERSION, Selection, Value, grid_keys, points_sql
 from console.words import shown
@@ -223,6 +223,11 @@ def task_of(frame: pd.DataFrame) -> str | None:
     """The task of some points, where they are all of one."""
     tasks: Sequence[Any] = list(frame["task"].dropna().unique()) if "task" in frame else []
     return str(tasks[0]) if len(tasks) == 1 else None
+
+
+def least_accuracy(frame: pd.DataFrame) -> float:
+    """The low end of a range of accuracies: chance where it is known, else 1/2 or the least mean, if that is less."""
+    return 0.5 if task_of(frame) in TWO_LABELS else min(0.5, float(frame["mean"].min()))
 
 
 def settings_of(frame: pd.DataFrame) -> dict[str, Any]:
