@@ -177,7 +177,7 @@ def _training(results: str, cell: Mapping[str, Any], cells: list[str], log_step:
         st.info("Its training curve was not saved.")
         return
     theory = expected(cell).get("best_test_acc")
-    chart = training_chart(curves, cell["cell_id"], theory and theory.value, log_step, log_loss, width=330)
+    chart = training_chart(curves, cell["cell_id"], theory and theory.value, cell["loss"], log_step, log_loss, width=330)
     figure(chart, "training")
     said = f"{curves['cell_id'].nunique()} seeds, this one strong" if curves["cell_id"].nunique() > 1 else "this seed"
     st.caption(
