@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.charts.curves import Look, curves_chart, with_residuals
-from analysis.data.keys import captioned, is_label, of_data
+from analysis.data.keys import captioned, gamma_once, is_label, of_data, with_gamma
 from analysis.data.measures import measures
 from analysis.data.points import (
     STATISTICS,
@@ -117,8 +117,7 @@ def settled(
     for key in sorted(wanted, key=lambda key: key != first):
         if key in rest and (part := matching(frame, {key: wanted[key]})).any():
             frame = frame[part]
-    # Where gamma is among the rest it is so by its label.
-    axes = [key for key in points.keys if key not in rest and not (key == "gamma" and "gamma_label" in rest)]
+    axes = [key for key in gamma_once(points.keys, rest) if key not in rest]
     prefer = settings_of(frame) if prefer is None else prefer
     return one_setting(frame, points.keys, axes, prefer, points.declared).values if rest else {}
 
@@ -191,7 +190,7 @@ def explore(results: str, selection: Selection, points: Points, choices: Choices
         fixed = {key: value for key, value in setting.items() if key != "gamma_label" or value is not None}
         raw = seeds(results, selection.only(fixed), points.measure.name, axes)
     chart = curves_chart(drawn, points.measure, look, theory, residuals, raw, choices.centre)
-    keys = list(dict.fromkeys([*axes, *(["gamma"] if "gamma_label" in axes else [])]))
+    keys = with_gamma(axes)
     table = overlays.joined(data[[*keys, *STATISTICS]], values)
     limits = [f"{quoted(look.x)} > 0" if look.log_x else f"{quoted(look.x)} IS NOT NULL"]
     shown_ones = replace(selection.only(setting), limits=" AND ".join(limits))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.data.keys import is_label
+from analysis.data.keys import gamma_once, is_label
 from analysis.data.measures import measures
 from analysis.data.paper import LEFT_OUT, PAPER, TWO_LABELS, filled, settings
 from analysis.data.parts import are_at_equilibrium
@@ -106,9 +106,8 @@ def seeds(results: str, selection: Selection, measure: str, keys: Sequence[str])
 
 
 def varying(frame: pd.DataFrame, keys: Iterable[str]) -> list[str]:
-    """Keys with more than one value; `gamma` not beside its label, which tells the lazy limits of all d as one."""
-    names = [key for key in keys if frame[key].nunique(dropna=False) > 1]
-    return [key for key in names if not (key == "gamma" and "gamma_label" in frame)]
+    """Keys with more than one value; `gamma` not beside its label."""
+    return [key for key in gamma_once(keys, frame) if frame[key].nunique(dropna=False) > 1]
 
 
 def in_order(frame: pd.DataFrame, key: str) -> list[Any]:
@@ -155,8 +154,7 @@ def one_setting(
     if frame.empty:
         raise ValueError("no points to choose a setting of")
     axes = {*axes} | ({"gamma_label"} if "gamma" in {*axes} else set())
-    # The lazy gamma depends on d: where gamma is fixed its label says it.
-    rest = [key for key in keys if key not in axes and not (key == "gamma" and "gamma_label" in frame)]
+    rest = [key for key in gamma_once(keys, frame) if key not in axes]
     if not rest:
         return Setting(frame, {}, 0)
     groups = list(frame.groupby(rest, dropna=False, sort=True))

@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.charts.curves import Look, curves_chart, with_residuals
 from analysis.charts.noise import noisy_settings
-from analysis.data.keys import captioned
+from analysis.data.keys import captioned, with_gamma
 from analysis.data.paper import settings
 from analysis.data.points import STATISTICS, Points, Setting, averaged, counted, described, one_setting, points
 from analysis.data.selection import Selection, Value, points_sql
@@ -56,8 +56,7 @@ class CurveFigure:
 
 
 def _table(data: pd.DataFrame, needed: list[str], values: pd.DataFrame) -> pd.DataFrame:
-    keys = list(dict.fromkeys([*needed, *(["gamma"] if "gamma_label" in needed else [])]))
-    return overlays.joined(data[[*keys, *STATISTICS]], values)
+    return overlays.joined(data[[*with_gamma(needed), *STATISTICS]], values)
 
 
 def _long_series(data: pd.DataFrame, look: Look) -> tuple[pd.DataFrame, int]:
