@@ -8,20 +8,24 @@ import streamlit as st
 
 from analysis.charts.one_network import network
 from analysis.charts.pictures import examples_chart, said_of, weights_chart, whole
+from analysis.data.parts import keeps_neurons
 from analysis.data.pictures import Pictures, of_other_gamma, pictures_of
 from analysis.data.source import ResultsError
 from app.shared import NONE, choice, downloads, figure, remembered
 
 
 def saved(results: str, cell: Mapping[str, Any]) -> Pictures | None:
-    """The pictures of a network (a row of `cells`). None if they were not saved or their file is lost; the page then says why."""
+    """The pictures of a network (a row of `cells`). None if they were not saved or their file is lost; the page then says why.
+
+    The page says nothing for a network whose pictures no grid can save.
+    """
     try:
         pictures = remembered(pictures_of, results, cell["cell_id"])
     except ResultsError as error:
         st.subheader("Hidden weights as images", anchor=False)
         st.error(str(error))
         return None
-    if pictures is None:
+    if pictures is None and keeps_neurons(cell):
         st.caption("Its example inputs and its hidden weights as images were not saved: `save: [weights]` in the grid does that.")
     return pictures
 

@@ -38,6 +38,8 @@ class Metric(Column):
     """Whether it says how the numbers were made, not what the network does. No threshold of it is searched for."""
     on_request: bool = False
     """Whether it is measured only if a grid asks for it by `save:`."""
+    is_accuracy: bool = False
+    """Whether it is a share of right answers: chance gives some, and 1 is perfect."""
 
     @property
     def sql(self) -> str:
@@ -48,11 +50,6 @@ class Metric(Column):
     def falls(self) -> bool:
         """Whether networks that have learnt more have less of it, as with an error."""
         return self.better == "lower"
-
-    @property
-    def is_accuracy(self) -> bool:
-        """Whether 1/2 is chance and 1 is perfect."""
-        return self.name.endswith("_acc")
 
     @property
     def short(self) -> str:

@@ -1,5 +1,7 @@
 """The metrics that engines measure of every network they train. A metric on request is declared in its own file."""
 
+from typing import Any
+
 from declarations.metric import Condition, Metric
 
 _LABELLED: Condition = (("targets", ("binary", "classes")),)
@@ -8,14 +10,15 @@ _SAMPLED: Condition = (("sampled", ("yes",)),)
 _TWO_LAYER: Condition = (("sampled", ("no",)), ("network", ("relu2",)))
 _SQUARED: Condition = (("loss", ("mse",)),)
 _THREE_LAYERS: Condition = (("sampled", ("yes",)), ("network", ("erf3",)))
+_ACCURACY: dict[str, Any] = {"low": 0, "high": 1, "is_accuracy": True}
 
 _ALL = (
-    Metric("best_test_acc", "best test accuracy", better="higher", of=(_TRAINED + _LABELLED,), low=0, high=1),
-    Metric("final_test_acc", "last test accuracy", better="higher", of=(_LABELLED,), low=0, high=1),
+    Metric("best_test_acc", "best test accuracy", better="higher", of=(_TRAINED + _LABELLED,), **_ACCURACY),
+    Metric("final_test_acc", "last test accuracy", better="higher", of=(_LABELLED,), **_ACCURACY),
     Metric("best_test_error", "test error at the best evaluation", low=0, high=1, logarithmic=True,
            expression="(1 - best_test_acc)", of=(_TRAINED + _LABELLED,)),
-    Metric("final_train_acc", "last training accuracy", better="higher", of=(_LABELLED,), low=0, high=1),
-    Metric("final_train_loss", "last training loss (nats)", unit="nats", low=0, logarithmic=True,
+    Metric("final_train_acc", "last training accuracy", better="higher", of=(_LABELLED,), **_ACCURACY),
+    Metric("final_train_loss", "last training loss", low=0, logarithmic=True,
            of=(_TRAINED, (*_SAMPLED, ("loss", ("cross_entropy",)), *_LABELLED))),
     Metric("readout_ratio", "readout ratio |mean a-| / |mean a+|", low=0, of=(_TWO_LAYER,)),
     Metric("alignment_pos", "alignment of neurons with a > 0", low=-1, high=1, better="higher", of=(_TWO_LAYER,)),
@@ -40,9 +43,9 @@ _ALL = (
     Metric("acceptance", "share of accepted trajectories", low=0, high=1, of=(_SAMPLED,), diagnostic=True),
     Metric("seconds", "training seconds, a network's share of its pack", unit="s", low=0, logarithmic=True, diagnostic=True),
     Metric("step", "step", "whole", per="evaluation", column="curve_step", low=0),
-    Metric("train_loss", "training loss", unit="nats", per="evaluation", column="curve_train_loss", low=0),
-    Metric("train_acc", "training accuracy", per="evaluation", column="curve_train_acc", low=0, high=1),
-    Metric("test_acc", "test accuracy", per="evaluation", column="curve_test_acc", low=0, high=1),
+    Metric("train_loss", "training loss", per="evaluation", column="curve_train_loss", low=0),
+    Metric("train_acc", "training accuracy", per="evaluation", column="curve_train_acc", **_ACCURACY),
+    Metric("test_acc", "test accuracy", per="evaluation", column="curve_test_acc", **_ACCURACY),
     Metric("chain_train_mse", "training mean squared error", per="evaluation", column="curve_train_mse", low=0),
     Metric("chain_alignment_f", "alignment A_f of output and target", per="evaluation", column="curve_alignment_f"),
     Metric("eval_test_mse", "test mean squared error", per="evaluation", column="curve_test_mse", low=0),

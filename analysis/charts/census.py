@@ -7,7 +7,7 @@ import altair as alt
 import pandas as pd
 
 from analysis.charts.curves import styled
-from analysis.data.keys import title_of
+from analysis.data.keys import gamma_once, title_of
 from analysis.data.selection import Selection, axes
 from console.words import shown
 from declarations.column import Column
@@ -22,7 +22,7 @@ MOST_VALUES = 60
 def keys_of(results: str, selection: Selection) -> list[str]:
     """Keys with 2 to MOST_VALUES values among the selected networks, in the order of their declarations."""
     found = [key for key, values in axes(results, selection).items() if 1 < len(values) <= MOST_VALUES]
-    return [key for key in found if not (key == "gamma" and "gamma_label" in found)]
+    return gamma_once(found, found)
 
 
 def census(results: str, selection: Selection, x: str, y: str) -> pd.DataFrame:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.charts.curves import Look, curves_chart, with_residuals
-from analysis.data.keys import captioned, is_label, of_data
+from analysis.data.keys import captioned, gamma_once, is_label, of_data, with_gamma
 from analysis.data.measures import measures
 from analysis.data.points import (
     STATISTICS,
@@ -25,6 +25,7 @@ from analysis.data.points import (
 from analysis.data.selection import Selection, Value, points_sql
 from analysis.overlays import overlays
 from console.words import shown  # fmt: skip
+from declarations.column import Column
 from stats import FEW
 from store.sql import quoted
 from store.views import run
@@ -50,6 +51,8 @@ class Keyed(Protocol):
     def frame(self) -> pd.DataFrame: ...
     @property
     def keys(self) -> list[str]: ...
+    @property
+    def declared(self) -> Mapping[str, Column]: ...
 
 
 class Axes(NamedTuple):
@@ -80,7 +83,7 @@ def suggested(points: Points, axes: Axes) -> tuple[str, str | None]:
     values = {key: "gamma_label" if key == "gamma" and "gamma_label" in points.frame else key for key in axes.numbers}
     x = max(axes.numbers, key=lambda key: points.frame[values[key]].nunique())
     others = [key for key in axes.others if not same_axis(key, x)]
-    part = one_setting(points.frame, points.keys, [x, *others[:1]], settings_of(points.frame)).frame
+    part = one_setting(points.frame, points.keys, [x, *others[:1]], settings_of(points.frame), points.declared).frame
     return x, next((key for key in others if part[key].nunique() > 1), None)
 
 
@@ -116,9 +119,9 @@ def settled(
     for key in sorted(wanted, key=lambda key: key != first):
         if key in rest and (part := matching(frame, {key: wanted[key]})).any():
             frame = frame[part]
-    # If gamma is fixed by its label, its number is no axis.
-    axes = [key for key in points.keys if key not in rest and not (key == "gamma" and "gamma_label" in rest)]
-    return one_setting(frame, points.keys, axes, settings_of(frame) if prefer is None else prefer).values if rest else {}
+    axes = [key for key in gamma_once(points.keys, rest) if key not in rest]
+    prefer = settings_of(frame) if prefer is None else prefer
+    return one_setting(frame, points.keys, axes, prefer, points.declared).values if rest else {}
 
 
 def matching(frame: pd.DataFrame, values: Mapping[str, Value]) -> "pd.Series[bool]":
@@ -189,7 +192,7 @@ def explore(results: str, selection: Selection, points: Points, choices: Choices
         fixed = {key: value for key, value in setting.items() if key != "gamma_label" or value is not None}
         raw = seeds(results, selection.only(fixed), points.measure.name, axes)
     chart = curves_chart(drawn, points.measure, look, theory, residuals, raw, choices.centre)
-    keys = list(dict.fromkeys([*axes, *(["gamma"] if "gamma_label" in axes else [])]))
+    keys = with_gamma(axes)
     table = overlays.joined(data[[*keys, *STATISTICS]], values)
     limits = [f"{quoted(look.x)} > 0" if look.log_x else f"{quoted(look.x)} IS NOT NULL"]
     shown_ones = replace(selection.only(setting), limits=" AND ".join(limits))

@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis.charts.curves import DASHES, log_axis, styled
 from analysis.data.keys import title_of
-from analysis.data.points import task_of
+from analysis.data.points import least_accuracy, task_of
 from declarations.metric import Metric
 from stats import PowerLaw, threshold
 
@@ -29,7 +29,7 @@ def heat_map(
     value, one contour per theory. Each cell reaches half-way to its neighbours, but not far into unmeasured regions.
     """
     data = points.assign(**_edges(points, x, "x"), **_edges(points, y, "y", within=x))
-    low = 0.5 if measure.is_accuracy else float(data["mean"].min())
+    low = least_accuracy(data) if measure.is_accuracy else float(data["mean"].min())
     high = 1.0 if measure.is_accuracy else float(data["mean"].max())
     log_x = alt.Scale(type="log", nice=False, domain=[float(data["x0"].min()), float(data["x1"].max())])
     log_y = alt.Scale(type="log", nice=False, domain=[float(data["y0"].min()), float(data["y1"].max())])

@@ -11,9 +11,11 @@ from analysis.charts.curves import styled
 from analysis.data.points import sorting
 from analysis.data.selection import SEED, Selection, Value, grid_keys
 from analysis.overlays.of_same_different import AT_INITIAL_WEIGHTS, RICH, of_initial_weights, of_rich
+from declarations.column import Column
+from declarations.keys import KEYS
 from store.database import of_cells
 from store.sql import quoted
-from store.views import run
+from store.views import declared, run
 
 MOST_SEEDS = 30
 """Most training curves in one chart, the network's own among them."""
@@ -31,6 +33,8 @@ class Networks(NamedTuple):
 
     frame: pd.DataFrame
     keys: list[str]
+    declared: Mapping[str, Column] = KEYS
+    """The columns of their store."""
 
 
 def networks(results: str, selection: Selection, with_neurons: bool) -> Networks:
@@ -45,7 +49,7 @@ def networks(results: str, selection: Selection, with_neurons: bool) -> Networks
     frame = run(results, lambda connection: connection.execute(sql).df())
     keys = [key for key in keys if frame[key].notna().any()]
     frame = frame[[*keys, "n", "seeds", "cells"]].sort_values(sorting(keys))
-    return Networks(frame.reset_index(drop=True), keys)
+    return Networks(frame.reset_index(drop=True), keys, declared(results))
 
 
 def setting_of(results: str, cell_id: str) -> dict[str, Value] | None:
@@ -68,8 +72,8 @@ def network(results: str, cell_id: str) -> dict[str, Any] | None:
 
 
 def training(results: str, cell_ids: Iterable[str]) -> pd.DataFrame:
-    """Evaluations of the first MOST_SEEDS networks: cell_id, seed, step, train_loss, train_acc, test_acc; at equilibrium also
-    chain_alignment_f and chain_train_mse, means over the chains."""
+    """Evaluations of the first MOST_SEEDS networks: cell_id, seed, step, train_loss, train_acc, test_acc; for real targets also
+    eval_test_mse; at equilibrium also chain_alignment_f and chain_train_mse, means over the chains."""
     ids = list(cell_ids)[:MOST_SEEDS]
     sql = (
         "SELECT cell_id, seed, curves.* EXCLUDE (cell_id) FROM curves JOIN cells USING (cell_id) "
@@ -107,43 +111,51 @@ def training_chart(
     curves: pd.DataFrame,
     cell_id: str,
     theory: float | None = None,
+    loss: str | None = None,
     log_step: bool = False,
     log_loss: bool = True,
     width: int = 520,
 ) -> alt.TopLevelMixin:
-    """Accuracies above, loss below; this network in strong lines, other seeds of its setting in thin ones."""
-    x = alt.X(
-        "step:Q",
-        title=None,
-        scale=alt.Scale(type="log" if log_step else "linear", nice=False),
-        axis=alt.Axis(grid=False, format="~s"),
-    )
-    below = alt.X("step:Q", title="training step", scale=alt.Scale(type="log" if log_step else "linear", nice=False),
-                  axis=alt.Axis(grid=False, format="~s"))  # fmt: skip
+    """Accuracies (for real targets the test error) above, loss below; this network in strong lines, other seeds in thin ones.
+
+    `loss` is that of the network's row, None if it is the default of its task."""
+    step = alt.X("step:Q", title="training step", scale=alt.Scale(type="log" if log_step else "linear", nice=False),
+                 axis=alt.Axis(grid=False, format="~s"))  # fmt: skip
     if log_step:
         curves = curves[curves["step"] > 0]
+    has_labels = bool(curves[list(_SERIES)].notna().any(axis=None))
+    panels = []
+    if has_labels:
+        above = _accuracies(curves, cell_id, step.title(None), theory)
+        panels.append(alt.layer(*above).properties(width=width, height=220))
+    elif curves["eval_test_mse"].notna().any():
+        above = _positive(curves, cell_id, step.title(None), "eval_test_mse", "test mean squared error", log_loss, "#277f8e")
+        panels.append(alt.layer(*above).properties(width=width, height=220))
+    unit = " (nats)" if has_labels and loss != "mse" else ""
+    under = _positive(curves, cell_id, step, "train_loss", f"loss{unit}", log_loss, "#46327e")
+    panels.append(alt.layer(*under).properties(width=width, height=130))
+    return styled(alt.vconcat(*panels, spacing=8))
+
+
+def _accuracies(curves: pd.DataFrame, cell_id: str, x: Any, theory: float | None) -> list[Any]:
     long = curves.melt(["cell_id", "seed", "step"], list(_SERIES), "series", "accuracy").replace({"series": _SERIES})
     low = min(0.45, float(long["accuracy"].min()))
     y = alt.Y("accuracy:Q", title="accuracy", scale=alt.Scale(domain=[low, 1.01], nice=False), axis=alt.Axis(minExtent=EXTENT))
     colour = alt.Color("series:N", title=None, sort=list(_SERIES.values()),
                        scale=alt.Scale(domain=list(_SERIES.values()), range=["#277f8e", "#d9a500"]),
                        legend=alt.Legend(orient="top", direction="horizontal"))  # fmt: skip
-    above = _lines(long, cell_id, x, y, "accuracy", ["series"], color=colour)
+    layers = _lines(long, cell_id, x, y, "accuracy", ["series"], color=colour)
     if theory is not None:
         rule = alt.Chart(pd.DataFrame({"accuracy": [theory], "theory": ["Eq. 3"]})).mark_rule(color="black", strokeDash=[5, 3])
-        above.append(rule.encode(y=y, tooltip=["theory", alt.Tooltip("accuracy:Q", format=".4f")]))
-    if log_loss:
-        curves = curves[curves["train_loss"] > 0]
-    loss = alt.Y("train_loss:Q", title="loss (nats)", scale=alt.Scale(type="log" if log_loss else "linear"),
-                 axis=alt.Axis(format="~g", tickCount=4, minExtent=EXTENT))  # fmt: skip
-    under = _lines(curves, cell_id, below, loss, "train_loss", [], color=alt.value("#46327e"))
-    return styled(
-        alt.vconcat(
-            alt.layer(*above).properties(width=width, height=220),
-            alt.layer(*under).properties(width=width, height=130),
-            spacing=8,
-        )
-    )
+        layers.append(rule.encode(y=y, tooltip=["theory", alt.Tooltip("accuracy:Q", format=".4f")]))
+    return layers
+
+
+def _positive(curves: pd.DataFrame, cell_id: str, x: Any, value: str, title: str, log: bool, colour: str) -> list[Any]:
+    """Lines of a number that is above 0, as losses and errors are."""
+    y = alt.Y(f"{value}:Q", title=title, scale=alt.Scale(type="log" if log else "linear"),
+              axis=alt.Axis(format="~g", tickCount=4, minExtent=EXTENT))  # fmt: skip
+    return _lines(curves[curves[value] > 0] if log else curves, cell_id, x, y, value, [], color=alt.value(colour))
 
 
 def chains_chart(curves: pd.DataFrame, cell_id: str, width: int = 520) -> alt.TopLevelMixin:

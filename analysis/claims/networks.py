@@ -128,8 +128,8 @@ def _one_setting(
     fixed = [key for key, value in of.items() if not isinstance(value, list | Mapping)]
     # A key with several allowed values is an axis, or the setting fixes it to one of them.
     paper = settings(of.get("task"), are_at_equilibrium(frame))
-    setting = one_setting(frame, keys, axes, paper | dict(prefer or {}))
     known = declared(results)
+    setting = one_setting(frame, keys, axes, paper | dict(prefer or {}), known)
     told = [key for key in captioned(setting.values, known) if key not in fixed and setting.values[key] is not None]
     parts = [described({key: setting.values[key] for key in told if key not in paper})]
     parts += [f"{key} = {_range(setting.frame[key])}" for key in varying(setting.frame, axes)]

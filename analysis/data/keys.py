@@ -1,6 +1,6 @@
 """Keys as axes, legends and captions show them: their titles and their one order, both from their declarations."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import get_args
 
 from declarations.column import Column
@@ -23,6 +23,17 @@ def is_label(key: str, declared: Mapping[str, Column] = KEYS) -> bool:
     return isinstance(column, Key) and column.derived
 
 
+def gamma_once(keys: Iterable[str], among: Container[str]) -> list[str]:
+    """The keys without `gamma` where its label is `among` others: that tells the lazy gamma of every d as one."""
+    return [key for key in keys if not (key == "gamma" and "gamma_label" in among)]
+
+
+def with_gamma(keys: Iterable[str]) -> list[str]:
+    """Each of the keys once, and `gamma` where its label is among them, which is sorted by it."""
+    known = list(dict.fromkeys(keys))
+    return [*known, "gamma"] if "gamma_label" in known and "gamma" not in known else known
+
+
 def captioned(keys: Iterable[str], declared: Mapping[str, Column] = KEYS) -> list[str]:
     """The keys in the order of captions: those of the task, the network and the training, then the seed.
 
@@ -38,7 +49,7 @@ def captioned(keys: Iterable[str], declared: Mapping[str, Column] = KEYS) -> lis
         return _PARTS.index("training"), True, len(rank)
 
     known = list(dict.fromkeys(keys))
-    return sorted((key for key in known if not (key == "gamma" and "gamma_label" in known)), key=place)
+    return sorted(gamma_once(known, known), key=place)
 
 
 def of_data(keys: Iterable[str], declared: Mapping[str, Column] = KEYS) -> list[str]:

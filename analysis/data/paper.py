@@ -1,27 +1,46 @@
 """The settings of [Tong25], preferred if a store has networks of several, and the accuracy at which a task counts as learned."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from analysis.data.parts import NETWORK, TRAINING
+import pandas as pd
+
+from analysis.data.parts import NETWORK, SAMPLER, TRAINING, parts_of
 
 PAPER: dict[str, Any] = {
     "width": 1024, "steps": 25000, "batch": 128, "eval_every": 1000, "test_size": 1024, "base_lr": 0.1, "dtype": "float32",
-    "prefactor": "sqrt_d", "network": NETWORK, "training": TRAINING,
+    "prefactor": "sqrt_d", "network": NETWORK, "training": TRAINING, "loss": "cross_entropy",
 }  # fmt: skip
 """The settings of same-different [Tong25 App. G]."""
 
 _OTHERS: dict[str, dict[str, Any]] = {
-    "psvrt": {"width": 512, "steps": 100000, "base_lr": 0.5, "patches": 5, "patch_size": 5},
-    "pentomino": {"width": 512, "steps": 100000, "base_lr": 0.5, "patches": 2, "patch_size": 7, "blur": 0.5},
+    "psvrt": {"width": 512, "steps": 100000, "base_lr": 0.5, "prefactor": "none", "patches": 5, "patch_size": 5},
+    "pentomino": {
+        "width": 512, "steps": 100000, "base_lr": 0.5, "prefactor": "none", "patches": 2, "patch_size": 7, "blur": 0.5,
+    },
     "cifar100": {"width": 1024, "steps": 50000, "base_lr": 0.01, "layer": "relu4_3"},
-}
+}  # fmt: skip
 """The settings in which the visual tasks differ from same-different [Tong25 App. G.3 to G.5]."""
+
+TWO_LABELS = ("same_different", *_OTHERS)
+"""Tasks of which 1/2 of the answers are right by chance; of others nobody here knows."""
 
 
 def settings(task: str | None, at_equilibrium: bool = False) -> dict[str, Any]:
     """The paper's settings of a task: those of same-different if it has none for the task, and none for networks at equilibrium
     [Rubin25]."""
     return {} if at_equilibrium else PAPER | _OTHERS.get(task or "", {})
+
+
+LEFT_OUT = ("network", "prefactor", "loss")
+"""Keys that a row holds only where they are not at the default of its task, which is the paper's."""
+
+
+def filled(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of one network, with those of LEFT_OUT that its row lacks as the paper has them."""
+    values = parts_of(values)
+    usual = settings(values.get("task"), values["training"] == SAMPLER)
+    return values | {key: usual[key] for key in LEFT_OUT if key in usual and pd.isna(values.get(key))}
 
 
 LEVEL = 0.85

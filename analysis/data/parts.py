@@ -48,6 +48,11 @@ def at_equilibrium(values: Mapping[str, Any]) -> bool:
     return bool(parts_of(values)["training"] == SAMPLER)
 
 
+def keeps_neurons(values: Mapping[str, Any]) -> bool:
+    """Whether a grid may `save:` neurons of the network of these keys; where it is trained, its weights too."""
+    return bool(parts_of(values)["network"] == NETWORK) or at_equilibrium(values)
+
+
 def are_at_equilibrium(frame: pd.DataFrame) -> bool:
     """Whether there are networks in the frame, and all of them are at equilibrium."""
     return len(frame) > 0 and bool((with_parts(frame)["training"] == SAMPLER).all())

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.data.keys import is_label
+from analysis.data.keys import gamma_once, is_label
 from analysis.data.measures import measures
-from analysis.data.paper import PAPER, settings
+from analysis.data.paper import LEFT_OUT, PAPER, TWO_LABELS, filled, settings
 from analysis.data.parts import are_at_equilibrium
 from analysis.data.selection import SEED, VERSION, Selection, Value, grid_keys, points_sql
 from console.words import shown
 from declarations.column import Column
+from declarations.key import Key
 from declarations.keys import KEYS
 from declarations.metric import Metric
 from stats import FEW, LEAST_MEDIAN, Interval, mean_interval, mean_intervals, median_interval, t_intervals
@@ -110,8 +111,7 @@ def seeds(results: str, selection: Selection, measure: str, keys: Sequence[str])
 
 def varying(frame: pd.DataFrame, keys: Iterable[str]) -> list[str]:
     """Keys with more than one value. `gamma` is left out beside its label, which is one for the lazy networks of all d."""
-    names = [key for key in keys if frame[key].nunique(dropna=False) > 1]
-    return [key for key in names if not (key == "gamma" and "gamma_label" in frame)]
+    return [key for key in gamma_once(keys, frame) if frame[key].nunique(dropna=False) > 1]
 
 
 def in_order(frame: pd.DataFrame, key: str) -> list[Any]:
@@ -143,34 +143,47 @@ class Setting(NamedTuple):
 
 
 def one_setting(
-    frame: pd.DataFrame, keys: Iterable[str], axes: Iterable[str], prefer: Mapping[str, Value] | None = None
+    frame: pd.DataFrame,
+    keys: Iterable[str],
+    axes: Iterable[str],
+    prefer: Mapping[str, Value] | None = None,
+    declared: Mapping[str, Column] = KEYS,
 ) -> Setting:
-    """The points of one setting of all keys but `axes`.
+    """The points of one setting of all keys but `axes`; `declared` are the columns of their store.
 
     Of several settings, those whose points vary in most of the axes are considered. Of these the one nearest to `prefer` is
-    taken, then that of the newest version of the code, then that with most points, then with most networks. ValueError for an
-    empty frame.
+    taken, then that with most other keys at their defaults, then that of the newest version of the code, then that with most
+    points, then with most networks. ValueError for an empty frame.
     """
     if frame.empty:
         raise ValueError("no points to choose a setting of")
     axes = {*axes} | ({"gamma_label"} if "gamma" in {*axes} else set())
-    # The gamma of lazy networks depends on d, so gamma is fixed by its label.
-    rest = [key for key in keys if key not in axes and not (key == "gamma" and "gamma_label" in frame)]
+    rest = [key for key in gamma_once(keys, frame) if key not in axes]
     if not rest:
         return Setting(frame, {}, 0)
     groups = list(frame.groupby(rest, dropna=False, sort=True))
 
-    def rank(group: tuple[Any, pd.DataFrame]) -> tuple[int, int, tuple[int, ...], int, int]:
-        values = dict(zip(rest, group[0], strict=True))
+    wanted = {key: value for key, value in (prefer or {}).items() if key in rest}
+
+    def rank(group: tuple[Any, pd.DataFrame]) -> tuple[int, int, int, tuple[int, ...], int, int]:
         spanned = sum(group[1][axis].nunique() > 1 for axis in axes if axis in group[1])  # a single point shows no curve
-        held = {key: value for key, value in values.items() if not pd.isna(value)}  # NA would make the sum NA
-        wanted = sum(key in held and held[key] == value for key, value in (prefer or {}).items())
-        return spanned, wanted, _release(held.get(VERSION)), len(group[1]), int(group[1]["n"].sum())
+        held = {key: value for key, value in zip(rest, group[0], strict=True) if not pd.isna(value)}
+        whole = filled(held)
+        near = sum(key in whole and whole[key] == value for key, value in wanted.items())
+        unusual = sum(_is_unusual(key, held, declared.get(key), whole) for key in held.keys() - wanted.keys())
+        return spanned, near, -unusual, _release(held.get(VERSION)), len(group[1]), int(group[1]["n"].sum())
 
     chosen, part = max(groups, key=rank)
     values: dict[str, Any] = dict(zip(rest, chosen, strict=True))
     plain = {key: None if pd.isna(value) else _plain(value) for key, value in values.items()}
     return Setting(part.reset_index(drop=True), plain, len(groups) - 1)
+
+
+def _is_unusual(key: str, held: Mapping[str, Any], column: Column | None, whole: Mapping[str, Any]) -> bool:
+    """Whether a key that some network holds is not at its default: that which its network or training declares, if any."""
+    if not isinstance(column, Key) or column.default is None or whole.get(column.part) not in column.of:
+        return key in LEFT_OUT
+    return bool(held[key] != column.default)
 
 
 def _release(version: object) -> tuple[int, ...]:
@@ -212,6 +225,11 @@ def task_of(frame: pd.DataFrame) -> str | None:
     """The task of some points; None if they have several."""
     tasks: Sequence[Any] = list(frame["task"].dropna().unique()) if "task" in frame else []
     return str(tasks[0]) if len(tasks) == 1 else None
+
+
+def least_accuracy(frame: pd.DataFrame) -> float:
+    """The low end of a range of accuracies: chance where it is known, else 1/2 or the least mean, if that is less."""
+    return 0.5 if task_of(frame) in TWO_LABELS else min(0.5, float(frame["mean"].min()))
 
 
 def settings_of(frame: pd.DataFrame) -> dict[str, Any]:

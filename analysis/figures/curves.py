@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.charts.curves import Look, curves_chart, with_residuals
 from analysis.charts.noise import noisy_settings
-from analysis.data.keys import captioned
+from analysis.data.keys import captioned, with_gamma
 from analysis.data.paper import settings
 from analysis.data.points import STATISTICS, Points, Setting, averaged, counted, described, one_setting, points
 from analysis.data.selection import Selection, Value, points_sql
@@ -39,7 +39,7 @@ class CurveFigure:
         if frame[self.look.x].nunique() < 2:
             return Missing(f"no two values of {self.look.x}")
         task = self.where.get("task")
-        setting = one_setting(frame, found.keys, needed, settings(str(task)) | dict(self.prefer))
+        setting = one_setting(frame, found.keys, needed, settings(str(task)) | dict(self.prefer), found.declared)
         if setting.frame[self.look.x].nunique() < 2:
             return Missing(f"no two values of {self.look.x} in any one setting")
         look, (data, short) = self.look, _long_series(setting.frame, self.look)
@@ -56,8 +56,7 @@ class CurveFigure:
 
 
 def _table(data: pd.DataFrame, needed: list[str], values: pd.DataFrame) -> pd.DataFrame:
-    keys = list(dict.fromkeys([*needed, *(["gamma"] if "gamma_label" in needed else [])]))
-    return overlays.joined(data[[*keys, *STATISTICS]], values)
+    return overlays.joined(data[[*with_gamma(needed), *STATISTICS]], values)
 
 
 def _long_series(data: pd.DataFrame, look: Look) -> tuple[pd.DataFrame, int]:

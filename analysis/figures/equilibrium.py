@@ -39,7 +39,7 @@ def measured(results: str, sweep: str | None) -> tuple[Setting, str] | Missing:
     found = points(results, Selection(sweep).only(HE3), "alignment_f")
     if found.frame.empty:
         return Missing("no erf networks at equilibrium on he3")
-    return one_setting(found.frame, found.keys, AXES), found.sql
+    return one_setting(found.frame, found.keys, AXES, declared=found.declared), found.sql
 
 
 def p_star(results: str, sweep: str | None) -> Drawn | Missing:

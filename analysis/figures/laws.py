@@ -24,7 +24,7 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
     found = points(results, selection)
     if found.frame.empty or any(found.frame[key].nunique() < 2 for key in (OVER, AGAINST)):
         return Missing("no networks at two L and two d")
-    setting = one_setting(found.frame, found.keys, (OVER, AGAINST, BY), PAPER)
+    setting = one_setting(found.frame, found.keys, (OVER, AGAINST, BY), PAPER, found.declared)
     frame = thresholds(setting.frame, LEVEL, OVER)
     if frame.empty or frame[AGAINST].nunique() < 2:
         return Missing("no thresholds at two d in any one setting")

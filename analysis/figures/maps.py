@@ -9,6 +9,7 @@ from analysis.data.points import averaged, counted, described, one_setting, poin
 from analysis.data.selection import Selection, Value
 from analysis.figures.curves import SD
 from analysis.figures.drawn import Drawn, Figure, Missing
+from analysis.scaling.predictions import predicted
 from analysis.scaling.thresholds import exponent, threshold_table, thresholds
 
 
@@ -17,13 +18,15 @@ def _draw(results: str, sweep: str | None, gamma_label: str, prefer: dict[str, V
     found = points(results, selection)
     if found.frame.empty or found.frame["d"].nunique() < 2 or found.frame["L"].nunique() < 2:
         return Missing("no networks at two L and two d")
-    setting = one_setting(found.frame, found.keys, ("L", "d"), PAPER | prefer)
+    setting = one_setting(found.frame, found.keys, ("L", "d"), PAPER | prefer, found.declared)
     if setting.frame["d"].nunique() < 2:
         return Missing("no two d in any one setting")
     contour = thresholds(setting.frame, LEVEL) if gamma_label == "lazy" else None
     table = None if contour is None else threshold_table(contour, ["d"]).rename(columns={"threshold": "value"})
     fit = None if contour is None else exponent(contour)
-    chart = heat_map(setting.frame, found.measure, "d", "L", table, fit and fit.law, 2.0 if gamma_label == "lazy" else None)
+    said = predicted("L", "d", setting.values)
+    bound = said.exponent if said and said.is_bound else None
+    chart = heat_map(setting.frame, found.measure, "d", "L", table, fit and fit.law, bound)
     told = described(setting.values, captioned(setting.values, found.declared))
     caption = f"{told}; {averaged(setting.frame, intervals=False)}, "
     caption += counted(int(setting.frame["n"].sum()), "network")
@@ -35,7 +38,7 @@ def _draw(results: str, sweep: str | None, gamma_label: str, prefer: dict[str, V
     if fit is not None:
         caption += (
             f"; L* ~ d^{fit.interval.value:.2f} ({fit.interval.low:.2f} to {fit.interval.high:.2f}, d from {fit.law.x_low:g} to "
-            f"{fit.law.x_high:g}, n = {fit.n_used}), Theorem 2 bounds the exponent by 2"
+            f"{fit.law.x_high:g}, n = {fit.n_used})" + (f", Theorem 2 bounds the exponent by {bound:g}" if bound else "")
         )
     return Drawn(chart, setting.frame[["L", "d", "n", "mean", "low", "high"]], caption + ".", found.sql)
 

@@ -45,7 +45,7 @@ def _counts(
     found = points(results, selection, f"n_specialised_{layer}")
     if found.frame.empty or found.frame[axes[0]].nunique() < 2:
         return None
-    setting = one_setting(found.frame, found.keys, axes)
+    setting = one_setting(found.frame, found.keys, axes, declared=found.declared)
     if along:
         setting = _along(setting, found.frame, along)
     aligned = points(results, selection.only({key: [value] for key, value in setting.values.items()}), "alignment_f").frame
@@ -180,7 +180,7 @@ def magnitude(results: str, sweep: str | None) -> Drawn | Missing:
     if found.frame.empty or found.frame["width"].nunique() < FEWEST_OF_LAW:
         return Missing("no ReLU networks at equilibrium on parity2 under cross entropy of three widths")
     axes = ("width", "P", "d")
-    setting = one_setting(found.frame, found.keys, axes)
+    setting = one_setting(found.frame, found.keys, axes, declared=found.declared)
     setting = setting._replace(frame=in_power(setting.frame, "P", AS_ROOT))
     if setting.frame["width"].nunique() < FEWEST_OF_LAW:
         return Missing("no three widths of networks on parity2 with P in proportion to sqrt(N d)")

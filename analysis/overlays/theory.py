@@ -13,7 +13,11 @@ from declarations.keys import KEYS
 
 TWO_LAYER = ("relu2",)
 BY_SGD = ("sgd",)
+PLAIN: Mapping[str, tuple[Any, ...]] = {"momentum": (0,), "weight_decay": (0,), "loss": ("cross_entropy",)}
+"""Values of keys with which a training is the plain one that all theories speak of; so it is where a network lacks them."""
 ACCURACIES = ("best_test_acc", "final_test_acc")
+
+_NAMED = tuple(dict.fromkeys((*KEYS, *PLAIN)))
 
 
 def _all(frame: pd.DataFrame) -> "pd.Series[Any]":
@@ -22,7 +26,7 @@ def _all(frame: pd.DataFrame) -> "pd.Series[Any]":
 
 @dataclass(frozen=True)
 class About:
-    """The networks that a theory applies to: their tasks, networks and trainings, and a further condition on their keys."""
+    """The networks that a theory applies to: tasks, networks, trainings (PLAIN ones), and a further condition on their keys."""
 
     task: tuple[str, ...]
     network: tuple[str, ...] = TWO_LAYER
@@ -33,14 +37,16 @@ class About:
     def speaks_of(self, frame: pd.DataFrame) -> "pd.Series[bool]":
         """Whether the theory applies to each row of keys. Rows without a network or a training have the first ones
         (`data.parts`)."""
-        frame = with_parts(frame.reindex(columns=[*frame.columns, *(key for key in KEYS if key not in frame)]))
+        frame = with_parts(frame.reindex(columns=[*frame.columns, *(key for key in _NAMED if key not in frame)]))
         found = frame["task"].isin(self.task) & frame["network"].isin(self.network) & frame["training"].isin(self.training)
+        for key, values in PLAIN.items():
+            found &= frame[key].isna() | frame[key].isin(values)
         found[found] = self.where(frame[found]).fillna(False).astype(bool)
         return found
 
     def is_one(self, values: Mapping[str, Any]) -> bool:
         """Whether the theory applies to the network with these keys."""
-        keys = {name: values[name] for name in (*KEYS, "training") if name in values}
+        keys = {name: values[name] for name in _NAMED if name in values}
         # A column of None alone would have no type.
         row = {name: np.nan if value is None else value for name, value in keys.items()}
         return bool(self.speaks_of(pd.DataFrame([row])).iloc[0])

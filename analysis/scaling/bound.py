@@ -58,7 +58,7 @@ def slopes(
         level = group["threshold"].iloc[0].level
         if level > 0:
             exponent = slope(level, group["width"].to_numpy(), group["d"].to_numpy(), scaling, "d" if against == "d" else "width")
-            found[value] = Prediction(over, against, round(exponent, 2), SOURCE, {})
+            found[value] = Prediction(over, against, round(exponent, 2), SOURCE)
     return found
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.paper import LEVEL
-from analysis.data.points import counted
+from analysis.data.points import counted, least_accuracy
 from analysis.scaling.bound import ONSET
 from analysis.scaling.thresholds import curves_of
 from declarations.metric import Metric
@@ -70,7 +70,7 @@ def levels(points: pd.DataFrame, measure: Metric, over: str) -> Levels:
 
 def _range(points: pd.DataFrame, measure: Metric) -> tuple[float, float, float]:
     if measure.is_accuracy:
-        return 0.5, 1.0, 0.01
+        return float(np.floor(100 * least_accuracy(points)) / 100), 1.0, 0.01
     least, most = float(points["mean"].min()), float(points["mean"].max())
     step = 10.0 ** np.floor(np.log10((most - least) or abs(most) or 1.0) - 1.5)  # 30 to 300 steps
     low, high = (round(float(end), 10) for end in (np.floor(least / step) * step, np.ceil(most / step) * step))

@@ -23,7 +23,7 @@ from analysis.charts.one_network import (
 from analysis.data.keys import captioned
 from analysis.data.measures import measures
 from analysis.data.paper import settings
-from analysis.data.parts import are_at_equilibrium, at_equilibrium
+from analysis.data.parts import are_at_equilibrium, at_equilibrium, keeps_neurons
 from analysis.data.points import described, in_order, means_of, varying
 from analysis.data.selection import SEED, Selection, Value
 from analysis.data.source import declared
@@ -149,9 +149,11 @@ def _chains(results: str, cell: Mapping[str, Any], cells: list[str]) -> None:
 
 
 def _has_halves(cell: Mapping[str, Any], neurons: pd.DataFrame) -> bool:
-    """Whether the input is a pair: for other inputs the neurons have readouts but no alignment."""
+    """Whether the input is a pair: for other inputs the neurons have readouts but no alignment. Some networks keep no neurons."""
     if len(neurons):
         return bool(neurons["alignment"].notna().any())
+    if not keeps_neurons(cell):
+        return False
     return _number(cell.get("readout_ratio")) is None or any(
         _number(cell.get(key)) is not None for key in ("alignment_pos", "alignment_neg")
     )
@@ -179,12 +181,11 @@ def _training(results: str, cell: Mapping[str, Any], cells: list[str], log_step:
         st.info("Its training curve was not saved.")
         return
     theory = expected(cell).get("best_test_acc")
-    chart = training_chart(curves, cell["cell_id"], theory and theory.value, log_step, log_loss, width=330)
+    chart = training_chart(curves, cell["cell_id"], theory and theory.value, cell["loss"], log_step, log_loss, width=330)
     figure(chart, "training")
     said = f"{curves['cell_id'].nunique()} seeds, this one strong" if curves["cell_id"].nunique() > 1 else "this seed"
-    st.caption(
-        f"{said}; loss and training accuracy are means since the evaluation before" + ("; dashed: Eq. 3." if theory else ".")
-    )
+    means = "loss and training accuracy are means" if curves["train_acc"].notna().any() else "the loss is a mean"
+    st.caption(f"{said}; {means} since the evaluation before" + ("; dashed: Eq. 3." if theory else "."))
     downloads(f"training-{cell['cell_id']}", curves, chart)
 
 

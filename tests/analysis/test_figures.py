@@ -20,7 +20,7 @@ from console.terminal import stop
 from store import kept, views
 from store.store import Store
 from store.upkeep.compact import compact
-from tests.measured_store import LAZY_EXPONENT
+from tests.measured_store import LAZY_EXPONENT, measured_rows
 from tests.store_rows import OWN_KEYS, row
 
 PICTURES = ("3a", "3d", "3g", "A1", "Nstar", "Collapse", "Outliers", "Layers", "Magnitude")
@@ -229,3 +229,11 @@ def test_titles_by_the_task_of_the_points():
     assert title_of("patches") == "patches a side" and title_of("k") == "k"
     both = pd.DataFrame({"task": ["psvrt", "pentomino"]})
     assert task_of(both) is None and task_of(both[:1]) == "psvrt" and task_of(pd.DataFrame({"L": [2]})) is None
+
+
+@pytest.mark.parametrize("loss", [None, "mse"])
+def test_theorem_2_is_drawn_over_networks_that_it_speaks_of(tmp_path, loss):
+    store = Store(str(tmp_path))
+    store.commit("p", [one | {"loss": loss} for one in measured_rows()])
+    found = drawn(str(tmp_path), "1e")
+    assert ("Theorem 2" in found.caption) == ("Theorem 2" in found.chart.to_json()) == (loss is None)

@@ -14,6 +14,7 @@ from analysis.data.measures import MEASURES
 from analysis.scaling.predictions import compared, predicted
 from analysis.scaling.rescaling import best, family, rescaled, standard_errors
 from analysis.scaling.thresholds import exponent, exponents, fitted, thresholds
+from declarations.metric import Metric
 from stats import Interval
 
 LS = np.array([2, 4, 8, 16, 32, 64, 128, 256])
@@ -142,6 +143,15 @@ def test_contours_of_theories_and_the_whole_map():
     chart = heat_map(points, MEASURES["best_test_acc"], "d", "L", theory=contour).to_dict()
     assert chart
     assert len(product(points[points["d"] * points["L"] != 64], "d", "L")) == len(points)
+
+
+@pytest.mark.parametrize(("name", "task", "domain"), [
+    ("best_test_acc", "psvrt", [0.5, 1]), ("best_test_acc", "ten classes", [0.1, 1]), ("log_acc", "psvrt", [0.1, 0.7]),
+])  # fmt: skip
+def test_colours_of_a_map_reach_from_chance_where_it_is_known(name, task, domain):
+    points = pd.DataFrame({"L": [2, 4], "d": 8, "mean": [0.1, 0.7], "low": 0.0, "high": 1.0, "n": 1, "task": task})
+    chart = heat_map(points, MEASURES.get(name, Metric(name, "log accuracy")), "d", "L").to_dict()
+    assert chart["layer"][0]["encoding"]["color"]["scale"]["domain"] == domain
 
 
 def test_noiseless_networks_stay_only_beside_noisy_ones():

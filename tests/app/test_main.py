@@ -304,6 +304,30 @@ def test_structure_says_what_saves_weights(page, small_results):
     assert "Hidden weights as images" not in [one.value for one in shown.subheader]
 
 
+@pytest.mark.parametrize(
+    ("more", "advised"),
+    [({"network": "mlp"}, []), ({}, ["[curves, neurons]", "[weights]"]), ({"readout_ratio": 1.5}, ["[weights]"])],
+)
+def test_structure_advises_to_save_what_a_grid_can_save_of_the_network(page, tmp_path, more, advised):
+    store = Store(str(tmp_path))
+    store.commit("p", [row(0, **more)])
+    store.write_plan("p", ["0" * 20], whole=True)
+    shown = page("structure", store.results)
+    text = said(shown) + "".join(one.value for one in shown.info)
+    assert [saved for saved in ("[curves, neurons]", "[weights]") if f"save: {saved}" in text] == advised
+    assert ("Hidden weights" in [one.value for one in shown.subheader]) == ("[curves, neurons]" in advised)
+
+
+def test_structure_of_real_targets_says_no_accuracy_and_no_nats(page, tmp_path):
+    store = Store(str(tmp_path))
+    real = {"curve_train_acc": None, "curve_test_acc": None, "curve_test_mse": [0.9, 0.5, 0.248], "network": "mlp"}
+    store.commit("p", [row(0, task="he3", best_test_acc=None, final_train_loss=0.248, **real)])
+    store.write_plan("p", ["0" * 20], whole=True)
+    shown = page("structure", store.results)
+    assert "this seed; the loss is a mean since" in said(shown)
+    assert "nats" not in str(shown.table[0].value) + said(shown)
+
+
 def test_a_damaged_file_of_weights_is_an_error_on_the_page(page, tmp_path):
     results = pictured_store(tmp_path, only=[("psvrt", "1")])
     (entry,) = Store(results).files.entries("weights")

@@ -59,6 +59,13 @@ def test_declarations_come_back(store: Store) -> None:
     assert check(store.files).bad == {}
 
 
+def test_what_is_an_accuracy_comes_back_and_is_not_supposed_of_older_files(store: Store) -> None:
+    store.files.write("packs/older.parquet", tampered(told("old_acc", pa.float64(), role="metric", kind="number")))
+    own = replace(MARGIN, name="share", is_accuracy=True)
+    store.commit("p", [row(0, share=0.5)], [own])
+    assert further(store) == {"share": own, "old_acc": Metric("old_acc", "x")}
+
+
 def test_the_newest_title_is_right_also_when_merged(store: Store) -> None:
     old, new = replace(DEPTH, title="layers"), DEPTH
     store.commit("b", [row(0, depth=3, minute=1)], [old])

@@ -65,13 +65,14 @@ def metric(
     better: Literal["higher", "lower", ""] = "",
     unit: str = "",
     logarithmic: bool = False,
+    is_accuracy: bool = False,
 ) -> Callable[[Measure], Requested]:
     """Decorator that declares a function as a metric with this title and bounds; the metric has the function's name."""
 
     def declared(measure: Measure) -> Requested:
         found = Metric(
             measure.__name__, title, unit=unit, low=low, high=high, better=better, logarithmic=logarithmic, of=DESCENT,
-            on_request=True,
+            on_request=True, is_accuracy=is_accuracy,
         )  # fmt: skip
         return Requested(found, measure)
 

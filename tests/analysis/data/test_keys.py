@@ -6,7 +6,7 @@ from analysis.charts.curves import Look
 from analysis.charts.explore import Choices, axes_of, explore, measured, suggested
 from analysis.claims.check import check, load_claims
 from analysis.claims.kinds import KINDS
-from analysis.data.keys import captioned, of_data, title_of
+from analysis.data.keys import captioned, gamma_once, of_data, title_of, with_gamma
 from analysis.data.measures import MEASURES, declared, measures
 from analysis.data.points import groups, points
 from analysis.data.selection import Selection, grid_keys
@@ -81,3 +81,10 @@ def test_keys_of_a_users_own_task_enter_the_streams_unless_they_say_otherwise():
     assert shared_along("k", False, KEYS | {"k": other})
     wide = Key("heads", "heads", part="network", in_streams=True)
     assert not shared_along("heads", False, {"heads": wide}) and shared_along("heads", True, {"heads": wide})
+
+
+def test_gamma_stands_once_and_is_there_to_sort_its_label_by():
+    assert gamma_once(["L", "gamma", "gamma_label"], {"gamma_label"}) == ["L", "gamma_label"]
+    assert gamma_once(["L", "gamma"], {"gamma"}) == ["L", "gamma"]
+    assert with_gamma(["gamma_label", "L", "L"]) == ["gamma_label", "L", "gamma"]
+    assert with_gamma(["gamma", "L"]) == ["gamma", "L"]

@@ -7,9 +7,10 @@ import pytest
 from analysis.charts.one_network import network
 from analysis.claims.networks import networks
 from analysis.data.pictures import of_other_gamma
-from analysis.data.points import one_setting, points, seeds, varying
+from analysis.data.points import one_setting, points, seeds, settings_of, varying
 from analysis.data.selection import Selection, axes, grid_keys
 from analysis.figures.registry import FIGURES
+from declarations.key import Key
 from stats import FEW
 from store.sql import literal
 from store.store import Store
@@ -182,3 +183,34 @@ def test_versions_of_different_tasks_are_no_key(tmp_path):
     results = of_versions(tmp_path, "3", task="psvrt", start=500)
     assert "science_version" not in grid_keys(results)
     assert "science_version" not in points(results, Selection()).keys
+
+
+MOMENTUM = Key("momentum", "momentum", "number", "training", default=0.0, of=("sgd",))
+DEPTH = Key("depth", "hidden layers", "whole", "network", default=2, of=("mlp",))
+DEFAULT = {"momentum": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("usual", "other", "key"),
+    [
+        (DEFAULT, {"network": "mlp", "depth": 2, "momentum": 0.0}, "network"),
+        (DEFAULT, {"momentum": 0.9}, "momentum"),
+        (DEFAULT, {"loss": "mse"}, "loss"),
+        (DEFAULT, {"training": "adam", "science_version": "4"}, "training"),
+        ({"task": "psvrt", "prefactor": None}, {"task": "psvrt", "prefactor": "sqrt_d"}, "prefactor"),
+        ({"network": "mlp", "depth": 2}, {"network": "mlp", "depth": 3}, "depth"),
+    ],
+)
+def test_defaults_are_preferred_to_more_networks(tmp_path, usual, other, key):
+    """Also where a row leaves them out, as that of the default network does."""
+    store = Store(str(tmp_path))
+    kinds = {"prefactor": "sqrt_d", "task": "same_different", "science_version": "3"}
+    rows = [row(100 * L + seed, L=L, seed=seed, **kinds | usual) for L in (4, 8, 16) for seed in range(3)]
+    rows += [row(100 * L + 50 + seed, L=L, seed=seed, **kinds | other) for L in (4, 8, 16) for seed in range(6)]
+    store.commit("p", rows, [MOMENTUM, DEPTH])
+    found = points(store.results, Selection())
+    chosen = one_setting(found.frame, found.keys, ["L"], settings_of(found.frame), found.declared)
+    assert set(chosen.frame["n"]) == {3} and chosen.values[key] != other[key] and chosen.others == 1
+    claimed = networks(store.results, {"task": rows[0]["task"], "gamma": 1}, "best_test_acc", ["L"])
+    assert len(claimed.frame) == 9
+    assert points(store.results, Selection().only(chosen.values)).frame["n"].tolist() == [3, 3, 3]

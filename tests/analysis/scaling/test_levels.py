@@ -7,6 +7,7 @@ from scipy.stats import norm
 
 from analysis.data.measures import MEASURES
 from analysis.scaling.levels import levels
+from declarations.metric import Metric
 from orchestrator.grid.find import n_rungs
 from orchestrator.search.bisection import ThresholdSearch
 
@@ -28,8 +29,17 @@ def searched(at, curve=accuracy, sd=0.01, falling=False):
         while wanted := search.wanted():
             search.told({(k, s): float(curve(ladder[k] * 16 / d) + sd * rng.standard_normal()) for k, s in wanted})
         for k, values in search.values.items():
-            rows.append({"d": d, "P": ladder[k], "n": len(values), "mean": np.mean(values), "sd": np.std(values, ddof=1)})
-    return pd.DataFrame(rows)
+            rows.append(
+                {
+                    "task": "same_different",
+                    "d": d,
+                    "P": ladder[k],
+                    "n": len(values),
+                    "mean": np.mean(values),
+                    "sd": np.std(values, ddof=1),
+                }
+            )
+    return pd.DataFrame(rows).assign(task="same_different")
 
 
 def gridded(curve, x=tuple(2.0 ** np.arange(1, 13))):
@@ -68,3 +78,15 @@ def test_where_no_curve_crosses_anything_it_says_so():
     flat = gridded(lambda x: 0.2)
     found = levels(flat, ALIGNMENT, "P")
     assert found.low <= found.start <= found.high and found.low < found.high and "no curve" in found.why
+
+
+def test_a_metric_is_no_accuracy_by_its_name():
+    found = levels(gridded(lambda x: np.log(accuracy(x))), Metric("log_acc", "log accuracy", better="higher"), "P")
+    assert found.low < found.start < found.high <= 0.01
+
+
+def test_where_chance_is_not_known_the_range_starts_at_what_was_measured():
+    ten = gridded(lambda x: 0.107 + 0.8 * (2 * accuracy(x) - 1))
+    assert levels(ten, ACCURACY, "P").low == 0.1
+    assert levels(ten.assign(task="psvrt"), ACCURACY, "P").low == 0.5
+    assert levels(gridded(lambda x: 0.7 + 0.2 * accuracy(x)), ACCURACY, "P").low == 0.5

@@ -88,8 +88,10 @@ def test_theory_that_the_one_who_asks_would_not_find_is_an_error(measured, tmp_p
         later.compute()
 
 
-OTHER_PARTS = [{"network": "mlp"}, {"training": "adam"}, {"training": "langevin"}, {"training": None, "kappa": 1.0}]
-THE_FIRST_PARTS = [{}, {"network": None, "training": None}, {"network": "relu2", "training": "sgd"}, {"kappa": None}]
+OTHER_PARTS = [{"network": "mlp"}, {"training": "adam"}, {"training": "langevin"}, {"training": None, "kappa": 1.0},
+               {"momentum": 0.9}, {"weight_decay": 1e-4}, {"loss": "mse"}]  # fmt: skip
+THE_FIRST_PARTS = [{}, {"network": None, "training": None}, {"network": "relu2", "training": "sgd"}, {"kappa": None},
+                   {"momentum": 0.0, "weight_decay": None, "loss": None}, {"loss": "cross_entropy"}]  # fmt: skip
 
 
 @pytest.mark.parametrize("parts", OTHER_PARTS)
@@ -99,6 +101,17 @@ def test_eq3_says_nothing_of_another_network_or_training(measured, parts):
     assert overlays.curves(frame, "best_test_acc", "L", [], wait=False).empty
     assert predicted("L", "d", frame.iloc[0].to_dict()) is None
     assert expected(frame.iloc[0].to_dict()) == {}
+
+
+@pytest.mark.parametrize("parts", [{"momentum": 0.9}, {"weight_decay": 1e-4}, {"loss": "mse"}])
+@pytest.mark.parametrize("selected", [{"sigma2": 4.0}, {"gamma_label": "lazy", "L": 8}])
+def test_bayes_and_kernels_say_nothing_of_another_training(measured, selected, parts):
+    frame = points(measured, Selection.of(**selected)).frame
+    plain = overlays.beside(frame, "best_test_acc", wait=False)
+    assert len(plain.values) or plain.missing
+    said = overlays.beside(frame.assign(**parts), "best_test_acc", wait=False)
+    assert said.values.empty and not said.missing
+    assert predicted("L", "d", frame.assign(**parts).iloc[0].to_dict()) is None
 
 
 @pytest.mark.parametrize("parts", THE_FIRST_PARTS)
