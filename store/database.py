@@ -15,6 +15,7 @@ import pyarrow as pa
 from declarations.column import Column
 from declarations.fact import FACTS
 from declarations.metric import Metric
+from declarations.omitted import FIRST_NETWORK, FIRST_SAMPLER, FIRST_TRAINING
 from store.columns import TYPES, column_of, is_list
 from store.distinct import by_columns, forget_others, hashes, holding, repeated, scan
 from store.files import Files
@@ -48,7 +49,10 @@ SETTINGS = (
 )
 """The settings of every connection. DuckDB caches no file contents, because the operating system does so already."""
 
-_OF_OLD_ROWS = {"training": "CASE WHEN kappa IS NOT NULL THEN 'langevin' ELSE 'sgd' END", "network": "'relu2'"}
+_OF_OLD_ROWS = {
+    "training": f"CASE WHEN kappa IS NOT NULL THEN {literal(FIRST_SAMPLER)} ELSE {literal(FIRST_TRAINING)} END",
+    "network": literal(FIRST_NETWORK),
+}
 """SQL for the name of a cell's training or network in rows that were written before these names were stored."""
 
 _NO_GAIN = "partial_aggregate_pushdown"

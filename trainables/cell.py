@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validat
 
 from declarations.key import Key
 from declarations.keys import KEYS
+from declarations.omitted import FIRST_NETWORK, LEFT_OUT
 from trainables.networks import Network, TwoLayer, network_class
 from trainables.parts import Part, declared
 from trainables.tasks import Task
@@ -133,8 +134,11 @@ class Cell(BaseModel):
         return found
 
     def columns(self) -> dict[str, Any]:
-        """The keys and values in the cell's row of the results; `_ABSENT_AT_DEFAULT` are left out at their default."""
-        absent = {name for name in _ABSENT_AT_DEFAULT if name not in self.keys()}
+        """The keys and values in the cell's row of the results; `LEFT_OUT` only if they differ from the task's default.
+
+        A network other than the first is always named, because readers take a row that names none to be of the first.
+        """
+        absent = {name for name in LEFT_OUT if name not in self.keys()}
         if self.network.name != FIRST_NETWORK:
             absent.discard("network")
         return {"task": self.task.name, **{name: value for name, value in self._values() if name not in absent}}
@@ -180,12 +184,6 @@ class Cell(BaseModel):
         yield "training", self.training.name
         yield from self.training.identity().items()
         yield "seed", self.seed
-
-
-_ABSENT_AT_DEFAULT = ("network", "prefactor", "loss")
-"""Keys that the results hold only if they differ from their default, which the task sets."""
-FIRST_NETWORK = TwoLayer.name
-"""The network of a row that names none; a row of another network names it, even at the task's default."""
 
 
 class Rule(NamedTuple):

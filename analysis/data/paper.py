@@ -5,11 +5,12 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.data.parts import NETWORK, SAMPLER, TRAINING, parts_of
+from analysis.data.parts import parts_of
+from declarations.omitted import FIRST_NETWORK, FIRST_SAMPLER, FIRST_TRAINING, LEFT_OUT
 
 PAPER: dict[str, Any] = {
     "width": 1024, "steps": 25000, "batch": 128, "eval_every": 1000, "test_size": 1024, "base_lr": 0.1, "dtype": "float32",
-    "prefactor": "sqrt_d", "network": NETWORK, "training": TRAINING, "loss": "cross_entropy",
+    "prefactor": "sqrt_d", "network": FIRST_NETWORK, "training": FIRST_TRAINING, "loss": "cross_entropy",
 }  # fmt: skip
 """The settings of same-different [Tong25 App. G]."""
 
@@ -32,14 +33,10 @@ def settings(task: str | None, at_equilibrium: bool = False) -> dict[str, Any]:
     return {} if at_equilibrium else PAPER | _OTHERS.get(task or "", {})
 
 
-LEFT_OUT = ("network", "prefactor", "loss")
-"""Keys that a row holds only where they are not at the default of its task, which is the paper's."""
-
-
 def filled(values: Mapping[str, Any]) -> dict[str, Any]:
     """The keys of one network, with those of LEFT_OUT that its row lacks as the paper has them."""
     values = parts_of(values)
-    usual = settings(values.get("task"), values["training"] == SAMPLER)
+    usual = settings(values.get("task"), values["training"] == FIRST_SAMPLER)
     return values | {key: usual[key] for key in LEFT_OUT if key in usual and pd.isna(values.get(key))}
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-NETWORK, TRAINING, SAMPLER = "relu2", "sgd", "langevin"
-"""The first network (two-layer ReLU), the first training (SGD), and the first sampler of networks at equilibrium."""
+from declarations.omitted import FIRST_NETWORK, FIRST_SAMPLER, FIRST_TRAINING
 
 _OF_SAMPLERS = ("kappa", "chains")
 """Keys that only networks drawn from a posterior have."""
@@ -17,7 +16,7 @@ def with_parts(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows with `network` and `training`, filled in where a row lacks them."""
     network, training = _column(frame, "network"), _column(frame, "training")
     return frame.assign(
-        network=network.where(network.notna(), NETWORK), training=training.where(training.notna(), _implied(frame))
+        network=network.where(network.notna(), FIRST_NETWORK), training=training.where(training.notna(), _implied(frame))
     )
 
 
@@ -25,7 +24,7 @@ def _implied(frame: pd.DataFrame) -> "pd.Series[Any]":
     sampled = pd.Series(False, frame.index)
     for key in _OF_SAMPLERS:
         sampled |= _column(frame, key).notna()
-    return pd.Series(TRAINING, frame.index, dtype=object).mask(sampled, SAMPLER)
+    return pd.Series(FIRST_TRAINING, frame.index, dtype=object).mask(sampled, FIRST_SAMPLER)
 
 
 def _column(frame: pd.DataFrame, name: str) -> "pd.Series[Any]":
@@ -35,24 +34,24 @@ def _column(frame: pd.DataFrame, name: str) -> "pd.Series[Any]":
 def parts_of(values: Mapping[str, Any]) -> dict[str, Any]:
     """The keys of one network with `network` and `training`, filled in where it lacks them."""
     network, training = values.get("network"), values.get("training")
-    implied = SAMPLER if any(not pd.isna(values.get(key)) for key in _OF_SAMPLERS) else TRAINING
+    implied = FIRST_SAMPLER if any(not pd.isna(values.get(key)) for key in _OF_SAMPLERS) else FIRST_TRAINING
     return {
         **values,
-        "network": NETWORK if pd.isna(network) else network,
+        "network": FIRST_NETWORK if pd.isna(network) else network,
         "training": implied if pd.isna(training) else training,
     }
 
 
 def at_equilibrium(values: Mapping[str, Any]) -> bool:
     """Whether the network of these keys is drawn from its posterior rather than trained."""
-    return bool(parts_of(values)["training"] == SAMPLER)
+    return bool(parts_of(values)["training"] == FIRST_SAMPLER)
 
 
 def keeps_neurons(values: Mapping[str, Any]) -> bool:
     """Whether a grid may `save:` neurons of the network of these keys; where it is trained, its weights too."""
-    return bool(parts_of(values)["network"] == NETWORK) or at_equilibrium(values)
+    return bool(parts_of(values)["network"] == FIRST_NETWORK) or at_equilibrium(values)
 
 
 def are_at_equilibrium(frame: pd.DataFrame) -> bool:
     """Whether there are networks in the frame, and all of them are at equilibrium."""
-    return len(frame) > 0 and bool((with_parts(frame)["training"] == SAMPLER).all())
+    return len(frame) > 0 and bool((with_parts(frame)["training"] == FIRST_SAMPLER).all())

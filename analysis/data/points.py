@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.data.keys import gamma_once, is_label
 from analysis.data.measures import measures
-from analysis.data.paper import LEFT_OUT, PAPER, TWO_LABELS, filled, settings
+from analysis.data.paper import PAPER, TWO_LABELS, filled, settings
 from analysis.data.parts import are_at_equilibrium
 from analysis.data.selection import SEED, VERSION, Selection, Value, grid_keys, points_sql
 from console.words import shown
@@ -17,6 +17,7 @@ from declarations.column import Column
 from declarations.key import Key
 from declarations.keys import KEYS
 from declarations.metric import Metric
+from declarations.omitted import LEFT_OUT
 from stats import FEW, LEAST_MEDIAN, Interval, mean_interval, mean_intervals, median_interval, t_intervals
 from store.sql import quoted
 from store.views import declared, run

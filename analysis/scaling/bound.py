@@ -9,10 +9,10 @@ from typing import Any, get_args
 
 import pandas as pd
 
-from analysis.data.parts import SAMPLER
 from analysis.data.points import in_order
 from analysis.scaling.predictions import Prediction
 from analysis.theory.large_deviation import Scaling, Size, as_scaling, energy, slope
+from declarations.omitted import FIRST_SAMPLER
 
 MEASURE, OVER = "alignment_f", "P"
 ONSET = 0.1
@@ -27,8 +27,8 @@ def scaling_of(values: Mapping[str, Any] | pd.DataFrame, measure: str, over: str
     if (measure, over) != (MEASURE, OVER):
         return None
     found = {key: _only(values[key]) for key in ("task", "network", "training", "scaling") if key in values}
-    known = (found.get("task"), found.get("network"), found.get("training") or SAMPLER)
-    if known != ("he3", "erf2", SAMPLER) or found.get("scaling") is None:
+    known = (found.get("task"), found.get("network"), found.get("training") or FIRST_SAMPLER)
+    if known != ("he3", "erf2", FIRST_SAMPLER) or found.get("scaling") is None:
         return None
     return as_scaling(str(found["scaling"]))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from declarations.key import Role
+from declarations.omitted import FIRST_NETWORK, FIRST_TRAINING
 from trainables.basics import Array, Preparation, TaskError
 from trainables.parts import Part
 
@@ -156,7 +157,7 @@ class Task(Part, ABC):
         """`n` fresh test inputs and targets, shaped as those of `train_examples`."""
 
 
-_USUAL = {"network": "relu2", "training": "sgd", "prefactor": "sqrt_d"}
+_USUAL = {"network": FIRST_NETWORK, "training": FIRST_TRAINING, "prefactor": "sqrt_d"}
 """Defaults for tasks that set no others."""
 
 _TASKS: dict[str, type[Task]] = {}
