@@ -12,15 +12,13 @@ from orchestrator.grid.conditions import Condition, ConditionError, parse_condit
 from orchestrator.grid.find import Find, find_metrics, parse_find
 from orchestrator.grid.keys import PARTS, Kind, alike, axis_keys, default_value, legal_keys, part_axis_keys, part_key, usual_kind
 from orchestrator.grid.problems import Report
+from orchestrator.grid.ruled_out import IsOut, apart, is_pair, ruled_out
+from orchestrator.grid.saving import check_save
 from orchestrator.grid.yaml_lines import Item
 from trainables.metrics import Requested
-from trainables.networks import Network, TwoLayer
+from trainables.networks import Network
 from trainables.tasks import Task
 from trainables.training import Training, training_class, training_names
-
-LISTS = ("curves", "neurons", "weights")
-"""What `save:` may name beside metrics on request."""
-DEFAULT_SAVE = frozenset({"curves"})
 
 
 @dataclass(frozen=True)
@@ -64,15 +62,19 @@ def check_block(place: Item, ctx: Context) -> list[Block]:
     trainings, trainings_known = _trainings(given.get("training"), ctx)
     networks_known = True
     kinds: list[Kind] = []
+    is_out = ruled_out(given, ctx.overrides, ctx.report)
     for task in tasks:
         for training in trainings or [None]:
             usual = usual_kind(task, training)
-            found = [usual]
+            found = [] if is_out(task.name, usual.network.name, usual.training.name) else [usual]
             if "network" in given:
-                named, known = _networks(given["network"], usual.training, ctx)
+                named, known = _networks(given, task, usual.training, is_out, ctx)
                 networks_known &= known
-                found = [Kind(task, group, usual.training) for group in alike(named)] or [usual]
+                found = [Kind(task, group, usual.training) for group in alike(named)] or [usual] * (not known)
             kinds += found
+    if tasks and not kinds:
+        ctx.report.at(given.get("exclude", place), "exclude leaves no network, task and training of this block together")
+        return []
     if (are_known and trainings_known and networks_known) or ctx.all_files_known:
         _check_keys(own, kinds or [usual_kind(task) for task in ctx.tasks.values()], ctx.report)
     if not tasks:
@@ -92,18 +94,26 @@ def _trainings(item: Item | None, ctx: Context) -> tuple[list[type[Training] | N
     return [training_class(name) for name in axis.values], bool(axis.values)
 
 
-def _networks(item: Item, training: type[Training], ctx: Context) -> tuple[list[type[Network]], bool]:
-    """The networks that a block names, and whether all are known and can be trained so."""
+def _networks(
+    given: Mapping[str, Item], task: type[Task], training: type[Training], is_out: IsOut, ctx: Context
+) -> tuple[list[type[Network]], bool]:
+    """The networks that a block has with this task and training, and whether all are known and can be trained so."""
     legal = {network.name: network for network in ctx.networks if network.family == training.family}
     others = {network.name for network in ctx.networks} - legal.keys()
-    parts = item.value if isinstance(item.value, list) else [item]
+    item = given["network"]
+    every = item.value if isinstance(item.value, list) else [item]
+    parts = [part for part in every if not (isinstance(part.value, str) and is_out(task.name, part.value, training.name))]
+    if every and not parts:
+        return [], True
     if wrong := [part for part in parts if isinstance(part.value, str) and part.value in others]:
         for part in wrong:
-            ctx.report.at(part, f"network = {show(part.value)}: training {training.name} cannot train it; legal: {listed(legal)}")
+            told = f"training {training.name} cannot train it; legal: {listed(legal)}{apart(given, part.value, training.name)}"
+            ctx.report.at(part, f"network = {show(part.value)}: {told}")
         return [legal[part.value] for part in parts if part.value in legal], False
     if not ctx.all_files_known and any(isinstance(part.value, str) and part.value not in legal for part in parts):
         return [legal[part.value] for part in parts if part.value in legal], False
-    axis = parse_axis(part_key("network", legal), item, ctx.limit, ctx.report)
+    named = replace(item, value=parts) if isinstance(item.value, list) else item
+    axis = parse_axis(part_key("network", legal), named, ctx.limit, ctx.report)
     return [legal[name] for name in axis.values], bool(axis.values)
 
 
@@ -183,7 +193,7 @@ def _one_kind(kind: Kind, kinds: Sequence[Kind], given: dict[str, Item], place: 
     conditions = _conditions(given.get("exclude"), asked, report)
     if not any({"steps", "eval_every"} & set(condition.names) for _, condition in conditions):  # else the cells will tell
         _check_steps(axes, zipped, given.get("steps", given.get("eval_every", place)), ctx)
-    save = _save(given.get("save"), kind, ctx)
+    save = check_save(given.get("save"), kind, kinds, ctx)
     if find and find.metric in ctx.metrics:
         save |= {find.metric}
     shared.extend(report.problems)
@@ -228,6 +238,8 @@ def _zip(
         return []
     for group in item.value:
         names: list[str] = []
+        if is_pair(group):
+            continue
         for part in group.value:
             name = part.value
             if not isinstance(name, str) or name not in legal or name == "task":
@@ -273,38 +285,6 @@ def _conditions(item: Item | None, legal: Iterable[str], report: Report) -> list
         except ConditionError as error:
             report.at(part, f"exclude: {show(part.value)} {error}")
     return conditions
-
-
-def _save(item: Item | None, kind: Kind, ctx: Context) -> frozenset[str]:
-    """What to save: lists, and metrics on request, as far as networks of this kind have them."""
-    if item is None:
-        return DEFAULT_SAVE
-    parts = item.value if isinstance(item.value, list) else [item]
-    saveable = (*LISTS, *ctx.metrics)
-    for part in parts:
-        if not isinstance(part.value, str) or part.value not in saveable:
-            if ctx.all_files_known or not isinstance(part.value, str):
-                hint = nearest(part.value, saveable) or ";"
-                ctx.report.at(part, f"save: unknown {show(part.value)}{hint} legal: {listed(saveable)}, or []")
-            continue
-        if reason := _not_saved(part.value, kind, ctx):
-            ctx.report.at(part, f"save: {reason}")
-    return frozenset(part.value for part in parts if isinstance(part.value, str) and part.value in saveable)
-
-
-def _not_saved(name: str, kind: Kind, ctx: Context) -> str:
-    """Why networks of this kind have nothing to save of this name; empty where they have."""
-    two_layer = all(issubclass(network, TwoLayer) for network in kind.networks)
-    if name == "weights" and not two_layer:  # at equilibrium there are as many as samples
-        has = "neurons" if kind.training.family == "sampling" else "metrics"
-        return f"weights are kept of two-layer networks that learn by SGD; {kind.task.name} saves curves and {has} here"
-    if name == "neurons" and not two_layer and kind.training.family == "descent":
-        return f"neurons are kept of two-layer networks; network {kind.network.name} saves curves and metrics"
-    if name in ctx.metrics and kind.training.family != "descent":
-        return f"{name} is measured of networks that learn by gradient descent, not by {kind.training.name}"
-    if name in ctx.metrics and (same := [key for key in axis_keys(kind) if key.lower() == name.lower()]):
-        return f"metric {name} would be a column of the results, and so is the key {same[0]} of {kind.task.name}; rename it"
-    return ""
 
 
 def _check_steps(axes: Mapping[str, Axis], zipped: list[tuple[str, ...]], place: Item, ctx: Context) -> None:
