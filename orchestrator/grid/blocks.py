@@ -10,6 +10,7 @@ from declarations.metrics import METRICS
 from orchestrator.grid.axes import SHOWN_PROBLEMS, Axis, parse_axis
 from orchestrator.grid.conditions import Condition, ConditionError, parse_condition
 from orchestrator.grid.find import Find, find_metrics, parse_find
+from orchestrator.grid.hints import meant, unknown_key
 from orchestrator.grid.keys import PARTS, Kind, alike, axis_keys, default_value, legal_keys, part_axis_keys, part_key, usual_kind
 from orchestrator.grid.problems import Report
 from orchestrator.grid.ruled_out import IsOut, apart, is_pair, ruled_out
@@ -76,7 +77,7 @@ def check_block(place: Item, ctx: Context) -> list[Block]:
         ctx.report.at(given.get("exclude", place), "exclude leaves no network, task and training of this block together")
         return []
     if (are_known and trainings_known and networks_known) or ctx.all_files_known:
-        _check_keys(own, kinds or [usual_kind(task) for task in ctx.tasks.values()], ctx.report)
+        _check_keys(own, kinds or [usual_kind(task) for task in ctx.tasks.values()], ctx)
     if not tasks:
         legal = part_axis_keys()
         for name in given.keys() & legal.keys():
@@ -142,17 +143,11 @@ def _tasks(item: Item | None, place: Item, ctx: Context) -> tuple[list[type[Task
     return found, are_known
 
 
-def _check_keys(own: Mapping[str, Item], kinds: Sequence[Kind], report: Report) -> None:
+def _check_keys(own: Mapping[str, Item], kinds: Sequence[Kind], ctx: Context) -> None:
     legal = dict.fromkeys(key for kind in kinds for key in legal_keys(kind))
     for key in own:
         if key not in legal:
-            report.at(replace(own[key], line=own[key].key_line), unknown_key(key, legal, kinds))
-
-
-def unknown_key(key: str, legal: Iterable[str], kinds: Iterable[Kind]) -> str:
-    """The message for a key that none of these kinds of cells has."""
-    names = " and ".join(dict.fromkeys(kind.task.name for kind in kinds))
-    return f"unknown key {show(key)}{nearest(key, legal) or ';'} legal keys of {names}: {listed(legal)}"
+            ctx.report.at(replace(own[key], line=own[key].key_line), unknown_key(key, legal, kinds, ctx))
 
 
 def _one_kind(kind: Kind, kinds: Sequence[Kind], given: dict[str, Item], place: Item, ctx: Context) -> Block:
@@ -244,7 +239,7 @@ def _zip(
             name = part.value
             if not isinstance(name, str) or name not in legal or name == "task":
                 choices = [key for key in legal if key != "task"]
-                ctx.report.at(part, f"zip names {show(part.value)}{nearest(name, choices) or ';'} legal: {listed(choices)}")
+                ctx.report.at(part, f"zip names {show(part.value)}{meant(name, choices) or ';'} legal: {listed(choices)}")
             elif is_split and name in PARTS:
                 ctx.report.at(part, f"zip names {name}, whose values have different keys; write a block for each")
             elif find and name == find.axis:

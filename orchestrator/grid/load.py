@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from console.words import listed, nearest, show
-from orchestrator.grid.blocks import Block, Context, check_block, unknown_key
+from orchestrator.grid.blocks import Block, Context, check_block
 from orchestrator.grid.column_kinds import ColumnKinds
 from orchestrator.grid.expand import expand
+from orchestrator.grid.hints import unknown_key
 from orchestrator.grid.keys import legal_keys, usual_kind
 from orchestrator.grid.overrides import parse_overrides
 from orchestrator.grid.problems import COMMAND_LINE, GridError, Problem, Report
@@ -322,4 +323,4 @@ def _check_shared_keys(blocks: list[list[Block]], ctx: Context) -> None:
     for key, item in [*ctx.defaults.items(), *ctx.overrides.items()]:
         if key not in legal:
             place = item if item.where == COMMAND_LINE else replace(item, line=item.key_line)
-            ctx.report.at(place, unknown_key(key, legal, kinds))
+            ctx.report.at(place, unknown_key(key, legal, kinds, ctx))
