@@ -83,8 +83,24 @@ def check_block(place: Item, ctx: Context) -> list[Block]:
         for name in given.keys() & legal.keys():
             parse_axis(legal[name], given[name], ctx.limit, ctx.report)
         return []
+    if not ctx.all_files_known and _awaits(given, ctx):  # the file has its own report, and nobody knows what is legal there
+        sure = {n: key for kind in kinds for n, key in axis_keys(kind).items() if n not in (*PARTS, *kind.network.model_fields)}
+        for name in given.keys() & sure.keys():
+            parse_axis(sure[name], given[name], ctx.limit, ctx.report)
+        return []
     blocks = [_one_kind(kind, kinds, given, place, ctx) for kind in kinds]
     return blocks if are_known and trainings_known and networks_known else []
+
+
+def _awaits(given: Mapping[str, Item], ctx: Context) -> bool:
+    """Whether a block names a network, or a metric to search by, that may be of a file that could not be read."""
+    known = {network.name for network in ctx.networks}
+    item = given.get("network")
+    named = [] if item is None else item.value if isinstance(item.value, list) else [item]
+    find = given["find"].value if "find" in given else None
+    metric = find["metric"].value if isinstance(find, dict) and "metric" in find else None
+    unread = isinstance(metric, str) and metric not in METRICS and metric not in ctx.metrics
+    return unread or any(isinstance(part.value, str) and part.value not in known for part in named)
 
 
 def _trainings(item: Item | None, ctx: Context) -> tuple[list[type[Training] | None], bool]:

@@ -76,8 +76,8 @@ def register_user_file(f: UserFile, wanted: str = "") -> UserParts:
     if f.digest not in _LOADED:
         _LOADED[f.digest] = _load(f)
     found = _LOADED[f.digest]
-    if wanted and not getattr(found, wanted):
-        raise UserFileError(_WANTED[wanted])
+    if not (getattr(found, wanted) if wanted else found.tasks or found.networks or found.metrics):
+        raise UserFileError(_WANTED[wanted or "tasks"])
     for cls in found.tasks.values():
         if cls.name in task_names() and not task_class(cls.name).file_digest:
             raise UserFileError(f"the name {cls.name!r} belongs to a task of this package; choose another", line_of(f, cls))
@@ -141,8 +141,6 @@ def _parts_of(f: UserFile, module: types.ModuleType) -> UserParts:
         if kind == "metrics" and len({name.lower() for name in names}) < len(names):
             raise UserFileError("two of its metrics have names that differ only in case, which the results cannot tell apart")
     by_name = {task.name: task for task in own_tasks}
-    if not (by_name or own_networks or own_metrics):
-        raise UserFileError(_WANTED["tasks"])
     return UserParts(f, by_name, own_networks, {metric.name: metric for metric in own_metrics})
 
 
@@ -197,8 +195,11 @@ def _check_network(f: UserFile, cls: type[Network]) -> None:
 
 def _check_name(f: UserFile, cls: type[Part], example: str) -> None:
     name = getattr(cls, "name", None)
-    if not (isinstance(name, str) and name.isidentifier()):
+    if name is None:
         raise UserFileError(f'{cls.role} {cls.__name__} needs a name: name: ClassVar[str] = "{example}"', line_of(f, cls))
+    if not (isinstance(name, str) and name.isidentifier()):
+        legal = f'letters, digits and "_", without a digit at its start, such as "{example}"'
+        raise UserFileError(f"{cls.role} {cls.__name__}: its name is {show(name)}, and must be {legal}", line_of(f, cls, "name"))
 
 
 def _check_metric(f: UserFile, found: Requested) -> None:
