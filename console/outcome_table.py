@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from console.fitting import print_fitting
 from console.printable import printable
 
 MOST_ROWS = 30
@@ -18,13 +19,7 @@ Record = Mapping[str, Any]
 
 def print_outcome(records: Sequence[Record], out: Console) -> None:
     """The records, at least one, as a table; where the terminal is too narrow without the intervals and the last accuracies."""
-    table = _table(records, brief=False)
-    need = out.measure(table, options=out.options.update(max_width=1000)).maximum
-    if need > out.width and out.is_terminal:
-        table = _table(records, brief=True)
-    elif need > out.width:
-        out = Console(file=out.file, width=need)  # a pipe has no width to fold to
-    out.print(table)
+    print_fitting([_table(records, brief=False), _table(records, brief=True)], out)
 
 
 def _table(records: Sequence[Record], brief: bool) -> Table:
