@@ -27,7 +27,7 @@ def _table(records: Sequence[Record], brief: bool) -> Table:
     title = f"Best test accuracy of rich networks, mean over n seeds, beside {' and '.join(theories)} [Tong25]"
     table = Table(box=SIMPLE_HEAD, title=title, title_justify="left")
     names = list(records[0])
-    keys = names[: names.index("n")]
+    keys = [name for name in names[: names.index("n")] if any(record[name] is not None for record in records)]
     several = len(theories) > 1
     for name in keys:
         table.add_column(name, justify="right", no_wrap=True)
@@ -55,4 +55,4 @@ def _accuracy(value: float | None, sign: str = "") -> str:
 
 
 def _key(value: Any) -> str:
-    return "nan" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
