@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from console.fitting import print_fitting
 from console.printable import printable
 
 MOST_ROWS = 30
@@ -18,13 +19,7 @@ Record = Mapping[str, Any]
 
 def print_outcome(records: Sequence[Record], out: Console) -> None:
     """Print the records, at least one, as a table. A narrow terminal gets no intervals, last accuracies or names of theories."""
-    table = _table(records, brief=False)
-    need = out.measure(table, options=out.options.update(max_width=1000)).maximum
-    if need > out.width and out.is_terminal:
-        table = _table(records, brief=True)
-    elif need > out.width:
-        out = Console(file=out.file, width=need)  # a pipe has no width to fold to
-    out.print(table)
+    print_fitting([_table(records, brief=False), _table(records, brief=True)], out)
 
 
 def _table(records: Sequence[Record], brief: bool) -> Table:
@@ -32,7 +27,7 @@ def _table(records: Sequence[Record], brief: bool) -> Table:
     title = f"Best test accuracy of rich networks, mean over n seeds, beside {' and '.join(theories)} [Tong25]"
     table = Table(box=SIMPLE_HEAD, title=title, title_justify="left")
     names = list(records[0])
-    keys = names[: names.index("n")]
+    keys = [name for name in names[: names.index("n")] if any(record[name] is not None for record in records)]
     several = len(theories) > 1
     for name in keys:
         table.add_column(name, justify="right", no_wrap=True)
@@ -60,4 +55,4 @@ def _accuracy(value: float | None, sign: str = "") -> str:
 
 
 def _key(value: Any) -> str:
-    return "nan" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -70,7 +70,7 @@ def run_session(grid: Grid, store: Store, options: Options) -> int:
         odd = check_own_parts(grid, [*plan.todo, *plan.searchers.later] if plan.todo else [])
     except GridError as error:
         stop(str(error))
-    for line in (announcement(grid, plan.searchers, plan.todo, plan.held), *odd):
+    for line in (announcement(grid, plan.searchers, plan.todo, plan.held), *(f"warning: {words}" for words in odd)):
         _say(options, line)
     cost = _cost(grid, store, plan, options)
     _look_ahead(grid, plan, cost, options)

@@ -13,6 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from declarations.column import Column
+from declarations.lists import LISTS
 from store.columns import read_declaration
 from store.database import BEST, BEST_WEIGHTS, RANK, Opener, connect_to, rows_of
 from store.files import Files, open_files
@@ -126,7 +127,7 @@ def held(results: str | Files) -> dict[str, Held]:
 
     @cache  # a million cells share a few such values
     def what(status: str, curves: bool, neurons: bool, weights: bool, measured: str) -> Held:
-        has = (*compress(("curves", "neurons", "weights"), (curves, neurons, weights)), *filter(None, measured.split(_APART)))
+        has = (*compress(LISTS, (curves, neurons, weights)), *filter(None, measured.split(_APART)))
         return Held(status, frozenset(has))
 
     cell_ids, *columns = run(files, work, opener=rows_of).values()

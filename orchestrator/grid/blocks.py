@@ -10,17 +10,16 @@ from declarations.metrics import METRICS
 from orchestrator.grid.axes import SHOWN_PROBLEMS, Axis, parse_axis
 from orchestrator.grid.conditions import Condition, ConditionError, parse_condition
 from orchestrator.grid.find import Find, find_metrics, parse_find
+from orchestrator.grid.hints import meant, unknown_key
 from orchestrator.grid.keys import PARTS, Kind, alike, axis_keys, default_value, legal_keys, part_axis_keys, part_key, usual_kind
 from orchestrator.grid.problems import Report
+from orchestrator.grid.ruled_out import IsOut, apart, is_pair, ruled_out
+from orchestrator.grid.saving import check_save
 from orchestrator.grid.yaml_lines import Item
 from trainables.metrics import Requested
 from trainables.networks import Network
 from trainables.tasks import Task
 from trainables.training import Training, training_class, training_names
-
-LISTS = ("curves", "neurons", "weights")
-"""The names that `save:` takes besides metrics on request."""
-DEFAULT_SAVE = frozenset({"curves"})
 
 
 @dataclass(frozen=True)
@@ -64,24 +63,44 @@ def check_block(place: Item, ctx: Context) -> list[Block]:
     trainings, trainings_known = _trainings(given.get("training"), ctx)
     networks_known = True
     kinds: list[Kind] = []
+    is_out = ruled_out(given, ctx.overrides, ctx.report)
     for task in tasks:
         for training in trainings or [None]:
             usual = usual_kind(task, training)
-            found = [usual]
+            found = [] if is_out(task.name, usual.network.name, usual.training.name) else [usual]
             if "network" in given:
-                named, known = _networks(given["network"], usual.training, ctx)
+                named, known = _networks(given, task, usual.training, is_out, ctx)
                 networks_known &= known
-                found = [Kind(task, group, usual.training) for group in alike(named)] or [usual]
+                found = [Kind(task, group, usual.training) for group in alike(named)] or [usual] * (not known)
             kinds += found
+    if tasks and not kinds:
+        ctx.report.at(given.get("exclude", place), "exclude leaves no network, task and training of this block together")
+        return []
     if (are_known and trainings_known and networks_known) or ctx.all_files_known:
-        _check_keys(own, kinds or [usual_kind(task) for task in ctx.tasks.values()], ctx.report)
+        _check_keys(own, kinds or [usual_kind(task) for task in ctx.tasks.values()], ctx)
     if not tasks:
         legal = part_axis_keys()
         for name in given.keys() & legal.keys():
             parse_axis(legal[name], given[name], ctx.limit, ctx.report)
         return []
+    if not ctx.all_files_known and _awaits(given, ctx):  # the file has its own report, and nobody knows what is legal there
+        sure = {n: key for kind in kinds for n, key in axis_keys(kind).items() if n not in (*PARTS, *kind.network.model_fields)}
+        for name in given.keys() & sure.keys():
+            parse_axis(sure[name], given[name], ctx.limit, ctx.report)
+        return []
     blocks = [_one_kind(kind, kinds, given, place, ctx) for kind in kinds]
     return blocks if are_known and trainings_known and networks_known else []
+
+
+def _awaits(given: Mapping[str, Item], ctx: Context) -> bool:
+    """Whether a block names a network, or a metric to search by, that may be of a file that could not be read."""
+    known = {network.name for network in ctx.networks}
+    item = given.get("network")
+    named = [] if item is None else item.value if isinstance(item.value, list) else [item]
+    find = given["find"].value if "find" in given else None
+    metric = find["metric"].value if isinstance(find, dict) and "metric" in find else None
+    unread = isinstance(metric, str) and metric not in METRICS and metric not in ctx.metrics
+    return unread or any(isinstance(part.value, str) and part.value not in known for part in named)
 
 
 def _trainings(item: Item | None, ctx: Context) -> tuple[list[type[Training] | None], bool]:
@@ -92,18 +111,26 @@ def _trainings(item: Item | None, ctx: Context) -> tuple[list[type[Training] | N
     return [training_class(name) for name in axis.values], bool(axis.values)
 
 
-def _networks(item: Item, training: type[Training], ctx: Context) -> tuple[list[type[Network]], bool]:
-    """The networks that a block names, and whether all are known and this training can train them."""
+def _networks(
+    given: Mapping[str, Item], task: type[Task], training: type[Training], is_out: IsOut, ctx: Context
+) -> tuple[list[type[Network]], bool]:
+    """The networks of a block with this task and training, and whether all are known and this training can train them."""
     legal = {network.name: network for network in ctx.networks if network.family == training.family}
     others = {network.name for network in ctx.networks} - legal.keys()
-    parts = item.value if isinstance(item.value, list) else [item]
+    item = given["network"]
+    every = item.value if isinstance(item.value, list) else [item]
+    parts = [part for part in every if not (isinstance(part.value, str) and is_out(task.name, part.value, training.name))]
+    if every and not parts:
+        return [], True
     if wrong := [part for part in parts if isinstance(part.value, str) and part.value in others]:
         for part in wrong:
-            ctx.report.at(part, f"network = {show(part.value)}: training {training.name} cannot train it; legal: {listed(legal)}")
+            told = f"training {training.name} cannot train it; legal: {listed(legal)}{apart(given, part.value, training.name)}"
+            ctx.report.at(part, f"network = {show(part.value)}: {told}")
         return [legal[part.value] for part in parts if part.value in legal], False
     if not ctx.all_files_known and any(isinstance(part.value, str) and part.value not in legal for part in parts):
         return [legal[part.value] for part in parts if part.value in legal], False
-    axis = parse_axis(part_key("network", legal), item, ctx.limit, ctx.report)
+    named = replace(item, value=parts) if isinstance(item.value, list) else item
+    axis = parse_axis(part_key("network", legal), named, ctx.limit, ctx.report)
     return [legal[name] for name in axis.values], bool(axis.values)
 
 
@@ -132,17 +159,11 @@ def _tasks(item: Item | None, place: Item, ctx: Context) -> tuple[list[type[Task
     return found, are_known
 
 
-def _check_keys(own: Mapping[str, Item], kinds: Sequence[Kind], report: Report) -> None:
+def _check_keys(own: Mapping[str, Item], kinds: Sequence[Kind], ctx: Context) -> None:
     legal = dict.fromkeys(key for kind in kinds for key in legal_keys(kind))
     for key in own:
         if key not in legal:
-            report.at(replace(own[key], line=own[key].key_line), unknown_key(key, legal, kinds))
-
-
-def unknown_key(key: str, legal: Iterable[str], kinds: Iterable[Kind]) -> str:
-    """The message for a key that none of these kinds of cells has."""
-    names = " and ".join(dict.fromkeys(kind.task.name for kind in kinds))
-    return f"unknown key {show(key)}{nearest(key, legal) or ';'} legal keys of {names}: {listed(legal)}"
+            ctx.report.at(replace(own[key], line=own[key].key_line), unknown_key(key, legal, kinds, ctx))
 
 
 def _one_kind(kind: Kind, kinds: Sequence[Kind], given: dict[str, Item], place: Item, ctx: Context) -> Block:
@@ -183,7 +204,7 @@ def _one_kind(kind: Kind, kinds: Sequence[Kind], given: dict[str, Item], place: 
     conditions = _conditions(given.get("exclude"), asked, report)
     if not any({"steps", "eval_every"} & set(condition.names) for _, condition in conditions):  # else later, cell by cell
         _check_steps(axes, zipped, given.get("steps", given.get("eval_every", place)), ctx)
-    save = _save(given.get("save"), kind, ctx)
+    save = check_save(given.get("save"), kind, kinds, ctx)
     if find and find.metric in ctx.metrics:
         save |= {find.metric}
     shared.extend(report.problems)
@@ -228,11 +249,13 @@ def _zip(
         return []
     for group in item.value:
         names: list[str] = []
+        if is_pair(group):
+            continue
         for part in group.value:
             name = part.value
             if not isinstance(name, str) or name not in legal or name == "task":
                 choices = [key for key in legal if key != "task"]
-                ctx.report.at(part, f"zip names {show(part.value)}{nearest(name, choices) or ';'} legal: {listed(choices)}")
+                ctx.report.at(part, f"zip names {show(part.value)}{meant(name, choices) or ';'} legal: {listed(choices)}")
             elif is_split and name in PARTS:
                 ctx.report.at(part, f"zip names {name}, whose values have different keys; write a block for each")
             elif find and name == find.axis:
@@ -273,36 +296,6 @@ def _conditions(item: Item | None, legal: Iterable[str], report: Report) -> list
         except ConditionError as error:
             report.at(part, f"exclude: {show(part.value)} {error}")
     return conditions
-
-
-def _save(item: Item | None, kind: Kind, ctx: Context) -> frozenset[str]:
-    """The extras to save: lists and metrics on request. Names that networks of this kind do not have are reported."""
-    if item is None:
-        return DEFAULT_SAVE
-    parts = item.value if isinstance(item.value, list) else [item]
-    saveable = (*LISTS, *ctx.metrics)
-    for part in parts:
-        if not isinstance(part.value, str) or part.value not in saveable:
-            if ctx.all_files_known or not isinstance(part.value, str):
-                hint = nearest(part.value, saveable) or ";"
-                ctx.report.at(part, f"save: unknown {show(part.value)}{hint} legal: {listed(saveable)}, or []")
-            continue
-        if reason := _not_saved(part.value, kind, ctx):
-            ctx.report.at(part, f"save: {reason}")
-    return frozenset(part.value for part in parts if isinstance(part.value, str) and part.value in saveable)
-
-
-def _not_saved(name: str, kind: Kind, ctx: Context) -> str:
-    """Why networks of this kind cannot save the extra of this name; empty if they can."""
-    lacking = [network for network in kind.networks if name in LISTS and name not in network.keeps]
-    if lacking:
-        has = listed([*lacking[0].keeps, *(["metrics"] if kind.training.family == "descent" else [])])
-        return f"network {lacking[0].name} under {kind.training.name} keeps no {name}; it saves {has}"
-    if name in ctx.metrics and kind.training.family != "descent":
-        return f"{name} is measured of networks that learn by gradient descent, not by {kind.training.name}"
-    if name in ctx.metrics and (same := [key for key in axis_keys(kind) if key.lower() == name.lower()]):
-        return f"metric {name} would be a column of the results, and so is the key {same[0]} of {kind.task.name}; rename it"
-    return ""
 
 
 def _check_steps(axes: Mapping[str, Axis], zipped: list[tuple[str, ...]], place: Item, ctx: Context) -> None:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from console.words import listed, nearest, show
+from console.words import listed, show
+from orchestrator.grid.hints import meant
 from orchestrator.grid.keys import LAZY
 
 MAX_LENGTH = 300
@@ -109,7 +110,7 @@ def _build(node: ast.expr, legal: Collection[str], names: dict[str, None]) -> No
             return lambda env: LAZY
         case ast.Name(id=name):
             if name not in legal:
-                raise ConditionError(f"has the unknown name {show(name)}{nearest(name, legal)} (legal: {listed(legal)})")
+                raise ConditionError(f"has the unknown name {show(name)}{meant(name, legal)} (legal: {listed(legal)})")
             names[name] = None
             return lambda env: env[name]
         case ast.BoolOp(op=ast.And(), values=values):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from console.words import listed, nearest, show
 from declarations.metrics import METRICS
 from orchestrator.grid.axes import Axis, parse_axis
+from orchestrator.grid.hints import meant
 from orchestrator.grid.keys import Kind, Legal, axis_keys
 from orchestrator.grid.problems import Report
 from orchestrator.grid.yaml_lines import Item
@@ -97,7 +98,7 @@ def _axis(part: Item, kind: Kind, taken: Iterable[str], report: Report) -> Legal
     words = declared(kind.task) | declared(kind.network) | declared(kind.training)
     name, searchable = part.value, [k for k, key in keys.items() if key.takes_numbers and k in words and words[k].searched]
     if not isinstance(name, str) or name not in searchable:
-        report.at(part, f"find: axis = {show(name)}{nearest(name, searchable) or ';'} a search can go along {listed(searchable)}")
+        report.at(part, f"find: axis = {show(name)}{meant(name, searchable) or ';'} a search can go along {listed(searchable)}")
         return None
     if name in taken:
         report.at(part, f"find searches along {name}, so it can have no values of its own; leave {name} out, or leave out find")

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from console.words import listed, nearest, show
-from orchestrator.grid.blocks import Block, Context, check_block, unknown_key
+from orchestrator.grid.blocks import Block, Context, check_block
+from orchestrator.grid.column_kinds import ColumnKinds
 from orchestrator.grid.expand import expand
+from orchestrator.grid.hints import unknown_key
 from orchestrator.grid.keys import legal_keys, usual_kind
 from orchestrator.grid.overrides import parse_overrides
 from orchestrator.grid.problems import COMMAND_LINE, GridError, Problem, Report
@@ -236,13 +238,13 @@ def _user_files(top: dict[str, Item], folder: Path, report: Report) -> _Own:
     metrics = {name: asked for name, asked in every.items() if not asked.metric.digest}
     files: dict[UserFile, None] = {}
     own_tasks: dict[type[Task], Item] = {}
-    are_good = True
+    kinds, are_good = ColumnKinds(), True
     for key in FILES:
         item = top.get(key)
         if item is None or item.value is None:
             continue
         for part in item.value if isinstance(item.value, list) else [item]:
-            found = _user_file(key, part, folder, report)
+            found = _user_file(key, part, folder, kinds, report)
             if found is None:
                 are_good = False
                 continue
@@ -276,7 +278,7 @@ def _check_default_networks(tasks: dict[type[Task], Item], networks: list[type[N
             report.at(part, f"tasks: {show(part.value)}: {told}")
 
 
-def _user_file(key: str, part: Item, folder: Path, report: Report) -> UserParts | None:
+def _user_file(key: str, part: Item, folder: Path, kinds: ColumnKinds, report: Report) -> UserParts | None:
     """The parts in the file that an item of `tasks:`, `networks:` or `metrics:` names; None, with a report, for a bad file."""
     if not isinstance(part.value, str) or not part.value:
         report.at(part, f"{key}: {show(part.value)}: must be the path of a Python file, such as {key}: [{_FILE_OF[key]}]")
@@ -288,7 +290,9 @@ def _user_file(key: str, part: Item, folder: Path, report: Report) -> UserParts 
         report.at(part, f"{key}: {listed(map(str, read.problems))}")
         return None
     try:
-        return register_user_file(UserFile(str(path), source), wanted=key)
+        found = register_user_file(UserFile(str(path), source), wanted=key)
+        kinds.add(found)
+        return found
     except UserFileError as error:
         report.at(Item(None, str(path), error.line), f"{error} (a {key[:-1]} file of {part.where}:{part.line})")
         return None
@@ -319,4 +323,4 @@ def _check_shared_keys(blocks: list[list[Block]], ctx: Context) -> None:
     for key, item in [*ctx.defaults.items(), *ctx.overrides.items()]:
         if key not in legal:
             place = item if item.where == COMMAND_LINE else replace(item, line=item.key_line)
-            ctx.report.at(place, unknown_key(key, legal, kinds))
+            ctx.report.at(place, unknown_key(key, legal, kinds, ctx))

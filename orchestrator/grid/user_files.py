@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar, get_args
 
 from console.words import in_a_line, listed, show
 from declarations.keys import KEYS
+from declarations.lists import LISTS
 from declarations.metrics import METRICS
 from orchestrator.grid.keys import BLOCK_KEYS, PARTS, keys_of
 from store.columns import check_further
@@ -75,16 +76,16 @@ def register_user_file(f: UserFile, wanted: str = "") -> UserParts:
     if f.digest not in _LOADED:
         _LOADED[f.digest] = _load(f)
     found = _LOADED[f.digest]
-    if wanted and not getattr(found, wanted):
-        raise UserFileError(_WANTED[wanted])
+    if not (getattr(found, wanted) if wanted else found.tasks or found.networks or found.metrics):
+        raise UserFileError(_WANTED[wanted or "tasks"])
     for cls in found.tasks.values():
         if cls.name in task_names() and not task_class(cls.name).file_digest:
-            raise UserFileError(f"the name {cls.name!r} belongs to a task of this package; choose another", _line_of(f, cls))
+            raise UserFileError(f"the name {cls.name!r} belongs to a task of this package; choose another", line_of(f, cls))
         tasks.register(cls)
     for network in found.networks:
         if any(n.name == network.name and not n.file_digest for n in networks.all_networks()):
             text = f"the name {network.name!r} belongs to a network of this package; choose another"
-            raise UserFileError(text, _line_of(f, network))
+            raise UserFileError(text, line_of(f, network))
         networks.register(network)
     for asked in found.metrics.values():
         if asked.name in metrics.requested_names() and not metrics.requested_metric(asked.name).metric.digest:
@@ -140,8 +141,6 @@ def _parts_of(f: UserFile, module: types.ModuleType) -> UserParts:
         if kind == "metrics" and len({name.lower() for name in names}) < len(names):
             raise UserFileError("two of its metrics have names that differ only in case, which the results cannot tell apart")
     by_name = {task.name: task for task in own_tasks}
-    if not (by_name or own_networks or own_metrics):
-        raise UserFileError(_WANTED["tasks"])
     return UserParts(f, by_name, own_networks, {metric.name: metric for metric in own_metrics})
 
 
@@ -159,7 +158,7 @@ def _is_abstract(cls: type[Part]) -> bool:
 
 
 def _check_task(f: UserFile, cls: type[Task]) -> None:
-    line = _line_of(f, cls)
+    line = line_of(f, cls)
     if inspect.isabstract(cls):
         missing = ", ".join(sorted(cls.__abstractmethods__))
         raise UserFileError(f"task {cls.__name__} lacks {missing}", line)
@@ -174,7 +173,7 @@ def _check_task(f: UserFile, cls: type[Task]) -> None:
         text = (
             f"task {cls.__name__}: defaults cannot hold {listed(fixed)}, as networks or trainings have their own defaults for it"
         )
-        raise UserFileError(text, _line_of(f, cls, "defaults"))
+        raise UserFileError(text, line_of(f, cls, "defaults"))
     for key in PARTS:
         name = cls.defaults.get(key, cls.default_of(key))
         if not isinstance(name, str) or (key == "training" and name not in training_names()):
@@ -183,7 +182,7 @@ def _check_task(f: UserFile, cls: type[Task]) -> None:
 
 
 def _check_network(f: UserFile, cls: type[Network]) -> None:
-    line = _line_of(f, cls)
+    line = line_of(f, cls)
     for method in ("init", "apply"):
         if getattr(cls, method) is getattr(Network, method):
             raise UserFileError(f"network {cls.__name__} lacks {method}", line)
@@ -198,19 +197,22 @@ def _check_network(f: UserFile, cls: type[Network]) -> None:
 
 def _check_name(f: UserFile, cls: type[Part], example: str) -> None:
     name = getattr(cls, "name", None)
+    if name is None:
+        raise UserFileError(f'{cls.role} {cls.__name__} needs a name: name: ClassVar[str] = "{example}"', line_of(f, cls))
     if not (isinstance(name, str) and name.isidentifier()):
-        raise UserFileError(f'{cls.role} {cls.__name__} needs a name: name: ClassVar[str] = "{example}"', _line_of(f, cls))
+        legal = f'letters, digits and "_", without a digit at its start, such as "{example}"'
+        raise UserFileError(f"{cls.role} {cls.__name__}: its name is {show(name)}, and must be {legal}", line_of(f, cls, "name"))
 
 
 def _check_metric(f: UserFile, found: Requested) -> None:
-    metric, line = found.metric, _line_at(f, rf"def {re.escape(found.name)}\b")
+    metric, line = found.metric, line_at(f, rf"def {re.escape(found.name)}\b")
     if not metric.title or not isinstance(metric.title, str):
         raise UserFileError(f"metric {metric.name} needs a title, such as @metric(title='share of inactive neurons')", line)
     if not metric.low < metric.high:
         raise UserFileError(f"metric {metric.name}: low ({metric.low:g}) must be below high ({metric.high:g})", line)
     if metric.better not in ("higher", "lower", ""):
         raise UserFileError(f"metric {metric.name}: better must be 'higher', 'lower' or ''", line)
-    taken = (*BLOCK_KEYS, *METRICS, *_package_keys(), "curves", "neurons", "weights")
+    taken = (*BLOCK_KEYS, *METRICS, *_package_keys(), *LISTS)
     if metric.name.lower() in RESERVED or metric.name in taken:
         raise UserFileError(f"metric {metric.name}: the results have a column of this name; choose another", line)
     try:
@@ -229,10 +231,10 @@ def _check_words(f: UserFile, cls: type[Part]) -> None:
         names = getattr(cls, word)
         if not isinstance(names, tuple | list | frozenset | set) or not all(isinstance(name, str) for name in names):
             text = f"{cls.role} {cls.__name__}: {word} must hold names of keys, such as ('d',), not {show(names)}"
-            raise UserFileError(text, _line_of(f, cls, word))
+            raise UserFileError(text, line_of(f, cls, word))
     if not isinstance(cls.version, str):
         raise UserFileError(
-            f"{cls.role} {cls.__name__}: version must be a text, not {show(cls.version)}", _line_of(f, cls, "version")
+            f"{cls.role} {cls.__name__}: version must be a text, not {show(cls.version)}", line_of(f, cls, "version")
         )
 
 
@@ -244,7 +246,7 @@ def _check_fields(f: UserFile, cls: type[Part]) -> None:
     for name, field in cls.model_fields.items():
 
         def refuse(why: str, name: str = name) -> UserFileError:
-            return UserFileError(f"{cls.role} {cls.__name__}, field {name}: {why}", _line_of(f, cls, name))
+            return UserFileError(f"{cls.role} {cls.__name__}, field {name}: {why}", line_of(f, cls, name))
 
         kind = kind_of(field.annotation)
         if cls.role == "task" and plain_type(field.annotation) is not field.annotation:
@@ -293,10 +295,10 @@ def _package_keys() -> set[str]:
     return {"seed", *_training_keys(), *(name for network in own for name in network.model_fields)}
 
 
-def _line_of(f: UserFile, cls: type[Any], field: str = "") -> int | None:
+def line_of(f: UserFile, cls: type[Any], field: str = "") -> int | None:
     """The line in which the class starts, or the field in it; None if it is not found."""
     lines = f.source.splitlines()
-    start = _line_at(f, rf"class {cls.__name__}\b")
+    start = line_at(f, rf"class {cls.__name__}\b")
     if start is None or not field:
         return start
     for i, text in enumerate(lines[start:], start + 1):
@@ -307,5 +309,6 @@ def _line_of(f: UserFile, cls: type[Any], field: str = "") -> int | None:
     return start
 
 
-def _line_at(f: UserFile, pattern: str) -> int | None:
+def line_at(f: UserFile, pattern: str) -> int | None:
+    """The first line that starts with the pattern; None where there is none."""
     return next((i for i, text in enumerate(f.source.splitlines(), 1) if re.match(pattern, text)), None)

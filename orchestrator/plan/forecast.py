@@ -67,6 +67,8 @@ def forecast(queue: PackQueue) -> Forecast:
     found: dict[tuple[str, str, str], list[float]] = {}
     free = [0.0] * queue.machine.slots  # when each slot has finished its packs so far
     held = [0] * queue.machine.slots
+    parts = [(p.cell.network, p.cell.training) for p in queue.plan]
+    several = [of_role[0].role for of_role in zip(*parts, strict=True) if len({part.name for part in of_role}) > 1]
     while pack := queue.next():
         slot = free.index(min(free))
         free[slot] += pack.seconds + PACK_S
@@ -76,6 +78,7 @@ def forecast(queue: PackQueue) -> Forecast:
         # Keys of the task at their default are left out of the shape's words.
         shown = ("network", "training", "width", "steps")
         keys = {k: v for k, v in cell.keys().items() if k in shown or (k in fields and v != fields[k].default)}
+        keys |= {part.role: part.name for part in cell.parts if part.role in several}
         words = [cell.task.name, *(f"{k}={v}" for k, v in keys.items() if k not in cell.task.shared_across)]
         shape = " ".join([*words, *(["noise"] if getattr(cell.task, "sigma2", 0) else [])])
         entry = found.setdefault((shape, pack.engine, pack.device), [0, 0, 0.0, 0])

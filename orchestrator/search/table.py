@@ -1,6 +1,7 @@
 """The thresholds that the searches of a sweep found, for the summary on the terminal and for `--json`."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -8,19 +9,50 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from console.fitting import print_fitting
 from console.printable import printable
 from console.words import shown
 from orchestrator.grid.find import Find
+from orchestrator.grid.keys import PARTS
 from orchestrator.grid.searches import Search
 from orchestrator.search.under_way import Searchers, Searching
+from trainables.networks import network_class
+from trainables.tasks import task_class
+from trainables.training import training_class
 
 MOST_ROWS = 60
 
 
 def varying(searches: Sequence[Search]) -> list[str]:
-    """The keys in which the searches differ; the task if they differ in none."""
-    keys = dict.fromkeys(key for search in searches for key in search.keys)
-    return [key for key in keys if len({search.keys.get(key) for search in searches}) > 1] or ["task"]
+    """The keys in which the searches differ, without those that follow from the network or the training; else the task."""
+    told = [told_keys(search) for search in searches]
+    keys = dict.fromkeys(key for one in told for key in one)
+    differ = [key for key in keys if len({one.get(key) for one in told}) > 1]
+    for part in PARTS:
+        if part in differ:
+            names = {name for one in told for name in _fields(one, part)}
+            differ = [key for key in differ if key not in names or not _follows(key, part, told)]
+    return differ or ["task"]
+
+
+def told_keys(search: Search) -> dict[str, Any]:
+    """The keys of a search, with its network and training, which it may leave to the task's defaults."""
+    keys = dict(search.keys)
+    return {name: keys.get(name, task_class(keys["task"]).default_of(name)) for name in PARTS} | keys
+
+
+def _fields(keys: Mapping[str, Any], part: str) -> Collection[str]:
+    """The keys of the network or training that these keys name."""
+    training = training_class(keys["training"])
+    return (network_class(keys["network"], training.family) if part == "network" else training).model_fields
+
+
+def _follows(key: str, part: str, told: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether all searches of one network, or of one training, have one value of the key."""
+    values: dict[str, set[Any]] = defaultdict(set)
+    for one in told:
+        values[one[part]].add(one.get(key))
+    return all(len(of_part) == 1 for of_part in values.values())
 
 
 def threshold_rows(searchers: Searchers) -> list[dict[str, Any]]:
@@ -44,7 +76,8 @@ def print_thresholds(searchers: Searchers, out: Console) -> None:
     """Print a table for each `find`: the thresholds, the networks that each took, and the networks that a grid would take."""
     keys = varying([s.search for s in searchers.all])  # the same for all tables
     for find in dict.fromkeys(s.search.find for s in searchers.all):
-        out.print(_table([s for s in searchers.all if s.search.find == find], find, keys))
+        of_find = [s for s in searchers.all if s.search.find == find]
+        print_fitting([_table(of_find, find, keys, columns) for columns in (FULL, FULL[:3], FULL[:2], FULL[:1])], out)
     states = {s.state.state for s in searchers.all}
     for state, meaning in MEANINGS.items():
         if state in states:
@@ -62,9 +95,13 @@ MEANINGS = {
 }
 
 
-def _table(searches: Sequence[Searching], find: Find, keys: Sequence[str]) -> Table:
+FULL = ("threshold", "95% interval", "networks", "a grid")
+"""Columns beside the keys, those that a narrow terminal does without last."""
+
+
+def _table(searches: Sequence[Searching], find: Find, keys: Sequence[str], columns: Sequence[str]) -> Table:
     table = Table(box=SIMPLE_HEAD, title=find.describe(), title_justify="left")
-    for name in (*keys, f"{find.axis}*", "95% interval", "networks", "a grid"):
+    for name in (*keys, f"{find.axis}*", *columns[1:]):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for s in searches[:MOST_ROWS]:
@@ -72,9 +109,10 @@ def _table(searches: Sequence[Searching], find: Find, keys: Sequence[str]) -> Ta
         if found and s.state.state == "searching" and found.reached != "reached":
             found = None  # it lies beyond the rungs tried so far, but perhaps inside the range
         value, interval = ("", "") if found is None else (found.number, found.bounds or "one seed")
+        told = told_keys(s.search)
         table.add_row(
-            *(Text(printable(shown(s.search.keys[key]) if key in s.search.keys else "")) for key in keys),
-            value, interval, str(s.state.n_networks), str(s.state.equal_grid),
+            *(Text(printable(shown(told[key]) if key in told else "")) for key in keys),
+            *(value, interval, str(s.state.n_networks), str(s.state.equal_grid))[: len(columns)],
             "" if s.state.state == "as asked" else s.state.state,
         )  # fmt: skip
     if len(searches) > MOST_ROWS:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from declarations.lists import LISTS
 from trainables.networks.base import Array, Network
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class TwoLayer(Network):
     centred: ClassVar[bool] = True
     takes: ClassVar[tuple[str, ...]] = ("vector",)
     has_one_output: ClassVar[bool] = True
-    keeps: ClassVar[tuple[str, ...]] = ("curves", "neurons", "weights")
+    keeps: ClassVar[tuple[str, ...]] = LISTS
     shared_across: ClassVar[tuple[str, ...]] = ("gamma", "prefactor")
     free: ClassVar[tuple[str, ...]] = ("gamma", "prefactor")
     hashed_at_default: ClassVar[tuple[str, ...]] = ("width", "gamma")

@@ -173,7 +173,7 @@ def test_fields_of_every_kind_that_a_column_can_hold(load):
     fields = f"""{K_FIELD}
     L: int = 3
     sigma2: Annotated[float, Field(ge=0)] = 0.5
-    depth: float = 1.5
+    height: float = 1.5
     deep: bool = True
     kind: str = "a"
     mode: Annotated[Literal["one", "two"], Field()] = "two"

@@ -106,9 +106,12 @@ def test_of_many_settings_some_are_looked_at(tmp_path, monkeypatch):
 
 
 def test_a_metric_with_the_name_of_a_key(tmp_path):
-    metric = METRIC.replace("def sparsity", "def k")
-    lines = refused(tmp_path, metric=metric, blocks=TWO_LAYERS.replace("sparsity", "k"))
-    assert lines == ["own.yaml:7: save: metric k would be a column of the results, and so is the key k of parity; rename it"]
+    task = PARITY.replace("    k: Annotated", "    share: float = 0.5\n    k: Annotated")
+    metric = METRIC.replace("def sparsity", "def share")
+    lines = refused(tmp_path, task=task, metric=metric, blocks=TWO_LAYERS.replace("sparsity", "share"))
+    assert lines == [
+        "own.yaml:7: save: metric share would be a column of the results, and so is the key share of parity; rename it"
+    ]
 
 
 def test_a_part_that_takes_long_is_named_and_its_prints_stay_out_of_the_answer(tmp_path, monkeypatch, capsys):

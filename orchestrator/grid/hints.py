@@ -1,0 +1,58 @@
+"""Hints at a key that is unknown where it stands: other tools' words for it, the parts that do have it, the nearest spelling."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from console.words import listed, nearest, show
+from orchestrator.grid.keys import Kind
+from trainables.parts import Part
+from trainables.training import all_trainings
+
+if TYPE_CHECKING:
+    from orchestrator.grid.blocks import Context
+
+ELSEWHERE = {
+    "lr": "base_lr", "learning_rate": "base_lr", "epochs": "steps", "n_epochs": "steps", "n_steps": "steps",
+    "optimizer": "training", "optimiser": "training", "model": "network", "architecture": "network", "dataset": "task",
+    "hidden": "width", "n_hidden": "width", "hidden_size": "width", "hidden_dim": "width", "batch_size": "batch",
+    "layers": "depth", "n_layers": "depth", "num_layers": "depth",
+}  # fmt: skip
+"""Words of other tools, and the keys that say the same here."""
+
+
+def meant(word: object, options: Collection[str]) -> str:
+    """`; did you mean 'base_lr'?` for a word of another tool or a slip of the pen, else nothing."""
+    here = ELSEWHERE.get(word.lower()) if isinstance(word, str) else None
+    return f"; did you mean {here!r}?" if here in options else nearest(word, options)
+
+
+def unknown_key(key: str, legal: Collection[str], kinds: Sequence[Kind], ctx: "Context") -> str:
+    """The message for a key that none of these kinds of cells has."""
+    names = " and ".join(dict.fromkeys(kind.task.name for kind in kinds))
+    here = ELSEWHERE.get(key.lower(), key)
+    of_others = "" if here in legal else _owners(here, kinds, ctx) or _owners(key, kinds, ctx)
+    hint = of_others or meant(key, legal) or ";"
+    return f"unknown key {show(key)}{hint} legal keys of {names}: {listed(legal)}"
+
+
+def _owners(key: str, kinds: Sequence[Kind], ctx: "Context") -> str:
+    """`; momentum is a key of training sgd, not of adam;` where parts of which these kinds have none have it, else nothing."""
+    families = {kind.training.family for kind in kinds}
+    here: dict[str, Iterable[type[Part]]] = {
+        "training": [k.training for k in kinds],
+        "network": [network for k in kinds for network in k.networks],
+        "task": [k.task for k in kinds],
+    }
+    near = [network for network in ctx.networks if network.family in families]
+    every: dict[str, Iterable[type[Part]]] = {"training": all_trainings(), "network": near, "task": ctx.tasks.values()}
+    for role, parts in every.items():
+        if owners := _names(part for part in parts if key in part.model_fields):
+            return f"; {key} is a key of {role} {owners}, not of {_names(here[role])};"
+    if far := {network.family for network in ctx.networks if key in network.model_fields}:
+        able = _names(training for training in all_trainings() if training.family in far)
+        return f"; {key} is a key of networks under training {able}, not under {_names(here['training'])};"
+    return ""
+
+
+def _names(parts: Iterable[type[Part]]) -> str:
+    return ", ".join(dict.fromkeys(part.name for part in parts))

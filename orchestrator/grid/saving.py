@@ -1,0 +1,46 @@
+"""`save:` of a block: the lists and the metrics on request that the results keep of each network."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from console.words import listed, nearest, show
+from declarations.lists import LISTS
+from orchestrator.grid.keys import Kind, axis_keys
+from orchestrator.grid.yaml_lines import Item
+
+if TYPE_CHECKING:
+    from orchestrator.grid.blocks import Context
+
+DEFAULT_SAVE = frozenset({"curves"})
+
+
+def check_save(item: Item | None, kind: Kind, kinds: Sequence[Kind], ctx: "Context") -> frozenset[str]:
+    """The extras to save of networks of this kind; `kinds` are all kinds of the block. Names that they lack are reported."""
+    if item is None:
+        return DEFAULT_SAVE
+    parts = item.value if isinstance(item.value, list) else [item]
+    saveable = (*LISTS, *ctx.metrics)
+    for part in parts:
+        if not isinstance(part.value, str) or part.value not in saveable:
+            if ctx.all_files_known or not isinstance(part.value, str):
+                hint = nearest(part.value, saveable) or ";"
+                ctx.report.at(part, f"save: unknown {show(part.value)}{hint} legal: {listed(saveable)}, or []")
+            continue
+        if reason := _not_saved(part.value, kind, ctx):
+            others_have = any(not _not_saved(part.value, other, ctx) for other in kinds)
+            two = "; others of this block have them: write two blocks, each with its own save" * others_have
+            ctx.report.at(part, f"save: {reason}{two}")
+    return frozenset(part.value for part in parts if isinstance(part.value, str) and part.value in saveable)
+
+
+def _not_saved(name: str, kind: Kind, ctx: "Context") -> str:
+    """Why networks of this kind cannot save the extra of this name; empty if they can."""
+    lacking = [network for network in kind.networks if name in LISTS and name not in network.keeps]
+    if lacking:
+        has = listed([*lacking[0].keeps, *(["metrics"] if kind.training.family == "descent" else [])])
+        return f"network {lacking[0].name} under {kind.training.name} keeps no {name}; it saves {has}"
+    if name in ctx.metrics and kind.training.family != "descent":
+        return f"{name} is measured of networks that learn by gradient descent, not by {kind.training.name}"
+    if name in ctx.metrics and (same := [key for key in axis_keys(kind) if key.lower() == name.lower()]):
+        return f"metric {name} would be a column of the results, and so is the key {same[0]} of {kind.task.name}; rename it"
+    return ""

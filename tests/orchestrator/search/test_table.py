@@ -1,0 +1,61 @@
+"""The table of thresholds: which keys it shows, and that it cuts nothing on narrow terminals."""
+
+import io
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+
+from orchestrator.grid.load import load_grid
+from orchestrator.search.table import print_thresholds, varying
+
+GRID = """\
+defaults: {{steps: 60, eval_every: 20, width: 8, base_lr: 0.1, seed: {{range: 3}}}}
+grids:
+  - {{task: same_different, {keys}, find: {{axis: L, at: 0.6, range: [2, 16], tolerance: 0.5}}}}
+"""
+NETWORKS = "network: [relu2, mlp, residual], gamma: 1, d: [4, 8]"
+
+
+@pytest.fixture
+def searches(tmp_path):
+    def searches(keys: str):
+        (tmp_path / "g.yaml").write_text(GRID.format(keys=keys))
+        return load_grid(tmp_path / "g.yaml").searches
+
+    return searches
+
+
+def text(searches, width: int, terminal: bool) -> list[str]:
+    found = SimpleNamespace(number="> 12345", bounds="below 2 to beyond 16", reached="reached")
+    state = SimpleNamespace(state="all seeds used", threshold=found, n_networks=21, equal_grid=21)
+    every = [SimpleNamespace(search=search, state=state, taken={i}) for i, search in enumerate(searches)]
+    out = io.StringIO()
+    print_thresholds(SimpleNamespace(all=every), Console(file=out, width=width, force_terminal=terminal, no_color=True))
+    return out.getvalue().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("keys", "shown"),
+    [
+        (NETWORKS, ["network", "d"]),
+        (NETWORKS + ", depth: [1, 2]", ["network", "d", "depth"]),
+        (NETWORKS + ", training: [sgd, adam]", ["network", "d", "training"]),
+        ("network: mlp, d: 4, depth: [1, 2]", ["depth"]),
+        ("gamma: [1, lazy], d: 4", ["gamma"]),
+        ("gamma: 1, d: 4", ["task"]),
+    ],
+)
+def test_keys_that_the_name_of_a_network_or_training_says_are_left_out(searches, keys, shown):
+    assert sorted(varying(searches(keys))) == sorted(shown)
+
+
+@pytest.mark.parametrize(("width", "terminal"), [(200, True), (80, True), (60, True), (30, True), (80, False), (30, False)])
+def test_thresholds_and_axes_are_never_cut(searches, width, terminal):
+    lines = text(searches(NETWORKS), width, terminal)
+    rows = [line.split() for line in lines if "12345" in line]
+    assert [row[:4] for row in rows] == [[name, d, ">", "12345"] for name in ("relu2", "mlp", "residual") for d in ("4", "8")]
+    assert not any("…" in line for line in lines)
+    assert any("a grid" in line for line in lines[:5]) == (not terminal or width == 200)
+    if terminal and width >= 60:
+        assert all(len(line) <= width for line in lines if "12345" in line)
