@@ -7,6 +7,8 @@ from typing import Any
 import streamlit as st
 
 from analysis.charts.explore import Keyed, label, matching, rest_of, settled, values_of
+from analysis.data.comparing import fitting, lacking
+from analysis.data.parts import NETWORK
 from analysis.data.points import Setting, one_setting
 from analysis.data.selection import Value
 from app.shared import choice
@@ -27,17 +29,20 @@ def fixed(
     places: Sequence[Any] = (),
     **more: Any,
 ) -> dict[str, Value]:
-    """The value chosen for each key of `rest`; those that do not go with the last one chosen move.
+    """The value chosen for each key of `rest`; those that do not go with the last one chosen move, and what the networks shown
+    do not have is not asked for.
 
     prefer: what to show first, as in the paper without it; linked: what goes before all that was chosen; places: containers to
     fill in turn. `more` goes to the select boxes.
     """
-    options = {key: {label(value): value for value in values_of(found, key)} for key in rest}
+    options = {key: {_text(key, value): value for value in values_of(found, key)} for key in rest}
     held = {key: st.session_state.get(name(key), st.query_params.get(name(key))) for key in rest}
     wanted = linked or {key: options[key][text] for key, text in held.items() if text in options[key]}
     chosen = settled(found, rest, wanted, st.session_state.get(_LAST), prefer)
-    for i, key in enumerate(rest):
-        st.session_state[name(key)] = label(chosen[key])
+    there = fitting(found.frame, chosen, found.declared)
+    had = [key for key in rest if not lacking(found.frame, key, found.declared)[there].all()]
+    for i, key in enumerate(had):
+        st.session_state[name(key)] = _text(key, chosen[key])
         with places[i % len(places)] if places else nullcontext():
             choice(
                 key.replace("_label", ""), list(options[key]), key=name(key), on_change=_remember, args=(key,), **more,
@@ -50,6 +55,11 @@ def one(found: Keyed, axes: Iterable[str], prefer: Mapping[str, Value] | None = 
     axes = list(axes)
     chosen = fixed(found, rest_of(found, axes), prefer, **more)
     return one_setting(found.frame[matching(found.frame, chosen)], found.keys, axes)
+
+
+def _text(key: str, value: Value) -> str:
+    """What a box calls a value: a network that its row does not name by the name of the first there was."""
+    return NETWORK if key == "network" and value is None else label(value)
 
 
 def _remember(key: str) -> None:
