@@ -303,6 +303,8 @@ def _caption(points: Points, data: pd.DataFrame, setting: Mapping[str, Value], a
     if choices.intervals and data["low"].isna().any() and data["n"].max() > 1:
         need = "six seeds" if choices.centre == "median" else "two seeds"
         parts.append(f"no interval where there are fewer than {need}")
+    if choices.intervals and choices.look.log_y and (data["low"] <= 0).any():
+        parts.append("an interval that reaches 0 is drawn down to the end of the axis")
     if diverged:
         parts.append(f"{counted(diverged, 'diverged one')} left out")
     others = len(points.frame) - len(data)
