@@ -37,13 +37,19 @@ MOST_POINTS = 4000
 MOST_PANELS = 12
 
 
+MAIN = ("best_test_acc", "final_test_acc", "alignment_f", "test_mse")
+"""What networks are first judged by: accuracy, or how near they come to real targets."""
+
+
 def measured(results: str, selection: Selection) -> list[str]:
-    """Names of the measures of which some selected network has a value."""
+    """Names of the measures of which some selected network has a value; before all others that of MAIN that most have."""
     known = measures(results)
     counts = ", ".join(f"count({measure.sql})" for measure in known.values())
     sql = f"SELECT {counts} FROM {selection.source} WHERE {selection.condition}"
     row = run(results, lambda connection: connection.execute(sql).fetchone()) or ()
-    return [name for name, n in zip(known, row, strict=False) if n]
+    found = {name: n for name, n in zip(known, row, strict=False) if n}
+    main = max((name for name in MAIN if name in found), key=lambda name: found[name], default=None)
+    return sorted(found, key=lambda name: name != main)
 
 
 class Keyed(Protocol):
