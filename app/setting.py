@@ -7,9 +7,11 @@ from typing import Any
 import streamlit as st
 
 from analysis.charts.explore import Keyed, label, matching, rest_of, settled, values_of
+from analysis.data.comparing import fitting, lacking
 from analysis.data.points import Setting, one_setting
 from analysis.data.selection import Value
 from app.shared import choice
+from declarations.omitted import FIRST_NETWORK
 
 _LAST = "_last_setting"
 
@@ -28,17 +30,21 @@ def fixed(
     places: Sequence[Any] = (),
     **more: Any,
 ) -> dict[str, Value]:
-    """The value chosen for each key of `rest`; values that do not go with the last one chosen are replaced.
+    """The value chosen for each key of `rest`. Values that do not go with the last one chosen are replaced.
+
+    Keys that the networks shown do not have get no select box.
 
     prefer: the values to show first, by default the paper's; linked: values that go before all choices; places: containers to
     fill in turn; more: arguments of the select boxes.
     """
-    options = {key: {label(value): value for value in values_of(found, key)} for key in rest}
+    options = {key: {_text(key, value): value for value in values_of(found, key)} for key in rest}
     held = {key: st.session_state.get(name(key), st.query_params.get(name(key))) for key in rest}
     wanted = linked or {key: options[key][text] for key, text in held.items() if text in options[key]}
     chosen = settled(found, rest, wanted, st.session_state.get(_LAST), prefer)
-    for i, key in enumerate(rest):
-        st.session_state[name(key)] = label(chosen[key])
+    there = fitting(found.frame, chosen, found.declared)
+    had = [key for key in rest if not lacking(found.frame, key, found.declared)[there].all()]
+    for i, key in enumerate(had):
+        st.session_state[name(key)] = _text(key, chosen[key])
         with places[i % len(places)] if places else nullcontext():
             choice(
                 key.replace("_label", ""), list(options[key]), key=name(key), on_change=_remember, args=(key,), **more,
@@ -51,6 +57,11 @@ def one(found: Keyed, axes: Iterable[str], prefer: Mapping[str, Value] | None = 
     axes = list(axes)
     chosen = fixed(found, rest_of(found, axes), prefer, **more)
     return one_setting(found.frame[matching(found.frame, chosen)], found.keys, axes)
+
+
+def _text(key: str, value: Value) -> str:
+    """The text of a value in a select box; a network that its row does not name is the first one."""
+    return FIRST_NETWORK if key == "network" and value is None else label(value)
 
 
 def _remember(key: str) -> None:

@@ -141,22 +141,22 @@ def _of(frame: pd.DataFrame, facet: str | None, value: Any) -> pd.DataFrame:
 
 
 def _y_scale(points: pd.DataFrame, measure: Metric, look: Look, theory: pd.DataFrame | None, centre: str) -> Any:
-    """One scale for all panels. Intervals are cut off where they leave the measured range by more than half of it."""
-    middle = points[centre].to_numpy(float)
-    values = [middle] if theory is None or theory.empty else [middle, theory["value"].to_numpy(float)]
-    low, high = min(np.nanmin(v) for v in values), max(np.nanmax(v) for v in values)
+    """One scale for all panels; all intervals lie in it, but for what of them is not positive on a logarithmic axis."""
+    frames = [points[name] for name in (centre, "low", "high")] + ([] if theory is None or theory.empty else [theory["value"]])
+    values = np.concatenate([frame.to_numpy(float) for frame in frames])
+    values = values[np.isfinite(values)]
     if look.log_y:
-        positive = np.concatenate(values)
-        positive = positive[positive > 0]
+        positive = values[values > 0]
         return alt.Scale(
             type="log", domain=[float(positive.min()) / 1.3, float(positive.max()) * 1.3] if len(positive) else [1, 10]
         )
+    low, high = float(values.min()), float(values.max())
     if measure.is_accuracy:
         floor = min(0.45, low - 0.02) if low < 0.6 else low - 0.02  # chance is shown where some curve is near it
-        return alt.Scale(domain=[float(floor), 1.01], nice=False, zero=False)
-    reach = 0.5 * (high - low) or 0.05
-    low, high = max(np.nanmin([low, *points["low"]]), low - reach), min(np.nanmax([high, *points["high"]]), high + reach)
-    return alt.Scale(domain=[float(low), float(high)], nice=True, zero=False)
+        return alt.Scale(domain=[max(floor, -0.01), 1.01], nice=False, zero=False)
+    if low == high:
+        low, high = low - 0.05, high + 0.05
+    return alt.Scale(domain=[low, high], nice=True, zero=False)
 
 
 def _panel(
@@ -167,9 +167,13 @@ def _panel(
     keys = [key for key in dict.fromkeys([look.x, look.colour, look.facet]) if key]
     numbers = [alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "median", "low", "high", "sd")]
     hover = [*keys, "n:Q", *numbers, *(["diverged:Q"] if data["diverged"].any() else [])]
+    # A logarithmic axis has no place for an end that is not positive: the interval is drawn down to the end of the axis.
+    ends = data.assign(low=data["low"].mask(data["low"] <= 0, scale.domain[0])) if look.log_y else data
+    ends = ends[ends["high"] > 0] if look.log_y else ends
+    band = {"x": x, "y": alt.Y("low:Q", title=measure.title, scale=scale), "y2": "high:Q", "color": colour}
     layers = [
-        alt.Chart(data).mark_area(opacity=0.22, clip=True).encode(
-            x=x, y=alt.Y("low:Q", title=measure.title, scale=scale), y2="high:Q", color=colour),
+        alt.Chart(ends).mark_area(opacity=0.22, clip=True).encode(**band),
+        *_rules(ends, look.colour, band),
         alt.Chart(data).mark_line(strokeWidth=1.5, clip=True).encode(x=x, y=y, color=colour),
     ]  # fmt: skip
     if "raw" in of:
@@ -183,6 +187,13 @@ def _panel(
         alt.Chart(data).mark_point(filled=True, size=40, opacity=1, clip=True).encode(x=x, y=y, color=colour, tooltip=hover)
     )
     return alt.layer(*layers)
+
+
+def _rules(data: pd.DataFrame, colour: str | None, band: dict[str, Any]) -> list[Any]:
+    """The intervals of curves of a single point, at which a band has no width."""
+    n = len(data) if colour is None else data[colour].map(data[colour].value_counts())
+    alone = data[(n == 1) & data["low"].notna()]
+    return [alt.Chart(alone).mark_rule(strokeWidth=3, opacity=0.4, clip=True).encode(**band)] if len(alone) else []
 
 
 def _theory_lines(theory: pd.DataFrame, x: Any, scale: Any, look: Look) -> Any:
@@ -200,17 +211,12 @@ def _theory_lines(theory: pd.DataFrame, x: Any, scale: Any, look: Look) -> Any:
 
 
 def _residual_scale(residuals: pd.DataFrame | None) -> Any:
-    """One scale for all panels; intervals are cut off where they reach farther than half the range of the residuals."""
+    """One scale for all panels, in which all intervals lie."""
     if residuals is None or residuals.empty:
         return alt.Scale()
-    middle = residuals["residual"].to_numpy(float)
-    low, high = min(float(np.nanmin(middle)), 0.0), max(float(np.nanmax(middle)), 0.0)
-    reach = 0.5 * (high - low) or 0.05
-    ends = (
-        max(np.nanmin([low, *residuals["residual_low"]]), low - reach),
-        min(np.nanmax([high, *residuals["residual_high"]]), high + reach),
-    )
-    return alt.Scale(domain=[float(end) for end in ends], nice=True)
+    values = residuals[["residual", "residual_low", "residual_high"]].to_numpy(float)
+    low, high = min(float(np.nanmin(values)), 0.0), max(float(np.nanmax(values)), 0.0)
+    return alt.Scale(domain=[low, high] if low < high else [-0.05, 0.05], nice=True)
 
 
 def _residual_panel(residuals: pd.DataFrame, points: pd.DataFrame, look: Look, scale: Any) -> Any:

@@ -2,14 +2,17 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
 
 from analysis.charts.curves import Look, curves_chart, with_residuals
+from analysis.data.comparing import PARTS, differing, fitting, lacking, most_parts, newest, own
 from analysis.data.keys import captioned, gamma_once, is_label, of_data, with_gamma
 from analysis.data.measures import measures
+from analysis.data.parts import with_parts
 from analysis.data.points import (
     STATISTICS,
     Points,
@@ -19,13 +22,13 @@ from analysis.data.points import (
     one_setting,
     seeds,
     settings_of,
-    varying,
     with_intervals,
 )
-from analysis.data.selection import Selection, Value, points_sql
+from analysis.data.selection import VERSION, Selection, Value, points_sql
 from analysis.overlays import overlays
 from console.words import shown  # fmt: skip
 from declarations.column import Column
+from declarations.omitted import FIRST_NETWORK, FIRST_SAMPLER, FIRST_TRAINING
 from stats import FEW
 from store.sql import quoted
 from store.views import run
@@ -33,15 +36,23 @@ from store.views import run
 MOST_POINTS = 4000
 """Most points or raw values in a chart: more are slow to draw and cannot be read."""
 MOST_PANELS = 12
+FIRST = {"network": (FIRST_NETWORK,), "training": (FIRST_TRAINING, FIRST_SAMPLER)}
+"""Values of networks and trainings that rows may leave out."""
+
+
+MAIN = ("best_test_acc", "final_test_acc", "alignment_f", "test_mse")
+"""The measures by which networks are first judged: accuracy, or the distance to real targets."""
 
 
 def measured(results: str, selection: Selection) -> list[str]:
-    """Names of the measures that some selected network has a value of."""
+    """Names of the measures that some selected network has a value of; the one of MAIN that most networks have comes first."""
     known = measures(results)
     counts = ", ".join(f"count({measure.sql})" for measure in known.values())
     sql = f"SELECT {counts} FROM {selection.source} WHERE {selection.condition}"
     row = run(results, lambda connection: connection.execute(sql).fetchone()) or ()
-    return [name for name, n in zip(known, row, strict=False) if n]
+    found = {name: n for name, n in zip(known, row, strict=False) if n}
+    main = max((name for name in MAIN if name in found), key=lambda name: found[name], default=None)
+    return sorted(found, key=lambda name: name != main)
 
 
 class Keyed(Protocol):
@@ -57,7 +68,7 @@ class Keyed(Protocol):
 
 class Axes(NamedTuple):
     """Keys for the abscissa, all numbers, and keys that can distinguish curves or panels: labels first, then numbers, then
-    texts."""
+    texts, of which the parts of a cell come first."""
 
     numbers: list[str]
     others: list[str]
@@ -70,8 +81,8 @@ def axes_of(points: Points) -> Axes:
         return not pd.api.types.is_numeric_dtype(points.frame[key])
 
     numbers = [key for key in points.keys if not is_text(key) and points.frame[key].nunique() > 1]
-    vary = varying(points.frame, points.keys)
-    return Axes(numbers, sorted(vary, key=lambda key: (not is_label(key, points.declared), is_text(key))))
+    vary = differing(points.frame, points.keys, points.declared)
+    return Axes(numbers, sorted(vary, key=lambda key: (not is_label(key, points.declared), is_text(key), key not in PARTS)))
 
 
 def suggested(points: Points, axes: Axes) -> tuple[str, str | None]:
@@ -81,10 +92,33 @@ def suggested(points: Points, axes: Axes) -> tuple[str, str | None]:
         raise ValueError("no key that is a number varies")
     # Lazy networks have another gamma at each d, but one label.
     values = {key: "gamma_label" if key == "gamma" and "gamma_label" in points.frame else key for key in axes.numbers}
-    x = max(axes.numbers, key=lambda key: points.frame[values[key]].nunique())
+    first, beside = _first(points)
+
+    def rank(key: str) -> tuple[bool, bool, int, int]:
+        n = first[values[key]].nunique()
+        return n > 1, n > 1 and all(part[values[key]].nunique() > 1 for part in beside), n, points.frame[values[key]].nunique()
+
+    x = max(axes.numbers, key=rank)
     others = [key for key in axes.others if not same_axis(key, x)]
-    part = one_setting(points.frame, points.keys, [x, *others[:1]], settings_of(points.frame), points.declared).frame
-    return x, next((key for key in others if part[key].nunique() > 1), None)
+    there = having(points, x)
+    setting = settled(there, rest_of(there, [x, *others[:1]]), {})
+    part = with_parts(there.frame)[fitting(there.frame, setting, there.declared)]
+    return x, next((key for key in others if part[key].nunique(dropna=False) > 1), None)
+
+
+def _first(points: Points) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
+    """The points of the task, network and training that are shown first, and those of each network and training of its task."""
+    parts = [key for key in PARTS if key in points.keys]
+    if not parts:
+        return points.frame, [points.frame]
+    frame = one_setting(points.frame, parts, [], settings_of(points.frame), points.declared).frame
+    task = points.frame[points.frame["task"] == frame["task"].iloc[0]] if "task" in parts else points.frame
+    return frame, [part for _, part in task.groupby(parts, dropna=False)]
+
+
+def having(points: Points, x: str) -> Points:
+    """The points that have this abscissa."""
+    return points._replace(frame=points.frame.dropna(subset=[x]))
 
 
 def suits_log(values: "pd.Series[Any]") -> bool:
@@ -98,9 +132,13 @@ def same_axis(key: str, other: str) -> bool:
 
 
 def rest_of(points: Keyed, chosen: Iterable[str]) -> list[str]:
-    """Keys that vary beside the chosen ones. Each must be fixed to one value, as only seeds are averaged over."""
+    """Keys that vary beside the chosen ones. Each must be fixed to one value, as only seeds are averaged over.
+
+    If networks or trainings are compared, keys of which each of them has one value of its own are left out."""
     chosen = list(chosen)
-    return [key for key in varying(points.frame, points.keys) if not any(same_axis(key, other) for other in chosen)]
+    vary = [key for key in differing(points.frame, points.keys, points.declared) if not any(same_axis(key, c) for c in chosen)]
+    belong = own(points.frame, vary, chosen, points.declared)
+    return [key for key in vary if key not in belong]
 
 
 def settled(
@@ -115,13 +153,25 @@ def settled(
     A wanted value is taken if points have it, that of the key `first` before the others. The other keys are as preferred (without
     `prefer`, as in the paper's setting of the task), or else as in most networks.
     """
-    frame = points.frame
+    frame, fits = points.frame, partial(fitting, declared=points.declared)
     for key in sorted(wanted, key=lambda key: key != first):
-        if key in rest and (part := matching(frame, {key: wanted[key]})).any():
+        if key in rest and (part := fits(points.frame, {key: wanted[key]})[frame.index]).any():
             frame = frame[part]
-    axes = [key for key in gamma_once(points.keys, rest) if key not in rest]
     prefer = settings_of(frame) if prefer is None else prefer
-    return one_setting(frame, points.keys, axes, prefer, points.declared).values if rest else {}
+    lacks = {key: lacking(points.frame, key, points.declared) for key in rest}
+    axes = [key for key in points.keys if key not in rest]
+    frame = most_parts(frame, rest, axes, points.declared)
+    chosen: dict[str, Value] = {}
+    # What the first setting's parts lack, those beside it may have.
+    while left := [key for key in rest if key not in chosen]:
+        some = frame[~pd.concat([lacks[key][frame.index] for key in left], axis=1).all(axis=1)]
+        axes = [key for key in gamma_once(points.keys, rest) if key not in left]
+        values = one_setting(some if len(some) else frame, points.keys, axes, prefer, points.declared).values
+        held = matching(frame, {key: values[key] for key in left})
+        got = {key: values[key] for key in left if some.empty or not lacks[key][frame.index][held].all()}
+        chosen |= got
+        frame = frame[fits(points.frame, got)[frame.index]]
+    return {key: chosen[key] for key in rest}
 
 
 def matching(frame: pd.DataFrame, values: Mapping[str, Value]) -> "pd.Series[bool]":
@@ -133,10 +183,11 @@ def matching(frame: pd.DataFrame, values: Mapping[str, Value]) -> "pd.Series[boo
 
 
 def values_of(points: Keyed, key: str) -> list[Value]:
-    """The sorted values of a key among points: labels of gamma by gamma, None last."""
+    """The sorted values of a key among points: labels of gamma by gamma, None last if a part that has the key leaves it out."""
     frame = points.frame.sort_values("gamma" if key == "gamma_label" and "gamma" in points.frame else key)
     known = frame[key].dropna().unique().tolist()
-    return [*known, *([None] if frame[key].isna().any() else [])]
+    none = points.frame[key].isna() & ~lacking(points.frame, key, points.declared)
+    return [*known, *([None] if none.any() else [])]
 
 
 @dataclass(frozen=True)
@@ -170,13 +221,15 @@ def explore(results: str, selection: Selection, points: Points, choices: Choices
     """The chart of the chosen points; None if there are none. TooMuch if there are too many."""
     look, setting = choices.look, dict(choices.setting)
     axes = [key for key in (look.x, look.colour, look.facet) if key]
-    frame = points.frame[matching(points.frame, setting)].dropna(subset=[look.x])
+    there = having(points, look.x)
+    frame = newest(there.frame[fitting(there.frame, setting, there.declared)])
     if look.log_x:
         frame = frame[frame[look.x] > 0]
     if frame.empty:
         return None
     _check_size(frame, look, choices.raw)
-    data = with_intervals(frame.reset_index(drop=True), points.measure, choices.centre)
+    frame = frame.reset_index(drop=True)
+    data = _legible(with_intervals(frame, points.measure, choices.centre), axes[1:])
     drawn = data if choices.intervals else data.assign(low=np.nan, high=np.nan)
     theory = residuals = None
     missing: list[overlays.Later] = []
@@ -189,15 +242,46 @@ def explore(results: str, selection: Selection, points: Points, choices: Choices
         residuals = with_residuals(drawn, values, choices.centre) if look.residual else None
     raw = None
     if choices.raw:
-        fixed = {key: value for key, value in setting.items() if key != "gamma_label" or value is not None}
-        raw = seeds(results, selection.only(fixed), points.measure.name, axes)
+        found = seeds(results, selection.only(_where(frame, setting)), points.measure.name, points.keys)
+        raw = _of_points(found, points.keys, frame, data[axes])
     chart = curves_chart(drawn, points.measure, look, theory, residuals, raw, choices.centre)
     keys = with_gamma(axes)
     table = overlays.joined(data[[*keys, *STATISTICS]], values)
     limits = [f"{quoted(look.x)} > 0" if look.log_x else f"{quoted(look.x)} IS NOT NULL"]
-    shown_ones = replace(selection.only(setting), limits=" AND ".join(limits))
+    shown_ones = replace(selection.only(_where(frame, setting)), limits=" AND ".join(limits))
     sql = points_sql(shown_ones, points.measure, keys, FEW)
     return Explored(chart, table, _caption(points, data, setting, axes, choices), missing, sql)
+
+
+def _legible(data: pd.DataFrame, axes: Iterable[str]) -> pd.DataFrame:
+    """The points with a word for no value of what tells curves or panels apart: each value is a group that is drawn."""
+    words = {key: [label(None if pd.isna(value) else value) for value in data[key]] for key in axes if data[key].isna().any()}
+    return data.assign(**words)
+
+
+def _where(shown_ones: pd.DataFrame, setting: Mapping[str, Value]) -> dict[str, Iterable[Value] | Value]:
+    """The setting for a query: with rows that have no such key, or that leave it out as they have the default."""
+    found: dict[str, Iterable[Value] | Value] = {}
+    for key, value in setting.items():
+        left_out = shown_ones[key].isna().any() or value in FIRST.get(key, ())
+        found[key] = (value, None) if value is not None and left_out else value
+    if VERSION in shown_ones:
+        found[VERSION] = [None if pd.isna(version) else version for version in shown_ones[VERSION].unique()]
+    return found
+
+
+def _of_points(found: pd.DataFrame, keys: Sequence[str], points: pd.DataFrame, axes: pd.DataFrame) -> pd.DataFrame:
+    """Networks of these points alone, with the words of their axes."""
+    parts = [key for key in ("network", "training") if key in keys]
+    found = found.assign(**with_parts(found)[parts])
+
+    def told(frame: pd.DataFrame) -> list[tuple[Any, ...]]:
+        return [tuple(None if pd.isna(value) else value for value in row) for row in frame[[*keys]].itertuples(index=False)]
+
+    at = dict(zip(told(points), range(len(points)), strict=True))
+    place = [at.get(values, -1) for values in told(found)]
+    words = axes.iloc[[i for i in place if i >= 0]].reset_index(drop=True)
+    return found[[i >= 0 for i in place]].reset_index(drop=True).assign(**words)
 
 
 def _check_size(frame: pd.DataFrame, look: Look, raw: bool) -> None:
@@ -215,16 +299,22 @@ def _check_size(frame: pd.DataFrame, look: Look, raw: bool) -> None:
 
 def _caption(points: Points, data: pd.DataFrame, setting: Mapping[str, Value], axes: Sequence[str], choices: Choices) -> str:
     diverged = int(data["diverged"].sum())
-    # Keys with one value in all points belong to the setting, like the chosen ones.
-    same = {key: data[key].iloc[0] for key in _sizes(points, data) if _one(data, key) and key not in axes}
+    # What is the same in all points is as much a part of the setting as what was chosen.
+    told = [key for key in _sizes(points, data) if key in data and key not in axes]
+    same = {key: data[key].dropna().iloc[0] for key in told if _one(points, data, key)}
+    compared = [key for key in ("network", "training") if key in axes]
+    belong = own(data, [key for key in told if key not in {*same, *setting}], compared, points.declared)
     parts = [
         described(same | dict(setting)),
+        *(_each(data, key, compared) for key in belong if data[key].nunique() > 1),
         averaged(data, choices.centre, choices.intervals),
         counted(int(data["n"].sum()), "network"),
     ]
     if choices.intervals and data["low"].isna().any() and data["n"].max() > 1:
         need = "six seeds" if choices.centre == "median" else "two seeds"
         parts.append(f"no interval where there are fewer than {need}")
+    if choices.intervals and choices.look.log_y and (data["low"] <= 0).any():
+        parts.append("an interval that reaches 0 is drawn down to the end of the axis")
     if diverged:
         parts.append(f"{counted(diverged, 'diverged one')} left out")
     others = len(points.frame) - len(data)
@@ -242,8 +332,16 @@ def _sizes(points: Points, data: pd.DataFrame) -> list[str]:
     return [key for key in named if not (key == "training" and usual)]
 
 
-def _one(frame: pd.DataFrame, key: str) -> bool:
-    return key in frame and frame[key].nunique(dropna=False) == 1
+def _one(points: Points, data: pd.DataFrame, key: str) -> bool:
+    """Whether all points whose parts have the key have the same value, and some have one."""
+    return not differing(data, [key], points.declared) and bool(data[key].notna().any())
+
+
+def _each(data: pd.DataFrame, key: str, compared: list[str]) -> str:
+    """`base_lr = 0.1 of sgd, 0.001 of adam`."""
+    groups = data.dropna(subset=[key]).groupby(compared)[key].first()
+    names = [" ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in groups.index]
+    return f"{key} = " + ", ".join(f"{shown(value)} of {name}" for value, name in zip(groups, names, strict=True))
 
 
 def label(value: Value) -> str:

@@ -15,7 +15,7 @@ LAST = "seconds"
 
 
 def measures(results: str) -> dict[str, Metric]:
-    """The metrics of a store that have one number per network, users' own among them, by name."""
+    """The metrics of a store that have one number per network, by name: the main ones first, users' own last."""
     return _numbers(declared(results).values())
 
 
@@ -28,7 +28,7 @@ def _numbers(columns: Iterable[Column]) -> dict[str, Metric]:
         and column.kind in ("number", "single", "whole")
         and column.name not in NOT_SHOWN
     }
-    return {name: found[name] for name in sorted(found, key=lambda name: name == LAST)}
+    return {name: found[name] for name in sorted(found, key=lambda name: (name == LAST, name not in METRICS))}
 
 
 MEASURES = _numbers(METRICS.values())

@@ -116,10 +116,19 @@ def varying(frame: pd.DataFrame, keys: Iterable[str]) -> list[str]:
 
 
 def in_order(frame: pd.DataFrame, key: str) -> list[Any]:
-    """The values of a key as a legend lists them: numbers by size, gamma's labels by gamma."""
+    """The values of a key as a legend lists them: numbers by size and then words, gamma's labels by
+    gamma."""
     if key == "gamma_label":
         return list(dict.fromkeys(frame.sort_values("gamma")["gamma_label"]))
-    return sorted(frame[key].dropna().unique().tolist())
+    return sorted(frame[key].dropna().unique().tolist(), key=_size)
+
+
+def _size(value: Any) -> tuple[bool, float, Any]:
+    """Where a value stands among others: numbers by size, also where they are text, then words."""
+    try:
+        return False, float(value), value
+    except ValueError:
+        return True, 0.0, value
 
 
 def numeric_keys(found: Points) -> list[str]:

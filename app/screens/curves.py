@@ -13,12 +13,14 @@ from analysis.charts.explore import (
     TooMuch,
     axes_of,
     explore,
+    having,
     measured,
     rest_of,
     same_axis,
     suggested,
     suits_log,
 )
+from analysis.data.comparing import named
 from analysis.data.keys import title_of
 from analysis.data.points import CENTRES, Points, task_of
 from analysis.data.selection import Selection, Value
@@ -40,13 +42,13 @@ def show(results: str) -> None:
             st.info("No finished networks yet.")
             return
         measure = measure_choice(results, names)
-        points = grouped(results, selection, measure)
+        points = remembered(_named, results, selection, measure)
         axes = axes_of(points)
         if not axes.numbers:
             st.info("No key that is a number has two values here. Choose another sweep, or all sweeps.")
             return
         look = _look(points)
-        setting = _setting(points, [key for key in (look.x, look.colour, look.facet) if key])
+        setting = _setting(having(points, look.x), [key for key in (look.x, look.colour, look.facet) if key])
         choices = _choices(points, look, setting)
     try:
         found = remembered(_explored, results, selection, measure, choices)
@@ -64,7 +66,11 @@ def show(results: str) -> None:
 
 
 def _explored(results: str, selection: Selection, measure: str, choices: Choices) -> Explored | None:
-    return explore(results, selection, grouped(results, selection, measure), choices)
+    return explore(results, selection, remembered(_named, results, selection, measure), choices)
+
+
+def _named(results: str, selection: Selection, measure: str) -> Points:
+    return named(grouped(results, selection, measure))
 
 
 def _look(points: Points) -> Look:

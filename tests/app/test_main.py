@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import app
 from app.script import PAGES
+from declarations.key import Key
 from store.leases import Lease
 from store.store import Store
 from store.views import fetch
@@ -205,6 +206,24 @@ def test_a_value_that_goes_with_no_other_moves_the_others(page, tmp_path):
     shown.selectbox(key="at_width").set_value("16").run()
     assert not shown.exception
     assert (values(shown)["d"], values(shown)["width"]) == ("64", "16")
+
+
+def test_curves_of_several_networks_open_on_a_key_that_they_have_and_ask_for_no_other(page, tmp_path):
+    store = Store(str(tmp_path))
+    mlps = [{"network": "mlp", "depth": depth, "gamma": None, "gamma_label": None} for depth in (1, 2, 3)]
+    kinds = [{}, {"gamma": 0.1, "gamma_label": "0.1"}, *mlps]
+    cells = [row(100 * i + L, L=L, seed=0, **more) for i, more in enumerate(kinds) for L in (3, 4)]
+    store.commit("one", cells, [Key("depth", "hidden layers", "whole", "network")])
+    store.write_plan("several", [cell["cell_id"] for cell in cells], whole=True)
+    shown = page("curves", tmp_path)
+    assert [values(shown)[label] for label in ("Across", "Colour", "network")] == ["L", "gamma_label", "relu2"]
+    assert "depth" not in values(shown) and len(shown.dataframe[0].value) == 4
+    shown.selectbox(key="x").set_value("depth").run()
+    assert not shown.exception and not shown.info
+    assert "gamma" not in values(shown) and list(shown.dataframe[0].value.depth) == [1, 2, 3]
+    shown.selectbox(key="x").set_value("L").run()
+    shown.selectbox(key="colour").set_value("network").run()
+    assert set(shown.dataframe[0].value.network) == {"mlp", "relu2"}
 
 
 def test_structure_shows_the_network_of_the_link_and_its_origin(page, small_results):

@@ -56,6 +56,17 @@ def test_a_metric_of_a_users_own_is_measured_drawn_thresholded_and_claimed(own):
     assert len(check(own, load_claims()[:1])) == 1
 
 
+def test_the_main_metric_of_most_networks_comes_first(own, tmp_path):
+    assert measured(own, Selection())[0] == "best_test_acc" and measured(own, Selection())[-2:] == ["sparsity", "seconds"]
+    store = Store(str(tmp_path / "real"))
+    real = {"task": "he3", "best_test_acc": None, "final_train_loss": 0.1, "test_mse": 0.2}
+    store.commit("p", [row(i, **real) for i in range(3)])
+    assert measured(store.results, Selection())[0] == "test_mse"
+    store.commit("q", [row(9 + i, alignment_f=0.5, **real, training="langevin") for i in range(3)])
+    assert measured(store.results, Selection())[0] == "test_mse"
+    assert measured(store.results, Selection.of(training="langevin"))[0] == "alignment_f"
+
+
 def test_a_key_of_a_users_own_has_its_title_and_its_part(own):
     known = declared(own) | {"depth": DEPTH}
     found = points(own, Selection())
