@@ -8,8 +8,6 @@ from analysis.overlays.overlays import beside
 
 THEORIES = ("Eq. 3", "Bayes, generalising")
 """The theories that rich networks are expected to attain, without noise and with it."""
-LOSS = "cross_entropy"
-"""The loss of rows that name none: the default of the tasks to which these theories apply."""
 COLUMNS = ["n", "mean", "low", "high", "last", "theory", "expected", "difference"]
 
 
@@ -31,6 +29,4 @@ def rich_networks(results: str, sweep: str) -> pd.DataFrame:
     frame = frame.merge(last, on=found.keys, how="left").assign(difference=lambda f: f["mean"] - f["expected"])
     told_apart = ["d", "width", *(key for key in varying(frame, found.keys) if key not in ("d", "width", "L")), "L"]
     keys = [key for key in told_apart if key in frame]
-    if "loss" in keys:
-        frame = frame.fillna({"loss": LOSS})
     return frame[[*keys, *COLUMNS]].sort_values(keys, ignore_index=True)

@@ -55,7 +55,7 @@ def test_networks_that_differ_in_more_than_their_seed_are_told_apart(tmp_path, o
     assert key in text(frame)
 
 
-def test_the_default_loss_which_rows_do_not_hold_has_its_name(tmp_path):
+def test_networks_under_another_loss_are_not_set_beside_eq3(tmp_path):
     common = {"sigma2": 0.0, "prefactor": "sqrt_d", "base_lr": 0.1, "final_test_acc": 0.9, "loss": None}
     rows = [
         row(i, L=3, seed=i % 3, best_test_acc=0.9 + i / 1000, **(common | ({"loss": "mse"} if i >= 3 else {}))) for i in range(6)
@@ -64,8 +64,9 @@ def test_the_default_loss_which_rows_do_not_hold_has_its_name(tmp_path):
     store.prepare()
     store.commit("p", rows)
     store.write_plan("s", [r["cell_id"] for r in rows], whole=True)
-    shown = text(rich_networks(store.results, "s"))
-    assert "cross_entropy" in shown and "mse" in shown and "nan" not in shown
+    frame = rich_networks(store.results, "s")
+    assert list(frame["n"]) == [3] and frame["mean"].iloc[0] == pytest.approx(0.901)
+    assert "loss" not in text(frame) and "nan" not in text(frame)
 
 
 def test_a_key_that_no_row_has_is_no_column(measured):
