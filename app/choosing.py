@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
-from analysis.charts.explore import matching
-from analysis.charts.explore import measured as names_of_measures
 from analysis.data import mixing
+from analysis.data.choosing import matching
+from analysis.data.choosing import measured as names_of_measures
 from analysis.data.keys import captioned
 from analysis.data.measures import measures
 from analysis.data.points import Points, Setting, counted, described, groups, in_order, n_seeds, settings_of, with_intervals

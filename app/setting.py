@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.charts.explore import Keyed, label, matching, rest_of, settled, values_of
+from analysis.data.choosing import Keyed, label, matching, rest_of, settled, values_of
 from analysis.data.comparing import fitting, lacking
 from analysis.data.points import Setting, one_setting
 from analysis.data.selection import Value

@@ -2,16 +2,18 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from analysis.charts.curves import Look, curves_chart, with_residuals
-from analysis.data.comparing import PARTS, differing, fitting, lacking, most_parts, newest, own
-from analysis.data.keys import captioned, gamma_once, is_label, of_data, with_gamma
-from analysis.data.measures import measures
+from analysis.data.choosing import (
+    having,
+    label,
+)
+from analysis.data.comparing import differing, fitting, newest, own
+from analysis.data.keys import captioned, of_data, with_gamma
 from analysis.data.parts import with_parts
 from analysis.data.points import (
     STATISTICS,
@@ -19,175 +21,22 @@ from analysis.data.points import (
     averaged,
     counted,
     described,
-    one_setting,
     seeds,
     settings_of,
     with_intervals,
 )
 from analysis.data.selection import VERSION, Selection, Value, points_sql
 from analysis.overlays import overlays
-from console.words import shown  # fmt: skip
-from declarations.column import Column
+from console.words import shown
 from declarations.omitted import FIRST_NETWORK, FIRST_SAMPLER, FIRST_TRAINING
 from stats import FEW
 from store.sql import quoted
-from store.views import run
 
 MOST_POINTS = 4000
 """Most points or raw values in a chart: more are slow to draw and cannot be read."""
 MOST_PANELS = 12
 FIRST = {"network": (FIRST_NETWORK,), "training": (FIRST_TRAINING, FIRST_SAMPLER)}
 """Values of networks and trainings that rows may leave out."""
-
-
-MAIN = ("best_test_acc", "final_test_acc", "alignment_f", "test_mse")
-"""The measures by which networks are first judged: accuracy, or the distance to real targets."""
-
-
-def measured(results: str, selection: Selection) -> list[str]:
-    """Names of the measures that some selected network has a value of; the one of MAIN that most networks have comes first."""
-    known = measures(results)
-    counts = ", ".join(f"count({measure.sql})" for measure in known.values())
-    sql = f"SELECT {counts} FROM {selection.source} WHERE {selection.condition}"
-    row = run(results, lambda connection: connection.execute(sql).fetchone()) or ()
-    found = {name: n for name, n in zip(known, row, strict=False) if n}
-    main = max((name for name in MAIN if name in found), key=lambda name: found[name], default=None)
-    return sorted(found, key=lambda name: name != main)
-
-
-class Keyed(Protocol):
-    """Points or networks: a frame, and the names of its columns that are grid keys."""
-
-    @property
-    def frame(self) -> pd.DataFrame: ...
-    @property
-    def keys(self) -> list[str]: ...
-    @property
-    def declared(self) -> Mapping[str, Column]: ...
-
-
-class Axes(NamedTuple):
-    """Keys for the abscissa, all numbers, and keys that can distinguish curves or panels: labels first, then numbers, then
-    texts, of which the parts of a cell come first."""
-
-    numbers: list[str]
-    others: list[str]
-
-
-def axes_of(points: Points) -> Axes:
-    """The keys that vary among some points, as axes; each kind in the order of declaration."""
-
-    def is_text(key: str) -> bool:
-        return not pd.api.types.is_numeric_dtype(points.frame[key])
-
-    numbers = [key for key in points.keys if not is_text(key) and points.frame[key].nunique() > 1]
-    vary = differing(points.frame, points.keys, points.declared)
-    return Axes(numbers, sorted(vary, key=lambda key: (not is_label(key, points.declared), is_text(key), key not in PARTS)))
-
-
-def suggested(points: Points, axes: Axes) -> tuple[str, str | None]:
-    """Abscissa and colour of a first figure: the number with most values, and a key that varies beside it (None without one).
-    ValueError if no number varies."""
-    if not axes.numbers:
-        raise ValueError("no key that is a number varies")
-    # Lazy networks have another gamma at each d, but one label.
-    values = {key: "gamma_label" if key == "gamma" and "gamma_label" in points.frame else key for key in axes.numbers}
-    first, beside = _first(points)
-
-    def rank(key: str) -> tuple[bool, bool, int, int]:
-        n = first[values[key]].nunique()
-        return n > 1, n > 1 and all(part[values[key]].nunique() > 1 for part in beside), n, points.frame[values[key]].nunique()
-
-    x = max(axes.numbers, key=rank)
-    others = [key for key in axes.others if not same_axis(key, x)]
-    there = having(points, x)
-    setting = settled(there, rest_of(there, [x, *others[:1]]), {})
-    part = with_parts(there.frame)[fitting(there.frame, setting, there.declared)]
-    return x, next((key for key in others if part[key].nunique(dropna=False) > 1), None)
-
-
-def _first(points: Points) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
-    """The points of the task, network and training that are shown first, and those of each network and training of its task."""
-    parts = [key for key in PARTS if key in points.keys]
-    if not parts:
-        return points.frame, [points.frame]
-    frame = one_setting(points.frame, parts, [], settings_of(points.frame), points.declared).frame
-    task = points.frame[points.frame["task"] == frame["task"].iloc[0]] if "task" in parts else points.frame
-    return frame, [part for _, part in task.groupby(parts, dropna=False)]
-
-
-def having(points: Points, x: str) -> Points:
-    """The points that have this abscissa."""
-    return points._replace(frame=points.frame.dropna(subset=[x]))
-
-
-def suits_log(values: "pd.Series[Any]") -> bool:
-    """Whether a logarithmic axis suits values: all positive, and over more than a factor of 20."""
-    return bool(values.min() > 0 and values.max() > 20 * values.min())
-
-
-def same_axis(key: str, other: str) -> bool:
-    """Whether two keys are the same axis, as gamma and its label are."""
-    return key == other or {key, other} == {"gamma", "gamma_label"}
-
-
-def rest_of(points: Keyed, chosen: Iterable[str]) -> list[str]:
-    """Keys that vary beside the chosen ones. Each must be fixed to one value, as only seeds are averaged over.
-
-    If networks or trainings are compared, keys of which each of them has one value of its own are left out."""
-    chosen = list(chosen)
-    vary = [key for key in differing(points.frame, points.keys, points.declared) if not any(same_axis(key, c) for c in chosen)]
-    belong = own(points.frame, vary, chosen, points.declared)
-    return [key for key in vary if key not in belong]
-
-
-def settled(
-    points: Keyed,
-    rest: Sequence[str],
-    wanted: Mapping[str, Value],
-    first: str | None = None,
-    prefer: Mapping[str, Value] | None = None,
-) -> dict[str, Value]:
-    """A value for each key of `rest`, such that there are points with all of them.
-
-    A wanted value is taken if points have it, that of the key `first` before the others. The other keys are as preferred (without
-    `prefer`, as in the paper's setting of the task), or else as in most networks.
-    """
-    frame, fits = points.frame, partial(fitting, declared=points.declared)
-    for key in sorted(wanted, key=lambda key: key != first):
-        if key in rest and (part := fits(points.frame, {key: wanted[key]})[frame.index]).any():
-            frame = frame[part]
-    prefer = settings_of(frame) if prefer is None else prefer
-    lacks = {key: lacking(points.frame, key, points.declared) for key in rest}
-    axes = [key for key in points.keys if key not in rest]
-    frame = most_parts(frame, rest, axes, points.declared)
-    chosen: dict[str, Value] = {}
-    # What the first setting's parts lack, those beside it may have.
-    while left := [key for key in rest if key not in chosen]:
-        some = frame[~pd.concat([lacks[key][frame.index] for key in left], axis=1).all(axis=1)]
-        axes = [key for key in gamma_once(points.keys, rest) if key not in left]
-        values = one_setting(some if len(some) else frame, points.keys, axes, prefer, points.declared).values
-        held = matching(frame, {key: values[key] for key in left})
-        got = {key: values[key] for key in left if some.empty or not lacks[key][frame.index][held].all()}
-        chosen |= got
-        frame = frame[fits(points.frame, got)[frame.index]]
-    return {key: chosen[key] for key in rest}
-
-
-def matching(frame: pd.DataFrame, values: Mapping[str, Value]) -> "pd.Series[bool]":
-    """Whether each row has these values; None stands for a missing value."""
-    found = pd.Series(True, index=frame.index)
-    for key, value in values.items():
-        found &= frame[key].isna() if value is None else frame[key] == value
-    return found
-
-
-def values_of(points: Keyed, key: str) -> list[Value]:
-    """The sorted values of a key among points: labels of gamma by gamma, None last if a part that has the key leaves it out."""
-    frame = points.frame.sort_values("gamma" if key == "gamma_label" and "gamma" in points.frame else key)
-    known = frame[key].dropna().unique().tolist()
-    none = points.frame[key].isna() & ~lacking(points.frame, key, points.declared)
-    return [*known, *([None] if none.any() else [])]
 
 
 @dataclass(frozen=True)
@@ -342,8 +191,3 @@ def _each(data: pd.DataFrame, key: str, compared: list[str]) -> str:
     groups = data.dropna(subset=[key]).groupby(compared)[key].first()
     names = [" ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in groups.index]
     return f"{key} = " + ", ".join(f"{shown(value)} of {name}" for value, name in zip(groups, names, strict=True))
-
-
-def label(value: Value) -> str:
-    """A value as select boxes and URLs show it."""
-    return "none" if value is None else shown(value)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.charts.curves import colour_of, colours, log_axis, styled
-from analysis.charts.explore import matching
+from analysis.data.choosing import matching
 from analysis.data.points import Setting, counted, in_order, one_setting, points
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing

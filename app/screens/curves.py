@@ -7,19 +7,8 @@ from functools import partial
 import streamlit as st
 
 from analysis.charts.curves import Look
-from analysis.charts.explore import (
-    Choices,
-    Explored,
-    TooMuch,
-    axes_of,
-    explore,
-    having,
-    measured,
-    rest_of,
-    same_axis,
-    suggested,
-    suits_log,
-)
+from analysis.charts.explore import Choices, Explored, TooMuch, explore
+from analysis.data.choosing import axes_of, having, measured, rest_of, same_axis, suggested, suits_log
 from analysis.data.comparing import named
 from analysis.data.keys import title_of
 from analysis.data.points import CENTRES, Points, task_of

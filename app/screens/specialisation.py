@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from analysis.charts.explore import matching
 from analysis.charts.one_network import networks
+from analysis.data.choosing import matching
 from analysis.data.points import Setting, counted, varying
 from analysis.data.selection import Selection
 from analysis.scaling.bound import MEASURE, OVER, scaling_of

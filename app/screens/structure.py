@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from analysis.charts.explore import matching
 from analysis.charts.one_network import (
     ORIGIN,
     Networks,
@@ -20,6 +19,7 @@ from analysis.charts.one_network import (
     training,
     training_chart,
 )
+from analysis.data.choosing import matching
 from analysis.data.keys import captioned
 from analysis.data.measures import measures
 from analysis.data.paper import settings

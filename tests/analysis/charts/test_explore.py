@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from analysis.charts.curves import Look
-from analysis.charts.explore import Choices, TooMuch, axes_of, explore, measured, rest_of, settled, suggested, suits_log
+from analysis.charts.explore import Choices, TooMuch, explore
 from analysis.charts.one_network import expected, networks, training
+from analysis.data.choosing import axes_of, measured, rest_of, settled, suggested, suits_log
 from analysis.data.coverage import progress, reasons
 from analysis.data.points import groups, means_of, points, with_intervals
 from analysis.data.selection import Selection

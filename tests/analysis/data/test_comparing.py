@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from analysis.charts.curves import Look
-from analysis.charts.explore import Choices, axes_of, explore, having, rest_of, settled, suggested, values_of
+from analysis.charts.explore import Choices, explore
+from analysis.data.choosing import axes_of, having, rest_of, settled, suggested, values_of
 from analysis.data.comparing import fitting, lacking, named
 from analysis.data.points import groups, in_order
 from analysis.data.selection import Selection

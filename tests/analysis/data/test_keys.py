@@ -3,9 +3,10 @@
 import pytest
 
 from analysis.charts.curves import Look
-from analysis.charts.explore import Choices, axes_of, explore, measured, suggested
+from analysis.charts.explore import Choices, explore
 from analysis.claims.check import check, load_claims
 from analysis.claims.kinds import KINDS
+from analysis.data.choosing import axes_of, measured, suggested
 from analysis.data.keys import captioned, gamma_once, of_data, title_of, with_gamma
 from analysis.data.measures import MEASURES, declared, measures
 from analysis.data.points import groups, points
