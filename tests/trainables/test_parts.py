@@ -224,53 +224,37 @@ def test_what_a_task_gives_no_default_must_be_given():
         cell_of(Hermite3(d=4, P=8), network="erf2", width=4, seed=0)
 
 
-class Flat(Task):
-    """A task of the smallest kind; subclasses say of what kind its inputs and targets are."""
-
-    name: ClassVar[str] = "flat"
-    defaults: ClassVar[dict[str, object]] = {"base_lr": 0.1}
-    input_dim: ClassVar[int] = 4
-
-    def draw_symbols(self, rng):
-        return rng.standard_normal((1, 4))
-
-    def train_examples(self, rng, symbols, n):
-        return rng.standard_normal((n, 4), dtype=np.float32), rng.integers(0, 2, n)
-
-    test_examples = train_examples
-
-
-class Classes(Flat):
+class Classes(Own):
     targets: ClassVar[str] = "classes"
     n_outputs: ClassVar[int] = 3
     n_train: ClassVar[int] = 20
 
 
-class Sequences(Flat):
+class Sequences(Own):
     inputs: ClassVar[str] = "tokens"
     n_tokens: ClassVar[int] = 5
     n_train: ClassVar[int] = 20
 
 
-class Vectors(Flat):
+class Vectors(Own):
     targets: ClassVar[str] = "real"
     n_outputs: ClassVar[int] = 2
 
 
-class DeepByDefault(Flat):
-    defaults: ClassVar[dict[str, object]] = {"base_lr": 0.1, "network": "mlp"}
+class DeepByDefault(Own):
+    defaults: ClassVar[dict[str, object]] = {"network": "mlp"}
 
 
 @pytest.mark.parametrize(
     ("task", "keys", "words"),
     [
-        (Classes(), TRAINED, "network relu2 has one output, and task flat wants 3; take mlp"),
-        (Vectors(), TRAINED, "network relu2 has one output, and task flat wants 2"),
-        (Sequences(), TRAINED, "network relu2 does not take tokens inputs"),
-        (Sequences(), {"network": "mlp", "width": 4, "seed": 0}, "network mlp does not take tokens inputs"),
-        (Sequences(), {"network": "residual", "width": 4, "seed": 0}, "network residual does not take tokens inputs"),
-        (Classes(), SAMPLED | {"network": "erf2", "training": "langevin"}, "network erf2 has one output"),
-        (Sequences(), SAMPLED | {"network": "erf2", "training": "langevin"}, "network erf2 does not take tokens inputs"),
+        (Classes(d=4), TRAINED, "network relu2 has one output, and task own wants 3; take mlp"),
+        (Vectors(d=4), TRAINED, "network relu2 has one output, and task own wants 2"),
+        (Sequences(d=4), TRAINED, "network relu2 does not take tokens inputs"),
+        (Sequences(d=4), {"network": "mlp", "width": 4, "seed": 0}, "network mlp does not take tokens inputs"),
+        (Sequences(d=4), {"network": "residual", "width": 4, "seed": 0}, "network residual does not take tokens inputs"),
+        (Classes(d=4), SAMPLED | {"network": "erf2", "training": "langevin"}, "network erf2 has one output"),
+        (Sequences(d=4), SAMPLED | {"network": "erf2", "training": "langevin"}, "network erf2 does not take tokens inputs"),
         (Hermite3(d=4, P=0), TRAINED | {"network": "relu2", "training": "sgd"}, "task he3 has P = 0"),
         (Hermite3(d=4, P=0), TRAINED | {"network": "relu2", "training": "adam"}, "task he3 has P = 0"),
     ],
@@ -282,9 +266,9 @@ def test_parts_that_do_not_fit_are_refused(task, keys, words):
 
 def test_rows_name_the_network_where_readers_would_take_them_for_another():
     """A row without a network is of relu2, whatever the task's default is."""
-    deep = cell_of(DeepByDefault(), width=4, seed=0)
+    deep = cell_of(DeepByDefault(d=4), width=4, seed=0)
     assert "network" not in deep.keys() and deep.columns()["network"] == "mlp"  # noqa: SIM118
-    wide = cell_of(DeepByDefault(), network="relu2", width=4, gamma=1.0, seed=0)
+    wide = cell_of(DeepByDefault(d=4), network="relu2", width=4, gamma=1.0, seed=0)
     assert wide.keys()["network"] == wide.columns()["network"] == "relu2"
     assert "network" not in cell_of(SameDifferent(L=4, d=4), **TRAINED).columns()
 
