@@ -82,7 +82,8 @@ def _unmixed(store: Store, sweep: str) -> int:
 def _lacking(store: Store, sweep: str) -> dict[str, int]:
     """Why trained networks of the sweep lack what the grid asked for, the most frequent first, and how many do."""
     sql = f"""SELECT reason, count(*) FROM cells JOIN plans USING (cell_id)
-        WHERE sweep = {literal(sweep)} AND status = 'ok' AND reason IS NOT NULL GROUP BY ALL ORDER BY 2 DESC, 1 LIMIT 5"""
+        WHERE sweep = {literal(sweep)} AND status = 'ok' AND reason IS NOT NULL AND mixed IS DISTINCT FROM false
+        GROUP BY ALL ORDER BY 2 DESC, 1 LIMIT 5"""  # `unmixed` tells of chains that did not mix
     return dict(fetch(store.results, sql))
 
 

@@ -12,7 +12,7 @@ import pytest
 from orchestrator.grid.load import load_grid
 from store.store import Store
 from store.views import connect, declared
-from tests.own_parts import EXAMPLES, GATED, METRIC, NETWORK, PARITY, TWO_LAYERS, keep_registries, own_grid
+from tests.own_parts import EXAMPLES, GATED, METRIC, NETWORK, PARITY, TWO_LAYERS, keep_registries, line_of, own_grid
 from trainables.engines import ENGINES
 
 needs_stacked = pytest.mark.skipif("stacked" not in ENGINES, reason="trains networks of every kind")
@@ -166,8 +166,9 @@ def test_a_network_derived_from_relu2_has_its_neurons_and_weights_saved(tmp_path
     assert "0 to train" in sweep_here(grid, "--debug").stderr
 
 
+DRAWS = line_of(PARITY, "def train_examples")
 BAD = [
-    ("task", PARITY.replace("1) > 0", "1)"), "own_task.py:37: task parity: train_examples gave labels -1"),
+    ("task", PARITY.replace("1) > 0", "1)"), f"own_task.py:{DRAWS}: task parity: train_examples gave labels -1"),
     ("network", NETWORK.replace('@ parameters["a"]', '@ parameters["a"][:, None]'), "network gated: apply gave outputs of shape"),
     ("metric", METRIC.replace("(probe.features == 0).mean()", "7"), "metric sparsity: gave 7; wanted a number between its"),
 ]  # fmt: skip
