@@ -104,7 +104,7 @@ CLASHES: dict[str, tuple[tuple[Own, ...], str]] = {
     ),
     "a task and a metric": (
         _clashing(task=own_others.TASK.replace("bits", "sparsity")),
-        "metric sparsity would be a column of the results, and so is the key sparsity",
+        "in task majority, and one column of the results holds both; name it otherwise",
     ),
 }
 """Good files that cannot be used together, and what is said of it."""

@@ -101,7 +101,7 @@ def test_gd_takes_the_whole_set_at_each_step():
 def test_gd_needs_a_training_set():
     with pytest.raises(ValidationError, match="task same_different has none; take sgd"):
         cell_of(TASK, network="mlp", training="gd", width=8, seed=0)
-    with pytest.raises(ValidationError, match="training set of P examples"):
+    with pytest.raises(ValidationError, match="training gd learns from examples, and task parity2 has P = 0"):
         cell_of(Parity2(d=4, P=0), network="mlp", training="gd", width=8, seed=0)
 
 
