@@ -10,7 +10,7 @@ import torch
 from trainables.cell import Cell
 from trainables.checking.part import Checked, Finding, Wrong, collected
 from trainables.checking.task import N
-from trainables.checking.tensors import as_inputs, as_tensors, noise
+from trainables.checking.tensors import as_inputs, as_tensors, noise, one_thread
 from trainables.checking.values import fresh_generator, reseeded, same, shown
 from trainables.metrics import Probe, Requested
 
@@ -18,7 +18,8 @@ from trainables.metrics import Probe, Requested
 def check_metric(asked: Requested, cell: Cell) -> list[Finding]:
     """Findings on the metric's value for the cell's network near initialisation. Task and network must have passed their
     checks."""
-    return collected(_of_metric(asked, cell))
+    with one_thread():
+        return collected(_of_metric(asked, cell))
 
 
 def _of_metric(asked: Requested, cell: Cell) -> Iterator[Finding]:

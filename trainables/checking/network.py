@@ -11,7 +11,7 @@ from torch.func import vmap
 from trainables.cell import Cell
 from trainables.checking.part import Checked, Finding, Wrong, collected, drawn_twice
 from trainables.checking.task import N
-from trainables.checking.tensors import as_inputs, as_tensors, close, equal, noise, type_name
+from trainables.checking.tensors import as_inputs, as_tensors, close, equal, noise, one_thread, type_name
 from trainables.checking.values import fresh_generator, not_finite, shown
 
 N_ROWS = 3
@@ -22,7 +22,8 @@ DRAWS = 8
 
 def check_network(cell: Cell) -> list[Finding]:
     """Findings on the cell's network at examples of its task. The task must have passed its check."""
-    return collected(_of_network(cell))
+    with one_thread():
+        return collected(_of_network(cell))
 
 
 def _of_network(cell: Cell) -> Iterator[Finding]:

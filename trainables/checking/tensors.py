@@ -1,6 +1,7 @@
 """Tensors for checks of networks, and comparisons of tensors."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -9,6 +10,17 @@ from torch import Tensor
 from trainables.cell import Cell
 from trainables.checking.values import fresh_generator
 from trainables.tasks.base import Array
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Inside, torch computes in one thread: on small tensors threads mostly wait for each other, long beside other work."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def as_inputs(cell: Cell, x: Array) -> Tensor:
