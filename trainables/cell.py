@@ -138,7 +138,8 @@ class Cell(BaseModel):
 
         A network other than the first is always named, because readers take a row that names none to be of the first.
         """
-        absent = {name for name in LEFT_OUT if name not in self.keys()}
+        keys = self.keys()
+        absent = {name for name in LEFT_OUT if name not in keys}
         if self.network.name != FIRST_NETWORK:
             absent.discard("network")
         return {"task": self.task.name, **{name: value for name, value in self._values() if name not in absent}}

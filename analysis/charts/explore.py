@@ -148,7 +148,7 @@ def _check_size(frame: pd.DataFrame, look: Look, raw: bool) -> None:
 
 def _caption(points: Points, data: pd.DataFrame, setting: Mapping[str, Value], axes: Sequence[str], choices: Choices) -> str:
     diverged = int(data["diverged"].sum())
-    # What is the same in all points is as much a part of the setting as what was chosen.
+    # Keys with one value in all points belong to the setting, like the chosen ones.
     told = [key for key in _sizes(points, data) if key in data and key not in axes]
     same = {key: data[key].dropna().iloc[0] for key in told if _one(points, data, key)}
     compared = [key for key in ("network", "training") if key in axes]

@@ -138,7 +138,7 @@ def settled(
     axes = [key for key in points.keys if key not in rest]
     frame = most_parts(frame, rest, axes, points.declared)
     chosen: dict[str, Value] = {}
-    # What the first setting's parts lack, those beside it may have.
+    # Other points may have keys that the parts of the first setting lack.
     while left := [key for key in rest if key not in chosen]:
         some = frame[~pd.concat([lacks[key][frame.index] for key in left], axis=1).all(axis=1)]
         axes = [key for key in gamma_once(points.keys, rest) if key not in left]

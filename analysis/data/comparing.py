@@ -5,9 +5,8 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.data.keys import gamma_once
 from analysis.data.parts import with_parts
-from analysis.data.points import Points
+from analysis.data.points import Points, varying
 from analysis.data.selection import VERSION, Value
 from declarations.column import Column
 from declarations.key import Key
@@ -57,8 +56,7 @@ def fitting(frame: pd.DataFrame, values: Mapping[str, Value], declared: Mapping[
 
 def differing(frame: pd.DataFrame, keys: Iterable[str], declared: Mapping[str, Column]) -> list[str]:
     """Keys of several values among the rows whose parts have them; `gamma` not beside its label, as of `varying`."""
-    names = [key for key in gamma_once(keys, frame) if frame[key].nunique(dropna=False) > 1]
-    return [key for key in names if _differs(frame, key, declared)]
+    return [key for key in varying(frame, keys) if _differs(frame, key, declared)]
 
 
 def _differs(frame: pd.DataFrame, key: str, declared: Mapping[str, Column]) -> bool:
@@ -69,7 +67,7 @@ def _differs(frame: pd.DataFrame, key: str, declared: Mapping[str, Column]) -> b
 
 
 def _agree(one: str, other: str) -> bool:
-    """Whether two versions are the same of all parts that both tell a version of."""
+    """Whether two versions agree in every part that both name."""
     ours, theirs = _told(one), _told(other)
     return all(ours[name] == theirs[name] for name in ours.keys() & theirs.keys())
 
