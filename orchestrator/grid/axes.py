@@ -33,7 +33,7 @@ class _Form:
 
 def parse_axis(key: Legal, item: Item, limit: int, report: Report) -> Axis:
     """The axis that the item describes. The values of an axis with more than `limit` are counted and not made."""
-    items = item.value if isinstance(item.value, list) else [item]
+    items = item.items
     if not items:
         report.at(item, f"{key.name} is an empty list; give at least one value, or leave the key out")
         return Axis(key.name, 1, ())
@@ -91,7 +91,7 @@ def _form(item: Item) -> _Form:
     if name not in _FORMS:
         raise ValueError(f"unknown axis form {show(name)}{nearest(name, _FORMS) or ';'} legal forms: {_usages()}")
     usage, make = _FORMS[name]
-    arguments = [a.value for a in (argument.value if isinstance(argument.value, list) else [argument])]
+    arguments = [a.value for a in argument.items]
     for a in arguments:
         if isinstance(a, bool) or not isinstance(a, int | float) or not math.isfinite(a):
             raise ValueError(f"{show(a)} is not a number that `{name}` can take; usage: {usage}")

@@ -96,7 +96,7 @@ def _awaits(given: Mapping[str, Item], ctx: Context) -> bool:
     """Whether a block names a network, or a metric to search by, that may be of a file that could not be read."""
     known = {network.name for network in ctx.networks}
     item = given.get("network")
-    named = [] if item is None else item.value if isinstance(item.value, list) else [item]
+    named = [] if item is None else item.items
     find = given["find"].value if "find" in given else None
     metric = find["metric"].value if isinstance(find, dict) and "metric" in find else None
     unread = isinstance(metric, str) and metric not in METRICS and metric not in ctx.metrics
@@ -118,7 +118,7 @@ def _networks(
     legal = {network.name: network for network in ctx.networks if network.family == training.family}
     others = {network.name for network in ctx.networks} - legal.keys()
     item = given["network"]
-    every = item.value if isinstance(item.value, list) else [item]
+    every = item.items
     parts = [part for part in every if not (isinstance(part.value, str) and is_out(task.name, part.value, training.name))]
     if every and not parts:
         return [], True
@@ -139,7 +139,7 @@ def _tasks(item: Item | None, place: Item, ctx: Context) -> tuple[list[type[Task
     if item is None:
         ctx.report.at(place, f"this block names no task; legal: {listed(ctx.tasks)}")
         return [], False
-    parts = item.value if isinstance(item.value, list) else [item]
+    parts = item.items
     if not parts:
         ctx.report.at(item, "task is an empty list; name at least one task")
     found: list[type[Task]] = []
@@ -290,7 +290,7 @@ def _conditions(item: Item | None, legal: Iterable[str], report: Report) -> list
     if item is None or item.value is None:
         return []
     conditions = []
-    for part in item.value if isinstance(item.value, list) else [item]:
+    for part in item.items:
         try:
             conditions.append((part, parse_condition(part.value, list(legal))))
         except ConditionError as error:

@@ -243,7 +243,7 @@ def _user_files(top: dict[str, Item], folder: Path, report: Report) -> _Own:
         item = top.get(key)
         if item is None or item.value is None:
             continue
-        for part in item.value if isinstance(item.value, list) else [item]:
+        for part in item.items:
             found = _user_file(key, part, folder, kinds, report)
             if found is None:
                 are_good = False

@@ -48,7 +48,7 @@ def apart(given: Mapping[str, Item], network: str, training: str) -> str:
 def _items(item: Item | None) -> list[Item]:
     if item is None or item.value is None:
         return []
-    return item.value if isinstance(item.value, list) else [item]
+    return item.items
 
 
 def _of_parts(text: Any) -> Condition | None:

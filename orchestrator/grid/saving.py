@@ -18,7 +18,7 @@ def check_save(item: Item | None, kind: Kind, kinds: Sequence[Kind], ctx: "Conte
     """The extras to save of networks of this kind; `kinds` are all kinds of the block. Names that they lack are reported."""
     if item is None:
         return DEFAULT_SAVE
-    parts = item.value if isinstance(item.value, list) else [item]
+    parts = item.items
     saveable = (*LISTS, *ctx.metrics)
     for part in parts:
         if not isinstance(part.value, str) or part.value not in saveable:

@@ -23,6 +23,11 @@ class Item:
     line: int | None = None
     key_line: int | None = None
 
+    @property
+    def items(self) -> list["Item"]:
+        """The items of a list; of any other value the item alone."""
+        return self.value if isinstance(self.value, list) else [self]
+
 
 class _Loader(yaml.SafeLoader):
     """Loader that resolves plain scalars as YAML 1.2 does: `no`, `1:30` and dates are text, and `1e-3` is a number."""
@@ -109,7 +114,7 @@ class _Reader:
                 continue
             item = replace(self.item(value), key_line=self._line(key))
             if key.tag.endswith(":merge"):
-                for source in item.value if isinstance(item.value, list) else [item]:
+                for source in item.items:
                     if isinstance(source.value, dict):
                         merged = source.value | merged
                     else:
