@@ -96,7 +96,7 @@ class Packed:
 
 
 class Products:
-    """The matrix products of a step alone, each in the faster of two layouts of its factors, with nothing between them."""
+    """The matrix products of a step alone, each in the fastest layout, with nothing between them."""
 
     def __init__(self, pack: list[Cell]) -> None:
         cell = pack[0]
@@ -114,10 +114,11 @@ class Products:
     @staticmethod
     def _fastest(count: int, rows: int, inner: int, columns: int) -> Callable[[], Tensor]:
         ways: list[Callable[[], Tensor]] = []
-        out = torch.empty(count, rows, columns)
+        out, transposed = torch.empty(count, rows, columns), torch.empty(count, columns, rows)
         for a in (torch.randn(count, rows, inner), torch.randn(count, inner, rows).mT):
             for b in (torch.randn(count, inner, columns), torch.randn(count, columns, inner).mT):
-                ways.append(partial(torch.bmm, a, b, out=out))
+                ways += [partial(torch.bmm, a, b, out=out), partial(torch.bmm, b.mT, a.mT, out=transposed)]
+                ways += [partial(torch.mul, a, b, out=out)] if inner == 1 else []
         return min(ways, key=lambda way: min(_seconds(way) for _ in range(20)))
 
 

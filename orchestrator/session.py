@@ -19,7 +19,8 @@ from orchestrator.grid.load import Grid, GridError
 from orchestrator.plan.announce import announcement, outlook
 from orchestrator.plan.checks import check_own_parts
 from orchestrator.plan.forecast import forecast, forecast_table, this_machine
-from orchestrator.plan.missing import enqueue, keeping_measured, missing_cells, ordered
+from orchestrator.plan.keeping import keeping_measured
+from orchestrator.plan.missing import enqueue, missing_cells, ordered
 from orchestrator.plan.packing import Filled, Machine, Order, PackQueue
 from orchestrator.plan.prepare import prepare
 from orchestrator.ray.scratch import remove_left
@@ -120,7 +121,7 @@ def _planned(grid: Grid, store: Store, options: Options) -> _Plan:
     """Find the missing cells, and start the searches."""
     with uncollected():
         held = store.statuses()
-        grid = keeping_measured(grid, held)
+        grid = keeping_measured(grid, store.results, held, force=options.retrain)
 
     def missing(cells: Sequence[int]) -> list[int]:
         return missing_cells(grid.cells, held, cells, retry_failed=options.retry_failed, force=options.retrain)

@@ -46,10 +46,10 @@ class Pictures:
         return {"shape": picture.shape, "pixels": picture.astype(np.float32).ravel(), "rulings": self.rulings}
 
 
-def pictures_of(cell: Cell, engine: Trainer, c: int, readout: Array) -> Pictures:
+def pictures_of(cell: Cell, trainer: Trainer, c: int, readout: Array) -> Pictures:
     """Pictures of cell c of a pack with its present weights; `readout` (m,) are its readouts."""
     chosen = extremes(readout)
-    return pictures_of_weights(cell, chosen, readout[chosen], engine.hidden_weights(c, chosen))
+    return pictures_of_weights(cell, chosen, readout[chosen], trainer.hidden_weights(c, chosen))
 
 
 def pictures_of_weights(cell: Cell, neuron: Array, readout: Array, weights: Array) -> Pictures:

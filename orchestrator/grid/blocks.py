@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 
 from console.words import listed, nearest, show
 from declarations.metrics import METRICS
-from orchestrator.grid.axes import SHOWN_PROBLEMS, Axis, parse_axis
-from orchestrator.grid.conditions import Condition, ConditionError, parse_condition
 from orchestrator.grid.find import Find, find_metrics, parse_find
 from orchestrator.grid.hints import meant, unknown_key
 from orchestrator.grid.keys import PARTS, Kind, alike, axis_keys, default_value, legal_keys, part_axis_keys, part_key, usual_kind
-from orchestrator.grid.problems import Report
 from orchestrator.grid.ruled_out import IsOut, apart, is_pair, ruled_out
 from orchestrator.grid.saving import check_save
-from orchestrator.grid.yaml_lines import Item
+from orchestrator.grid.syntax.axes import SHOWN_PROBLEMS, Axis, parse_axis
+from orchestrator.grid.syntax.conditions import Condition, ConditionError, parse_condition
+from orchestrator.grid.syntax.problems import Report
+from orchestrator.grid.syntax.yaml_lines import Item
 from trainables.metrics import Requested
 from trainables.networks import Network
 from trainables.tasks import Task

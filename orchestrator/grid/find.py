@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 from console.words import listed, nearest, show
 from declarations.metrics import METRICS
-from orchestrator.grid.axes import Axis, parse_axis
 from orchestrator.grid.hints import meant
 from orchestrator.grid.keys import Kind, Legal, axis_keys
-from orchestrator.grid.problems import Report
-from orchestrator.grid.yaml_lines import Item
+from orchestrator.grid.syntax.axes import Axis, parse_axis
+from orchestrator.grid.syntax.problems import Report
+from orchestrator.grid.syntax.yaml_lines import Item
 from trainables.metrics import Requested
 from trainables.parts import declared
 

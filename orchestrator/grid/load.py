@@ -9,23 +9,24 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from console.words import listed, nearest, show
+from declarations.metric import Metric
 from orchestrator.grid.blocks import Block, Context, check_block
 from orchestrator.grid.column_kinds import ColumnKinds
 from orchestrator.grid.expand import expand
 from orchestrator.grid.hints import unknown_key
 from orchestrator.grid.keys import legal_keys, usual_kind
-from orchestrator.grid.overrides import parse_overrides
-from orchestrator.grid.problems import COMMAND_LINE, GridError, Problem, Report
 from orchestrator.grid.searches import Search, Searches
+from orchestrator.grid.syntax.overrides import parse_overrides
+from orchestrator.grid.syntax.problems import COMMAND_LINE, GridError, Problem, Report
+from orchestrator.grid.syntax.yaml_lines import Item, parse_yaml
 from orchestrator.grid.user_files import UserFile, UserFileError, UserParts, register_user_file
-from orchestrator.grid.yaml_lines import Item, parse_yaml
 from trainables.cell import Cell
 from trainables.metrics import Requested, requested_metric, requested_names
 from trainables.networks import Network, all_networks
 from trainables.tasks import Task, task_class, task_names
 from trainables.training import training_class
 
-__all__ = ["DEFAULT_MAX_CELLS", "Grid", "GridError", "PlannedCell", "Problem", "Resources", "UserFile", "load_grid"]
+__all__ = ["DEFAULT_MAX_CELLS", "Carried", "Grid", "GridError", "PlannedCell", "Problem", "Resources", "UserFile", "load_grid"]
 
 DEFAULT_MAX_CELLS = 200_000
 """A grid with more cells is taken for a mistake and refused, unless forced."""
@@ -47,6 +48,16 @@ class Resources:
     pack_seconds: float = 60
 
 
+class Carried(NamedTuple):
+    """A metric on request that the store has of a network, and the clause of its row that says why it failed, if it did."""
+
+    request: str
+    metric: Metric | None
+    """Its declaration; None if no network in the store has a value."""
+    value: float | None
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedCell:
     """A cell, and the extras to save beside its row: some of curves, neurons, weights and metrics on request."""
@@ -54,6 +65,8 @@ class PlannedCell:
     cell_id: str
     cell: Cell
     save: frozenset[str]
+    carried: tuple[Carried, ...] = ()
+    """Metrics whose stored values the new row takes over, because only other grids' files define them."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from console.words import listed, nearest, show
 from declarations.lists import LISTS
 from orchestrator.grid.keys import Kind, axis_keys
-from orchestrator.grid.yaml_lines import Item
+from orchestrator.grid.syntax.yaml_lines import Item
 
 if TYPE_CHECKING:
     from orchestrator.grid.blocks import Context

@@ -9,7 +9,7 @@ from functools import partial
 from console.terminal import told
 from console.words import listed, show
 from orchestrator.grid.load import Grid, PlannedCell
-from orchestrator.grid.problems import GridError, Problem, Report
+from orchestrator.grid.syntax.problems import GridError, Problem, Report
 from orchestrator.grid.user_files import UserFile, register_user_file
 from trainables.cell import Cell
 from trainables.checking.part import Finding

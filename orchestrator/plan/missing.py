@@ -2,13 +2,12 @@
 
 import random
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from itertools import groupby
 
-from orchestrator.grid.load import Grid, PlannedCell
+from orchestrator.extras import held_as
+from orchestrator.grid.load import PlannedCell
 from orchestrator.plan.packing import LATE, Order, PackQueue
 from store.views import Held, Statuses
-from trainables.metrics import requested_metric, requested_names
 
 
 def missing_cells(
@@ -40,11 +39,6 @@ def missing_cells(
     return [i for i in (range(len(plan)) if among is None else among) if force or wanted(plan[i])]
 
 
-def held_as(extra: str) -> str:
-    """The store's name for something that a grid saves. The name of a user's own metric includes the digest of its file."""
-    return requested_metric(extra).metric.request if extra in requested_names() else extra
-
-
 def why_again(planned: PlannedCell, held: Held) -> str:
     """Why a stored network is trained again, such as `stored without weights`; empty where it lacks nothing."""
     if held.status != "ok":
@@ -55,25 +49,6 @@ def why_again(planned: PlannedCell, held: Held) -> str:
     reasons = [f"without {' and '.join(without)}"] * bool(without)
     reasons += [f"with {' and '.join(edited)} of another version of its file"] * bool(edited)
     return f"stored {' and '.join(reasons)}" if reasons else ""
-
-
-def keeping_measured(grid: Grid, statuses: Statuses) -> Grid:
-    """The grid, in which each cell also asks for the metrics that the store has of it, if this grid's files can measure them.
-
-    A network that is trained again for another metric then keeps the metrics that it had.
-    """
-    digests = {"", *(file.digest for file in grid.user_files)}
-    metrics = [found.metric for name in requested_names() if (found := requested_metric(name)).metric.digest in digests]
-    names = {metric.request: metric.name for metric in metrics}
-    if not names:
-        return grid
-
-    def more(planned: PlannedCell) -> PlannedCell:
-        held = statuses.get(planned.cell_id)
-        others = {names[has] for has in held.extras if has in names} - planned.save if held else None
-        return replace(planned, save=planned.save | others) if others else planned
-
-    return replace(grid, cells=tuple(map(more, grid.cells)))
 
 
 def ordered(plan: Sequence[PlannedCell], cells: Sequence[int], order: Order) -> list[int]:

@@ -3,6 +3,7 @@
 import json
 import math
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from console.commands import joined, where
 from console.outcome_table import print_outcome
 from console.printable import printable
 from orchestrator.code import ROOT
-from orchestrator.grid.load import Grid
+from orchestrator.extras import of_extras
+from orchestrator.grid.load import Grid, PlannedCell
 from orchestrator.run.beside import BesideTheory
 from orchestrator.search.table import print_thresholds, threshold_rows
 from orchestrator.search.under_way import Searchers
@@ -40,7 +42,7 @@ def report(
     points = beside.records()
     at_equilibrium = any(p.cell.training.family == "sampling" for p in planned)
     unmixed = _unmixed(store, grid.sweep) if at_equilibrium else 0
-    lacking = _lacking(store, grid.sweep)
+    lacking = _lacking(planned, store)
     out = Console()
     if as_json:
         every = {status: counts[status] for status in ("ok", "diverged", "failed", "missing")}
@@ -79,12 +81,13 @@ def _unmixed(store: Store, sweep: str) -> int:
     return int(n)
 
 
-def _lacking(store: Store, sweep: str) -> dict[str, int]:
-    """Why trained networks of the sweep lack what the grid asked for, the most frequent first, and how many do."""
-    sql = f"""SELECT reason, count(*) FROM cells JOIN plans USING (cell_id)
-        WHERE sweep = {literal(sweep)} AND status = 'ok' AND reason IS NOT NULL AND mixed IS DISTINCT FROM false
-        GROUP BY ALL ORDER BY 2 DESC, 1 LIMIT 5"""  # `unmixed` tells of chains that did not mix
-    return dict(fetch(store.results, sql))
+def _lacking(planned: Sequence[PlannedCell], store: Store) -> dict[str, int]:
+    """Why trained networks lack what this grid saves of them, the five most frequent reasons first, and how many do."""
+    sql = "SELECT cell_id, reason FROM cells WHERE status = 'ok' AND reason IS NOT NULL"
+    if not (reasons := dict(fetch(store.results, sql))):
+        return {}
+    lacking = ("; ".join(of_extras(reasons.get(one.cell_id), one.save)) for one in planned)
+    return dict(Counter(filter(None, lacking)).most_common(5))
 
 
 def _next_commands(grid: Grid, store: Store, again: list[str], counts: Counter[str], n_open: int) -> list[tuple[str, list[str]]]:

@@ -12,6 +12,7 @@ import numpy as np
 from console.words import in_a_line
 from declarations.column import Column
 from orchestrator.cost.calibration import cpu_name
+from orchestrator.extras import held_as, why_without
 from orchestrator.grid.load import PlannedCell
 from store.store import Store
 from trainables.basics import TaskError
@@ -89,25 +90,23 @@ class PackWork:
         row |= {"engine": self.engine, "device": device, **result.lists(planned.save)}
         if not isinstance(self.run, PackRun) or not isinstance(result, CellResult) or result.status != "ok":
             return row  # what diverged has none to look at, and networks at equilibrium are samples
-        row |= self._requested(c, planned)
+        lacking = dict[str, str]()
+        names = sorted(planned.save.intersection(requested_names()))
+        if names:
+            values, lacking = measured(self.run, c, names)
+            row |= values
+        row |= {one.metric.name: one.value for one in planned.carried if one.metric}
         if "weights" in planned.save and result.readout is not None:
             try:
-                pictures = pictures_of(planned.cell, self.run.engine, c, result.readout).rows()
+                pictures = pictures_of(planned.cell, self.run.trainer, c, result.readout).rows()
             except Exception as error:  # noqa: BLE001 - what was trained is kept, whatever a task raises; the next run wants its weights
-                row["reason"] = "; ".join(filter(None, [row.get("reason"), f"no weights saved: {in_a_line(error)}"]))
+                lacking["weights"] = in_a_line(error)
             else:
                 row["weights_file"] = Store(provenance.results).write_weights(planned.cell_id, pictures)
-        return row
-
-    def _requested(self, c: int, planned: PlannedCell) -> dict[str, Any]:
-        """Metrics that the grid asked for, and that the row holds them: one that failed too, or each run would train for it."""
-        names = sorted(planned.save.intersection(requested_names()))
-        if not names:
-            return {}
-        assert isinstance(self.run, PackRun)
-        values, failures = measured(self.run, c, names)
-        requests = [requested_metric(name).metric.request for name in names]
-        return {**values, "measured": requests, "reason": "; ".join(failures) or None}
+        # A metric that failed counts as measured, too, or each run would train for it.
+        holds = [*map(held_as, names), *(one.request for one in planned.carried)]
+        reasons = [*(why_without(extra, error) for extra, error in lacking.items()), *(one.reason for one in planned.carried)]
+        return {**row, "measured": holds or None, "reason": "; ".join(filter(None, reasons)) or None}
 
 
 def _check_pictures(cell: Cell) -> None:
@@ -124,13 +123,15 @@ def _check_pictures(cell: Cell) -> None:
 
 
 def declared_of(members: Sequence[PlannedCell]) -> list[Column]:
-    """Declarations of the columns of these cells' rows: the keys of their parts, and the metrics on request."""
+    """Declarations of the columns of these cells' rows: the keys of their parts, and metrics asked for or carried over."""
     kinds = {(type(p.cell.task), type(p.cell.network), type(p.cell.training)): p.cell for p in members}
     found: dict[str, Column] = {}
     for cell in kinds.values():
         found |= cell.declared()
     names = {name for p in members for name in p.save}.intersection(requested_names())
-    return [*found.values(), *(requested_metric(name).metric for name in sorted(names))]
+    carried = {one.metric.name: one.metric for p in members for one in p.carried if one.metric}
+    metrics = carried | {name: requested_metric(name).metric for name in sorted(names)}
+    return [*found.values(), *metrics.values()]
 
 
 def failed_row(planned: PlannedCell, pack_id: str, reason: str, log_path: str, provenance: Provenance) -> dict[str, Any]:

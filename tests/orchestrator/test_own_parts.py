@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from orchestrator.grid.load import load_grid
+from store.files import open_files
 from store.store import Store
+from store.upkeep.compact import compact
 from store.views import connect, declared
 from tests.own_parts import EXAMPLES, GATED, METRIC, NETWORK, PARITY, TWO_LAYERS, keep_registries, line_of, own_grid
 from trainables.engines import ENGINES
@@ -91,6 +93,58 @@ def test_what_was_measured_is_measured_again_with_what_is_new(tmp_path, sweep_he
     assert rows(results, "cell_id, sparsity") == [(cell_id, pytest.approx(value)) for cell_id, value in before]
     edited(grid, "[mean_output]", "[sparsity]")
     assert "0 to train\n" in sweep_here(grid, "--debug").stderr
+
+
+OTHER = (
+    METRIC.split("@metric")[0]
+    + """@metric(title="mean output")
+def mean_output(probe):
+    {}
+    return float(probe.outputs.mean())
+"""
+)
+AT_THE_END = "if len(probe.targets) == 32: raise KeyError('late; no score')"
+
+
+def two_grids(folder, extra=""):
+    """Two grids of the same networks, each with a metric of its own file; gives both."""
+    for name in ("one", "other"):
+        (folder / name).mkdir(parents=True)
+    one, other = own_grid(folder / "one"), own_grid(folder / "other", metric=OTHER.format(extra))
+    edited(other, "[curves, sparsity]", "[curves, mean_output]")
+    return [edited(grid, "test_size: 64", "test_size: 32") for grid in (one, other)]
+
+
+def test_a_metric_of_another_grids_file_is_kept(tmp_path, sweep_here, results):
+    one, other = two_grids(tmp_path)
+    assert sweep_here(one, "--debug").returncode == 0
+    before = rows(results, "cell_id, sparsity")
+    assert "4 of them again: stored without mean_output\n" in sweep_here(other, "--debug").stderr
+    assert rows(results, "cell_id, sparsity") == before  # not measured again: to the bit
+    assert all(value is not None for (value,) in rows(results, "mean_output"))
+    assert declared(results)["sparsity"].title == "share of inactive neurons"
+    for grid in (one, other):
+        assert "0 to train\n" in sweep_here(grid, "--debug").stderr
+    compact(open_files(results), now=True)
+    assert rows(results, "cell_id, sparsity") == before
+    edited(one.parent / "own_metric.py", "float((probe.features == 0)", "float((probe.features > 0)")
+    assert "4 of them again: stored with sparsity of another version" in sweep_here(one, "--debug").stderr
+    assert rows(results, "cell_id, 1 - sparsity") == [(cell_id, pytest.approx(value)) for cell_id, value in before]
+    assert "0 to train\n" in sweep_here(other, "--debug").stderr
+    assert sweep_here(one, "--debug", "--force").returncode == 0
+    assert "0 to train\n" in sweep_here(other, "--debug").stderr
+
+
+def test_another_grids_metric_that_failed_is_none_of_this_sweep(tmp_path, sweep_here, results):
+    one, other = two_grids(tmp_path, AT_THE_END)
+    assert sweep_here(other, "--debug").returncode == 1
+    done = sweep_here(edited(one, "[curves, sparsity]", "[curves]"), "--debug")
+    assert "0 to train\n" in done.stderr and done.returncode == 0 and "but metric" not in done.stdout
+    done = sweep_here(edited(one, "[curves]", "[curves, sparsity, weights]"), "--debug")
+    assert "4 to train" in done.stderr and done.returncode == 0 and "but metric" not in done.stdout
+    failed = sweep_here(other, "--debug")
+    assert "0 to train\n" in failed.stderr and failed.returncode == 1
+    assert "4 ok, but metric mean_output failed: KeyError: 'late; no score'\n" in failed.stdout
 
 
 @pytest.mark.parametrize(

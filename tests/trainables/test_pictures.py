@@ -28,11 +28,11 @@ def trained(task, **more):
 def test_weights_are_those_of_the_extreme_readouts_in_the_shape_of_the_input(task):
     run = trained(task)
     readout = run.results()[1].readout
-    found = pictures_of(run.cells[1], run.engine, 1, readout)
+    found = pictures_of(run.cells[1], run.trainer, 1, readout)
     ascending = np.sort(readout)
     assert list(found.readout) == [*ascending[::-1][:MOST_EXTREME], *ascending[:MOST_EXTREME]]
     np.testing.assert_array_equal(readout[found.neuron], found.readout)
-    whole = draw_initial(run.cells[1])[0] + run.cells[1].epsilon * run.engine.u[1].numpy()
+    whole = draw_initial(run.cells[1])[0] + run.cells[1].epsilon * run.trainer.u[1].numpy()
     assert found.weights.dtype == np.float32 and found.weights.shape[1:] == task.input_shape
     np.testing.assert_allclose(found.weights, task.as_shown(whole.T[found.neuron]), rtol=0, atol=1e-6)
     assert found.rulings == getattr(task, "patch_size", None)
@@ -41,7 +41,7 @@ def test_weights_are_those_of_the_extreme_readouts_in_the_shape_of_the_input(tas
 @pytest.mark.parametrize("task", TASKS)
 def test_examples_are_the_first_of_either_label_in_training(task):
     run = trained(task)
-    found = pictures_of(run.cells[0], run.engine, 0, run.results()[0].readout)
+    found = pictures_of(run.cells[0], run.trainer, 0, run.results()[0].readout)
     owner = stream_owner(run.cells[0])
     x, y = task.train_examples(stream(owner, "batches", 0), task.draw_symbols(stream(owner, "symbols")), 10 * 16)
     np.testing.assert_array_equal(found.same, [True] * OF_EACH_LABEL + [False] * OF_EACH_LABEL)
@@ -70,7 +70,7 @@ def test_a_task_may_show_its_examples_in_its_own_way():
             return np.ones((n, 2, 5, 3), np.float32) * same[:, None, None, None], same
 
     run = trained(InColours(L=4, d=6), width=3)
-    found = pictures_of(run.cells[0], run.engine, 0, run.results()[0].readout)
+    found = pictures_of(run.cells[0], run.trainer, 0, run.results()[0].readout)
     assert found.examples.shape == (4, 2, 5, 3) and found.weights.shape[1:] == (2, 6)
     np.testing.assert_array_equal(found.examples.mean((1, 2, 3)), found.same)
     rows = found.rows()

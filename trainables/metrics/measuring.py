@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from trainables.trainers.run import PackRun
 
 
-def measured(run: "PackRun", c: int, names: Sequence[str]) -> tuple[dict[str, float | None], list[str]]:
-    """Values of these metrics for cell c, on the test examples of its last step, and a line for each metric that failed.
+def measured(run: "PackRun", c: int, names: Sequence[str]) -> tuple[dict[str, float | None], dict[str, str]]:
+    """Values of these metrics for cell c, on the test examples of its last step, and the errors of those that failed.
 
     The value is None if the metric is undefined or failed. It fails by an exception, or by a value beyond its bounds.
     """
-    values, failures = dict[str, float | None](), list[str]()
+    values, failures = dict[str, float | None](), dict[str, str]()
     try:
         probe = probe_of(run, c)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the network is kept, whatever its features raise
-        return dict.fromkeys(names), [f"{', '.join(names)} not measured: {in_a_line(error)}"]
+        return dict.fromkeys(names), dict.fromkeys(names, in_a_line(error))
     for name in names:
         asked, values[name] = requested_metric(name), None
         try:
@@ -32,7 +32,7 @@ def measured(run: "PackRun", c: int, names: Sequence[str]) -> tuple[dict[str, fl
                     raise ValueError(f"it gave {value:g}, which is not between {asked.metric.low:g} and {asked.metric.high:g}")
                 values[name] = number(value)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the network is kept, whatever a metric raises
-            failures.append(f"metric {name} failed: {in_a_line(error)}")
+            failures[name] = in_a_line(error)
     return values, failures
 
 
@@ -42,5 +42,5 @@ def probe_of(run: "PackRun", c: int) -> Probe:
     owner = stream_owner(cell)
     symbols = cell.task.draw_symbols(stream(owner, "symbols"))
     inputs, targets = cell.task.test_examples(stream(owner, "test", run.step), symbols, cell.test_size)
-    seen = run.engine.probed(c, inputs)
+    seen = run.trainer.probed(c, inputs)
     return Probe(cell, inputs, targets, seen.outputs, seen.features, seen.parameters)

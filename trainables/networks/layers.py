@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from trainables.networks.mlp import MLP
 
 
+FEW = 16
+"""A product with fewer columns than this is taken transposed, as few rows: up to four times faster by MKL."""
+
+
 class Layers:
     """C networks of one shape; implements Passes."""
 
@@ -44,10 +48,7 @@ class Layers:
             h, w = self.h[layer - 1], self.parameters[f"w{layer}"]
             if layer > 1:  # before the caller changes w
                 dh = self._product(dz, w.mT, self.factors[layer - 1], (layer % 2, "dh"))
-            if layer == len(self.factors):  # few columns: faster as rows
-                yield f"w{layer}", self._product(dz.mT, h, self.factors[layer - 1], ("dw",)).mT
-            else:
-                yield f"w{layer}", self._product(h.mT, dz, self.factors[layer - 1], ("dw",))
+            yield f"w{layer}", self._product(h.mT, dz, self.factors[layer - 1], ("dw",))
             if self.has_bias:
                 yield f"b{layer}", dz.sum(1)
             if layer > 1:
@@ -87,7 +88,11 @@ class Layers:
 
     def _product(self, a: Tensor, b: Tensor, factor: float, name: tuple[object, ...]) -> Tensor:
         """factor a b, in the reused array of this name."""
+        if b.shape[-1] < FEW <= a.shape[-2]:
+            return self._product(b.mT, a.mT, factor, name).mT
         out = self._room((*a.shape[:-1], b.shape[-1]), a, name)
+        if a.shape[-1] == 1:
+            return torch.mul(a, b if factor == 1 else factor * b, out=out)
         if factor == 1:
             return torch.bmm(a, b, out=out)
         return torch.baddbmm(out, a, b, beta=0, alpha=factor, out=out)

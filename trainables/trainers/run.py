@@ -15,14 +15,14 @@ from trainables.trainers.base import Trainer
 
 
 class PackRun:
-    """Cells of one shape on one engine. Call `advance` until `done`, then `results`; `state` and `load` carry it to another
+    """Cells of one shape on one trainer. Call `advance` until `done`, then `results`; `state` and `load` carry it to another
     process.
 
     Training pauses at evaluations and when the time asked for is over; where it pauses changes no number.
     """
 
-    def __init__(self, cells: Sequence[Cell], engine: Trainer) -> None:
-        self.cells, self.engine = list(cells), engine
+    def __init__(self, cells: Sequence[Cell], trainer: Trainer) -> None:
+        self.cells, self.trainer = list(cells), trainer
         self.step, self.seconds = 0, 0.0
         self.diverged_at = np.zeros(len(self.cells), dtype=np.int64)  # 0: not diverged
         self.curves = np.full((3, len(self.cells), cells[0].steps // cells[0].eval_every), np.nan)
@@ -55,7 +55,7 @@ class PackRun:
     def _train(self, n: int) -> None:
         every = self.cells[0].eval_every
         n = min(n, every - self.step % every)
-        loss, right = self.engine.train(self.step, n)
+        loss, right = self.trainer.train(self.step, n)
         self._note_divergence(loss)
         at = self.step % every
         self._steps[:, :, at : at + n] = loss, right
@@ -64,7 +64,7 @@ class PackRun:
             k = self.step // every - 1
             loss_mean, right_mean = self._steps.mean(2)
             train_acc = right_mean / self.cells[0].batch
-            self.curves[:, :, k] = np.stack([loss_mean, train_acc, self.engine.evaluate(self.step)])
+            self.curves[:, :, k] = np.stack([loss_mean, train_acc, self.trainer.evaluate(self.step)])
 
     def _note_divergence(self, loss: Array) -> None:
         """A NaN or infinite loss ends its cell alone: the pack trains on and that cell's further numbers are dropped."""
@@ -74,7 +74,7 @@ class PackRun:
 
     def results(self) -> list[CellResult]:
         """One result per cell, in the pack's order."""
-        measures = self.engine.measures(self.step)
+        measures = self.trainer.measures(self.step)
         every = self.cells[0].eval_every
         steps = every * np.arange(1, self.curves.shape[2] + 1)
         out = []
@@ -105,12 +105,12 @@ class PackRun:
         """Arrays and numbers from which another process can continue. With copied=False they are the trainer's own arrays, which
         later steps change."""
         own = {k: copy(getattr(self, k)) for k in ("step", "seconds", "diverged_at", "curves", "_steps")}
-        return {**own, "engine": {k: v.copy() if copied else v for k, v in self.engine.state().items()}}
+        return {**own, "trainer": {k: v.copy() if copied else v for k, v in self.trainer.state().items()}}
 
     def load(self, state: dict[str, Any]) -> None:
         """Continue from a value that `state` returned."""
         for k, v in state.items():
-            if k == "engine":
-                self.engine.load(v)
+            if k == "trainer":
+                self.trainer.load(v)
             else:
                 setattr(self, k, copy(v))

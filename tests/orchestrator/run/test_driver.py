@@ -227,7 +227,7 @@ def test_a_row_says_of_both_what_was_not_measured_and_what_was_not_saved(small_g
     monkeypatch.setattr(PackRun, "advance", and_break)
     monkeypatch.setattr("trainables.metrics.measuring.probe_of", lambda *args: {}["no probe"])
     run(load_grid(small_grid, ["save=weights,participation", "seed=0", "L=3"]), results, pack_seconds=1e9)
-    reason = "participation not measured: KeyError: 'no probe'; no weights saved: ZeroDivisionError: division by zero"
+    reason = "metric participation failed: KeyError: 'no probe'; no weights saved: ZeroDivisionError: division by zero"
     assert rows(results, "status, reason") == [("ok", reason)] * 2
 
 

@@ -107,7 +107,7 @@ def test_hidden_weights_are_those_that_the_measures_see(engine, make_cell):
     cells = [make_cell(gamma=g, seed=s) for g in (1.0, "lazy") for s in range(2)]
     ours, theirs = train(engine, cells), train(Reference, cells)
     for c, neurons in ((0, [3]), (1, [31, 0, 7]), (3, [5, 4])):
-        w, exact = (run.engine.hidden_weights(c, np.array(neurons)) for run in (ours, theirs))
+        w, exact = (run.trainer.hidden_weights(c, np.array(neurons)) for run in (ours, theirs))
         assert w.shape == (len(neurons), cells[c].task.input_dim)
         np.testing.assert_allclose(w, exact, rtol=0, atol=EXACT)
         if not cells[c].task.has_two_halves:
@@ -163,10 +163,10 @@ def test_state_is_a_copy(engine, make_cell):
     run = PackRun(cells, engine(cells))
     run._train(10)
     state = run.state()
-    kept = {k: v.copy() for k, v in state["engine"].items()}
+    kept = {k: v.copy() for k, v in state["trainer"].items()}
     run._train(10)
     for k, v in kept.items():
-        np.testing.assert_array_equal(state["engine"][k], v)
+        np.testing.assert_array_equal(state["trainer"][k], v)
 
 
 @pytest.mark.parametrize("engine", ALL)
@@ -290,7 +290,7 @@ def test_a_card_is_checked_before_it_trains(make_cell):
     cells = [make_cell(gamma=g, dtype="float32") for g in (1.0, 0.3, "lazy")]
     ends = [cells[0], cells[-1]]
     run = PackRun(cells, Batched(cells, in_cache=False))
-    check_first_steps(run.engine, Batched(ends))
+    check_first_steps(run.trainer, Batched(ends))
     run.advance(float("inf"))
     np.testing.assert_array_equal(run.curves, train(lambda c: Batched(c, in_cache=False), cells).curves)
     for c, factor in ((0, 1.5), (2, -1.0)):

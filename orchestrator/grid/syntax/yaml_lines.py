@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from console.words import show
-from orchestrator.grid.problems import COMMAND_LINE, Problem
+from orchestrator.grid.syntax.problems import COMMAND_LINE, Problem
 
 MAX_NUMBER_LENGTH = 100
 """Longer numbers stay text: no grid needs them, and Python is slow to read very long ones."""

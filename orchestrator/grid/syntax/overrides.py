@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 
 from console.words import show
-from orchestrator.grid.problems import COMMAND_LINE, Report
-from orchestrator.grid.yaml_lines import Item, parse_yaml
+from orchestrator.grid.syntax.problems import COMMAND_LINE, Report
+from orchestrator.grid.syntax.yaml_lines import Item, parse_yaml
 
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*\(([^()]*)\)")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from console.words import listed, nearest, show
 from orchestrator.grid.keys import Legal
-from orchestrator.grid.problems import Report
-from orchestrator.grid.yaml_lines import Item
+from orchestrator.grid.syntax.problems import Report
+from orchestrator.grid.syntax.yaml_lines import Item
 
 SHOWN_PROBLEMS = 3
 """Number of wrong values of an axis that are reported; further ones are only counted."""
