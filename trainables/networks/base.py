@@ -28,6 +28,9 @@ LAZY_EPSILON = 1e-5
 class Passes(Protocol):
     """Outputs and gradients of C networks of one shape; see `Network.passes`."""
 
+    def arranged(self, parameters: Parameters) -> Parameters:
+        """The initial parameters as `outputs` takes them fastest: their order in memory may change, nothing else."""
+
     def outputs(self, parameters: Parameters, x: "Tensor") -> "Tensor":
         """g at inputs x (C, n, ...): (C, n) or (C, n, K). The tensors that `gradients` needs are kept until the next call."""
 

@@ -4,8 +4,7 @@ A network is given by `init` and `apply` of ONE network; C networks are trained 
 parameter, (C, ...); B is the number of examples in a step. Cells fall into S <= C groups that see the same inputs.
 
 f      output g(theta)/epsilon, for a centred network (g(theta) - g(theta_0))/epsilon; (C, B), or (C, B, K) for K outputs
-loss   `cross_entropy` of labels in {0, 1} with logit f, or of classes with logits f; `mse`: (f - y)^2, summed over the components
-       of a vector, with y = -1 and 1 for labels 0 and 1, and y = e_k for class k. Both are means over the examples
+loss   mean over the examples; see `trainables.training.losses`
 data   fresh batches; or a fixed training set of P examples, drawn once, from which batches are drawn with replacement, while `gd`
        takes all P at each step. Test examples are fresh
 
@@ -26,7 +25,6 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.func import vmap
-from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, one_hot
 
 from trainables.cell import Cell
 from trainables.networks.base import Network, Parameters
@@ -36,6 +34,7 @@ from trainables.trainers.base import Groups, Measures, Probed, blocks
 from trainables.trainers.centred import half_alignment
 from trainables.trainers.staging import Staging
 from trainables.training.descent import Minibatch
+from trainables.training.losses import loss_of
 
 
 class Stacked:
@@ -111,9 +110,9 @@ class Stack:
         is_shared = len(groups) < len(cells)
         self.group = torch.tensor(groups.group, device=self.device) if is_shared else None
 
-        self.theta = self._initial()
-        self.theta_0 = {name: value.clone() for name, value in self.theta.items()} if self.network.is_centred else None
         self.passes = self.network.passes(cell) or Traced(self.network, cell)
+        self.theta = self.passes.arranged(self._initial())
+        self.theta_0 = {name: value.clone() for name, value in self.theta.items()} if self.network.is_centred else None
         self.inv_epsilon = self._per_cell(lambda cell: 1 / cell.epsilon)
         rate, factors = self._per_cell(lambda cell: cell.descent.rate(cell)), self.network.rates(self.training)
         free = self._free()
@@ -124,7 +123,7 @@ class Stack:
             self.free[name] = {key: value.view(multiplying) for key, value in free.items()}
             self.kept[name] = self.training.start(theta, self.free[name])
 
-        self.loss_of = loss_of(cell)
+        self.loss = loss_of(cell)
         kind = Fresh if cell.task.n_train is None else WholeSet if self.training.is_full_batch else Redrawn
         self.batches: Batches = kind(self)
 
@@ -155,30 +154,28 @@ class Stack:
     @torch.no_grad()
     def take(self, first_step: int, n_steps: int) -> Tensor:
         """Take the steps without waiting for the device. Returns loss and right predictions, (2, C, n_steps)."""
-        curves = torch.empty(2, len(self.cells), n_steps, dtype=torch.float64, device=self.device)
-        done = 0
+        parts = []
         for block, steps in blocks(first_step, n_steps):
             self.batches.draw(block)
-            for k in range(steps.start, steps.stop):
-                x, y = self.batches.at(k)
-                curves[0, :, done], curves[1, :, done] = self._step(x, y, first_step + done)
-                done += 1
-        return curves
+            taken = [self._step(*self.batches.at(k), block * BLOCK_STEPS + k) for k in range(steps.start, steps.stop)]
+            f, y = (torch.stack(tensors, 1) for tensors in zip(*taken, strict=True))
+            parts.append(torch.stack(self.loss.measured(f, y)))
+        return torch.cat(parts, -1)
 
     def of_cells(self, x: Tensor) -> Tensor:
         """An array with an entry per group, (S, ...), expanded to an entry per cell, (C, ...)."""
         return x if self.group is None else x[self.group]
 
     def _step(self, x: Tensor, y: Tensor, step: int) -> tuple[Tensor, Tensor]:
-        """One step on inputs (C, B, ...) and targets; loss and right predictions of each cell before it."""
+        """One step on inputs (C, B, ...) and targets. Returns f before it, and the targets."""
         g_0 = self.passes.outputs(self.theta_0, x).clone() if self.theta_0 is not None else None
         g = self.passes.outputs(self.theta, x)
         to_output = self.inv_epsilon.view(-1, *(1,) * (g.dim() - 1))
         f = g * to_output if g_0 is None else (g - g_0) * to_output
-        loss, right, slopes = self.loss_of(f, y)
-        for name, gradient in self.passes.gradients(slopes.mul_(to_output / f.shape[1])):
+        slopes = self.loss.slopes(f, y).mul_(to_output / f.shape[1])
+        for name, gradient in self.passes.gradients(slopes):
             self.training.update(self.theta[name], gradient, self.kept[name], self.rates[name], self.free[name], step)
-        return loss.mean(1), right
+        return f, y
 
     @torch.no_grad()
     def outputs(self, c: int, x: Tensor) -> Tensor:
@@ -194,8 +191,8 @@ class Stack:
         for g, members in enumerate(self.groups.members):
             x, y = self._test_examples(g, step)
             for c in members:
-                loss, right, _ = self.loss_of(self.outputs(c, x)[None], y[None])
-                found[c] = loss.double().mean() if self.cell.task.targets == "real" else right[0] / len(x)
+                loss, right = self.loss.measured(self.outputs(c, x), y)
+                found[c] = loss if self.cell.task.targets == "real" else right / len(x)
         return found.cpu().numpy()
 
     @torch.no_grad()
@@ -260,6 +257,9 @@ class Traced:
         self.parameters: Parameters = {}
         self.g: Tensor | None = None
 
+    def arranged(self, parameters: Parameters) -> Parameters:
+        return parameters
+
     def outputs(self, parameters: Parameters, x: Tensor) -> Tensor:
         self.parameters = {name: theta.detach().requires_grad_() for name, theta in parameters.items()}
         with torch.enable_grad():
@@ -271,38 +271,6 @@ class Traced:
         found = torch.autograd.grad(self.g, list(self.parameters.values()), slopes, materialize_grads=True)
         self.g = None
         yield from zip(self.parameters, found, strict=True)
-
-
-Loss = Callable[[Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
-"""Takes outputs (C, B) or (C, B, K) and targets. Gives loss of each example (C, B), number of right predictions (C,),
-dloss/df."""
-
-
-def loss_of(cell: Cell) -> Loss:
-    """The loss of the cell's training on the targets of its task."""
-    targets, has_logits = cell.task.targets, cell.loss == "cross_entropy"
-
-    def binary(f: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        right = ((f > 0) == (y > 0)).sum(1)
-        if has_logits:
-            return binary_cross_entropy_with_logits(f, y, reduction="none"), right, f.sigmoid().sub_(y)
-        missed = f - (2 * y - 1)
-        return missed.square(), right, 2 * missed
-
-    def classes(f: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        right, hot = (f.argmax(-1) == y).sum(1), one_hot(y, f.shape[-1]).to(f.dtype)
-        if has_logits:
-            loss = cross_entropy(f.flatten(0, 1), y.flatten(), reduction="none").view(y.shape)
-            return loss, right, f.softmax(-1).sub_(hot)
-        missed = f - hot
-        return missed.square().sum(-1), right, 2 * missed
-
-    def real(f: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        missed = f - y
-        squared = missed.square()
-        return squared if f.dim() == 2 else squared.sum(-1), f.new_full((len(f),), torch.nan), 2 * missed
-
-    return {"binary": binary, "classes": classes, "real": real}[targets]
 
 
 class Batches(Protocol):

@@ -26,7 +26,7 @@ class Adam(Minibatch):
     adam_epsilon: Annotated[float, Field(gt=0, title="Adam epsilon")] = 1e-8
 
     def start(self, theta: "Tensor", free: Mapping[str, "Tensor"]) -> State:
-        return {name: theta.new_zeros(theta.shape) for name in ("mean", "square")}
+        return {name: theta.clone().zero_() for name in ("mean", "square")}
 
     def update(
         self, theta: "Tensor", gradient: "Tensor", state: State, rate: "Tensor", free: Mapping[str, "Tensor"], step: int

@@ -22,7 +22,7 @@ class SGD(Minibatch):
     weight_decay: Annotated[float, Field(ge=0, title="weight decay")] = 0.0
 
     def start(self, theta: "Tensor", free: Mapping[str, "Tensor"]) -> State:
-        return {"velocity": theta.new_zeros(theta.shape)} if "momentum" in free else {}
+        return {"velocity": theta.clone().zero_()} if "momentum" in free else {}
 
     def update(
         self, theta: "Tensor", gradient: "Tensor", state: State, rate: "Tensor", free: Mapping[str, "Tensor"], step: int
