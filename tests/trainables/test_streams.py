@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from trainables.cell import cell_of
 from trainables.streams import stream, stream_owner
+from trainables.tasks import Hermite3
 from trainables.trainers.centred import draw_initial
 
 
@@ -22,6 +24,13 @@ def test_shared_by_cells_that_differ_only_in(make_cell, change):
 @pytest.mark.parametrize("change", [{"seed": 1}, {"L": 6}, {"d": 17}, {"width": 33}])
 def test_independent_otherwise(make_cell, change):
     assert not np.array_equal(draws(make_cell(**change)), draws(make_cell()))
+
+
+def test_a_fixed_training_set_is_one_for_every_network_and_training():
+    sgd, langevin = {"training": "sgd", "network": "mlp"}, {"training": "langevin", "network": "erf2", "kappa": 1.0}
+    cells = [cell_of(Hermite3(d=8, P=20), seed=0, width=width, **way) for way in (sgd, langevin) for width in (4, 64)]
+    assert len({stream_owner(cell) for cell in cells}) == 1
+    assert stream_owner(cell_of(Hermite3(d=8, P=20), seed=1, width=4, **sgd)) != stream_owner(cells[0])
 
 
 def test_purposes_and_blocks_are_independent(make_cell):
