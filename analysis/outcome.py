@@ -21,7 +21,7 @@ def records(results: str, sweep: str) -> list[dict[str, Any]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the records; exit with 2 and a message on standard error where the results cannot be read."""
+    """Print the records; exit with 2 and a message on standard error if the results cannot be read."""
     parser = argparse.ArgumentParser("python -m analysis.outcome", description="Rich networks of a sweep beside the theory.")
     parser.add_argument("--sweep", required=True, metavar="NAME", help="the sweep whose networks are listed")
     parser.add_argument("--results", default="results", metavar="DIR_OR_URI", help="where the results are")

@@ -13,7 +13,7 @@ REST = (*CHARTS, "app.screens.curves", "app.screens.dimension", "scipy.optimize"
 """Modules that bring in all others that take long."""
 
 importing = threading.Lock()
-"""Held while modules are imported: of modules that import each other, two threads may see a half-imported one."""
+"""Held while modules are imported: where modules import each other, a second thread could find one of them half imported."""
 
 
 def open_store(results: str) -> None:

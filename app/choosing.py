@@ -46,7 +46,7 @@ class _Held(NamedTuple):
 
     values: tuple[tuple[str, Value], ...]
     by_proportion: bool
-    """Whether networks are told apart by width/d instead of width: one value of it is in `values`, several are an axis."""
+    """Whether width/d tells networks apart instead of width. If it has one value, `values` holds it; else it is an axis."""
 
 
 class Asked(NamedTuple):

@@ -1,5 +1,5 @@
-"""The part of page Scaling on collapse: curves, over L for several d, say, drawn over L / d^e, or over P in units of the
-bound."""
+"""Collapse, a part of page Scaling: curves over L at several d, for instance, are drawn over L / d^e, and curves over P in units
+of the bound."""
 
 import streamlit as st
 

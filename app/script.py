@@ -26,7 +26,7 @@ PAGES = {
 HOME = next(iter(PAGES))
 """The page at the bare address; it needs neither pandas nor charts."""
 
-# Less empty space, charts that shrink with the window, and no mark beside select boxes that they need a value.
+# Less empty space, charts that shrink with the window, and select boxes without the mark that they need a value.
 STYLE = """<style>
 [data-testid=stMainBlockContainer] {padding-top: 4rem}
 @media (max-width: 1100px) {[data-testid=stMainBlockContainer] {padding-left: 2rem; padding-right: 2rem}}
@@ -51,7 +51,7 @@ def _page(name: str) -> st.Page:
 
 
 def main() -> None:
-    """Run by Streamlit at every interaction."""
+    """Show the chosen page; Streamlit calls this at every interaction."""
     st.set_page_config("Sweeps beside the theory", layout="wide")
     st.html(STYLE)
     links.update({name: _page(name) for name in PAGES})

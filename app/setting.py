@@ -60,7 +60,7 @@ def one(found: Keyed, axes: Iterable[str], prefer: Mapping[str, Value] | None = 
 
 
 def _text(key: str, value: Value) -> str:
-    """The text of a value in a select box; a network that its row does not name is the first one."""
+    """The text of a value in a select box. A row that names no network has the first one."""
     return FIRST_NETWORK if key == "network" and value is None else label(value)
 
 

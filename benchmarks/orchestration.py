@@ -23,7 +23,7 @@ PLAIN_TRIALS = 12
 
 
 def sweep(n_cells: int) -> tuple[float, float]:
-    """Wall seconds of a sweep of small cells, and the seconds of them in which its engines trained."""
+    """Wall seconds of a sweep of small cells, and in how many of them its engines trained."""
     with tempfile.TemporaryDirectory() as folder:
         grid, results = Path(folder, "grid.yaml"), str(Path(folder, "results"))
         grid.write_text(GRID.format(seeds=n_cells // 10))
@@ -37,7 +37,7 @@ def sweep(n_cells: int) -> tuple[float, float]:
 
 
 def plain(n_trials: int) -> tuple[float, float]:
-    """Wall seconds of one Tune trial per network without Ray's start, and the seconds of them in which the trials trained."""
+    """Wall seconds of one Tune trial per network without Ray's start, and in how many of them the trials trained."""
     import ray
     from ray import tune
 

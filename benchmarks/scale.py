@@ -85,7 +85,7 @@ def follow(*words: str) -> Followed:
 
 
 def write_grid(folder: Path, n_packs: int, slots: int | None, pause_s: float) -> Path:
-    """A grid of this many packs, or up to 19 more. With `slots`, a pack takes so many cores that this many packs run at once."""
+    """A grid of this many packs, or up to 19 more. With `slots`, packs share the cores so that `slots` of them run at once."""
     path = folder / "grid.yaml"
     cpus = len(os.sched_getaffinity(0)) / slots if slots else 1
     task = Path(__file__).with_name("idle_task.py")

@@ -20,7 +20,7 @@ from stats import Threshold, threshold_interval
 
 LOW, HIGH, LEVEL, SEEDS, TOLERANCE = 2, 4096, 0.85, 6, 0.05
 SPACINGS = (0.7, 0.35, 0.2, 0.1)
-"""The spacings of the grids, in log x. The last is twice the tolerance, which locates even a step as well as was asked."""
+"""The spacings of the grids, in log x. The last is twice the tolerance, so that even a step is located as well as was asked."""
 
 
 class Curve(NamedTuple):

@@ -115,7 +115,7 @@ A_CELL = hashlib.sha256(b"777").hexdigest()[:20]
 
 
 def questions(results: str, sweep: str, cell: str) -> Iterator[tuple[str, Callable[[], object]]]:
-    """The questions that are timed, by name. Each takes from the listing of the files to the last row."""
+    """The questions that are timed, by name. Each is timed from the listing of the files to the last row."""
 
     def asked(sql: str, *values: object) -> Callable[[], object]:
         return lambda: run(results, lambda connection: connection.execute(sql, list(values)).fetchall())

@@ -1,4 +1,4 @@
-"""Tables on terminals of every width: the fullest that fits, and none that is cut."""
+"""Tables on terminals of every width: the fullest table that fits, never cut off."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,8 @@ from rich.table import Table
 
 
 def print_fitting(tables: Sequence[Table], out: Console) -> None:
-    """Print the first of these, fullest first, that fits the terminal, else the last, whose lines the terminal folds.
+    """Print the first of these tables, from the fullest to the briefest, that fits the terminal. If none fits, print the last;
+    the terminal folds its lines.
 
     A pipe has no width to fold to: it gets the first.
     """

@@ -5,8 +5,8 @@ _KEPT = "\n\t\u00a0\u200d\ufe0f"
 
 
 def printable(text: str) -> str:
-    """The text with `\\x1b` and the like for control characters, marks that turn the direction of writing, and bytes that are no
-    text."""
+    """The text with escapes such as `\\x1b` in place of control characters, of marks that turn the direction of writing, and of
+    bytes that are no text."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in _KEPT else c.encode("unicode_escape").decode() for c in text)

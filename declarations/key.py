@@ -11,14 +11,14 @@ Role = Literal["task", "network", "training", "seed"]
 
 @dataclass(frozen=True)
 class Key(Column):
-    """A key's name, kind, title and role. The task, network or training that has the key declares the legal values with its
-    field."""
+    """A key's name, kind, title and role. Its legal values are declared where it is a field: in a task, network or training."""
 
     role_of_column: ClassVar[str] = "key"
 
     part: Role = "task"
     in_streams: bool = False
-    """Whether it enters the random streams: networks of one seed that differ in it share no draws."""
+    """Whether it enters the random streams: networks of one seed that differ in it share no draws. The width does not enter where
+    the task has a fixed training set."""
     searched: bool = True
     """Whether a threshold search may vary it: it is a number and a property of the network, and every value is legal."""
     derived: bool = False

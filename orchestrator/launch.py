@@ -133,7 +133,7 @@ def _make_token() -> None:
 def _forget_earlier(cluster: ClusterFile) -> None:
     """Check that the head can be logged in to, and delete Ray's state file of an earlier cluster of this name, there and here.
 
-    Because of that file, Ray would believe that workers run which were stopped long ago.
+    From that file, Ray would conclude that workers still run, although they were stopped long ago.
     """
     if fault := _fault(cluster.ssh(cluster.head, f"rm -f {shlex.quote(_state_file(cluster))}")):
         _failed(f"cannot log in to the head, {cluster.config['auth']['ssh_user']}@{cluster.head}: {fault}")
@@ -141,7 +141,8 @@ def _forget_earlier(cluster: ClusterFile) -> None:
 
 
 def _greet_workers(cluster: ClusterFile) -> None:
-    """Check that the head can log in to the workers. Ray itself would try for ever, and report it only in a log on the head."""
+    """Check that the head can log in to the workers. Ray itself would try for ever, and report the failure only in
+    a log on the head."""
     faults = {worker: _fault(_from_head(cluster, worker, "true")) for worker in cluster.workers}
     if told_of := [f"{worker}: {fault}" for worker, fault in faults.items() if fault]:
         _failed(
@@ -205,7 +206,8 @@ def _on_head(cluster: ClusterFile, command: str) -> int:
         command = f"export TTY_COMPATIBLE=0; {command}"
     if not cluster.on_premises:
         return _ray(cluster, "exec", command)
-    # Not by `ray exec`, which needs the state file of the start. The shell is the one of Ray, for the exports of ~/.bashrc.
+    # `ray exec` would need the state file that the start wrote. The shell is started as Ray starts it, to have the exports of
+    # ~/.bashrc.
     return _run(cluster.ssh(cluster.head, f"bash --login -i -c {shlex.quote(command)}", terminal=True)).returncode
 
 
@@ -238,7 +240,7 @@ def _ray(cluster: ClusterFile, verb: str, *words: str) -> int:
 
     It runs in the file's folder, where relative paths in the file start.
     """
-    # The file sets it for its own commands; this sets it for the commands that Ray adds.
+    # The cluster file chooses the older autoscaler for its own commands; this chooses it for the commands that Ray adds.
     autoscaler = {"RAY_UP_enable_autoscaler_v2": "0"} if cluster.on_premises else {}
     command = [_ray_program(), verb, "--log-style", "pretty", str(cluster.path), *words]
     return _run(command, cwd=cluster.path.parent, env=os.environ | autoscaler).returncode

@@ -200,7 +200,7 @@ def _queue(grid: Grid, machine: Machine, cost: CostModel, options: Options, feed
 
 
 def _refuse_too_large(queue: PackQueue, later: Sequence[int]) -> None:
-    """Stop before the first pack if a cell needs more memory than a pack may take: it would fail after hours of others."""
+    """Stop before the first pack if a cell needs more memory than a pack may take: it might fail only after hours of training."""
     for i in queue.too_large(later)[:1]:
         fewer = ", or fewer samples P or chains" if queue.plan[i].cell.training.family == "sampling" else ""
         need, have = (n / 2**30 for n in (queue.pack_bytes([i]), queue.machine.bytes_of(queue.choice(i)[1])))

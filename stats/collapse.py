@@ -64,8 +64,8 @@ class BestExponent:
 def collapse(curves: Sequence[Curve], scales: ArrayLike, log_x: bool = True) -> Collapse:
     """S of y_k against x / scales[k], for at least two curves. Lines between points are in log x unless `log_x=False`.
 
-    ValueError for fewer curves, NaN, errors or scales <= 0, and x <= 0 with `log_x`. If all seeds share an accuracy, its error is
-    not 0 but that of its test set: sqrt(p (1 - p) / examples), or 1 / examples at p = 1.
+    ValueError for fewer curves, NaN, errors or scales <= 0, and x <= 0 with `log_x`. If all seeds have the same accuracy p, its
+    error is not 0: give that of the test set, sqrt(p (1 - p) / examples), or 1 / examples at p = 1.
     """
     points = _Points.of(curves, scales, log_x)
     scaled, unscaled = points.comparison(1.0), points.comparison(0.0)
@@ -81,14 +81,14 @@ def best_exponent(
     log_x: bool = True,
     seed: int = 0,
 ) -> BestExponent:
-    """The exponent e between `bounds` that minimises S of x / scale_values^e, (curves,), with an interval by parametric
-    bootstrap.
+    """The exponent e between `bounds` that minimises S of x / scale_values^e, with an interval by parametric bootstrap.
+    `scale_values` is (curves,).
 
     Each resample moves every y by a random error of its size and finds the best e anew. The error is normal, or Student's t if
     errors come from n seeds (normal errors would cover 91% at 6 seeds and 73% at 3 where 95% is asked; measured). Houdayer and
-    Hartmann take all e up to S = S_min + 1. That ignores how many points S is the mean of, and is about twice too wide here.
-    Exponents at which less than half as many points count as at the best of them are not tried. ValueError as for `collapse`, and
-    for equal scale values, n below 2, and a minimum at the edge of `bounds`.
+    Hartmann take all e with S up to S_min + 1. Their interval ignores how many points S is the mean of, and is about twice too
+    wide here. An exponent is not tried if fewer than half as many points count there as at the exponent where most count.
+    ValueError as for `collapse`, and for equal scale values, n below 2, and a minimum at the edge of `bounds`.
     """
     level_between_0_and_1(level)
     points = _Points.of(curves, scale_values, log_x)

@@ -45,7 +45,7 @@ class PowerLaw:
         return np.asarray((self.offset.value if self.offset else 0.0) + self._power(x))
 
     def band(self, x: ArrayLike) -> tuple[Floats, Floats]:
-        """Lower and upper bound of the law (not of new points) at each x, by t; with an offset to first order in the errors."""
+        """Lower and upper bound of the law (not of new points) at each x, by Student's t; with an offset to first order."""
         log_x = np.log(np.asarray(x, dtype=float) / self._middle)
         if self.offset is None:
             gradient = np.stack([np.ones_like(log_x), log_x], axis=-1)
@@ -84,7 +84,7 @@ class Line:
         return np.asarray(self.intercept + self.slope.value * self._scale(x))
 
     def band(self, x: ArrayLike) -> tuple[Floats, Floats]:
-        """Lower and upper bound of the line (not of new points) at each x, by t."""
+        """Lower and upper bound of the line (not of new points) at each x, by Student's t."""
         away = self._scale(x) - self._middle
         half = _half_width(np.stack([np.ones_like(away), away], axis=-1), self._covariance, self.n, self.level)
         return self.curve(x) - half, self.curve(x) + half
@@ -198,7 +198,7 @@ def exponent_of_thresholds(
     law = power_law(xs, values, values * np.exp(-errors), values * np.exp(errors), level=level)
     residuals = np.log(values / law.curve(xs)) / errors
     misfit = float((residuals**2).sum() / (len(xs) - 2)) if len(xs) > 2 else np.nan
-    # Thresholds resampled with one seed share their random numbers. Drawn from anew, they do not move together.
+    # Thresholds that were resampled with one seed share their random numbers. A new draw from each makes them independent.
     rng = np.random.default_rng(seed)
     drawn = np.stack([rng.choice(t.draws, n_resamples) for t in used], axis=1)
     slopes = _slopes(np.log(xs), drawn, errors**-2)

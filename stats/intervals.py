@@ -104,7 +104,10 @@ def _quantiles(ordered: Floats, levels: Floats) -> Floats:
 
 
 def mean_intervals(samples: Sequence[ArrayLike], bounds: tuple[float, float] | None = None) -> tuple[Floats, Floats]:
-    """Low and high of `mean_interval` at 95% for each of many samples of FEW or more values, those of one size in one call."""
+    """Low and high of `mean_interval` at 95% for each of many samples of FEW or more values.
+
+    Samples of one size are computed together.
+    """
     values = [_values(sample, 0.95) for sample in samples]
     low, high = np.empty((2, len(samples)))
     for n in {len(x) for x in values}:
@@ -119,7 +122,7 @@ def mean_intervals(samples: Sequence[ArrayLike], bounds: tuple[float, float] | N
 
 
 def median_interval(values: ArrayLike, level: float = 0.95) -> Interval:
-    """Median with an interval between two of the values, which covers it for any distribution, by the binomial law.
+    """Median with an interval between two of the values. By the binomial law it covers the median of any distribution.
 
     The bounds are the innermost pair of order statistics that covers at least `level`; `method` gives the true coverage. They are
     NaN if even the extremes cover less (n < 6 at 95%), because bounds with less coverage would be misleading. ValueError for no

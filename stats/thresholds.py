@@ -117,12 +117,12 @@ def threshold_interval(
     """`threshold` of the means over seeds, with its interval. x is (k,), and each x has the values of its seeds, at least one.
 
     Each mean is resampled about its value by Student's t with its own standard error. If networks at different x share no random
-    draws, each x gets a deviation of its own. If those of a seed are `shared`, all x get one deviation, as if they shared all
-    draws. Drawing seeds with replacement instead covers 88% at 6 seeds and 77% at 3 where 95% is asked, because it takes the
-    spread of these seeds for the true one (measured).
+    draws, each x gets a deviation of its own. If the networks of one seed share draws (`shared`), all x get one deviation, as if
+    they shared all draws. Drawing seeds with replacement instead covers 88% at 6 seeds and 77% at 3 where 95% is asked, because
+    it takes the spread of these seeds for the true one (measured).
     The interval is for the crossing of the interpolated true curve: it holds no error of a coarse x. If seeds either learn or
-    not, all of 2 or 3 may agree by chance, and it covers less (87%, 91%). ValueError as for `threshold`, and for an x without
-    values.
+    not, all of 2 or 3 may agree by chance, and the interval covers less (87%, 91%). ValueError as for `threshold`, and for an x
+    without values.
     """
     xs = finite("x", x)
     same_length(x=xs, values_per_x=values_per_x)

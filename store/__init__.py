@@ -1,6 +1,6 @@
 """The results directory: packs of rows, committed atomically, seen through DuckDB views.
 
-Files never change once they have their name (a digest of their bytes is part of it). This makes commits idempotent, lets readers
-work without locks, and lets a compaction run beside both.
-Beside `declarations` and `console`, this package knows pyarrow, duckdb and obstore only.
+A file of rows never changes once it has its name, which holds a digest of its bytes. This makes commits idempotent, lets readers
+work without locks, and lets a compaction run at the same time as both.
+Besides `declarations` and `console`, this package depends only on numpy, pyarrow, duckdb and obstore.
 """

@@ -35,24 +35,24 @@ _SCALARS: dict[Kind, tuple[type, ...]] = {
 
 
 def is_list(declared: Column) -> bool:
-    """Whether its column holds a list of values per row."""
+    """Whether the declared column holds a list of values per row."""
     return isinstance(declared, Metric) and declared.per != "network"
 
 
 def column_of(declared: Column) -> str:
-    """The name of its column. No key can be called `evaluation:NAME`, so lists and numbers never meet in one column."""
+    """The name of the declared column. No key can be called `evaluation:NAME`, so lists and numbers never meet in one column."""
     if isinstance(declared, Metric) and declared.per != "network":
         return declared.column or f"{declared.per}:{declared.name}"
     return declared.name
 
 
 def type_of(declared: Column) -> pa.DataType:
-    """The Arrow type of its column."""
+    """The Arrow type of the declared column."""
     return pa.list_(TYPES[declared.kind]) if is_list(declared) else TYPES[declared.kind]
 
 
 def field_of(declared: Column) -> pa.Field:
-    """Its column, with the whole declaration as metadata."""
+    """The declared column, with the whole declaration as metadata."""
     return pa.field(column_of(declared), type_of(declared), metadata={DECLARATION: declared.described()})
 
 
@@ -65,7 +65,7 @@ def known_field_of(declared: Column) -> pa.Field:
 def read_field(name: str, kind: pa.DataType, told: bytes | None) -> Column:
     """The declaration of a further column in a file. ValueError if the column has none that can be read.
 
-    Versions before declarations existed wrote further columns only for keys of tasks, and without metadata.
+    Versions that had no declarations yet wrote further columns only for keys of tasks, and without metadata.
     """
     if told is None:
         kinds = {TYPES[one]: one for one in FURTHER}
@@ -83,7 +83,7 @@ def read_field(name: str, kind: pa.DataType, told: bytes | None) -> Column:
 
 
 def read_declaration(name: str, told: str) -> Column:
-    """The declaration that `described` wrote. ValueError if the text is none, or is none that a further column can have."""
+    """The declaration that `described` wrote. ValueError if the text is none, or one that no further column can have."""
     try:
         words = json.loads(told)
     except RecursionError:

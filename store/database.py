@@ -157,7 +157,7 @@ def locked(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
 def fenced(files: Files, snapshot: Snapshot, memory_gb: float = 1.0, threads: int = 2) -> duckdb.DuckDBPyConnection:
     """A connection for SQL written by strangers: it can open only these files, change no setting, and spill nothing to disk.
 
-    It does not refuse to write to these very files: the caller must let no statement through that writes.
+    It does not refuse to write to these very files: the caller must refuse every statement that writes.
     """
     connection = connect_to(files, snapshot)
     live = [files.address(file.entry) for file in (*snapshot.rows, *snapshot.plans)]
@@ -170,7 +170,7 @@ def fenced(files: Files, snapshot: Snapshot, memory_gb: float = 1.0, threads: in
 
 
 def _hide(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[LiveFile]) -> None:
-    """Create the views of ORDERS in `internal`, one row per cell each: those behind `cells`, `neurons`, `curves` and the weights.
+    """Create the views of ORDERS in `internal`, each with one row per cell, for `cells`, `neurons`, `curves` and the weights.
 
     Choosing a row takes a window over ids and ranks, so it is done once and only for cells that have several rows. A file without
     rows to hide is then read as it is; the other files are read without the rows that `internal.hidden` lists.

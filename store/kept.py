@@ -41,7 +41,7 @@ class Kept:
 
 
 def kept_connection(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
-    """A connection for the calling thread to the database that this process keeps of the directory."""
+    """A connection for the calling thread to the database that this process keeps for the directory."""
     with _databases_lock:
         kept = kept_database(files, snapshot)
         if kept.is_to_copy and kept.n_asked >= ASKED_ONCE:
@@ -52,7 +52,7 @@ def kept_connection(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnecti
 
 
 def kept_database(files: Files, snapshot: Snapshot) -> Kept:
-    """The database that this process keeps of the directory, made anew if the files have changed."""
+    """The database that this process keeps for the directory, made anew if the files have changed."""
     listing = tuple(file.entry for file in (*snapshot.rows, *snapshot.plans))
     with _databases_lock:
         if files.root not in _databases or _databases[files.root].listing != listing:
@@ -66,7 +66,7 @@ def kept_database(files: Files, snapshot: Snapshot) -> Kept:
 
 
 def _copy_cells(connection: duckdb.DuckDBPyConnection) -> None:
-    """Let the view `cells` read a copy in memory. One thread makes it: for many small files two need longer, and much memory."""
+    """Let the view `cells` read a copy in memory. One thread makes it: for many small files, two take longer and more memory."""
     threads = connection.execute("SELECT current_setting('threads')").fetchone()
     assert threads
     connection.execute("SET threads = 1")

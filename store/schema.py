@@ -21,7 +21,8 @@ DECLARED: dict[str, Column] = {**KEYS, **METRICS, **FACTS}
 """The columns that the package `declarations` declares, by name."""
 
 CURVES = {column_of(metric): metric for metric in METRICS.values() if metric.per == "evaluation"}
-"""List columns with one entry per evaluation. Loss and training accuracy are means over the steps since the last evaluation."""
+"""List columns with one entry per evaluation. Under gradient descent, loss and training accuracy are means over the steps since
+the last evaluation."""
 
 NEURONS = {column_of(metric): metric for metric in METRICS.values() if metric.per in ("neuron", "bin")}
 """List columns with one entry per hidden neuron, or with a mean number of neurons per bin; NULL if nobody asked for them."""
@@ -33,7 +34,7 @@ _HOLDS = (
 )
 _MEASURED = Fact("measured", "metrics that the row was asked for and has", "text")
 HELD = tuple(fact.name for fact in (*_HOLDS, _MEASURED))
-"""Columns that say what a row holds beside its summary, so that planning need not read the lists. The first two are set here,
+"""Columns that say what a row holds besides its summary, so that planning need not read the lists. The first two are set here,
 never by the caller. The caller sets `measured`: a list of `Metric.request`, NULL for none."""
 
 SCHEMA = pa.schema([

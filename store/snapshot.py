@@ -48,7 +48,7 @@ class Inspection(NamedTuple):
 
 
 class LiveFile(NamedTuple):
-    """A file that readers read. `request` is that of a plan file, or None if its rows do not agree.
+    """A file that readers read. `request` is that of a plan file whose rows agree in it, else None.
 
     `further`: the declarations of the file's further columns. `declared_at`: the time of the file's last row in microseconds
     since 1970 if the file itself declares such columns, else 0.
@@ -163,7 +163,7 @@ _OURS, _PLANNED = frozenset(SCHEMA.names), frozenset(PLAN_SCHEMA.names)
 
 @dataclass(frozen=True)
 class _Listed:
-    """A schema with a quick hash, that of its names. Two of them are equal if their columns are, whatever the metadata say."""
+    """A schema with a quick hash, that of its names. Two are equal if their names and types are, whatever their metadata say."""
 
     names: tuple[str, ...]
     schema: pa.Schema = field(hash=False)
@@ -199,7 +199,7 @@ def _columns(
 def declarations(live: Iterable[LiveFile]) -> dict[str, Column]:
     """The declarations of all columns, by name: those of the package `declarations`, and the further ones of these files.
 
-    If files differ in a title or the like, the newest file is right. If they differ in kind, the column gets a kind for both.
+    If files differ in a title or the like, the newest file wins. If they differ in kind, the column gets a kind that fits both.
     """
     found: dict[str, Column] = {}
     spelt: dict[str, str] = {}
@@ -233,7 +233,7 @@ def _oldest_first(live: Iterable[LiveFile]) -> list[tuple[Column, ...]]:
 
 
 def take(files: Files) -> Snapshot:
-    """The present state of the directory. If a file vanishes meanwhile, the look starts again."""
+    """The present state of the directory. If a file vanishes meanwhile, the directory is read again."""
     for _ in range(100):
         try:
             return _take(files)
@@ -280,7 +280,7 @@ def named(folder: str, stem: str, data: bytes) -> str:
 
 
 def verify(files: Files, entry: Entry) -> str | None:
-    """Check every byte of a file against digest and page checksums: the problem, or None. FileNotFoundError if it is gone."""
+    """The problem with a file, or None, by its digest and the checksum of every page. FileNotFoundError if it is gone."""
     data = files.read(entry.path)
     try:
         parquet = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)

@@ -67,7 +67,7 @@ class Store:
         return write_pictures(self.files, cell_id, pictures)
 
     def statuses(self) -> dict[str, views.Held]:
-        """The status and the extras of every stored cell, by id. Extras are what a cell holds beside its summary."""
+        """The status and the extras of every stored cell, by id. Extras are what a cell holds besides its summary."""
         return views.held(self.files)
 
     def write_plan(self, sweep: str, cell_ids: Iterable[str], whole: bool = False) -> None:

@@ -44,7 +44,7 @@ Opened = TypeVar("Opened")
 
 
 class Held(NamedTuple):
-    """The status of a stored cell, and what the store holds of it beside its summary."""
+    """The status of a stored cell, and what the store holds of it besides its summary."""
 
     status: str
     extras: frozenset[str]
@@ -153,7 +153,7 @@ def _again_while_files_change(files: Files, opener: Callable[[Files, Snapshot], 
 
 
 def _gone(files: Files, snapshot: Snapshot) -> bool:
-    """Whether files were deleted since the snapshot. Behind a fence DuckDB takes a missing file for a forbidden directory."""
+    """Whether files were deleted since the snapshot. A fenced connection reports a missing file as a forbidden directory."""
     entries = {file.entry for file in (*snapshot.rows, *snapshot.plans)}
     return bool(entries - {entry for folder in FOLDERS for entry in files.entries(folder)})
 

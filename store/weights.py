@@ -1,7 +1,7 @@
-"""Hidden weights and example inputs of networks: large arrays, in one file per cell beside the packs. Its row names the file.
+"""Hidden weights and example inputs of networks: large arrays, one file per cell next to the packs, named in the cell's row.
 
 The file is written before the pack is committed. If the sweep is killed in between, a file is left that no row names: it is
-stale, and harmless. The files are Parquet as all others are, with one row per picture, and are named by cell and content.
+stale, and harmless. Like all others, the files are Parquet. They have one row per picture, and a name made of cell and content.
 """
 
 import re
@@ -58,7 +58,7 @@ _AGAIN = "run the sweep again: it trains the network"
 def check_pictures(
     files: Files, entries: Sequence[Entry], named_by_rows: set[str], seen: Callable[[int], None] = lambda done: None
 ) -> dict[str, str]:
-    """The problems by path: of these files, and of missing files that rows name. `seen` hears how many files are done."""
+    """The problems by path: of these files, and of missing files that rows name. `seen` is told how many files are done."""
     bad = {path: "missing: a row of results names it" for path in named_by_rows - {entry.path for entry in entries}}
 
     def problem_of(entry: Entry) -> str | None:

@@ -134,9 +134,9 @@ class Cell(BaseModel):
         return found
 
     def columns(self) -> dict[str, Any]:
-        """The keys and values in the cell's row of the results; `LEFT_OUT` only if they differ from the task's default.
+        """The keys and values in the cell's row of the results; those of `LEFT_OUT` only if they differ from the task's default.
 
-        A network other than the first is always named, because readers take a row that names none to be of the first.
+        A network other than the first is always named, because readers assume the first network where a row names none.
         """
         keys = self.keys()
         absent = {name for name in LEFT_OUT if name not in keys}

@@ -30,7 +30,7 @@ class Part(BaseModel):
     locations: ClassVar[tuple[str, ...]] = ()
     """Keys that hold a place, such as a folder: they enter neither the cell id nor the results."""
     shared_across: ClassVar[tuple[str, ...]] = ()
-    """Keys that do not enter the random streams: cells that differ only in these see the same draws."""
+    """A task's keys that do not enter the random streams: cells that differ only in these see the same draws."""
     free: ClassVar[tuple[str, ...]] = ()
     """Keys in which cells of one pack may differ."""
     hashed_at_default: ClassVar[tuple[str, ...]] = ()

@@ -11,7 +11,7 @@ from trainables.tasks.base import Array
 from trainables.trainers.base import Trainer
 
 MOST_EXTREME = 4
-"""Neurons shown for each sign of the readout: enough to see what they share; for an image network they take a few 10 kB."""
+"""Neurons shown for each sign of the readout: enough to see what they share; for an image network they take a few tens of kB."""
 OF_EACH_LABEL = 2
 """Examples shown for each label, same and different."""
 
@@ -73,7 +73,7 @@ def _examples(cell: Cell) -> tuple[Array, Array]:
     """The first examples of each label that training showed, and their labels: same first, then different."""
     owner = stream_owner(cell)
     symbols = cell.task.draw_symbols(stream(owner, "symbols"))
-    # The fixed set, or the first block, as training drew it: fewer examples of the same stream would be others.
+    # The fixed set, or the first block, as training drew it: a draw of fewer examples would give different ones.
     n = cell.task.n_train or BLOCK_STEPS * cell.batch
     shown, labels = cell.task.shown_examples(stream(owner, "batches", 0), symbols, n)
     same = np.asarray(labels) > 0

@@ -19,15 +19,15 @@ BLOCK_STEPS = 10
 
 
 def stream_owner(cell: Cell) -> str:
-    """Cells with the same owner draw the same symbols, weights, batches and test examples.
+    """Cells with the same owner draw the same symbols, batches and test examples, and like networks the same weights.
 
-    An owner is the task's name, source and keys without `shared_across`, the seed, and the width if the network does not share it
-    and draws fresh examples. So gamma, base_lr, steps and precision do not matter, and a fixed training set is the same for every
-    network and training.
+    An owner is the task's name, source and keys without `shared_across`, the seed, and the width if each step sees fresh
+    examples. So gamma, base_lr, steps and precision do not matter, and a fixed training set is the same for every network and
+    training.
     """
     task = cell.task
     keys = {k: v for k, v in task.identity().items() if k not in task.shared_across}
-    if cell.task.n_train is None and "width" not in cell.network.shared_across:
+    if cell.task.n_train is None:
         keys["width"] = cell.width
     keys["seed"] = cell.seed
     return "\n".join([task.name, task.source, *(f"{k}={v!r}" for k, v in sorted(keys.items()))])

@@ -103,13 +103,15 @@ def explore(results: str, selection: Selection, points: Points, choices: Choices
 
 
 def _legible(data: pd.DataFrame, axes: Iterable[str]) -> pd.DataFrame:
-    """The points with a word for no value of what tells curves or panels apart: each value is a group that is drawn."""
+    """The points, with a word in place of each missing value of the keys that tell curves or panels apart: else these points
+    would belong to no group, and would not be drawn."""
     words = {key: [label(None if pd.isna(value) else value) for value in data[key]] for key in axes if data[key].isna().any()}
     return data.assign(**words)
 
 
 def _where(shown_ones: pd.DataFrame, setting: Mapping[str, Value]) -> dict[str, Iterable[Value] | Value]:
-    """The setting for a query: with rows that have no such key, or that leave it out as they have the default."""
+    """The setting for a query. It also fits rows that have no such key, and rows that leave the key out because they have its
+    default."""
     found: dict[str, Iterable[Value] | Value] = {}
     for key, value in setting.items():
         left_out = shown_ones[key].isna().any() or value in FIRST.get(key, ())
@@ -120,7 +122,7 @@ def _where(shown_ones: pd.DataFrame, setting: Mapping[str, Value]) -> dict[str, 
 
 
 def _of_points(found: pd.DataFrame, keys: Sequence[str], points: pd.DataFrame, axes: pd.DataFrame) -> pd.DataFrame:
-    """Networks of these points alone, with the words of their axes."""
+    """The networks that belong to these points, with the points' words for the axes."""
     parts = [key for key in ("network", "training") if key in keys]
     found = found.assign(**with_parts(found)[parts])
 

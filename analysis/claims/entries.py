@@ -90,8 +90,8 @@ def read_claims(path: Path = PATH) -> list[Claim]:
 
 
 def _filled(value: Any, names: dict[str, Any]) -> Any:
-    """The value with `{L}` in its texts replaced by the value of L. A text that is only `{L}` becomes the value itself: a number
-    stays one."""
+    """The value with `{L}` in its texts replaced by the value of L. A text that is only `{L}` becomes the value itself, so that
+    a number stays a number."""
     if isinstance(value, dict):
         return {key: _filled(inner, names) for key, inner in value.items()}
     if isinstance(value, list):

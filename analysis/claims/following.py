@@ -15,7 +15,7 @@ PAUSE_S = 30.0
 
 class State(NamedTuple):
     """The verdicts known so far, in the order of the claims. A claim that is being checked again keeps its last verdict until
-    then."""
+    the new one is known."""
 
     checked: list[Checked]
     n_to_come: int

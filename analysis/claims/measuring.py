@@ -10,7 +10,7 @@ from analysis.claims.networks import Networks, both_sides, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.measures import measures
 from analysis.data.paper import PAPER
-from analysis.data.parts import are_at_equilibrium
+from analysis.data.parts import have_training_sets
 from analysis.data.points import sd_of_ties
 from analysis.data.sharing import shared_along
 from analysis.overlays.overlays import beside
@@ -47,9 +47,9 @@ def slope(
 ) -> Found:
     """Gain of the measure when `over` doubles; with `log`, the exponent of a power law.
 
-    If `minus` is given, the slope of those networks is subtracted; both sides have one setting of all keys in which they need not
-    differ. Each network is a point of the fit. But if networks of one seed share their data along `over`, each seed that has a
-    network at every value has a slope of its own, and a single seed gives no interval.
+    If `minus` is given, the slope of those networks is subtracted; both sides then have one setting of all keys, except those in
+    which they must differ. Each network is a point of the fit. But if networks of one seed share their data along `over`, each
+    seed that has a network at every value has a slope of its own, and a single seed gives no interval.
 
     growing: whole numbers that grow in proportion to these powers of `over`; networks with other values are left out.
     """
@@ -73,8 +73,8 @@ def _slope(found: Networks, over: str, log: bool, growing: Mapping[str, float]) 
     what = found.what + (f", {n_all - len(frame)} without a positive value left out" if len(frame) < n_all else "")
     if frame[over].nunique() < 2:
         return NotMeasured(f"networks of one {over} only")
-    at_equilibrium = are_at_equilibrium(frame)
-    if all(shared_along(key, at_equilibrium, found.declared) for key in (over, *growing)):
+    fixed = have_training_sets(frame)
+    if all(shared_along(key, fixed, found.declared) for key in (over, *growing)):
         # Networks of one seed see the same data at all of these values: only seeds are independent.
         parts = [part for _, part in frame.groupby("seed")]
         whole = [part for part in parts if part[over].nunique() == frame[over].nunique()]
@@ -131,7 +131,7 @@ def beside_theory(
     frame = found.frame if largest is None else found.frame[found.frame[largest] == found.frame[largest].max()]
     values = beside(frame, measure, only=[theory]).values.set_index("point")
     if values.empty:
-        return NotMeasured(f"{theory} says nothing of these networks")
+        return NotMeasured(f"{theory} does not apply to these networks")
     said, error = values["value"], 1.96 * values["error"].max()
     at = "" if largest is None else f" at {largest} = {frame[largest].iloc[0]:g}"
     ties = _sd_of_ties(frame, measures(results)[measure])

@@ -17,7 +17,7 @@ class Measured(NamedTuple):
     interval: Interval
     what: str
     again: tuple[str, ...] = ()
-    """Arguments of a sweep that trains as many seeds again."""
+    """Arguments of a sweep that may decide the claim: more seeds, or longer chains (`networks.Networks.again`)."""
 
 
 class NotMeasured(NamedTuple):

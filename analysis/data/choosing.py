@@ -62,8 +62,8 @@ def axes_of(points: Points) -> Axes:
 
 
 def suggested(points: Points, axes: Axes) -> tuple[str, str | None]:
-    """Abscissa and colour of a first figure: the number with most values, and a key that varies beside it (None without one).
-    ValueError if no number varies."""
+    """Abscissa and colour of a first figure: the number with most values, and a key that varies beside it (None if none
+    does). ValueError if no number varies."""
     if not axes.numbers:
         raise ValueError("no key that is a number varies")
     # Lazy networks have another gamma at each d, but one label.
@@ -83,7 +83,7 @@ def suggested(points: Points, axes: Axes) -> tuple[str, str | None]:
 
 
 def _first(points: Points) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
-    """The points of the task, network and training that are shown first, and those of each network and training of its task."""
+    """The points of the task, network and training that are shown first, and those of each network and training of that task."""
     parts = [key for key in PARTS if key in points.keys]
     if not parts:
         return points.frame, [points.frame]
@@ -110,7 +110,7 @@ def same_axis(key: str, other: str) -> bool:
 def rest_of(points: Keyed, chosen: Iterable[str]) -> list[str]:
     """Keys that vary beside the chosen ones. Each must be fixed to one value, as only seeds are averaged over.
 
-    If networks or trainings are compared, keys of which each of them has one value of its own are left out."""
+    If networks or trainings are compared, keys are left out that have a single value within each of them (`comparing.own`)."""
     chosen = list(chosen)
     vary = [key for key in differing(points.frame, points.keys, points.declared) if not any(same_axis(key, c) for c in chosen)]
     belong = own(points.frame, vary, chosen, points.declared)
@@ -126,8 +126,8 @@ def settled(
 ) -> dict[str, Value]:
     """A value for each key of `rest`, such that there are points with all of them.
 
-    A wanted value is taken if points have it, that of the key `first` before the others. The other keys are as preferred (without
-    `prefer`, as in the paper's setting of the task), or else as in most networks.
+    Wanted values are taken if points have them, that of the key `first` before the others. The other keys get the values of
+    `prefer` (without it, of the paper's setting of the task), or else those of most networks.
     """
     frame, fits = points.frame, partial(fitting, declared=points.declared)
     for key in sorted(wanted, key=lambda key: key != first):

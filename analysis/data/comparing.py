@@ -1,4 +1,4 @@
-"""Networks of several networks and trainings in one chart: keys that a part does not have are no difference of setting."""
+"""Several networks and trainings in one chart: a key that one of them does not have makes no difference of setting."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -25,7 +25,8 @@ def named(points: Points) -> Points:
 
 
 def lacking(frame: pd.DataFrame, key: str, declared: Mapping[str, Column]) -> "pd.Series[bool]":
-    """Rows whose task, network or training, whichever such a key is of, has no such key: none of its rows has a value.
+    """Rows of a part that lacks the key: no row of the part has a value. The part is the task, network or training that the key
+    belongs to.
 
     A network that is sampled has other keys than one of the same name that is trained.
     """
@@ -42,7 +43,7 @@ def lacking(frame: pd.DataFrame, key: str, declared: Mapping[str, Column]) -> "p
 
 
 def fitting(frame: pd.DataFrame, values: Mapping[str, Value], declared: Mapping[str, Column]) -> "pd.Series[bool]":
-    """Rows that have these values, None being no value, or whose parts do not have the key. `frame`: all that are compared."""
+    """Rows that have these values, or whose parts do not have the key. None means no value. `frame`: all compared rows."""
     found = pd.Series(True, frame.index)
     for key, value in values.items():
         if value is None:
@@ -55,7 +56,7 @@ def fitting(frame: pd.DataFrame, values: Mapping[str, Value], declared: Mapping[
 
 
 def differing(frame: pd.DataFrame, keys: Iterable[str], declared: Mapping[str, Column]) -> list[str]:
-    """Keys of several values among the rows whose parts have them; `gamma` not beside its label, as of `varying`."""
+    """Keys with several values among the rows whose parts have them; `gamma` is left out beside its label, as in `varying`."""
     return [key for key in varying(frame, keys) if _differs(frame, key, declared)]
 
 
@@ -73,14 +74,14 @@ def _agree(one: str, other: str) -> bool:
 
 
 def _told(version: str) -> dict[str, str]:
-    """By part, the versions in `langevin 2, 3`; of what has no name by an empty one."""
+    """By part, the versions in a text such as `langevin 2, 3`. A version without a name stands under an empty name."""
     pairs = [text.rpartition(" ") for text in version.split(", ")]
     return {name: number for name, _, number in pairs}
 
 
 def own(points: pd.DataFrame, keys: Iterable[str], axes: Iterable[str], declared: Mapping[str, Column]) -> list[str]:
-    """Keys of the training that each of the networks or trainings on the axes has one value of: as its rate or precision, they
-    belong to what is compared. A network's only training is one of them."""
+    """Keys of the training that have a single value within each of the networks or trainings on the axes: they belong to what is
+    compared, as a learning rate or a precision does. So does a network's only training, and a training's only network."""
     compared = [key for key in ("network", "training") if key in axes]
     if not compared:
         return []
@@ -91,7 +92,7 @@ def own(points: pd.DataFrame, keys: Iterable[str], axes: Iterable[str], declared
 
 
 def newest(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows without those of other versions of the same parts, where a setting fits several: of each the one of most rows."""
+    """The rows of one version for each task, network and training, if a setting fits several: the version of most rows."""
     if VERSION not in frame:
         return frame
     parts = [key for key in PARTS if key in frame]
@@ -105,7 +106,9 @@ def _commonest(versions: "pd.Series[Any]") -> Any:
 
 
 def most_parts(frame: pd.DataFrame, rest: Iterable[str], axes: Iterable[str], declared: Mapping[str, Column]) -> pd.DataFrame:
-    """The rows at those values of what all of them have at which most of the networks and trainings on the axes have points."""
+    """The rows at those values of shared keys at which most of the compared networks and trainings have points.
+
+    A key of `rest` is shared if all rows have it."""
     compared = [key for key in PARTS if key in axes and key in frame]
     shared = [key for key in rest if key != VERSION and not lacking(frame, key, declared).any()]
     if not compared or not shared or len(frame[compared].drop_duplicates()) < 2:

@@ -24,12 +24,12 @@ def is_label(key: str, declared: Mapping[str, Column] = KEYS) -> bool:
 
 
 def gamma_once(keys: Iterable[str], among: Container[str]) -> list[str]:
-    """The keys without `gamma` where its label is `among` others: that tells the lazy gamma of every d as one."""
+    """The keys, without `gamma` if its label is in `among`: lazy networks have one label, but another gamma at each d."""
     return [key for key in keys if not (key == "gamma" and "gamma_label" in among)]
 
 
 def with_gamma(keys: Iterable[str]) -> list[str]:
-    """Each of the keys once, and `gamma` where its label is among them, which is sorted by it."""
+    """Each of the keys once, and `gamma` if its label is among them: labels are sorted by gamma."""
     known = list(dict.fromkeys(keys))
     return [*known, "gamma"] if "gamma_label" in known and "gamma" not in known else known
 

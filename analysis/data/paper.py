@@ -24,7 +24,7 @@ _OTHERS: dict[str, dict[str, Any]] = {
 """The settings in which the visual tasks differ from same-different [Tong25 App. G.3 to G.5]."""
 
 TWO_LABELS = ("same_different", *_OTHERS)
-"""Tasks of which 1/2 of the answers are right by chance; of others nobody here knows."""
+"""Tasks for which half of all answers are right by chance. For other tasks this share is not known here."""
 
 
 def settings(task: str | None, at_equilibrium: bool = False) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def settings(task: str | None, at_equilibrium: bool = False) -> dict[str, Any]:
 
 
 def filled(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of one network, with those of LEFT_OUT that its row lacks as the paper has them."""
+    """The keys of one network. Keys of LEFT_OUT that its row lacks get the paper's values."""
     values = parts_of(values)
     usual = settings(values.get("task"), values["training"] == FIRST_SAMPLER)
     return values | {key: usual[key] for key in LEFT_OUT if key in usual and pd.isna(values.get(key))}

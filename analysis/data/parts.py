@@ -47,9 +47,20 @@ def at_equilibrium(values: Mapping[str, Any]) -> bool:
     return bool(parts_of(values)["training"] == FIRST_SAMPLER)
 
 
+def has_training_set(values: Mapping[str, Any]) -> bool:
+    """Whether the network of these keys sees a fixed set of P examples rather than fresh ones at each step."""
+    return at_equilibrium(values) or not pd.isna(values.get("P"))
+
+
 def keeps_neurons(values: Mapping[str, Any]) -> bool:
     """Whether a grid may `save:` neurons of the network of these keys; where it is trained, its weights too."""
     return bool(parts_of(values)["network"] == FIRST_NETWORK) or at_equilibrium(values)
+
+
+def have_training_sets(frame: pd.DataFrame) -> bool:
+    """Whether there are networks in the frame, and all of them see a fixed set of P examples."""
+    sampled = with_parts(frame)["training"] == FIRST_SAMPLER
+    return len(frame) > 0 and bool((sampled | _column(frame, "P").notna()).all())
 
 
 def are_at_equilibrium(frame: pd.DataFrame) -> bool:

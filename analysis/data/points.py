@@ -190,7 +190,8 @@ def one_setting(
 
 
 def _is_unusual(key: str, held: Mapping[str, Any], column: Column | None, whole: Mapping[str, Any]) -> bool:
-    """Whether a key that some network holds is not at its default: that which its network or training declares, if any."""
+    """Whether a key that some network holds differs from the default that its network or training declares. Without such a
+    default: whether it is a key of LEFT_OUT, which rows hold only if it differs from the task's default."""
     if not isinstance(column, Key) or column.default is None or whole.get(column.part) not in column.of:
         return key in LEFT_OUT
     return bool(held[key] != column.default)

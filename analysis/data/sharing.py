@@ -10,13 +10,13 @@ from declarations.key import Key
 from declarations.keys import KEYS
 
 
-def shared_along(key: str, at_equilibrium: bool, declared: Mapping[str, Column] = KEYS) -> bool:
+def shared_along(key: str, has_training_set: bool, declared: Mapping[str, Column] = KEYS) -> bool:
     """Whether networks of one seed share draws at different values of this key. `declared`: the columns of their store.
 
-    At equilibrium one training set serves all networks, so keys of the network do not enter. A key that nobody declares is taken
+    A fixed training set serves all networks, so keys of the network do not enter there. A key that nobody declares is taken
     for a key of a user's own task, which enters.
     """
     column = declared.get(key)
     if not isinstance(column, Key):
         return False
-    return not column.in_streams or (at_equilibrium and column.part == "network")
+    return not column.in_streams or (has_training_set and column.part == "network")

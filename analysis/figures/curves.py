@@ -60,8 +60,8 @@ def _table(data: pd.DataFrame, needed: list[str], values: pd.DataFrame) -> pd.Da
 
 
 def _long_series(data: pd.DataFrame, look: Look) -> tuple[pd.DataFrame, int]:
-    """The points without lines that span less than half of the longest in their panel, which belong to other figures; and the
-    number of lines left out."""
+    """The points, without lines that span less than half of the longest line in their panel, as these belong to other figures;
+    and the number of lines left out."""
     series = [key for key in (look.colour, look.facet) if key]
     x = np.log(data[look.x]) if look.log_x else data[look.x]
     groups = x.groupby([data[key] for key in series])

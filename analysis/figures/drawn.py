@@ -48,7 +48,7 @@ class Figure(NamedTuple):
         return f"Fig. {self.name}" in self.source
 
     def draw_in_full(self, results: str, sweep: str | None, compute: Callable[[list[Later]], None]) -> Drawn | Missing:
-        """The figure as of `draw`. Theory that takes long is handed to `compute`, then the figure is drawn again."""
+        """The figure that `draw` gives. Theory that takes long is handed to `compute`, then the figure is drawn again."""
         drawn = self.draw(results, sweep)
         if isinstance(drawn, Missing) or not drawn.missing:
             return drawn

@@ -56,8 +56,8 @@ def _counts(
 
 
 def _along(setting: Setting, frame: pd.DataFrame, key: str) -> Setting:
-    """The setting with networks of other d added. At each other d, `key` takes the value that has most widths there, the largest
-    if several have."""
+    """The setting with networks of other d added. At each other d, `key` takes the value that has most widths there; of several
+    such values, the largest."""
     values = {name: value for name, value in setting.values.items() if name not in ("d", key)}
     frame = frame[matching(frame, values)]
     parts = []

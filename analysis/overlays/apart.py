@@ -22,7 +22,7 @@ TRIES = 2
 
 
 class ApartError(RuntimeError):
-    """An error of that process, in words."""
+    """An error of the process apart, in words."""
 
 
 class Apart:

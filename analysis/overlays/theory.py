@@ -14,7 +14,7 @@ from declarations.keys import KEYS
 TWO_LAYER = ("relu2",)
 BY_SGD = ("sgd",)
 PLAIN: Mapping[str, tuple[Any, ...]] = {"momentum": (0,), "weight_decay": (0,), "loss": ("cross_entropy",)}
-"""Values of keys with which a training is the plain one that all theories speak of; so it is where a network lacks them."""
+"""Values of keys that make a training plain, as does the lack of these keys. All theories are about plain trainings."""
 ACCURACIES = ("best_test_acc", "final_test_acc")
 
 _NAMED = tuple(dict.fromkeys((*KEYS, *PLAIN)))

@@ -55,8 +55,8 @@ class Overlaps(NamedTuple):
 
 
 def overlaps(results: str, cell_ids: Iterable[str], width: int) -> Overlaps | None:
-    """The mean histogram of networks of one setting; None if none of them kept one. ValueError for a number of bins that EDGES
-    lacks."""
+    """The mean histogram of networks of one setting; None if none of them kept one. ValueError if their bins are
+    not those of EDGES."""
     cells = list(cell_ids)
     of_these = f"FROM internal.best_neurons WHERE cell_id IN ({', '.join(map(literal, cells))}) AND overlap IS NOT NULL"
     sql = f"""SELECT bin, count(*) AS n, avg(neurons) AS neurons, stddev_samp(neurons) AS sd
@@ -70,7 +70,7 @@ GROUP BY bin ORDER BY bin"""
         return None
     alignment = np.nan if alignment is None else float(alignment)
     if len(frame) != len(EDGES) - 1:
-        raise ValueError(f"histograms of {len(frame)} bins, of which the edges are not known")
+        raise ValueError(f"histograms of {len(frame)} bins, whose edges are not known")
     unit = width * float(EDGES[1] - EDGES[0])
     low, high = t_intervals(frame["neurons"].to_numpy(), frame["sd"].to_numpy(), frame["n"].to_numpy(), bounds=(0, np.inf))
     frame = frame.assign(z=(EDGES[:-1] + EDGES[1:]) / 2, density=frame["neurons"] / unit, low=low / unit, high=high / unit)

@@ -59,8 +59,8 @@ def measured_sizes(specialised: Mapping[int, pd.DataFrame], alignment: pd.DataFr
     """The measured sizes: at each d and width, the points with most samples P. `state` says in which layers more neurons
     specialise than lie beyond three standard deviations under the prior.
 
-    The networks share one setting but for d, width and P. specialised: by layer, the frame of `Points` of n_specialised_..., with
-    intervals; alignment: that of alignment_f.
+    The networks share one setting of all keys except d, width and P. specialised: by layer, the frame of `Points` of
+    n_specialised_..., with intervals; alignment: that of alignment_f.
     """
     keys = ["d", "width", "P"]
     frame = alignment[[*keys, "n", "mean"]].rename(columns={"mean": "alignment"})

@@ -43,7 +43,7 @@ def family(points: pd.DataFrame, over: str, against: str, accuracy: bool = True)
 def standard_errors(points: pd.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
     """The standard error of each point's mean accuracy: from the spread of its seeds, but no less than its test examples leave.
 
-    One seed has no spread, and where all examples are right all seeds may agree.
+    One seed has no spread, and several seeds have none if all of them classify all examples right.
     """
     examples = points["n"].to_numpy(float) * (points["test_size"].fillna(1024).to_numpy(float) if "test_size" in points else 1024)
     p = np.clip(points["mean"].to_numpy(float), 0, 1)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.data.parts import at_equilibrium
+from analysis.data.parts import has_training_set
 from analysis.data.points import SEEDS, STATISTICS, in_order, sorting
 from analysis.data.sharing import shared_along
 from analysis.scaling.predictions import Prediction, predicted
@@ -41,7 +41,7 @@ def thresholds(
     rows = []
     for keyed, curve in curves_of(points, over):
         several = curve[curve["n"] > 1]
-        shared = shared_along(over, at_equilibrium(keyed), declared)
+        shared = shared_along(over, has_training_set(keyed), declared)
 
         def crossing(part: pd.DataFrame, shared: bool = shared) -> Threshold:
             x, n, means, sds = (part[name].to_numpy(float) for name in (over, "n", "mean", "sd"))
@@ -96,7 +96,7 @@ def exponent(
     frame: pd.DataFrame, against: str = "d", within: tuple[float, float] = (0.0, np.inf), offset: bool = False
 ) -> Exponent | None:
     """The exponent of `thresholds` that differ in `against` alone, over its values `within` these ends; None if fewer than two
-    reach.
+    thresholds are reached.
 
     The interval comes from the thresholds' own uncertainty, or from their scatter about the law if that is larger (misfit above
     1). `offset` fits a constant beside the power and needs four thresholds: ValueError if there are fewer or no fit is found.

@@ -23,7 +23,7 @@ from app.choosing import (
 )
 from app.shared import compute_later, downloads, figure, switch
 
-GRIDS = "`grids/fig1e_lazy.yaml` (lazy), `grids/fig1b_rich.yaml` (rich) or a little of both, `grids/quick.yaml`,"
+GRIDS = "`grids/fig1e_lazy.yaml` (lazy), `grids/fig1b_rich.yaml` (rich) or, with a little of both, `grids/quick.yaml`"
 
 
 def show(results: str) -> None:

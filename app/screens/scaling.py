@@ -33,8 +33,8 @@ from app.shared import NONE, choice, downloads, figure, remembered, switch
 from console.words import shown
 
 GRIDS = (
-    "`grids/fig1e_lazy.yaml` and `grids/fig1b_rich.yaml`, a little of both, `grids/quick.yaml`, or searches, "
-    "`grids/lstar_quick.yaml` and, at equilibrium, `grids/nstar_he3_quick.yaml`,"
+    "`grids/fig1e_lazy.yaml` and `grids/fig1b_rich.yaml`, or `grids/quick.yaml` with a little of both, or the searches "
+    "`grids/lstar_quick.yaml` and, at equilibrium, `grids/nstar_he3_quick.yaml`"
 )
 
 

@@ -93,8 +93,8 @@ def _about_sizes(results: str, selection: Selection, setting: Setting, sizes: pd
     many = int((sizes["state"] != AS_PRIOR).sum())
     of_all = f"{many} of {counted(len(sizes), 'size')}"
     return (
-        f"{captioned_of(results, setting.values)}; {told}: at each d and N those of most samples P. In {of_all} more neurons "
-        f"specialise than the prior has beyond {OUTLIER:g} standard deviations, by the 95% interval (of one seed by its value)."
+        f"{captioned_of(results, setting.values)}; {told}: at each d and N, those with most samples P. In {of_all}, more neurons "
+        f"specialise than lie beyond {OUTLIER:g} standard deviations in the prior, by the 95% interval (for one seed, its value)."
     )
 
 

@@ -85,7 +85,7 @@ def show(results: str) -> None:
 
 
 def _linked(results: str) -> dict[str, Value] | None:
-    """The keys of the network that `?cell_id=...` names; the URL loses it, so that it counts once."""
+    """The keys of the network that `?cell_id=...` names; the URL then drops it, so that it counts once."""
     cell_id = st.query_params.get("cell_id")
     if not cell_id:
         return None
@@ -126,8 +126,8 @@ def _network(found: Networks, linked: Mapping[str, Value] | None) -> tuple[str, 
 
 
 def _task(found: Networks, linked: Mapping[str, Value] | None) -> str | None:
-    """The task of the network that is looked at; the paper's settings of it are shown first. None before one of several is
-    chosen."""
+    """The task of the network that is looked at; the paper's settings of it are shown first. None while one of several
+    tasks is still to be chosen."""
     tasks = in_order(found.frame, "task")
     if len(tasks) == 1:
         return str(tasks[0])

@@ -32,7 +32,7 @@ class ColumnKinds:
                 self._said.setdefault(asked.name.lower(), _Said(asked.metric.kind, f"metric {asked.name} of this package"))
 
     def add(self, found: UserParts) -> None:
-        """Note what a file's parts declare; UserFileError where one is of another kind than what is known by its name."""
+        """Note the keys and metrics of a file's parts; UserFileError if a name is known already, with another kind."""
         parts: tuple[type[Part], ...] = (*found.tasks.values(), *found.networks)
         for part in parts:
             for name, key in declared(part).items():
@@ -45,7 +45,7 @@ class ColumnKinds:
                 raise UserFileError(f"metric {asked.name}: {why}", line_at(found.file, rf"def {asked.name}\b"))
 
     def _refusal(self, name: str, said: _Said) -> str:
-        """Why there cannot be both, empty where there can; case makes no difference to a column."""
+        """Why the results cannot hold both columns; empty if they can. Names of columns do not differ by case."""
         earlier = self._said.setdefault(name.lower(), said)
         if earlier.kind == said.kind:
             return ""

@@ -21,7 +21,7 @@ ELSEWHERE = {
 
 
 def meant(word: object, options: Collection[str]) -> str:
-    """`; did you mean 'base_lr'?` for a word of another tool or a slip of the pen, else nothing."""
+    """`; did you mean 'base_lr'?` for a word of another tool or a misspelt word, else nothing."""
     here = ELSEWHERE.get(word.lower()) if isinstance(word, str) else None
     return f"; did you mean {here!r}?" if here in options else nearest(word, options)
 
@@ -36,7 +36,7 @@ def unknown_key(key: str, legal: Collection[str], kinds: Sequence[Kind], ctx: "C
 
 
 def _owners(key: str, kinds: Sequence[Kind], ctx: "Context") -> str:
-    """`; momentum is a key of training sgd, not of adam;` where parts of which these kinds have none have it, else nothing."""
+    """`; momentum is a key of training sgd, not of adam;` if other parts than those of these kinds have the key, else nothing."""
     families = {kind.training.family for kind in kinds}
     here: dict[str, Iterable[type[Part]]] = {
         "training": [k.training for k in kinds],

@@ -180,7 +180,7 @@ def alike(networks: Sequence[type[Network]]) -> list[tuple[type[Network], ...]]:
 
 
 def usual_kind(task: type[Task], training: type[Training] | None = None) -> Kind:
-    """The kind with the task's default network and this training, or with the task's default training.
+    """The kind with the task's default network and this training; if none is given, with the task's default training.
 
     If the training can train no network of the default's name, the kind has the first network that it can train.
     """

@@ -1,4 +1,4 @@
-"""Combinations of task, network and training that a block's `exclude` or `zip` rules out: nothing about them is judged."""
+"""Combinations of task, network and training that a block's `exclude` or `zip` rules out. They are not checked."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -13,7 +13,8 @@ IsOut = Callable[[str, str, str], bool]
 
 
 def ruled_out(given: Mapping[str, Item], overridden: Collection[str], report: Report) -> IsOut:
-    """Tells from `exclude` conditions that name these three alone, and from a zip of network and training."""
+    """A function that tells whether the block rules out a combination, by `exclude` conditions on these three keys alone or by a
+    zip of network and training."""
     conditions = [c for part in _items(given.get("exclude")) if (c := _of_parts(part.value))]
     pairs: list[tuple[Any, Any]] | None = None
     pair = next((group for group in _items(given.get("zip")) if is_pair(group)), None)
@@ -38,7 +39,7 @@ def is_pair(group: Item) -> bool:
 
 
 def apart(given: Mapping[str, Item], network: str, training: str) -> str:
-    """How a block of several networks or trainings does without a pair that cannot be; empty where it names but one of each."""
+    """Words that say how to leave an impossible pair out of a block; empty if the block names only one network and training."""
     if all(len(_items(given.get(name))) <= 1 for name in PARTS):
         return ""
     pair = f"network == {network!r} and training == {training!r}"
@@ -52,7 +53,7 @@ def _items(item: Item | None) -> list[Item]:
 
 
 def _of_parts(text: Any) -> Condition | None:
-    """The condition, where it can be judged by the names of the parts alone; a wrong one is reported elsewhere."""
+    """The condition if it names only task, network and training, else None. A wrong condition is reported elsewhere."""
     try:
         return parse_condition(text, ("task", *PARTS))
     except ConditionError:

@@ -15,7 +15,7 @@ DEFAULT_SAVE = frozenset({"curves"})
 
 
 def check_save(item: Item | None, kind: Kind, kinds: Sequence[Kind], ctx: "Context") -> frozenset[str]:
-    """The extras to save of networks of this kind; `kinds` are all kinds of the block. Names that they lack are reported."""
+    """The extras to save of networks of this kind; `kinds` are all kinds of the block. Reports names that cannot be saved."""
     if item is None:
         return DEFAULT_SAVE
     parts = item.items
@@ -40,7 +40,7 @@ def _not_saved(name: str, kind: Kind, ctx: "Context") -> str:
         has = listed([*lacking[0].keeps, *(["metrics"] if kind.training.family == "descent" else [])])
         return f"network {lacking[0].name} under {kind.training.name} keeps no {name}; it saves {has}"
     if name in ctx.metrics and kind.training.family != "descent":
-        return f"{name} is measured of networks that learn by gradient descent, not by {kind.training.name}"
+        return f"{name} is measured on networks that learn by gradient descent, not by {kind.training.name}"
     if name in ctx.metrics and (same := [key for key in axis_keys(kind) if key.lower() == name.lower()]):
         return f"metric {name} would be a column of the results, and so is the key {same[0]} of {kind.task.name}; rename it"
     return ""

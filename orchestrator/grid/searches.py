@@ -30,7 +30,7 @@ class Searches:
     def __init__(self) -> None:
         self._finds: dict[tuple[Any, ...], tuple[Find, dict[str, Any]]] = {}
         self._rungs: dict[tuple[Any, ...], dict[float, dict[int, str]]] = defaultdict(lambda: defaultdict(dict))
-        self._first: dict[tuple[Any, ...], list[Cell]] = defaultdict(list)  # two of one seed, on two rungs
+        self._first: dict[tuple[Any, ...], list[Cell]] = defaultdict(list)  # at most two, of one seed and on two rungs
 
     def __bool__(self) -> bool:
         return bool(self._finds)

@@ -171,7 +171,7 @@ def _check_task(f: UserFile, cls: type[Task]) -> None:
         raise UserFileError(f'task {cls.__name__} needs a learning rate: defaults: ClassVar = {{"base_lr": 0.1}}', line)
     if fixed := sorted(cls.defaults.keys() & _settled_keys()):
         text = (
-            f"task {cls.__name__}: defaults cannot hold {listed(fixed)}, as networks or trainings have their own defaults for it"
+            f"task {cls.__name__}: defaults cannot hold {listed(fixed)}, because networks or trainings have defaults of their own"
         )
         raise UserFileError(text, line_of(f, cls, "defaults"))
     for key in PARTS:

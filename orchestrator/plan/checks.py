@@ -112,7 +112,7 @@ def _parts(cell: Cell) -> str:
 
 
 def _looked(file: UserFile, settings: Sequence[Setting]) -> Iterable[tuple[Problem, bool]]:
-    """One problem for each line of the file, an error rather than a warning, and whether it is an error.
+    """One problem for each line of the file that has any, and whether it is an error. A line with errors gives one of these.
 
     A problem that occurs in only some of the settings names one of them.
     """

@@ -27,7 +27,7 @@ def keeping_measured(grid: Grid, results: str, statuses: Statuses, *, force: boo
 
     @cache
     def taken() -> frozenset[str]:
-        """Names of the grid's own columns, which no other grid's metric can have beside them."""
+        """Names of the grid's own columns. A metric of another grid cannot be carried over under one of these names."""
         kinds = {(type(one.cell.task), type(one.cell.network), type(one.cell.training)): one.cell for one in grid.cells}
         return frozenset(key.lower() for cell in kinds.values() for key in cell.declared())
 
@@ -57,7 +57,7 @@ def keeping_measured(grid: Grid, results: str, statuses: Statuses, *, force: boo
 
 
 def _stored(results: str, requests: Mapping[str, frozenset[str]]) -> dict[str, tuple[Carried, ...]]:
-    """The stored values of the metrics that a row has by these requests, by cell."""
+    """The metrics to carry over, by cell id, with their stored values. `requests`: the requests of these metrics, by cell id."""
     names = {_name(request).lower() for row in requests.values() for request in row}  # DuckDB ignores case
 
     def work(connection: duckdb.DuckDBPyConnection) -> tuple[dict[str, Metric], dict[str, dict[str, Any]]]:

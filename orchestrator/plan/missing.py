@@ -18,7 +18,7 @@ def missing_cells(
     retry_failed: bool = False,
     force: bool = False,
 ) -> list[int]:
-    """Positions of the cells that want training, `among` these or among all; with `force` every cell.
+    """Positions of the cells that want training, out of the positions `among` or out of all. With `force`, every cell wants it.
 
     A cell wants training if it is not stored, if it is stored without some of the extras asked for, or, with `retry_failed`,
     if it failed.

@@ -138,7 +138,7 @@ def machine_of_cluster(want: Resources, max_concurrent: int | None = None) -> Ma
 
 
 def gpu_share(pack_bytes: int, machine: Machine, asked: float | str = "auto") -> float:
-    """The share of a GPU that the grid asks for; with `auto` 1/k, for the largest k in 1, 2, 4, 8 whose memory holds the pack."""
+    """The share of a GPU that the grid asks for; with `auto` 1/k, for the largest k of 1, 2, 4, 8 where k packs fit on one."""
     if asked != "auto":
         return float(asked)
     card = PACKS_PER_CARD * machine.gpu_bytes_per_pack

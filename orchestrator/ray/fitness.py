@@ -10,8 +10,8 @@ from store.files import ResultsError, open_files
 def misfit(results: str, shared_file: str, code: dict[str, str], patience_s: float = 0.0) -> str:
     """Why this machine must not train for a driver; empty if it may.
 
-    `code`: the driver's `code_facts`. `shared_file`: a file that the driver has put into the results, awaited for `patience_s`
-    seconds, as a lease is gone for moments.
+    `code`: the driver's `code_facts`. `shared_file`: a file that the driver has put into the results. The check waits up to
+    `patience_s` seconds for this file, because a lease may be gone for a moment.
     """
     own, machine = code_facts(), f"machine {socket.gethostname()}"
     other = [f"{name} {own[name]}, the driver {code[name]}" for name in code if own[name] != code[name]]

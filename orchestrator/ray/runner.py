@@ -33,7 +33,7 @@ from store.leases import BEAT_EVERY_S
 STEP_S = 1.0
 """Seconds that a worker trains between two reports, if there are few slots."""
 MOST_REPORTS_A_S = 50.0
-"""Most reports per second of all workers together: a report takes the driver some milliseconds, and it also starts packs."""
+"""Most reports per second of all workers together: the driver takes some milliseconds for each, and it also starts packs."""
 CHECKPOINT_S = 30.0
 """Seconds between two checkpoints of a long pack. The loss of a worker costs at most about this time."""
 WORKER_LOSSES = 2
@@ -99,7 +99,8 @@ class PackTrainable(tune.Trainable):
         return self.work
 
     def _members(self, places: Runs) -> list[PlannedCell]:
-        """The cells at these places in the chunks. Workers load chunks as they need them: all would fill a worker's memory."""
+        """The cells at these places in the chunks. Workers load chunks as they need them, because all chunks
+        would fill a worker's memory."""
         found: list[PlannedCell] = []
         for first, end in places:
             while first < end:

@@ -21,7 +21,7 @@ def started(words: Sequence[str]) -> "subprocess.Popen[str]":
 
 
 def _is_rich(cell: Cell) -> bool:
-    """Whether theory may speak of the cell: a rich network of [Tong25] under SGD. Analysis then decides for each network."""
+    """Whether theory may apply to the cell: a rich network of [Tong25] under SGD. Analysis then decides for each network."""
     return type(cell.network) is TwoLayer and type(cell.training) is SGD and cell.network.gamma >= 1
 
 
@@ -30,7 +30,7 @@ class BesideTheory:
     """The comparison to come. Its process starts as soon as training ends, and answers while Ray closes."""
 
     process: "subprocess.Popen[str] | None"
-    """None if the theory speaks of no network of the sweep, so that there is nothing to compare."""
+    """None if the theory applies to no network of the sweep, so that there is nothing to compare."""
 
     @classmethod
     def ask(cls, sweep: str, results: str, planned: Sequence[PlannedCell]) -> "BesideTheory":

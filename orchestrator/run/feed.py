@@ -30,7 +30,7 @@ class SweepFeed:
     _late: set[int] = field(default_factory=set)
 
     def enqueue(self, queue: PackQueue, cells: Sequence[int]) -> None:
-        """Add ordered cells to the queue. ResultsError where the store cannot be read."""
+        """Add ordered cells to the queue. ResultsError if the store cannot be read."""
         elsewhere = others_in_flight(self.store)
         late = {i: elsewhere[self._id(i)] for i in cells if self._id(i) in elsewhere}
         if late:

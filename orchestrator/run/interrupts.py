@@ -1,4 +1,4 @@
-"""Handlers for Ctrl-C, SIGTERM and a closed terminal. They answer from this import on: import it before slow modules."""
+"""Handlers for Ctrl-C, SIGTERM and a closed terminal. They answer once this module is imported: import it before slow ones."""
 
 import os
 import signal
@@ -22,7 +22,8 @@ SIGNALS = tuple(
 LATEST_S = 30.0
 """Seconds that an orderly end may take, `ray.shutdown` included."""
 RELEASE_S = 2.0
-"""Seconds that an end at once waits until lease and scratch directory are given back. Otherwise later sweeps find both stale."""
+"""Most seconds that `leave_at_once` waits for the lease, and for the scratch directory, to be given back. What is left behind is
+stale to later sweeps."""
 
 
 def leave(signum: int, frame: FrameType | None) -> None:
@@ -84,7 +85,7 @@ def keeping_signals() -> Iterator[None]:
 
 
 def reclaim() -> None:
-    """Install the handlers that Python knows of again.
+    """Install again the handlers that Python knows of.
 
     When Ray closes, it resets SIGTERM in the system without Python's knowledge; then a SIGTERM would end the command without a
     message.

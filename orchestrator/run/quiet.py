@@ -12,7 +12,7 @@ from rich.console import Console
 def words_apart(console: Console) -> Iterator[None]:
     """Inside, only this console writes to standard error. All other output, from Python and from C++, is dropped.
 
-    Such output is, for instance, what Ray says of dead workers, in paragraphs for its developers. Its log files hold it, too.
+    For instance, Ray describes dead workers in paragraphs for its developers. Its log files hold these, too.
     """
     sys.stdout.flush()
     sys.stderr.flush()

@@ -65,7 +65,7 @@ def report(
             markup=False,
         )
         if unmixed:
-            told = f"{unmixed} of them did not mix: their numbers are of chains that disagree (`r_hat`, `ess`); take more steps"
+            told = f"{unmixed} of them did not mix: their chains disagree (`r_hat`, `ess`), so take more steps"
             out.print(told, highlight=False, soft_wrap=True, markup=False)
         for reason, n in lacking.items():
             out.print(f"  {n} ok, but {printable(reason)}", highlight=False, soft_wrap=True, markup=False)
@@ -82,7 +82,7 @@ def _unmixed(store: Store, sweep: str) -> int:
 
 
 def _lacking(planned: Sequence[PlannedCell], store: Store) -> dict[str, int]:
-    """Why trained networks lack what this grid saves of them, the five most frequent reasons first, and how many do."""
+    """The five most frequent reasons why trained networks lack what this grid saves of them, and how many each concerns."""
     sql = "SELECT cell_id, reason FROM cells WHERE status = 'ok' AND reason IS NOT NULL"
     if not (reasons := dict(fetch(store.results, sql))):
         return {}

@@ -89,7 +89,7 @@ class PackWork:
         row = common_columns(planned, self.pack_id, provenance) | result.summary()
         row |= {"engine": self.engine, "device": device, **result.lists(planned.save)}
         if not isinstance(self.run, PackRun) or not isinstance(result, CellResult) or result.status != "ok":
-            return row  # what diverged has none to look at, and networks at equilibrium are samples
+            return row  # diverged networks have nothing to look at, and networks at equilibrium are samples
         lacking = dict[str, str]()
         names = sorted(planned.save.intersection(requested_names()))
         if names:
@@ -187,7 +187,7 @@ class Failure:
 
     @classmethod
     def of(cls, error: BaseException) -> "Failure":
-        """The failure that an exception describes. An exception that Ray wraps around that of a worker is taken off."""
+        """The failure that an exception describes. If it is Ray's and wraps a worker's, the worker's gives the reason."""
         cause = getattr(error, "cause", None)  # for a dead actor Ray puts a text there
         told = cause if isinstance(cause, BaseException) else error
         line = traceback.format_exception_only(told)[-1].strip().splitlines()[0]

@@ -7,7 +7,7 @@
 | x* | `threshold` | where the monotone curve through the means crosses the level (stats.thresholds) |
 
 The search is a bisection that knows its noise. After each step it resamples the means, and finds the bracket: the two rungs
-between which nearly all resampled curves cross. In the bracket it splits the widest gap, and adds seeds to the rungs, which could
+between which nearly all resampled curves cross. In the bracket it splits the widest gap, and adds seeds to the rungs that could
 lie on either side of x*. Each step depends on the values alone, so that a search that starts again asks for the same networks in
 the same order.
 """
@@ -140,7 +140,7 @@ class ThresholdSearch:
         return self._refined(found, [k for k in (low, *inside, high) if 0 <= k <= top])
 
     def _bracket(self, found: Threshold, rungs: Sequence[int]) -> tuple[int, int]:
-        """The two rungs between which `SURE` of the curves cross; -1 and the ladder's length stand for beyond its ends."""
+        """The two rungs between which `SURE` of the curves cross; -1 and the ladder's length stand for places beyond its ends."""
         draws = found.draws if len(found.draws) else np.array([found.value])
         at, top = np.array([self.ladder[k] for k in rungs]), len(self.ladder) - 1
         edges = np.array([-1, *rungs, top + 1])
@@ -173,7 +173,7 @@ class ThresholdSearch:
         return float(np.log(last / first))
 
     def _nearest_to_middle(self, a: int, b: int, but: Iterable[int]) -> int | None:
-        """The rung strictly between a and b, not in `but`, that is nearest to their middle on a log axis; None without one."""
+        """The rung strictly between a and b, not in `but`, that is nearest to their middle on a log axis; None if none is."""
         free = [k for k in range(a + 1, b) if k not in but and self.n_seeds[k] >= self._least]
         if not free:
             return None

@@ -24,7 +24,7 @@ MOST_ROWS = 60
 
 
 def varying(searches: Sequence[Search]) -> list[str]:
-    """The keys in which the searches differ, without those that follow from the network or the training; else the task."""
+    """The keys in which the searches differ, without those that follow from the network or training; the task if none differ."""
     told = [told_keys(search) for search in searches]
     keys = dict.fromkeys(key for one in told for key in one)
     differ = [key for key in keys if len({one.get(key) for one in told}) > 1]
@@ -96,7 +96,7 @@ MEANINGS = {
 
 
 FULL = ("threshold", "95% interval", "networks", "a grid")
-"""Columns beside the keys, those that a narrow terminal does without last."""
+"""Columns beside the keys. A narrow terminal gets only the first of them."""
 
 
 def _table(searches: Sequence[Searching], find: Find, keys: Sequence[str], columns: Sequence[str]) -> Table:

@@ -63,7 +63,7 @@ class Searchers:
     ) -> None:
         """Start all searches of the grid.
 
-        `before`: contents of the store at the start. `missing`: gives those of some cells that wanted training then.
+        `before`: contents of the store at the start. `missing`: a function that picks the cells that wanted training then.
         `queued`: cells that are trained in any case. `most`: number of cells that the searches may ask for in all.
         """
         self.grid, self.store, self.before, self.missing, self.most = grid, store, before, missing, most

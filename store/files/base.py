@@ -18,7 +18,7 @@ LARGE_BYTES = 8 << 20
 RESERVE_BYTES = 64 << 20
 """Disk that must stay free besides what a sweep will write."""
 UNFINISHED = ".inprogress"
-"""The ending of temporary files' names. A reader never takes such a file for a result; an old one is a dead process's."""
+"""The ending of temporary files' names. A reader never takes such a file for a result; an old one belongs to a dead process."""
 UNUSABLE = re.compile(r"[*?[\x00-\x1f\ud800-\udfff]")
 """Characters that no path of results may hold: wildcards, which DuckDB takes for a pattern, control characters, and surrogates,
 which UTF-8 cannot hold."""
@@ -31,7 +31,7 @@ class ResultsError(Exception):
 class Entry(NamedTuple):
     """One file: its path below the root, size in bytes, time of last change in seconds since 1970 by the clock of `Files.now`.
 
-    `version` differs if the content does, in a store that tells versions; else it is empty.
+    `version` changes with the content in a store that tells versions; in other stores it is empty.
     """
 
     path: str
@@ -90,8 +90,8 @@ class Files(Protocol):
 
 
 def age_s(files: Files, entry: Entry) -> float:
-    """Seconds since the file last changed. At least 0: servers round their clock to the second, and a new file may seem yet to
-    come."""
+    """Seconds since the file last changed. Never negative: servers round their clock to the second, so a new file may seem to
+    come from the future."""
     return max(0.0, files.now() - entry.modified)
 
 

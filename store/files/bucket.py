@@ -93,8 +93,8 @@ class Bucket:
         return _client(self, patience, endpoint(), named)
 
     def ask(self, work: "Callable[[S3Store], T]", patience: Patience | None = None) -> T:
-        """The result of `work`, which may be done twice: errors that may pass are tried again. FileNotFoundError if an object is
-        gone; ResultsError for all other errors, at the latest after `retry_s` and one more request."""
+        """The result of `work`, which is done again after an error that may pass. FileNotFoundError if an object is gone;
+        ResultsError for all other errors, at the latest after `retry_s` and one more request."""
         from obstore.exceptions import BaseError
 
         patience = patience or usual()

@@ -30,7 +30,7 @@ RANGES = "0123456789abcdefghijklmnopqrstuvwxyz"
 CLOCK_S = 600.0
 """Seconds for which a comparison of clocks is trusted."""
 UNUSED_S = 3600.0
-"""Age in seconds from which a copy is removed if its object is gone. A reader with an older listing then takes a new one."""
+"""Age in seconds from which a copy is removed if its object is gone. A reader with an older listing then lists again."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ class Report:
 
 
 def check(files: Files, clean: bool = False, seen: Callable[[int, int], None] = lambda done, total: None) -> Report:
-    """Verify all files; with `clean`, remove leftovers of dead processes. `seen` hears how many of all files are done."""
+    """Verify all files; with `clean`, remove leftovers of dead processes. `seen` is told how many of all files are done."""
     report = Report()
     entries = [entry for folder in FOLDERS for entry in files.entries(folder)]
     n_all = len(entries) + len(files.entries(WEIGHTS))

@@ -1,8 +1,8 @@
 """Merges many pack files into few large sorted ones, while sweeps write and readers read.
 
-A compacted file lists in its footer the files that it replaces. Its rename therefore publishes rows and list in one step: before
-it readers see the packs, after it the merged file, and a crash in between costs nothing. The files that it replaces are deleted
-later, when no reader can still hold an older listing, and only if the merged file then proves whole.
+A compacted file lists in its footer the files that it replaces. Its rename therefore publishes rows and list in one step.
+Before the rename readers see the packs, after it the merged file, and a crash in between costs nothing. The replaced files are
+deleted later, when no reader can still hold an older listing, and only if the merged file then proves whole.
 """
 
 import json
@@ -73,8 +73,8 @@ def _batches(snapshot: Snapshot, target_bytes: int) -> Iterator[list[LiveFile]]:
 
 
 def _defaults(file: LiveFile) -> frozenset[object]:
-    """The defaults that the file declares. Files that differ in them are not merged: the merged file would keep the default of
-    one network where two networks give a key their own."""
+    """The defaults that the file declares. Files that differ in them are not merged: if two networks gave a key different
+    defaults, the merged file would keep only one of these."""
     keys = (column for column in file.further if isinstance(column, Key) and column.default is not None)
     return frozenset((key.name, key.part, key.default, key.of) for key in keys)
 

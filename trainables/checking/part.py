@@ -49,8 +49,8 @@ class Checked:
         return inspect.getfile(self.of)
 
     def call(self, name: str, work: Callable[[], Any], failing: str = "", why: str = "") -> Any:
-        """Return the value of `work`, a call of the function `name`. An exception raises Wrong, in the words of `failing` and
-        `why`.
+        """Return the value of `work`, a call of the function `name`. An exception raises Wrong; its message holds `failing`
+        and `why`.
 
         SystemExit counts too: `sys.exit` in a user's function would end the sweep with exit status 0.
         """

@@ -14,7 +14,7 @@ from trainables.tasks.base import Array
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Inside, torch computes in one thread: on small tensors threads mostly wait for each other, long beside other work."""
+    """Inside, torch computes in one thread: on small tensors threads mostly wait for each other, above all on a busy machine."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -49,7 +49,7 @@ def equal(one: Tensor, other: Tensor) -> bool:
 
 
 def close(one: Any, other: Tensor, whole: Tensor) -> bool:
-    """Whether outputs agree to the rounding of sums in another order, on the scale of all outputs."""
+    """Whether outputs agree up to the rounding of sums in another order, relative to the largest output in `whole`."""
     if not isinstance(one, torch.Tensor) or one.shape != other.shape:
         return False
     # Some hundred times the precision of single sums, which deep networks and cancelling terms amplify.

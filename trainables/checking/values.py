@@ -12,7 +12,7 @@ import numpy as np
 from trainables.tasks.base import Array
 
 SHOWN = 6
-"""Most different labels that a message lists."""
+"""The largest number of different labels that a message lists."""
 
 
 def fresh_generator(k: int = 0) -> np.random.Generator:

@@ -130,7 +130,7 @@ class DescentEngine(Engine):
         for cells in self.shapes():
             made = self.trainer(cells)
             yield Timed(self.step_amounts(cells[0], len(cells)), partial(made.train, 0, STEPS), STEPS * len(cells))
-            if getattr(cells[0].task, "L", 4) > 3:  # cells of three symbols only tell the cost of a bare step
+            if getattr(cells[0].task, "L", 4) > 3:  # cells of three symbols serve only to time a bare step
                 amounts = self.evaluation_amounts(cells[0], len(cells))
                 yield Timed(amounts, partial(made.evaluate, 0), len(cells), 1)
 

@@ -25,10 +25,11 @@ class Gram(DescentEngine):
     seconds: ClassVar[Mapping[str, Mapping[str, float]]] = {
         "cpu": {"call": 3e-6, "example": 1e-8, "pair": 2e-10, "lazy_pair": 3e-10, "tile": 1.6e-11, "evaluation": 5e-4,
                 "product": 9e-12, "neuron": 3e-10, "number": 1.5e-9},
-        # Not measured; the first packs correct it. Reckoned from its machine code for an H200 (132 multiprocessors that issue 4
-        # instructions a cycle, 1.75 GHz): with L = 12, B = 128 each of the 8 warps of 1,024 neurons takes some 14,600 a step,
-        # 29,000 cycles; half as long again with waits, 26e-6 s of one multiprocessor, 2e-7 s of a full GPU, four fifths of it
-        # for the 63 pairs. `example` is the host's draws, 3e-6 s a group and step; an evaluation some 20 small kernels a network.
+        # Not measured; the first packs correct it. Estimated from its machine code for an H200 (132 multiprocessors that issue 4
+        # instructions a cycle, 1.75 GHz): with L = 12, B = 128 each of the 8 warps of 1,024 neurons issues some 14,600 a step,
+        # together 29,000 cycles. Waits add half as much, which makes 26e-6 s of one multiprocessor, or 2e-7 s of a full GPU; four
+        # fifths of it are for the 63 pairs. `example` is the host's draws, 3e-6 s per group and step. An evaluation is some 20
+        # small kernels per network.
         "cuda": {"call": 1e-7, "example": 2e-8, "pair": 2.4e-12, "lazy_pair": 3.2e-12, "tile": 1.4e-13, "evaluation": 3e-4,
                  "product": 1e-13, "neuron": 2e-11, "number": 2e-9},
     }  # fmt: skip

@@ -79,7 +79,7 @@ def distinct_atoms(n_forms: float, task: PatchTask, batch: int) -> float:
 
 
 def _arithmetic(cell: Cell, products: float, images: int, atoms: float) -> Amounts:
-    """Amounts of arithmetic on these numbers of images and distinct atoms; `products` is how often atoms meet the weights."""
+    """Amounts of arithmetic on these numbers of images and distinct atoms; the weights multiply each atom `products` times."""
     task, m = _images(cell), padded(cell.width, CHUNK)
     pixels = padded(task.patch_size**2, TILE)
     places = task.n_places * (1 - (1 - 1 / task.n_places) ** atoms)

@@ -2,9 +2,9 @@
 App. F].
 
 f      output on fresh inputs (B, n), one row per chain
-A_f    <f, y>/<y, y>, the first estimated on these inputs, the second set to 1, its value for every teacher. An estimate of the
-       second would be A_f's main error: on 512 inputs the mean square of He_3 is off by sqrt(92/512) = 0.4, from few inputs far
-       out where f has long saturated
+A_f    <f, y>/<y, y>: <f, y> is estimated on these inputs, <y, y> set to 1, its value for every teacher. An estimate of <y, y>
+       would be A_f's main error: on 512 inputs the mean square of He_3 is off by sqrt(92/512) = 0.4, because of a few inputs far
+       out, where f has long saturated
 c      overlaps of a layer's neurons with the direction on which they specialise (B, N), in standard deviations of the prior
 mu     c/sqrt(fan-in): component of a neuron's weights along that direction; their prior variance is 1/fan-in [Rubin25 App. E.2]
 """

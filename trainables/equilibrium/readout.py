@@ -3,8 +3,8 @@
 phi    features of the P training examples (B, P, M), one set per chain; f = phi a, a ~ N(0, v I_M)
 b      readouts a/sqrt(v) that are sampled with the hidden weights: (B, M), or (B, 0) where a is integrated out, as here
 y      targets (P,), y ~ N(0, K) with K = v phi phi^T + kappa I, the readout integrated out
-A      kappa I + v phi^T phi (M, M): its determinant is K's up to kappa^(P - M); used instead of K if it is not the larger one
-U      -log p(y | phi), less P log(2 pi) / 2
+A      kappa I + v phi^T phi (M, M): its determinant is K's up to kappa^(P - M); used instead of K unless A is larger
+U      -log p(y | phi) - P log(2 pi) / 2
 m      mean readout given phi, v phi^T K^-1 y = v A^-1 phi^T y
 r      residual y - phi m = kappa K^-1 y
 """

@@ -10,11 +10,11 @@ from trainables.equilibrium.result import EquilibriumResult
 
 
 class EquilibriumRun:
-    """Cells that take equally many trajectories. Call `advance` until `done`, then `results`; `state` and `load` carry it to
-    another process.
+    """Cells that take equally many trajectories. Call `advance` until `done`, then `results`; `state` and `load` carry the
+    run to another process.
 
     Every cell is computed by itself, so that its numbers are the same bit for bit in every pack: chains amplify rounding, and
-    a product over more cells at once would round differently. ValueError where cells differ in steps or eval_every.
+    a product over more cells at once would round differently. ValueError if cells differ in steps or eval_every.
     """
 
     def __init__(self, cells: Sequence[Cell]) -> None:

@@ -1,4 +1,4 @@
-"""The images of CIFAR-100 and their features: made once, found on disk ever after, held as memory maps by every process."""
+"""The images of CIFAR-100 and their features: made once, kept on disk, and read as memory maps by every process."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,7 +20,7 @@ _held: dict[tuple[Found, Layer], Kept] = {}
 
 
 def wanted(found: Found, layer: Layer) -> Wanted:
-    """The file of this layer; its name contains data, layer and weights."""
+    """The file of this layer, named after data, layer and weights."""
     made_from = {"version": _VERSION, "images": found.images, "layer": layer}
     if layer == "id":
         return Wanted(f"{found.images}-pixels", PIXELS, "uint8", tuple(made_from.items()))

@@ -21,7 +21,7 @@ _CHANNELS = (64, 128, 256, 512, 512)
 
 
 def row_length(layer: Layer) -> int:
-    """How many numbers stand for one image: each block has channels of its own, and half the side of the block before it."""
+    """Numbers that stand for one image: each block has its own number of channels, and half the side of the block before it."""
     if layer == "id":
         return PIXELS
     block = int(layer[4]) - 1

@@ -3,8 +3,8 @@
 h_l and dL/dz_l are (C, n, fan-out), c the factor of a layer:
 z_l = c h_{l-1} W_l + b_l, dL/dW_l = c h_{l-1}^T dL/dz_l, dL/db_l = sum over n of dL/dz_l, dL/dh_{l-1} = c dL/dz_l W_l^T
 
-Every second layer, the last hidden one among them, is turned: its h, dL/dz and weights lie in memory column by column. A library
-multiplies A and B^T up to twice slower than A and B if both lie row by row, and so every step would meet such a product.
+Every second layer, the last hidden one among them, is turned: its h, dL/dz and weights lie in memory column by column. If all
+arrays lay row by row, every step would contain a product A B^T, which libraries compute up to twice as slowly as A B.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 FEW = 16
-"""A product a b with fewer columns than this is taken as few rows, b^T a^T, if a^T lies row by row: up to five times faster."""
+"""A product a b with fewer columns than this is computed as b^T a^T if a^T lies row by row: up to five times faster."""
 
 
 class Layers:

@@ -35,7 +35,6 @@ class MLP(Network):
 
     name: ClassVar[str] = "mlp"
     takes: ClassVar[tuple[str, ...]] = ("vector",)
-    shared_across: ClassVar[tuple[str, ...]] = ("gamma",)
     free: ClassVar[tuple[str, ...]] = ("gamma", "init_scale")
 
     width: Annotated[int, Field(ge=1)]

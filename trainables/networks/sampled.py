@@ -12,13 +12,12 @@ if TYPE_CHECKING:
 
 
 class Sampled(Network):
-    """One hidden layer of `width` neurons, fully connected."""
+    """The keys and checks of all networks that are sampled; each subclass is one network."""
 
     family: ClassVar[Family] = "sampling"
     takes: ClassVar[tuple[str, ...]] = ("vector",)
     has_one_output: ClassVar[bool] = True
     keeps: ClassVar[tuple[str, ...]] = ("curves", "neurons")
-    shared_across: ClassVar[tuple[str, ...]] = ("width", "width1")
     hashed_at_default: ClassVar[tuple[str, ...]] = ("width", "width1")
 
     width: Annotated[int, Field(ge=1)]

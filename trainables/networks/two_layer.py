@@ -1,7 +1,7 @@
 """The network of [Tong25]: two layers, ReLU neurons, no biases, output minus its value at initialisation.
 
 f(x; theta) = 1/(gamma s) sum_i a_i relu(w_i . x), w_ij, a_i ~ N(0, 1/m) [Tong25 Eq. 1, App. F, G.1]
-prefactor   `sqrt_d`: s = sqrt(d) in output and rate; `none`: s = 1 in both, for inputs whose norm does not grow, and [Fig. F1]
+prefactor   `sqrt_d`: s = sqrt(d) in output and rate; `none`: s = 1 in both, for [Fig. F1] and inputs whose norm does not grow
 """
 
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
@@ -27,7 +27,6 @@ class TwoLayer(Network):
     takes: ClassVar[tuple[str, ...]] = ("vector",)
     has_one_output: ClassVar[bool] = True
     keeps: ClassVar[tuple[str, ...]] = LISTS
-    shared_across: ClassVar[tuple[str, ...]] = ("gamma", "prefactor")
     free: ClassVar[tuple[str, ...]] = ("gamma", "prefactor")
     hashed_at_default: ClassVar[tuple[str, ...]] = ("width", "gamma")
 

@@ -71,7 +71,7 @@ class Task(Part, ABC):
     @property
     def n_tokens(self) -> int:
         """Number of different tokens, if inputs are sequences of tokens."""
-        raise NotImplementedError(f"inputs of task {self.name} are no tokens")
+        raise NotImplementedError(f"inputs of task {self.name} are not tokens")
 
     @property
     def n_train(self) -> int | None:

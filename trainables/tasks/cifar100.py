@@ -20,7 +20,7 @@ from trainables.tasks.base import Array, Preparation, Task
 from trainables.tasks.pairs import check_two_left, draw_pairs
 
 _AT_ONCE = 64
-"""Rows of pixels that are converted to float32 together: so many stay in the cache."""
+"""Rows of pixels that are converted to float32 together: this many stay in the cache."""
 
 
 class CIFAR100(Task):
@@ -64,7 +64,7 @@ class CIFAR100(Task):
         return cifar.to_make(self._found, self.layer)
 
     def prepare(self, console: Console) -> None:
-        for layer in dict.fromkeys(("id", self.layer)):  # the pixels also for pictures
+        for layer in dict.fromkeys(("id", self.layer)):  # pictures show the pixels
             cifar.rows(self._found, layer, console)
 
     def draw_symbols(self, rng: np.random.Generator) -> Array:

@@ -55,7 +55,7 @@ class PSVRT(PatchTask):
 
     def test_images(self, rng: np.random.Generator, symbols: Array, n: int) -> Placed:
         drawn, same = draw_pairs(rng, n, self.n_patterns - self.L)
-        # The number of the r-th unseen pattern is r plus the number of training patterns that are at most r plus their own rank.
+        # Unseen pattern r has the number r + c, where c counts the training patterns i with symbols[i] - i <= r.
         unseen = drawn + np.searchsorted(symbols - np.arange(self.L), drawn, side="right")
         return Placed(self.bits(unseen.reshape(-1)), np.arange(2 * n).reshape(n, 2), self.draw_places(rng, n), same)
 

@@ -1,10 +1,10 @@
 """`batched`: many cells of one shape as one tensor program, on the CPU or a GPU.
 
-C cells fall into S groups that see the same inputs (they differ only in gamma or base_lr); a group's inputs and its initial
-preactivations h0, which centring needs, are computed once. The algebra is that of trainables.trainers.centred; B is the batch,
-m the width. A GPU takes all cells at once: the steps of a block are one CUDA graph, replayed while the host draws the next block,
-and the host waits only at the end of `train`. A CPU core takes cells one by one, so that arrays between the products stay in its
-cache.
+C cells fall into S groups. The cells of a group differ only in gamma, prefactor or base_lr and so see the same inputs: a group's
+inputs and its initial preactivations h0, which centring needs, are computed once. The algebra is that of
+trainables.trainers.centred; B is the batch, m the width. A GPU takes all cells at once: the steps of a block are one CUDA graph,
+replayed while the host draws the next block, and the host waits only at the end of `train`. A CPU core takes cells one by one, so
+that arrays between the products stay in its cache.
 
 Products in float32 are in float32 on a GPU too: PyTorch's default leaves TF32, which has 3 digits, off.
 """

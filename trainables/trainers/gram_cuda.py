@@ -25,12 +25,12 @@ from trainables.trainers.staging import Staging
 LARGEST_BLOCK = 1024
 """Neurons that a program takes at a time: 8 warps with 4 neurons per thread, so that a tile of 8 rows is 32 registers."""
 REGISTERS = 128
-"""Most registers per thread, for networks where this limit spills only a few words. Two networks then share a multiprocessor: one
+"""Limit on the registers per thread, for networks where it spills only a few words. Two networks then share a multiprocessor: one
 works while the other waits."""
 MOST_STEPS = 250
 PLAN_NUMBERS = 2**23
-"""Most steps in one launch, and most numbers in its plan; a launch may always take one block of steps. Launches are short, so
-that the host draws the next one meanwhile."""
+"""Limits on the steps in one launch and on the numbers in its plan; a launch may always take one block of steps. Launches are
+short, so that the host draws the next one meanwhile."""
 
 
 class GramCuda:

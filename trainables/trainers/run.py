@@ -15,8 +15,8 @@ from trainables.trainers.base import Trainer
 
 
 class PackRun:
-    """Cells of one shape on one trainer. Call `advance` until `done`, then `results`; `state` and `load` carry it to another
-    process.
+    """Cells of one shape on one trainer. Call `advance` until `done`, then `results`; `state` and `load` carry the run to
+    another process.
 
     Training pauses at evaluations and when the time asked for is over; where it pauses changes no number.
     """

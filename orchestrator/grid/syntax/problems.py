@@ -1,4 +1,4 @@
-"""Problems of a grid, for its author to mend: each says where it is, what is wrong, what is legal, and the nearest spelling."""
+"""Problems of a grid, for its author to fix: each says where it is, what is wrong, what is legal, and the nearest spelling."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

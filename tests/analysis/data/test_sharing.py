@@ -2,6 +2,7 @@
 
 import pytest
 
+from analysis.data.parts import has_training_set
 from analysis.data.sharing import shared_along
 from trainables.cell import cell_of, lazy_gamma
 from trainables.streams import stream_owner
@@ -18,7 +19,7 @@ OTHER = {
 def test_networks_that_learn_by_sgd(task):
     settings = {"width": 32, "gamma": lazy_gamma(task), "base_lr": 0.1, "steps": 40, "seed": 0}
     settings |= {"batch": 32, "eval_every": 20, "test_size": 64, "dtype": "float64", "prefactor": task.default_of("prefactor")}
-    assert_known(task, settings, lambda task, kept: stream_owner(cell_of(task, **kept)), at_equilibrium=False)
+    assert_known(task, settings, lambda task, kept: stream_owner(cell_of(task, **kept)), has_training_set=False)
 
 
 @pytest.mark.parametrize("task", [Hermite3(d=16, P=8), Linear(d=16, P=8, patch=2), Parity2(d=16, P=8)])
@@ -36,10 +37,18 @@ def test_networks_at_equilibrium(task):
     }
     if not isinstance(task, Parity2):  # real targets have one loss
         del settings["loss"]
-    assert_known(task, settings, lambda task, kept: stream_owner(cell_of(task, **kept)), at_equilibrium=True)
+    assert_known(task, settings, lambda task, kept: stream_owner(cell_of(task, **kept)), has_training_set=True)
 
 
-def assert_known(task, settings, owner, at_equilibrium):
+@pytest.mark.parametrize("task", [Hermite3(d=16, P=8), Parity2(d=16, P=8)])
+def test_networks_that_learn_by_sgd_from_a_training_set(task):
+    settings = {"training": "sgd", "network": "mlp", "width": 32, "gamma": 0.1, "base_lr": 0.1, "seed": 0}
+    settings |= {"steps": 40, "eval_every": 20}
+    assert_known(task, settings, lambda task, kept: stream_owner(cell_of(task, **kept)), has_training_set=True)
+    assert has_training_set(cell_of(task, **settings).columns())
+
+
+def assert_known(task, settings, owner, has_training_set):
     for key, value in OTHER.items():
         if key in type(task).model_fields:
             other = owner(type(task).model_validate(task.identity() | {key: value}), settings)
@@ -47,4 +56,4 @@ def assert_known(task, settings, owner, at_equilibrium):
             other = owner(task, settings | {key: value})
         else:
             continue
-        assert (other == owner(task, settings)) == shared_along(key, at_equilibrium), key
+        assert (other == owner(task, settings)) == shared_along(key, has_training_set), key
