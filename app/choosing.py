@@ -15,6 +15,7 @@ from analysis.data.measures import measures
 from analysis.data.points import Points, Setting, counted, described, groups, in_order, n_seeds, settings_of, with_intervals
 from analysis.data.selection import Selection, Value, axes
 from analysis.data.source import declared
+from analysis.overlays.theory import ACCURACIES
 from analysis.scaling.levels import Levels, levels
 from analysis.scaling.proportion import RATIO, by_proportion
 from analysis.scaling.thresholds import thresholds
@@ -22,8 +23,6 @@ from app.setting import name, one
 from app.shared import choice, remembered, sweep_choice
 from declarations.metric import Metric
 from stats import Interval
-
-ACCURACIES = ("best_test_acc", "final_test_acc")
 
 
 def grouped(results: str, selection: Selection, measure: str) -> Points:
@@ -148,7 +147,7 @@ def task_choice(results: str, classifying: bool = True) -> Selection:
 def lacking(found: Points, least: Mapping[str, int], grids: str) -> bool:
     """Whether the points have too few values of some keys; if so, the page says it and names grids that yield them."""
     counts = {key: found.frame[key].nunique() if key in found.keys else 0 for key in least}
-    short = [f"{least[key]} values of {key}" + (f" (there is {n})" if n else "") for key, n in counts.items() if n < least[key]]
+    short = [f"{least[key]} values of {key}" + (f" (it has {n})" if n else "") for key, n in counts.items() if n < least[key]]
     if short:
         tasks = ", ".join(in_order(found.frame, "task")) if "task" in found.keys else "the selection"
         st.info(f"This page needs finished networks of {tasks} at {' and '.join(short)}. {grids} yields some.")

@@ -71,7 +71,7 @@ def _default(part: type[Part], key: str) -> str:
 
 def _defaults_of(task: type[Task]) -> str:
     found = []
-    for key in ("network", "training", "prefactor", "base_lr", "loss"):
+    for key in dict.fromkeys(("network", "training", "prefactor", "base_lr", "loss", *task.defaults)):
         try:
             found.append(f"`{key}` {_shown(task.default_of(key))}")
         except KeyError:

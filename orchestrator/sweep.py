@@ -5,13 +5,14 @@ import orchestrator.run.interrupts  # from here on Ctrl-C ends the command in on
 # isort: split
 import os
 import sys
-from typing import Annotated, NoReturn
+from typing import Annotated, NoReturn, get_args
 
 import typer
 
 from console.terminal import stop
 from console.words import listed
 from orchestrator.grid.load import DEFAULT_MAX_CELLS, GridError, load_grid
+from orchestrator.plan.packing import Order
 from orchestrator.session import Options, run_session, uncollected
 from store.files import ResultsError
 from store.store import Store
@@ -53,8 +54,9 @@ def sweep(
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Also show the forecast.")] = False,
 ) -> None:
     """Train the networks of a grid that are not in the store yet, and store the results."""
-    if order not in ("seed-first", "grid", "shuffled"):
-        stop(f"--order {order!r}: say seed-first, grid or shuffled")
+    if order not in get_args(Order):
+        *others, last = get_args(Order)
+        stop(f"--order {order!r}: say {listed(others)} or {last}")
     if engine not in ("auto", *ENGINES):
         stop(f"--engine {engine!r}: say auto, {', '.join(ENGINES)}")
     try:

@@ -15,6 +15,7 @@ from declarations.fact import FACTS, Fact
 from declarations.keys import KEYS
 from declarations.metric import Metric
 from declarations.metrics import METRICS
+from declarations.statistics import SEEDS, SHOWN, STATISTICS
 from store.columns import check_further, column_of, field_of, is_list, known_field_of
 
 DECLARED: dict[str, Column] = {**KEYS, **METRICS, **FACTS}
@@ -58,12 +59,8 @@ STATUSES = ("ok", "diverged", "failed")
 BESIDE = ("_file", "_row", "file_row_number")
 """Columns, in lower case, that readers add to those of a file."""
 
-_STATISTICS = (
-    "n", "mean", "median", "sd", "low", "high", "seeds", "diverged", "value", "point", "theory", "threshold", "residual",
-)  # fmt: skip
-"""Names that analysis gives to statistics, which it shows beside the keys of networks."""
-
-RESERVED = frozenset(name.lower() for name in (*SCHEMA.names, *PLAN_SCHEMA.names, *METRICS, "neuron", *BESIDE, *_STATISTICS))
+_OF_ANALYSIS = (*STATISTICS, SEEDS, *SHOWN)
+RESERVED = frozenset(name.lower() for name in (*SCHEMA.names, *PLAN_SCHEMA.names, *METRICS, "neuron", *BESIDE, *_OF_ANALYSIS))
 """Names, in lower case, that no further column may have. DuckDB ignores case, and a join of two views would be ambiguous."""
 
 _SINGLE_VALUES = [(field.name, field.type) for field in SCHEMA if not pa.types.is_nested(field.type)]

@@ -19,8 +19,9 @@ def is_of_the_paper(cell: Cell) -> bool:
     training = cell.training
     if type(training) is not SGD or type(cell.network) is not TwoLayer:
         return False
-    plain = training.momentum == 0 and training.weight_decay == 0 and training.loss == "cross_entropy"
-    return plain and cell.task.targets == "binary" and cell.task.n_train is None
+    own = {name: field.default for name, field in SGD.model_fields.items() if name not in (*SGD.hashed_at_default, "loss")}
+    is_plain = all(getattr(training, name) == default for name, default in own.items())  # momentum and the like
+    return is_plain and training.loss == "cross_entropy" and cell.task.targets == "binary" and cell.task.n_train is None
 
 
 def sees_noiseless_pairs(cell: Cell) -> bool:

@@ -12,11 +12,10 @@ from analysis.data.choosing import (
     having,
     label,
 )
-from analysis.data.comparing import differing, fitting, newest, own
+from analysis.data.comparing import differing, fitting, of_commonest_version, own
 from analysis.data.keys import captioned, of_data, with_gamma
 from analysis.data.parts import with_parts
 from analysis.data.points import (
-    STATISTICS,
     Points,
     averaged,
     counted,
@@ -29,6 +28,7 @@ from analysis.data.selection import VERSION, Selection, Value, points_sql
 from analysis.overlays import overlays
 from console.words import shown
 from declarations.omitted import FIRST_NETWORK, FIRST_SAMPLER, FIRST_TRAINING
+from declarations.statistics import STATISTICS
 from stats import FEW
 from store.sql import quoted
 
@@ -71,7 +71,7 @@ def explore(results: str, selection: Selection, points: Points, choices: Choices
     look, setting = choices.look, dict(choices.setting)
     axes = [key for key in (look.x, look.colour, look.facet) if key]
     there = having(points, look.x)
-    frame = newest(there.frame[fitting(there.frame, setting, there.declared)])
+    frame = of_commonest_version(there.frame[fitting(there.frame, setting, there.declared)])
     if look.log_x:
         frame = frame[frame[look.x] > 0]
     if frame.empty:

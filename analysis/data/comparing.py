@@ -91,7 +91,7 @@ def own(points: pd.DataFrame, keys: Iterable[str], axes: Iterable[str], declared
     return [key for key in (*of_training, *others) if key not in axes and groups[key].nunique(dropna=False).max() == 1]
 
 
-def newest(frame: pd.DataFrame) -> pd.DataFrame:
+def of_commonest_version(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows of one version for each task, network and training, if a setting fits several: the version of most rows."""
     if VERSION not in frame:
         return frame

@@ -22,12 +22,6 @@ from stats import FEW, LEAST_MEDIAN, Interval, mean_interval, mean_intervals, me
 from store.sql import quoted
 from store.views import declared, run
 
-STATISTICS = ("n", "mean", "median", "sd", "low", "high", "diverged")
-"""Columns of a frame of points beside its keys: number of seeds, their mean, median and standard deviation, the ends of the 95%
-interval, and the number of diverged networks."""
-SEEDS = "seeds"
-"""A further column of groups, which have no interval yet: the list of values, where they are enough for a bootstrap."""
-
 
 class Points(NamedTuple):
     """Points: one row each, with STATISTICS and its keys (all but the seed and those that no point has)."""

@@ -10,10 +10,11 @@ from analysis.charts.curves import Look, curves_chart, with_residuals
 from analysis.charts.noise import noisy_settings
 from analysis.data.keys import captioned, with_gamma
 from analysis.data.paper import settings
-from analysis.data.points import STATISTICS, Points, Setting, averaged, counted, described, one_setting, points
+from analysis.data.points import Points, Setting, averaged, counted, described, one_setting, points
 from analysis.data.selection import Selection, Value, points_sql
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.overlays import overlays
+from declarations.statistics import STATISTICS
 from stats import FEW
 
 

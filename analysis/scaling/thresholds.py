@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.parts import has_training_set
-from analysis.data.points import SEEDS, STATISTICS, in_order, sorting
+from analysis.data.points import in_order, sorting
 from analysis.data.sharing import shared_along
 from analysis.scaling.predictions import Prediction, predicted
 from declarations.column import Column
 from declarations.keys import KEYS
+from declarations.statistics import SEEDS, STATISTICS
 from stats import Interval, PowerLaw, Threshold, exponent_of_thresholds, power_law, threshold_of_means
 
 FEWEST_OF_CURVE = 2

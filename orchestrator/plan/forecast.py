@@ -1,6 +1,7 @@
 """The forecast of `--dry-run`: cells, packs, seconds and memory, by engine and shape, before anything starts."""
 
 import os
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from rich.text import Text
 
 from console.words import duration
 from orchestrator.grid.load import Resources
-from orchestrator.plan.packing import MEMORY_SHARE, Machine, PackQueue
+from orchestrator.plan.packing import MEMORY_SHARE, Machine, Pack, PackQueue
+from trainables.cell import Cell
 
 _MEMINFO = Path("/proc/meminfo")
 PACK_S = 0.15
@@ -64,7 +66,7 @@ def _available_bytes() -> int:
 
 def forecast(queue: PackQueue) -> Forecast:
     """Form the packs of a filled queue as a runner would, and add up their costs."""
-    found: dict[tuple[str, str, str], list[float]] = {}
+    formed: list[tuple[Cell, Pack]] = []
     free = [0.0] * queue.machine.slots  # when each slot has finished its packs so far
     held = [0] * queue.machine.slots
     parts = [(p.cell.network, p.cell.training) for p in queue.plan]
@@ -73,10 +75,17 @@ def forecast(queue: PackQueue) -> Forecast:
         slot = free.index(min(free))
         free[slot] += pack.seconds + PACK_S
         held[slot] = max(held[slot], pack.bytes)
-        cell = queue.plan[pack.cells[0]].cell
+        formed.append((queue.plan[pack.cells[0]].cell, pack))
+        queue.in_flight.clear()
+    found: dict[tuple[str, str, str], list[float]] = {}
+    shapes_of: dict[tuple[str, ...], set[tuple[Any, ...]]] = {}
+    for cell, _ in formed:
+        shapes_of.setdefault(_names(cell), set()).add(cell.shape())
+    differing = {names: _differing(alike) for names, alike in shapes_of.items()}
+    for cell, pack in formed:
         fields = type(cell.task).model_fields
-        # Keys of the task at their default are left out of the shape's words.
-        shown = ("network", "training", "width", "steps")
+        # Other keys of the task are left out of the shape's words at their default.
+        shown = {"network", "training", "width", "steps", *differing[_names(cell)]}
         keys = {k: v for k, v in cell.keys().items() if k in shown or (k in fields and v != fields[k].default)}
         keys |= {part.role: part.name for part in cell.parts if part.role in several}
         words = [cell.task.name, *(f"{k}={v}" for k, v in keys.items() if k not in cell.task.shared_across)]
@@ -86,10 +95,19 @@ def forecast(queue: PackQueue) -> Forecast:
         entry[1] += 1
         entry[2] += pack.seconds
         entry[3] = max(entry[3], pack.bytes)
-        queue.in_flight.clear()
     shapes = [ShapeForecast(*key, int(n), int(p), s, int(b)) for key, (n, p, s, b) in found.items()]
     start = queue.cost.rates.start_s if shapes else 0.0
     return Forecast(tuple(shapes), queue.machine.slots, start + max(free), sum(held))
+
+
+def _names(cell: Cell) -> tuple[str, ...]:
+    return tuple(part.name for part in cell.parts)
+
+
+def _differing(shapes: Collection[tuple[Any, ...]]) -> set[str]:
+    """The keys in which these shapes differ; a key at its default may be missing from a shape."""
+    shared = set.intersection(*map(set, shapes))
+    return {key for shape in shapes for key, value in shape if (key, value) not in shared}
 
 
 def forecast_table(found: Forecast, most: int = 20) -> Group:

@@ -32,12 +32,13 @@ class Passes(Protocol):
         """The initial parameters as `outputs` takes them fastest: their order in memory may change, nothing else."""
 
     def outputs(self, parameters: Parameters, x: "Tensor") -> "Tensor":
-        """g at inputs x (C, n, ...): (C, n) or (C, n, K). The tensors that `gradients` needs are kept until the next call."""
+        """g at inputs x (C, n, ...): (C, n) or (C, n, K). The next call may overwrite it, and what `gradients` needs."""
 
     def gradients(self, slopes: "Tensor") -> Iterator[tuple[str, "Tensor"]]:
         """Each parameter's name and gradient of the sum of slopes times outputs, for the last inputs.
 
-        Once a gradient is yielded, its parameter is no longer needed: the caller may change both before it asks for the next.
+        Once a gradient is yielded, its parameter is no longer needed: the caller may change both before it asks for the next. The
+        gradient may lie in an array that the next one overwrites.
         """
 
 

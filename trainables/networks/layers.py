@@ -9,7 +9,7 @@ arrays lay row by row, every step would contain a product A B^T, which libraries
 
 from collections.abc import Iterator
 from math import pi, sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 import torch
 from torch import Tensor
@@ -80,6 +80,10 @@ class Layers:
                 z = torch.erf(z, out=self._room(z.shape, z, (layer, "h"), self.turned[layer]))
             case "quadratic":
                 z = torch.square(z, out=self._room(z.shape, z, (layer, "h"), self.turned[layer]))
+            case "linear":
+                pass
+            case _:
+                assert_never(self.activation)
         self.h.append(z)
 
     def _back(self, dh: Tensor, layer: int) -> Tensor:
@@ -94,7 +98,10 @@ class Layers:
                 return dh.mul_(z.square_().neg_().exp_()).mul_(2 / sqrt(pi))
             case "quadratic":
                 return dh.mul_(z).mul_(2)
-        return dh
+            case "linear":
+                return dh
+            case _:
+                assert_never(self.activation)
 
     def _product(self, a: Tensor, b: Tensor, factor: float, name: tuple[object, ...], turned: bool) -> Tensor:
         """factor a b, in the reused array of this name."""

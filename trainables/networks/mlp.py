@@ -13,7 +13,7 @@ mup               1              s^2/n_l         s^2/n_l^2             SGD: widt
 """
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, assert_never
 
 import numpy as np
 from pydantic import Field
@@ -100,6 +100,8 @@ class MLP(Network):
                     x = z.square()
                 case "linear":
                     x = z
+                case _:
+                    assert_never(self.activation)
         return x
 
     def _layer(self, parameters: "dict[str, Tensor]", x: "Tensor", layer: int, cell: "Cell") -> "Tensor":

@@ -10,9 +10,11 @@ from analysis.data.selection import Selection
 from analysis.overlays import of_same_different, overlays
 from analysis.overlays.apart import Apart
 from analysis.overlays.registry import THEORIES
+from analysis.overlays.theory import PLAIN
 from analysis.scaling.predictions import predicted
 from analysis.theory.bayes import generalising_accuracy
 from analysis.theory.rich import test_accuracy as eq3
+from trainables.training import SGD
 
 
 def test_eq3_stands_beside_rich_noiseless_networks_alone(measured):
@@ -133,3 +135,9 @@ def test_every_theory_says_which_networks_it_speaks_of():
     assert len({(theory.source, theory.measures) for theory in THEORIES}) == len(THEORIES)
     for theory in THEORIES:
         assert theory.about.task and theory.about.network and theory.about.training
+
+
+def test_each_key_of_sgd_is_known_to_be_plain_or_not():
+    """A theory would otherwise be drawn beside networks that, say, a new kind of momentum trains."""
+    assert set(PLAIN) == SGD.model_fields.keys() - set(SGD.hashed_at_default)
+    assert all(values == (SGD.model_fields[key].default,) for key, values in PLAIN.items() if key != "loss")

@@ -142,6 +142,15 @@ class Vectors(Lines):
     defaults: ClassVar = {"base_lr": 0.1}
 
 
+@pytest.mark.parametrize("depth", [1, 3, 4, 6])
+@pytest.mark.parametrize("sizes", [{"width": 1}, {"width": 12}, {"batch": 8}, {"width": 40, "bias": True}])
+@pytest.mark.parametrize("task", [Classes(), Vectors(), Parity2(d=8, P=40)])
+def test_batched_products_of_every_layout(task, sizes, depth):
+    """Products with few columns, and each depth, have layouts of their own."""
+    cells = [network(task, seed=s, activation="tanh", depth=depth, training="sgd", base_lr=0.05, **sizes) for s in range(3)]
+    np.testing.assert_allclose(Stacked(cells).train(0, 30), by_apply_alone(cells).train(0, 30), rtol=1e-10, atol=EXACT)
+
+
 def test_classes_are_learnt():
     for loss, rate in (("cross_entropy", 0.5), ("mse", 0.1)):
         found = train([network(Classes(), loss=loss, base_lr=rate, steps=400, eval_every=100)]).results()[0].summary()
