@@ -7,7 +7,7 @@ from declarations.metric import Condition, Metric
 _LABELLED: Condition = (("targets", ("binary", "classes")),)
 _TRAINED: Condition = (("sampled", ("no",)),)
 _SAMPLED: Condition = (("sampled", ("yes",)),)
-_TWO_LAYER: Condition = (("sampled", ("no",)), ("network", ("relu2",)))
+_WITH_NEURONS: Condition = (("sampled", ("no",)), ("neurons", ("yes",)))
 _SQUARED: Condition = (("loss", ("mse",)),)
 _THREE_LAYERS: Condition = (("sampled", ("yes",)), ("network", ("erf3",)))
 _ACCURACY: dict[str, Any] = {"low": 0, "high": 1, "is_accuracy": True}
@@ -20,10 +20,10 @@ _ALL = (
     Metric("final_train_acc", "last training accuracy", better="higher", of=(_LABELLED,), **_ACCURACY),
     Metric("final_train_loss", "last training loss", low=0, logarithmic=True,
            of=(_TRAINED, (*_SAMPLED, ("loss", ("cross_entropy",)), *_LABELLED))),
-    Metric("readout_ratio", "readout ratio |mean a-| / |mean a+|", low=0, of=(_TWO_LAYER,)),
-    Metric("alignment_pos", "alignment of neurons with a > 0", low=-1, high=1, better="higher", of=(_TWO_LAYER,)),
-    Metric("alignment_neg", "alignment of neurons with a < 0", low=-1, high=1, better="lower", of=(_TWO_LAYER,)),
-    Metric("activation_change", "relative activation change", low=0, logarithmic=True, better="higher", of=(_TWO_LAYER,)),
+    Metric("readout_ratio", "readout ratio |mean a-| / |mean a+|", low=0, of=(_WITH_NEURONS,)),
+    Metric("alignment_pos", "alignment of neurons with a > 0", low=-1, high=1, better="higher", of=(_WITH_NEURONS,)),
+    Metric("alignment_neg", "alignment of neurons with a < 0", low=-1, high=1, better="lower", of=(_WITH_NEURONS,)),
+    Metric("activation_change", "relative activation change", low=0, logarithmic=True, better="higher", of=(_WITH_NEURONS,)),
     Metric("alignment_f", "alignment A_f of output and target", better="higher", of=(_SAMPLED,)),
     Metric("alignment_f_se", "Monte-Carlo standard error of A_f", low=0, of=(_SAMPLED,), diagnostic=True),
     Metric("test_mse", "test mean squared error", low=0, logarithmic=True, better="lower",

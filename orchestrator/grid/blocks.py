@@ -225,10 +225,9 @@ def _check_names(kind: Kind, place: Item, report: Report) -> None:
 
 def _check_metric(find: Find, kind: Kind, axes: Mapping[str, Axis], item: Item, report: Report) -> None:
     """Report networks of these axes that do not have the metric of the search."""
-    legal_of = {
-        (name, value): find_metrics(kind, **{name: value})
-        for name in ("network", "loss") if name in axes for value in axes[name].values
-    }  # fmt: skip
+    told = [("network", network.name, network.traits()) for network in kind.networks if "network" in axes]
+    told += [("loss", value, {"loss": value}) for value in (axes["loss"].values if "loss" in axes else ())]
+    legal_of = {(name, value): find_metrics(kind, **traits) for name, value, traits in told}
     for (name, value), legal in legal_of.items():
         if find.metric in METRICS and find.metric not in legal:
             all_have = [metric for metric in legal if all(metric in of_others for of_others in legal_of.values())]

@@ -38,8 +38,9 @@ class Find:
         return f"{self.axis} at {self.metric} = {self.at:g} in {self.low:g}..{self.high:g}"
 
 
-def find_metrics(kind: Kind, **traits: str) -> list[str]:
-    """Names of the metrics that a search in networks of this kind, with these traits, may use."""
+def find_metrics(kind: Kind, **traits: str | None) -> list[str]:
+    """Names of the metrics that a search in networks of this kind, with these traits, may use. Traits not given may have any
+    value."""
     sampled = "yes" if kind.training.family == "sampling" else "no"
     told = {"training": kind.training.name, "sampled": sampled, "targets": kind.task.targets, **traits}
     return [m.name for m in METRICS.values() if m.per == "network" and not m.diagnostic and m.had_by(told)]

@@ -61,6 +61,11 @@ class Network(Part):
     if TYPE_CHECKING:  # fields of each network, with its own legal values and defaults
         width: int
 
+    @classmethod
+    def traits(cls) -> dict[str, str | None]:
+        """The network's part of `Cell.traits`."""
+        return {"network": cls.name, "neurons": "yes" if "neurons" in cls.keeps else "no"}
+
     @property
     def is_centred(self) -> bool:
         """Whether the output is f(x; theta) - f(x; theta_0); a network sets it by `centred`, a key or a class attribute."""

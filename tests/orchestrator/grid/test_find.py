@@ -8,11 +8,16 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from orchestrator.grid.find import find_metrics
+from orchestrator.grid.keys import Kind
 from orchestrator.grid.load import GridError, load_grid
 from orchestrator.search.under_way import Searchers, values
 from orchestrator.sweep import app
 from store.store import Store
 from store.views import connect, fetch
+from trainables.networks import MLP, TwoLayer
+from trainables.tasks import SameDifferent
+from trainables.training import SGD
 
 GRID = """\
 sweep: small
@@ -310,6 +315,15 @@ def test_a_metric_of_a_layer_that_is_not_there_is_refused(searching, network, re
         GridError, match="'n_specialised_2': networks with network = 'erf2' have none; those of this block have align"
     ):
         load_grid(searching)
+
+
+def test_readouts_are_searched_in_any_network_that_keeps_neurons():
+    class Own(TwoLayer):
+        name = "own"
+
+    kind = Kind(SameDifferent, (TwoLayer, Own, MLP), SGD)
+    assert {"readout_ratio", "alignment_pos"} < set(find_metrics(kind, **Own.traits()))
+    assert "readout_ratio" not in find_metrics(kind, **MLP.traits())
 
 
 @pytest.mark.parametrize(("loss", "metric"), [("mse", "final_train_loss"), ("cross_entropy", "test_mse")])
