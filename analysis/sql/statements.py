@@ -37,6 +37,9 @@ EXAMPLES = (
 
 _EXPLAIN = re.compile(r"\s*EXPLAIN\b(\s+ANALYZE\b|\s*\([^)]*\))?", re.IGNORECASE)
 
+_WRITING_NODE = re.compile(r'"type":"[A-Z]+_QUERY_NODE"')
+"""COPY, INSERT, UPDATE or DELETE in a parse tree. Quotes in strings are escaped there, so no string looks like this."""
+
 
 def checked(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
     """The one reading statement in the text. ResultsError for anything else, duckdb.Error for bad syntax."""
@@ -63,6 +66,9 @@ def _check_that_it_reads(connection: duckdb.DuckDBPyConnection, query: str) -> N
         kinds = {statement.type.name for statement in connection.extract_statements(bracketed(query))}
     except duckdb.Error:
         raise _writes("a statement that gives no rows of its own") from None
+    # A WITH that nothing refers to may hold a COPY, which is then neither bound nor run.
+    if kinds == {"SELECT"} and _WRITING_NODE.search(_parsed(connection, query)):
+        raise _writes("a WITH that writes")
     # A WITH may hold a COPY. DuckDB runs part of a PIVOT before it binds the rest, so a COPY there must be found in the text.
     if kinds != {"SELECT"} and "COPY" in _words(query):
         raise _writes("a COPY")
@@ -72,6 +78,12 @@ def _check_that_it_reads(connection: duckdb.DuckDBPyConnection, query: str) -> N
         if "must be at the top level" in str(error):
             raise _writes("a WITH that writes") from None
         raise in_own_words(error) from None
+
+
+def _parsed(connection: duckdb.DuckDBPyConnection, query: str) -> str:
+    """DuckDB's parse tree of the query, as JSON text; its message if it has none to give."""
+    (tree,) = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchall()[0]
+    return str(tree)
 
 
 def _words(query: str) -> set[str]:
