@@ -23,6 +23,10 @@ gives one: see the line below each task.
 ## Tasks
 """
 
+_OF_METRICS = """Under gradient descent the training loss and accuracy of an evaluation are means over the steps since the one
+before, each step before its update. Test metrics are of fresh test examples."""
+_TABLE = ["| metric | meaning | bounds | better | of networks with |", "|---|---|---|---|---|"]
+
 
 def reference() -> str:
     """The page `docs/reference.md`."""
@@ -36,12 +40,11 @@ def reference() -> str:
         for kind in kinds:
             if not kind.file_digest:
                 lines += _part(kind)
-    lines += ["## Metrics", "", "| metric | meaning | bounds | better | of networks with |", "|---|---|---|---|---|"]
+    lines += ["## Metrics", "", _OF_METRICS, "", *_TABLE]
     lines += [_metric(m) for m in METRICS.values() if m.per == "network" and not m.expression]
     asked = [requested_metric(name).metric for name in requested_names()]
     if asked := [metric for metric in asked if not metric.digest]:
-        lines += ["", "A grid asks for these by `save:`:", "", "| metric | meaning | bounds | better | of networks with |"]
-        lines += ["|---|---|---|---|---|", *map(_metric, asked)]
+        lines += ["", "A grid asks for these by `save:`:", "", *_TABLE, *map(_metric, asked)]
     return "\n".join(lines) + "\n"
 
 

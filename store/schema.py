@@ -69,7 +69,7 @@ _SINGLE_VALUES = [(field.name, field.type) for field in SCHEMA if not pa.types.i
 def table_of(rows: Sequence[dict[str, Any]], declared: Iterable[Column] = ()) -> pa.Table:
     """Rows as a table with the columns of SCHEMA and the further columns in `declared`. Each column carries its declaration.
 
-    A row holds a further key or metric by its name. A further column is left out if no row has a value for it and its declaration
+    A row holds a further key or metric by its name. A further key is left out if no row has a value for it and its declaration
     has no default. ValueError if a name is not declared or is that of another column, or if a value does not fit its column.
     """
     further = _further(declared)
@@ -78,7 +78,9 @@ def table_of(rows: Sequence[dict[str, Any]], declared: Iterable[Column] = ()) ->
     shown = [
         column
         for name, column in sorted(further.items())
-        if getattr(column, "default", None) is not None or any(row.get(name) is not None for row in rows)
+        if isinstance(column, Metric)
+        or getattr(column, "default", None) is not None
+        or any(row.get(name) is not None for row in rows)
     ]
     fields = [(column, field_of(column)) for column in shown]
     single = [*_SINGLE_VALUES, *((column.name, field.type) for column, field in fields if not is_list(column))]

@@ -108,9 +108,11 @@ def _axis(part: Item, kind: Kind, taken: Iterable[str], report: Report) -> Legal
 
 
 def _metric(part: Item, kind: Kind, metrics: Mapping[str, Requested], report: Report) -> str | None:
-    legal = [*find_metrics(kind), *(name for name in metrics if kind.training.family == "descent")]
-    if isinstance(part.value, str) and part.value in legal:
+    asked = [name for name in metrics if kind.training.family == "descent"]
+    if isinstance(part.value, str) and part.value in (*find_metrics(kind), *asked):
         return part.value
+    had = {name for network in kind.networks for name in find_metrics(kind, **network.traits())}
+    legal = [*(name for name in METRICS if name in had), *asked]
     report.at(part, f"find: metric = {show(part.value)}{nearest(part.value, legal) or ';'} of these networks: {listed(legal)}")
     return None
 

@@ -38,7 +38,8 @@ def varying(searches: Sequence[Search]) -> list[str]:
 def told_keys(search: Search) -> dict[str, Any]:
     """The keys of a search, with its network and training, which it may leave to the task's defaults."""
     keys = dict(search.keys)
-    return {name: keys.get(name, task_class(keys["task"]).default_of(name)) for name in PARTS} | keys
+    left_out = [name for name in PARTS if name not in keys]  # a task need not have defaults for those that are named
+    return {name: task_class(keys["task"]).default_of(name) for name in left_out} | keys
 
 
 def _fields(keys: Mapping[str, Any], part: str) -> Collection[str]:

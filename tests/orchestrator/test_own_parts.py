@@ -153,6 +153,7 @@ def test_another_grids_metric_that_failed_is_none_of_this_sweep(tmp_path, sweep_
         ("raise KeyError('late')", "KeyError: 'late'"),
         ("raise SystemExit", "SystemExit"),
         ("return 7.0", "ValueError: it gave 7, which is not between 0 and 1"),
+        ("return float('inf')", "ValueError: it gave inf; wanted a finite number, or None where it is undefined"),
     ],
 )
 def test_a_metric_that_fails_once_trained_is_told_and_trains_nothing_again(tmp_path, sweep_here, results, once_trained, said):

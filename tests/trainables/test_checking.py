@@ -295,6 +295,8 @@ BAD_NETWORKS = [
     ({"apply": of_plain(lambda g, p, x: g - g.mean())},
      "apply gave other outputs for 3 examples alone than among 64; wanted outputs that depend on their own example alone"),
     ({"apply": of_plain(lambda g, p, x: g * torch.rand(()))}, "apply gave two different outputs for the same inputs"),
+    ({"apply": lambda self, p, x, cell: (x @ p["w"]).relu() @ p["a"] * (1 + cell.seed)},
+     "apply gave other outputs for another seed; networks that differ only there train together"),
     ({"apply": of_plain(lambda g, p, x: g + 0 * p["w"].mul_(2).sum())}, "apply changed w in place; wanted a new tensor"),
     ({"apply": of_plain(lambda g, p, x: g + 0 * x.mul_(2).sum())}, "apply changed the inputs in place; wanted a new tensor"),
     ({"apply": of_plain(lambda g, p, x: g if p["a"].sum() > 0 else 2 * g)}, "apply fails under torch.func.vmap: "),

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.func import vmap
 
+from console.words import listed
 from trainables.cell import Cell
 from trainables.checking.part import Checked, Finding, Wrong, collected, drawn_twice
 from trainables.checking.task import N
@@ -60,6 +61,10 @@ def _of_network(cell: Cell) -> Iterator[Finding]:
         if not close(part.call("apply", lambda: network.apply(theta[0], x, cell)), g, g):
             wanted = "wanted a function of parameters and inputs alone"
             raise Wrong(part.finding("apply", f"gave two different outputs for the same inputs; {wanted}"))
+        differing, other = _beside(cell)
+        if not close(part.call("apply", lambda: network.apply(theta[0], x, other)), g, g):
+            wanted = "networks that differ only there train together, so wanted a function of parameters, inputs and other keys"
+            yield part.finding("apply", f"gave other outputs for another {listed(differing)}; {wanted}")
         few = part.call("apply", lambda: network.apply(theta[0], x[:N_ROWS], cell))
         if not close(few, g[:N_ROWS], g):
             wanted = "wanted outputs that depend on their own example alone"
@@ -83,6 +88,14 @@ def _of_network(cell: Cell) -> Iterator[Finding]:
         if name not in reached:
             hint = "let apply use it by operations that have a derivative, or leave it out of init"
             yield part.finding("apply", f"lets no gradient reach parameter {name!r}, as for all examples it is zero; {hint}")
+
+
+def _beside(cell: Cell) -> tuple[list[str], Cell]:
+    """The keys of seed and network in which cells of one pack may differ, and a cell that differs in them."""
+    free = {name: getattr(cell.network, name) for name in cell.network.free if name in type(cell.network).model_fields}
+    numbers = {name: value for name, value in free.items() if isinstance(value, int | float) and not isinstance(value, bool)}
+    network = cell.network.model_copy(update={name: value + 1 for name, value in numbers.items()})
+    return ["seed", *numbers], cell.model_copy(update={"seed": cell.seed + 1, "network": network})
 
 
 def _parameters(drawn: Any) -> Iterator[str]:

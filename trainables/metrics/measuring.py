@@ -1,7 +1,7 @@
 """Measures the metrics that a grid asked for, on a trained pack."""
 
 from collections.abc import Sequence
-from math import isfinite
+from math import isfinite, isnan
 from typing import TYPE_CHECKING
 
 from console.words import in_a_line
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def measured(run: "PackRun", c: int, names: Sequence[str]) -> tuple[dict[str, float | None], dict[str, str]]:
     """Values of these metrics for cell c, on the test examples of its last step, and the errors of those that failed.
 
-    The value is None if the metric is undefined or failed. It fails by an exception, or by a value beyond its bounds.
+    The value is None if the metric is undefined or failed: it raised an exception, or gave a value that is infinite or beyond its
+    bounds.
     """
     values, failures = dict[str, float | None](), dict[str, str]()
     try:
@@ -27,7 +28,9 @@ def measured(run: "PackRun", c: int, names: Sequence[str]) -> tuple[dict[str, fl
         asked, values[name] = requested_metric(name), None
         try:
             value = asked.measure(probe)
-            if value is not None and isfinite(value):
+            if value is not None and not isnan(value):
+                if not isfinite(value):
+                    raise ValueError(f"it gave {value:g}; wanted a finite number, or None where it is undefined")
                 if not asked.allows(value):
                     raise ValueError(f"it gave {value:g}, which is not between {asked.metric.low:g} and {asked.metric.high:g}")
                 values[name] = number(value)

@@ -56,7 +56,8 @@ def test_the_examples_work(store: Store, example: tuple[str, str]) -> None:
         "DESCRIBE cells", "SHOW TABLES", "SUMMARIZE cells", "WITH a AS (FROM cells) SELECT count(*) FROM a -- end;", "VALUES (1)",
         "PIVOT (SELECT L, seed FROM cells) ON seed", "SELECT ';' AS x /* ; */ ;", "SELECT now(), 'COPY', 1 AS copy",
         "EXPLAIN FROM cells", "EXPLAIN ANALYZE FROM cells", "EXPLAIN (ANALYZE, FORMAT json) FROM cells", "SELECT 1 AS a, 2 AS a",
-        "FROM curves", "FROM neurons", """SELECT '"type":"COPY_QUERY_NODE"'""", "FROM cells JOIN plans ON cells.cell_id = plans.cell_id",
+        "FROM curves", "FROM neurons", """SELECT '"type":"COPY_QUERY_NODE"'""",
+        "FROM cells JOIN plans ON cells.cell_id = plans.cell_id",
     ],
 )  # fmt: skip
 def test_what_reads_is_answered(store: Store, sql: str) -> None:

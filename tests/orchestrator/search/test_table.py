@@ -50,6 +50,20 @@ def test_keys_that_the_name_of_a_network_or_training_says_are_left_out(searches,
     assert sorted(varying(searches(keys))) == sorted(shown)
 
 
+WITHOUT_DEFAULT = """
+sweep: s
+defaults: {steps: 100, eval_every: 5, chains: 2, kappa: 0.1, width: 8, seed: 0}
+grids:
+  - {task: linear, d: [4, 8], network: linear2, find: {axis: P, metric: alignment_f, at: 0.5, range: [4, 16]}}
+"""
+
+
+def test_a_task_need_not_have_a_default_network(tmp_path):
+    (tmp_path / "g.yaml").write_text(WITHOUT_DEFAULT)
+    found = load_grid(tmp_path / "g.yaml").searches
+    assert varying(found) == ["d"] and any("> 12345" in line for line in text(found, 80, terminal=False))
+
+
 @pytest.mark.parametrize(("width", "terminal"), [(200, True), (80, True), (60, True), (30, True), (80, False), (30, False)])
 def test_thresholds_and_axes_are_never_cut(searches, width, terminal):
     lines = text(searches(NETWORKS), width, terminal)
