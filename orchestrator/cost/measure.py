@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -25,6 +26,7 @@ RAY_S = 11.5
 RAY_BYTES = 90 * 2**20
 """Memory that Ray adds to a worker."""
 WINDOW_S = 0.08
+_STATUS = Path("/proc/self/status")
 
 
 def seconds_of(run: Callable[[], object], rounds: int = 3, window_s: float | None = None) -> float:
@@ -61,7 +63,15 @@ def ready() -> None:
     for name in ("gram", "batched"):
         engine = descent_engine(name)
         engine.trainer(engine.shapes()[0]).train(0, 10)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+    print(_most_bytes())
+
+
+def _most_bytes() -> int:
+    """The most memory that this process has held. `ru_maxrss` would begin at the memory of the process that started this one."""
+    for line in _STATUS.read_text().splitlines() if _STATUS.exists() else ():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def main() -> None:

@@ -32,8 +32,14 @@ def long_grid(tmp_path: Path) -> Path:
 
 def workers(driver: int) -> list[psutil.Process]:
     """Actors of this driver's Ray that hold a pack."""
-    family = psutil.Process(driver).children(recursive=True)
-    return [p for p in family if p.status() != psutil.STATUS_ZOMBIE and "Trainable" in " ".join(p.cmdline())]
+
+    def is_worker(process: psutil.Process) -> bool:
+        try:
+            return process.status() != psutil.STATUS_ZOMBIE and "Trainable" in " ".join(process.cmdline())
+        except psutil.NoSuchProcess:  # it has ended since it was listed
+            return False
+
+    return list(filter(is_worker, psutil.Process(driver).children(recursive=True)))
 
 
 def test_runs_then_finds_nothing_to_do(small_grid, sweep, sweep_here, results):

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from dataclasses import asdict
 from types import SimpleNamespace
 
@@ -219,6 +220,15 @@ def test_without_a_home_to_write_to_rates_are_kept_elsewhere(measured, monkeypat
         machine_rates(lambda _: None)
     assert measured.calls == 1
     assert list(tmp_path.rglob("rates-*.json"))
+
+
+def test_a_workers_memory_is_its_own():
+    """Not that of the process that starts it, which may be a notebook with gigabytes of data."""
+    held = np.ones(2**27)  # 1 GiB, more than a worker
+    found = subprocess.run(
+        [sys.executable, "-m", "orchestrator.cost.measure", "--ready"], capture_output=True, text=True, check=True
+    )
+    assert int(found.stdout) < held.nbytes
 
 
 def test_measuring_gives_a_rate_for_every_engine(monkeypatch, capsys):
