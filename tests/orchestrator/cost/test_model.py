@@ -224,7 +224,7 @@ def test_without_a_home_to_write_to_rates_are_kept_elsewhere(measured, monkeypat
 
 def test_a_workers_memory_is_its_own():
     """Not that of the process that starts it, which may be a notebook with gigabytes of data."""
-    held = np.ones(2**27)  # 1 GiB, more than a worker
+    held = np.ones(2**28)  # 2 GiB, more than a worker
     found = subprocess.run(
         [sys.executable, "-m", "orchestrator.cost.measure", "--ready"], capture_output=True, text=True, check=True
     )
