@@ -45,7 +45,7 @@ class _Held(NamedTuple):
 
     values: tuple[tuple[str, Value], ...]
     by_proportion: bool
-    """Whether width/d tells networks apart instead of width. If it has one value, `values` holds it; else it is an axis."""
+    """True if width/d tells networks apart instead of width. If it has one value, `values` holds it; else it is an axis."""
 
 
 class Asked(NamedTuple):

@@ -17,7 +17,7 @@ class Key(Column):
 
     part: Role = "task"
     in_streams: bool = False
-    """Whether it enters the random streams: networks of one seed that differ in it share no draws. The width does not enter where
+    """True if it enters the random streams: networks of one seed that differ in it share no draws. The width does not enter if
     the task has a fixed training set."""
     searched: bool = True
     """Whether a threshold search may vary it: it is a number and a property of the network, and every value is legal."""

@@ -35,7 +35,7 @@ _SCALARS: dict[Kind, tuple[type, ...]] = {
 
 
 def is_list(declared: Column) -> bool:
-    """Whether the declared column holds a list of values per row."""
+    """True if the declared column holds a list of values per row."""
     return isinstance(declared, Metric) and declared.per != "network"
 
 

@@ -153,7 +153,7 @@ def _again_while_files_change(files: Files, opener: Callable[[Files, Snapshot], 
 
 
 def _gone(files: Files, snapshot: Snapshot) -> bool:
-    """Whether files were deleted since the snapshot. A fenced connection reports a missing file as a forbidden directory."""
+    """True if files were deleted since the snapshot. A fenced connection reports a missing file as a forbidden directory."""
     entries = {file.entry for file in (*snapshot.rows, *snapshot.plans)}
     return bool(entries - {entry for folder in FOLDERS for entry in files.entries(folder)})
 

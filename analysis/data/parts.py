@@ -48,7 +48,7 @@ def at_equilibrium(values: Mapping[str, Any]) -> bool:
 
 
 def has_training_set(values: Mapping[str, Any]) -> bool:
-    """Whether the network of these keys sees a fixed set of P examples rather than fresh ones at each step."""
+    """True if the network of these keys sees a fixed set of P examples rather than fresh ones at each step."""
     return at_equilibrium(values) or not pd.isna(values.get("P"))
 
 
@@ -58,7 +58,7 @@ def keeps_neurons(values: Mapping[str, Any]) -> bool:
 
 
 def have_training_sets(frame: pd.DataFrame) -> bool:
-    """Whether there are networks in the frame, and all of them see a fixed set of P examples."""
+    """True if the frame holds networks and all of them see a fixed set of P examples."""
     sampled = with_parts(frame)["training"] == FIRST_SAMPLER
     return len(frame) > 0 and bool((sampled | _column(frame, "P").notna()).all())
 

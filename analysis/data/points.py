@@ -184,8 +184,8 @@ def one_setting(
 
 
 def _is_unusual(key: str, held: Mapping[str, Any], column: Column | None, whole: Mapping[str, Any]) -> bool:
-    """Whether a key that some network holds differs from the default that its network or training declares. Without such a
-    default: whether it is a key of LEFT_OUT, which rows hold only if it differs from the task's default."""
+    """True if a network's key differs from the default that its network or training declares. A key without such a default counts
+    as different if it is of LEFT_OUT: rows hold those only if they differ from the task's default."""
     if not isinstance(column, Key) or column.default is None or whole.get(column.part) not in column.of:
         return key in LEFT_OUT
     return bool(held[key] != column.default)

@@ -93,7 +93,7 @@ def check_block(place: Item, ctx: Context) -> list[Block]:
 
 
 def _awaits(given: Mapping[str, Item], ctx: Context) -> bool:
-    """Whether a block names a network, or a metric to search by, that may come from a file that could not be read."""
+    """True if a block names a network, or a metric to search by, whose file may be one that could not be read."""
     known = {network.name for network in ctx.networks}
     item = given.get("network")
     named = [] if item is None else item.items

@@ -21,7 +21,7 @@ def started(words: Sequence[str]) -> "subprocess.Popen[str]":
 
 
 def _is_rich(cell: Cell) -> bool:
-    """Whether theory may apply to the cell: a rich network of [Tong25] under SGD. Analysis then decides for each network."""
+    """True if theory may apply to the cell: a rich network of [Tong25] under SGD. Analysis then decides for each network."""
     return type(cell.network) is TwoLayer and type(cell.training) is SGD and cell.network.gamma >= 1
 
 

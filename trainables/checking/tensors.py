@@ -49,7 +49,7 @@ def equal(one: Tensor, other: Tensor) -> bool:
 
 
 def close(one: Any, other: Tensor, whole: Tensor) -> bool:
-    """Whether outputs agree up to the rounding of sums in another order, relative to the largest output in `whole`."""
+    """True if outputs agree up to the rounding of sums in another order, relative to the largest output in `whole`."""
     if not isinstance(one, torch.Tensor) or one.shape != other.shape:
         return False
     # Some hundred times the precision of single sums, which deep networks and cancelling terms amplify.

@@ -47,7 +47,7 @@ class Requested:
         return self.metric.name
 
     def allows(self, value: float) -> bool:
-        """Whether a finite value lies within the declared bounds, up to rounding in float32."""
+        """True if a finite value lies within the declared bounds, up to rounding in float32."""
         low, high = self.metric.low, self.metric.high
         slack = 1e-6 * max([1.0, *(abs(bound) for bound in (low, high) if np.isfinite(bound))])
         return bool(low - slack <= value <= high + slack)

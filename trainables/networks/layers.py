@@ -33,7 +33,7 @@ class Layers:
         self.squeezed = cell.task.n_outputs == 1
         hidden = len(self.factors) - 1
         self.turned = [layer % 2 == hidden % 2 and layer > 0 for layer in range(hidden + 1)] + [False]
-        """Whether h_0, h_1, ... and the output lie column by column."""
+        """For h_0, h_1, ... and the output: True if it lies column by column."""
         self.parameters: Parameters = {}
         self.h: list[Tensor] = []
         """Inputs of each layer, h_0 first."""

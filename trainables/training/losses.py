@@ -37,23 +37,21 @@ class Loss(NamedTuple):
 
 def loss_of(cell: "Cell") -> Loss:
     """The loss of the cell's training on the targets of its task. A real prediction is neither right nor wrong but NaN."""
-    squared_error = Loss(lambda f, y: (f - y).square(), lambda f, y: (f - y).mul_(2), lambda f, y: torch.full_like(f, torch.nan))
-    if cell.task.targets == "real":
-        return squared_error if cell.task.n_outputs == 1 else _summed(squared_error)
-    if cell.task.targets == "binary":
-        if cell.loss == "cross_entropy":
-            return Loss(_logistic, lambda f, y: f.sigmoid().sub_(y), _has_sign)
-        each, slopes, _ = squared_error
-        return Loss(lambda f, y: each(f, 2 * y - 1), lambda f, y: slopes(f, 2 * y - 1), _has_sign)
+    targets, has_components = cell.task.targets, cell.task.n_outputs > 1
+    if cell.loss == "cross_entropy" and targets == "binary":
+        return Loss(_logistic, lambda f, y: f.sigmoid().sub_(y), _has_sign)
     if cell.loss == "cross_entropy":
         return Loss(_surprise, lambda f, y: f.softmax(-1).sub_(_unit(f, y)), _is_greatest)
-    each, slopes, _ = _summed(squared_error)
-    return Loss(lambda f, y: each(f, _unit(f, y)), lambda f, y: slopes(f, _unit(f, y)), _is_greatest)
 
+    def each(f: Tensor, y: Tensor) -> Tensor:
+        squared = (f - wanted(f, y)).square()
+        return squared.sum(-1) if has_components else squared
 
-def _summed(loss: Loss) -> Loss:
-    """The loss summed over the components of vectors (..., B, K)."""
-    return Loss(lambda f, y: loss.each(f, y).sum(-1), loss.slopes, lambda f, y: loss.right(f, y)[..., 0])
+    def neither(f: Tensor, y: Tensor) -> Tensor:
+        return torch.full_like(each(f, y), torch.nan)
+
+    wanted, right = {"binary": (_sign, _has_sign), "classes": (_unit, _is_greatest), "real": (_itself, neither)}[targets]
+    return Loss(each, lambda f, y: (f - wanted(f, y)).mul_(2), right)
 
 
 def _logistic(f: Tensor, y: Tensor) -> Tensor:
@@ -62,6 +60,14 @@ def _logistic(f: Tensor, y: Tensor) -> Tensor:
 
 def _surprise(f: Tensor, y: Tensor) -> Tensor:
     return cross_entropy(f.flatten(0, -2), y.flatten(), reduction="none").view(y.shape)
+
+
+def _itself(f: Tensor, y: Tensor) -> Tensor:
+    return y
+
+
+def _sign(f: Tensor, y: Tensor) -> Tensor:
+    return 2 * y - 1
 
 
 def _has_sign(f: Tensor, y: Tensor) -> Tensor:
