@@ -1,11 +1,12 @@
 """The step of `gram` on a GPU: one program per network takes many steps in one launch. Algebra as in trainables.kernels.gram.
 
-Arrays of C networks in G groups; the networks of a group see the same batches. Neurons are padded with zeros to WIDTH, a
-multiple of BLOCK; L' is L padded with zeros to a multiple of UNROLL:
-p (G, 2, L', WIDTH)             initial preactivations of the symbols       gram (G, L', L')   Z Z^T       f0 (G, L, L)
-omega, q, h (C, 2, L', WIDTH)   as there; q and h are working arrays          a0, b (C, WIDTH)   eps, lr (C,)
-plan (G, T, n)                  the steps, as trainables.kernels.pairs.plan_steps writes them
-f, df (C, PAIRS)                working arrays: output of each pair of the step, and minus the rate times the loss's derivative
+One launch trains networks of different L, d, gamma and seed; the networks of a group see the same batches. Arrays hold one
+network or group after the other, and tables say where each begins. Neurons are padded with zeros to WIDTH, a multiple of BLOCK;
+L' is L padded with zeros to a multiple of UNROLL. Of a group, or of a network:
+p (2, L', WIDTH)             initial preactivations of the symbols       gram (L', L')   Z Z^T       f0 (L, L)
+omega, q, h (2, L', WIDTH)   as there; q and h are working arrays          a0, b (WIDTH)   eps, lr   numbers
+plan (T, n)                  the steps, as trainables.kernels.pairs.plan_steps writes them, in 16 bits where these are enough
+f, df (PAIRS)                working arrays: output of each pair of the step, and minus the rate times the loss's derivative
 
 Threads exchange numbers through memory, so a barrier separates any two phases of a step. A phase takes TILE rows at a time: their
 loads overlap, and their sums over neurons share one exchange.
@@ -25,17 +26,24 @@ def _relu(x):
 
 
 @triton.jit
-def _preactivate(rows, n_rows, gram, omega, p, eps, q, h, n, N_SYMBOLS, WIDTH: tl.constexpr, BLOCK: tl.constexpr,
+def _whole(at, used=None):
+    """Numbers of a plan, or 0 where they are not used."""
+    return (tl.load(at) if used is None else tl.load(at, used, 0)).to(tl.int32)
+
+
+@triton.jit
+def _preactivate(rows, n_rows, gram, omega, p, eps, literal, q, h, n, n_padded, WIDTH: tl.constexpr, BLOCK: tl.constexpr,
                  TILE: tl.constexpr, UNROLL: tl.constexpr):  # fmt: skip
-    """Compute q and h of the symbols in `rows` for neurons n; the last tile may repeat a symbol."""
+    """Compute h of the symbols in `rows` for neurons n, and q unless the output is literal; the last tile may repeat a symbol."""
     for k in range(0, n_rows, TILE):
-        r = tl.load(rows + tl.minimum(k + tl.arange(0, TILE), n_rows - 1))
+        r = _whole(rows + tl.minimum(k + tl.arange(0, TILE), n_rows - 1))
         x = tl.zeros((TILE, BLOCK), omega.dtype.element_ty)
-        for j in range(0, N_SYMBOLS, UNROLL):
+        for j in range(0, n_padded, UNROLL):
             for i in tl.static_range(UNROLL):
-                x += tl.load(gram + r * N_SYMBOLS + j + i)[:, None] * tl.load(omega + (j + i) * WIDTH + n)
+                x += tl.load(gram + r * n_padded + j + i)[:, None] * tl.load(omega + (j + i) * WIDTH + n)
         at = r[:, None] * WIDTH + n
-        tl.store(q + at, x)
+        if literal == 0:
+            tl.store(q + at, x)
         tl.store(h + at, tl.load(p + at) + eps * x)
 
 
@@ -67,14 +75,14 @@ def _follow(rows, n_rows, starts, order, partner, h_own, h_other, omega, df, a, 
     """Step omega of one half and return the half's share of the step of b. `order` lists the pairs symbol by symbol."""
     gb = tl.zeros((1, BLOCK), omega.dtype.element_ty)
     for i in range(n_rows):
-        r = tl.load(rows + i)
-        start, end = tl.load(starts + i), tl.load(starts + i + 1)
+        r = _whole(rows + i)
+        start, end = _whole(starts + i), _whole(starts + i + 1)
         own = tl.load(h_own + r * WIDTH + n)
         on = tl.zeros((1, BLOCK), omega.dtype.element_ty)
         for k in range(start, end, TILE):  # the pairs that hold this symbol
             at = k + tl.arange(0, TILE)
             used = at < end
-            pair, other = tl.load(order + at, used, 0), tl.load(partner + at, used, 0)
+            pair, other = _whole(order + at, used), _whole(partner + at, used)
             h = own + tl.load(h_other + other[:, None] * WIDTH + n, used[:, None], 0.0)
             on += tl.sum(tl.where(h > 0, tl.load(df + pair, used, 0.0)[:, None], 0.0), 0, keep_dims=True)
         gb += own * on
@@ -85,79 +93,92 @@ def _follow(rows, n_rows, starts, order, partner, h_own, h_other, omega, df, a, 
 
 # All launches must use one binary: another one may round differently, and f0 is then useless. So Triton must not compile a
 # variant for a special number, or for a pointer into the middle of an array.
-@triton.jit(do_not_specialize=["first_step", "n_steps", "n_planned", "n_total", "record", "n_symbols", "most"],
+@triton.jit(do_not_specialize=["first_step", "n_steps", "n_planned", "n_total", "skipped", "n_pairs_recorded"],
             do_not_specialize_on_alignment=["loss", "right"])  # fmt: skip
-def train_steps(cells, groups, literals, plan, f0, p, gram, omega, q, h, a0, b, eps, lr, f, df, loss, right,
-                first_step, n_steps, n_planned, n_total, record, n_symbols, most,
-                PADDED: tl.constexpr, BATCH: tl.constexpr, PAIRS: tl.constexpr, WIDTH: tl.constexpr,
-                BLOCK: tl.constexpr, TILE: tl.constexpr, UNROLL: tl.constexpr):  # fmt: skip
-    """Take the first n_steps steps of a plan of n_planned in place; `cells` names the network of each program.
+def train_steps(programs, networks, groups, plan, f0, p, gram, omega, q, h, a0, b, eps, lr, f, df, loss, right,
+                first_step, n_steps, n_planned, n_total, skipped, n_pairs_recorded,
+                BATCH: tl.constexpr, PAIRS: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr,
+                TILE: tl.constexpr, UNROLL: tl.constexpr):  # fmt: skip
+    """Take n_steps steps in place, from step `skipped` of a plan of n_planned.
+
+    programs (n, 2) int64: the network of each program, and the first pair that it records. Rows of the tables, int64:
+    networks (C, 3) hold a network's group, its first row of WIDTH numbers in omega, q and h, and whether its output is literal;
+    groups (G, 6) hold L, L', the first row in p, and the first number in gram, f0 and a step's plan.
 
     loss, right (C, n_total) float64 receive mean loss and right predictions before each step, from column first_step on.
-    For networks with a nonzero entry in `literals` (C,) the centred output is the literal difference from the initial sums in f0.
-    This same code records those sums (with `record` it writes f0 instead of reading it), so that the difference is exactly zero
-    before the first step. `most` is R of `plan_steps`.
+    The literal output is the difference from the initial sums in f0. With n_pairs_recorded > 0 the same code records so many of
+    them instead of training, given p in place of q and h: then the difference is exactly zero before the first step.
     """
-    half: tl.constexpr = PADDED * WIDTH
-    c = tl.load(cells + tl.program_id(0)).to(tl.int64)
-    g = tl.load(groups + c).to(tl.int64)
-    plan += g * n_planned * (6 * BATCH + 4 * most + 5)
-    p, gram, f0 = p + g * 2 * half, gram + g * PADDED * PADDED, f0 + g * n_symbols * n_symbols
-    omega, q, h = omega + c * 2 * half, q + c * 2 * half, h + c * 2 * half
+    c = tl.load(programs + 2 * tl.program_id(0))
+    first_pair = tl.load(programs + 2 * tl.program_id(0) + 1).to(tl.int32)
+    records = n_pairs_recorded > 0
+    g, row, literal = tl.load(networks + 3 * c), tl.load(networks + 3 * c + 1), tl.load(networks + 3 * c + 2).to(tl.int32)
+    groups += 6 * g
+    n_symbols, n_padded, row_p = tl.load(groups).to(tl.int32), tl.load(groups + 1).to(tl.int32), tl.load(groups + 2)
+    gram, f0 = gram + tl.load(groups + 3), f0 + tl.load(groups + 4)
+    half, most = n_padded * WIDTH, tl.minimum(BATCH, n_symbols)
+    a_step = 6 * BATCH + 4 * most + 5
+    plan += tl.load(groups + 5) * n_planned + skipped * a_step
+    p, omega = p + row_p * WIDTH, omega + row * WIDTH
+    q, h = q + tl.where(records, row_p, row) * WIDTH, h + tl.where(records, row_p, row) * WIDTH
     a0, b, f, df = a0 + c * WIDTH, b + c * WIDTH, f + c * PAIRS, df + c * PAIRS
     loss, right = loss + c * n_total + first_step, right + c * n_total + first_step
     eps, lr = tl.load(eps + c), tl.load(lr + c)
-    literal = tl.load(literals + c) != 0
     for t in range(n_steps):
-        n_pairs = tl.load(plan)
+        n_pairs = tl.minimum(n_pairs_recorded, n_symbols * n_symbols - first_pair) if records else _whole(plan)
         u_of, times_of, halves = plan + 3, plan + 3 + BATCH, plan + 3 + 2 * BATCH  # of a half: symbols, starts, order, partners
         v_of = halves + 2 * most + 1 + BATCH
 
-        for start in range(0, WIDTH, BLOCK):
-            n = start + tl.arange(0, BLOCK)[None, :]  # rows are (1, BLOCK), so that all have the same layout over threads
-            for s in tl.static_range(2):
-                rows, at = halves + s * (2 * most + 1 + 2 * BATCH), s * half
-                _preactivate(rows, tl.load(plan + 1 + s), gram, omega + at, p + at, eps, q + at, h + at, n, PADDED, WIDTH, BLOCK,
-                             TILE, UNROLL)  # fmt: skip
-        tl.debug_barrier()
+        if not records:
+            for start in range(0, WIDTH, BLOCK):
+                n = start + tl.arange(0, BLOCK)[None, :]  # rows are (1, BLOCK), so that all have the same layout over threads
+                for s in tl.static_range(2):
+                    rows, at = halves + s * (2 * most + 1 + 2 * BATCH), s * half
+                    _preactivate(rows, _whole(plan + 1 + s), gram, omega + at, p + at, eps, literal, q + at, h + at, n, n_padded,
+                                 WIDTH, BLOCK, TILE, UNROLL)  # fmt: skip
+            tl.debug_barrier()
 
         for k in range(0, n_pairs, TILE):
             i = k + tl.arange(0, TILE)
             used = i < n_pairs
-            u, v = tl.load(u_of + i, used, 0), tl.load(v_of + i, used, 0)
-            tl.store(f + i, _sums(u, v, used, literal, p, q, h, a0, b, eps, half, WIDTH, BLOCK, TILE), used)
-        tl.debug_barrier()
-
-        i = tl.arange(0, PAIRS)
-        used = i < n_pairs
-        u, v = tl.load(u_of + i, used, 0), tl.load(v_of + i, used, 0)
-        times = tl.load(times_of + i, used, 0)
-        x = tl.load(f + i, used, 0.0)
-        if literal:
-            if record:
-                tl.store(f0 + u * n_symbols + v, x, used)
+            if records:
+                u, v = (first_pair + i) // n_symbols, (first_pair + i) % n_symbols
             else:
-                x = (x - tl.load(f0 + u * n_symbols + v, used, 0.0)) * (1.0 / eps)
-        y, same = x.to(tl.float64), tl.where(u == v, 1.0, 0.0).to(tl.float64)
-        e = tl.exp(-tl.abs(y))
-        sigmoid = tl.where(y > 0, 1.0, e) / (1.0 + e)
-        term = times * (_relu(y) + tl.log(1.0 + e) - same * y)
-        # Summed in the cell's precision, so that the loss becomes infinite on overflow, as in the other engines.
-        total = tl.sum(tl.where(used, term, 0.0).to(x.dtype), 0)
-        tl.store(loss + t, total.to(tl.float64) / BATCH)
-        tl.store(right + t, tl.sum(tl.where((x > 0) == (u == v), times, 0), 0).to(tl.float64))
-        tl.store(df + i, (-lr.to(tl.float64) * times / BATCH * (sigmoid - same)).to(x.dtype), used)
+                u, v = _whole(u_of + i, used), _whole(v_of + i, used)
+            x = _sums(u, v, used, literal, p, q, h, a0, b, eps, half, WIDTH, BLOCK, TILE)
+            if records:
+                tl.store(f0 + first_pair + i, x, used)
+            else:
+                tl.store(f + i, x, used)
         tl.debug_barrier()
 
-        for start in range(0, WIDTH, BLOCK):
-            n = start + tl.arange(0, BLOCK)[None, :]
-            b_n = tl.load(b + n)
-            a = tl.load(a0 + n) + eps * b_n
-            for s in tl.static_range(2):
-                rows, own, other = halves + s * (2 * most + 1 + 2 * BATCH), h + s * half, h + (1 - s) * half
-                order = rows + 2 * most + 1
-                b_n += _follow(rows, tl.load(plan + 1 + s), rows + most, order, order + BATCH, own, other, omega + s * half, df,
-                               a, n, WIDTH, BLOCK, TILE)  # fmt: skip
-            tl.store(b + n, b_n)
-        tl.debug_barrier()
-        plan += 6 * BATCH + 4 * most + 5
+        if not records:
+            i = tl.arange(0, PAIRS)
+            used = i < n_pairs
+            u, v, times = _whole(u_of + i, used), _whole(v_of + i, used), _whole(times_of + i, used)
+            x = tl.load(f + i, used, 0.0)
+            if literal:
+                x = (x - tl.load(f0 + u * n_symbols + v, used, 0.0)) * (1.0 / eps)
+            y, same = x.to(tl.float64), tl.where(u == v, 1.0, 0.0).to(tl.float64)
+            e = tl.exp(-tl.abs(y))
+            sigmoid = tl.where(y > 0, 1.0, e) / (1.0 + e)
+            term = times * (_relu(y) + tl.log(1.0 + e) - same * y)
+            # Summed in the cell's precision, so that the loss becomes infinite on overflow, as in the other engines.
+            total = tl.sum(tl.where(used, term, 0.0).to(x.dtype), 0)
+            tl.store(loss + t, total.to(tl.float64) / BATCH)
+            tl.store(right + t, tl.sum(tl.where((x > 0) == (u == v), times, 0), 0).to(tl.float64))
+            tl.store(df + i, (-lr.to(tl.float64) * times / BATCH * (sigmoid - same)).to(x.dtype), used)
+            tl.debug_barrier()
+
+            for start in range(0, WIDTH, BLOCK):
+                n = start + tl.arange(0, BLOCK)[None, :]
+                b_n = tl.load(b + n)
+                a = tl.load(a0 + n) + eps * b_n
+                for s in tl.static_range(2):
+                    rows, own, other = halves + s * (2 * most + 1 + 2 * BATCH), h + s * half, h + (1 - s) * half
+                    order = rows + 2 * most + 1
+                    b_n += _follow(rows, _whole(plan + 1 + s), rows + most, order, order + BATCH, own, other, omega + s * half,
+                                   df, a, n, WIDTH, BLOCK, TILE)  # fmt: skip
+                tl.store(b + n, b_n)
+            tl.debug_barrier()
+            plan += a_step

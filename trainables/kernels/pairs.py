@@ -46,7 +46,7 @@ def plan_length(n_symbols: int, batch: int) -> int:
 
 @compiled
 def plan_steps(codes, n_symbols, plan):
-    """Write the steps as `gram` on a GPU reads them into plan (T, plan_length) int32, from codes as for `distinct_pairs`.
+    """Write the steps as `gram` on a GPU reads them into plan (T, plan_length), from codes as for `distinct_pairs`.
 
     A step holds the number of pairs, of symbols in the first half and of symbols in the second (3); u of each pair (B); the count
     of each pair (B); then for each half its symbols (R), the start of each symbol's pairs in the list that follows, with the end

@@ -1,7 +1,11 @@
 """Interface of a trainer, which holds a pack under gradient descent; and the groups of cells that see the same inputs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import ClassVar, NamedTuple, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
 
 from trainables.cell import Cell
 from trainables.streams import BLOCK_STEPS, stream, stream_owner
@@ -73,6 +77,20 @@ class Groups:
 
     def __len__(self) -> int:
         return len(self.cells)
+
+    def draw_block(self, g: int, block: Hashable, rooms: Sequence[Tensor]) -> None:
+        """Draw a block of steps of group g into inputs (S, BLOCK_STEPS, B, ...) and targets of the host."""
+        assert isinstance(block, int)
+        cell = self.cells[g]
+        n = BLOCK_STEPS * cell.batch
+        drawn = cell.task.train_examples(stream(self.owners[g], "batches", block), self.symbols[g], n)
+        for room, numbers in zip(rooms, drawn, strict=True):
+            room[g].copy_(torch.from_numpy(np.ascontiguousarray(numbers)).view(room[g].shape))
+
+    def draw_tests(self, g: int, step: int) -> tuple[Array, Array]:
+        """The test examples that belong to `step`, as group g sees them."""
+        cell = self.cells[g]
+        return cell.task.test_examples(stream(self.owners[g], "test", step), self.symbols[g], cell.test_size)
 
 
 def blocks(first_step: int, n_steps: int) -> Iterator[tuple[int, slice]]:

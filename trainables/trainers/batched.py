@@ -10,22 +10,23 @@ Products in float32 are in float32 on a GPU too: PyTorch's default leaves TF32, 
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
 from trainables.cell import Cell
 from trainables.kernels.dense import gradients
-from trainables.streams import BLOCK_STEPS, stream
+from trainables.streams import BLOCK_STEPS
 from trainables.tasks.base import Array
 from trainables.trainers.base import Measures, Probed, blocks
 from trainables.trainers.centred import centred_output
 from trainables.trainers.ensemble import Ensemble
+from trainables.trainers.graphs import recorded
 from trainables.trainers.products import add_product, product
-from trainables.trainers.staging import Staging
+from trainables.trainers.staging import Room, Staging
 
 
 class Batched:
@@ -36,16 +37,16 @@ class Batched:
     def __init__(self, cells: Sequence[Cell], device: str = "cpu", in_cache: bool | None = None) -> None:
         self.nets = nets = Ensemble(cells, device)
         self.group = torch.tensor(nets.groups.group, device=nets.device)
-        in_cache = nets.device.type == "cpu" if in_cache is None else in_cache
-        self.step = self._step_in_cache if in_cache else self._step
-        self.u = torch.zeros(len(cells), *nets.w0.shape[1:], dtype=nets.dtype, device=nets.device)  # (C, D, m)
+        on_gpu = nets.device.type == "cuda"
+        self.in_cache = not on_gpu if in_cache is None else in_cache
+        self.w0 = nets.all_w0.view(len(nets.groups), -1, cells[0].width)
+        self.u = torch.zeros(len(cells), *nets.w0[0].shape, dtype=nets.dtype, device=nets.device)  # (C, D, m)
         # One block: inputs (S, BLOCK_STEPS, B, D), labels (S, BLOCK_STEPS, B); loss and right predictions (C, BLOCK_STEPS).
         shape = (len(nets.groups), BLOCK_STEPS, cells[0].batch)
-        self.x = torch.zeros(*shape, cells[0].task.input_dim, dtype=nets.dtype, device=nets.device)
-        self.y = torch.zeros(shape, dtype=nets.dtype, device=nets.device)
-        self.staging = [Staging(self.x), Staging(self.y)]
+        rooms = [Room((*shape, cells[0].task.input_dim), nets.dtype), Room(shape, nets.dtype)]
+        self.staging = Staging(rooms, nets.device, len(nets.groups), nets.groups.draw_block, ahead=on_gpu)
         self.loss, self.right = torch.zeros(2, len(cells), BLOCK_STEPS, dtype=torch.float64, device=nets.device)
-        self.graph = self._captured() if nets.device.type == "cuda" else None
+        self.graphs = self._recorded() if on_gpu else None
 
     def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
         loss, right = self.take(first_step, n_steps).cpu().numpy()  # the only wait of the host for the device
@@ -57,39 +58,34 @@ class Batched:
         curves = torch.empty(2, len(self.nets.cells), n_steps, dtype=torch.float64, device=self.nets.device)
         done = 0
         for block, steps in blocks(first_step, n_steps):
-            self._draw(block)
-            if self.graph is not None and steps == slice(0, BLOCK_STEPS):
-                self.graph.replay()
+            x, y = self.staging.take(block)
+            if self.graphs and steps == slice(0, BLOCK_STEPS):
+                self.graphs[self.staging.turn].replay()
             else:
-                self._steps(steps)
+                self._steps(steps, x, y)
+            self.staging.used(block + (steps.stop == BLOCK_STEPS))
             end = done + steps.stop - steps.start
             curves[0, :, done:end], curves[1, :, done:end] = self.loss[:, steps], self.right[:, steps]
             done = end
         return curves
 
-    def _steps(self, steps: slice) -> None:
-        """Take these steps of the block that is in x and y."""
+    def _steps(self, steps: slice, x: Tensor, y: Tensor) -> None:
+        """Take these steps of a block with inputs x and labels y."""
+        step = self._step_in_cache if self.in_cache else self._step
         for k in range(steps.start, steps.stop):
-            self.loss[:, k], self.right[:, k] = self.step(self.x[:, k], self.y[:, k])
+            self.loss[:, k], self.right[:, k] = step(x[:, k], y[:, k])
 
     @torch.no_grad()
-    def _captured(self) -> torch.cuda.CUDAGraph:
-        """A CUDA graph of the steps of a block; a replay uses the content of x and y. Called while x is 0, which changes no
-        weight."""
-        aside = torch.cuda.Stream(self.nets.device)  # type: ignore[no-untyped-call]
-        aside.wait_stream(torch.cuda.current_stream(self.nets.device))
-        with torch.cuda.stream(aside):  # once outside the graph: libraries set themselves up at first use
-            self._steps(slice(0, 1))
-        torch.cuda.current_stream(self.nets.device).wait_stream(aside)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            self._steps(slice(0, BLOCK_STEPS))
-        return graph
+    def _recorded(self) -> list[torch.cuda.CUDAGraph]:
+        """The steps of a block as a CUDA graph, for each turn of the staged tensors. While x is 0 no weight changes."""
+        turns, whole = self.staging.tensors, slice(0, BLOCK_STEPS)
+        works = [partial(self._steps, whole, *tensors) for tensors in turns]
+        return recorded(self.nets.device, lambda: self._steps(slice(0, 1), *turns[0]), works)
 
     def _step(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """One step of SGD from inputs (S, B, D) and labels (S, B); loss and right predictions of each cell before it."""
         nets = self.nets
-        h0 = torch.bmm(x, nets.w0)[self.group]  # (C, B, m)
+        h0 = torch.bmm(x, self.w0)[self.group]  # (C, B, m)
         x, y = x[self.group], y[self.group]
         f, relu, on = centred_output(h0, torch.bmm(x, self.u), nets.a0, nets.b, nets.eps)
         loss = (softplus(f) - y * f).mean(1)
@@ -116,7 +112,7 @@ class Batched:
 
     @torch.no_grad()
     def evaluate(self, step: int) -> Array:
-        return self.nets.evaluate(step, lambda c, x: product(x, self.u[c]))
+        return self.nets.evaluate(step, self._changes)
 
     @torch.no_grad()
     def measures(self, step: int) -> Measures:
@@ -129,19 +125,13 @@ class Batched:
     def probed(self, c: int, x: Array) -> Probed:
         return self.nets.probed(c, x, lambda c: self.u[c])
 
+    def _changes(self, cells: Sequence[int], x: Tensor) -> Tensor:
+        """q = x U of some cells, (k, n, m)."""
+        return product(x, self.u[cells[0]])[None] if len(cells) == 1 else torch.matmul(x, self.u[list(cells)])
+
     def state(self) -> dict[str, Array]:
         return {"u": self.u.cpu().numpy(), "b": self.nets.b.cpu().numpy()}
 
     def load(self, state: dict[str, Array]) -> None:
         self.u.copy_(torch.from_numpy(state["u"]))
         self.nets.b.copy_(torch.from_numpy(state["b"]))
-
-    def _draw(self, block: int) -> None:
-        """Draw one block of steps into x and y. A GPU copies it once it has finished the block before."""
-        groups, rooms = self.nets.groups, [staging.room() for staging in self.staging]
-        for g, (cell, owner, symbols) in enumerate(zip(groups.cells, groups.owners, groups.symbols, strict=True)):
-            drawn = cell.task.train_examples(stream(owner, "batches", block), symbols, BLOCK_STEPS * cell.batch)
-            for room, numbers in zip(rooms, drawn, strict=True):
-                room[g].copy_(torch.from_numpy(np.ascontiguousarray(numbers)).view(room[g].shape))
-        for staging in self.staging:
-            staging.send()

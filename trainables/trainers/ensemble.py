@@ -1,6 +1,7 @@
 """Networks in scaled changes, shared by several trainers: initial weights by group, evaluation, and the measures at the end."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -9,26 +10,33 @@ from torch import Tensor
 from trainables.cell import Cell
 from trainables.kernels.dense import outputs
 from trainables.kernels.sizes import CHUNK
-from trainables.streams import stream
 from trainables.tasks.base import Array
 from trainables.trainers.base import Groups, Measures, Probed
 from trainables.trainers.centred import centred_output, draw_initial, half_alignment
 from trainables.trainers.products import product
+from trainables.trainers.staging import in_turn
+
+TOGETHER = 2**26
+"""Most preactivations that an evaluation on a GPU holds at once."""
 
 
 class Ensemble:
-    """C networks in S groups that see the same inputs: w0 (S, D, m); a0, b (C, m); eps, lr (C, 1, 1) and (C, 1)."""
+    """C networks in S groups that see the same inputs: w0 (D, m) of each group; a0, b (C, m); eps, lr (C, 1, 1) and (C, 1).
+
+    Networks may differ in D, but not in m.
+    """
 
     def __init__(self, cells: Sequence[Cell], device: str) -> None:
         self.cells, self.device = list(cells), torch.device(device)
         self.dtype = torch.float64 if cells[0].dtype == "float64" else torch.float32
         self.groups = Groups(cells)
-        n, width = len(self.groups), cells[0].width
-        self.w0 = torch.empty(n, cells[0].task.input_dim, width, dtype=self.dtype, device=self.device)
+        width, sizes = cells[0].width, [cell.task.input_dim for cell in self.groups.cells]
+        self.all_w0 = torch.empty(sum(sizes), width, dtype=self.dtype, device=self.device)
+        self.w0 = torch.split(self.all_w0, sizes)
         self.a0 = torch.empty(len(cells), width, dtype=self.dtype, device=self.device)
         for g, cell in enumerate(self.groups.cells):  # one by one: drawing all first would take the memory twice
             w0, a0 = draw_initial(cell)
-            self.w0[g], self.a0[self.groups.members[g]] = self.tensor(w0), self.tensor(a0)
+            self.w0[g][:], self.a0[self.groups.members[g]] = self.tensor(w0), self.tensor(a0)
         self.b = torch.zeros_like(self.a0)
         self.eps = self.tensor(np.array([cell.epsilon for cell in cells]))[:, None, None]
         self.lr = self.tensor(np.array([cell.scaled_lr for cell in cells]))[:, None]
@@ -41,27 +49,37 @@ class Ensemble:
         """a = a0 + eps b, (C, m)."""
         return torch.addcmul(self.a0, self.eps[:, 0], self.b)
 
-    def evaluate(self, step: int, change: Callable[[int, Tensor], Tensor]) -> Array:
-        """Accuracy (C,) on the test examples of `step`; `change(c, x)` is q = x U of cell c."""
+    def evaluate(self, step: int, changes: Callable[[Sequence[int], Tensor], Tensor]) -> Array:
+        """Accuracy (C,) on the test examples of `step`; `changes(cells, x)` is q = x U of some cells of a group, (k, n, m)."""
         right = torch.empty(len(self.cells), dtype=torch.float64, device=self.device)
-        for g in range(len(self.groups)):
-            x, y = self._test_examples(g, step)
+        for g, (x, y) in enumerate(self._tests(step)):
             h0 = product(x, self.w0[g])
-            for c in self.groups.members[g]:
-                right[c] = ((self._centred_output(c, h0, change(c, x)) > 0) == (y > 0)).double().mean()
+            for cells in self._at_once(g):
+                f = self._centred_outputs(cells, h0, changes(cells, x))
+                right[cells] = ((f > 0) == (y > 0)).double().mean(-1)
         return right.cpu().numpy()
 
-    def _centred_output(self, c: int, h0: Tensor, q: Tensor) -> Tensor:
-        if self.device.type == "cpu":
+    def _at_once(self, g: int) -> list[list[int]]:
+        """The cells of a group in parts that are evaluated together: one by one on a CPU, so that arrays stay in its cache."""
+        members, cell = self.groups.members[g], self.groups.cells[g]
+        k = 1 if self.device.type == "cpu" else max(1, TOGETHER // (cell.test_size * cell.width))
+        return [members[i : i + k] for i in range(0, len(members), k)]
+
+    def _centred_outputs(self, cells: Sequence[int], h0: Tensor, q: Tensor) -> Tensor:
+        """Centred outputs (k, n) of some cells, from h0 (n, m) and q (k, n, m)."""
+        if self.device.type != "cpu":
+            chosen = list(cells)
+            return centred_output(h0, q, self.a0[chosen], self.b[chosen], self.eps[chosen])[0]
+        found = []
+        for c, own in zip(cells, q, strict=True):
             parameters = (self.a0[c].numpy(), self.b[c].numpy(), self.eps[c, 0, 0].numpy()[()])
-            return torch.from_numpy(outputs(h0.numpy(), q.numpy(), *parameters))
-        return centred_output(h0, q, self.a0[c], self.b[c], self.eps[c])[0]
+            found.append(torch.from_numpy(outputs(h0.numpy(), own.numpy(), *parameters)))
+        return torch.stack(found)
 
     def measures(self, step: int, scaled_weights: Callable[[int], Tensor]) -> Measures:
         """Weight structure and activation change; `scaled_weights(c)` is U (D, m) of cell c."""
         change, alignment = np.empty(len(self.cells)), np.full(self.a0.shape, np.nan)
-        for g in range(len(self.groups)):
-            x, _ = self._test_examples(g, step)
+        for g, (x, _) in enumerate(self._tests(step)):
             size = product(x, self.w0[g]).abs().mean()
             for c in self.groups.members[g]:
                 moved = self.eps[c] * scaled_weights(c)
@@ -79,15 +97,19 @@ class Ensemble:
     def probed(self, c: int, x: Array, scaled_weights: Callable[[int], Tensor]) -> Probed:
         """Outputs, activations and parameters of cell c at inputs x (n, D); `scaled_weights(c)` is U (D, m)."""
         inputs, w0, u = self.tensor(x), self.w0[self.groups.group[c]], scaled_weights(c)
-        f = self._centred_output(c, product(inputs, w0), product(inputs, u))
+        f = self._centred_outputs([c], product(inputs, w0), product(inputs, u)[None])[0]
         w, a = torch.addcmul(w0, self.eps[c], u), self.readout()[c]
         features = product(inputs, w).relu()
         return Probed(f.cpu().numpy(), features.cpu().numpy(), {"w": w.cpu().numpy(), "a": a.cpu().numpy()})
 
-    def _test_examples(self, g: int, step: int) -> tuple[Tensor, Tensor]:
-        cell = self.groups.cells[g]
-        x, y = cell.task.test_examples(stream(self.groups.owners[g], "test", step), self.groups.symbols[g], cell.test_size)
-        return self.tensor(x), self.tensor(y)
+    def _tests(self, step: int) -> Iterator[tuple[Tensor, Tensor]]:
+        """Test examples of `step` of each group. For a GPU, threads draw those of the next groups meanwhile."""
+        if self.device.type == "cpu":
+            drawn: Iterator[tuple[Array, Array]] = (self.groups.draw_tests(g, step) for g in range(len(self.groups)))
+        else:
+            drawn = in_turn(partial(self.groups.draw_tests, step=step), len(self.groups))
+        for x, y in drawn:
+            yield self.tensor(x), self.tensor(y)
 
 
 def chunked(x: Array) -> Array:

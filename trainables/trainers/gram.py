@@ -35,7 +35,7 @@ class Gram:
         check_noiseless_pairs(cells)
         self.nets = nets = Ensemble(cells, "cpu")
         self.span, self.width = Span(nets), cells[0].width
-        n_groups, n_symbols = len(nets.groups), self.span.n_symbols
+        n_groups, n_symbols = len(nets.groups), self.span.n_symbols[0]
         self.gram = [self.span.gram_matrix(g, padded(n_symbols, TILE)).numpy() for g in range(n_groups)]
         self.p = [self._initial(g) for g in range(n_groups)]
         self.f0 = [np.full((n_symbols, n_symbols), np.nan, self.p[0].dtype) for _ in range(n_groups)]
@@ -54,7 +54,7 @@ class Gram:
             part = slice(start, min(start + MOST_STEPS, n_steps))
             for g, cells in enumerate(nets.groups.members):
                 codes = self.span.codes(g, first_step + start, part.stop - start)
-                seen = distinct_pairs(codes, self.span.n_symbols)
+                seen = distinct_pairs(codes, self.span.n_symbols[g])
                 for c in cells:
                     literal, batch = nets.cells[c].output_is_literal, nets.cells[c].batch
                     weights = (self.f0[g], self.p[g], self.omega[c], *self.room, self.a0[c], self.b[c])
@@ -62,7 +62,7 @@ class Gram:
         return loss, right
 
     def evaluate(self, step: int) -> Array:
-        return self.nets.evaluate(step, lambda c, x: self.span.change(c, x, self._omega(c)))
+        return self.nets.evaluate(step, lambda cells, x: self.span.changes(cells, x, self._omega(cells[0])[None]))
 
     def measures(self, step: int) -> Measures:
         return self.nets.measures(step, lambda c: self.span.scaled_weights(c, self._omega(c)))
@@ -81,10 +81,10 @@ class Gram:
 
     def _initial(self, g: int) -> Array:
         """The kernel's array p: the group's initial preactivations."""
-        p = np.pad(self.span.initial(g).numpy(), ((0, 0), (0, -self.span.n_symbols % TILE), (0, 0)))
+        p = np.pad(self.span.initial(g).numpy(), ((0, 0), (0, -self.span.n_symbols[g] % TILE), (0, 0)))
         return np.ascontiguousarray(chunked(p).transpose(2, 0, 1, 3))
 
     def _omega(self, c: int) -> Tensor:
         """omega (2, L, m) of a cell."""
         omega = torch.from_numpy(self.omega[c]).permute(1, 2, 0, 3).flatten(2)
-        return omega[:, : self.span.n_symbols, : self.width].contiguous()
+        return omega[:, : self.span.n_symbols[0], : self.width].contiguous()

@@ -4,10 +4,11 @@ The data are those of `gram` on the CPU, bit for bit. The module needs Triton, w
 `gram` imports it, when it trains on a GPU.
 """
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
+from itertools import accumulate
+from typing import ClassVar, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -20,7 +21,7 @@ from trainables.tasks.base import Array
 from trainables.trainers.base import Measures, Probed
 from trainables.trainers.ensemble import Ensemble
 from trainables.trainers.span import Span, check_noiseless_pairs
-from trainables.trainers.staging import Staging
+from trainables.trainers.staging import Room, Staging
 
 LARGEST_BLOCK = 1024
 """Neurons that a program takes at a time: 8 warps with 4 neurons per thread, so that a tile of 8 rows is 32 registers."""
@@ -28,13 +29,15 @@ REGISTERS = 128
 """Limit on the registers per thread, for networks where it spills only a few words. Two networks then share a multiprocessor: one
 works while the other waits."""
 MOST_STEPS = 250
-PLAN_NUMBERS = 2**23
-"""Limits on the steps in one launch and on the numbers in its plan; a launch may always take one block of steps. Launches are
-short, so that the host draws the next one meanwhile."""
+PLAN_BYTES = 2**26
+"""Limits on the steps of a plan and on its size; a plan may always hold one block of steps. Launches are short, so that the host
+draws the next plan meanwhile."""
+RECORDED = 2048
+"""Pairs of which one program records the outputs at the start."""
 
 
 class GramCuda:
-    """All networks of the pack at once, one program each; implements Trainer.
+    """All networks of the pack at once, one program each; implements Trainer. Networks may differ in L and d.
 
     Tests without a GPU run it on the CPU, in Triton's interpreter.
     """
@@ -46,36 +49,44 @@ class GramCuda:
         check_noiseless_pairs(cells)
         self.nets = nets = Ensemble(cells, device)
         self.span = span = Span(nets)
-        n_cells, n_groups, n_symbols = len(cells), len(nets.groups), span.n_symbols
-        self.width, self.batch = cells[0].width, cells[0].batch
-        self.sizes = sizes(n_symbols, self.width, self.batch)
+        self.width, self.sizes = cells[0].width, sizes(cells[0].width, cells[0].batch)
         self.options = options(self.sizes, nets.dtype)
-        width, symbols = int(self.sizes["WIDTH"]), int(self.sizes["PADDED"])
+        self.symbols = symbols = [padded(n, UNROLL) for n in span.n_symbols]
+        width, members, of_cell = int(self.sizes["WIDTH"]), nets.groups.members, nets.groups.group
 
         def zeros(*shape: int) -> Tensor:
             return torch.zeros(shape, dtype=nets.dtype, device=nets.device)
 
-        self.gram, self.p = zeros(n_groups, symbols, symbols), zeros(n_groups, 2, symbols, width)
-        for g in range(n_groups):
-            self.gram[g] = span.gram_matrix(g, symbols)
-            self.p[g, :, :n_symbols, : self.width] = span.initial(g)
-        self.omega, self.q, self.h = zeros(3, n_cells, 2, symbols, width)
-        self.a0, self.b = zeros(2, n_cells, width)
+        first_p, first_gram = _firsts(2 * n for n in symbols), _firsts(n**2 for n in symbols)
+        self.p, self.gram = zeros(first_p[-1], width), zeros(first_gram[-1])
+        for g, n in enumerate(symbols):
+            self.p[first_p[g] : first_p[g + 1]].view(2, n, width)[:, : span.n_symbols[g], : self.width] = span.initial(g)
+            self.gram[first_gram[g] : first_gram[g + 1]] = span.gram_matrix(g, n).flatten()
+
+        # The networks of a group lie side by side, so that they are evaluated as one tensor.
+        order = [c for group in members for c in group]
+        firsts = dict(zip(order, _firsts(2 * symbols[of_cell[c]] for c in order), strict=False))
+        self.first_row = [firsts[c] for c in range(len(cells))]
+        self.omega, self.q, self.h = zeros(3, sum(2 * symbols[g] for g in of_cell), width)
+        self.a0, self.b = zeros(2, len(cells), width)
         self.a0[:, : self.width] = nets.a0
         nets.b = self.b[:, : self.width]  # a view: the ensemble sees what the kernel trains
         self.eps, self.lr = nets.eps.flatten(), nets.lr.flatten()
-        self.f, self.df = zeros(2, n_cells, int(self.sizes["PAIRS"]))
-        self.group = torch.tensor(nets.groups.group, device=nets.device)
-        self.literal = [cell.output_is_literal for cell in cells]
-        self.literals = torch.tensor(self.literal, dtype=torch.int32, device=nets.device)
-        self.f0 = zeros(n_groups, *(2 * (n_symbols if any(self.literal) else 0,)))
-        length = plan_length(n_symbols, self.batch)
-        fitting = PLAN_NUMBERS // (n_groups * length) // BLOCK_STEPS * BLOCK_STEPS
-        self.steps_a_launch = min(MOST_STEPS, max(fitting, BLOCK_STEPS))
-        self.plan = torch.zeros(n_groups, self.steps_a_launch, length, dtype=torch.int32, device=nets.device)
-        self.staging = Staging(self.plan)
-        self.all_cells = torch.arange(n_cells, device=nets.device)
-        self._record_outputs_at_start()
+        self.f, self.df = zeros(2, len(cells), int(self.sizes["PAIRS"]))
+
+        literal = [cell.output_is_literal for cell in cells]
+        recorded = [n**2 if any(literal[c] for c in group) else 0 for n, group in zip(span.n_symbols, members, strict=True)]
+        first_f0 = _firsts(recorded)
+        self.f0 = zeros(max(1, first_f0[-1]))
+        self.steps = Steps(span, cells[0])
+        self.plan = self.steps.none
+        columns = (span.n_symbols, symbols, first_p, first_gram, first_f0, self.steps.firsts)
+        self.groups = self._table(zip(*columns, strict=False))
+        self.networks = self._table(zip(of_cell, self.first_row, map(int, literal), strict=True))
+        largest_first = sorted(range(len(cells)), key=lambda c: -symbols[of_cell[c]])
+        self.programs = self._table((c, 0) for c in largest_first)
+        heads = [next((c for c in group if literal[c]), -1) for group in members]
+        self._record([(c, first) for c, n in zip(heads, recorded, strict=True) for first in range(0, n, RECORDED)])
 
     def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
         loss, right = self.take(first_step, n_steps).cpu().numpy()  # the only wait of the host for the device
@@ -87,15 +98,17 @@ class GramCuda:
         curves = torch.empty(2, len(self.nets.cells), n_steps, dtype=torch.float64, device=self.nets.device)
         done = 0
         while done < n_steps:
-            # Later launches start at a block of the batch stream; else that block would be drawn twice.
-            n = min(self.steps_a_launch - (first_step + done) % BLOCK_STEPS, n_steps - done)
-            self._launch([self.span.codes(g, first_step + done, n) for g in range(len(self.nets.groups))], curves, done)
+            step = first_step + done
+            self.plan = self.steps.plan(step, self.plan)
+            n = min(self.plan.end - step, n_steps - done)
+            self._launch(self.programs, curves, done, n, step - self.plan.first)
+            self.steps.used(self.plan)
             done += n
         return curves
 
     @torch.no_grad()
     def evaluate(self, step: int) -> Array:
-        return self.nets.evaluate(step, lambda c, x: self.span.change(c, x, self._omega(c)))
+        return self.nets.evaluate(step, self._changes)
 
     @torch.no_grad()
     def measures(self, step: int) -> Measures:
@@ -116,44 +129,106 @@ class GramCuda:
         self.omega.copy_(torch.from_numpy(state["omega"]))
         self.b.copy_(torch.from_numpy(state["b"]))
 
+    def _omegas(self, cells: Sequence[int]) -> Tensor:
+        """omega (k, 2, L', m) of some cells of a group that follow each other in it."""
+        n, first = self.symbols[self.nets.groups.group[cells[0]]], self.first_row[cells[0]]
+        return self.omega[first : first + 2 * n * len(cells)].view(len(cells), 2, n, -1)[..., : self.width]
+
     def _omega(self, c: int) -> Tensor:
         """omega (2, L, m) of a cell."""
-        return self.omega[c, :, : self.span.n_symbols, : self.width]
+        return self._omegas([c])[0, :, : self.span.n_symbols[self.nets.groups.group[c]]]
 
-    def _launch(self, codes: Sequence[Array], curves: Tensor, done: int, record: Tensor | None = None) -> None:
-        """Take the steps of these batches, an array of codes per group. With `record` these cells fill f0 at rate 0 instead."""
-        n_steps = len(codes[0])
-        plan = self.staging.room()
-        for group_plan, group_codes in zip(plan.numpy(), codes, strict=True):
-            plan_steps(group_codes, self.span.n_symbols, group_plan)
-        self.staging.send()
-        cells, lr = (self.all_cells, self.lr) if record is None else (record, torch.zeros_like(self.lr))
-        train_steps[(len(cells),)](
-            cells, self.group, self.literals, self.plan, self.f0, self.p, self.gram, self.omega, self.q, self.h, self.a0, self.b,
-            self.eps, lr, self.f, self.df, *curves, done, n_steps, plan.shape[1], curves.shape[2], int(record is not None),
-            self.span.n_symbols, min(self.span.n_symbols, self.batch), **self.sizes, **self.options,
+    def _changes(self, cells: Sequence[int], x: Tensor) -> Tensor:
+        return self.span.changes(cells, x, self._omegas(cells))
+
+    def _launch(self, programs: Tensor, curves: Tensor, done: int, n_steps: int, skipped: int) -> None:
+        """Take n_steps steps of the plan after the first `skipped`; their curves go into `curves` from column `done` on."""
+        train_steps[(len(programs),)](
+            programs, self.networks, self.groups, self.plan.numbers, self.f0, self.p, self.gram, self.omega, self.q, self.h,
+            self.a0, self.b, self.eps, self.lr, self.f, self.df, *curves, done, n_steps, self.plan.end - self.plan.first,
+            curves.shape[2], skipped, 0, **self.sizes, **self.options,
         )  # fmt: skip
 
-    def _record_outputs_at_start(self) -> None:
-        """Fill f0 by steps at rate zero over all pairs. This also compiles the kernel, so that no pack is charged for it."""
-        members, n_symbols = self.nets.groups.members, self.span.n_symbols
-        cells = [next((c for c in group if self.literal[c]), group[0]) for group in members]
-        recorded = torch.tensor(cells, device=self.nets.device)
-        n_steps = -(-(n_symbols**2) // self.batch) if any(self.literal) else 1
-        for start in range(0, n_steps, self.steps_a_launch):
-            n = min(self.steps_a_launch, n_steps - start)
-            codes = np.arange(start * self.batch, (start + n) * self.batch, dtype=self.span.code_type) % n_symbols**2
-            curves = torch.empty(2, len(self.all_cells), n, dtype=torch.float64, device=self.nets.device)
-            self._launch([np.sort(codes.reshape(n, self.batch), axis=1)] * len(members), curves, 0, recorded)
+    def _record(self, programs: Sequence[tuple[int, int]]) -> None:
+        """Fill f0: each program records the outputs of a cell from a pair on. b is still zero, and h is p.
+
+        This also compiles the kernel, so that no pack is charged for it.
+        """
+        curves = torch.empty(2, len(self.nets.cells), 1, dtype=torch.float64, device=self.nets.device)
+        if not programs:
+            return self._launch(self.programs[:1], curves, 0, 0, 0)
+        train_steps[(len(programs),)](
+            self._table(programs), self.networks, self.groups, self.plan.numbers, self.f0, self.p, self.gram, self.omega, self.p,
+            self.p, self.a0, self.b, self.eps, self.lr, self.f, self.df, *curves, 0, 1, 1, 1, 0, RECORDED, **self.sizes,
+            **self.options,
+        )  # fmt: skip
+
+    def _table(self, rows: Iterable[Sequence[int]]) -> Tensor:
+        return torch.tensor(list(rows), dtype=torch.int64, device=self.nets.device)
 
 
-def sizes(n_symbols: int, width: int, batch: int) -> dict[str, float]:
-    """The kernel's compile-time constants for L symbols, m neurons and B examples."""
+class Plan(NamedTuple):
+    """The steps from `first` to `end`, as the kernel reads them."""
+
+    first: int
+    end: int
+    numbers: Tensor
+
+
+class Steps:
+    """Plans of a pack's steps, drawn by threads while the device takes the steps of the plan before.
+
+    `firsts` holds the place of each group's plan, in numbers per step.
+    """
+
+    def __init__(self, span: Span, cell: Cell) -> None:
+        self.every = cell.eval_every
+        self.firsts = _firsts(plan_length(n, cell.batch) for n in span.n_symbols)
+        a_step = self.firsts[-1]
+        dtype = torch.int16 if max(*span.n_symbols, cell.batch) < 2**15 else torch.int32
+        fitting = PLAN_BYTES // (a_step * dtype.itemsize) // BLOCK_STEPS * BLOCK_STEPS
+        self.most = min(MOST_STEPS, max(fitting, BLOCK_STEPS))
+        rooms, fill = [Room((self.most * a_step,), dtype)], partial(_fill, span, self.firsts)
+        self.staging = Staging(rooms, span.nets.device, len(span.z), fill, ahead=True)
+        self.none = Plan(0, 0, self.staging.tensors[0][0])
+
+    def plan(self, step: int, present: Plan) -> Plan:
+        """The plan that holds a step: the present one, if it does."""
+        if present.first <= step < present.end:
+            return present
+        first, end = self._key(step)
+        return Plan(first, end, *self.staging.take((first, end)))
+
+    def used(self, plan: Plan) -> None:
+        """Note that steps of the plan are queued; those of the next plan can be drawn."""
+        self.staging.used(self._key(plan.end))
+
+    def _key(self, step: int) -> tuple[int, int]:
+        """First and last step of the plan that begins at `step`: it ends where a block of the batch stream or a stretch between
+        two evaluations does, as a later plan would draw the rest of that block once more."""
+        n = min(self.most - step % BLOCK_STEPS, self.every - step % self.every)
+        return step, step + n
+
+
+def _fill(span: Span, firsts: Sequence[int], g: int, key: Hashable, rooms: Sequence[Tensor]) -> None:
+    """Draw the steps of one group."""
+    assert isinstance(key, tuple)
+    first, end = key
+    n = end - first
+    plan = rooms[0].numpy()[n * firsts[g] : n * firsts[g + 1]].reshape(n, -1)
+    plan_steps(span.codes(g, first, n), span.n_symbols[g], plan)
+
+
+def _firsts(sizes: Iterable[int]) -> list[int]:
+    """Where each of some arrays begins that lie one after the other, and the end of the last."""
+    return list(accumulate(sizes, initial=0))
+
+
+def sizes(width: int, batch: int) -> dict[str, float]:
+    """The kernel's compile-time constants for m neurons and B examples."""
     block = min(LARGEST_BLOCK, max(32, _power_of_2(width)))
-    return {
-        "PADDED": padded(n_symbols, UNROLL), "BATCH": batch, "PAIRS": _power_of_2(batch),
-        "WIDTH": padded(width, block), "BLOCK": block, "TILE": TILE, "UNROLL": UNROLL,
-    }  # fmt: skip
+    neurons = {"WIDTH": padded(width, block), "BLOCK": block}
+    return {"BATCH": batch, "PAIRS": _power_of_2(batch), **neurons, "TILE": TILE, "UNROLL": UNROLL}
 
 
 def options(sizes: dict[str, float], dtype: torch.dtype) -> dict[str, int]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from trainables.cell import Cell
 from trainables.kinds import NOISELESS_PAIRS, sees_noiseless_pairs
@@ -22,13 +23,15 @@ def check_noiseless_pairs(cells: Sequence[Cell]) -> None:
 
 
 class Span:
-    """The L symbols Z of each group of an ensemble; omega (2, L, m) of a network gives its scaled weights U."""
+    """The L symbols Z of each group of an ensemble; omega (2, L, m) of a network gives its scaled weights U.
+
+    Groups may differ in L and d.
+    """
 
     def __init__(self, nets: Ensemble) -> None:
         self.nets = nets
         self.z = [nets.tensor(s) for s in nets.groups.symbols]  # (L, d) each
-        self.n_symbols = len(self.z[0])
-        self.code_type = np.dtype(np.int32 if self.n_symbols < 2**15 else np.int64)
+        self.n_symbols = [len(z) for z in self.z]
 
     def gram_matrix(self, g: int, padded: int) -> Tensor:
         """Z Z^T of a group in its precision, with zeros to (padded, padded)."""
@@ -43,22 +46,28 @@ class Span:
 
     def codes(self, g: int, first_step: int, n_steps: int) -> Array:
         """u L + v (n_steps, B) of the pairs in the group's batches, sorted in each step."""
-        cell, owner = self.nets.groups.cells[g], self.nets.groups.owners[g]
-        codes = np.empty((n_steps, cell.batch), self.code_type)
+        cell, owner, n_symbols = self.nets.groups.cells[g], self.nets.groups.owners[g], self.n_symbols[g]
+        codes = np.empty((n_steps, cell.batch), np.int32 if n_symbols < 2**15 else np.int64)
         done = 0
         for block, steps in blocks(first_step, n_steps):
             u, v = cell.task.draw_pairs(stream(owner, "batches", block), BLOCK_STEPS * cell.batch)  # type: ignore[attr-defined]
-            drawn = (u.astype(codes.dtype) * self.n_symbols + v).reshape(BLOCK_STEPS, -1)[steps]
+            drawn = (u.astype(codes.dtype) * n_symbols + v).reshape(BLOCK_STEPS, -1)[steps]
             codes[done : done + len(drawn)] = drawn
             done += len(drawn)
         codes.sort(axis=1)
         return codes
 
-    def change(self, c: int, x: Tensor, omega: Tensor) -> Tensor:
-        """q = x U = sum_s (x_s Z^T) omega_s of a cell, without forming U."""
-        z = self.z[self.nets.groups.group[c]]
-        seen = torch.cat([product(half, z.T) for half in x.chunk(2, dim=1)], dim=1)
-        return product(seen, omega.flatten(0, 1))
+    def changes(self, cells: Sequence[int], x: Tensor, omegas: Tensor) -> Tensor:
+        """q = x U = sum_s (x_s Z^T) omega_s of some cells of a group, (k, n, m), without forming U.
+
+        Takes omegas (k, 2, L', m), where L' >= L: the rows beyond L are zero.
+        """
+        z = self.z[self.nets.groups.group[cells[0]]]
+        beyond = omegas.shape[2] - len(z)
+        seen = torch.cat([pad(product(half, z.T), (0, beyond)) for half in x.chunk(2, dim=1)], dim=1)
+        if len(cells) == 1:
+            return product(seen, omegas[0].flatten(0, 1))[None]
+        return torch.matmul(seen, omegas.flatten(1, 2))
 
     def scaled_weights(self, c: int, omega: Tensor) -> Tensor:
         """U (2d, m) of a cell."""

@@ -32,7 +32,7 @@ from trainables.streams import BLOCK_STEPS, stream
 from trainables.tasks.base import Array
 from trainables.trainers.base import Groups, Measures, Probed, blocks
 from trainables.trainers.centred import half_alignment
-from trainables.trainers.staging import Staging
+from trainables.trainers.staging import Room, Staging
 from trainables.training.descent import Minibatch
 from trainables.training.losses import loss_of
 
@@ -158,6 +158,7 @@ class Stack:
         for block, steps in blocks(first_step, n_steps):
             self.batches.draw(block)
             taken = [self._step(*self.batches.at(k), block * BLOCK_STEPS + k) for k in range(steps.start, steps.stop)]
+            self.batches.used(block + (steps.stop == BLOCK_STEPS))
             f, y = (torch.stack(tensors, 1) for tensors in zip(*taken, strict=True))
             parts.append(torch.stack(self.loss.measured(f, y)))
         return torch.cat(parts, -1)
@@ -244,8 +245,7 @@ class Stack:
         return self.groups.cells[g].task.train_examples(rng, self.groups.symbols[g], n)
 
     def _test_examples(self, g: int, step: int) -> tuple[Tensor, Tensor]:
-        rng = stream(self.groups.owners[g], "test", step)
-        x, y = self.groups.cells[g].task.test_examples(rng, self.groups.symbols[g], self.cell.test_size)
+        x, y = self.groups.draw_tests(g, step)
         return self.inputs(x), self.targets(y)
 
 
@@ -279,6 +279,9 @@ class Batches(Protocol):
     def draw(self, block: int) -> None:
         """Get the steps of this block ready."""
 
+    def used(self, following: int) -> None:
+        """Note that the steps are queued; those of the block `following` come next."""
+
     def at(self, k: int) -> tuple[Tensor, Tensor]:
         """Inputs (C, B, ...) and targets (C, B) or (C, B, K) of step k of the block."""
 
@@ -290,19 +293,15 @@ class Fresh:
         self.stack, cell = stack, stack.cell
         shape = (len(stack.groups), BLOCK_STEPS, cell.batch)
         components = (cell.task.n_outputs,) if cell.task.targets == "real" and cell.task.n_outputs > 1 else ()
-        self.x = torch.empty(*shape, cell.task.input_dim, dtype=stack.input_dtype, device=stack.device)
-        self.y = torch.empty(*shape, *components, dtype=stack.target_dtype, device=stack.device)
-        self.staging = [Staging(self.x), Staging(self.y)]
+        rooms = [Room((*shape, cell.task.input_dim), stack.input_dtype), Room((*shape, *components), stack.target_dtype)]
+        on_gpu = stack.device.type == "cuda"
+        self.staging = Staging(rooms, stack.device, len(stack.groups), stack.groups.draw_block, ahead=on_gpu)
 
     def draw(self, block: int) -> None:
-        """Draw a block. A GPU copies it once it has finished the block before."""
-        rooms = [staging.room() for staging in self.staging]
-        for g in range(len(self.stack.groups)):
-            drawn = self.stack.train_examples(g, BLOCK_STEPS * self.stack.cell.batch, block)
-            for room, values in zip(rooms, drawn, strict=True):
-                room[g].copy_(torch.from_numpy(np.ascontiguousarray(values)).view(room[g].shape))
-        for staging in self.staging:
-            staging.send()
+        self.x, self.y = self.staging.take(block)
+
+    def used(self, following: int) -> None:
+        self.staging.used(following)
 
     def at(self, k: int) -> tuple[Tensor, Tensor]:
         return self.stack.of_cells(self.x[:, k]), self.stack.of_cells(self.y[:, k])
@@ -319,6 +318,9 @@ class WholeSet:
 
     def draw(self, block: int) -> None:
         """Nothing is left to draw."""
+
+    def used(self, following: int) -> None:
+        """Nothing is drawn."""
 
     def at(self, k: int) -> tuple[Tensor, Tensor]:
         return self.x, self.y
@@ -337,6 +339,9 @@ class Redrawn:
         shape = (BLOCK_STEPS, self.stack.cell.batch)
         order = [stream(owner, "order", block).integers(0, self.n, shape) for owner in self.stack.groups.owners]
         self.order = torch.from_numpy(np.stack(order)).to(self.stack.device)
+
+    def used(self, following: int) -> None:
+        """The next batches are drawn when they are asked for."""
 
     def at(self, k: int) -> tuple[Tensor, Tensor]:
         assert self.order is not None

@@ -1,32 +1,114 @@
-"""Arrays on their way from the host to a device, so that neither waits for the other."""
+"""Numbers that the host draws for a device: the host draws the next ones while the device reads the present ones."""
+
+import os
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from typing import NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 
+Drawn = TypeVar("Drawn")
+
+MOST_THREADS = 4
+"""Threads that draw for a GPU. Compiled draws and sorts run side by side, as they release Python's lock."""
+
+
+class Room(NamedTuple):
+    """The shape and type of a staged tensor."""
+
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+
+
+@cache
+def drawers() -> ThreadPoolExecutor:
+    """The threads that draw for all packs of this process."""
+    return ThreadPoolExecutor(min(MOST_THREADS, len(os.sched_getaffinity(0))), thread_name_prefix="draw")
+
+
+def in_turn(draw: Callable[[int], Drawn], n: int) -> Iterator[Drawn]:
+    """draw(0), ..., draw(n - 1) in this order, with threads a few ahead."""
+    waiting: deque[Future[Drawn]] = deque()
+    for g in range(n):
+        waiting.append(drawers().submit(draw, g))
+        if len(waiting) > MOST_THREADS:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
+
 
 class Staging:
-    """Two pinned host buffers in turn for one tensor on a GPU: the host fills one while the other is still being copied.
+    """Tensors that take turns: the device reads those of one turn while threads fill the other's and a stream of their own brings
+    them over, so that neither host nor device waits for a copy.
 
-    `send` returns before the copy is made. The device copies after all work queued before, so the copy overwrites nothing that is
-    still to be read. On the CPU nothing is copied: the buffer is the tensor itself.
+    `fill(g, key, rooms)` writes the numbers of part g of `n_parts` into host tensors; parts may be filled at the same time.
+    Without `ahead`, as on a CPU, there is one turn: it is filled when it is asked for, and nothing is copied. `fill` must not
+    hold the object that owns this one, or neither is freed with its last reference.
     """
 
-    def __init__(self, to: Tensor) -> None:
-        self.to = to
-        self.on_gpu = to.device.type == "cuda"
-        self.buffers = [torch.empty(to.shape, dtype=to.dtype, pin_memory=True) for _ in range(2)] if self.on_gpu else [to]
-        self.copied = [torch.cuda.Event() for _ in self.buffers] if self.on_gpu else []  # type: ignore[no-untyped-call]
-        self.turn = 0
-
-    def room(self) -> Tensor:
-        """The buffer to fill next."""
-        self.turn = (self.turn + 1) % len(self.buffers)
+    def __init__(
+        self,
+        rooms: Sequence[Room],
+        device: torch.device,
+        n_parts: int,
+        fill: Callable[[int, Hashable, Sequence[Tensor]], None],
+        ahead: bool,
+    ) -> None:
+        self.n_parts, self.fill, self.ahead = n_parts, fill, ahead
+        self.turn = self.drawn = 0  # the turn that the device reads, and the one drawn last
+        self.on_gpu = device.type == "cuda"
+        turns = range(2 if ahead else 1)
+        self.tensors = [[torch.zeros(room.shape, dtype=room.dtype, device=device) for room in rooms] for _ in turns]
+        self.rooms = self.tensors
         if self.on_gpu:
-            self.copied[self.turn].synchronize()  # its own last copy; the other buffer's may still be queued
-        return self.buffers[self.turn]
+            self.rooms = [[torch.zeros(room.shape, dtype=room.dtype, pin_memory=True) for room in rooms] for _ in turns]
+            self.stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+            self.stream.wait_stream(torch.cuda.current_stream(device))  # which fills the tensors with zeros
+            self.copied, self.read = ([torch.cuda.Event() for _ in turns] for _ in range(2))  # type: ignore[no-untyped-call]
+        self.asked: Hashable = None
+        self.filling: list[Future[None]] = []
 
-    def send(self) -> None:
-        """Copy the buffer that was filled last to the device."""
+    def take(self, key: Hashable) -> Sequence[Tensor]:
+        """The tensors with the numbers of `key`, on the device. Work that is queued after this call sees them.
+
+        Call `used` whenever work that reads them is queued.
+        """
+        self.draw(key)
+        for part in self.filling:
+            part.result()
+        self.turn, self.asked, self.filling = self.drawn, None, []
         if self.on_gpu:
-            self.to.copy_(self.buffers[self.turn], non_blocking=True)
-            self.copied[self.turn].record()
+            now = torch.cuda.current_stream(self.stream.device)
+            with torch.cuda.stream(self.stream):
+                self.stream.wait_event(self.read[self.turn])
+                for tensor, room in zip(self.tensors[self.turn], self.rooms[self.turn], strict=True):
+                    tensor.copy_(room, non_blocking=True)
+                self.copied[self.turn].record(self.stream)
+            now.wait_event(self.copied[self.turn])
+        return self.tensors[self.turn]
+
+    def used(self, following: Hashable) -> None:
+        """Note that work which reads the tensors is queued, and let the numbers of `following` be drawn."""
+        if self.on_gpu:
+            self.read[self.turn].record()
+        if self.ahead:
+            self.draw(following)
+
+    def draw(self, key: Hashable) -> None:
+        """Begin to fill the next turn, unless that is under way."""
+        if self.asked == key:
+            return
+        for part in self.filling:
+            part.result()  # of a key that nobody took: the room must be at rest before others fill it
+        turn = (self.turn + 1) % len(self.rooms)
+        if self.on_gpu:
+            self.copied[turn].synchronize()  # of this room's last copy, made two turns ago
+        self.drawn, self.asked, self.filling = turn, key, []
+        if self.ahead:
+            self.filling = [drawers().submit(self.fill, g, key, self.rooms[turn]) for g in range(self.n_parts)]
+        else:
+            for g in range(self.n_parts):
+                self.fill(g, key, self.rooms[turn])

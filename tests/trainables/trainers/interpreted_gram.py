@@ -42,10 +42,31 @@ def test_agrees_with_reference(make, L, d, width):
 
 def test_many_launches_blocks_of_neurons_and_lazy_cells_alone(make, monkeypatch):
     monkeypatch.setattr(gram_cuda, "LARGEST_BLOCK", 32)
-    monkeypatch.setattr(gram_cuda, "PLAN_NUMBERS", 1)
+    monkeypatch.setattr(gram_cuda, "PLAN_BYTES", 1)
     for gammas in ((1.0, "lazy"), ("lazy",)):
         cells = [make(L=2, width=40, gamma=g, eval_every=20) for g in gammas]
         np.testing.assert_allclose(train(on_gpu, cells).curves, train(Gram, cells).curves, rtol=0, atol=EXACT)
+
+
+def test_networks_of_any_symbols_and_dimensions_share_a_launch_bit_for_bit(make):
+    """Each as it is alone: loss, right predictions, test accuracy and weights."""
+    settings = [(2, 3, 1.0, 0), (5, 16, "lazy", 0), (5, 16, 1.0, 0), (13, 4, 1.0, 1), (3, 16, 0.3, 0), (5, 16, "lazy", 1)]
+    cells = [make(L=L, d=d, gamma=gamma, seed=seed, dtype="float32") for L, d, gamma, seed in settings]
+    together = train(on_gpu, cells)
+    for c, cell in enumerate(cells):
+        alone = train(on_gpu, [cell])
+        np.testing.assert_array_equal(together.curves[:, c], alone.curves[:, 0])
+        np.testing.assert_array_equal(together.trainer._omega(c), alone.trainer._omega(0))
+        np.testing.assert_array_equal(together.trainer.b[c], alone.trainer.b[0])
+    theirs = [train(Gram, [cell]).curves[0, 0] for cell in cells]
+    np.testing.assert_allclose(together.curves[0], theirs, rtol=0, atol=2e-6)  # 20 roundings of float32, as below
+
+
+def test_a_literal_output_is_exactly_zero_before_the_first_step(make):
+    """Many programs record the outputs at the start; a difference from others would show in the first loss, log 2."""
+    cells = [make(L=L, d=4, gamma=3.0, dtype="float32", width=width) for L, width in ((5, 40), (13, 40))]
+    first = on_gpu(cells).train(0, 1)[0]
+    np.testing.assert_array_equal(first, np.float32(np.log(2)))
 
 
 def test_float32_keeps_its_digits(make):

@@ -45,17 +45,17 @@ def test_kernel_in_the_interpreter():
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize(("n_symbols", "width", "dtype"), [(12, 1024, "fp32"), (64, 4096, "fp32"), (5, 32, "fp64")])
-def test_kernel_compiles_for_hopper(n_symbols, width, dtype):
+@pytest.mark.parametrize(("width", "dtype"), [(1024, "fp32"), (4096, "fp32"), (32, "fp64")])
+def test_kernel_compiles_for_hopper(width, dtype):
     triton = pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
     from triton.backends.compiler import GPUTarget
 
     from trainables.kernels.gram_cuda import train_steps
     from trainables.trainers.gram_cuda import options, sizes
 
-    constants = sizes(n_symbols, width, 128)
-    types = {"cells": "*i64", "groups": "*i64", "literals": "*i32", "plan": "*i32", "loss": "*fp64", "right": "*fp64"}
-    numbers = ("first_step", "n_steps", "n_planned", "n_total", "record", "n_symbols", "most")
+    constants = sizes(width, 128)
+    types = dict.fromkeys(("programs", "networks", "groups"), "*i64") | {"plan": "*i16", "loss": "*fp64", "right": "*fp64"}
+    numbers = ("first_step", "n_steps", "n_planned", "n_total", "skipped", "n_pairs_recorded")
     types |= dict.fromkeys(numbers, "i32") | dict.fromkeys(constants, "constexpr")
     signature = {name: types.get(name, f"*{dtype}") for name in train_steps.arg_names}
     aligned = [i for i, (k, t) in enumerate(signature.items()) if t.startswith("*") and k not in ("loss", "right")]
@@ -68,3 +68,5 @@ def test_kernel_compiles_for_hopper(n_symbols, width, dtype):
     if width >= 1024:  # rows lie alike over the threads: no exchange of them, nor its barriers, inside a loop over rows
         exchanges = [line for line in made.asm["ttgir"].splitlines() if "ttg.convert_layout" in line]
         assert not [line for line in exchanges if f"x{constants['BLOCK']}x" in line]
+        # Where a network begins is known only at run time; its rows are still read and written four numbers at a time.
+        assert made.asm["ptx"].count("ld.global.v4") > 50 and made.asm["ptx"].count("st.global.v4") > 10
