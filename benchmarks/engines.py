@@ -3,6 +3,7 @@
 `reference` trains one network with all cores; the other engines train one pack per core. The aims are ratios to `reference`.
 """
 
+from itertools import count
 from pathlib import Path
 
 import torch
@@ -15,7 +16,8 @@ from console.words import duration
 from orchestrator.cost.calibration import machine_rates
 from orchestrator.cost.model import CostModel
 from orchestrator.grid.load import GridError, load_grid
-from orchestrator.plan.packing import Machine, PackQueue
+from orchestrator.plan.machine import Machine
+from orchestrator.plan.packing import PackQueue
 from trainables.cell import Cell, cell_of, lazy_gamma
 from trainables.engines import ENGINES, descent_engine
 from trainables.streams import BLOCK_STEPS
@@ -60,8 +62,8 @@ def data_seconds(cell: Cell) -> float:
     """Seconds to draw one step's data, in blocks as `batched` does."""
     from trainables.trainers.batched import Batched
 
-    made = Batched([cell])
-    return 1 / BLOCK_STEPS / rate(lambda: made._draw(1))
+    made, blocks = Batched([cell]), count(1)
+    return 1 / BLOCK_STEPS / rate(lambda: made.staging.take(next(blocks)))
 
 
 def row(shape: tuple[Task, int, int, str], best: Limits) -> list[str]:

@@ -3,7 +3,6 @@
 import gc
 import json
 import os
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -13,15 +12,16 @@ from rich.console import Console
 import orchestrator.run.interrupts
 from console.terminal import complain, err, stop, told
 from orchestrator.code import commit
-from orchestrator.cost.calibration import machine_rates
+from orchestrator.cost.calibration import machine_rates, measured_on_card, with_card_rates
 from orchestrator.cost.model import CostModel
 from orchestrator.grid.load import Grid, GridError
 from orchestrator.plan.announce import announcement, outlook
 from orchestrator.plan.checks import check_own_parts
 from orchestrator.plan.forecast import forecast, forecast_table, this_machine
 from orchestrator.plan.keeping import keeping_measured
+from orchestrator.plan.machine import Machine
 from orchestrator.plan.missing import enqueue, missing_cells, ordered
-from orchestrator.plan.packing import Filled, Machine, Order, PackQueue
+from orchestrator.plan.packing import Filled, Order, PackQueue
 from orchestrator.plan.prepare import prepare
 from orchestrator.ray.scratch import remove_left
 from orchestrator.run.beside import BesideTheory
@@ -148,7 +148,10 @@ def _look_ahead(grid: Grid, plan: _Plan, cost: CostModel, options: Options) -> N
     if not (options.dry_run or options.verbose or (plan.todo and here)):
         return
     at_once = 1 if options.debug else options.max_concurrent  # as in _runner
-    queue = _queue(grid, this_machine(grid.resources, at_once), cost, options)
+    machine = this_machine(grid.resources, at_once)
+    if machine.card:
+        cost.rates = with_card_rates(cost.rates, machine.card, lambda text: _say(options, text), measured_on_card)
+    queue = _queue(grid, machine, cost, options)
     enqueue(queue, plan.todo, options.order)
     if options.dry_run or here:
         _refuse_too_large(queue, plan.searchers.later)
@@ -162,8 +165,6 @@ def _look_ahead(grid: Grid, plan: _Plan, cost: CostModel, options: Options) -> N
         err.print(forecast_table(shown))
         if plan.searchers.n_open:
             err.print(outlook(plan.searchers, queue).describe(), highlight=False)
-        if shutil.which("nvidia-smi"):
-            err.print("(this forecast is for the CPU only: a sweep here also trains on the GPU)", highlight=False)
 
 
 @dataclass(frozen=True)
@@ -179,6 +180,10 @@ class _Ended:
 def _trained(grid: Grid, store: Store, plan: _Plan, cost: CostModel, feed: SweepFeed, options: Options) -> _Ended:
     """Train the missing cells."""
     with Lease(store) as lease, _runner(grid, options) as (runner, machine):
+        if machine.card:
+            cards = f"{machine.cards} GPU{'s' * (machine.cards > 1)} ({machine.card.name})"
+            _say(options, f"training on {cards} and on processors, {machine.slots} packs there at once")
+            cost.rates = with_card_rates(cost.rates, machine.card, lambda text: _say(options, text), runner.card_rates)
         queue = _queue(grid, machine, cost, options, feed)
         feed.enqueue(queue, plan.todo)
         _refuse_too_large(queue, plan.searchers.later)

@@ -15,6 +15,14 @@ class TaskError(Exception):
     """Something that a task needs besides its keys is missing or unusable. The message is one line and says how to fix it."""
 
 
+class CardUnusable(RuntimeError):
+    """A card or its software cannot train at all; the message says why and what helps. No fault of the cells."""
+
+
+class CardFault(RuntimeError):
+    """CUDA failed amid work. The process cannot use the card any more; another process may. No fault of the cells."""
+
+
 class Preparation(NamedTuple):
     """A file that a task makes before it trains: its content in words, its future path, and its largest possible size."""
 

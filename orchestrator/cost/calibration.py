@@ -10,17 +10,22 @@ import platform
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from math import inf
 from pathlib import Path
+from typing import Any
 
 from console.cache import cache_folder, digest
+from orchestrator.cards import Card
 from orchestrator.code import ROOT
 from trainables.engines import ENGINES, Engine
+from trainables.engines.base import ALONE
 
 MEASURE_S = 180
 """Most seconds that measuring may take. Kernels compile in some 20 s, and are timed in 5."""
+MEASURE_CARD_S = 400
+"""Most seconds that measuring a card may take: some twenty packs are made, and a few kernels compiled."""
 
 # Rates by engine and device, for devices that were not measured, such as those of another node.
 _DEFAULT: dict[str, dict[str, float]] = {
@@ -51,6 +56,10 @@ class Rates:
         rates = self.seconds[f"{engine.name} {device}"]
         return {k: engine.double * s for k, s in rates.items()} if dtype == "float64" else rates
 
+    def alone(self, engine: Engine, device: str, dtype: str = "float32") -> dict[str, float]:
+        """Seconds per unit of work of a network that has a card to itself; none on a CPU."""
+        return self.of(engine, ALONE, dtype) if device == "cuda" and ALONE in engine.seconds else {}
+
 
 def machine_rates(say: Callable[[str], None]) -> Rates:
     """This machine's rates. They are measured now, in some twenty seconds, unless they were measured before."""
@@ -66,13 +75,53 @@ def machine_rates(say: Callable[[str], None]) -> Rates:
         why = (getattr(error, "stderr", None) or str(error)).strip()[-500:]
         say(f"this machine could not be measured, so forecasts use the rates of another one until packs finish: {why}")
         return Rates()
+    _keep(path, asdict(rates), say)
+    return rates
+
+
+def with_card_rates(rates: Rates, card: Card, say: Callable[[str], None], measure: Callable[[], Any]) -> Rates:
+    """The rates with those of this card, which are measured now unless they were before.
+
+    `measure` measures them.
+    """
+    path = _path(card.name, "card")
+    try:
+        return _joined(rates, json.loads(path.read_text()))
+    except (OSError, ValueError, TypeError, AttributeError):  # missing, torn or of another version: measured again
+        pass
+    say(f"measuring how fast this GPU is, once ({card.name}, a minute or two) ...")
+    try:
+        found = measure()
+        joined = _joined(rates, found)
+    except (subprocess.SubprocessError, ValueError, TypeError, AttributeError, IndexError, RuntimeError, TimeoutError) as error:
+        why = (getattr(error, "stderr", None) or str(error)).strip()[-500:]
+        say(f"the GPU could not be measured, so its forecasts use estimates for an H200 until packs finish: {why}")
+        return rates
+    _keep(path, found, say)
+    return joined
+
+
+def _joined(rates: Rates, of_card: Any) -> Rates:
+    """ValueError if the rates of a card are none."""
+    if not isinstance(of_card, dict) or not of_card.keys() <= rates.seconds.keys():
+        raise ValueError("these are no rates of a card")
+    return replace(rates, seconds=rates.seconds | of_card)
+
+
+def measured_on_card() -> Any:
+    """Rates of this machine's first card, measured in a process of its own. SubprocessError if that fails."""
+    command = [sys.executable, "-m", "orchestrator.cost.measure", "--card"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=MEASURE_CARD_S)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def _keep(path: Path, found: Any, say: Callable[[str], None]) -> None:
     try:
         part = path.with_suffix(f".{os.getpid()}")
-        part.write_text(json.dumps(asdict(rates)))
+        part.write_text(json.dumps(found))
         part.replace(path)
     except OSError as error:
         say(f"the rates cannot be stored, so the next run measures again: {error}")
-    return rates
 
 
 def _measured() -> Rates:
@@ -82,9 +131,9 @@ def _measured() -> Rates:
     return Rates(**json.loads(done.stdout.splitlines()[-1]))  # libraries may print before the rates
 
 
-def _path() -> Path:
+def _path(*words: str) -> Path:
     here = (Path(__file__).with_name(name) for name in ("calibration.py", "measure.py"))
-    made = [platform.machine(), cpu_name(), version("torch"), version("numba")]
+    made = [platform.machine(), cpu_name(), version("torch"), version("numba"), *words]
     return cache_folder() / f"rates-{digest([*(ROOT / 'trainables').rglob('*.py'), *here], *made)}.json"
 
 

@@ -1,5 +1,7 @@
 """`python -m orchestrator.cost.measure`: this machine's rates as JSON, from a few seconds of every engine on one core.
 
+With `--card`: the rates of its first card, in a minute or two.
+
 The amounts of work of each measured shape are known. The rates are those that explain all times best: least squares of the
 relative error, with no rate below zero.
 """
@@ -20,6 +22,7 @@ from scipy.optimize import nnls
 from orchestrator.cost.calibration import Rates
 from trainables.engines import ENGINES, Engine, descent_engine
 from trainables.engines.base import Amounts
+from trainables.trainers.card import release
 
 RAY_S = 11.5
 """Seconds of Ray on two cores: its processes, its library in each worker, its end. The loading time of engines is measured."""
@@ -57,6 +60,19 @@ def rates_of(engine: Engine) -> dict[str, float]:
     return fit([(timed.amounts, seconds_of(timed.work, timed.rounds) / timed.n) for timed in engine.calibration()])
 
 
+def card_rates(device: str = "cuda") -> dict[str, dict[str, float]]:
+    """Rates of every engine on this machine's first card: those of a full card, and those of a network alone on it."""
+    found: dict[str, dict[str, float]] = {}
+    for engine in ENGINES.values():
+        measured: dict[str, list[tuple[Amounts, float]]] = {}
+        for kind, timed in engine.card_calibration(device):
+            measured.setdefault(kind, []).append((timed.amounts, seconds_of(timed.work, timed.rounds) / timed.n))
+            release()  # the next pack may need all the memory
+        # A kind of work that weighs in no pack keeps its estimate.
+        found |= {f"{engine.name} {kind}": {**engine.seconds[kind], **fit(of_kind)} for kind, of_kind in measured.items()}
+    return found
+
+
 def ready() -> None:
     """Do what a worker does before its first pack, and print the most memory that it took, in bytes."""
     torch.set_num_threads(1)
@@ -79,6 +95,8 @@ def main() -> None:
     if sys.argv[1:] == ["--ready"]:
         return ready()
     torch.set_num_threads(1)
+    if sys.argv[1:] == ["--card"]:
+        return print(json.dumps(card_rates()))
     seconds = Rates().seconds | {f"{engine.name} cpu": rates_of(engine) for engine in ENGINES.values()}
     # Timed in a process of its own, now that every kernel is compiled: workers will find them compiled, too.
     started = time.perf_counter()

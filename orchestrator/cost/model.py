@@ -5,7 +5,8 @@ the times that packs really took.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from typing import Any
 
 import duckdb
@@ -18,11 +19,14 @@ from store.sql import quoted
 from store.views import declared_in
 from trainables.cell import Cell, cell_of
 from trainables.engines import ENGINES
+from trainables.engines.base import among_groups
 from trainables.networks import all_networks
 from trainables.parts import Part
 from trainables.tasks import task_class, task_names
 from trainables.training import all_trainings
 
+_LAST_ON_CARDS = 10
+"""Packs of each engine on each kind of card that are learned from; a pack may hold a thousand cells."""
 _EVALUATIONS_MORE = 2
 """The weights at the start and the measures at the end cost about as much as this many evaluations."""
 
@@ -32,36 +36,66 @@ class CostModel:
 
     def __init__(self, rates: Rates | None = None) -> None:
         self.rates = rates or Rates()
-        self._of_shape: dict[tuple[object, ...], float] = {}
+        self._of_key: dict[tuple[object, ...], float] = {}
         self._of_engine: dict[tuple[str, str], list[float]] = defaultdict(list)
         self._typical: dict[tuple[str, str], float] = {}
 
-    def predicted(self, cell: Cell, engine: str, device: str = "cpu", group: float = 1.0) -> float:
-        """Seconds that a cell takes on one core (or on the GPU), before any correction; `group` cells see the same inputs."""
-        rates = self.rates.of(ENGINES[engine], device, cell.dtype)
-        step = sum(rates[k] * n for k, n in ENGINES[engine].step_amounts(cell, group).items())
-        evaluation = sum(rates[k] * n for k, n in ENGINES[engine].evaluation_amounts(cell, group).items())
-        return cell.steps * step + (cell.steps // cell.eval_every + _EVALUATIONS_MORE) * evaluation
+    def predicted(self, cell: Cell, engine: str, device: str = "cpu", group: float = 1.0, among: float = inf) -> float:
+        """Seconds that a cell takes on one core, before any correction; `group` cells see the same inputs.
+
+        On a card: its share of the time of a pack of `among` such cells.
+        """
+        full, alone, evaluations = self._parts(cell, engine, device, group)
+        return cell.steps * max(full, alone / among) + evaluations
+
+    def predicted_pack(self, cells: Sequence[Cell], engine: str, device: str = "cpu") -> float:
+        """Seconds that a pack takes on one core, or on a card, before any correction. On a core its cells cost the same."""
+        if device == "cpu":
+            return len(cells) * self.predicted(cells[0], engine, device, among_groups(cells))
+        full, alone, evaluations = self._on_card(cells, engine)
+        return cells[0].steps * max(full, alone) + evaluations
+
+    def busy(self, cells: Sequence[Cell], engine: str) -> float:
+        """The part of a card that a pack keeps busy."""
+        full, alone, _ = self._on_card(cells, engine)
+        return full / max(full, alone)
+
+    def _on_card(self, cells: Sequence[Cell], engine: str) -> tuple[float, float, float]:
+        """Seconds of a step of all cells on a full card, and of the slowest alone; seconds of all evaluations."""
+        parts = np.array([self._parts(cell, engine, "cuda", among_groups(cells)) for cell in cells])
+        return float(parts[:, 0].sum()), float(parts[:, 1].max()), float(parts[:, 2].sum())
+
+    def _parts(self, cell: Cell, engine: str, device: str, group: float) -> tuple[float, float, float]:
+        """Seconds of a step on a core or a full card, of a step alone on a card (0 on a core), and of all evaluations."""
+        kind = ENGINES[engine]
+        rates, lone = self.rates.of(kind, device, cell.dtype), self.rates.alone(kind, device, cell.dtype)
+        work = kind.step_amounts(cell, group, device)
+        evaluation = sum(rates[k] * n for k, n in kind.evaluation_amounts(cell, group).items())
+        full, alone = (sum(of.get(k, 0.0) * n for k, n in work.items()) for of in (rates, lone))
+        return full, alone, (cell.steps // cell.eval_every + _EVALUATIONS_MORE) * evaluation
 
     def seconds(self, cell: Cell, engine: str, device: str = "cpu", group: float = 1.0) -> float:
-        """Predicted seconds that a cell takes in a pack, on one core (or on the GPU); `group` cells see the same inputs."""
-        return self.correction(cell.shape(), engine, device) * self.predicted(cell, engine, device, group)
+        """Predicted seconds that a cell takes in a pack, on one core or a full card; `group` cells see the same inputs."""
+        key = ENGINES[engine].pack_key(cell, device)
+        return self.correction(key, engine, device) * self.predicted(cell, engine, device, group)
 
-    def correction(self, shape: tuple[Any, ...], engine: str, device: str) -> float:
-        """Measured over predicted seconds of packs of this shape. For a new shape: the engine's median; 1 before any pack."""
-        return self._of_shape.get((engine, device, shape), self._typical.get((engine, device), 1.0))
+    def correction(self, key: tuple[Any, ...], engine: str, device: str) -> float:
+        """Measured over predicted seconds of packs with this `Engine.pack_key`. For a new key: the engine's median; 1 before any
+        pack."""
+        return self._of_key.get((engine, device, key), self._typical.get((engine, device), 1.0))
 
-    def observe(self, cell: Cell, engine: str, device: str, seconds: float, group: float = 1.0) -> None:
-        """Learn from a cell of a finished pack that took `seconds`."""
-        ratio = seconds / self.predicted(cell, engine, device, group)
-        key = (engine, device, cell.shape())
-        old = self._of_shape.get(key, ratio)
-        self._of_shape[key] = (old + ratio) / 2
+    def observe(self, cells: Sequence[Cell], engine: str, device: str, seconds: float) -> None:
+        """Learn from a finished pack of these cells that took `seconds`."""
+        self._learned(cells[0], engine, device, seconds / self.predicted_pack(cells, engine, device))
+
+    def _learned(self, cell: Cell, engine: str, device: str, ratio: float) -> None:
+        key = (engine, device, ENGINES[engine].pack_key(cell, device))
+        self._of_key[key] = (self._of_key.get(key, ratio) + ratio) / 2
         recent = self._of_engine[engine, device] = [*self._of_engine[engine, device][-30:], ratio]
         self._typical[engine, device] = float(np.median(recent))
 
     def learn(self, connection: duckdb.DuckDBPyConnection, plan: Iterable[Cell] = ()) -> None:
-        """Learn from the times of the packs in a store.
+        """Learn from the times of the packs in a store: those on any card, and those on CPUs like this one.
 
         Rows do not say where a task's data lie. The place is taken from the plan's tasks; rows of tasks that need a place and are
         not in the plan are left out.
@@ -73,23 +107,50 @@ class CostModel:
         }
         keys = [key for key in declared_in(connection).values() if isinstance(key, Key) and not key.derived]
         names = [key.name for key in keys]
+
+        def read(version: str, values: Sequence[Any]) -> Cell | None:
+            return _cell_of(dict(zip(names, values, strict=True)), version, places)
+
         for row in connection.execute(_measured(keys)).fetchall():
             engine, device, version, same_inputs, seconds, *values = row
-            cell = _cell_of(dict(zip(names, values, strict=True)), version, places)
-            if cell is not None and engine in ENGINES and _is_here(device):
-                self.observe(cell, engine, device.split()[0], seconds, same_inputs)
+            if (cell := read(version, values)) and engine in ENGINES and device == cpu_name():
+                predicted = self.predicted(cell, engine, device.split()[0], same_inputs)
+                self._learned(cell, engine, device.split()[0], seconds / predicted)
+        for engine, _, version, seconds, packed in connection.execute(_measured_on_cards(keys)).fetchall():
+            cells = [cell for own in packed if (cell := read(version, list(own.values())))]
+            if engine in ENGINES and len(cells) == len(packed):
+                self.observe(cells, engine, "cuda", seconds)
 
-    def choose(self, cell: Cell, device: str = "cpu", group: float = 1.0) -> tuple[str, str]:
-        """The engine and the device that should train this cell: the cheapest by prediction.
+    def choose(
+        self, cell: Cell, slots: Mapping[str, float] | None = None, group: float = 1.0, among: float = inf
+    ) -> tuple[str, str]:
+        """The engine and the device that should train this cell.
 
-        Engines that are made for some kinds of cells precede general ones; engines for tests are never chosen. The times of
-        earlier packs do not count, so that the choice does not depend on what ran before. If two engines cost nearly the same,
-        machines may choose differently; their results agree to rounding.
+        Engines that are made for some kinds of cells precede general ones; engines for tests are never chosen. On each device
+        the engine is the cheapest by prediction. The times of earlier packs do not count there, so that an engine does not
+        depend on what ran before. If two engines cost nearly the same, machines may choose differently; their results agree to
+        rounding.
+
+        `slots` tells how many packs train at once on each kind of device: all cores against all cards. Between those the times
+        of earlier packs do count. `among` cells may share a pack on a card.
         """
+        slots = slots or {"cpu": 1}
         able = [engine for engine in ENGINES.values() if not engine.is_oracle and engine.trains(cell)]
         special = [engine for engine in able if not engine.is_general]
-        options = [(e.name, d) for e in special or able for d in dict.fromkeys(("cpu", device)) if d in e.devices]
-        return min(options, key=lambda option: self.predicted(cell, option[0], option[1], group))
+
+        def best(device: str) -> str | None:
+            fit = [e.name for e in special or able if device in e.devices]
+            return min(fit, key=lambda engine: self.predicted(cell, engine, device, group, among), default=None)
+
+        options = [(engine, device) for device in slots if (engine := best(device))]
+        if len(options) == 1:
+            return options[0]
+
+        def seconds(engine: str, device: str) -> float:
+            correction = self.correction(ENGINES[engine].pack_key(cell, device), engine, device)
+            return correction * self.predicted(cell, engine, device, group, among) / slots[device]
+
+        return min(options, key=lambda option: seconds(*option))
 
 
 def _measured(keys: Sequence[Key]) -> str:
@@ -106,7 +167,8 @@ def _measured(keys: Sequence[Key]) -> str:
             select engine, device, science_version, count(*) / count(distinct ({inputs})) as same_inputs,
                 median(seconds) as seconds, max(finished_at) as ended,
                 unnest(arg_min(struct_pack({", ".join(f"{quoted(key.name)} := {quoted(key.name)}" for key in keys)}), cell_id))
-            from cells where status = 'ok' and seconds > 0 group by pack_id, engine, device, science_version
+            from cells where status = 'ok' and seconds > 0 and not starts_with(device, 'cuda')
+            group by pack_id, engine, device, science_version
         )
         select * exclude (ended) from packs
         qualify row_number() over (partition by engine, device, {setting} order by ended desc) <= 3
@@ -114,15 +176,22 @@ def _measured(keys: Sequence[Key]) -> str:
     """
 
 
+def _measured_on_cards(keys: Sequence[Key]) -> str:
+    """SQL for the last packs of each engine on cards: engine, card, science version, seconds, and the keys of all its cells."""
+    return f"""
+        select engine, device, science_version, sum(seconds) as taken,
+            list(struct_pack({", ".join(f"{quoted(key.name)} := {quoted(key.name)}" for key in keys)}) order by cell_id)
+        from cells where status = 'ok' and seconds > 0 and starts_with(device, 'cuda')
+        group by pack_id, engine, device, science_version
+        qualify row_number() over (partition by engine, device order by max(finished_at) desc) <= {_LAST_ON_CARDS}
+        order by max(finished_at)
+    """
+
+
 def _free() -> set[str]:
     """Keys that are free in every network and training that has them: cells that differ in these alone cost the same."""
     parts: list[type[Part]] = [*all_networks(), *all_trainings()]
     return {name for part in parts for name in part.free if all(name in p.free for p in parts if name in p.model_fields)}
-
-
-def _is_here(device: str) -> bool:
-    """Whether times on a row's device predict times here: those on any GPU do, and those on CPUs like this one."""
-    return not device.startswith("cpu") or device == cpu_name()
 
 
 _Places = dict[tuple[str, str], dict[str, Any]]

@@ -12,8 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from console.words import duration
+from orchestrator.cards import cards_here
 from orchestrator.grid.load import Resources
-from orchestrator.plan.packing import MEMORY_SHARE, Machine, Pack, PackQueue
+from orchestrator.plan.machine import HOST_BYTES, MEMORY_SHARE, Machine
+from orchestrator.plan.packing import Pack, PackQueue
 from trainables.cell import Cell
 
 _MEMINFO = Path("/proc/meminfo")
@@ -43,17 +45,36 @@ class Forecast:
     wall_s: float
     """From the command to its end, Ray's start included."""
     bytes: int
-    """Memory of all workers together, each with the largest pack that it gets."""
+    """Memory of all workers together, each with the largest pack that it gets, without that of cards."""
+    cards: int = 0
+    card: str = ""
+    card_bytes: int = 0
+    """Memory of the cards together, each with the largest pack that it gets."""
 
     def as_dict(self) -> dict[str, Any]:
         """For `--json`."""
         return {"cells": sum(s.cells for s in self.shapes), **asdict(self)}
 
 
+@dataclass
+class Slot:
+    """A core or a card of the forecast: when it has finished its packs so far, and the memory of its largest."""
+
+    device: str
+    free: float = 0.0
+    held: int = 0
+
+
 def this_machine(want: Resources, max_concurrent: int | None = None) -> Machine:
-    """Slots and memory for packs on this machine's CPUs, without asking Ray."""
+    """Slots and memory for packs on this machine's CPUs and cards, without asking Ray."""
     slots = max(1, int(len(os.sched_getaffinity(0)) // want.cpus_per_pack))
-    return Machine(min(slots, max_concurrent or slots), int(MEMORY_SHARE * _available_bytes() / slots))
+    at_once, room = min(slots, max_concurrent or slots), MEMORY_SHARE * _available_bytes()
+    cards = cards_here() if want.gpus_per_pack else ()
+    if not cards:
+        return Machine(at_once, int(room / slots))
+    memory = int(max(room - len(cards) * HOST_BYTES, room / 2) / slots)
+    asked = None if want.gpus_per_pack == "auto" else want.gpus_per_pack
+    return Machine(at_once, memory, len(cards), int(MEMORY_SHARE * cards[0].bytes), asked, cards[0])
 
 
 def _available_bytes() -> int:
@@ -67,14 +88,14 @@ def _available_bytes() -> int:
 def forecast(queue: PackQueue) -> Forecast:
     """Form the packs of a filled queue as a runner would, and add up their costs."""
     formed: list[tuple[Cell, Pack]] = []
-    free = [0.0] * queue.machine.slots  # when each slot has finished its packs so far
-    held = [0] * queue.machine.slots
+    slots = [Slot("cpu") for _ in range(queue.machine.slots)]
+    slots += [Slot("cuda") for _ in range(int(queue.machine.throughput.get("cuda", 0)))]
     parts = [(p.cell.network, p.cell.training) for p in queue.plan]
     several = [of_role[0].role for of_role in zip(*parts, strict=True) if len({part.name for part in of_role}) > 1]
     while pack := queue.next():
-        slot = free.index(min(free))
-        free[slot] += pack.seconds + PACK_S
-        held[slot] = max(held[slot], pack.bytes)
+        slot = min((slot for slot in slots if slot.device == pack.device), key=lambda slot: slot.free)
+        slot.free += pack.seconds + PACK_S
+        slot.held = max(slot.held, pack.bytes)
         formed.append((queue.plan[pack.cells[0]].cell, pack))
         queue.in_flight.clear()
     found: dict[tuple[str, str, str], list[float]] = {}
@@ -97,7 +118,10 @@ def forecast(queue: PackQueue) -> Forecast:
         entry[3] = max(entry[3], pack.bytes)
     shapes = [ShapeForecast(*key, int(n), int(p), s, int(b)) for key, (n, p, s, b) in found.items()]
     start = queue.cost.rates.start_s if shapes else 0.0
-    return Forecast(tuple(shapes), queue.machine.slots, start + max(free), sum(held))
+    ends, cards = max(slot.free for slot in slots), sum(slot.device == "cuda" for slot in slots)
+    held, on_cards = (sum(slot.held for slot in slots if slot.device == device) for device in ("cpu", "cuda"))
+    name = queue.machine.card.name if queue.machine.card else ""
+    return Forecast(tuple(shapes), queue.machine.slots, start + ends, held, cards, name, on_cards)
 
 
 def _names(cell: Cell) -> tuple[str, ...]:
@@ -115,7 +139,9 @@ def forecast_table(found: Forecast, most: int = 20) -> Group:
     shapes = sorted(found.shapes, key=lambda s: -s.seconds)
     cells, packs = sum(s.cells for s in shapes), sum(s.packs for s in shapes)
     sizes = f"{cells} cell{'s' * (cells != 1)} in {packs} pack{'s' * (packs != 1)}"
-    title = f"{sizes}: about {duration(found.wall_s)} with {found.slots} packs at once, up to {found.bytes / 2**30:.1f} GiB"
+    cards = f" and on {found.cards} GPU{'s' * (found.cards > 1)} ({found.card})" if found.card_bytes else ""
+    room = f"{found.bytes / 2**30:.1f} GiB" + (f" and {found.card_bytes / 2**30:.1f} on GPUs" if found.card_bytes else "")
+    title = f"{sizes}: about {duration(found.wall_s)} with {found.slots} packs at once{cards}, up to {room}"
     words = [s.shape.split() for s in shapes]
     common = [word for word in words[0] if len(shapes) > 1 and all(word in others for others in words)] if words else []
     table = Table(box=SIMPLE_HEAD)

@@ -1,23 +1,26 @@
-"""Packs: cells of one shape that train together. They are formed from pending cells, by time and memory. Knows no Ray."""
+"""Packs: cells that train together. They are formed from pending cells, by time and memory. Knows no Ray.
+
+On a CPU the cells of a pack have one shape. On a card, which works on hundreds at once, they have one `Engine.pack_key`.
+"""
 
 import hashlib
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from orchestrator.cost.model import CostModel
 from orchestrator.grid.load import PlannedCell
+from orchestrator.plan.choices import Choice, Choices, Shape
+from orchestrator.plan.machine import CONTEXT_BYTES, FULL_CARD, Machine
 from trainables.engines import ENGINES
-from trainables.tasks import Task
 
-Shape = tuple[tuple[Any, ...], tuple[bool, ...]]
 Order = Literal["seed-first", "grid", "shuffled"]
 LATE = 10**9
 """Rank of cells that another sweep is training: they start last, in packs of their own."""
-MEMORY_SHARE = 0.8
-"""Share of the available memory that packs may take."""
+DEVICES = ("cuda", "cpu")
+"""The kinds of devices, those with the most work first."""
 SMALLEST_PACK_S = 4.0
 """Towards the end of a sweep packs shrink so that all slots finish together, but not below this: each pack costs overhead."""
 
@@ -37,51 +40,8 @@ class Pack:
     bytes: int
     memory_factor: float
     """Factor by which the predicted bytes were multiplied."""
-
-
-@dataclass(frozen=True)
-class Machine:
-    """Room for packs: how many train at once and the memory of one, on CPUs and on GPUs (0 without GPUs)."""
-
-    slots: int
-    bytes_per_pack: int
-    gpu_slots: int = 0
-    gpu_bytes_per_pack: int = 0
-
-    @property
-    def device(self) -> str:
-        """Device on which packs train: `cuda` if there is a GPU."""
-        return "cuda" if self.gpu_slots else "cpu"
-
-    def slots_of(self, device: str) -> int:
-        """Packs that train at once on this kind of device; a pack on a GPU also needs a slot of the CPU."""
-        return min(self.slots, self.gpu_slots) if device == "cuda" else self.slots
-
-    def bytes_of(self, device: str) -> int:
-        """Memory that a pack may take on this kind of device."""
-        return self.gpu_bytes_per_pack if device == "cuda" else self.bytes_per_pack
-
-
-def _shapes(plan: Sequence[PlannedCell]) -> tuple[list[Shape], list[int]]:
-    """The shape of each cell and the number of its task, in the order of the plan; equal shapes are one object.
-
-    Each shape is worked out once for all cells that have the same task, network and training objects: a plan of a million
-    cells has a few hundred such combinations.
-    """
-    known: dict[tuple[Any, ...], tuple[Shape, int]] = {}
-    same: dict[Shape, Shape] = {}
-    tasks: dict[Task, int] = {}
-    shapes, numbers = [], []
-    for p in plan:
-        key = (id(p.cell.task), id(p.cell.network), id(p.cell.training))
-        if key not in known:
-            # Cells with the same `Cell.shape` may differ in noise, and so in the engines that can train them.
-            shape = p.cell.shape(), tuple(engine.trains(p.cell) for engine in ENGINES.values())
-            known[key] = same.setdefault(shape, shape), tasks.setdefault(p.cell.task, len(tasks))
-        shape, number = known[key]
-        shapes.append(shape)
-        numbers.append(number)
-    return shapes, numbers
+    share: float = 0.0
+    """Share of a card that the pack takes."""
 
 
 class Feed(Protocol):
@@ -117,8 +77,8 @@ class PackQueue:
     draining: bool = False
     fatal: str = ""
     """Why the sweep cannot go on at all, such as a full disk."""
-    memory_factor: float = 1.0
-    """Factor on the predicted memory. It doubles when a pack that was sized by it runs out of memory."""
+    memory_factor: dict[str, float] = field(default_factory=lambda: dict.fromkeys(DEVICES, 1.0))
+    """Factor on the predicted memory, by device. It doubles when a pack that was sized by it runs out of memory."""
     in_flight: dict[str, Pack] = field(default_factory=dict)
     fraction: dict[str, float] = field(default_factory=dict)
     ended: dict[int, str] = field(default_factory=dict)
@@ -131,18 +91,12 @@ class PackQueue:
     """The cells that finished last, each with its headline measure."""
 
     def __post_init__(self) -> None:
-        self._shape, task_numbers = _shapes(self.plan)
-        self._inputs: dict[Shape, set[tuple[int, int]]] = defaultdict(set)  # the distinct inputs of each shape
-        self._cells: dict[Shape, int] = defaultdict(int)
-        for shape, task, p in zip(self._shape, task_numbers, self.plan, strict=True):
-            self._inputs[shape].add((p.cell.seed, task))
-            self._cells[shape] += 1
-        self._choice: dict[Shape, tuple[str, str, float]] = {}
+        self._choices = Choices(self.plan, self.cost, self.engine, self.pack_seconds)
+        self._shape = self._choices.shapes
         self._lanes: dict[tuple[int, Shape], dict[int, None]] = {}  # pending cells; lanes stand in the order in which they start
         self._ranks: dict[Shape, dict[int, None]] = {}  # for each shape, the ranks that have pending cells, ascending
         self._pending: dict[Shape, int] = {}  # number of cells of each shape: a plan has far fewer shapes than lanes
         self._trained: dict[Shape, int] = {}
-        self._example: dict[Shape, int] = {}
         self._lane_of: dict[int, tuple[int, Shape]] = {}
         self._split: list[tuple[int, ...]] = []  # cells of packs that failed or were lost; these start first
 
@@ -152,12 +106,13 @@ class PackQueue:
         Cells of different ranks share a pack only if it would otherwise be very short.
         """
         for i in cells:
-            shape = self._shape[i]
-            self._lane_of[i] = rank, shape
-            self._lanes.setdefault((rank, shape), {})[i] = None
-            self._ranks.setdefault(shape, {})[rank] = None
-            self._pending[shape] = self._pending.get(shape, 0) + 1
-            self._example.setdefault(shape, i)
+            self._put(i, rank, self._shape[i])
+
+    def _put(self, i: int, rank: int, shape: Shape) -> None:
+        self._lane_of[i] = rank, shape
+        self._lanes.setdefault((rank, shape), {})[i] = None
+        self._ranks.setdefault(shape, {})[rank] = None
+        self._pending[shape] = self._pending.get(shape, 0) + 1
 
     def side_by_side(self, later: Iterable[int] = ()) -> list[int]:
         """The pending cells, then the cells that may be added `later`. Cells that may share a pack stand side by side.
@@ -183,29 +138,18 @@ class PackQueue:
 
     def choice(self, i: int) -> tuple[str, str]:
         """Engine and device for a cell of the plan; all cells of a shape have the same."""
-        return self._chosen(i)[:2]
+        return self._chosen(self._shape[i])[:2]
 
     def cell_seconds(self, i: int) -> float:
         """Predicted seconds of a cell of the plan; the prediction for one cell of a shape stands for all of them."""
-        engine, device, predicted = self._chosen(i)
-        return predicted * self.cost.correction(self._shape[i][0], engine, device)
+        return self._seconds(self._shape[i])
 
-    def _chosen(self, i: int) -> tuple[str, str, float]:
-        shape, cell = self._shape[i], self.plan[i].cell
-        if shape not in self._choice:
-            group = self._cells[shape] / len(self._inputs[shape])
-            if self.engine is None:
-                engine, device = self.cost.choose(cell, self.machine.device, group)
-            else:
-                engine, device = (
-                    self.engine,
-                    self.machine.device if self.machine.device in ENGINES[self.engine].devices else "cpu",
-                )
-            predicted = self.cost.predicted(cell, engine, device, group)
-            # If cells are so large that a pack holds few of them, only those few share their inputs.
-            group = min(group, max(1.0, self.pack_seconds / predicted))
-            self._choice[shape] = engine, device, self.cost.predicted(cell, engine, device, group)
-        return self._choice[shape]
+    def _seconds(self, shape: Shape) -> float:
+        chosen = self._chosen(shape)
+        return chosen.seconds * self.cost.correction(chosen.key, chosen.engine, chosen.device)
+
+    def _chosen(self, shape: Shape) -> Choice:
+        return self._choices.of(shape, self.machine)
 
     def remaining_seconds(self) -> float:
         """Predicted wall time to the end: the work pending and in flight, shared by the slots of its device.
@@ -214,54 +158,81 @@ class PackQueue:
         """
         work: dict[str, float] = defaultdict(float)
         longest = 0.0
-        waiting = [(self._example[shape], n) for shape, n in self._pending.items()]
-        waiting += [(cells[0], len(cells)) for cells in self._split]
-        for i, n in () if self.draining else waiting:
-            work[self.choice(i)[1]] += n * self.cell_seconds(i)
+        waiting = [*self._pending.items(), *((self._shape[i], 1) for cells in self._split for i in cells)]
+        for shape, n in () if self.draining else waiting:
+            work[self._chosen(shape).device] += n * self._seconds(shape)
         for pack in self.in_flight.values():
-            left = len(pack.cells) * self.cell_seconds(pack.cells[0]) * (1 - self.fraction.get(pack.pack_id, 0.0))
+            left = self._pack_seconds(pack) * (1 - self.fraction.get(pack.pack_id, 0.0))
             work[pack.device] += left
             longest = max(longest, left)
         at_most = max(1, (0 if self.draining else self.n_pending) + len(self.in_flight))
-        return max([longest, *(seconds / min(at_most, self.machine.slots_of(d)) for d, seconds in work.items())])
+        slots = self.machine.throughput
+        return max([longest, *(seconds / min(at_most, slots.get(device, 1)) for device, seconds in work.items())])
+
+    def _pack_seconds(self, pack: Pack) -> float:
+        """Predicted seconds of a pack in flight. Those of a pack on a card stay what they were: it holds many kinds of cells."""
+        return pack.seconds if pack.device == "cuda" else len(pack.cells) * self.cell_seconds(pack.cells[0])
 
     def done_seconds(self) -> float:
         """Predicted seconds, on one slot, of the work done so far: the cells trained, and the steps of packs in flight."""
         running = (p.seconds * self.fraction.get(p.pack_id, 0.0) for p in self.in_flight.values())
-        return sum(n * self.cell_seconds(self._example[shape]) for shape, n in self._trained.items()) + sum(running)
+        return sum(n * self._seconds(shape) for shape, n in self._trained.items()) + sum(running)
 
     def too_large(self, later: Iterable[int] = ()) -> list[int]:
         """Cells that even alone need more memory than a pack may take, one per shape, pending or to come `later`."""
-        cells = {shape: self._example[shape] for shape in self._pending} | {self._shape[i]: i for i in later}
+        cells = {shape: self._choices.first[shape] for shape in self._pending} | {self._shape[i]: i for i in later}
         return [i for i in cells.values() if not self._fits([i])]
 
-    def next(self) -> Pack | None:
-        """Take the next pack; None when nothing is pending or the sweep drains."""
+    def next(self, devices: Collection[str] = DEVICES) -> Pack | None:
+        """Take the next pack for one of these devices; None when nothing is pending for them or the sweep drains."""
         while not self.draining:
-            if self._split:
-                cells = list(self._split.pop(0))
-            elif self._lanes:
-                cells = self._gather()
-            elif self.feed.refill(self):
+            cells = self._next_split(devices) or self._gather(devices)
+            if not cells:
+                if self.n_pending or not self.feed.refill(self):
+                    return None
                 continue
-            else:
-                return None
             accepted = self.feed.accepted(self, cells)
             self.dropped.update(set(cells) - set(accepted))
             if accepted:
                 return self._start(accepted)
         return None
 
-    def _gather(self) -> list[int]:
-        """Take the first pending cell and the next ones of its shape, as many as fit the time target and the memory.
+    def _next_split(self, devices: Collection[str]) -> list[int]:
+        """The first part of a failed or lost pack that may train on one of these devices."""
+        for cells in list(self._split):
+            chosen = [self._chosen(self._shape[i]) for i in cells]
+            if len({(c.engine, c.device, c.key) for c in chosen}) > 1:  # they shared a card that cannot be used any more
+                self._split.remove(cells)
+                for i in cells:
+                    self._put(i, *self._lane_of[i])
+            elif chosen[0].device in devices:
+                self._split.remove(cells)
+                return list(cells)
+        return []
 
-        They are of one rank, unless that is too little work for a pack.
-        """
-        rank, shape = next(iter(self._lanes))
-        first = next(iter(self._lanes[rank, shape]))
-        each = self.cell_seconds(first)
+    def _gather(self, devices: Collection[str]) -> list[int]:
+        """Take the first pending cell for these devices and the next ones that may share its pack, as many as fit the time target
+        and the memory."""
+        lane = next((lane for lane in self._lanes if self._chosen(lane[1]).device in devices), None)
+        if lane is None:
+            return []
+        same = self._for_card(lane) if self._chosen(lane[1]).device == "cuda" else self._of_shape(lane)
+        for i in same:
+            rank, shape = self._lane_of[i]
+            del self._lanes[rank, shape][i]
+            if not self._lanes[rank, shape]:
+                del self._lanes[rank, shape], self._ranks[shape][rank]
+            self._pending[shape] -= 1
+            if not self._pending[shape]:
+                del self._pending[shape]
+        return same
+
+    def _of_shape(self, first: tuple[int, Shape]) -> list[int]:
+        """Cells for a pack on a CPU: of one shape, and of one rank unless that is too little work for a pack."""
+        rank, shape = first
+        each = self._seconds(shape)
         target = min(self.pack_seconds, max(self.remaining_seconds() / 3, SMALLEST_PACK_S))
-        lane = self._lanes[rank, shape]
+        lane = self._lanes[first]
         same = list(islice(lane, max(1, int(target / each))))
         if len(lane) * each < min(SMALLEST_PACK_S, target):
             ranks = (r for r in self._ranks[shape] if r < LATE or r == rank)
@@ -269,20 +240,39 @@ class PackQueue:
             same = list(islice(lanes, max(1, int(min(SMALLEST_PACK_S, target) / each))))
         while len(same) > 1 and not self._fits(same):
             same = same[: (len(same) + 1) // 2]
-        for i in same:
-            del self._lanes[self._lane_of[i]][i]
-            if not self._lanes[self._lane_of[i]]:
-                del self._lanes[self._lane_of[i]], self._ranks[shape][self._lane_of[i][0]]
-        self._pending[shape] -= len(same)
-        if not self._pending[shape]:
-            del self._pending[shape]
         return same
 
+    def _for_card(self, first: tuple[int, Shape]) -> list[int]:
+        """Cells for a pack on a card: of any shapes with one pack key, enough to fill the card and to take the time target.
+
+        A smaller pack takes as long as a full one. So only the memory keeps a pack below FULL_CARD.
+        """
+        rank, shape = first
+        own = self._chosen(shape)
+        same: list[int] = []
+        seconds = 0.0
+        for lane in self._lanes:
+            chosen = self._chosen(lane[1])
+            if (chosen.device, chosen.engine, chosen.key) != ("cuda", own.engine, own.key) or (lane[0] == LATE) != (rank == LATE):
+                continue
+            each = self._seconds(lane[1])
+            for i in self._lanes[lane]:
+                if len(same) >= FULL_CARD and seconds >= self.pack_seconds:
+                    break
+                same.append(i)
+                seconds += each
+        # The longest beginning that fits: between 1 cell, which is tried whatever it takes, and all.
+        least, most = 1, len(same)
+        while least < most:
+            middle = (least + most + 1) // 2
+            least, most = (middle, most) if self._fits(same[:middle]) else (least, middle - 1)
+        return same[:least]
+
     def pack_bytes(self, cells: Sequence[int]) -> int:
-        """Predicted memory of a pack of these cells: its arrays, and on a CPU also the worker process that holds them."""
+        """Predicted memory of a pack of these cells on its device: its arrays, and what the worker process takes beside them."""
         engine, device = self.choice(cells[0])
-        arrays = int(self.memory_factor * ENGINES[engine].memory([self.plan[i].cell for i in cells], device))
-        return arrays + (0 if device == "cuda" else self.cost.rates.process_bytes)
+        arrays = int(self.memory_factor[device] * ENGINES[engine].memory([self.plan[i].cell for i in cells], device))
+        return arrays + (CONTEXT_BYTES if device == "cuda" else self.cost.rates.process_bytes)
 
     def _fits(self, cells: Sequence[int]) -> bool:
         return self.pack_bytes(cells) <= self.machine.bytes_of(self.choice(cells[0])[1])
@@ -291,14 +281,21 @@ class PackQueue:
         engine, device = self.choice(cells[0])
         members = [self.plan[i] for i in cells]
         text = "\n".join([engine, *sorted(p.cell_id for p in members)])
+        n_bytes = self.pack_bytes(cells)
+        seconds, share = len(cells) * self.cell_seconds(cells[0]), 0.0
+        if device == "cuda":
+            correction = self.cost.correction(self._chosen(self._shape[cells[0]]).key, engine, device)
+            seconds = correction * self.cost.predicted_pack([p.cell for p in members], engine, device)
+            share = self.machine.share_of(self.cost.busy([p.cell for p in members], engine), n_bytes)
         pack = Pack(
             pack_id=hashlib.sha256(text.encode()).hexdigest()[:20],
             cells=tuple(cells),
             engine=engine,
             device=device,
-            seconds=len(cells) * self.cell_seconds(cells[0]),
-            bytes=self.pack_bytes(cells),
-            memory_factor=self.memory_factor,
+            seconds=seconds,
+            bytes=n_bytes,
+            memory_factor=self.memory_factor[device],
+            share=share,
         )
         self.in_flight[pack.pack_id] = pack
         return pack
@@ -318,28 +315,35 @@ class PackQueue:
         pack = self._end(pack_id)
         if pack is None:
             return
-        cell = self.plan[pack.cells[0]].cell
-        inputs = {(self.plan[i].cell.seed, self.plan[i].cell.task) for i in pack.cells}
         if "ok" in statuses:  # a pack that diverged ended early, so its seconds predict nothing
-            self.cost.observe(cell, pack.engine, device, seconds / len(pack.cells), len(pack.cells) / len(inputs))
-        shape = self._shape[pack.cells[0]]
-        self._trained[shape] = self._trained.get(shape, 0) + len(pack.cells)
+            self.cost.observe([self.plan[i].cell for i in pack.cells], pack.engine, device, seconds)
+            if self.machine.cards:
+                self._choices.forget()  # a card may prove slower than processors, or faster
         for i, status, value in zip(pack.cells, statuses, headline, strict=True):
+            self._trained[self._shape[i]] = self._trained.get(self._shape[i], 0) + 1
             self.ended[i] = status
             self.counts[status] += 1
             if value is not None:
                 self.latest.append((i, value))
 
     def failed(self, pack_id: str, out_of_memory: bool = False) -> list[int]:
-        """Note that a pack failed. Its halves are tried again; a cell that fails alone is returned, to be recorded as failed."""
+        """Note that a pack failed. Its halves are tried again; a cell that fails alone is returned, to be recorded as failed.
+
+        A cell that fails alone on a card is tried on a processor: the fault may be the card's.
+        """
         pack = self._end(pack_id)
         if pack is None:
             return []
         if out_of_memory:  # packs sized by the same factor may fail together: it doubles once for all
-            self.memory_factor = max(self.memory_factor, 2 * pack.memory_factor)
+            self.memory_factor[pack.device] = max(self.memory_factor[pack.device], 2 * pack.memory_factor)
         if len(pack.cells) > 1:
             middle = len(pack.cells) // 2
             self._split += [pack.cells[:middle], pack.cells[middle:]]
+            return []
+        if pack.device == "cuda":
+            self._choices.off_cards.add(self._shape[pack.cells[0]])
+            self._choices.forget()
+            self._split.insert(0, pack.cells)
             return []
         self.ended[pack.cells[0]] = "failed"
         self.counts["failed"] += 1
@@ -349,6 +353,12 @@ class PackQueue:
         """Put back a pack whose worker was lost, through no known fault of the pack. It starts again whole, before all others."""
         if pack := self._end(pack_id):
             self._split.insert(0, pack.cells)
+
+    def set_aside_cards(self, n: int) -> None:
+        """Plan without n of the cards from now on: they cannot be used."""
+        left = self.machine.cards - n
+        self.machine = replace(self.machine, cards=left) if left > 0 else self.machine.without_cards()
+        self._choices.forget()
 
     def stop(self, reason: str) -> None:
         """Note why the sweep cannot go on, and start no further pack. Committed results are kept."""

@@ -22,15 +22,14 @@ from ray._private.authentication.authentication_token_setup import maybe_enable_
 from ray._private.services import canonicalize_bootstrap_address
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from orchestrator.cards import UNKNOWN_CARD, Card, cards_here
 from orchestrator.code import code_facts
 from orchestrator.grid.load import Resources
-from orchestrator.plan.packing import MEMORY_SHARE, Machine
+from orchestrator.plan.machine import HOST_BYTES, MEMORY_SHARE, Machine
 from orchestrator.ray.fitness import misfit
 from orchestrator.run.interrupts import LATEST_S, reclaim
 from store.files import open_files, temporary
 
-PACKS_PER_CARD = 4
-"""Packs that share a GPU if the grid says `gpus_per_pack: auto`: one draws its data while others compute."""
 RECLAIM_EVERY_S = 0.05
 """Seconds until our signal handlers are installed again while Ray closes. In between, a SIGTERM may end the command without a
 message."""
@@ -130,19 +129,12 @@ def machine_of_cluster(want: Resources, max_concurrent: int | None = None) -> Ma
         )
     slots = max(1, int(cpus // want.cpus_per_pack))
     slots_asked = min(slots, max_concurrent or slots)
-    memory = int(MEMORY_SHARE * have.get("memory", 2**32) / slots)
-    if gpus == 0 or want.gpus_per_pack == 0:
-        return Machine(slots_asked, memory)
-    share = asked or 1 / PACKS_PER_CARD
-    return Machine(slots_asked, memory, int(gpus / share), int(MEMORY_SHARE * _card_bytes() * min(1.0, share)))
-
-
-def gpu_share(pack_bytes: int, machine: Machine, asked: float | str = "auto") -> float:
-    """The share of a GPU that the grid asks for; with `auto` 1/k, for the largest k of 1, 2, 4, 8 where k packs fit on one."""
-    if asked != "auto":
-        return float(asked)
-    card = PACKS_PER_CARD * machine.gpu_bytes_per_pack
-    return 1 / max((k for k in (1, 2, 4, 8) if k * pack_bytes <= card), default=1)
+    room = MEMORY_SHARE * have.get("memory", 2**32)
+    if gpus < 1 or want.gpus_per_pack == 0:
+        return Machine(slots_asked, int(room / slots))
+    card = _card()
+    memory = int(max(room - gpus * HOST_BYTES, room / 2) / slots)
+    return Machine(slots_asked, memory, int(gpus), int(MEMORY_SHARE * card.bytes), asked or None, card)
 
 
 def check_nodes(results: str) -> bool:
@@ -201,13 +193,12 @@ def _knock(address: str) -> None:
             ray._raylet.GcsClient(address=address)  # type: ignore[attr-defined]
 
 
-def _card_bytes() -> int:
-    """Memory of one of the cluster's GPUs, read on its node; 16 GiB if CUDA does not answer."""
+def _card() -> Card:
+    """One of the cluster's cards, asked on its node; a share of it is enough, so that a busy card answers too."""
 
     @ray.remote(num_gpus=0.01, num_cpus=0)
-    def ask() -> int:
-        import torch
+    def ask() -> Card:
+        return cards_here()[0] if cards_here() else UNKNOWN_CARD
 
-        return int(torch.cuda.get_device_properties(0).total_memory) if torch.cuda.is_available() else 2**34
-
-    return int(ray.get(ask.remote()))
+    found: Card = ray.get(ask.remote())
+    return found

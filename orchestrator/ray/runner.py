@@ -2,6 +2,8 @@
 
 import os
 import pickle
+import shutil
+import tempfile
 import time
 import uuid
 import warnings
@@ -10,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from orchestrator.ray.cluster import check_nodes, gpu_share, machine_of_cluster  # isort: split
+from orchestrator.ray.cluster import check_nodes, machine_of_cluster  # isort: split
 
 import ray
 from ray import tune
@@ -19,7 +21,8 @@ from ray.tune.search import Searcher
 
 from orchestrator.code import code_facts
 from orchestrator.grid.load import PlannedCell, Resources
-from orchestrator.plan.packing import Machine, Pack
+from orchestrator.plan.machine import Machine
+from orchestrator.plan.packing import Pack
 from orchestrator.ray.controller import forgetful
 from orchestrator.ray.fitness import misfit
 from orchestrator.ray.liveness import Watch
@@ -29,6 +32,7 @@ from orchestrator.run.interrupts import give_up
 from orchestrator.run.work import Failure, PackWork
 from store.files import ResultsError
 from store.leases import BEAT_EVERY_S
+from trainables.basics import CardFault, CardUnusable
 
 STEP_S = 1.0
 """Seconds that a worker trains between two reports, if there are few slots."""
@@ -36,6 +40,8 @@ MOST_REPORTS_A_S = 50.0
 """Most reports per second of all workers together: the driver takes some milliseconds for each, and it also starts packs."""
 CHECKPOINT_S = 30.0
 """Seconds between two checkpoints of a long pack. The loss of a worker costs at most about this time."""
+SAVING_SHARE = 0.05
+"""Most of its time that a pack spends on checkpoints: a thousand large networks have many GB of weights."""
 WORKER_LOSSES = 2
 """Number of times that a pack goes on after the loss of its worker. After one more loss the pack has failed, and is halved."""
 CHUNK = 250
@@ -72,7 +78,7 @@ class PackTrainable(tune.Trainable):
 
     def reset_config(self, config: dict[str, Any]) -> bool:
         """Tune reuses the actor for another pack."""
-        self.pack, self.work, self.saved = config, None, time.monotonic()
+        self.pack, self.work, self.saved, self.saving_s = config, None, time.monotonic(), 0.0
         return True
 
     def step(self) -> dict[str, Any]:
@@ -83,14 +89,24 @@ class PackTrainable(tune.Trainable):
             outcome = work.advance(self.shared["step_s"], self.shared["provenance"])
         except ResultsError as error:
             return {DONE: True, "fraction": 1.0, "fatal": str(error)}
+        except CardUnusable as error:
+            self.work = None
+            return {DONE: True, "fraction": 1.0, "unusable": str(error), "node": _node()}
+        except CardFault as error:
+            raise CardFault(str(error), _node()) from None  # ends this actor: Tune gives the pack to another one
         except Exception as error:  # noqa: BLE001 - whatever a cell raises becomes its row; the sweep goes on
             self.work = None
             return {DONE: True, "fraction": 1.0, "failure": Failure.of(error)}
         if outcome:
             self.work = None
             return {DONE: True, "fraction": 1.0, "outcome": outcome}
-        due = time.monotonic() - self.saved > self.shared["checkpoint_s"]
-        return {"fraction": work.fraction, SHOULD_CHECKPOINT: due}
+        return {"fraction": work.fraction, SHOULD_CHECKPOINT: self._checkpoint_is_due()}
+
+    def _checkpoint_is_due(self) -> bool:
+        """Whether enough time has passed, also in view of how long the last one took, and the disk has room for it."""
+        if time.monotonic() - self.saved < max(self.shared["checkpoint_s"], self.saving_s / SAVING_SHARE):
+            return False
+        return shutil.disk_usage(tempfile.gettempdir()).free > 2 * self.pack["bytes"]
 
     def _work(self) -> PackWork:
         if self.work is None:
@@ -112,9 +128,11 @@ class PackTrainable(tune.Trainable):
         return found
 
     def save_checkpoint(self, checkpoint_dir: str) -> None:
-        self.saved = time.monotonic()
+        started = time.monotonic()
         with open(os.path.join(checkpoint_dir, "run.pickle"), "wb") as file:
             pickle.dump(self._work().run.state(copied=False), file, protocol=5)  # a copy would take the memory twice
+        self.saved = time.monotonic()
+        self.saving_s = self.saved - started
 
     def load_checkpoint(self, checkpoint_dir: str) -> None:  # type: ignore[override]
         with open(os.path.join(checkpoint_dir, "run.pickle"), "rb") as file:
@@ -124,24 +142,34 @@ class PackTrainable(tune.Trainable):
 class PackSearcher(Searcher):
     """Gives Tune the next pack only when Tune has room for it, so that the size of a pack follows the times measured so far."""
 
-    def __init__(self, sweep: Sweep, most: int, place: Sequence[int]) -> None:
+    def __init__(self, sweep: Sweep, waiting: int, place: Sequence[int]) -> None:
         super().__init__(metric="fraction", mode="max")
-        self.sweep, self.most, self.place = sweep, most, place
+        self.sweep, self.waiting, self.place = sweep, waiting, place
         self.packs: dict[str, Pack] = {}
 
     def suggest(self, trial_id: str) -> Any:
         if self.sweep.queue.draining:
             return Searcher.FINISHED
-        if len(self.sweep.queue.in_flight) >= self.most:
+        rooms = self._rooms()
+        if not rooms:
             return None
-        pack = self.sweep.queue.next()
+        pack = next(filter(None, (self.sweep.queue.next((device,)) for device in rooms)), None)
         if pack is None:
             # A pack in flight may fail and come back as two halves: the sweep ends when no pack is in flight.
             return None if self.sweep.queue.in_flight else Searcher.FINISHED
         self.packs[trial_id] = pack
-        self.sweep.changed()
+        self.sweep.started(pack)
         places = runs(self.place[i] for i in pack.cells)
-        return {"pack_id": pack.pack_id, "cells": places, "engine": pack.engine, "device": pack.device, "bytes": pack.bytes}
+        told = {name: getattr(pack, name) for name in ("pack_id", "engine", "device", "share", "bytes")}
+        return {**told, "cells": places, "avoided": tuple(filter(None, self.sweep.avoided))}
+
+    def _rooms(self) -> list[str]:
+        """The devices that have room for a pack, cards first: Tune is given no pack that would wait long, as it starts packs in
+        their order and so would let those for processors wait behind one for a card."""
+        machine, packs = self.sweep.queue.machine, self.sweep.queue.in_flight.values()
+        taken, on_cards = sum(p.share for p in packs), sum(p.device == "cuda" for p in packs)
+        rooms = ["cuda"] * (taken < machine.cards and on_cards < machine.slots)
+        return rooms + ["cpu"] * (len(packs) < machine.slots + self.waiting)
 
     def __getstate__(self) -> dict[str, Any]:
         """Tune writes its searcher to disk; a live sweep stays out of it."""
@@ -173,6 +201,8 @@ class Reporter(tune.Callback):
             self.sweep.committed(pack_id, result["outcome"])
         elif "failure" in result:
             self.sweep.failed(pack_id, result["failure"])
+        elif "unusable" in result:
+            self.sweep.card_unusable(pack_id, result["unusable"], result["node"], _cards_of(result["node"]))
         elif "fatal" in result:
             self.sweep.queue.lost(pack_id)
             self.sweep.cannot_go_on(result["fatal"])
@@ -183,8 +213,15 @@ class Reporter(tune.Callback):
         self.searcher.packs.pop(trial.trial_id, None)
 
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
-        pack_id = self.searcher.packs.pop(trial.trial_id).pack_id
-        error = trial.ended_by
+        pack = self.searcher.packs.pop(trial.trial_id)
+        pack_id, error = pack.pack_id, trial.ended_by
+        cause = getattr(error, "cause", None)
+        if isinstance(cause, CardFault):
+            reason, node = cause.args
+            return self.sweep.card_unusable(pack_id, f"{WORKER_LOSSES + 1} times: {reason}", node, _cards_of(node))
+        if pack.device == "cuda" and isinstance(error, ray.exceptions.ActorDiedError):
+            node, times = getattr(trial, "node", ""), WORKER_LOSSES + 1
+            return self.sweep.card_unusable(pack_id, f"the process that trains on it died {times} times", node, _cards_of(node))
         # For an actor that never ran, Tune has only a text.
         failure = Failure.of(error if isinstance(error, BaseException) else RuntimeError(str(error or "the worker was lost")))
         if isinstance(error, ray.exceptions.ActorDiedError):
@@ -204,6 +241,17 @@ class TuneRunner:
     ) -> None:
         self.resources, self.max_concurrent, self.checkpoint_s = resources, max_concurrent, checkpoint_s
         self.nodes_may_join = nodes_may_join
+
+    def card_rates(self) -> object:
+        """Rates of one of the cluster's cards. RuntimeError or TimeoutError if it cannot be measured now."""
+        from orchestrator.cost.calibration import MEASURE_CARD_S
+
+        try:
+            return ray.get(_card_rates.remote(), timeout=MEASURE_CARD_S)
+        except ray.exceptions.GetTimeoutError as error:
+            raise TimeoutError("no card was free") from error
+        except ray.exceptions.RayError as error:
+            raise RuntimeError(str(error)) from error
 
     def machine(self) -> Machine:
         """The room for packs in the cluster. ClusterError if it can never run a pack."""
@@ -228,14 +276,12 @@ class TuneRunner:
             "step_s": max(STEP_S, sweep.queue.machine.slots / MOST_REPORTS_A_S),
         }
         trainable = tune.with_parameters(PackTrainable, shared=shared)
-        trainable = tune.with_resources(trainable, _placement(self.resources, sweep.queue.machine))
+        trainable = tune.with_resources(trainable, _placement(self.resources))
         machine = sweep.queue.machine
         # One pack waits for the next free slot; on a cluster more packs wait, so that an autoscaler sees the demand.
         waiting = min(16, machine.slots) if several_nodes else 1
-        # Without GPUs all slots are alike: the searcher counts the packs in flight, and Tune may start all workers together. With
-        # GPUs Tune counts: at most `waiting` trials wait for a worker.
-        most = 10**9 if machine.gpu_slots else machine.slots + waiting
-        os.environ["TUNE_MAX_PENDING_TRIALS_PG"] = str(waiting if machine.gpu_slots else most)
+        # The searcher counts the packs in flight on each kind of device, and Tune may start all workers together.
+        os.environ["TUNE_MAX_PENDING_TRIALS_PG"] = str(10**9)
         watch = Watch(lambda reason: give_up(sweep, reason))
         with scratch_directory(sweep.store.results, several_nodes) as scratch, warnings.catch_warnings(), watch:
             sweep.on_leaving.append(lambda: remove(scratch))
@@ -243,7 +289,7 @@ class TuneRunner:
             kills, ended = 0, -1
             while True:
                 try:
-                    return self._fit(sweep, trainable, PackSearcher(sweep, most, place), scratch)
+                    return self._fit(sweep, trainable, PackSearcher(sweep, waiting, place), scratch)
                 except RuntimeError as error:
                     # Ray's memory monitor ended a worker. Tune does not expect this end of a trial, and gives up the whole run.
                     if not isinstance(error.__cause__, ray.exceptions.OutOfMemoryError):
@@ -272,6 +318,24 @@ class TuneRunner:
             tune.Tuner(trainable, tune_config=tuning, run_config=run).fit()
 
 
+@ray.remote(num_gpus=1, num_cpus=1)
+def _card_rates() -> dict[str, dict[str, float]]:
+    from orchestrator.cost.measure import card_rates
+
+    return card_rates()
+
+
+def _node() -> str:
+    """Ray's name of the machine of this process."""
+    return str(ray.get_runtime_context().get_node_id())
+
+
+def _cards_of(node: str) -> int:
+    """Number of cards of a machine of the cluster; all cards if Ray does not know it any more."""
+    known = {one["NodeID"]: one["Resources"] for one in ray.nodes()}
+    return int(known.get(node, ray.cluster_resources()).get("GPU", 1))
+
+
 def runs(numbers: Iterable[int]) -> Runs:
     """The numbers, in their order, as runs of consecutive ones."""
     found: list[list[int]] = []
@@ -296,13 +360,16 @@ def _after_memory_kill(sweep: Sweep, error: ray.exceptions.OutOfMemoryError, kil
     sweep.changed()
 
 
-def _placement(want: Resources, machine: Machine) -> Any:
-    """Resources of a pack: its cores, and on a GPU the share of the GPU (`gpu_share`)."""
+def _placement(want: Resources) -> Any:
+    """Resources of a pack: its cores, and on a card its share."""
 
     def of_pack(config: Mapping[str, Any]) -> tune.PlacementGroupFactory:
         bundle: dict[str, float] = {"CPU": want.cpus_per_pack}
         if config["device"] == "cuda":
-            bundle["GPU"] = gpu_share(config["bytes"], machine, want.gpus_per_pack)
+            bundle["GPU"] = config["share"]
+        if config["device"] == "cuda" and config["avoided"]:
+            others = {"ray.io/node-id": f"!in({','.join(config['avoided'])})"}
+            return tune.PlacementGroupFactory([bundle], bundle_label_selector=[others])
         return tune.PlacementGroupFactory([bundle])
 
     return of_pack

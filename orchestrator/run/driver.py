@@ -4,12 +4,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from console.terminal import told
+from orchestrator.cost.calibration import measured_on_card
 from orchestrator.grid.load import Grid
-from orchestrator.plan.packing import PackQueue
+from orchestrator.plan.packing import Pack, PackQueue
 from orchestrator.run.work import Failure, Outcome, PackWork, Provenance, declared_of, failed_row
 from store.files import ResultsError
 from store.leases import Lease
 from store.store import Store
+from trainables.basics import CardFault, CardUnusable
+
+MOST_NOT_FITTING = 6
+"""Packs in a row that run out of a card's memory before cards are set aside: each is half as large as the one before."""
 
 
 class Runner(Protocol):
@@ -17,6 +23,9 @@ class Runner(Protocol):
 
     def run(self, sweep: "Sweep") -> None:
         """Return when nothing is pending or in flight, or when the sweep drains and its packs have ended."""
+
+    def card_rates(self) -> object:
+        """Measure the rates of a card. RuntimeError, TimeoutError or SubprocessError if that fails."""
 
 
 class Display(Protocol):
@@ -42,6 +51,13 @@ class Sweep:
     interrupted: bool = False
     on_leaving: list[Callable[[], None]] = field(default_factory=list)
     """Functions that give back what the sweep holds, to be called if the process must end at once."""
+    tell: Callable[[str], None] = told
+    """Says something to the user while the sweep goes on."""
+    avoided: list[str] = field(default_factory=list)
+    """The machines whose cards are set aside."""
+    _told_of_cards: bool = False
+    _told_of_turns: bool = False
+    _not_fitting: int = 0
     _leased: tuple[str, ...] = ()
 
     def drain(self) -> None:
@@ -49,18 +65,44 @@ class Sweep:
         self.queue.draining = True
         self._redraw()
 
+    def started(self, pack: Pack) -> None:
+        """Record that a pack is in flight."""
+        card = self.queue.machine.card
+        if 0 < pack.share < 1 and card and not card.has_mps and not self._told_of_turns:
+            self._told_of_turns = True
+            self.tell(
+                "packs that share a GPU take turns, as NVIDIA's MPS is not running: `nvidia-cuda-mps-control -d` on its "
+                "machine lets them run side by side"
+            )
+        self.changed()
+
     def progressed(self, pack_id: str, fraction: float) -> None:
         """Record that a pack in flight has done this share of its steps."""
         self.queue.progress(pack_id, fraction)
         self.changed()
 
+    def card_unusable(self, pack_id: str, reason: str, place: str = "", cards: int = 1) -> None:
+        """Record that a card of a machine cannot train: its pack goes back, and the `cards` there are set aside."""
+        self.queue.lost(pack_id)
+        if place not in self.avoided:
+            self.avoided.append(place)
+            self.queue.set_aside_cards(cards)
+            where = "processors go on" if not self.queue.machine.cards else "other cards and processors go on"
+            self.tell(f"warning: a GPU is set aside, {where}: {reason}")
+        self.changed()
+
     def committed(self, pack_id: str, outcome: Outcome) -> None:
         """Record that a pack is in the store."""
         self.queue.finished(pack_id, outcome.statuses, outcome.headline, outcome.seconds, outcome.device)
+        if outcome.device == "cuda":
+            self._not_fitting = 0
         self.changed()
 
     def failed(self, pack_id: str, failure: Failure) -> None:
         """Record that a pack failed. Its halves are tried again; a cell that fails alone gets a row with its reason and log."""
+        pack = self.queue.in_flight.get(pack_id)
+        if pack and pack.device == "cuda":
+            self._failed_on_card(pack, failure)
         for i in self.queue.failed(pack_id, failure.out_of_memory):
             planned = self.grid.cells[i]
             try:
@@ -72,6 +114,20 @@ class Sweep:
             if self.fail_fast:
                 self.drain()
         self.changed()
+
+    def _failed_on_card(self, pack: Pack, failure: Failure) -> None:
+        """Say once that a card could not train a pack. After several in a row that did not fit, do without cards."""
+        self._not_fitting = self._not_fitting + 1 if failure.out_of_memory else 0
+        if self._not_fitting >= MOST_NOT_FITTING:
+            self.queue.set_aside_cards(self.queue.machine.cards)
+        if not self._told_of_cards and (failure.out_of_memory or len(pack.cells) == 1):
+            self._told_of_cards = True
+            then = (
+                "smaller packs follow, and processors train what does not fit"
+                if failure.out_of_memory
+                else "processors train such"
+            )
+            self.tell(f"warning: {len(pack.cells)} networks could not train on the GPU; {then}: {failure.reason}")
 
     def cannot_go_on(self, reason: str) -> None:
         """Start no further pack: the store cannot be written, or a worker may not train for this sweep."""
@@ -95,10 +151,13 @@ class Sweep:
 class DebugRunner:
     """Runs a sweep without Ray: its packs train one after the other in this process."""
 
+    def card_rates(self) -> object:
+        return measured_on_card()
+
     def run(self, sweep: Sweep) -> None:
         while pack := sweep.queue.next():
             members = [sweep.grid.cells[i] for i in pack.cells]
-            sweep.changed()
+            sweep.started(pack)
             result: Outcome | Failure | None = None
             work = None
             while result is None:
@@ -107,6 +166,9 @@ class DebugRunner:
                     result = work.advance(1.0, sweep.provenance)
                 except ResultsError as error:
                     return sweep.cannot_go_on(str(error))
+                except (CardUnusable, CardFault) as error:  # after a CUDA error this process cannot use the card any more
+                    sweep.card_unusable(pack.pack_id, str(error), cards=sweep.queue.machine.cards)
+                    break
                 except Exception as error:  # noqa: BLE001 - whatever a cell raises becomes its row; the sweep goes on
                     result = Failure.of(error)
                 if isinstance(result, Outcome):

@@ -23,6 +23,7 @@ from trainables.metrics import requested_metric, requested_names
 from trainables.metrics.measuring import measured
 from trainables.pictures import MOST_EXTREME, OF_EACH_LABEL, pictures_of, pictures_of_weights
 from trainables.result import CellResult
+from trainables.trainers.card import card_faults, release
 from trainables.trainers.run import PackRun
 
 
@@ -51,13 +52,15 @@ class PackWork:
         import torch
 
         torch.set_num_threads(threads)
-        self.pack_id, self.members = pack_id, list(members)
-        self.device = device if device == "cpu" or torch.cuda.is_available() else "cpu"
+        self.pack_id, self.members, self.device = pack_id, list(members), device
+        if device != "cpu":
+            release()  # the pack before this one has ended
         cells = [planned.cell for planned in members]
         for cell in {planned.cell.task: planned.cell for planned in members if "weights" in planned.save}.values():
             _check_pictures(cell)
         self.engine = engine
-        self.run = ENGINES[engine].make(cells, self.device)
+        with card_faults(device):
+            self.run = ENGINES[engine].make(cells, device)
 
     @property
     def fraction(self) -> float:
@@ -69,8 +72,9 @@ class PackWork:
 
         Once the file is written, the pack is never trained again.
         """
-        self.run.advance(seconds)
-        return self.commit(provenance) if self.run.done else None
+        with card_faults(self.device):
+            self.run.advance(seconds)
+            return self.commit(provenance) if self.run.done else None
 
     def commit(self, provenance: Provenance) -> Outcome:
         """Write the pack's file and return the outcome. ResultsError if the store cannot be written."""

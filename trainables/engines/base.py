@@ -1,14 +1,20 @@
 """Interface of an engine: the cells and devices it trains on, how it starts a run, and the cost of a cell."""
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from trainables.cell import Cell
+from trainables.kernels.sizes import TOGETHER
 
 if TYPE_CHECKING:
     from trainables.trainers.base import Trainer
+
+ALONE = "cuda alone"
+"""The name, among an engine's devices, for the rates of a network that has a card to itself. A step of a pack on a card takes as
+long as its slowest network alone, or as all its networks on a full card, whichever is longer."""
 
 Amounts = dict[str, float]
 """Work by kind, in units that a machine has a rate for: `call` is one step, `evaluation` one evaluation, `product` one
@@ -18,6 +24,8 @@ drawn. Engines add kinds of their own and describe them."""
 
 STEPS = 20
 """Steps that calibration times together."""
+CARD_STEPS = 200
+"""Steps that it times together on a card: enough to hide the launches, few enough that draws do not weigh."""
 
 
 class Result(Protocol):
@@ -81,7 +89,9 @@ class Engine(ABC):
     """Whether the engine is chosen only for cells that no other engine trains."""
     seconds: ClassVar[Mapping[str, Mapping[str, float]]]
     """Seconds per unit of work, by device, for a machine that was not measured. Those of a CPU are for one core of a 2-core AMD
-    EPYC (Zen 5), unless an engine says otherwise."""
+    EPYC (Zen 5), unless an engine says otherwise; those of `cuda` are for a full card, those of ALONE for one network on it."""
+    merges: ClassVar[frozenset[str]] = frozenset()
+    """Keys in which networks of one pack on a card may differ, beside those that are free on every device."""
     double: ClassVar[float] = 1.0
     """Time of a step in float64, divided by its time in float32."""
 
@@ -93,8 +103,13 @@ class Engine(ABC):
     def make(self, cells: Sequence[Cell], device: str = "cpu") -> Run:
         """A run of these cells, before its first step. RuntimeError if the GPU computes wrong numbers."""
 
+    def pack_key(self, cell: Cell, device: str = "cpu") -> tuple[Any, ...]:
+        """Cells with the same key may share a pack on this device."""
+        shape = cell.shape()
+        return shape if device == "cpu" else tuple((key, value) for key, value in shape if key not in self.merges)
+
     @abstractmethod
-    def step_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
+    def step_amounts(self, cell: Cell, group: float = 1.0, device: str = "cpu") -> Amounts:
         """Work of one step of one cell. `group` cells that see the same inputs share the work of drawing them equally."""
 
     @abstractmethod
@@ -109,6 +124,10 @@ class Engine(ABC):
     def calibration(self) -> Iterable[Timed]:
         """Pieces of work to time, from which this machine's rates follow. Loads torch and numba."""
 
+    def card_calibration(self, device: str = "cuda") -> Iterable[tuple[str, Timed]]:
+        """Pieces of work to time on a card, each with `cuda` or ALONE; none for an engine that trains on CPUs alone."""
+        return ()
+
 
 class DescentEngine(Engine):
     """An engine whose packs share the loop of gradient descent: it makes a trainer."""
@@ -120,6 +139,10 @@ class DescentEngine(Engine):
     @abstractmethod
     def shapes(self) -> Sequence[Sequence[Cell]]:
         """Groups of cells to time. Cells of a group see the same inputs; each kind of work weighs in at least one group."""
+
+    def card_packs(self) -> Sequence[Sequence[Cell]]:
+        """Packs to time on a card, each of cells that cost the same and enough of them to fill it."""
+        return ()
 
     def make(self, cells: Sequence[Cell], device: str = "cpu") -> Run:
         from trainables.trainers.run import PackRun
@@ -134,6 +157,21 @@ class DescentEngine(Engine):
                 amounts = self.evaluation_amounts(cells[0], len(cells))
                 yield Timed(amounts, partial(made.evaluate, 0), len(cells), 1)
 
+    def card_calibration(self, device: str = "cuda") -> Iterable[tuple[str, Timed]]:
+        for pack in self.card_packs():
+            group = among_groups(pack)
+            for name, cells, shared in ((ALONE, pack[:1], 1.0), ("cuda", pack, group)):
+                made = self.trainer(cells, device)
+                amounts = self.step_amounts(cells[0], shared, "cuda")
+                yield name, Timed(amounts, partial(made.train, 0, CARD_STEPS), CARD_STEPS * len(cells))
+            amounts = self.evaluation_amounts(pack[0], group)
+            yield "cuda", Timed(amounts, partial(made.evaluate, 0), len(pack), 1)
+
+
+def among_groups(cells: Sequence[Cell]) -> float:
+    """How many cells of a pack see the same inputs, on average."""
+    return len(cells) / groups_of(cells)
+
 
 def groups_of(cells: Sequence[Cell]) -> int:
     """Number of groups of cells that see the same inputs."""
@@ -145,7 +183,10 @@ def item_bytes(cell: Cell) -> int:
     return 8 if cell.dtype == "float64" else 4
 
 
-def evaluation_bytes(cell: Cell) -> float:
-    """How many numbers (not bytes) an evaluation and the metrics at the end hold at once."""
-    d_in, m = cell.task.input_dim, cell.width
-    return cell.test_size * (2 * d_in + 2 * m) + 2.5 * d_in * m
+def evaluation_numbers(cells: Sequence[Cell], device: str = "cpu") -> float:
+    """How many numbers an evaluation and the metrics at the end hold at once. A card evaluates a whole group at once."""
+    largest, m = max(cells, key=lambda cell: cell.task.input_dim), cells[0].width
+    d_in, n = largest.task.input_dim, max(cell.test_size for cell in cells)
+    one = n * (2 * d_in + 2 * m) + 2.5 * d_in * m
+    most = Counter((cell.seed, cell.task) for cell in cells).most_common(1)[0][1]
+    return one if device == "cpu" else one + 6 * min(TOGETHER, most * n * m)

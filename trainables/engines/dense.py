@@ -1,10 +1,11 @@
 """`reference` and `batched`: the two-layer network by dense products."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from trainables.cell import Cell, cell_of
-from trainables.engines.base import Amounts, DescentEngine, evaluation_bytes, groups_of, item_bytes
+from trainables.engines.base import ALONE, Amounts, DescentEngine, evaluation_numbers, groups_of, item_bytes
 from trainables.kernels.sizes import PART
 from trainables.kinds import OF_THE_PAPER, is_of_the_paper
 from trainables.streams import BLOCK_STEPS
@@ -14,10 +15,10 @@ if TYPE_CHECKING:
     from trainables.trainers.base import Trainer
 
 
-def noisy(d: int, width: int, n: int = 1) -> list[Cell]:
+def noisy(d: int, width: int, n: int = 1, seed: int = 0) -> list[Cell]:
     """A group of n cells on noisy symbols; all see the same inputs."""
     task = SameDifferent(L=16, d=d, sigma2=1.0)
-    return [cell_of(task, width=width, gamma=1.0 / (1 + k), seed=0) for k in range(n)]
+    return [cell_of(task, width=width, gamma=1.0 / (1 + k), seed=seed) for k in range(n)]
 
 
 class _Dense(DescentEngine):
@@ -35,7 +36,7 @@ class _Dense(DescentEngine):
         """Fraction of the drawn inputs that one cell is charged for."""
         return 1 / group
 
-    def step_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
+    def step_amounts(self, cell: Cell, group: float = 1.0, device: str = "cpu") -> Amounts:
         d_in, m, batch = cell.task.input_dim, cell.width, cell.batch
         numbers = self.share(group) * batch * d_in
         return {"call": 1.0, "neuron": batch * m, "product": self.products(group) * batch * d_in * m, "number": numbers}
@@ -54,7 +55,10 @@ class _Dense(DescentEngine):
         d_in, m, batch = cell.task.input_dim, cell.width, cell.batch
         inputs = 3 * n_groups * BLOCK_STEPS * batch * d_in
         states = self.weights(n) * d_in * m
-        return int(item_bytes(cell) * (n_groups * d_in * m + evaluation_bytes(cell) + inputs + states + self.live(cells, device)))
+        return int(
+            item_bytes(cell)
+            * (n_groups * d_in * m + evaluation_numbers(cells, device) + inputs + states + self.live(cells, device))
+        )
 
     def live(self, cells: Sequence[Cell], device: str) -> float:
         """Numbers that a step holds at once."""
@@ -99,21 +103,24 @@ class Batched(_Dense):
     double: ClassVar[float] = 4.0  # half as many numbers per instruction, and no oneDNN
     seconds: ClassVar[Mapping[str, Mapping[str, float]]] = {
         "cpu": {"call": 4e-5, "neuron": 7e-10, "product": 9e-12, "number": 2e-9, "evaluation": 5e-4},
-        # Not measured; the first packs correct it. A dozen kernels a step from a CUDA graph, 3e-6 s each, shared by a pack of
-        # some ten networks; 20 TFLOP/s in float32.
-        "cuda": {"call": 4e-6, "neuron": 2e-11, "product": 1e-13, "number": 2e-9, "evaluation": 1e-3},
+        # Not measured; the first packs correct it. Estimated for an H200: 50 TFLOP/s in float32, 4.2 TB/s; alone some eight
+        # kernels a step from a CUDA graph, 3e-6 s each.
+        "cuda": {"call": 2e-7, "neuron": 8e-12, "product": 4e-14, "number": 5e-10, "evaluation": 1e-4},
+        ALONE: {"call": 3e-5, "neuron": 1e-10, "product": 4e-13, "number": 5e-10},
     }
+    merges: ClassVar[frozenset[str]] = frozenset({"L", "sigma2", "prefactor"})
 
     def trainer(self, cells: Sequence[Cell], device: str = "cpu") -> "Trainer":
         from trainables.trainers.batched import Batched
 
         if device == "cpu":
             return Batched(cells)
-        from trainables.trainers.proof import check_first_steps
+        from trainables.trainers.card import check_card
+        from trainables.trainers.proof import prove
 
-        made = Batched(cells, device)
-        check_first_steps(made, Batched([cells[0], cells[-1]]))
-        return made
+        check_card()
+        prove(cells, partial(Batched, device=device), Batched)
+        return Batched(cells, device)
 
     def live(self, cells: Sequence[Cell], device: str) -> float:
         cell = cells[0]
@@ -123,3 +130,9 @@ class Batched(_Dense):
 
     def shapes(self) -> Sequence[Sequence[Cell]]:
         return [noisy(16, 1024), noisy(64, 1024), noisy(64, 256), noisy(64, 1024, 4), noisy(256, 1024)]
+
+    def card_packs(self) -> Sequence[Sequence[Cell]]:
+        def pack(d: int, width: int) -> list[Cell]:
+            return [cell for seed in range(16) for cell in noisy(d, width, 11, seed)]
+
+        return [pack(16, 1024), pack(64, 1024), pack(64, 256), pack(256, 1024)]

@@ -1,10 +1,11 @@
 """`gram`: noiseless same-different exactly, in the span of the symbols."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from trainables.cell import Cell, cell_of, lazy_gamma
-from trainables.engines.base import Amounts, DescentEngine, evaluation_bytes, groups_of, item_bytes
+from trainables.engines.base import ALONE, Amounts, DescentEngine, evaluation_numbers, item_bytes
 from trainables.kernels.sizes import CHUNK, TILE, padded
 from trainables.kinds import NOISELESS_PAIRS, sees_noiseless_pairs
 from trainables.tasks import SameDifferent
@@ -13,10 +14,14 @@ if TYPE_CHECKING:
     from trainables.trainers.base import Trainer
 
 
+FEW_SYMBOLS = 32
+"""Most symbols for which one program trains a network on a card; with more the products are worth its tensor cores."""
+
+
 class Gram(DescentEngine):
     """Noiseless same-different with L symbols, width m and batch B. Its own kinds of work: `example` is one pair of a batch drawn
     and sorted; `pair` is the arithmetic of one neuron on one distinct pair, `lazy_pair` the same where the output is no literal
-    difference; `tile` is one multiplication and addition with the Gram matrix."""
+    difference; `tile` is one multiplication and addition with the Gram matrix, and `dot` one on a card's tensor cores."""
 
     name: ClassVar[str] = "gram"
     needs: ClassVar[str] = NOISELESS_PAIRS
@@ -30,9 +35,12 @@ class Gram(DescentEngine):
         # together 29,000 cycles. Waits add half as much, which makes 26e-6 s of one multiprocessor, or 2e-7 s of a full GPU; four
         # fifths of it are for the 63 pairs. `example` is the host's draws, 3e-6 s per group and step. An evaluation is some 20
         # small kernels per network.
-        "cuda": {"call": 1e-7, "example": 2e-8, "pair": 2.4e-12, "lazy_pair": 3.2e-12, "tile": 1.4e-13, "evaluation": 3e-4,
-                 "product": 1e-13, "neuron": 2e-11, "number": 2e-9},
+        "cuda": {"call": 2e-8, "example": 5e-9, "pair": 2.4e-12, "lazy_pair": 3.2e-12, "tile": 1.4e-13, "dot": 2.7e-14,
+                 "evaluation": 1e-4, "product": 1e-13, "neuron": 2e-11, "number": 5e-10},
+        # One multiprocessor of 132, which issues half as often where it has no other network to turn to.
+        ALONE: {"call": 4e-6, "example": 5e-9, "pair": 3.4e-10, "lazy_pair": 4.5e-10, "tile": 1.6e-11, "dot": 4e-13},
     }  # fmt: skip
+    merges: ClassVar[frozenset[str]] = frozenset({"L", "d", "prefactor"})
 
     def trains(self, cell: Cell) -> bool:
         return sees_noiseless_pairs(cell)
@@ -42,18 +50,26 @@ class Gram(DescentEngine):
 
         if device == "cpu":
             return Gram(cells)
+        from trainables.trainers.card import check_card
+        from trainables.trainers.proof import prove
+
+        check_card()
         from trainables.trainers.gram_cuda import GramCuda
-        from trainables.trainers.proof import check_first_steps
 
-        made = GramCuda(cells, device)
-        check_first_steps(made, Gram([cells[0], cells[-1]]))
-        return made
+        prove(cells, partial(GramCuda, device=device), Gram)
+        return GramCuda(cells, device)
 
-    def step_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
+    def pack_key(self, cell: Cell, device: str = "cpu") -> tuple[Any, ...]:
+        own = super().pack_key(cell, device)
+        return own if device == "cpu" else (*own, ("few symbols", _symbols(cell) <= FEW_SYMBOLS))
+
+    def step_amounts(self, cell: Cell, group: float = 1.0, device: str = "cpu") -> Amounts:
         n_symbols, batch, m = _symbols(cell), cell.batch, padded(cell.width, CHUNK)
-        pair = "pair" if cell.output_is_literal else "lazy_pair"
-        tiles = 2 * distinct_symbols(n_symbols, batch) * padded(n_symbols, TILE) * m
-        return {"call": 1.0, "example": batch / group, pair: distinct_pairs(n_symbols, batch) * m, "tile": tiles}
+        pair, rows = "pair" if cell.output_is_literal else "lazy_pair", 2 * distinct_symbols(n_symbols, batch)
+        work = {"call": 1.0, "example": batch / group, pair: distinct_pairs(n_symbols, batch) * m}
+        if device == "cpu" or n_symbols <= FEW_SYMBOLS:
+            return work | {"tile": rows * padded(n_symbols, TILE) * m}
+        return work | {"dot": rows * m * min(n_symbols, cell.task.input_dim)}  # over L symbols, or twice over d pixels
 
     def evaluation_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
         d_in, m, n = cell.task.input_dim, cell.width, cell.test_size
@@ -61,13 +77,24 @@ class Gram(DescentEngine):
         return {"evaluation": 1.0, "product": products, "neuron": n * m, "number": 1 / group * n * d_in}
 
     def memory(self, cells: Sequence[Cell], device: str = "cpu") -> int:
-        cell, n, n_groups = cells[0], len(cells), groups_of(cells)
-        initial = n_groups * cell.task.input_dim * cell.width
-        symbols = 2 * padded(_symbols(cell), TILE) * padded(cell.width, CHUNK)
-        working = 2 * n if device == "cuda" else 2  # a GPU trains all at once
-        tables = 2 * n_groups * _symbols(cell) ** 2
-        arrays = initial + (n + n_groups + 1 + working) * symbols + tables + evaluation_bytes(cell)
-        return int(item_bytes(cell) * arrays)
+        """A card trains all cells at once, of any L and d; a CPU works on one cell at a time."""
+        groups = {(cell.seed, cell.task): cell for cell in cells}.values()
+        initial = sum(cell.task.input_dim * cell.width for cell in groups)
+        tables = 2 * sum(_symbols(cell) ** 2 for cell in groups)
+        working = 3 * sum(map(_weights, cells)) if device == "cuda" else sum(map(_weights, cells)) + 3 * _weights(cells[0])
+        held = evaluation_numbers(cells, device)
+        return int(item_bytes(cells[0]) * (initial + sum(map(_weights, groups)) + working + tables + held))
+
+    def card_packs(self) -> Sequence[Sequence[Cell]]:
+        def pack(n: int, n_symbols: int, d: int, width: int, lazy: bool = False) -> list[Cell]:
+            task = SameDifferent(L=n_symbols, d=d)
+            gammas = [lazy_gamma(task)] if lazy else [1.0 / (1 + k) for k in range(6)]
+            return [cell_of(task, width=width, gamma=gammas[k % len(gammas)], seed=k // len(gammas)) for k in range(n)]
+
+        return [
+            pack(264, 3, 64, 1024), pack(264, 16, 64, 1024), pack(264, 16, 64, 1024, lazy=True), pack(264, 16, 256, 256),
+            pack(132, 64, 256, 1024), pack(132, 256, 64, 1024), pack(66, 256, 256, 4096),
+        ]  # fmt: skip
 
     def shapes(self) -> Sequence[Sequence[Cell]]:
         def pairs(n_symbols: int, d: int, width: int, n: int = 1, lazy: bool = False, batch: int = 128) -> list[Cell]:
@@ -90,6 +117,11 @@ def distinct_pairs(n_symbols: int, batch: int) -> float:
 def distinct_symbols(n_symbols: int, batch: int) -> float:
     """Expected number of different symbols in one half of a batch."""
     return n_symbols * (1 - (1 - 1 / n_symbols) ** batch)
+
+
+def _weights(cell: Cell) -> int:
+    """Numbers in omega of a cell, padded."""
+    return 2 * padded(_symbols(cell), TILE) * padded(cell.width, CHUNK)
 
 
 def _symbols(cell: Cell) -> int:

@@ -30,7 +30,7 @@ class Langevin(Engine):
 
         return EquilibriumRun(cells)
 
-    def step_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
+    def step_amounts(self, cell: Cell, group: float = 1.0, device: str = "cpu") -> Amounts:
         s = Setting(cell)
         n, m = s.n_train, s.n_features
         least, patches = min(n, m), m // s.width

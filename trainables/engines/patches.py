@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from trainables.cell import Cell, cell_of
-from trainables.engines.base import Amounts, DescentEngine, evaluation_bytes, groups_of, item_bytes
+from trainables.engines.base import Amounts, DescentEngine, evaluation_numbers, groups_of, item_bytes
 from trainables.kernels.sizes import CHUNK, TILE, padded
 from trainables.kinds import TWO_PATCHES, sees_two_patches
 from trainables.streams import BLOCK_STEPS
@@ -43,7 +43,7 @@ class Patches(DescentEngine):
 
         return Patches(cells)
 
-    def step_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
+    def step_amounts(self, cell: Cell, group: float = 1.0, device: str = "cpu") -> Amounts:
         atoms = distinct_atoms(_images(cell).n_train_forms, _images(cell), cell.batch)
         return {"call": 1.0, "example": cell.batch / group, **_arithmetic(cell, 2 + 1 / group, cell.batch, atoms)}
 
@@ -58,7 +58,7 @@ class Patches(DescentEngine):
         # in a test.
         preactivations = 2 * (BLOCK_STEPS * cell.batch + 2 * cell.batch + 2 * cell.test_size)
         initial = n_groups * cell.task.input_dim * cell.width
-        return int(item_bytes(cell) * (initial + (n + n_groups) * weights + preactivations * m + evaluation_bytes(cell)))
+        return int(item_bytes(cell) * (initial + (n + n_groups) * weights + preactivations * m + evaluation_numbers(cells)))
 
     def shapes(self) -> Sequence[Sequence[Cell]]:
         def images(task: PatchTask, width: int, n: int = 1) -> list[Cell]:

@@ -1,10 +1,11 @@
 """`stacked`: any network that learns by descent, many at once."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from trainables.cell import Cell, cell_of
-from trainables.engines.base import Amounts, DescentEngine, groups_of, item_bytes
+from trainables.engines.base import ALONE, Amounts, DescentEngine, groups_of, item_bytes
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks import SameDifferent
 
@@ -27,8 +28,9 @@ class Stacked(DescentEngine):
     seconds: ClassVar[Mapping[str, Mapping[str, float]]] = {
         # On an Intel Xeon (Ice Lake, 2.8 GHz), from perceptrons in packs of 24; the first packs of another machine correct it.
         "cpu": {"call": 4e-5, "product": 2.4e-11, "neuron": 1.5e-9, "number": 1.5e-9, "evaluation": 5e-4},
-        # Not measured; the first packs correct it: some 60 small kernels a step, shared by a pack of some ten networks.
-        "cuda": {"call": 5e-5, "product": 1e-13, "neuron": 2e-11, "number": 2e-9, "evaluation": 1e-3},
+        # Not measured; the first packs correct it: 50 TFLOP/s in float32; alone some 60 small kernels a step from a CUDA graph.
+        "cuda": {"call": 1e-6, "product": 4e-14, "neuron": 2e-11, "number": 5e-10, "evaluation": 1e-4},
+        ALONE: {"call": 2e-4, "product": 4e-13, "neuron": 1e-10, "number": 5e-10},
     }
 
     def trains(self, cell: Cell) -> bool:
@@ -37,9 +39,15 @@ class Stacked(DescentEngine):
     def trainer(self, cells: Sequence[Cell], device: str = "cpu") -> "Trainer":
         from trainables.trainers.stacked import Stacked
 
+        if device != "cpu":
+            from trainables.trainers.card import check_card
+            from trainables.trainers.proof import prove
+
+            check_card()
+            prove(cells, partial(Stacked, device=device), Stacked)
         return Stacked(cells, device)
 
-    def step_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
+    def step_amounts(self, cell: Cell, group: float = 1.0, device: str = "cpu") -> Amounts:
         n = cell.batch
         drawn = 0.0 if cell.task.n_train is not None else n * cell.task.input_dim / group
         passes = PASSES + cell.network.is_centred
@@ -69,6 +77,15 @@ class Stacked(DescentEngine):
         evaluation = cell.test_size * (2 * d_in + 2 * cell.network.n_activations(cell))
         bytes_of_a_number = 8 if any(c.network.is_centred and not c.output_is_literal for c in cells) else item_bytes(cell)
         return int(bytes_of_a_number * (parameters + examples + live + evaluation))
+
+    def card_packs(self) -> Sequence[Sequence[Cell]]:
+        task = SameDifferent(L=16, d=64)
+
+        def pack(depth: int, width: int) -> list[Cell]:
+            cells = [(seed, 1.0 / (1 + k)) for seed in range(8) for k in range(8)]
+            return [cell_of(task, network="mlp", depth=depth, width=width, gamma=gamma, seed=seed) for seed, gamma in cells]
+
+        return [pack(1, 64), pack(3, 64), pack(1, 1024), pack(3, 1024)]
 
     def shapes(self) -> Sequence[Sequence[Cell]]:
         task = SameDifferent(L=16, d=64)

@@ -1,15 +1,16 @@
 """Interface of a trainer, which holds a pack under gradient descent; and the groups of cells that see the same inputs."""
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from trainables.cell import Cell
 from trainables.streams import BLOCK_STEPS, stream, stream_owner
 from trainables.tasks.base import Array
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Measures(NamedTuple):
@@ -78,8 +79,10 @@ class Groups:
     def __len__(self) -> int:
         return len(self.cells)
 
-    def draw_block(self, g: int, block: Hashable, rooms: Sequence[Tensor]) -> None:
+    def draw_block(self, g: int, block: Hashable, rooms: "Sequence[Tensor]") -> None:
         """Draw a block of steps of group g into inputs (S, BLOCK_STEPS, B, ...) and targets of the host."""
+        import torch
+
         assert isinstance(block, int)
         cell = self.cells[g]
         n = BLOCK_STEPS * cell.batch

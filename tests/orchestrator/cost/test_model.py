@@ -14,7 +14,8 @@ from orchestrator.cost.calibration import Rates, machine_rates
 from orchestrator.cost.measure import fit
 from orchestrator.cost.model import CostModel
 from orchestrator.grid.load import PlannedCell
-from orchestrator.plan.packing import Machine, PackQueue
+from orchestrator.plan.machine import Machine
+from orchestrator.plan.packing import PackQueue
 from trainables.cell import cell_of, lazy_gamma
 from trainables.engines import ENGINES, descent_engine
 from trainables.engines.gram import distinct_pairs, distinct_symbols
@@ -49,7 +50,7 @@ def test_another_shape_learns_from_the_same_engine():
     model = CostModel()
     small, other = cell(L=3), cell(L=8)
     guess = model.seconds(other, "gram")
-    model.observe(small, "gram", "cpu", 3 * model.seconds(small, "gram"))
+    model.observe([small], "gram", "cpu", 3 * model.seconds(small, "gram"))
     assert model.seconds(other, "gram") == pytest.approx(3 * guess)
 
 
@@ -70,10 +71,14 @@ def test_the_cheapest_fit_engine_is_chosen():
     assert model.choose(cell(L=8, d=256)) == ("gram", "cpu")
     assert model.choose(cell(L=8, d=256, sigma2=1.0)) == ("batched", "cpu")
     assert model.choose(cell(L=1024, d=16)) == ("batched", "cpu")
-    assert model.choose(cell(L=8, d=256, sigma2=1.0), "cuda") == ("batched", "cuda")
-    for n_symbols in (2, 12, 64):  # those of the paper's noiseless figures at their width
-        assert model.choose(cell(L=n_symbols, d=256, width=1024), "cuda") == ("gram", "cuda")
-    assert model.choose(cell(L=1024, d=16, width=1024), "cuda") == ("batched", "cuda")
+    card = {"cpu": 2, "cuda": 1}
+    assert model.choose(cell(L=8, d=256, sigma2=1.0), card) == ("batched", "cuda")
+    for n_symbols in (2, 12, 64, 1024):  # those of the paper's noiseless figures at their width
+        assert model.choose(cell(L=n_symbols, d=256, width=1024), card) == ("gram", "cuda")
+    # One small network would leave a card nearly empty.
+    small = cell(L=2, d=8, width=64)
+    assert model.choose(small, card, among=1) == ("gram", "cpu")
+    assert model.choose(small, card, among=264) == ("gram", "cuda")
     assert not ENGINES["gram"].trains(cell(sigma2=0.1))
     for task in (PSVRT(L=256), PSVRT(L=1024, patches=10), Pentomino(L=16)):  # those of Fig. 3, of the paper's width
         assert model.choose(image_cell(task, width=512)) == ("patches", "cpu")
@@ -261,11 +266,11 @@ def test_predicted_memory_holds_the_arrays(engine, width):
     made = descent_engine(engine).trainer(cells)
     arrays = list(made.state().values())
     if engine == "gram":
-        arrays += [*made.p, made.room, made.nets.w0.numpy()]
+        arrays += [*made.p, made.room, made.nets.all_w0.numpy()]
     elif engine == "patches":
         of_a_test = made._room(1, 2 * cells[0].test_size)
-        arrays += [made.w0, made.nets.w0.numpy(), made.p, of_a_test, of_a_test]
+        arrays += [made.w0, made.nets.all_w0.numpy(), made.p, of_a_test, of_a_test]
     else:
-        arrays += [made.x.numpy(), made.y.numpy(), made.nets.w0.numpy()]
+        arrays += [*(tensor.numpy() for tensor in made.staging.tensors[0]), made.nets.all_w0.numpy()]
     held = sum(a.nbytes for a in arrays)
     assert held <= pack_bytes(cells, engine) <= 3 * held + 2**24  # room for an evaluation, and no pack half as large as it may be

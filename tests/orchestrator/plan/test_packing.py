@@ -1,16 +1,20 @@
 """Packs: every cell in exactly one, all of one shape, within time and memory."""
 
+from collections import defaultdict
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.cost.calibration import Rates
 from orchestrator.cost.model import CostModel
-from orchestrator.grid.load import PlannedCell
+from orchestrator.grid.load import PlannedCell, load_grid
+from orchestrator.plan.machine import Machine
 from orchestrator.plan.missing import enqueue, ordered
-from orchestrator.plan.packing import SMALLEST_PACK_S, Filled, Machine, PackQueue
+from orchestrator.plan.packing import SMALLEST_PACK_S, Filled, PackQueue
 from trainables.cell import cell_of
-from trainables.tasks import SameDifferent
+from trainables.engines import ENGINES
+from trainables.tasks import PSVRT, SameDifferent
 
 PROCESS_BYTES = Rates().process_bytes
 MACHINE = Machine(slots=2, bytes_per_pack=4 * 2**30)
@@ -19,6 +23,11 @@ MACHINE = Machine(slots=2, bytes_per_pack=4 * 2**30)
 def planned(L=3, d=16, seed=0, gamma=1.0, sigma2=0.0, steps=1000, width=64):
     task = SameDifferent(L=L, d=d, sigma2=sigma2)
     cell = cell_of(task, width=width, gamma=gamma, base_lr=0.1, steps=steps, seed=seed)
+    return PlannedCell(cell.cell_id, cell, frozenset({"curves"}))
+
+
+def planned_image(seed=0):
+    cell = cell_of(PSVRT(L=16), width=512, gamma=1.0, base_lr=0.1, steps=1000, seed=seed)
     return PlannedCell(cell.cell_id, cell, frozenset({"curves"}))
 
 
@@ -31,7 +40,7 @@ def drain(queue):
     packs = []
     while pack := queue.next():
         packs.append(pack)
-        queue.finished(pack.pack_id, ["ok"] * len(pack.cells), [0.9] * len(pack.cells), pack.seconds)
+        queue.finished(pack.pack_id, ["ok"] * len(pack.cells), [0.9] * len(pack.cells), pack.seconds, pack.device)
     return packs
 
 
@@ -145,7 +154,7 @@ def test_packs_that_run_out_of_memory_together_tell_it_once():
     queue.add(range(32))
     for pack in [queue.next() for _ in range(8)]:
         queue.failed(pack.pack_id, out_of_memory=True)
-    assert queue.memory_factor == 2
+    assert queue.memory_factor == {"cpu": 2, "cuda": 1}
 
 
 def test_cells_of_another_sweep_start_last_and_in_packs_of_their_own():
@@ -174,21 +183,111 @@ def test_short_cells_of_several_seeds_share_a_pack():
     assert len(drain(queue)) == 1
 
 
-def test_a_card_takes_as_many_packs_as_share_it():
-    cells = [planned(seed=s, sigma2=1.0) for s in range(64)]
-    one = PackQueue(cells, Machine(16, 2**32, gpu_slots=1, gpu_bytes_per_pack=2**33), CostModel())
-    four = PackQueue(cells, Machine(16, 2**32, gpu_slots=4, gpu_bytes_per_pack=2**31), CostModel())
-    for queue in (one, four):
-        queue.add(range(64))
-    assert one.remaining_seconds() == pytest.approx(4 * four.remaining_seconds())
+CARD = Machine(2, 2**32, cards=1, card_bytes=100 * 2**30)
+
+
+def filled(cells, machine=CARD, **kw):
+    queue = PackQueue(cells, machine, CostModel(), **kw)
+    enqueue(queue, ordered(cells, range(len(cells)), "seed-first"), "seed-first")
+    return queue
+
+
+def test_packs_that_share_a_card_share_its_time():
+    """Two cards halve the time that is left; packs that each take a quarter of a card do not."""
+    cells = [planned(seed=s, sigma2=1.0, width=1024, d=256) for s in range(64)]
+    one, quarters = filled(cells), filled(cells, Machine(16, 2**32, 1, 2**33, asked_share=0.25))
+    two = filled(cells, Machine(16, 2**32, 2, 2**33))
+    assert one.remaining_seconds() == pytest.approx(quarters.remaining_seconds()) == pytest.approx(2 * two.remaining_seconds())
 
 
 @pytest.mark.parametrize("engine", [None, "gram"])
 def test_noiseless_cells_go_to_the_card_where_there_is_one(engine):
     cells = [planned(seed=s, width=1024, d=256) for s in range(8)]
-    queue = PackQueue(cells, Machine(16, 2**32, gpu_slots=4, gpu_bytes_per_pack=2**33), CostModel(), engine)
-    queue.add(range(8))
-    assert {(p.engine, p.device) for p in drain(queue)} == {("gram", "cuda")}
+    assert {(p.engine, p.device) for p in drain(filled(cells, engine=engine))} == {("gram", "cuda")}
+
+
+def of_grid(name, **axes):
+    text = [f"{key}={value}" for key, value in axes.items()]
+    return load_grid(f"grids/{name}.yaml", text).cells
+
+
+@pytest.mark.parametrize(
+    ("grid", "axes", "least"), [("figc3", {}, 264), ("fig1e_lazy", {"L": "64,256,1024", "seed": "range(6)"}, 132)]
+)
+def test_packs_fill_a_card_whatever_the_symbols_and_dimensions(grid, axes, least):
+    """Of an H200's memory; the last pack of a key takes what is left."""
+    cells = of_grid(grid, **axes)
+    packs = drain(filled(cells, Machine(16, 2**34, cards=1, card_bytes=110 * 2**30)))
+    assert {p.device for p in packs} == {"cuda"}
+    sizes = defaultdict(list)
+    for p in packs:
+        (key,) = {ENGINES[p.engine].pack_key(cells[i].cell, "cuda") for i in p.cells}
+        sizes[key].append(len(p.cells))
+    for of_key in sizes.values():
+        assert all(n >= least for n in of_key[:-1]) and max(of_key) >= least
+    assert sum(map(sum, sizes.values())) == len(cells)
+
+
+def test_only_memory_keeps_a_pack_on_a_card_small():
+    cells = of_grid("fig1e_lazy", L="1024", seed="range(6)")
+    small = filled(cells, Machine(16, 2**36, cards=1, card_bytes=16 * 2**30), engine="gram")
+    packs = drain(small)
+    assert all(p.bytes <= 16 * 2**30 for p in packs)
+    assert min(len(p.cells) for p in packs[:-1]) > 20 and len(packs) > len(drain(filled(cells, engine="gram")))
+
+
+def test_a_pack_that_cannot_fill_a_card_takes_a_share_of_it():
+    def of(n_seeds):
+        gammas = [1.0 / (1 + k) for k in range(10)]
+        return [planned(L=12, seed=s, gamma=g, width=1024, d=256) for s in range(n_seeds) for g in gammas]
+
+    share = {n: filled(of(n)).next().share for n in (2, 4, 27)}
+    assert share == {2: 1 / 4, 4: 1 / 2, 27: 1}  # a lone network of L = 12 keeps some hundredth of a card busy
+    assert filled(of_grid("fig1e_lazy", L="1024", d="1024", seed="range(16)")).next().share == 1  # each fills an eighth of a card
+    asked = filled(of(27), Machine(2, 2**32, 1, 2**36, asked_share=0.25))
+    assert asked.next().share == 0.25
+
+
+def test_the_time_of_a_pack_on_a_card_is_that_of_its_slowest_network_or_of_all():
+    cost = CostModel()
+    small, large = planned(L=3, width=1024).cell, planned(L=12, width=1024).cell
+    one, several = (cost.predicted_pack(cells, "gram", "cuda") for cells in ([large], [large, *[small] * 20]))
+    evaluations = 20 * cost.predicted_pack([small], "gram", "cuda")
+    assert one <= several < one + evaluations
+    assert cost.predicted_pack([large] * 2000, "gram", "cuda") > 3 * one
+
+
+def test_without_its_cards_a_plan_goes_on_with_processors():
+    """A lost pack of many shapes comes back as packs of one shape each; every cell trains once."""
+    cells = [planned(L=L, seed=s, width=1024, d=d) for s in range(30) for L in (3, 4, 12) for d in (64, 256)]
+    queue = filled(cells)
+    first = queue.next()
+    assert first.device == "cuda" and len({cells[i].cell.shape() for i in first.cells}) > 1
+    queue.set_aside_cards(1)
+    queue.lost(first.pack_id)
+    packs = drain(queue)
+    assert {p.device for p in packs} == {"cpu"}
+    assert sorted(i for p in packs for i in p.cells) == list(range(len(cells)))
+    assert all(len({cells[i].cell.shape() for i in p.cells}) == 1 for p in packs)
+
+
+def test_processors_never_wait_behind_a_card():
+    """Asked for a device, a queue gives what trains there, wherever it stands."""
+    cells = [planned(L=12, seed=s, width=1024, d=256, steps=25_000) for s in range(300)]
+    images = [planned_image(seed=s) for s in range(8)]
+    queue = filled([*cells, *images], Machine(16, 2**32, cards=1, card_bytes=2**36))
+    assert queue.next(("cpu",)).engine == "patches"
+    assert queue.next(("cuda",)).engine == "gram"
+
+
+def test_the_choice_between_a_card_and_processors_learns_from_packs():
+    """A card that proves a thousand times slower than predicted gets no further packs."""
+    cells = [planned(seed=s, width=256, steps=100_000) for s in range(1200)]
+    queue = filled(cells, pack_seconds=1e-3)
+    pack = queue.next()
+    assert pack.device == "cuda"
+    queue.finished(pack.pack_id, ["ok"] * len(pack.cells), [0.9] * len(pack.cells), 1000 * pack.seconds, "cuda")
+    assert queue.next().device == "cpu"
 
 
 def test_noisy_and_noiseless_cells_of_one_shape_go_to_their_own_engines():

@@ -8,8 +8,9 @@ import pytest
 
 from orchestrator.cost.model import CostModel
 from orchestrator.grid.load import load_grid
+from orchestrator.plan.machine import Machine
 from orchestrator.plan.missing import missing_cells, ordered
-from orchestrator.plan.packing import Machine, PackQueue
+from orchestrator.plan.packing import PackQueue
 from orchestrator.run.driver import DebugRunner, Sweep
 from orchestrator.run.work import PackWork, Provenance, row_bytes
 from store.files import ResultsError
@@ -133,7 +134,7 @@ def test_out_of_memory_halves_the_pack(small_grid, results, monkeypatch):
     monkeypatch.setattr(DescentEngine, "make", greedy)
     sweep = run(load_grid(small_grid), results, pack_seconds=1e9)
     assert [r[0] for r in rows(results, "status")] == ["ok"] * 12
-    assert sweep.queue.memory_factor > 1
+    assert sweep.queue.memory_factor["cpu"] > 1
 
 
 def test_a_full_disk_ends_the_sweep_and_fails_no_cell(small_grid, results, monkeypatch):

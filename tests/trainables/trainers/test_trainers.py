@@ -1,5 +1,6 @@
 """One suite for every engine: right against `reference`, and a result that depends on its cell alone."""
 
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from trainables.basics import CardUnusable
 from trainables.cell import cell_of
 from trainables.engines import ENGINES, DescentEngine
 from trainables.kernels.pairs import distinct_pairs
@@ -16,7 +18,7 @@ from trainables.trainers.base import Trainer
 from trainables.trainers.batched import Batched
 from trainables.trainers.gram import Gram
 from trainables.trainers.patches import Patches
-from trainables.trainers.proof import check_first_steps
+from trainables.trainers.proof import prove
 from trainables.trainers.reference import Reference
 from trainables.trainers.run import PackRun
 from trainables.trainers.stacked import Stacked
@@ -237,7 +239,9 @@ def test_distinct_pairs_hold_the_whole_batch():
 def test_no_wait_for_the_device_within_the_step_loop(engine, make_cell):
     cells = [make_cell(gamma=g, seed=s) for g in (1.0, "lazy") for s in (0, 1)]
     ours, twin = engine(cells), engine(cells)
-    torch.cuda.set_sync_debug_mode("error")
+    with warnings.catch_warnings():  # PyTorch calls the mode a prototype
+        warnings.filterwarnings("ignore", "Synchronization debug mode")
+        torch.cuda.set_sync_debug_mode("error")
     try:
         curves = ours.take(0, 34)  # whole blocks and a part of one
     finally:
@@ -285,24 +289,29 @@ def test_activation_change_depends_on_d_only_without_the_prefactor(make_cell):
     assert without[1] / without[0] == pytest.approx(0.5, abs=0.15)  # sqrt(32/128); it is 0.49
 
 
-def test_a_card_is_checked_before_it_trains(make_cell):
-    """The same tensor program passes and is left as it was; one whose gradient is wrong, of any cell compared, does not."""
-    cells = [make_cell(gamma=g, dtype="float32") for g in (1.0, 0.3, "lazy")]
-    ends = [cells[0], cells[-1]]
-    run = PackRun(cells, Batched(cells, in_cache=False))
-    check_first_steps(run.trainer, Batched(ends))
-    run.advance(float("inf"))
-    np.testing.assert_array_equal(run.curves, train(lambda c: Batched(c, in_cache=False), cells).curves)
-    for c, factor in ((0, 1.5), (2, -1.0)):
-        wrong = Batched(cells, in_cache=False)
-        wrong.nets.lr[c] *= factor
-        with pytest.raises(RuntimeError, match="computes other losses on this GPU than on the CPU"):
-            check_first_steps(wrong, Batched(ends))
+def as_on_card(cells) -> Batched:
+    return Batched(cells, in_cache=False)
+
+
+@pytest.mark.parametrize("gamma", [1.0, 100.0, 0.3, "lazy"])
+def test_a_card_is_checked_before_it_trains(gamma, make_cell):
+    """The same tensor program passes; one whose steps are of another length, or that takes none, does not."""
+    cells = [make_cell(gamma=g, seed=s, dtype="float32", width=256, batch=128) for s, g in enumerate((1.0, gamma))]
+    prove(cells, as_on_card, Batched)
+    for factor in (1.5, 0.0, -1.0):
+
+        def wrong(own, factor=factor) -> Batched:
+            made = as_on_card(own)
+            if own[0] is cells[-1]:
+                made.nets.lr *= factor
+            return made
+
+        with pytest.raises(CardUnusable, match="computes other losses on this GPU than on the CPU"):
+            prove(cells, wrong, Batched)
 
 
 def test_a_network_that_diverges_at_once_is_no_fault_of_the_card(make_cell):
-    cells = [make_cell(base_lr=1e30, dtype="float32")]
-    check_first_steps(Batched(cells, in_cache=False), Batched([cells[0], cells[0]]))
+    prove([make_cell(base_lr=1e30, dtype="float32")], as_on_card, Batched)
 
 
 @pytest.mark.parametrize("engine", [Batched, Gram])

@@ -1,0 +1,88 @@
+"""Faults of a card, which are not faults of cells: what must be there before a card trains, and which errors are the card's.
+
+The driver imports this module, so torch is loaded only where it is used.
+"""
+
+import gc
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from console.cache import cache_folder
+from trainables.basics import CardFault, CardUnusable
+
+_WORDS = "CUDA error|CUDA driver|CUBLAS_STATUS|CUDNN_STATUS|Triton Error|NVML|ECC error|device-side assert"
+_OF_THE_CARD = re.compile(_WORDS, re.IGNORECASE)
+"""Words in the messages of PyTorch, of NVIDIA's libraries and of Triton when the card or its driver failed."""
+
+
+def check_card() -> None:
+    """CardUnusable unless PyTorch sees a card, and Triton finds what it compiles its launcher with.
+
+    Triton then keeps its compiled kernels in this project's cache: a home may be read-only, or forbid programs.
+    """
+    import torch
+
+    if not torch.cuda.is_available():
+        raise CardUnusable(
+            f"PyTorch {torch.__version__} sees no GPU here: is its driver loaded (nvidia-smi), and is this PyTorch made for CUDA?"
+        )
+    os.environ.setdefault("TRITON_CACHE_DIR", str(cache_folder() / "triton"))
+    if missing := _missing():
+        raise CardUnusable(f"Triton cannot compile for the GPU: {missing}")
+
+
+def _missing() -> str:
+    """The first thing that Triton's compilation lacks, and what installs it; empty where nothing is missing."""
+    if not os.environ.get("CC") and not any(map(shutil.which, ("gcc", "clang"))):
+        return "no C compiler is there; install gcc, or name one in CC"
+    scheme = sysconfig.get_default_scheme()
+    headers = Path(sysconfig.get_paths(scheme="posix_prefix" if scheme == "posix_local" else scheme)["include"])
+    if not (headers / "Python.h").exists():
+        return f"{headers / 'Python.h'} is missing; install python3-dev"
+    if not _libcuda_is_found():
+        return "the driver's library libcuda.so.1 is not found; run ldconfig, or name its folder in LD_LIBRARY_PATH"
+    return ""
+
+
+def _libcuda_is_found() -> bool:
+    folders = [os.environ.get("TRITON_LIBCUDA_PATH", ""), *os.environ.get("LD_LIBRARY_PATH", "").split(":")]
+    if any(folder and Path(folder, "libcuda.so.1").exists() for folder in folders):
+        return True
+    try:
+        known = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True, timeout=20).stdout
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return "libcuda.so.1" in known
+
+
+@contextmanager
+def card_faults(device: str) -> Iterator[None]:
+    """Inside, an error of CUDA is raised as a CardFault, if the work is on a card."""
+    try:
+        yield
+    except (CardUnusable, CardFault):
+        raise
+    except Exception as error:
+        import torch
+
+        kind = getattr(torch, "AcceleratorError", None)
+        of_card = (kind and isinstance(error, kind)) or (isinstance(error, RuntimeError) and _OF_THE_CARD.search(str(error)))
+        if device != "cpu" and of_card and not isinstance(error, torch.cuda.OutOfMemoryError):
+            line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            raise CardFault(line) from error
+        raise
+
+
+def release() -> None:
+    """Give back the memory of packs that have ended, so that other processes on the card can have it."""
+    import torch
+
+    gc.collect()
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        torch.cuda.empty_cache()
