@@ -22,7 +22,7 @@ from trainables.streams import BLOCK_STEPS
 from trainables.tasks.base import Array
 from trainables.trainers.base import Measures, Probed, blocks
 from trainables.trainers.ensemble import Ensemble
-from trainables.trainers.fused import Fused, Kernels
+from trainables.trainers.fused import Fused, Kernels, Tensors
 from trainables.trainers.graphs import recorded
 from trainables.trainers.products import add_product, product
 from trainables.trainers.staging import Room, Staging
@@ -31,12 +31,15 @@ from trainables.trainers.staging import Room, Staging
 class Batched:
     """Cells of one shape; implements Trainer. Cells of different groups may differ in all that does not change D.
 
-    Given `kernels` they take each step together, as on a GPU, where Triton's are the default.
+    A CPU takes them one by one unless `in_cache` is False. Those that take each step together do it by `kernels`: as default by
+    Triton's on a GPU, by tensor operations on a CPU.
     """
 
     name: ClassVar[str] = "batched"
 
-    def __init__(self, cells: Sequence[Cell], device: str = "cpu", kernels: Kernels | None = None) -> None:
+    def __init__(
+        self, cells: Sequence[Cell], device: str = "cpu", in_cache: bool | None = None, kernels: Kernels | None = None
+    ) -> None:
         self.nets = nets = Ensemble(cells, device)
         on_gpu = nets.device.type == "cuda"
         w0 = nets.all_w0.view(len(nets.groups), -1, cells[0].width)
@@ -48,7 +51,8 @@ class Batched:
         self.loss, self.right = torch.zeros(2, len(cells), BLOCK_STEPS, dtype=torch.float64, device=nets.device)
         if on_gpu and kernels is None:
             from trainables.kernels import noisy_cuda as kernels  # imports Triton, which comes with PyTorch for CUDA
-        self.fused = Fused(nets, w0, self.u, (self.loss, self.right), kernels) if kernels else None
+        in_cache = not on_gpu if in_cache is None else in_cache
+        self.fused = None if in_cache else Fused(nets, w0, self.u, (self.loss, self.right), kernels or Tensors())
         self.graphs = self._recorded() if on_gpu else None
 
     def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:

@@ -31,12 +31,9 @@ class Arrays(NamedTuple):
     """(C,) both."""
     group: Tensor
     """(C,), the group of each network."""
+    f: Tensor
     df: Tensor
-    """(C, B), minus the rate times the derivative of the mean loss by the output."""
-    term: Tensor
-    """(C, B), loss of each example."""
-    hit: Tensor
-    """(C, B), 1 where the prediction is right."""
+    """(C, B) both: the outputs, and minus the rate times the derivative of the mean loss by them."""
     loss: Tensor
     right: Tensor
     """(C, BLOCK_STEPS) both, in float64: mean loss and number of right predictions."""
@@ -46,9 +43,9 @@ class Kernels(Protocol):
     """The arithmetic between the products."""
 
     def outputs(self, t: Arrays, y: Tensor, step: int, /) -> None:
-        """Compute df, term and hit from h0 and q at a step of a block whose labels are y (S, BLOCK_STEPS, B)."""
+        """Compute f and df from h0 and q at a step of a block whose labels are y (S, BLOCK_STEPS, B)."""
 
-    def gradients(self, t: Arrays, step: int, /) -> None:
+    def gradients(self, t: Arrays, y: Tensor, step: int, /) -> None:
         """Replace q by minus the rate times dloss/dh, step b, and fill in the step's loss and right predictions."""
 
 
@@ -56,19 +53,17 @@ class Tensors:
     """The kernels as tensor operations, for a machine without Triton."""
 
     def outputs(self, t: Arrays, y: Tensor, step: int) -> None:
-        labels = y[t.group, step]
-        f = centred_output(t.h0[t.group], t.q, t.a0, t.b, t.eps[:, None, None])[0]
-        t.term.copy_(softplus(f) - labels * f)
-        t.hit.copy_((f > 0) == (labels > 0))
-        t.df.copy_((labels - torch.sigmoid(f)) * (t.lr[:, None] / y.shape[2]))
+        t.f.copy_(centred_output(t.h0[t.group], t.q, t.a0, t.b, t.eps[:, None, None])[0])
+        t.df.copy_((y[t.group, step] - torch.sigmoid(t.f)) * (t.lr[:, None] / y.shape[2]))
 
-    def gradients(self, t: Arrays, step: int) -> None:
+    def gradients(self, t: Arrays, y: Tensor, step: int) -> None:
+        labels = y[t.group, step]
+        t.loss[:, step] = (softplus(t.f) - labels * t.f).mean(1)
+        t.right[:, step] = ((t.f > 0) == (labels > 0)).sum(1)
         h = torch.addcmul(t.h0[t.group], t.eps[:, None, None], t.q)
         a = torch.addcmul(t.a0, t.eps[:, None], t.b)
         t.q.copy_(torch.where(h > 0, t.df[..., None] * a[:, None], 0))
         t.b.add_(torch.bmm(t.df[:, None], h.clamp_(min=0))[:, 0])
-        t.loss[:, step] = t.term.mean(1)
-        t.right[:, step] = t.hit.sum(1)
 
 
 class Fused:
@@ -81,11 +76,11 @@ class Fused:
         def empty(*shape: int) -> Tensor:
             return torch.empty(shape, dtype=nets.dtype, device=nets.device)
 
-        df, term, hit = empty(3, n, batch)
+        f, df = empty(2, n, batch)
         self.arrays = Arrays(
             x=empty(n, batch, d_in), h0=empty(len(w0), batch, width), q=empty(n, batch, width), a0=nets.a0, b=nets.b,
             eps=nets.eps.flatten(), lr=nets.lr.flatten(), group=torch.tensor(nets.groups.group, device=nets.device),
-            df=df, term=term, hit=hit, loss=curves[0], right=curves[1],
+            f=f, df=df, loss=curves[0], right=curves[1],
         )  # fmt: skip
 
     def step(self, x: Tensor, y: Tensor, k: int) -> None:
@@ -95,5 +90,5 @@ class Fused:
         torch.index_select(x[:, k], 0, t.group, out=t.x)
         torch.bmm(t.x, self.u, out=t.q)
         self.kernels.outputs(t, y, k)
-        self.kernels.gradients(t, k)
+        self.kernels.gradients(t, y, k)
         self.u.baddbmm_(t.x.mT, t.q)

@@ -14,7 +14,6 @@ from trainables.kernels.pairs import distinct_pairs
 from trainables.tasks import PSVRT, Pentomino, SameDifferent, Task
 from trainables.trainers.base import Trainer
 from trainables.trainers.batched import Batched
-from trainables.trainers.fused import Tensors
 from trainables.trainers.gram import Gram
 from trainables.trainers.patches import Patches
 from trainables.trainers.proof import check_first_steps
@@ -64,7 +63,7 @@ def of_engine(engine: DescentEngine) -> list[Any]:
 
 
 REGISTERED = [engine for engine in ENGINES.values() if isinstance(engine, DescentEngine)]
-TENSORS = pytest.param(Tried(lambda cells: Batched(cells, kernels=Tensors())), id="batched-together")
+TENSORS = pytest.param(Tried(lambda cells: Batched(cells, in_cache=False)), id="batched-as-on-gpu")
 FAST = [TENSORS, *(param for engine in REGISTERED if not engine.is_oracle for param in of_engine(engine))]
 ALL = [*(param for engine in REGISTERED if engine.is_oracle for param in of_engine(engine)), *FAST]
 GPU = [  # without the proof, which waits for the device
@@ -290,12 +289,12 @@ def test_a_card_is_checked_before_it_trains(make_cell):
     """The same tensor program passes and is left as it was; one whose gradient is wrong, of any cell compared, does not."""
     cells = [make_cell(gamma=g, dtype="float32") for g in (1.0, 0.3, "lazy")]
     ends = [cells[0], cells[-1]]
-    run = PackRun(cells, Batched(cells, kernels=Tensors()))
+    run = PackRun(cells, Batched(cells, in_cache=False))
     check_first_steps(run.trainer, Batched(ends))
     run.advance(float("inf"))
-    np.testing.assert_array_equal(run.curves, train(lambda c: Batched(c, kernels=Tensors()), cells).curves)
+    np.testing.assert_array_equal(run.curves, train(lambda c: Batched(c, in_cache=False), cells).curves)
     for c, factor in ((0, 1.5), (2, -1.0)):
-        wrong = Batched(cells, kernels=Tensors())
+        wrong = Batched(cells, in_cache=False)
         wrong.nets.lr[c] *= factor
         with pytest.raises(RuntimeError, match="computes other losses on this GPU than on the CPU"):
             check_first_steps(wrong, Batched(ends))
@@ -303,7 +302,7 @@ def test_a_card_is_checked_before_it_trains(make_cell):
 
 def test_a_network_that_diverges_at_once_is_no_fault_of_the_card(make_cell):
     cells = [make_cell(base_lr=1e30, dtype="float32")]
-    check_first_steps(Batched(cells, kernels=Tensors()), Batched([cells[0], cells[0]]))
+    check_first_steps(Batched(cells, in_cache=False), Batched([cells[0], cells[0]]))
 
 
 @pytest.mark.parametrize("engine", [Batched, Gram])
