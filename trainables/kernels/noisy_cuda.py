@@ -5,8 +5,8 @@ h0 (S, B, m), q (C, B, m), a0, b (C, m), eps, lr (C,), group (C,), y (S, STEPS, 
 number of steps in a block; f and df (C, B), the outputs and minus the rate times the derivative of the mean loss by them.
 
 Both kernels read h0 and q once, the second also writes q; nothing else is as large. A program sums over all neurons of its
-examples, or over all examples of its neurons, in a fixed order: the same numbers give the same digits. Networks come first in the
-grid, so that programs which read the same rows of h0 run side by side.
+examples, or over all examples of its neurons, in a fixed order: the same numbers give the same digits. Side by side run, of the
+first kernel, programs that read the same rows of h0; of the second, those of one network, which share the rows of q.
 """
 
 import triton
@@ -72,11 +72,12 @@ def take_outputs(h0, q, a0, b, eps, lr, group, y, f, df, step, STEPS: tl.constex
 def take_gradients(h0, q, a0, b, eps, group, y, f, df, loss, right, step, STEPS: tl.constexpr, BATCH: tl.constexpr,
                    EXAMPLES: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
     """Replace q by df a 1[h > 0] and step b; a network's first program also tells its loss and right predictions."""
-    c = tl.program_id(0).to(tl.int64)
+    parts = tl.cdiv(WIDTH, BLOCK)
+    part, c = tl.program_id(0) % parts, (tl.program_id(0) // parts).to(tl.int64)
     g = tl.load(group + c)
     h0, q, a0, b = h0 + g * BATCH * WIDTH, q + c * BATCH * WIDTH, a0 + c * WIDTH, b + c * WIDTH
     y, f, df = y + (g * STEPS + step) * BATCH, f + c * BATCH, df + c * BATCH
-    n = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)[None, :]
+    n = part * BLOCK + tl.arange(0, BLOCK)[None, :]
     inside = n < WIDTH
     eps_c, b_n = tl.load(eps + c), tl.load(b + n, inside, 0.0)
     a = tl.load(a0 + n, inside, 0.0) + eps_c * b_n
@@ -91,7 +92,7 @@ def take_gradients(h0, q, a0, b, eps, group, y, f, df, loss, right, step, STEPS:
         change += df_i * _relu(h)
     tl.store(b + n, b_n + tl.sum(change, 0, keep_dims=True), inside)
 
-    if tl.program_id(1) == 0:
+    if part == 0:
         i = tl.arange(0, EXAMPLES)
         used = i < BATCH
         x, labels = tl.load(f + i, used, 0.0), tl.load(y + i, used, 0.0)
@@ -116,7 +117,7 @@ def gradients(t, y, step):
     """Replace q of the arrays `t` by minus the rate times dloss/dh, step b, and fill in the step's loss and right predictions."""
     n, batch, width = t.q.shape
     constants = gradient_sizes(batch, width, t.q.itemsize)
-    grid = (n, triton.cdiv(width, constants["BLOCK"]))
+    grid = (n * triton.cdiv(width, constants["BLOCK"]),)
     take_gradients[grid](
         t.h0, t.q, t.a0, t.b, t.eps, t.group, y, t.f, t.df, t.loss, t.right, step, STEPS=y.shape[1], **constants,
         num_warps=TALL_WARPS,
