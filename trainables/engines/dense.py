@@ -125,7 +125,9 @@ class Batched(_Dense):
     def live(self, cells: Sequence[Cell], device: str) -> float:
         cell = cells[0]
         if device == "cuda":
-            return len(cells) * cell.batch * (6 * cell.width + cell.task.input_dim)
+            # trainables.trainers.fused: q, x, f and df of each cell, h0 of each group
+            own = cell.width + cell.task.input_dim + 2
+            return cell.batch * (len(cells) * own + groups_of(cells) * cell.width)
         return super().live(cells, device)
 
     def shapes(self) -> Sequence[Sequence[Cell]]:

@@ -2,9 +2,9 @@
 
 C cells fall into S groups. The cells of a group differ only in gamma, prefactor or base_lr and so see the same inputs: a group's
 inputs and its initial preactivations h0, which centring needs, are computed once. The algebra is that of
-trainables.trainers.centred; B is the batch, m the width. A GPU takes all cells at once: the steps of a block are one CUDA graph,
-replayed while the host draws the next block, and the host waits only at the end of `train`. A CPU core takes cells one by one, so
-that arrays between the products stay in its cache.
+trainables.trainers.centred; B is the batch, m the width. A GPU takes all cells at once, in six kernels a step
+(trainables.trainers.fused): the steps of a block are one CUDA graph, replayed while the host draws the next block, and the host
+waits only at the end of `train`. A CPU core takes cells one by one, so that arrays between the products stay in its cache.
 
 Products in float32 are in float32 on a GPU too: PyTorch's default leaves TF32, which has 3 digits, off.
 """
@@ -15,37 +15,44 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor
-from torch.nn.functional import softplus
 
 from trainables.cell import Cell
 from trainables.kernels.dense import gradients
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks.base import Array
 from trainables.trainers.base import Measures, Probed, blocks
-from trainables.trainers.centred import centred_output
 from trainables.trainers.ensemble import Ensemble
+from trainables.trainers.fused import Fused, Kernels, Tensors
 from trainables.trainers.graphs import recorded
 from trainables.trainers.products import add_product, product
 from trainables.trainers.staging import Room, Staging
 
 
 class Batched:
-    """All cells of the pack take each step together; implements Trainer."""
+    """Cells of one shape; implements Trainer. Cells of different groups may differ in all that does not change D.
+
+    A CPU takes them one by one unless `in_cache` is False. Those that take each step together do it by `kernels`: as default by
+    Triton's on a GPU, by tensor operations on a CPU.
+    """
 
     name: ClassVar[str] = "batched"
 
-    def __init__(self, cells: Sequence[Cell], device: str = "cpu", in_cache: bool | None = None) -> None:
+    def __init__(
+        self, cells: Sequence[Cell], device: str = "cpu", in_cache: bool | None = None, kernels: Kernels | None = None
+    ) -> None:
         self.nets = nets = Ensemble(cells, device)
-        self.group = torch.tensor(nets.groups.group, device=nets.device)
         on_gpu = nets.device.type == "cuda"
-        self.in_cache = not on_gpu if in_cache is None else in_cache
-        self.w0 = nets.all_w0.view(len(nets.groups), -1, cells[0].width)
+        w0 = nets.all_w0.view(len(nets.groups), -1, cells[0].width)
         self.u = torch.zeros(len(cells), *nets.w0[0].shape, dtype=nets.dtype, device=nets.device)  # (C, D, m)
         # One block: inputs (S, BLOCK_STEPS, B, D), labels (S, BLOCK_STEPS, B); loss and right predictions (C, BLOCK_STEPS).
         shape = (len(nets.groups), BLOCK_STEPS, cells[0].batch)
         rooms = [Room((*shape, cells[0].task.input_dim), nets.dtype), Room(shape, nets.dtype)]
         self.staging = Staging(rooms, nets.device, len(nets.groups), nets.groups.draw_block, ahead=on_gpu)
         self.loss, self.right = torch.zeros(2, len(cells), BLOCK_STEPS, dtype=torch.float64, device=nets.device)
+        if on_gpu and kernels is None:
+            from trainables.kernels import noisy_cuda as kernels  # imports Triton, which comes with PyTorch for CUDA
+        in_cache = not on_gpu if in_cache is None else in_cache
+        self.fused = None if in_cache else Fused(nets, w0, self.u, (self.loss, self.right), kernels or Tensors())
         self.graphs = self._recorded() if on_gpu else None
 
     def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
@@ -71,9 +78,11 @@ class Batched:
 
     def _steps(self, steps: slice, x: Tensor, y: Tensor) -> None:
         """Take these steps of a block with inputs x and labels y."""
-        step = self._step_in_cache if self.in_cache else self._step
         for k in range(steps.start, steps.stop):
-            self.loss[:, k], self.right[:, k] = step(x[:, k], y[:, k])
+            if self.fused:
+                self.fused.step(x, y, k)
+            else:
+                self.loss[:, k], self.right[:, k] = self._step_in_cache(x[:, k], y[:, k])
 
     @torch.no_grad()
     def _recorded(self) -> list[torch.cuda.CUDAGraph]:
@@ -82,23 +91,8 @@ class Batched:
         works = [partial(self._steps, whole, *tensors) for tensors in turns]
         return recorded(self.nets.device, lambda: self._steps(slice(0, 1), *turns[0]), works)
 
-    def _step(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        """One step of SGD from inputs (S, B, D) and labels (S, B); loss and right predictions of each cell before it."""
-        nets = self.nets
-        h0 = torch.bmm(x, self.w0)[self.group]  # (C, B, m)
-        x, y = x[self.group], y[self.group]
-        f, relu, on = centred_output(h0, torch.bmm(x, self.u), nets.a0, nets.b, nets.eps)
-        loss = (softplus(f) - y * f).mean(1)
-        right = ((f > 0) == (y > 0)).sum(1)
-
-        df = (torch.sigmoid(f) - y) * (nets.lr / y.shape[1])  # rate times the loss's derivative, (C, B)
-        dh = torch.where(on, df[..., None] * nets.readout()[:, None], 0)  # (C, B, m)
-        nets.b -= torch.bmm(df[:, None], relu)[:, 0]
-        self.u.baddbmm_(x.mT, dh, alpha=-1)
-        return loss, right
-
     def _step_in_cache(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        """Take one step as `_step` does, cell by cell."""
+        """Take one step of SGD from inputs (S, B, D) and labels (S, B), cell by cell; loss and right predictions before it."""
         nets = self.nets
         loss, right = torch.empty(2, len(nets.cells), dtype=torch.float64)
         a0, b, eps, lr = (t.numpy() for t in (nets.a0, nets.b, nets.eps[:, 0, 0], nets.lr[:, 0]))

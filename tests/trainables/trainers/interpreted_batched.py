@@ -1,0 +1,147 @@
+"""The kernels of `batched` for GPUs in Triton's interpreter: run by test_batched_cuda.py, in a process of its own."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from triton.runtime.interpreter import InterpreterBuilder
+
+from trainables.kernels import noisy_cuda
+from trainables.trainers.batched import Batched
+from trainables.trainers.reference import Reference
+from trainables.trainers.run import PackRun
+
+EXACT = 1e-9  # as in test_trainers.py
+on_gpu = partial(Batched, in_cache=False, kernels=noisy_cuda)
+
+
+def train(engine, cells) -> PackRun:
+    run = PackRun(cells, engine(cells))
+    run.advance(float("inf"))
+    return run
+
+
+@pytest.fixture
+def make(make_cell):
+    """Cells for an interpreter that is a million times slower than what it stands for."""
+    return lambda **settings: make_cell(**({"steps": 20, "eval_every": 10, "batch": 12, "sigma2": 1.0} | settings))
+
+
+# Blocks of neurons and of examples that the networks fill, that they do not fill, and of which they take several.
+@pytest.mark.parametrize(("width", "batch", "sigma2"), [(1, 1, 0.0), (32, 16, 0.0), (40, 12, 1.0), (70, 35, 1.0), (270, 8, 0.3)])
+def test_agrees_with_reference(make, width, batch, sigma2):
+    settings = [(1.0, 0), (3.0, 1), ("lazy", 0)]  # the networks of a group need not lie side by side
+    cells = [make(width=width, batch=batch, sigma2=sigma2, gamma=g, seed=s) for g, s in settings]
+    ours, theirs = train(on_gpu, cells), train(Reference, cells)
+    np.testing.assert_allclose(ours.curves, theirs.curves, rtol=0, atol=EXACT)
+    for a, b in zip(ours.results(), theirs.results(), strict=True):
+        np.testing.assert_allclose(a.readout, b.readout, rtol=0, atol=EXACT)
+        np.testing.assert_allclose(a.alignment, b.alignment, rtol=0, atol=EXACT)
+        assert a.activation_change == pytest.approx(b.activation_change, rel=1e-8)
+
+
+def test_networks_of_any_symbols_and_noise_share_a_pack(make):
+    settings = [(2, 1.0, 1.0, "sqrt_d"), (5, 0.0, "lazy", "sqrt_d"), (13, 0.3, 1.0, "none"), (5, 0.0, 0.3, "none")]
+    cells = [make(L=L, sigma2=sigma2, gamma=gamma, prefactor=prefactor) for L, sigma2, gamma, prefactor in settings]
+    together = train(on_gpu, cells)
+    np.testing.assert_allclose(together.curves, train(Reference, cells).curves, rtol=0, atol=EXACT)
+    for c in (1, 3):
+        np.testing.assert_allclose(together.curves[:, c], train(on_gpu, [cells[c]]).curves[:, 0], rtol=0, atol=EXACT)
+
+
+def test_float32_keeps_its_digits(make):
+    for gamma in (1.0, "lazy"):
+        single, double = (train(on_gpu, [make(gamma=gamma, dtype=t)]) for t in ("float32", "float64"))
+        np.testing.assert_allclose(single.curves[0], double.curves[0], rtol=0, atol=2e-6)  # 20 roundings, as in test_trainers.py
+
+
+def test_interrupted_and_resumed(make):
+    cells = [make(gamma=g) for g in (1.0, "lazy")]
+    first, second = (PackRun(cells, on_gpu(cells)) for _ in range(2))
+    first._train(7)
+    second.load(first.state())
+    second.advance(float("inf"))
+    np.testing.assert_allclose(second.curves, train(on_gpu, cells).curves, rtol=0, atol=EXACT)
+
+
+@pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")  # the interpreter computes in numpy, which tells
+@pytest.mark.parametrize(("base_lr", "dtype"), [(1e160, "float64"), (1e30, "float32")])
+def test_divergence_is_seen_where_reference_sees_it(make, base_lr, dtype):
+    wild, calm = make(base_lr=base_lr, dtype=dtype), make(dtype=dtype, seed=1)
+    ours, theirs = (train(engine, [wild, calm]) for engine in (on_gpu, Reference))
+    assert theirs.diverged_at[0] > 0
+    assert abs(ours.diverged_at[0] - theirs.diverged_at[0]) <= 1
+    np.testing.assert_allclose(ours.curves[:, 1], train(on_gpu, [calm]).curves[:, 0], rtol=0, atol=2e-6)  # 20 roundings again
+
+
+def test_a_step_moves_a_quarter_of_what_single_operations_would(make, monkeypatch):
+    """Six kernels; bytes of memory that each reads or writes, counted once however often it does."""
+    for name, size in {"ROWS": 128, "TALL": 128, "BLOCK_BYTES": 4096, "NARROW_BYTES": 4096}.items():
+        monkeypatch.setattr(noisy_cuda, name, size)  # fewer programs in the interpreter; they touch the same addresses
+    cells = [make(d=64, width=1024, batch=128, gamma=1.0 / (1 + k), dtype="float32") for k in range(16)]
+    with Traffic() as traffic, torch.no_grad():
+        trainer = Batched(cells, in_cache=False, kernels=traffic)
+        x, y = trainer.staging.take(0)
+        traffic.found.clear()
+        trainer.fused.step(x, y, 3)
+    assert [name for name, _ in traffic.found] == ["bmm", "index_select", "bmm", "take_outputs", "take_gradients", "baddbmm_"]
+    # q is written, read twice, written and read; U is read twice and written: 8 arrays of 0.52 MB, as B = 2 d. The rest are x
+    # and a sixteenth of h0. One kernel for each operation moved 18.6 MB.
+    assert sum(n for _, n in traffic.found) / len(cells) < 4.7e6
+
+
+class Traffic(TorchDispatchMode):
+    """Kernels of tensor operations and of noisy_cuda, each with the bytes that it reads or writes."""
+
+    def __init__(self):
+        super().__init__()
+        self.found, self.addresses = [], None
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        made = operation(*args, **(kwargs or {}))
+        is_view = any(r.alias_info is not None and not r.alias_info.is_write for r in operation._schema.returns)
+        if self.addresses is None and not is_view:
+            given = [*args, *(kwargs or {}).values()]
+            # Its own first argument an operation in place reads and writes; what it returns otherwise, it only writes.
+            also = [args[0]] if operation._schema.name.endswith("_") else [made] * (made is not (kwargs or {}).get("out"))
+            tensors = [t for t in (*given, *also) if isinstance(t, torch.Tensor)]
+            name = operation._schema.name.removeprefix("aten::")
+            self.found.append((name, sum(t.numel() * t.itemsize for t in tensors)))
+        return made
+
+    def outputs(self, *arguments):
+        self.count("take_outputs", noisy_cuda.outputs, arguments)
+
+    def gradients(self, *arguments):
+        self.count("take_gradients", noisy_cuda.gradients, arguments)
+
+    def count(self, name, kernel, arguments):
+        """Run a kernel while the interpreter tells the addresses that it reads and writes."""
+        self.addresses = {"read": [], "written": []}
+        with pytest.MonkeyPatch.context() as patch:
+            for operation, kind, at in (("create_masked_load", "read", 1), ("create_masked_store", "written", 2)):
+                patch.setattr(InterpreterBuilder, operation, self.noting(getattr(InterpreterBuilder, operation), kind, at))
+            kernel(*arguments)
+        n = 0
+        for size, addresses in (pair for kind in self.addresses.values() for pair in by_size(kind).items()):
+            n += size * (1 + np.count_nonzero(np.diff(np.sort(np.concatenate(addresses)))))
+        self.found.append((name, n))
+        self.addresses = None
+
+    def noting(self, operation, kind, mask_at):
+        def noted(builder, pointers, *others):
+            mask = others[mask_at - 1].data
+            size = pointers.get_element_ty().primitive_bitwidth // 8
+            self.addresses[kind].append((size, pointers.data[mask]))
+            return operation(builder, pointers, *others)
+
+        return noted
+
+
+def by_size(noted):
+    found = {}
+    for size, addresses in noted:
+        found.setdefault(size, []).append(addresses.ravel())
+    return found

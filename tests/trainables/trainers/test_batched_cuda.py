@@ -1,0 +1,89 @@
+"""`batched` on a GPU, as far as a machine without one can tell: in Triton's interpreter, and compiled ahead of time.
+
+What needs the GPU is in test_trainers.py.
+"""
+
+import gc
+import os
+import re
+import subprocess
+import sys
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from trainables.streams import BLOCK_STEPS
+from trainables.trainers.batched import Batched
+
+
+def test_kernels_in_the_interpreter():
+    pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
+    suite = Path(__file__).with_name("interpreted_batched.py")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(suite)]
+    done = subprocess.run(command, env=os.environ | {"TRITON_INTERPRET": "1"}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "fp64"])
+@pytest.mark.parametrize("width", [1024, 4096])
+def test_kernels_compile_for_hopper(width, dtype, tmp_path):
+    triton = pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
+    from triton.backends.compiler import GPUTarget
+
+    from trainables.kernels import noisy_cuda
+
+    item = int(dtype[2:]) // 8
+    ours = {
+        noisy_cuda.take_outputs: (noisy_cuda.output_sizes(128, width, item), noisy_cuda.WARPS),
+        noisy_cuda.take_gradients: (noisy_cuda.gradient_sizes(128, width, item), noisy_cuda.TALL_WARPS),
+    }
+    for kernel, (sizes, warps) in ours.items():
+        constants = {"STEPS": BLOCK_STEPS, **sizes}
+        types = {"group": "*i64", "loss": "*fp64", "right": "*fp64", "step": "i32"} | dict.fromkeys(constants, "constexpr")
+        signature = {name: types.get(name, f"*{dtype}") for name in kernel.arg_names}
+        aligned = {(i,): [["tt.divisibility", 16]] for i, t in enumerate(signature.values()) if t.startswith("*")}
+        source = triton.compiler.ASTSource(kernel, signature, constants, aligned)
+        made = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": warps})
+        ptx = made.asm["ptx"]
+        of_16_bytes = f"v{16 // item}"
+        assert ptx.count(f"ld.global.{of_16_bytes}") >= 10  # rows of h0 and q, a0 and b
+        assert kernel is noisy_cuda.take_outputs or ptx.count(f"st.global.{of_16_bytes}") >= 4  # rows of q, and b
+        assert not re.search(r"\b(atom|red)\.", ptx)  # sums in a fixed order
+        tools, cubin = Path(triton.__file__).parent / "backends" / "nvidia" / "bin", tmp_path / "kernel.cubin"
+        cubin.write_bytes(made.asm["cubin"])
+        command = [tools / "cuobjdump", "-res-usage", cubin]
+        usage = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        assert "STACK:0 " in usage and "LOCAL:0 " in usage, usage  # no register spills
+
+
+def test_a_trainer_ends_with_its_last_reference(make_cell):
+    """Else its memory on a card, and its graphs, would stay until Python's garbage collector comes by."""
+    gc.disable()
+    try:
+        trainer = Batched([make_cell()], in_cache=False)
+        trainer.train(0, 3)
+        seen = weakref.ref(trainer)
+        del trainer
+        assert seen() is None
+    finally:
+        gc.enable()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
+@pytest.mark.parametrize(("width", "dtype"), [(1024, "float64"), (1000, "float64"), (4096, "float32")])
+def test_large_networks_on_a_card(make_cell, width, dtype):
+    """Agree with a processor; and two runs with each other, to the last digit."""
+    cells = [
+        make_cell(sigma2=1.0, d=64, width=width, batch=128, gamma=gamma, seed=seed, dtype=dtype)
+        for gamma in (1.0, "lazy")
+        for seed in (0, 1)
+    ]
+    first, second = (Batched(cells, "cuda").train(0, 40) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    theirs = Batched(cells).train(0, 40)
+    # As in test_trainers.py; 40 roundings of float32 at 6e-8, where a sum over 4096 neurons rounds more than once.
+    np.testing.assert_allclose(first[0], theirs[0], rtol=0, atol=1e-9 if dtype == "float64" else 1e-5)
