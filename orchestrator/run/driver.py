@@ -122,11 +122,7 @@ class Sweep:
             self.queue.set_aside_cards(self.queue.machine.cards)
         if not self._told_of_cards and (failure.out_of_memory or len(pack.cells) == 1):
             self._told_of_cards = True
-            then = (
-                "smaller packs follow, and processors train what does not fit"
-                if failure.out_of_memory
-                else "processors train such"
-            )
+            then = "smaller packs follow" if len(pack.cells) > 1 else "processors train it"
             self.tell(f"warning: {len(pack.cells)} networks could not train on the GPU; {then}: {failure.reason}")
 
     def cannot_go_on(self, reason: str) -> None:

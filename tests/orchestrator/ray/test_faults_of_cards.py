@@ -66,7 +66,7 @@ def test_a_card_that_always_fails_costs_no_cell(tmp_path, fault, options):
     told = re.findall("^warning: (.*)", done.stderr, re.MULTILINE)
     assert len(told) == 1, told
     words = {"illegal": "illegal memory access", "unusable": "install gcc", "memory": "CUDA out of memory"}
-    assert words[fault] in told[0] and "processors" in done.stderr
+    assert words[fault] in told[0]
 
 
 @pytest.mark.ray
