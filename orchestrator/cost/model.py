@@ -62,7 +62,8 @@ class CostModel:
 
     def _on_card(self, cells: Sequence[Cell], engine: str) -> tuple[float, float, float]:
         """Seconds of a step of all cells on a full card, and of the slowest alone; seconds of all evaluations."""
-        parts = np.array([self._parts(cell, engine, "cuda", among_groups(cells)) for cell in cells])
+        group = among_groups(cells)
+        parts = np.array([self._parts(cell, engine, "cuda", group) for cell in cells])
         return float(parts[:, 0].sum()), float(parts[:, 1].max()), float(parts[:, 2].sum())
 
     def _parts(self, cell: Cell, engine: str, device: str, group: float) -> tuple[float, float, float]:

@@ -10,7 +10,7 @@ from tests.orchestrator.conftest import ROOT
 
 SHORT = (
     "kill-actor", "kill-driver", "kill-raylet", "ctrl-c-twice", "disk-full", "damage-amid", "damage-at-rest", "two-drivers-kill",
-    "s3-errors",
+    "s3-errors", "card-errors",
 )  # fmt: skip
 """Some three minutes. A host that dies is struck in tests/test_hosts.py."""
 

@@ -24,6 +24,7 @@ class PackRun:
     def __init__(self, cells: Sequence[Cell], trainer: Trainer) -> None:
         self.cells, self.trainer = list(cells), trainer
         self.step, self.seconds = 0, 0.0
+        self.pace = 0.0  # steps a second at last, 0 before any
         self.diverged_at = np.zeros(len(self.cells), dtype=np.int64)  # 0: not diverged
         self.curves = np.full((3, len(self.cells), cells[0].steps // cells[0].eval_every), np.nan)
         # Loss and right predictions of each step since the last evaluation: summed at once, so that pauses change no digit.
@@ -40,19 +41,21 @@ class PackRun:
     def advance(self, seconds: float) -> None:
         """Train for about this long, at least one block of steps."""
         started = time.perf_counter()
-        n = BLOCK_STEPS
+        fitting = self.pace * seconds if self.pace else BLOCK_STEPS
         while not self.done:
+            n = max(int(min(fitting, self.n_steps)) // BLOCK_STEPS, 1) * BLOCK_STEPS
             slice_started = time.perf_counter()
-            self._train(n - self.step % BLOCK_STEPS)
+            taken = self._train(n - self.step % BLOCK_STEPS)
             now = time.perf_counter()
             left = seconds - (now - started)
             if left <= 0:
                 break
-            fitting = n * left / max(now - slice_started, 1e-6)
-            n = max(int(min(fitting, 8 * n)) // BLOCK_STEPS, 1) * BLOCK_STEPS
+            self.pace = taken / max(now - slice_started, 1e-6)
+            fitting = min(self.pace * left, 8 * n)
         self.seconds += time.perf_counter() - started
 
-    def _train(self, n: int) -> None:
+    def _train(self, n: int) -> int:
+        """Take n steps, but no more than to the next evaluation. Returns the number of steps taken."""
         every = self.cells[0].eval_every
         n = min(n, every - self.step % every)
         loss, right = self.trainer.train(self.step, n)
@@ -65,6 +68,7 @@ class PackRun:
             loss_mean, right_mean = self._steps.mean(2)
             train_acc = right_mean / self.cells[0].batch
             self.curves[:, :, k] = np.stack([loss_mean, train_acc, self.trainer.evaluate(self.step)])
+        return n
 
     def _note_divergence(self, loss: Array) -> None:
         """A NaN or infinite loss ends its cell alone: the pack trains on and that cell's further numbers are dropped."""

@@ -81,19 +81,26 @@ class Staging:
             part.result()
         self.turn, self.asked, self.filling = self.drawn, None, []
         if self.on_gpu:
-            now = torch.cuda.current_stream(self.stream.device)
-            with torch.cuda.stream(self.stream):
-                self.stream.wait_event(self.read[self.turn])
-                for tensor, room in zip(self.tensors[self.turn], self.rooms[self.turn], strict=True):
-                    tensor.copy_(room, non_blocking=True)
-                self.copied[self.turn].record(self.stream)
-            now.wait_event(self.copied[self.turn])
+            self.stream.wait_event(self.read[self.turn])
+            self.copy()
+            self.copied[self.turn].record(self.stream)
+            self.queue().wait_event(self.copied[self.turn])
         return self.tensors[self.turn]
+
+    def copy(self) -> None:
+        """Queue the copy of this turn on its own stream."""
+        with torch.cuda.stream(self.stream):
+            for tensor, room in zip(self.tensors[self.turn], self.rooms[self.turn], strict=True):
+                tensor.copy_(room, non_blocking=True)
+
+    def queue(self) -> torch.cuda.Stream:
+        """The stream on which the steps are queued."""
+        return torch.cuda.current_stream(self.stream.device)
 
     def used(self, following: Hashable) -> None:
         """Note that work which reads the tensors is queued, and let the numbers of `following` be drawn."""
         if self.on_gpu:
-            self.read[self.turn].record()
+            self.read[self.turn].record(self.queue())
         if self.ahead:
             self.draw(following)
 

@@ -32,5 +32,5 @@ def fault(name: str, rare: bool = False) -> Callable[[Callable[[Scene], None]], 
     return enter
 
 
-for _module in ("processes", "interrupts", "disk", "files", "drivers", "bucket", "network"):
+for _module in ("processes", "interrupts", "disk", "files", "drivers", "bucket", "network", "cards"):
     import_module(f"{__name__}.{_module}")
