@@ -12,10 +12,16 @@ from trainables.tasks import SameDifferent
 
 if TYPE_CHECKING:
     from trainables.trainers.base import Trainer
+    from trainables.trainers.gram_cuda import GramCuda
+    from trainables.trainers.gram_large import GramLarge
 
 
 FEW_SYMBOLS = 32
 """Most symbols for which one program trains a network on a card; with more the products are worth its tensor cores."""
+
+
+DOT_ROWS = 128
+"""Symbols of a half that a product on tensor cores takes at a time."""
 
 
 class Gram(DescentEngine):
@@ -54,10 +60,9 @@ class Gram(DescentEngine):
         from trainables.trainers.proof import prove
 
         check_card()
-        from trainables.trainers.gram_cuda import GramCuda
-
-        prove(cells, partial(GramCuda, device=device), Gram)
-        return GramCuda(cells, device)
+        on_card = partial(trainer_on_card, device=device)
+        prove(cells, on_card, Gram)
+        return on_card(cells)
 
     def pack_key(self, cell: Cell, device: str = "cpu") -> tuple[Any, ...]:
         own = super().pack_key(cell, device)
@@ -69,6 +74,7 @@ class Gram(DescentEngine):
         work = {"call": 1.0, "example": batch / group, pair: distinct_pairs(n_symbols, batch) * m}
         if device == "cpu" or n_symbols <= FEW_SYMBOLS:
             return work | {"tile": rows * padded(n_symbols, TILE) * m}
+        rows = 2 * padded(min(n_symbols, batch), DOT_ROWS)
         return work | {"dot": rows * m * min(n_symbols, cell.task.input_dim)}  # over L symbols, or twice over d pixels
 
     def evaluation_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
@@ -127,3 +133,15 @@ def _weights(cell: Cell) -> int:
 def _symbols(cell: Cell) -> int:
     assert isinstance(cell.task, SameDifferent)
     return cell.task.L
+
+
+def trainer_on_card(cells: Sequence[Cell], device: str = "cuda") -> "GramCuda | GramLarge":
+    """The trainer for a card, without a check of its numbers. A cell has its own, whatever its pack, as a result depends on its
+    cell alone. ValueError if the cells have different ones."""
+    from trainables.trainers.gram_cuda import GramCuda
+    from trainables.trainers.gram_large import GramLarge
+
+    kinds = {_symbols(cell) > FEW_SYMBOLS for cell in cells}
+    if len(kinds) > 1:
+        raise ValueError(f"a pack of engine gram on a GPU holds cells of up to {FEW_SYMBOLS} symbols, or of more, not both")
+    return (GramLarge if kinds.pop() else GramCuda)(cells, device)

@@ -4,34 +4,26 @@ The data are those of `gram` on the CPU, bit for bit. The module needs Triton, w
 `gram` imports it, when it trains on a GPU.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
-from functools import partial
-from itertools import accumulate
-from typing import ClassVar, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from trainables.cell import Cell
 from trainables.kernels.gram_cuda import TILE, UNROLL, train_steps
-from trainables.kernels.pairs import plan_length, plan_steps
 from trainables.kernels.sizes import padded
-from trainables.streams import BLOCK_STEPS
 from trainables.tasks.base import Array
 from trainables.trainers.base import Measures, Probed
 from trainables.trainers.ensemble import Ensemble
+from trainables.trainers.gram_plans import Steps, firsts, power_of_2
 from trainables.trainers.span import Span, check_noiseless_pairs
-from trainables.trainers.staging import Room, Staging
 
 LARGEST_BLOCK = 1024
 """Neurons that a program takes at a time: 8 warps with 4 neurons per thread, so that a tile of 8 rows is 32 registers."""
 REGISTERS = 128
 """Limit on the registers per thread, for networks where it spills only a few words. Two networks then share a multiprocessor: one
 works while the other waits."""
-MOST_STEPS = 250
-PLAN_BYTES = 2**26
-"""Limits on the steps of a plan and on its size; a plan may always hold one block of steps. Launches are short, so that the host
-draws the next plan meanwhile."""
 RECORDED = 2048
 """Pairs of which one program records the outputs at the start."""
 
@@ -57,7 +49,7 @@ class GramCuda:
         def zeros(*shape: int) -> Tensor:
             return torch.zeros(shape, dtype=nets.dtype, device=nets.device)
 
-        first_p, first_gram = _firsts(2 * n for n in symbols), _firsts(n**2 for n in symbols)
+        first_p, first_gram = firsts(2 * n for n in symbols), firsts(n**2 for n in symbols)
         self.p, self.gram = zeros(first_p[-1], width), zeros(first_gram[-1])
         for g, n in enumerate(symbols):
             self.p[first_p[g] : first_p[g + 1]].view(2, n, width)[:, : span.n_symbols[g], : self.width] = span.initial(g)
@@ -65,8 +57,8 @@ class GramCuda:
 
         # The networks of a group lie side by side, so that they are evaluated as one tensor.
         order = [c for group in members for c in group]
-        firsts = dict(zip(order, _firsts(2 * symbols[of_cell[c]] for c in order), strict=False))
-        self.first_row = [firsts[c] for c in range(len(cells))]
+        first_rows = dict(zip(order, firsts(2 * symbols[of_cell[c]] for c in order), strict=False))
+        self.first_row = [first_rows[c] for c in range(len(cells))]
         self.omega, self.q, self.h = zeros(3, sum(2 * symbols[g] for g in of_cell), width)
         self.a0, self.b = zeros(2, len(cells), width)
         self.a0[:, : self.width] = nets.a0
@@ -76,7 +68,7 @@ class GramCuda:
 
         literal = [cell.output_is_literal for cell in cells]
         recorded = [n**2 if any(literal[c] for c in group) else 0 for n, group in zip(span.n_symbols, members, strict=True)]
-        first_f0 = _firsts(recorded)
+        first_f0 = firsts(recorded)
         self.f0 = zeros(max(1, first_f0[-1]))
         self.steps = Steps(span, cells[0])
         self.plan = self.steps.none
@@ -167,76 +159,14 @@ class GramCuda:
         return torch.tensor(list(rows), dtype=torch.int64, device=self.nets.device)
 
 
-class Plan(NamedTuple):
-    """The steps from `first` to `end`, as the kernel reads them."""
-
-    first: int
-    end: int
-    numbers: Tensor
-
-
-class Steps:
-    """Plans of a pack's steps, drawn by threads while the device takes the steps of the plan before.
-
-    `firsts` holds the place of each group's plan, in numbers per step.
-    """
-
-    def __init__(self, span: Span, cell: Cell) -> None:
-        self.every = cell.eval_every
-        self.firsts = _firsts(plan_length(n, cell.batch) for n in span.n_symbols)
-        a_step = self.firsts[-1]
-        dtype = torch.int16 if max(*span.n_symbols, cell.batch) < 2**15 else torch.int32
-        fitting = PLAN_BYTES // (a_step * dtype.itemsize) // BLOCK_STEPS * BLOCK_STEPS
-        self.most = min(MOST_STEPS, max(fitting, BLOCK_STEPS))
-        rooms, fill = [Room((self.most * a_step,), dtype)], partial(_fill, span, self.firsts)
-        self.staging = Staging(rooms, span.nets.device, len(span.z), fill, ahead=True)
-        self.none = Plan(0, 0, self.staging.tensors[0][0])
-
-    def plan(self, step: int, present: Plan) -> Plan:
-        """The plan that holds a step: the present one, if it does."""
-        if present.first <= step < present.end:
-            return present
-        first, end = self._key(step)
-        return Plan(first, end, *self.staging.take((first, end)))
-
-    def used(self, plan: Plan) -> None:
-        """Note that steps of the plan are queued; those of the next plan can be drawn."""
-        self.staging.used(self._key(plan.end))
-
-    def _key(self, step: int) -> tuple[int, int]:
-        """First and last step of the plan that begins at `step`: it ends where a block of the batch stream or a stretch between
-        two evaluations does, as a later plan would draw the rest of that block once more."""
-        n = min(self.most - step % BLOCK_STEPS, self.every - step % self.every)
-        return step, step + n
-
-
-def _fill(span: Span, firsts: Sequence[int], g: int, key: Hashable, rooms: Sequence[Tensor]) -> None:
-    """Draw the steps of one group."""
-    assert isinstance(key, tuple)
-    first, end = key
-    n = end - first
-    plan = rooms[0].numpy()[n * firsts[g] : n * firsts[g + 1]].reshape(n, -1)
-    plan_steps(span.codes(g, first, n), span.n_symbols[g], plan)
-
-
-def _firsts(sizes: Iterable[int]) -> list[int]:
-    """Where each of some arrays begins that lie one after the other, and the end of the last."""
-    return list(accumulate(sizes, initial=0))
-
-
 def sizes(width: int, batch: int) -> dict[str, float]:
     """The kernel's compile-time constants for m neurons and B examples."""
-    block = min(LARGEST_BLOCK, max(32, _power_of_2(width)))
+    block = min(LARGEST_BLOCK, max(32, power_of_2(width)))
     neurons = {"WIDTH": padded(width, block), "BLOCK": block}
-    return {"BATCH": batch, "PAIRS": _power_of_2(batch), **neurons, "TILE": TILE, "UNROLL": UNROLL}
+    return {"BATCH": batch, "PAIRS": power_of_2(batch), **neurons, "TILE": TILE, "UNROLL": UNROLL}
 
 
 def options(sizes: dict[str, float], dtype: torch.dtype) -> dict[str, int]:
     """Triton's compile options: a warp for 128 neurons of a block, and a limit on registers for float32 networks of one block."""
     few = {"maxnreg": REGISTERS} if dtype == torch.float32 and sizes["WIDTH"] == sizes["BLOCK"] else {}
     return {"num_warps": max(1, int(sizes["BLOCK"]) // 128), "num_stages": 1, **few}
-
-
-def _power_of_2(n: int) -> int:
-    """The smallest power of two that is at least n."""
-    return 1 << (n - 1).bit_length()

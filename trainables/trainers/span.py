@@ -63,13 +63,18 @@ class Span:
         Takes omegas (k, 2, L', m), where L' >= L: the rows beyond L are zero.
         """
         z = self.z[self.nets.groups.group[cells[0]]]
-        beyond = omegas.shape[2] - len(z)
-        seen = torch.cat([pad(product(half, z.T), (0, beyond)) for half in x.chunk(2, dim=1)], dim=1)
-        if len(cells) == 1:
-            return product(seen, omegas[0].flatten(0, 1))[None]
-        return torch.matmul(seen, omegas.flatten(1, 2))
+        return weighted(torch.cat([product(half, z.T) for half in x.chunk(2, dim=1)], dim=1), omegas)
 
     def scaled_weights(self, c: int, omega: Tensor) -> Tensor:
         """U (2d, m) of a cell."""
         z = self.z[self.nets.groups.group[c]]
         return torch.cat([product(z.T, half) for half in omega])
+
+
+def weighted(x: Tensor, weights: Tensor) -> Tensor:
+    """x W of some cells, (k, n, m), for x (n, 2 K) and weights (k, 2, K', m), where K' >= K: the rows beyond K are zero."""
+    beyond = weights.shape[2] - x.shape[1] // 2
+    padded = torch.cat([pad(half, (0, beyond)) for half in x.chunk(2, dim=1)], dim=1) if beyond else x
+    if len(weights) == 1:
+        return product(padded, weights[0].flatten(0, 1))[None]
+    return torch.matmul(padded, weights.flatten(1, 2))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from trainables.trainers import gram_cuda
+from trainables.trainers import gram_cuda, gram_plans
 from trainables.trainers.gram import Gram
 from trainables.trainers.gram_cuda import GramCuda
 from trainables.trainers.reference import Reference
@@ -42,7 +42,7 @@ def test_agrees_with_reference(make, L, d, width):
 
 def test_many_launches_blocks_of_neurons_and_lazy_cells_alone(make, monkeypatch):
     monkeypatch.setattr(gram_cuda, "LARGEST_BLOCK", 32)
-    monkeypatch.setattr(gram_cuda, "PLAN_BYTES", 1)
+    monkeypatch.setattr(gram_plans, "PLAN_BYTES", 1)
     for gammas in ((1.0, "lazy"), ("lazy",)):
         cells = [make(L=2, width=40, gamma=g, eval_every=20) for g in gammas]
         np.testing.assert_allclose(train(on_gpu, cells).curves, train(Gram, cells).curves, rtol=0, atol=EXACT)

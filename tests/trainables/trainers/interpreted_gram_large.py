@@ -1,0 +1,189 @@
+"""`gram` for many symbols on GPUs, in Triton's interpreter: run by test_gram_large.py in a process where TRITON_INTERPRET is set.
+
+The sizes of a program's work are made small, so that small networks need several blocks of neurons, rows and columns.
+"""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+import torch
+from triton.runtime.interpreter import InterpreterBuilder
+
+from trainables.basics import CardUnusable
+from trainables.trainers import gram_large, gram_plans, proof
+from trainables.trainers.gram import Gram
+from trainables.trainers.gram_large import GramLarge
+from trainables.trainers.reference import Reference
+from trainables.trainers.run import PackRun
+
+EXACT = 1e-9  # as in test_trainers.py
+SINGLE = 2e-6  # 20 roundings of float32, as in interpreted_gram.py
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    for name, size in {"BLOCK": 32, "CHUNK": 8}.items():
+        monkeypatch.setattr(gram_large, name, dict.fromkeys((torch.float32, torch.float64), size))
+    for name, size in {"ROWS": 8, "COORDS": 8, "TILE": 16, "RECORDED": 3}.items():
+        monkeypatch.setattr(gram_large, name, size)
+
+
+def on_gpu(cells) -> GramLarge:
+    return GramLarge(cells, "cpu")
+
+
+def train(engine, cells) -> PackRun:
+    run = PackRun(cells, engine(cells))
+    run.advance(float("inf"))
+    return run
+
+
+@pytest.fixture
+def make(make_cell):
+    """Cells for an interpreter that is a million times slower than what it stands for."""
+    return lambda **settings: make_cell(**({"steps": 20, "eval_every": 10, "batch": 10} | settings))
+
+
+# Products over the Gram matrix, then over Z: L and d that are no multiples of CHUNK; more symbols than a batch holds; and two
+# symbols, whose pairs each occur many times.
+@pytest.mark.parametrize(
+    ("L", "d", "width", "batch"),
+    [(2, 3, 1, 10), (5, 16, 40, 10), (21, 16, 32, 10), (3, 1, 32, 7), (9, 3, 32, 16), (19, 6, 32, 10)],
+)
+def test_agrees_with_reference(make, monkeypatch, L, d, width, batch):
+    monkeypatch.setattr(gram_large, "TILE", 4 if batch < 10 else 16)
+    cells = [make(L=L, d=d, width=width, batch=batch, gamma=g, seed=s) for g, s in ((1.0, 0), ("lazy", 1))]
+    ours, theirs = train(on_gpu, cells), train(Reference, cells)
+    assert ours.trainer.by_z == 2 * [2 * d < L]
+    np.testing.assert_allclose(ours.curves, theirs.curves, rtol=0, atol=EXACT)
+    for c, (a, b) in enumerate(zip(ours.results(), theirs.results(), strict=True)):
+        np.testing.assert_allclose(a.readout, b.readout, rtol=0, atol=EXACT)
+        np.testing.assert_allclose(a.alignment, b.alignment, rtol=0, atol=EXACT)
+        assert a.activation_change == pytest.approx(b.activation_change, rel=1e-8)
+        neurons = np.arange(width)[::3]
+        w, exact = (run.trainer.hidden_weights(c, neurons) for run in (ours, theirs))
+        np.testing.assert_allclose(w, exact, rtol=0, atol=EXACT)
+        x = np.random.default_rng(c).standard_normal((3, 2 * d))
+        for key in ("outputs", "features"):
+            seen, true = (getattr(run.trainer.probed(c, x), key) for run in (ours, theirs))
+            np.testing.assert_allclose(seen, true, rtol=0, atol=EXACT)
+
+
+def test_networks_of_any_symbols_and_dimensions_share_launches_bit_for_bit(make):
+    """Each as it is alone: loss, right predictions, test accuracy and weights."""
+    settings = [(2, 3, 1.0, 0), (5, 16, "lazy", 0), (13, 4, 1.0, 1), (13, 4, "lazy", 1), (23, 30, 0.3, 0)]
+    cells = [
+        make(L=L, d=d, gamma=gamma, seed=seed, width=40, steps=6, eval_every=3, dtype="float32") for L, d, gamma, seed in settings
+    ]
+    together = train(on_gpu, cells)
+    assert {True, False} == set(together.trainer.by_z)
+    for c, cell in enumerate(cells):
+        alone = train(on_gpu, [cell])
+        np.testing.assert_array_equal(together.curves[:, c], alone.curves[:, 0])
+        np.testing.assert_array_equal(together.trainer._trained([c]), alone.trainer._trained([0]))
+        np.testing.assert_array_equal(together.trainer.b[c], alone.trainer.b[0])
+    theirs = [train(Gram, [cell]).curves[0, 0] for cell in cells]
+    np.testing.assert_allclose(together.curves[0], theirs, rtol=0, atol=SINGLE)
+
+
+def test_a_literal_output_is_exactly_zero_before_the_first_step(make):
+    """Many programs record the outputs at the start; a difference from others would show in the first loss, log 2."""
+    cells = [make(L=L, d=4, gamma=3.0, dtype="float32") for L in (5, 13)]
+    assert gram_large.RECORDED * on_gpu(cells).sizes["PAIRS"] < 13**2
+    np.testing.assert_array_equal(on_gpu(cells).train(0, 1)[0], np.float32(np.log(2)))
+
+
+def test_short_plans_and_a_recorded_block(make, monkeypatch):
+    """The steps that a graph repeats read the staged plan at a fixed place, whatever steps it holds."""
+    monkeypatch.setattr(gram_plans, "PLAN_BYTES", 1)
+    cells = [make(L=L, d=6, steps=30, eval_every=30) for L in (5, 21)]
+    replayed = []
+
+    class Graph:
+        def __init__(self, trainer, plan):
+            self.trainer, self.plan = trainer, plan
+
+        def replay(self):
+            replayed.append(self.plan)
+            self.trainer._take(self.plan, 10)
+
+    def with_graphs(cells):
+        trainer = on_gpu(cells)
+        trainer.graphs = [Graph(weakref.proxy(trainer), tensors[0]) for tensors in trainer.steps.staging.tensors]
+        return trainer
+
+    ours, usual = PackRun(cells, with_graphs(cells)), train(on_gpu, cells)
+    ours._train(7)  # a part of a block: its steps, and those that it leaves, are launched one by one
+    ours.advance(float("inf"))
+    assert len(replayed) == 2
+    np.testing.assert_array_equal(ours.curves, usual.curves)
+    theirs = [train(Gram, [cell]).curves[:, 0] for cell in cells]
+    np.testing.assert_allclose(ours.curves.swapaxes(0, 1), theirs, rtol=0, atol=EXACT)
+
+
+@pytest.mark.parametrize("d", [2, 16])
+def test_a_step_reads_what_is_trained_once(make, monkeypatch, d):
+    """All symbols of a half share one reading, for a batch that fits in ROWS; so do all rows of U in its own step."""
+    trainer = on_gpu([make(L=13, d=d, width=40, batch=8, dtype="float32")])
+    trainer.train(0, 1)
+    begin, reads = trainer.v.data_ptr(), np.zeros(trainer.v.numel(), int)
+    load = InterpreterBuilder.create_masked_load
+
+    def counted(self, ptrs, mask, *rest):
+        at = (np.asarray(ptrs.data, np.int64) - begin)[np.broadcast_to(mask.data, ptrs.data.shape)] // 4
+        np.add.at(reads, at[(at >= 0) & (at < reads.size)], 1)
+        return load(self, ptrs, mask, *rest)
+
+    monkeypatch.setattr(InterpreterBuilder, "create_masked_load", counted)
+    trainer._advance(trainer.programs, trainer.plan.numbers, trainer.h, trainer.q, trainer.shares, 1, False, True, False)
+    assert (reads == 1).all()  # the product of the next step
+    reads[:] = 0
+    trainer._advance(trainer.programs, trainer.plan.numbers, trainer.h, trainer.q, trainer.shares, 1, True, False, False)
+    assert reads.max() == 1  # the step of omega or U
+
+
+def test_interrupted_and_resumed(make):
+    cells = [make(gamma=g, d=d) for g, d in (("lazy", 2), (1.0, 16))]
+    first, second = (PackRun(cells, on_gpu(cells)) for _ in range(2))
+    first._train(7)
+    second.load(first.state())
+    second.advance(float("inf"))
+    np.testing.assert_array_equal(second.curves, train(on_gpu, cells).curves)
+
+
+def test_its_first_steps_are_checked(make, monkeypatch):
+    monkeypatch.setattr(proof, "STEPS", 20)
+    cells = [make(gamma=g, L=13, d=4, dtype="float32") for g in (1.0, "lazy")]
+    proof.prove(cells, on_gpu, Gram)
+
+    def wrong(own):
+        made = on_gpu(own)
+        made.matrices *= 1.5
+        return made
+
+    with pytest.raises(CardUnusable, match="other losses"):
+        proof.prove(cells, wrong, Gram)
+
+
+@pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")  # the interpreter computes in numpy, which tells
+@pytest.mark.parametrize("d", [2, 16])
+@pytest.mark.parametrize(("base_lr", "dtype"), [(1e160, "float64"), (1e30, "float32")])
+def test_divergence_is_seen_where_reference_sees_it(make, base_lr, dtype, d):
+    cells = [make(base_lr=base_lr, dtype=dtype, d=d)]
+    ours, theirs = (train(engine, cells).diverged_at[0] for engine in (on_gpu, Reference))
+    assert theirs > 0
+    assert abs(ours - theirs) <= 1
+
+
+def test_a_trainer_ends_with_its_last_reference(make):
+    trainer = on_gpu([make()])
+    trainer.train(0, 3)
+    seen = weakref.ref(trainer)
+    gc.disable()
+    try:
+        del trainer
+        assert seen() is None
+    finally:
+        gc.enable()

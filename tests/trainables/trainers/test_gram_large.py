@@ -1,0 +1,111 @@
+"""`gram` for many symbols on a GPU, as far as a machine without one can tell: in Triton's interpreter, and compiled for one."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+
+@pytest.mark.timeout(900)  # the interpreter runs each operation of each program from Python
+def test_kernels_in_the_interpreter():
+    pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
+    suite = Path(__file__).with_name("interpreted_gram_large.py")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(suite)]
+    done = subprocess.run(command, env=os.environ | {"TRITON_INTERPRET": "1"}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def compiled(kernel, constants, options, dtype):
+    """The kernel compiled for Hopper as the trainer launches it."""
+    triton = pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
+    from triton.backends.compiler import GPUTarget
+
+    types = dict.fromkeys(("programs", "networks", "groups", "now"), "*i64")
+    types |= {"plan": "*i16", "loss": "*fp64", "right": "*fp64"}
+    types |= dict.fromkeys(("t", "n_total", "updates", "continues", "records"), "i32") | dict.fromkeys(constants, "constexpr")
+    signature = {name: types.get(name, f"*{dtype}") for name in kernel.arg_names}
+    aligned = [i for i, t in enumerate(signature.values()) if t.startswith("*")]
+    source = triton.compiler.ASTSource(kernel, signature, constants, {(i,): [["tt.divisibility", 16]] for i in aligned})
+    return triton.compile(source, target=GPUTarget("cuda", 90, 32), options=options)
+
+
+def resources(made, path) -> dict[str, int]:
+    """Registers and bytes of stack of each thread."""
+    import triton
+
+    path.write_bytes(made.asm["cubin"])
+    tool = Path(triton.__file__).with_name("backends") / "nvidia/bin/cuobjdump"
+    printed = subprocess.run([tool, "-res-usage", path], capture_output=True, text=True, check=True).stdout
+    return {key: int(value) for key, value in (p.split(":") for p in printed.split("REG", 1)[1].join(("REG", "")).split()[:2])}
+
+
+@pytest.mark.parametrize(
+    ("width", "dtype", "batch"), [(1024, "fp32", 128), (4096, "fp32", 128), (32, "fp32", 32), (1024, "fp64", 128)]
+)
+def test_kernels_compile_for_hopper(width, dtype, batch, tmp_path):
+    pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
+    from trainables.kernels.gram_large import advance, score
+    from trainables.trainers.gram_large import options, sizes
+
+    precision = getattr(torch, f"float{dtype[2:]}")
+    constants = sizes(width, batch, precision)
+    made = compiled(advance, constants, options(constants, precision), dtype)
+    used = resources(made, tmp_path / "cubin")
+    assert used["STACK"] == 0  # no register spills
+    assert made.metadata.shared < 227 * 1024
+    ptx = made.asm["ptx"]
+    assert ("wgmma" in ptx) == ("tf32" in ptx) == (dtype == "fp32")
+    if width >= 1024 and dtype == "fp32":  # rows are read and written four numbers at a time
+        assert ptx.count("ld.global.v4") > 50 and ptx.count("st.global.v4") > 50
+        assert ptx.count("st.global.b32") <= 4  # shares of outputs alone
+    if dtype == "fp32":
+        assert "cp.async" in ptx  # the next columns are loaded while these are multiplied
+    made = compiled(score, {"BATCH": batch, "PAIRS": constants["PAIRS"], "BLOCKS": width // constants["BLOCK"]}, {}, dtype)
+    assert resources(made, tmp_path / "cubin")["STACK"] == 0
+
+
+def tf32(x):
+    """float32 rounded to 10 bits after the first, to nearest with ties away from zero, as `cvt.rna.tf32` does."""
+    return ((x.view(np.uint32) + np.uint32(1 << 12)) & np.uint32(0xFFFFE000)).view(np.float32)
+
+
+def test_three_terms_of_tf32_keep_the_digits_of_float32():
+    """A product of 1,024 terms, summed as the kernel does: 16 terms at a time, the small ones first."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((64, 1024), (1024, 64)))
+    big_a, big_b = tf32(a), tf32(b)
+    small_a, small_b = tf32(a - big_a), tf32(b - big_b)
+    exact = a.astype(np.float64) @ b
+    size = (np.abs(a).astype(np.float64) @ np.abs(b)).max()
+
+    def roundings(*pairs) -> float:
+        """Largest error, in roundings of float32 of the sum of the terms' sizes."""
+        total = np.zeros((64, 64), np.float32)
+        for start in range(0, 1024, 16):
+            part = np.zeros((64, 64), np.float32)
+            for left, right in pairs:
+                for k in range(start, start + 16):
+                    part += left[:, k, None] * right[k]  # exact: each has 11 bits
+            total += part
+        return np.abs(total - exact).max() / (size * 2.0**-24)
+
+    # 64 additions of parts, each rounded by half a unit of a total that is smaller than `size`, and the lost small_a small_b,
+    # 2^-22 of a term at most: both have random signs. One term of TF32 loses 2^-11 of a factor, 8,000 roundings of a term.
+    assert roundings((small_a, big_b), (big_a, small_b), (big_a, big_b)) < 3
+    assert roundings((big_a, big_b)) > 100
+
+
+def test_each_cell_has_its_own_trainer_whatever_its_pack(make_cell):
+    pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
+    from trainables.engines.gram import FEW_SYMBOLS, _on_card
+    from trainables.trainers.gram_cuda import GramCuda
+    from trainables.trainers.gram_large import GramLarge
+
+    few, many = (make_cell(L=n) for n in (FEW_SYMBOLS, FEW_SYMBOLS + 1))
+    assert (_on_card([few, few]), _on_card([many, many])) == (GramCuda, GramLarge)
+    with pytest.raises(ValueError, match="not both"):
+        _on_card([few, many])

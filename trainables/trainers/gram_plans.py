@@ -1,0 +1,82 @@
+"""Steps of the `gram` trainers for GPUs: plans that threads of the host draw while the device takes the steps before."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
+from itertools import accumulate
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from trainables.cell import Cell
+from trainables.kernels.pairs import plan_length, plan_steps
+from trainables.streams import BLOCK_STEPS
+from trainables.trainers.span import Span
+from trainables.trainers.staging import Room, Staging
+
+MOST_STEPS = 250
+PLAN_BYTES = 2**26
+"""Limits on the steps of a plan and on its size; a plan may always hold one block of steps. Launches are short, so that the host
+draws the next plan meanwhile."""
+
+
+class Plan(NamedTuple):
+    """The steps from `first` to `end`, as the kernel reads them."""
+
+    first: int
+    end: int
+    numbers: Tensor
+
+
+class Steps:
+    """Plans of a pack's steps, drawn by threads while the device takes the steps of the plan before.
+
+    `firsts` holds the place of each group's plan, in numbers per step.
+    """
+
+    def __init__(self, span: Span, cell: Cell) -> None:
+        self.every = cell.eval_every
+        self.firsts = firsts(plan_length(n, cell.batch) for n in span.n_symbols)
+        a_step = self.firsts[-1]
+        dtype = torch.int16 if max(*span.n_symbols, cell.batch) < 2**15 else torch.int32
+        fitting = PLAN_BYTES // (a_step * dtype.itemsize) // BLOCK_STEPS * BLOCK_STEPS
+        self.most = min(MOST_STEPS, max(fitting, BLOCK_STEPS))
+        rooms, fill = [Room((self.most * a_step,), dtype)], partial(_fill, span, self.firsts)
+        self.staging = Staging(rooms, span.nets.device, len(span.z), fill, ahead=True)
+        self.none = Plan(0, 0, self.staging.tensors[0][0])
+
+    def plan(self, step: int, present: Plan) -> Plan:
+        """The plan that holds a step: the present one, if it does."""
+        if present.first <= step < present.end:
+            return present
+        first, end = self._key(step)
+        return Plan(first, end, *self.staging.take((first, end)))
+
+    def used(self, plan: Plan) -> None:
+        """Note that steps of the plan are queued; those of the next plan can be drawn."""
+        self.staging.used(self._key(plan.end))
+
+    def _key(self, step: int) -> tuple[int, int]:
+        """First and last step of the plan that begins at `step`: it ends where a block of the batch stream or a stretch between
+        two evaluations does, as a later plan would draw the rest of that block once more."""
+        n = min(self.most - step % BLOCK_STEPS, self.every - step % self.every)
+        return step, step + n
+
+
+def _fill(span: Span, firsts: Sequence[int], g: int, key: Hashable, rooms: Sequence[Tensor]) -> None:
+    """Draw the steps of one group."""
+    assert isinstance(key, tuple)
+    first, end = key
+    n = end - first
+    plan = rooms[0].numpy()[n * firsts[g] : n * firsts[g + 1]].reshape(n, -1)
+    plan_steps(span.codes(g, first, n), span.n_symbols[g], plan)
+
+
+def firsts(sizes: Iterable[int]) -> list[int]:
+    """Where each of some arrays begins that lie one after the other, and the end of the last."""
+    return list(accumulate(sizes, initial=0))
+
+
+def power_of_2(n: int) -> int:
+    """The smallest power of two that is at least n."""
+    return 1 << (n - 1).bit_length()
