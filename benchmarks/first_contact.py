@@ -1,8 +1,8 @@
 """`python -m benchmarks.first_contact SECTION`: the first half hour of this code on a card, in parts of under ten minutes.
 
 Each section prints JSON lines: `facts` (libraries, rates of the card), `right` (numbers against the processor's), `alone` (a
-step by number of networks, symbols, width), `noisy` (packs of `batched`), `stacked`, `share` (processes that share a card), `one N L
-WIDTH` (a pack and nothing else, for profilers). `table FILE...` turns such lines into the table of docs/engines.md.
+step by number of networks, symbols, width), `noisy` (packs of `batched`), `stacked`, `share` (processes that share a card),
+`one N L WIDTH` (a pack and nothing else, for profilers). `table FILE...` makes the table of docs/engines.md from such lines.
 
 It needs torch, Triton, numba, NumPy, SciPy, pydantic, rich and PyYAML; no Ray and no DuckDB. docs/gpu.md says in which order, and
 what to do with the answers. `--device cpu` with TRITON_INTERPRET=1 tries the sections, at small sizes, where there is no card.
@@ -53,10 +53,7 @@ class Contact:
         p = torch.cuda.get_device_properties(0)
         say("facts", card=p.name, multiprocessors=p.multi_processor_count, L2_MiB=p.L2_cache_size / 2**20,
             GiB=p.total_memory / 2**30, free_GiB=torch.cuda.mem_get_info()[0] / 2**30)  # fmt: skip
-        x = torch.empty(2**30, device="cuda")
-        y = torch.empty_like(x)
-        say("facts", copy_TB_s=2 * 4 * x.numel() / self.ms(lambda: y.copy_(x)) / 1e9)
-        del x, y
+        say("facts", copy_TB_s=self._copied_TB_s())
         room = torch.empty(2**26, device="cuda")
         for pinned in (True, False):
             host = torch.empty(2**26, pin_memory=pinned)
@@ -72,6 +69,12 @@ class Contact:
                 z += 1
         launched = self.ms(lambda: [z.add_(1) for _ in range(1000)])
         say("facts", us_a_kernel_in_a_graph=self.ms(graph.replay), us_a_kernel_launched=launched)
+
+    def _copied_TB_s(self) -> float:
+        """What the card's memory reads and writes in a second."""
+        x = torch.empty(2**30, device="cuda")
+        y = torch.empty_like(x)
+        return 2 * 4 * x.numel() / self.ms(lambda: y.copy_(x)) / 1e9
 
     def right(self) -> None:
         """Many warps and blocks of neurons against the processor in float64; and the same digits twice, or threads race."""
@@ -146,14 +149,15 @@ class Contact:
               dtype: str = "float32") -> list[Cell]:  # fmt: skip
         """n networks: the gammas, 0 for lazy, for as many seeds as it takes."""
         task = SameDifferent(L=n_symbols, d=d, sigma2=sigma2)
-        small = {} if self.on_card else {"batch": 8, "test_size": 32}
+        small: dict[str, Any] = {} if self.on_card else {"batch": 8, "test_size": 32}
         width = width if self.on_card else min(width, 40)
         chosen = [(k // len(gammas), gammas[k % len(gammas)] or lazy_gamma(task)) for k in range(n)]
         return [cell_of(task, width=width, gamma=gamma, base_lr=0.1, seed=s, dtype=dtype, **small) for s, gamma in chosen]
 
     def networks(self, n: int, depth: int, width: int, training: str, dtype: str = "float32") -> list[Cell]:
         """n perceptrons."""
-        task, keys = SameDifferent(L=16, d=64 if self.on_card else 4), {"network": "mlp", "depth": depth, "width": width}
+        task = SameDifferent(L=16, d=64 if self.on_card else 4)
+        keys: dict[str, Any] = {"network": "mlp", "depth": depth, "width": width}
         return [cell_of(task, **keys, gamma=1.0 / (1 + k % 8), training=training, seed=k // 8, dtype=dtype) for k in range(n)]
 
     def gram(self, cells: Sequence[Cell]) -> Trainer:
@@ -181,6 +185,9 @@ class Contact:
 
     def _pack(self, make: Callable[..., Trainer], pack: list[Cell], **words: Any) -> None:
         """Time one pack: its making, steps with the host's draws, an evaluation."""
+        if self.on_card:  # of the pack before
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()
         started = time.perf_counter()
         made = make(pack)
         self.sync()
@@ -192,10 +199,6 @@ class Contact:
         say("pack", engine=made.name, n=len(pack), **words, making_s=making, us_a_step=1e3 * whole,
             us_a_step_and_network=1e3 * whole / len(pack), evaluation_ms_a_network=evaluation / len(pack), GiB=held,
             predicted_GiB=predicted)  # fmt: skip
-        del made
-        if self.on_card:
-            torch.cuda.empty_cache()
-            torch.cuda.reset_peak_memory_stats()
 
     def sync(self) -> None:
         if self.on_card:
@@ -223,18 +226,8 @@ def table(files: Sequence[str]) -> Table:
     """The packs of some files of JSON lines as a table."""
     lines = [json.loads(line) for file in files for line in Path(file).read_text().splitlines() if line.startswith("{")]
     card = next((line["card"] for line in lines if "card" in line), "no card")
-    columns = (
-        "engine",
-        "n",
-        "L",
-        "d",
-        "width",
-        "us_a_step",
-        "us_a_step_and_network",
-        "evaluation_ms_a_network",
-        "GiB",
-        "predicted_GiB",
-    )
+    times = ("us_a_step", "us_a_step_and_network", "evaluation_ms_a_network")
+    columns = ("engine", "n", "L", "d", "width", *times, "GiB", "predicted_GiB")
     made = Table(box=SIMPLE_HEAD, title=card, title_justify="left")
     for name in columns:
         made.add_column(name.replace("_", " "), justify="right")
@@ -244,14 +237,7 @@ def table(files: Sequence[str]) -> Table:
     return made
 
 
-SECTIONS = {
-    "facts": "facts",
-    "right": "right",
-    "alone": "alone",
-    "noisy": "noisy",
-    "stacked": "networks_of_any_kind",
-    "share": "share",
-}
+SECTIONS = {name: name for name in ("facts", "right", "alone", "noisy", "share")} | {"stacked": "networks_of_any_kind"}
 
 
 def main() -> int:
@@ -270,7 +256,8 @@ def main() -> int:
         return 2
     contact = Contact(asked.device)
     if asked.section == "one":
-        contact.one(*map(int, asked.words), at=asked.at, seconds=10.0 if contact.on_card else 1.0)
+        n, n_symbols, width = map(int, asked.words)
+        contact.one(n, n_symbols, width, asked.at, 10.0 if contact.on_card else 1.0)
     else:
         getattr(contact, SECTIONS[asked.section])()
     return 0

@@ -31,6 +31,7 @@ def test_no_trainer_keeps_itself_alive(make, make_cell):
         from trainables.tasks import PSVRT
 
         cells = [make_cell(task=PSVRT(L=4), steps=20, eval_every=10)]
+    make(cells).train(0, 10)  # numba compiles, and keeps the frames of its first call
     run = PackRun(cells, make(cells))
     run.advance(float("inf"))
     run.results()
