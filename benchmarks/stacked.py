@@ -23,9 +23,10 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from trainables.cell import Cell, cell_of
 from trainables.networks.mlp import MLP
+from trainables.networks.traced import Traced
 from trainables.streams import BLOCK_STEPS, stream, stream_owner
 from trainables.tasks import SameDifferent
-from trainables.trainers.stacked import Stacked, Traced
+from trainables.trainers.stacked import Stacked
 
 CORES = len(os.sched_getaffinity(0))
 PACK = 24
@@ -92,7 +93,7 @@ class Packed:
     def draw(self) -> None:
         """Draw the data of these steps alone."""
         for block in range(STEPS // BLOCK_STEPS):
-            self.made.stacks[0].batches.draw(block)
+            self.made.stacks[0].staging.take(block)
 
 
 class Products:

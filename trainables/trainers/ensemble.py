@@ -9,15 +9,12 @@ from torch import Tensor
 
 from trainables.cell import Cell
 from trainables.kernels.dense import outputs
-from trainables.kernels.sizes import CHUNK
+from trainables.kernels.sizes import CHUNK, TOGETHER
 from trainables.tasks.base import Array
 from trainables.trainers.base import Groups, Measures, Probed
 from trainables.trainers.centred import centred_output, draw_initial, half_alignment
 from trainables.trainers.products import product
 from trainables.trainers.staging import in_turn
-
-TOGETHER = 2**26
-"""Most preactivations that an evaluation on a GPU holds at once."""
 
 
 class Ensemble:
