@@ -200,3 +200,13 @@ def test_amounts_and_memory_grow_with_the_network():
     assert engine.step_amounts(large[0])["product"] > 4 * engine.step_amounts(small[0])["product"]
     assert engine.memory(large) > engine.memory(small) > 0
     assert engine.memory(small * 2) > engine.memory(small)
+
+
+def test_memory_on_a_gpu_holds_an_evaluation_of_many_networks():
+    """Up to TOGETHER activations at a time; on a CPU, where networks are evaluated one by one, only what is held grows."""
+    engine, cells = ENGINES["stacked"], [network(seed=s, width=64, test_size=4096, dtype="float32") for s in range(8)]
+    one = 4 * cells[0].test_size * 2 * (cells[0].task.input_dim + cells[0].network.n_activations(cells[0]))
+    grown = {device: engine.memory(cells, device) - 8 * engine.memory(cells[:1], device) for device in engine.devices}
+    assert grown == {"cpu": -7 * one, "cuda": 0}
+    many = [cells[0]] * 1000
+    assert engine.memory(many, "cuda") - engine.memory(many, "cpu") < 1000 * one
