@@ -23,10 +23,10 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from trainables.cell import Cell, cell_of
 from trainables.networks.mlp import MLP
-from trainables.networks.traced import Traced
 from trainables.streams import BLOCK_STEPS, stream, stream_owner
 from trainables.tasks import SameDifferent
 from trainables.trainers.stacked import Stacked
+from trainables.trainers.traced import Traced
 
 CORES = len(os.sched_getaffinity(0))
 PACK = 24

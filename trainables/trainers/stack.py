@@ -11,7 +11,6 @@ from torch.func import vmap
 from trainables.cell import Cell
 from trainables.kernels.sizes import TOGETHER
 from trainables.networks.base import Parameters
-from trainables.networks.traced import Traced
 from trainables.streams import BLOCK_STEPS, stream
 from trainables.tasks.base import Array
 from trainables.trainers.base import Groups, Measures, Probed, blocks
@@ -19,6 +18,7 @@ from trainables.trainers.batches import Batches, Fresh, Redrawn, Seen, WholeSet
 from trainables.trainers.centred import half_alignment
 from trainables.trainers.graphs import recorded
 from trainables.trainers.staging import Room, Staging, in_turn
+from trainables.trainers.traced import Traced
 from trainables.training.descent import Descent, Minibatch, Scheduled
 from trainables.training.losses import loss_of
 
