@@ -25,7 +25,8 @@ from trainables.cell import Cell, cell_of
 from trainables.networks.mlp import MLP
 from trainables.streams import BLOCK_STEPS, stream, stream_owner
 from trainables.tasks import SameDifferent
-from trainables.trainers.stacked import Stacked, Traced
+from trainables.trainers.stacked import Stacked
+from trainables.trainers.traced import Traced
 
 CORES = len(os.sched_getaffinity(0))
 PACK = 24
@@ -92,7 +93,7 @@ class Packed:
     def draw(self) -> None:
         """Draw the data of these steps alone."""
         for block in range(STEPS // BLOCK_STEPS):
-            self.made.stacks[0].batches.draw(block)
+            self.made.stacks[0].staging.take(block)
 
 
 class Products:

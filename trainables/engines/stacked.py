@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trainables.cell import Cell, cell_of
 from trainables.engines.base import ALONE, Amounts, DescentEngine, groups_of, item_bytes
+from trainables.kernels.sizes import TOGETHER
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks import SameDifferent
 
@@ -68,15 +69,20 @@ class Stacked(DescentEngine):
         }
 
     def memory(self, cells: Sequence[Cell], device: str = "cpu") -> int:
-        cell, n, n_groups = cells[0], len(cells), groups_of(cells)
-        n_train, d_in = cell.task.n_train, cell.task.input_dim
-        # At most five arrays per parameter: its values, its gradient, its initial values and an optimiser's two moments.
-        parameters = 5 * n * cell.network.n_parameters(cell)
+        cell, n, n_groups, on_gpu = cells[0], len(cells), groups_of(cells), device == "cuda"
+        n_train, d_in, n_activations = cell.task.n_train, cell.task.input_dim, cell.network.n_activations(cell)
+        # At most five arrays per parameter: its values, its gradient, its initial values and an optimiser's two moments. What
+        # recorded steps hold for the moment is theirs alone: a GPU has it again for steps that are no whole block.
+        parameters = (5 + on_gpu) * n * cell.network.n_parameters(cell)
+        live = (1 + on_gpu) * n * cell.batch * (d_in + 4 * n_activations)
+        # A GPU has fresh examples in two turns, and copies those of a step; an index takes the room of two numbers.
         examples = 3 * n_groups * (BLOCK_STEPS * cell.batch if n_train is None else n_train) * d_in
-        live = n * cell.batch * (d_in + 4 * cell.network.n_activations(cell))
-        evaluation = cell.test_size * (2 * d_in + 2 * cell.network.n_activations(cell))
+        order = 0 if n_train is None else 4 * n_groups * BLOCK_STEPS * cell.batch
+        curves = 5 * n * BLOCK_STEPS * cell.batch * cell.task.n_outputs  # outputs, targets, losses and their summands
+        together = max(1, min(n, TOGETHER // (cell.test_size * (d_in + n_activations)))) if on_gpu else 1
+        evaluation = together * cell.test_size * (2 * d_in + 2 * n_activations)
         bytes_of_a_number = 8 if any(c.network.is_centred and not c.output_is_literal for c in cells) else item_bytes(cell)
-        return int(bytes_of_a_number * (parameters + examples + live + evaluation))
+        return int(bytes_of_a_number * (parameters + live + examples + order + curves + evaluation))
 
     def card_packs(self) -> Sequence[Sequence[Cell]]:
         task = SameDifferent(L=16, d=64)

@@ -9,9 +9,8 @@ MANY = 24
 PART = 2**20
 """Most elements of a product that are computed and added at a time: a temporary of tens of MB would be mapped anew each time,
 page by page."""
-
 TOGETHER = 2**26
-"""Most preactivations that an evaluation on a GPU holds at once."""
+"""Most activations that an evaluation on a GPU holds at once."""
 
 
 def padded(n: int, unit: int) -> int:

@@ -109,7 +109,8 @@ class Network(Part):
     def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
         """g of ONE network at inputs x (n, input_dim): (n,) for one output, else (n, K); plain PyTorch without loops over n.
 
-        Networks that train together differ in seed and in free keys, so `apply` must not use these.
+        Networks that train together differ in seed and in free keys, so `apply` must not use these. A GPU repeats a recording of
+        it, which cannot contain copies from the host, as in `torch.tensor(..., device=x.device)`.
         """
         raise NotImplementedError
 

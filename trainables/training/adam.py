@@ -1,11 +1,11 @@
 """Adam [Kingma & Ba 2015, Algorithm 1]."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from trainables.training.descent import Minibatch, State
+from trainables.training.descent import Minibatch, Scheduled, State
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,10 +28,21 @@ class Adam(Minibatch):
     def start(self, theta: "Tensor", free: Mapping[str, "Tensor"]) -> State:
         return {name: theta.clone().zero_() for name in ("mean", "square")}
 
+    def schedule(self, step: int) -> tuple[float, ...]:
+        """Factor and summand of sqrt(v), which make it the divisor (1 - beta1^t) (sqrt(v^) + adam_epsilon) of m."""
+        mean, square = 1 - self.beta1 ** (step + 1), 1 - self.beta2 ** (step + 1)
+        return mean / square**0.5, mean * self.adam_epsilon
+
     def update(
-        self, theta: "Tensor", gradient: "Tensor", state: State, rate: "Tensor", free: Mapping[str, "Tensor"], step: int
+        self,
+        theta: "Tensor",
+        gradient: "Tensor",
+        state: State,
+        rate: "Tensor",
+        free: Mapping[str, "Tensor"],
+        scheduled: Sequence[Scheduled],
     ) -> None:
         mean = state["mean"].lerp_(gradient, 1 - self.beta1)
         square = state["square"].mul_(self.beta2).addcmul_(gradient, gradient, value=1 - self.beta2)
-        root = square.sqrt().div_((1 - self.beta2 ** (step + 1)) ** 0.5).add_(self.adam_epsilon)
-        theta.addcmul_(mean.div(root), rate, value=-1 / (1 - self.beta1 ** (step + 1)))
+        factor, shift = scheduled
+        theta.addcmul_(mean.div(square.sqrt().mul_(factor).add_(shift)), rate, value=-1)

@@ -1,12 +1,12 @@
 """Adam with weight decay that does not enter the gradient [Loshchilov & Hutter 2019]."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
 from trainables.training.adam import Adam
-from trainables.training.descent import State
+from trainables.training.descent import Scheduled, State
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -21,7 +21,13 @@ class AdamW(Adam):
     weight_decay: Annotated[float, Field(ge=0, title="weight decay")] = 0.01
 
     def update(
-        self, theta: "Tensor", gradient: "Tensor", state: State, rate: "Tensor", free: Mapping[str, "Tensor"], step: int
+        self,
+        theta: "Tensor",
+        gradient: "Tensor",
+        state: State,
+        rate: "Tensor",
+        free: Mapping[str, "Tensor"],
+        scheduled: Sequence[Scheduled],
     ) -> None:
         theta.mul_(1 - rate * free["weight_decay"])
-        super().update(theta, gradient, state, rate, free, step)
+        super().update(theta, gradient, state, rate, free, scheduled)

@@ -1,7 +1,7 @@
 """Gradient descent, the base of all optimisers [Tong25 App. F, G.1]."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, ClassVar, Union
 
 from pydantic import Field, model_validator
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 State = dict[str, "Tensor"]
 """An optimiser's state of one parameter of C networks, such as moments: tensors by name, each shaped as the parameter."""
+Scheduled = Union[float, "Tensor"]
+"""A number of `Descent.schedule`: on a GPU a tensor without dimensions, as recorded steps read it anew at each repetition."""
 
 
 class Descent(Training):
@@ -71,13 +73,28 @@ class Descent(Training):
         """The optimiser's state of a parameter before the first step."""
         return {}
 
+    def schedule(self, step: int) -> tuple[float, ...]:
+        """Numbers that depend on the step's own, 0, 1, ..., such as bias corrections or a warm-up; `update` computes with them.
+
+        There are as many for every step.
+        """
+        return ()
+
     def update(
-        self, theta: "Tensor", gradient: "Tensor", state: State, rate: "Tensor", free: Mapping[str, "Tensor"], step: int
+        self,
+        theta: "Tensor",
+        gradient: "Tensor",
+        state: State,
+        rate: "Tensor",
+        free: Mapping[str, "Tensor"],
+        scheduled: Sequence[Scheduled],
     ) -> None:
-        """Change parameter and state in place by step 0, 1, ...; the gradient stays as it is.
+        """Change parameter and state in place; the gradient stays as it is.
 
         `rate` is the learning rate; `free` holds the training's own keys that are free. Both multiply as (C, 1, ..., 1). A key
-        whose default is 0 is absent if it is 0 in all networks, so that it costs no time.
+        whose default is 0 is absent if it is 0 in all networks, so that it costs no time. `scheduled` are the numbers of
+        `schedule` for this step. A GPU records the calls of a block of steps and repeats them for every block: what is to differ
+        between blocks belongs into `state` or `schedule`, and no tensor may be asked for its value.
         """
         raise NotImplementedError
 

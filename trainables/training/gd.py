@@ -1,9 +1,9 @@
 """Gradient descent on the whole training set at each step."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from trainables.training.descent import Descent, State
+from trainables.training.descent import Descent, Scheduled, State
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -27,6 +27,12 @@ class GD(Descent):
         return task.n_train or 0
 
     def update(
-        self, theta: "Tensor", gradient: "Tensor", state: State, rate: "Tensor", free: Mapping[str, "Tensor"], step: int
+        self,
+        theta: "Tensor",
+        gradient: "Tensor",
+        state: State,
+        rate: "Tensor",
+        free: Mapping[str, "Tensor"],
+        scheduled: Sequence[Scheduled],
     ) -> None:
         theta.addcmul_(gradient, rate, value=-1)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, one_hot
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 if TYPE_CHECKING:
     from trainables.cell import Cell
@@ -80,4 +80,4 @@ def _is_greatest(f: Tensor, y: Tensor) -> Tensor:
 
 def _unit(f: Tensor, y: Tensor) -> Tensor:
     """e_k for each class k, in f's precision."""
-    return one_hot(y, f.shape[-1]).to(f.dtype)
+    return (y[..., None] == torch.arange(f.shape[-1], device=f.device)).to(f.dtype)

@@ -1,11 +1,11 @@
 """Stochastic gradient descent, each step on a fresh batch, or on one drawn from a fixed training set."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from trainables.training.descent import Minibatch, State
+from trainables.training.descent import Minibatch, Scheduled, State
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -25,7 +25,13 @@ class SGD(Minibatch):
         return {"velocity": theta.clone().zero_()} if "momentum" in free else {}
 
     def update(
-        self, theta: "Tensor", gradient: "Tensor", state: State, rate: "Tensor", free: Mapping[str, "Tensor"], step: int
+        self,
+        theta: "Tensor",
+        gradient: "Tensor",
+        state: State,
+        rate: "Tensor",
+        free: Mapping[str, "Tensor"],
+        scheduled: Sequence[Scheduled],
     ) -> None:
         if "weight_decay" in free:
             gradient = gradient.addcmul(theta, free["weight_decay"])

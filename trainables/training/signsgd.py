@@ -1,11 +1,11 @@
 """Sign descent [Bernstein et al. 2018, Algorithm 1]: Adam's step with moments that have no memory."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from trainables.training.descent import Minibatch, State
+from trainables.training.descent import Minibatch, Scheduled, State
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -20,6 +20,12 @@ class SignSGD(Minibatch):
     base_lr: Annotated[float, Field(gt=0)] = 1e-3
 
     def update(
-        self, theta: "Tensor", gradient: "Tensor", state: State, rate: "Tensor", free: Mapping[str, "Tensor"], step: int
+        self,
+        theta: "Tensor",
+        gradient: "Tensor",
+        state: State,
+        rate: "Tensor",
+        free: Mapping[str, "Tensor"],
+        scheduled: Sequence[Scheduled],
     ) -> None:
         theta.addcmul_(gradient.sign(), rate, value=-1.0)

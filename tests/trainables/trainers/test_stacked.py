@@ -1,38 +1,25 @@
 """The promises of `stacked` beyond the suite of all engines: any network, loss, task and optimiser, each cell by itself."""
 
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pytest
 import torch
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
+from tests.trainables.trainers.stacked_cells import TASK, Bag, Classes, Tokens, Vectors, network
 from trainables.cell import Cell, cell_of
 from trainables.engines import ENGINES
-from trainables.networks import MLP, Network
+from trainables.networks import MLP
 from trainables.streams import BLOCK_STEPS, stream, stream_owner
-from trainables.tasks import Hermite3, Parity2, SameDifferent, Task
+from trainables.tasks import Hermite3, Parity2
 from trainables.trainers.run import PackRun
-from trainables.trainers.stacked import Stacked, Traced
+from trainables.trainers.stacked import Stacked
+from trainables.trainers.traced import Traced
 from trainables.training import SGD, Adam
 
-TASK = SameDifferent(L=5, d=16)
 # float64 keeps 16 digits; 200 steps on these sizes lose fewer than 4 of them.
 EXACT = 1e-9
-
-
-def network(task=TASK, **keys):
-    own = {
-        "network": "mlp",
-        "width": 32,
-        "seed": 0,
-        "batch": 32,
-        "test_size": 64,
-        "dtype": "float64",
-        "steps": 40,
-        "eval_every": 20,
-    }
-    return cell_of(task, **(own | keys))
 
 
 def train(cells) -> PackRun:
@@ -106,42 +93,6 @@ def test_cells_of_two_precisions_share_a_pack():
         np.testing.assert_array_equal(right[c], alone[1][0])
 
 
-class Lines(Task):
-    """Inputs N(0, I_d) by class: which of the first three coordinates is largest; or these coordinates as a real vector."""
-
-    name: ClassVar[str] = "lines"
-    d: Annotated[int, Field(ge=3)] = 4
-
-    @property
-    def input_dim(self) -> int:
-        return self.d
-
-    @property
-    def n_outputs(self) -> int:
-        return 3
-
-    def draw_symbols(self, rng):
-        return np.zeros(0)
-
-    def train_examples(self, rng, symbols, n):
-        x = rng.standard_normal((n, self.d)).astype(np.float32)
-        return x, x[:, :3].argmax(1) if self.targets == "classes" else x[:, :3]
-
-    test_examples = train_examples
-
-
-class Classes(Lines):
-    name: ClassVar[str] = "three_classes"
-    targets: ClassVar = "classes"
-    defaults: ClassVar = {"base_lr": 0.1}
-
-
-class Vectors(Lines):
-    name: ClassVar[str] = "three_numbers"
-    targets: ClassVar = "real"
-    defaults: ClassVar = {"base_lr": 0.1}
-
-
 @pytest.mark.parametrize("depth", [1, 3, 4, 6])
 @pytest.mark.parametrize("sizes", [{"width": 1}, {"width": 12}, {"batch": 8}, {"width": 40, "bias": True}])
 @pytest.mark.parametrize("task", [Classes(), Vectors(), Parity2(d=8, P=40)])
@@ -188,56 +139,10 @@ def test_batches_of_a_fixed_set_are_drawn_from_it():
     sgd = train([network(Hermite3(d=10, P=20), training="sgd", width=128, base_lr=0.1, steps=400, eval_every=100, loss="mse")])
     found = sgd.results()[0].summary()
     assert found["final_train_loss"] < 0.01 < 0.3 < found["test_mse"]
-    x = Stacked([network(Hermite3(d=10, P=20), training="sgd")]).stacks[0].batches
-    x.draw(0)
-    seen = np.unique(torch.cat([x.at(k)[0][0] for k in range(BLOCK_STEPS)]).numpy(), axis=0)
+    stack = Stacked([network(Hermite3(d=10, P=20), training="sgd")]).stacks[0]
+    staged = stack.staging.take(0)
+    seen = np.unique(torch.cat([stack.batches.inputs(staged, k)[0] for k in range(BLOCK_STEPS)]).numpy(), axis=0)
     assert len(seen) == 20  # a block of 320 draws misses one of 20 with probability 20 exp(-16)
-
-
-class Tokens(Task):
-    """Sequences of eight tokens below four: is there a 3?"""
-
-    name: ClassVar[str] = "tokens"
-    inputs: ClassVar = "tokens"
-    defaults: ClassVar = {"base_lr": 0.5, "network": "bag", "loss": "cross_entropy"}
-
-    @property
-    def input_dim(self) -> int:
-        return 8
-
-    @property
-    def n_tokens(self) -> int:
-        return 4
-
-    def draw_symbols(self, rng):
-        return np.zeros(0)
-
-    def train_examples(self, rng, symbols, n):
-        x = rng.integers(0, 3, (n, 8))
-        y = rng.integers(0, 2, n) == 1
-        x[y, 0] = 3
-        return x, y
-
-    test_examples = train_examples
-
-
-class Bag(Network):
-    """Mean of the tokens' embeddings, one hidden layer; no closed form of anything is given."""
-
-    name: ClassVar[str] = "bag"
-
-    width: Annotated[int, Field(ge=1)] = 16
-
-    def init(self, rng, cell):
-        m = self.width
-        return {
-            "table": rng.standard_normal((4, m)),
-            "w": rng.standard_normal((m, m)) / m**0.5,
-            "a": rng.standard_normal(m) / m**0.5,
-        }
-
-    def apply(self, parameters, x, cell):
-        return (parameters["table"][x].mean(-2) @ parameters["w"]).tanh() @ parameters["a"]
 
 
 def test_a_network_on_tokens_that_gives_only_init_and_apply():
@@ -295,3 +200,13 @@ def test_amounts_and_memory_grow_with_the_network():
     assert engine.step_amounts(large[0])["product"] > 4 * engine.step_amounts(small[0])["product"]
     assert engine.memory(large) > engine.memory(small) > 0
     assert engine.memory(small * 2) > engine.memory(small)
+
+
+def test_memory_on_a_gpu_holds_an_evaluation_of_many_networks():
+    """Up to TOGETHER activations at a time; on a CPU, where networks are evaluated one by one, only what is held grows."""
+    engine, cells = ENGINES["stacked"], [network(seed=s, width=64, test_size=4096, dtype="float32") for s in range(8)]
+    one = 4 * cells[0].test_size * 2 * (cells[0].task.input_dim + cells[0].network.n_activations(cells[0]))
+    grown = {device: engine.memory(cells, device) - 8 * engine.memory(cells[:1], device) for device in engine.devices}
+    assert grown == {"cpu": -7 * one, "cuda": 0}
+    many = [cells[0]] * 1000
+    assert engine.memory(many, "cuda") - engine.memory(many, "cpu") < 1000 * one

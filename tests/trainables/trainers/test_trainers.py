@@ -73,12 +73,14 @@ def of_engine(engine: DescentEngine) -> list[Any]:
 REGISTERED = [engine for engine in ENGINES.values() if isinstance(engine, DescentEngine)]
 TENSORS = pytest.param(Tried(lambda cells: Batched(cells, in_cache=False)), id="batched-as-on-gpu")
 LARGE = pytest.param(Tried(gram_large_on_gpu), id="gram-large-cuda", marks=NEEDS_GPU)  # for any L; the engine keeps it to many
-FAST = [TENSORS, LARGE, *(param for engine in REGISTERED if not engine.is_oracle for param in of_engine(engine))]
+STACKED = pytest.param(Tried(lambda cells: Stacked(cells, as_on_gpu=True)), id="stacked-as-on-gpu")
+FAST = [TENSORS, STACKED, LARGE, *(param for engine in REGISTERED if not engine.is_oracle for param in of_engine(engine))]
 ALL = [*(param for engine in REGISTERED if engine.is_oracle for param in of_engine(engine)), *FAST]
 GPU = [  # without the proof, which waits for the device
     pytest.param(lambda cells: Batched(cells, "cuda"), id="batched-cuda", marks=NEEDS_GPU),
     pytest.param(lambda cells: gram_on_gpu(cells), id="gram-cuda", marks=NEEDS_GPU),
     pytest.param(lambda cells: gram_large_on_gpu(cells), id="gram-large-cuda", marks=NEEDS_GPU),
+    pytest.param(lambda cells: Stacked(cells, "cuda"), id="stacked-cuda", marks=NEEDS_GPU),
 ]
 
 # float64 keeps 16 digits; 200 steps of SGD on these sizes lose fewer than 4 of them, so 1e-9 leaves room and hides no error.

@@ -1,0 +1,132 @@
+"""Examples of the steps of a block: fresh ones, a whole training set, or batches drawn with replacement from one.
+
+S groups of cells see the same inputs; C is the number of cells, B that of examples in a step. All that differs from block to
+block lies in staged tensors; see trainables.trainers.staging.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trainables.streams import BLOCK_STEPS, stream
+from trainables.tasks.base import Array
+from trainables.trainers.base import Groups
+from trainables.trainers.staging import Room
+
+
+class Seen:
+    """Examples as a pack of cells sees them: its groups, and the types of inputs and targets as tensors."""
+
+    def __init__(self, groups: Groups, dtype: torch.dtype, device: torch.device) -> None:
+        self.groups, self.device, task = groups, device, groups.cells[0].task
+        self.input_dtype = dtype if task.inputs == "vector" else torch.int64
+        self.target_dtype = torch.int64 if task.targets == "classes" else dtype
+        is_shared = len(groups) < len(groups.group)
+        self.group = torch.tensor(groups.group, device=device) if is_shared else None
+
+    def of_cells(self, x: Tensor) -> Tensor:
+        """An array with an entry per group, (S, ...), expanded to an entry per cell, (C, ...)."""
+        return x if self.group is None else x[self.group]
+
+    def inputs(self, x: Array) -> Tensor:
+        """Inputs from the host as a tensor: vectors in the pack's precision, tokens as whole numbers."""
+        return torch.from_numpy(np.ascontiguousarray(x)).to(self.device, self.input_dtype)
+
+    def targets(self, y: Array) -> Tensor:
+        """Targets from the host as a tensor: classes as whole numbers, others in the pack's precision."""
+        return torch.from_numpy(np.ascontiguousarray(y)).to(self.device, self.target_dtype)
+
+    def train_set(self) -> tuple[Tensor, Tensor]:
+        """The P examples of each group's fixed training set, (S, P, ...) each."""
+        x: list[Tensor] = []
+        y: list[Tensor] = []
+        for cell, owner, symbols in zip(self.groups.cells, self.groups.owners, self.groups.symbols, strict=True):
+            drawn = cell.task.train_examples(stream(owner, "batches"), symbols, cell.task.n_train or 0)
+            x.append(self.inputs(drawn[0]))
+            y.append(self.targets(drawn[1]))
+        return torch.stack(x), torch.stack(y)
+
+
+class Batches(Protocol):
+    """Inputs and targets of the steps of a block. Nothing here waits for the device but the making and `fill`."""
+
+    rooms: Sequence[Room]
+    """The staged tensors."""
+
+    def fill(self, g: int, block: int, rooms: Sequence[Tensor]) -> None:
+        """Draw the part of group g into host tensors. Threads may draw several groups at a time."""
+
+    def inputs(self, staged: Sequence[Tensor], k: int) -> Tensor:
+        """Inputs (C, B, ...) of step k of the block."""
+
+    def targets(self, staged: Sequence[Tensor], steps: slice) -> Tensor:
+        """Targets (C, n, B) or (C, n, B, K) of n steps of the block."""
+
+
+class Fresh:
+    """Fresh examples at each step; implements Batches."""
+
+    def __init__(self, seen: Seen) -> None:
+        self.seen, cell = seen, seen.groups.cells[0]
+        shape = (len(seen.groups), BLOCK_STEPS, cell.batch)
+        components = (cell.task.n_outputs,) if cell.task.targets == "real" and cell.task.n_outputs > 1 else ()
+        self.rooms: Sequence[Room] = [
+            Room((*shape, cell.task.input_dim), seen.input_dtype),
+            Room((*shape, *components), seen.target_dtype),
+        ]
+
+    def fill(self, g: int, block: int, rooms: Sequence[Tensor]) -> None:
+        self.seen.groups.draw_block(g, block, rooms)
+
+    def inputs(self, staged: Sequence[Tensor], k: int) -> Tensor:
+        return self.seen.of_cells(staged[0][:, k])
+
+    def targets(self, staged: Sequence[Tensor], steps: slice) -> Tensor:
+        return self.seen.of_cells(staged[1][:, steps])
+
+
+class WholeSet:
+    """The P examples of a fixed training set at each step; implements Batches."""
+
+    rooms: Sequence[Room] = ()
+
+    def __init__(self, seen: Seen) -> None:
+        self.x, self.y = map(seen.of_cells, seen.train_set())
+
+    def fill(self, g: int, block: int, rooms: Sequence[Tensor]) -> None:
+        """Nothing is left to draw."""
+
+    def inputs(self, staged: Sequence[Tensor], k: int) -> Tensor:
+        return self.x
+
+    def targets(self, staged: Sequence[Tensor], steps: slice) -> Tensor:
+        n_cells, *shape = self.y.shape
+        return self.y[:, None].expand(n_cells, steps.stop - steps.start, *shape)
+
+
+class Redrawn:
+    """Batches drawn with replacement from a fixed training set of P examples; implements Batches."""
+
+    def __init__(self, seen: Seen) -> None:
+        self.seen, cell = seen, seen.groups.cells[0]
+        self.n = cell.task.n_train or 0
+        self.x, self.y = (examples.flatten(0, 1) for examples in seen.train_set())  # (S P, ...)
+        self.rooms: Sequence[Room] = [Room((len(seen.groups), BLOCK_STEPS, cell.batch), torch.int64)]
+
+    def fill(self, g: int, block: int, rooms: Sequence[Tensor]) -> None:
+        room = rooms[0][g]
+        order = stream(self.seen.groups.owners[g], "order", block).integers(0, self.n, tuple(room.shape))
+        room.copy_(torch.from_numpy(order + g * self.n))
+
+    def inputs(self, staged: Sequence[Tensor], k: int) -> Tensor:
+        return self._taken(self.x, staged[0][:, k])
+
+    def targets(self, staged: Sequence[Tensor], steps: slice) -> Tensor:
+        return self._taken(self.y, staged[0][:, steps])
+
+    def _taken(self, examples: Tensor, order: Tensor) -> Tensor:
+        taken = examples.index_select(0, order.reshape(-1)).view(*order.shape, *examples.shape[1:])
+        return self.seen.of_cells(taken)

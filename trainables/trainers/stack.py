@@ -1,0 +1,250 @@
+"""Networks of one shape and one precision that take each step together; notation of trainables.trainers.stacked."""
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.func import vmap
+
+from trainables.cell import Cell
+from trainables.kernels.sizes import TOGETHER
+from trainables.networks.base import Parameters
+from trainables.streams import BLOCK_STEPS, stream
+from trainables.tasks.base import Array
+from trainables.trainers.base import Groups, Measures, Probed, blocks
+from trainables.trainers.batches import Batches, Fresh, Redrawn, Seen, WholeSet
+from trainables.trainers.centred import half_alignment
+from trainables.trainers.graphs import recorded
+from trainables.trainers.staging import Room, Staging, in_turn
+from trainables.trainers.traced import Traced
+from trainables.training.descent import Descent, Minibatch, Scheduled
+from trainables.training.losses import loss_of
+
+WHOLE = slice(0, BLOCK_STEPS)
+"""All steps of a block."""
+
+
+def dtype_of(cell: Cell) -> torch.dtype:
+    """Precision in which the cell is computed: float64 also if a centred output would lose its digits in float32."""
+    is_small = cell.network.is_centred and not cell.output_is_literal
+    return torch.float64 if cell.dtype == "float64" or is_small else torch.float32
+
+
+class Stack:
+    """Networks of one precision that take each step together."""
+
+    @torch.no_grad()
+    def __init__(self, cells: Sequence[Cell], device: str, as_on_gpu: bool | None = None) -> None:
+        self.cells, self.device, self.dtype = list(cells), torch.device(device), dtype_of(cells[0])
+        self.cell = cell = cells[0]
+        self.network, self.training = cell.network, cell.descent
+        on_gpu = self.device.type == "cuda"
+        self.as_on_gpu = on_gpu if as_on_gpu is None else as_on_gpu
+        self.groups = groups = Groups(cells)
+        self.seen = Seen(groups, self.dtype, self.device)
+
+        self.passes = self.network.passes(cell) or Traced(self.network, cell)
+        self.theta = self.passes.arranged(self._initial())
+        self.theta_0 = {name: value.clone() for name, value in self.theta.items()} if self.network.is_centred else None
+        self.inv_epsilon = self._per_cell(lambda cell: 1 / cell.epsilon)
+        rate, factors = self._per_cell(lambda cell: cell.descent.rate(cell)), self.network.rates(self.training)
+        free = self._free()
+        self.rates, self.free, self.kept = {}, {}, {}
+        for name, theta in self.theta.items():
+            multiplying = (-1, *(1,) * (theta.dim() - 1))
+            self.rates[name] = (rate * factors.get(name, 1.0)).view(multiplying)
+            self.free[name] = {key: value.view(multiplying) for key, value in free.items()}
+            self.kept[name] = self.training.start(theta, self.free[name])
+
+        self.loss = loss_of(cell)
+        kind = Fresh if cell.task.n_train is None else WholeSet if self.training.is_full_batch else Redrawn
+        self.batches: Batches = kind(self.seen)
+        scheduled = Room((BLOCK_STEPS, len(self.training.schedule(0))), torch.float64)
+        fill = partial(_fill, self.batches, self.training, len(groups))
+        self.staging = Staging([*self.batches.rooms, scheduled], self.device, len(groups) + 1, fill, ahead=self.as_on_gpu)
+        # One block: outputs (C, BLOCK_STEPS, B) or (C, BLOCK_STEPS, B, K); loss and right predictions (2, C, BLOCK_STEPS).
+        components = (cell.task.n_outputs,) if cell.task.n_outputs > 1 else ()
+        self.f = torch.zeros(len(cells), BLOCK_STEPS, cell.batch, *components, dtype=self.dtype, device=self.device)
+        self.curves = torch.zeros(2, len(cells), BLOCK_STEPS, dtype=torch.float64, device=self.device)
+        self.apply = vmap(lambda parameters, x: cell.network.apply(parameters, x, cell))
+        self.graphs = self._recorded() if on_gpu else None
+
+    def _initial(self) -> Parameters:
+        """Initial parameters (C, ...), drawn one by one, because drawing all first would take the memory twice."""
+        theta: Parameters = {}
+        for c, cell in enumerate(self.cells):
+            drawn = cell.network.init(stream(self.groups.owners[self.groups.group[c]], "weights"), cell)
+            for name, values in drawn.items():
+                if name not in theta:
+                    theta[name] = torch.empty(len(self.cells), *np.shape(values), dtype=self.dtype, device=self.device)
+                theta[name][c] = torch.from_numpy(np.asarray(values))
+        return theta
+
+    def _per_cell(self, of: Callable[[Cell], float]) -> Tensor:
+        return torch.tensor([of(cell) for cell in self.cells], dtype=self.dtype, device=self.device)
+
+    def _free(self) -> Parameters:
+        """The training's own keys in which cells may differ, (C,) each. A key that is 0 by default and in all cells is left
+        out."""
+        found = {}
+        for name in self.training.free:
+            values = [getattr(cell.training, name) for cell in self.cells]
+            if name not in Minibatch.model_fields and (any(values) or type(self.training).model_fields[name].default != 0):
+                found[name] = self._per_cell(lambda cell, name=name: getattr(cell.training, name))  # type: ignore[misc]
+        return found
+
+    @torch.no_grad()
+    def take(self, first_step: int, n_steps: int) -> Tensor:
+        """Take the steps without waiting for the device. Returns loss and right predictions, (2, C, n_steps)."""
+        curves = torch.empty(2, len(self.cells), n_steps, dtype=torch.float64, device=self.device)
+        done = 0
+        for block, steps in blocks(first_step, n_steps):
+            self.staging.take(block)
+            if self.graphs and steps == WHOLE:
+                self.graphs[self.staging.turn].replay()
+            else:
+                self._steps(steps, self.staging.turn)
+            self.staging.used(block + (steps.stop == BLOCK_STEPS))
+            end = done + steps.stop - steps.start
+            curves[..., done:end] = self.curves[..., steps]
+            done = end
+        return curves
+
+    def _steps(self, steps: slice, turn: int) -> None:
+        """Take these steps of a block. All that differs from block to block lies in the staged tensors of the turn."""
+        *staged, rows = self.staging.tensors[turn]
+        scheduled = [row.unbind() for row in rows] if self.as_on_gpu else rows.tolist()
+        y = self.batches.targets(staged, steps)
+        for n, k in enumerate(range(steps.start, steps.stop)):
+            self.f[:, k] = self._step(self.batches.inputs(staged, k), y[:, n], scheduled[k])
+        self.curves[0][:, steps], self.curves[1][:, steps] = self.loss.measured(self.f[:, steps], y)
+
+    def _step(self, x: Tensor, y: Tensor, scheduled: Sequence[Scheduled]) -> Tensor:
+        """One step on inputs (C, B, ...) and targets. Returns f before it."""
+        g_0 = self.passes.outputs(self.theta_0, x).clone() if self.theta_0 is not None else None
+        g = self.passes.outputs(self.theta, x)
+        to_output = self.inv_epsilon.view(-1, *(1,) * (g.dim() - 1))
+        f = g * to_output if g_0 is None else (g - g_0) * to_output
+        slopes = self.loss.slopes(f, y).mul_(to_output / f.shape[1])
+        for name, gradient in self.passes.gradients(slopes):
+            self.training.update(self.theta[name], gradient, self.kept[name], self.rates[name], self.free[name], scheduled)
+        return f
+
+    def _recorded(self) -> list[torch.cuda.CUDAGraph]:
+        """The steps of a block as a CUDA graph, for each turn of the staged tensors. Leaves networks before their first step."""
+        initial = {name: theta.to("cpu", copy=True) for name, theta in self.theta.items()}
+        works = [partial(self._steps, WHOLE, turn) for turn in range(len(self.staging.tensors))]
+        try:
+            graphs = recorded(self.device, partial(self._steps, slice(0, 1), 0), works)
+        except RuntimeError as error:
+            error.add_note(f"The steps of network {self.network.name} are recorded as a CUDA graph; see Network.apply.")
+            raise
+        for name, theta in self.theta.items():
+            theta.copy_(initial[name])
+            for kept, value in self.training.start(theta, self.free[name]).items():
+                self.kept[name][kept].copy_(value)
+        return graphs
+
+    @torch.no_grad()
+    def outputs(self, c: int, x: Tensor) -> Tensor:
+        """f (n,) or (n, K) of one network at inputs (n, ...)."""
+        g = self.network.apply({name: theta[c] for name, theta in self.theta.items()}, x, self.cell)
+        if self.theta_0 is not None:
+            g = g - self.network.apply({name: theta[c] for name, theta in self.theta_0.items()}, x, self.cell)
+        return g * self.inv_epsilon[c]
+
+    @torch.no_grad()
+    def evaluate(self, step: int) -> Array:
+        """Accuracy (C,), or for real targets the mean squared error."""
+        found = self._evaluated_together(step) if self.as_on_gpu else self._evaluated_in_turn(step)
+        return found.cpu().numpy()
+
+    def _evaluated_in_turn(self, step: int) -> Tensor:
+        """Evaluate the cells one by one, so that arrays stay in a CPU's cache."""
+        found = torch.empty(len(self.cells), dtype=torch.float64, device=self.device)
+        for g, members in enumerate(self.groups.members):
+            x, y = self._test_examples(g, step)
+            for c in members:
+                found[c] = self._score(self.outputs(c, x), y)
+        return found
+
+    def _evaluated_together(self, step: int) -> Tensor:
+        """Evaluate many cells at once, while threads draw the examples of the next ones."""
+        parts = self._at_once()
+        groups = [list(dict.fromkeys(self.groups.group[part])) for part in parts]
+        asked = [g for own in groups for g in own]
+        drawn = in_turn(lambda i: self.groups.draw_tests(asked[i], step), len(asked))
+        found = []
+        for part, own in zip(parts, groups, strict=True):
+            tests = [next(drawn) for _ in own]
+            x, y = self.seen.inputs(np.stack([x for x, _ in tests])), self.seen.targets(np.stack([y for _, y in tests]))
+            group = [own.index(g) for g in self.groups.group[part]]
+            if len(own) < len(group):
+                x, y = x[group], y[group]
+            g = self.apply({name: theta[part] for name, theta in self.theta.items()}, x)
+            if self.theta_0 is not None:
+                g = g - self.apply({name: theta[part] for name, theta in self.theta_0.items()}, x)
+            found.append(self._score(g * self.inv_epsilon[part].view(-1, *(1,) * (g.dim() - 1)), y))
+        return torch.cat(found)
+
+    def _at_once(self) -> list[slice]:
+        """The cells in parts that are evaluated together on a GPU."""
+        n_numbers = self.cell.test_size * (self.cell.task.input_dim + self.network.n_activations(self.cell))
+        k = max(1, TOGETHER // n_numbers)
+        return [slice(i, i + k) for i in range(0, len(self.cells), k)]
+
+    def _score(self, f: Tensor, y: Tensor) -> Tensor:
+        """Accuracy (...), or for real targets the mean squared error, of test outputs and targets (..., n)."""
+        loss, right = self.loss.measured(f, y)
+        return loss if self.cell.task.targets == "real" else right / self.cell.test_size
+
+    @torch.no_grad()
+    def measures(self, step: int) -> Measures:
+        """Measures from the weights now and at initialisation; None for a network that keeps no neurons."""
+        if "neurons" not in self.network.keeps or self.theta_0 is None:
+            return Measures(None, None, None)
+        w, w_0 = self.theta["w"], self.theta_0["w"]
+        change = torch.empty(len(self.cells), dtype=torch.float64, device=self.device)
+        for g, members in enumerate(self.groups.members):
+            x, _ = self._test_examples(g, step)
+            for c in members:
+                h_0 = x @ w_0[c]
+                change[c] = (x @ w[c] - h_0).abs().mean() / h_0.abs().mean()
+        readout = self.theta["a"]
+        alignment = half_alignment(w) if self.cell.task.has_two_halves else torch.full_like(readout, torch.nan)
+        return Measures(readout.cpu().numpy().copy(), alignment.cpu().numpy(), change.cpu().numpy())
+
+    @torch.no_grad()
+    def probed(self, c: int, x: Array) -> Probed:
+        """Outputs, features and parameters of one network at inputs from the host."""
+        own = {name: theta[c] for name, theta in self.theta.items()}
+        inputs = self.seen.inputs(x)
+        features = self.network.features(own, inputs, self.cell)
+        return Probed(
+            self.outputs(c, inputs).cpu().numpy(),
+            None if features is None else features.cpu().numpy(),
+            {name: value.cpu().numpy().copy() for name, value in own.items()},
+        )
+
+    def changed(self) -> Iterator[tuple[str, Tensor]]:
+        """All that training changes, by name."""
+        for name, theta in self.theta.items():
+            yield name, theta
+            for kept, value in self.kept[name].items():
+                yield f"{name} {kept}", value
+
+    def _test_examples(self, g: int, step: int) -> tuple[Tensor, Tensor]:
+        x, y = self.groups.draw_tests(g, step)
+        return self.seen.inputs(x), self.seen.targets(y)
+
+
+def _fill(batches: Batches, training: Descent, n_groups: int, part: int, block: Hashable, rooms: Sequence[Tensor]) -> None:
+    """Fill the staged tensors of a block: a group's examples, and as the last part the numbers that belong to its steps."""
+    assert isinstance(block, int)
+    if part < n_groups:
+        batches.fill(part, block, rooms[:-1])
+    else:
+        steps = range(block * BLOCK_STEPS, (block + 1) * BLOCK_STEPS)
+        rooms[-1].copy_(torch.tensor([training.schedule(step) for step in steps], dtype=torch.float64))
