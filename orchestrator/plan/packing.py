@@ -245,19 +245,22 @@ class PackQueue:
     def _for_card(self, first: tuple[int, Shape]) -> list[int]:
         """Cells for a pack on a card: of any shapes with one pack key, enough to fill the card and to take the time target.
 
-        A smaller pack takes as long as a full one. So only the memory keeps a pack below FULL_CARD.
+        A smaller pack takes as long as a full one. So only the memory keeps a pack below FULL_CARD, and no smaller rest is left.
         """
-        rank, shape = first
-        own = self._chosen(shape)
+        rank, own = first[0], self._chosen(first[1])
+
+        def joins(rank_of_lane: int, shape: Shape) -> bool:
+            chosen = self._chosen(shape)
+            same = (chosen.engine, chosen.device, chosen.key) == (own.engine, own.device, own.key)
+            return same and (rank_of_lane == LATE) == (rank == LATE)
+
+        lanes = [(lane, self._seconds(lane[1])) for lane in self._lanes if joins(*lane)]
+        left = sum(len(self._lanes[lane]) for lane, _ in lanes)
         same: list[int] = []
         seconds = 0.0
-        for lane in self._lanes:
-            chosen = self._chosen(lane[1])
-            if (chosen.device, chosen.engine, chosen.key) != ("cuda", own.engine, own.key) or (lane[0] == LATE) != (rank == LATE):
-                continue
-            each = self._seconds(lane[1])
+        for lane, each in lanes:
             for i in self._lanes[lane]:
-                if len(same) >= FULL_CARD and seconds >= self.pack_seconds:
+                if len(same) >= FULL_CARD and seconds >= self.pack_seconds and left - len(same) >= FULL_CARD:
                     break
                 same.append(i)
                 seconds += each
