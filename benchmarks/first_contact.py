@@ -96,28 +96,28 @@ class Contact:
     def alone(self) -> None:
         """The time of a step by the number of networks (a lone program, then a full card), by symbols and by width."""
         for n in (1, 36, 132, 264, 528, 1056) if self.on_card else (1, 3):
-            self._pack(self.gram, self.cells(n, 16, 256, 1024), L=16, d=256, width=1024)
+            self._pack(self.gram, self.cells(n, 16, 256, 1024), L=16, d=256)
         shapes: list[tuple[int, int, int, int, tuple[float, ...]]] = [
             (264, 2, 256, 1024, RICH), (264, 16, 256, 1024, (0.0,)), (264, 16, 1024, 4096, RICH), (1, 64, 64, 1024, RICH),
             (264, 64, 64, 1024, RICH), (1, 1024, 128, 4096, RICH), (6, 1024, 128, 4096, RICH), (132, 1024, 128, 4096, RICH),
             (132, 1024, 1024, 4096, RICH), (132, 256, 1024, 4096, (0.0,)),
         ]  # fmt: skip
         for n, n_symbols, d, width, gammas in shapes if self.on_card else [(2, 40, 4, 40, (0.0,))]:
-            self._pack(self.gram, self.cells(n, n_symbols, d, width, gammas=gammas), L=n_symbols, d=d, width=width,
+            self._pack(self.gram, self.cells(n, n_symbols, d, width, gammas=gammas), L=n_symbols, d=d,
                        lazy=gammas == (0.0,))  # fmt: skip
         c3 = [cell for L in range(2, 13) for d in (128, 256, 512, 1024) for cell in self.cells(36, L, d, 1024)]
-        self._pack(self.gram, c3 if self.on_card else c3[::150], L="2..12", d="128..1024", width=1024)
+        self._pack(self.gram, c3 if self.on_card else c3[::150], L="2..12", d="128..1024")
 
     def noisy(self) -> None:
         """Packs of `batched` as figure 2 has them."""
         for n in (1, 11, 66, 176) if self.on_card else (2,):
-            self._pack(self.batched, self.cells(n, 64, 64, 1024, 1.0, gammas=LADDER), d=64, width=1024, sigma2=1.0)
+            self._pack(self.batched, self.cells(n, 64, 64, 1024, 1.0, gammas=LADDER), d=64, sigma2=1.0)
 
     def networks_of_any_kind(self) -> None:
         """Packs of `stacked`: perceptrons of depth 3."""
         for n, width in ((1, 64), (64, 64), (64, 1024)) if self.on_card else ((2, 16),):
             for training in ("sgd", "adam"):
-                self._pack(self.stacked, self.networks(n, 3, width, training), depth=3, width=width, training=training)
+                self._pack(self.stacked, self.networks(n, 3, width, training), depth=3, training=training)
 
     def one(self, n: int, n_symbols: int, width: int, at: float = 0.0, seconds: float = 10.0) -> None:
         """A pack and nothing else: steps for some seconds, from the time `at` on."""
@@ -196,7 +196,7 @@ class Contact:
         evaluation = self.ms(lambda: made.evaluate(0), 1)
         held = torch.cuda.max_memory_reserved() / 2**30 if self.on_card else 0.0
         predicted = descent_engine(made.name).memory(pack, "cuda") / 2**30
-        say("pack", engine=made.name, n=len(pack), **words, making_s=making, us_a_step=1e3 * whole,
+        say("pack", engine=made.name, n=len(pack), width=pack[0].width, **words, making_s=making, us_a_step=1e3 * whole,
             us_a_step_and_network=1e3 * whole / len(pack), evaluation_ms_a_network=evaluation / len(pack), GiB=held,
             predicted_GiB=predicted)  # fmt: skip
 
