@@ -7,7 +7,7 @@ import hashlib
 from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from typing import Literal, Protocol
 
 from orchestrator.cost.model import CostModel
@@ -217,12 +217,14 @@ class PackQueue:
         if lane is None:
             return []
         same = self._for_card(lane) if self._chosen(lane[1]).device == "cuda" else self._of_shape(lane)
-        for i in same:
-            rank, shape = self._lane_of[i]
-            del self._lanes[rank, shape][i]
-            if not self._lanes[rank, shape]:
+        for (rank, shape), cells in groupby(same, self._lane_of.__getitem__):
+            held = self._lanes[rank, shape]
+            before = len(held)
+            for i in cells:
+                del held[i]
+            self._pending[shape] -= before - len(held)
+            if not held:
                 del self._lanes[rank, shape], self._ranks[shape][rank]
-            self._pending[shape] -= 1
             if not self._pending[shape]:
                 del self._pending[shape]
         return same
@@ -322,8 +324,9 @@ class PackQueue:
             self.cost.observe([self.plan[i].cell for i in pack.cells], pack.engine, device, seconds)
             if self.machine.cards:
                 self._choices.forget()  # a card may prove slower than processors, or faster
+        for shape, same in groupby(pack.cells, self._shape.__getitem__):
+            self._trained[shape] = self._trained.get(shape, 0) + sum(1 for _ in same)
         for i, status, value in zip(pack.cells, statuses, headline, strict=True):
-            self._trained[self._shape[i]] = self._trained.get(self._shape[i], 0) + 1
             self.ended[i] = status
             self.counts[status] += 1
             if value is not None:

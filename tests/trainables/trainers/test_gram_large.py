@@ -99,13 +99,14 @@ def test_three_terms_of_tf32_keep_the_digits_of_float32():
     assert roundings((big_a, big_b)) > 100
 
 
-def test_each_cell_has_its_own_trainer_whatever_its_pack(make_cell):
+def test_each_cell_has_its_own_trainer_whatever_its_pack(make_cell, monkeypatch):
     pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
-    from trainables.engines.gram import FEW_SYMBOLS, _on_card
-    from trainables.trainers.gram_cuda import GramCuda
-    from trainables.trainers.gram_large import GramLarge
+    from trainables.engines.gram import FEW_SYMBOLS, trainer_on_card
+    from trainables.trainers import gram_cuda, gram_large
 
+    monkeypatch.setattr(gram_cuda, "GramCuda", lambda cells, device: "one program a network")
+    monkeypatch.setattr(gram_large, "GramLarge", lambda cells, device: "two launches a step")
     few, many = (make_cell(L=n) for n in (FEW_SYMBOLS, FEW_SYMBOLS + 1))
-    assert (_on_card([few, few]), _on_card([many, many])) == (GramCuda, GramLarge)
+    assert [trainer_on_card([one, one]) for one in (few, many)] == ["one program a network", "two launches a step"]
     with pytest.raises(ValueError, match="not both"):
-        _on_card([few, many])
+        trainer_on_card([few, many])
