@@ -1,7 +1,7 @@
 """The forecast of `--dry-run`: cells, packs, seconds and memory, by engine and shape, before anything starts."""
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -109,7 +109,10 @@ def forecast(queue: PackQueue) -> Forecast:
         shown = {"network", "training", "width", "steps", *differing[_names(cell)]}
         keys = {k: v for k, v in cell.keys().items() if k in shown or (k in fields and v != fields[k].default)}
         keys |= {part.role: part.name for part in cell.parts if part.role in several}
-        words = [cell.task.name, *(f"{k}={v}" for k, v in keys.items() if k not in cell.task.shared_across)]
+        keys = {k: v for k, v in keys.items() if k not in cell.task.shared_across}
+        if pack.device == "cuda":
+            keys |= _ranges([queue.plan[i].cell for i in pack.cells], keys)
+        words = [cell.task.name, *(f"{k}={v}" for k, v in keys.items())]
         shape = " ".join([*words, *(["noise"] if getattr(cell.task, "sigma2", 0) else [])])
         entry = found.setdefault((shape, pack.engine, pack.device), [0, 0, 0.0, 0])
         entry[0] += len(pack.cells)
@@ -122,6 +125,13 @@ def forecast(queue: PackQueue) -> Forecast:
     held, on_cards = (sum(slot.held for slot in slots if slot.device == device) for device in ("cpu", "cuda"))
     name = queue.machine.card.name if queue.machine.card else ""
     return Forecast(tuple(shapes), queue.machine.slots, start + ends, held, cards, name, on_cards)
+
+
+def _ranges(cells: Sequence[Cell], keys: Collection[str]) -> dict[str, str]:
+    """The values of keys in which the cells of a pack differ: `2..12`."""
+    several = [one.keys() for one in {id(cell.task): cell for cell in cells}.values()]
+    values = {k: {own[k] for own in several if k in own} for k in keys}
+    return {k: f"{min(found)}..{max(found)}" for k, found in values.items() if len(found) > 1}
 
 
 def _names(cell: Cell) -> tuple[str, ...]:
@@ -145,7 +155,7 @@ def forecast_table(found: Forecast, most: int = 20) -> Group:
     words = [s.shape.split() for s in shapes]
     common = [word for word in words[0] if len(shapes) > 1 and all(word in others for others in words)] if words else []
     table = Table(box=SIMPLE_HEAD)
-    for name in ("shape", "engine", "device", "cells", "packs", "core time", "GiB a pack"):
+    for name in ("shape", "engine", "device", "cells", "packs", "time", "GiB a pack"):
         table.add_column(name, justify="left" if name in ("shape", "engine", "device") else "right", no_wrap=name != "shape")
     for s, own in zip(shapes[:most], words, strict=False):
         shape = " ".join(word for word in own if word not in common)

@@ -67,8 +67,8 @@ class Sweep:
 
     def started(self, pack: Pack) -> None:
         """Record that a pack is in flight."""
-        card = self.queue.machine.card
-        if 0 < pack.share < 1 and card and not card.has_mps and not self._told_of_turns:
+        card, others = self.queue.machine.card, sum(p.share > 0 for p in self.queue.in_flight.values()) - 1
+        if 0 < pack.share < 1 and others > 0 and card and not card.has_mps and not self._told_of_turns:
             self._told_of_turns = True
             self.tell(
                 "packs that share a GPU take turns, as NVIDIA's MPS is not running: `nvidia-cuda-mps-control -d` on its "
