@@ -25,6 +25,8 @@ class Ensemble:
 
     def __init__(self, cells: Sequence[Cell], device: str) -> None:
         self.cells, self.device = list(cells), torch.device(device)
+        self.at_once = self.device.type != "cpu"
+        """Whether the cells of a group are evaluated together; on a CPU one by one, so that arrays stay in its cache."""
         self.dtype = torch.float64 if cells[0].dtype == "float64" else torch.float32
         self.groups = Groups(cells)
         width, sizes = cells[0].width, [cell.task.input_dim for cell in self.groups.cells]
@@ -51,20 +53,20 @@ class Ensemble:
         right = torch.empty(len(self.cells), dtype=torch.float64, device=self.device)
         for g, (x, y) in enumerate(self._tests(step)):
             h0 = product(x, self.w0[g])
-            for cells in self._at_once(g):
+            for cells in self._parts(g):
                 f = self._centred_outputs(cells, h0, changes(cells, x))
                 right[cells] = ((f > 0) == (y > 0)).double().mean(-1)
         return right.cpu().numpy()
 
-    def _at_once(self, g: int) -> list[list[int]]:
-        """The cells of a group in parts that are evaluated together: one by one on a CPU, so that arrays stay in its cache."""
+    def _parts(self, g: int) -> list[list[int]]:
+        """The cells of a group in parts that are evaluated together."""
         members, cell = self.groups.members[g], self.groups.cells[g]
-        k = 1 if self.device.type == "cpu" else max(1, TOGETHER // (cell.test_size * cell.width))
+        k = max(1, TOGETHER // (cell.test_size * cell.width)) if self.at_once else 1
         return [members[i : i + k] for i in range(0, len(members), k)]
 
     def _centred_outputs(self, cells: Sequence[int], h0: Tensor, q: Tensor) -> Tensor:
         """Centred outputs (k, n) of some cells, from h0 (n, m) and q (k, n, m)."""
-        if self.device.type != "cpu":
+        if self.at_once:
             chosen = list(cells)
             return centred_output(h0, q, self.a0[chosen], self.b[chosen], self.eps[chosen])[0]
         found = []

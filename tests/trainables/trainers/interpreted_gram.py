@@ -1,5 +1,8 @@
 """The kernel of `gram` for GPUs in Triton's interpreter: run by test_gram_cuda.py in a process where TRITON_INTERPRET is set."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -58,6 +61,7 @@ def test_networks_of_any_symbols_and_dimensions_share_a_launch_bit_for_bit(make)
         np.testing.assert_array_equal(together.curves[:, c], alone.curves[:, 0])
         np.testing.assert_array_equal(together.trainer._omega(c), alone.trainer._omega(0))
         np.testing.assert_array_equal(together.trainer.b[c], alone.trainer.b[0])
+        assert alone.trainer.q.any() != cell.output_is_literal  # only lazy outputs read q, so only for them is it stored
     theirs = [train(Gram, [cell]).curves[0, 0] for cell in cells]
     np.testing.assert_allclose(together.curves[0], theirs, rtol=0, atol=2e-6)  # 20 roundings of float32, as below
 
@@ -91,3 +95,15 @@ def test_divergence_is_seen_where_reference_sees_it(make, base_lr, dtype):
     ours, theirs = (train(engine, cells).diverged_at[0] for engine in (on_gpu, Reference))
     assert theirs > 0
     assert abs(ours - theirs) <= 1
+
+
+def test_it_goes_with_its_last_reference(make):
+    made = on_gpu([make()])
+    made.train(0, 10)
+    gone = weakref.ref(made)
+    gc.disable()
+    try:
+        del made
+        assert gone() is None
+    finally:
+        gc.enable()

@@ -4,10 +4,8 @@ What needs the GPU is in test_trainers.py.
 """
 
 import gc
-import os
 import re
 import subprocess
-import sys
 import weakref
 from pathlib import Path
 
@@ -15,16 +13,13 @@ import numpy as np
 import pytest
 import torch
 
+from tests.interpreter import interpret
 from trainables.streams import BLOCK_STEPS
 from trainables.trainers.batched import Batched
 
 
 def test_kernels_in_the_interpreter():
-    pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
-    suite = Path(__file__).with_name("interpreted_batched.py")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(suite)]
-    done = subprocess.run(command, env=os.environ | {"TRITON_INTERPRET": "1"}, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
+    interpret(Path(__file__).with_name("interpreted_batched.py"))
 
 
 @pytest.mark.parametrize("dtype", ["fp32", "fp64"])

@@ -3,15 +3,13 @@
 What needs the GPU is in test_trainers.py.
 """
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from tests.interpreter import interpret
 from trainables.kernels.pairs import plan_length, plan_steps
 
 
@@ -38,11 +36,7 @@ def test_plans_hold_the_whole_batch():
 
 
 def test_kernel_in_the_interpreter():
-    pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
-    suite = Path(__file__).with_name("interpreted_gram.py")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(suite)]
-    done = subprocess.run(command, env=os.environ | {"TRITON_INTERPRET": "1"}, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
+    interpret(Path(__file__).with_name("interpreted_gram.py"))
 
 
 @pytest.mark.parametrize(("width", "dtype"), [(1024, "fp32"), (4096, "fp32"), (32, "fp64")])

@@ -1,22 +1,18 @@
 """`gram` for many symbols on a GPU, as far as a machine without one can tell: in Triton's interpreter, and compiled for one."""
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from tests.interpreter import interpret
+
 
 @pytest.mark.timeout(900)  # the interpreter runs each operation of each program from Python
 def test_kernels_in_the_interpreter():
-    pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
-    suite = Path(__file__).with_name("interpreted_gram_large.py")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(suite)]
-    done = subprocess.run(command, env=os.environ | {"TRITON_INTERPRET": "1"}, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
+    interpret(Path(__file__).with_name("interpreted_gram_large.py"))
 
 
 def compiled(kernel, constants, options, dtype):
