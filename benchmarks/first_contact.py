@@ -71,7 +71,7 @@ class Contact:
         say("facts", us_a_kernel_in_a_graph=self.ms(graph.replay), us_a_kernel_launched=launched)
 
     def _copied_TB_s(self) -> float:
-        """What the card's memory reads and writes in a second."""
+        """Bytes that the card's memory reads and writes in a second."""
         x = torch.empty(2**30, device="cuda")
         y = torch.empty_like(x)
         return 2 * 4 * x.numel() / self.ms(lambda: y.copy_(x)) / 1e9
@@ -83,6 +83,10 @@ class Contact:
         for n_symbols, d, width in shapes if self.on_card else [(5, 16, 40), (40, 4, 40)]:
             pack = self.cells(4, n_symbols, d, width, gammas=(1.0, 0.0), dtype="float64")
             self._compare("gram", pack, self.gram, Gram, steps, L=n_symbols, d=d, width=width)
+            single = self.cells(4, n_symbols, d, width, gammas=(1.0, 0.0))  # on tensor cores, where there are many symbols
+            self._compare("gram", single, self.gram, Gram, steps, L=n_symbols, d=d, width=width, dtype="float32")
+            first = self.gram(single).train(0, 1)[0]
+            say("right", L=n_symbols, starts_at_log_2=bool((np.abs(first - np.log(2)) < 1e-7).all()))
         mixed = [cell for L, d in ((2, 16), (5, 64), (16, 32)) for cell in self.cells(2, L, d, 1024 if self.on_card else 40)]
         alone = [self.gram([cell]).train(0, steps)[0][0] for cell in mixed]
         say("right", engine="gram", mixed_as_alone=bool((self.gram(mixed).train(0, steps)[0] == np.array(alone)).all()))

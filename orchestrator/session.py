@@ -3,7 +3,7 @@
 import gc
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from rich.console import Console
 import orchestrator.run.interrupts
 from console.terminal import complain, err, stop, told
 from orchestrator.code import commit
-from orchestrator.cost.calibration import machine_rates, measured_on_card, with_card_rates
+from orchestrator.cost.calibration import Rates, machine_rates, measured_on_card, with_card_rates
 from orchestrator.cost.model import CostModel
 from orchestrator.grid.load import Grid, GridError
 from orchestrator.plan.announce import announcement, outlook
@@ -73,8 +73,8 @@ def run_session(grid: Grid, store: Store, options: Options) -> int:
         stop(str(error))
     for line in (announcement(grid, plan.searchers, plan.todo, plan.held), *(f"warning: {words}" for words in odd)):
         _say(options, line)
-    cost = _cost(grid, store, plan, options)
-    _look_ahead(grid, plan, cost, options)
+    costs = _Costs(grid, store, plan, options)
+    _look_ahead(grid, plan, costs, options)
     if not options.dry_run:
         store.prepare(need_bytes=sum(row_bytes(grid.cells[i]) for i in plan.todo))
         remove_left(store.results)
@@ -89,7 +89,7 @@ def run_session(grid: Grid, store: Store, options: Options) -> int:
     feed = SweepFeed(
         grid, store, plan.held, plan.searchers, options.order, options.whole, lambda text: _say(options, text)
     )  # fmt: skip
-    ended = _trained(grid, store, plan, cost, feed, options) if plan.todo else _Ended()
+    ended = _trained(grid, store, plan, costs, feed, options) if plan.todo else _Ended()
     fatal = ended.fatal
     try:
         if plan.searchers or not plan.todo:
@@ -133,25 +133,33 @@ def _planned(grid: Grid, store: Store, options: Options) -> _Plan:
     return _Plan(grid, held, todo, searchers)
 
 
-def _cost(grid: Grid, store: Store, plan: _Plan, options: Options) -> CostModel:
-    """The cost model with this machine's rates, corrected by the times of the packs in the store."""
-    if not plan.todo:
-        return CostModel()
-    cost = CostModel(machine_rates(lambda text: _say(options, text)))
-    run_query(store.results, lambda connection: cost.learn(connection, (planned.cell for planned in grid.cells)))
-    return cost
+class _Costs:
+    """Cost models with the rates of a machine, corrected by the times of the packs in the store. Each card is asked once."""
+
+    def __init__(self, grid: Grid, store: Store, plan: _Plan, options: Options) -> None:
+        self.grid, self.store, self.say = grid, store, lambda text: _say(options, text)
+        self.rates = machine_rates(self.say) if plan.todo else Rates()
+        self.made: dict[str, CostModel] = {}
+
+    def of(self, machine: Machine, measure: Callable[[], object]) -> CostModel:
+        """The model for a machine; `measure` measures its card."""
+        name = machine.card.name if machine.card else ""
+        if name not in self.made:
+            rates = with_card_rates(self.rates, machine.card, self.say, measure) if machine.card else self.rates
+            self.made[name] = cost = CostModel(rates)
+            cells = (planned.cell for planned in self.grid.cells)
+            run_query(self.store.results, lambda connection: cost.learn(connection, cells, name))
+        return self.made[name]
 
 
-def _look_ahead(grid: Grid, plan: _Plan, cost: CostModel, options: Options) -> None:
+def _look_ahead(grid: Grid, plan: _Plan, costs: "_Costs", options: Options) -> None:
     """Refuse cells that need more memory than a pack may take here, and show the forecast if asked to."""
     here = not (options.address or os.environ.get("RAY_ADDRESS"))  # the memory of a cluster's nodes is known once it is joined
     if not (options.dry_run or options.verbose or (plan.todo and here)):
         return
     at_once = 1 if options.debug else options.max_concurrent  # as in _runner
     machine = this_machine(grid.resources, at_once)
-    if machine.card:
-        cost.rates = with_card_rates(cost.rates, machine.card, lambda text: _say(options, text), measured_on_card)
-    queue = _queue(grid, machine, cost, options)
+    queue = _queue(grid, machine, costs.of(machine, measured_on_card), options)
     enqueue(queue, plan.todo, options.order)
     if options.dry_run or here:
         _refuse_too_large(queue, plan.searchers.later)
@@ -177,14 +185,13 @@ class _Ended:
     beside: BesideTheory | None = None
 
 
-def _trained(grid: Grid, store: Store, plan: _Plan, cost: CostModel, feed: SweepFeed, options: Options) -> _Ended:
+def _trained(grid: Grid, store: Store, plan: _Plan, costs: "_Costs", feed: SweepFeed, options: Options) -> _Ended:
     """Train the missing cells."""
     with Lease(store) as lease, _runner(grid, options) as (runner, machine):
         if machine.card:
             cards = f"{machine.cards} GPU{'s' * (machine.cards > 1)} ({machine.card.name})"
             _say(options, f"training on {cards} and on processors, {machine.slots} packs there at once")
-            cost.rates = with_card_rates(cost.rates, machine.card, lambda text: _say(options, text), runner.card_rates)
-        queue = _queue(grid, machine, cost, options, feed)
+        queue = _queue(grid, machine, costs.of(machine, runner.card_rates), options, feed)
         feed.enqueue(queue, plan.todo)
         _refuse_too_large(queue, plan.searchers.later)
         feed.write_plan()

@@ -23,6 +23,10 @@ class CardFault(RuntimeError):
     """CUDA failed amid work. The process cannot use the card any more; another process may. No fault of the cells."""
 
 
+class CannotRecordError(RuntimeError):
+    """A step cannot be recorded for a card, for example because a user's network waits for the device. Processors can take it."""
+
+
 class Preparation(NamedTuple):
     """A file that a task makes before it trains: its content in words, its future path, and its largest possible size."""
 

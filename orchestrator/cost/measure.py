@@ -67,6 +67,7 @@ def card_rates(device: str = "cuda") -> dict[str, dict[str, float]]:
         measured: dict[str, list[tuple[Amounts, float]]] = {}
         for kind, timed in engine.card_calibration(device):
             measured.setdefault(kind, []).append((timed.amounts, seconds_of(timed.work, timed.rounds) / timed.n))
+            del timed
             release()  # the next pack may need all the memory
         # A kind of work that weighs in no pack keeps its estimate.
         found |= {f"{engine.name} {kind}": {**engine.seconds[kind], **fit(of_kind)} for kind, of_kind in measured.items()}

@@ -95,8 +95,8 @@ class CostModel:
         recent = self._of_engine[engine, device] = [*self._of_engine[engine, device][-30:], ratio]
         self._typical[engine, device] = float(np.median(recent))
 
-    def learn(self, connection: duckdb.DuckDBPyConnection, plan: Iterable[Cell] = ()) -> None:
-        """Learn from the times of the packs in a store: those on any card, and those on CPUs like this one.
+    def learn(self, connection: duckdb.DuckDBPyConnection, plan: Iterable[Cell] = (), card: str = "") -> None:
+        """Learn from the times of the packs in a store: those on CPUs like this one, and those on cards of this name.
 
         Rows do not say where a task's data lie. The place is taken from the plan's tasks; rows of tasks that need a place and are
         not in the plan are left out.
@@ -117,7 +117,8 @@ class CostModel:
             if (cell := read(version, values)) and engine in ENGINES and device == cpu_name():
                 predicted = self.predicted(cell, engine, device.split()[0], same_inputs)
                 self._learned(cell, engine, device.split()[0], seconds / predicted)
-        for engine, _, version, seconds, packed in connection.execute(_measured_on_cards(keys)).fetchall():
+        on_cards = connection.execute(_measured_on_cards(keys), [f"cuda ({card})"]).fetchall() if card else []
+        for engine, version, seconds, packed in on_cards:
             cells = [cell for own in packed if (cell := read(version, list(own.values())))]
             if engine in ENGINES and len(cells) == len(packed):
                 self.observe(cells, engine, "cuda", seconds)
@@ -178,13 +179,13 @@ def _measured(keys: Sequence[Key]) -> str:
 
 
 def _measured_on_cards(keys: Sequence[Key]) -> str:
-    """SQL for the last packs of each engine on cards: engine, card, science version, seconds, and the keys of all its cells."""
+    """SQL for the last packs of each engine on a kind of card: engine, science version, seconds, and the keys of all cells."""
     return f"""
-        select engine, device, science_version, sum(seconds) as taken,
+        select engine, science_version, sum(seconds) as taken,
             list(struct_pack({", ".join(f"{quoted(key.name)} := {quoted(key.name)}" for key in keys)}) order by cell_id)
-        from cells where status = 'ok' and seconds > 0 and starts_with(device, 'cuda')
-        group by pack_id, engine, device, science_version
-        qualify row_number() over (partition by engine, device order by max(finished_at) desc) <= {_LAST_ON_CARDS}
+        from cells where status in ('ok', 'diverged') and seconds > 0 and device = ?
+        group by pack_id, engine, science_version having bool_or(status = 'ok')
+        qualify row_number() over (partition by engine order by max(finished_at) desc) <= {_LAST_ON_CARDS}
         order by max(finished_at)
     """
 

@@ -63,13 +63,14 @@ class Outlook(NamedTuple):
 def outlook(searchers: Searchers, queue: PackQueue) -> Outlook:
     """The outlook of the open searches, from the costs that the queue predicts."""
     networks, seconds = 0, 0.0
+    slots = queue.machine.throughput
     cells: set[int] = set()  # searches may have networks in common
     told: set[int] = set()
     for searching in searchers.open:
         rungs = searching.search.rungs
         usual = max(usual_rungs(len(rungs)) * FIRST_SEEDS - searching.state.n_networks, FIRST_SEEDS)
         networks += usual
-        seconds += usual * mean(queue.cell_seconds(of_rung[0]) for of_rung in rungs.values())
+        seconds += usual * mean(queue.cell_seconds(of_rung[0]) / slots[queue.choice(of_rung[0])[1]] for of_rung in rungs.values())
         cells.update(*rungs.values())
         told |= searching.taken
-    return Outlook(searchers.n_open, networks, seconds / queue.machine.slots, len(cells - told))
+    return Outlook(searchers.n_open, networks, seconds, len(cells - told))

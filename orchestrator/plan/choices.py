@@ -1,7 +1,7 @@
 """The engine and the device for the cells of each shape of a plan, and their predicted seconds."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from orchestrator.cost.model import CostModel
@@ -48,8 +48,15 @@ def shapes_of(plan: Sequence[PlannedCell]) -> tuple[list[Shape], list[int]]:
 class Choices:
     """The choice for each shape of a plan. It stands until `forget`."""
 
-    def __init__(self, plan: Sequence[PlannedCell], cost: CostModel, engine: str | None, pack_seconds: float) -> None:
-        self.plan, self.cost, self.engine, self.pack_seconds = plan, cost, engine, pack_seconds
+    def __init__(
+        self,
+        plan: Sequence[PlannedCell],
+        cost: CostModel,
+        engine: str | None,
+        pack_seconds: float,
+        pending: Mapping[Shape, int],
+    ) -> None:
+        self.plan, self.cost, self.engine, self.pack_seconds, self.pending = plan, cost, engine, pack_seconds, pending
         self.shapes, task_numbers = shapes_of(plan)
         self._inputs: dict[Shape, set[tuple[int, int]]] = defaultdict(set)  # the distinct inputs of each shape
         self._cells: dict[Shape, int] = defaultdict(int)
@@ -67,15 +74,11 @@ class Choices:
         """The choice for a shape on this machine."""
         if shape not in self._made:
             cell = self.plan[self.first[shape]].cell
-            if shape in self.off_cards or not self._fits_a_card(cell, machine):
-                machine = machine.without_cards()
-            group, slots = self._cells[shape] / len(self._inputs[shape]), machine.throughput
+            group = self._cells[shape] / len(self._inputs[shape])
             among = self._among(shape) if machine.cards else 1
-            if self.engine is None:
-                engine, device = self.cost.choose(cell, slots, group, among)
-            else:
-                engine = self.engine
-                device = "cuda" if "cuda" in slots and "cuda" in ENGINES[engine].devices else "cpu"
+            engine, device = self._best(cell, machine.without_cards() if shape in self.off_cards else machine, group, among)
+            if device == "cuda" and ENGINES[engine].memory([cell], device) + CONTEXT_BYTES > machine.bytes_of(device):
+                engine, device = self._best(cell, machine.without_cards(), group, among)
             predicted = self.cost.predicted(cell, engine, device, group, among)
             # If cells are so large that a pack holds few of them, only those few share their inputs.
             group = min(group, max(1.0, self.pack_seconds / predicted))
@@ -86,18 +89,21 @@ class Choices:
     def forget(self) -> None:
         """Choose anew: packs have shown how fast cards are, or cards cannot be used any more."""
         self._made.clear()
+        self._mates.clear()
 
-    def _fits_a_card(self, cell: Cell, machine: Machine) -> bool:
-        able = [e for e in ENGINES.values() if "cuda" in e.devices and e.trains(cell) and self.engine in (None, e.name)]
-        return any(e.memory([cell], "cuda") + CONTEXT_BYTES <= machine.bytes_of("cuda") for e in able)
+    def _best(self, cell: Cell, machine: Machine, group: float, among: int) -> tuple[str, str]:
+        slots = machine.throughput
+        if self.engine is None:
+            return self.cost.choose(cell, slots, group, among)
+        return self.engine, "cuda" if "cuda" in slots and "cuda" in ENGINES[self.engine].devices else "cpu"
 
     def _among(self, shape: Shape) -> int:
-        """Number of cells of the plan that may share a pack with this shape on a card, by the engine that merges most."""
+        """Number of pending cells that may share a pack with this shape on a card, by the engine that merges most."""
         if not self._mates:
-            for one, n in self._cells.items():
+            for one, n in (self.pending or self._cells).items():
                 for key in self._keys_on_cards(one):
                     self._mates[key] += n
-        return max((self._mates[key] for key in self._keys_on_cards(shape)), default=1)
+        return max((self._mates[key] for key in self._keys_on_cards(shape)), default=1) or 1
 
     def _keys_on_cards(self, shape: Shape) -> list[tuple[str, tuple[Any, ...]]]:
         cell = self.plan[self.first[shape]].cell

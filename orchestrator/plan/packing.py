@@ -91,14 +91,15 @@ class PackQueue:
     """The cells that finished last, each with its headline measure."""
 
     def __post_init__(self) -> None:
-        self._choices = Choices(self.plan, self.cost, self.engine, self.pack_seconds)
+        self._pending: dict[Shape, int] = {}  # number of cells of each shape: a plan has far fewer shapes than lanes
+        self._choices = Choices(self.plan, self.cost, self.engine, self.pack_seconds, self._pending)
         self._shape = self._choices.shapes
         self._lanes: dict[tuple[int, Shape], dict[int, None]] = {}  # pending cells; lanes stand in the order in which they start
         self._ranks: dict[Shape, dict[int, None]] = {}  # for each shape, the ranks that have pending cells, ascending
-        self._pending: dict[Shape, int] = {}  # number of cells of each shape: a plan has far fewer shapes than lanes
         self._trained: dict[Shape, int] = {}
         self._lane_of: dict[int, tuple[int, Shape]] = {}
-        self._split: list[tuple[int, ...]] = []  # cells of packs that failed or were lost; these start first
+        self._split: list[tuple[str, tuple[int, ...]]] = []  # device and cells of packs to try again, before all others
+        self._nothing_for: set[str] = set()  # devices for which no lane is pending, until cells come or choices change
 
     def add(self, cells: Sequence[int], rank: int = 0) -> None:
         """Append cells, by position in the plan. Lower ranks are added first and start first.
@@ -108,7 +109,16 @@ class PackQueue:
         for i in cells:
             self._put(i, rank, self._shape[i])
 
+    def _put_back(self, cells: Iterable[int]) -> None:
+        for i in cells:
+            self._put(i, *self._lane_of[i])
+
+    def _forget(self) -> None:
+        self._choices.forget()
+        self._nothing_for.clear()
+
     def _put(self, i: int, rank: int, shape: Shape) -> None:
+        self._nothing_for.clear()
         self._lane_of[i] = rank, shape
         self._lanes.setdefault((rank, shape), {})[i] = None
         self._ranks.setdefault(shape, {})[rank] = None
@@ -120,7 +130,7 @@ class PackQueue:
         Both are sorted by shape; the pending cells of a shape are sorted by rank.
         """
         lanes = (self._lanes[rank, shape] for shape, ranks in self._ranks.items() for rank in ranks)
-        pending = [*chain.from_iterable(self._split), *chain.from_iterable(lanes)]
+        pending = [*chain.from_iterable(cells for _, cells in self._split), *chain.from_iterable(lanes)]
         known, of_shape = set(pending), defaultdict(list)
         for i in later:
             if i not in known:
@@ -129,7 +139,7 @@ class PackQueue:
 
     @property
     def n_pending(self) -> int:
-        return sum(self._pending.values()) + sum(map(len, self._split))
+        return sum(self._pending.values()) + sum(len(cells) for _, cells in self._split)
 
     @property
     def n_cells(self) -> int:
@@ -158,7 +168,7 @@ class PackQueue:
         """
         work: dict[str, float] = defaultdict(float)
         longest = 0.0
-        waiting = [*self._pending.items(), *((self._shape[i], 1) for cells in self._split for i in cells)]
+        waiting = [*self._pending.items(), *((self._shape[i], 1) for _, cells in self._split for i in cells)]
         for shape, n in () if self.draining else waiting:
             work[self._chosen(shape).device] += n * self._seconds(shape)
         for pack in self.in_flight.values():
@@ -175,8 +185,20 @@ class PackQueue:
 
     def done_seconds(self) -> float:
         """Predicted seconds, on one slot, of the work done so far: the cells trained, and the steps of packs in flight."""
-        running = (p.seconds * self.fraction.get(p.pack_id, 0.0) for p in self.in_flight.values())
-        return sum(n * self._seconds(shape) for shape, n in self._trained.items()) + sum(running)
+        return sum(self._done().values())
+
+    def done_wall_seconds(self) -> float:
+        """Predicted wall time of the work done so far, by the device that did most."""
+        slots = self.machine.throughput
+        return max((seconds / slots.get(device, 1) for device, seconds in self._done().items()), default=0.0)
+
+    def _done(self) -> dict[str, float]:
+        done: dict[str, float] = defaultdict(float)
+        for shape, n in self._trained.items():
+            done[self._chosen(shape).device] += n * self._seconds(shape)
+        for p in self.in_flight.values():
+            done[p.device] += p.seconds * self.fraction.get(p.pack_id, 0.0)
+        return done
 
     def too_large(self, later: Iterable[int] = ()) -> list[int]:
         """Cells that even alone need more memory than a pack may take, one per shape, pending or to come `later`."""
@@ -199,22 +221,24 @@ class PackQueue:
 
     def _next_split(self, devices: Collection[str]) -> list[int]:
         """The first part of a failed or lost pack that may train on one of these devices."""
-        for cells in list(self._split):
-            chosen = [self._chosen(self._shape[i]) for i in cells]
-            if len({(c.engine, c.device, c.key) for c in chosen}) > 1:  # they shared a card that cannot be used any more
-                self._split.remove(cells)
-                for i in cells:
-                    self._put(i, *self._lane_of[i])
-            elif chosen[0].device in devices:
-                self._split.remove(cells)
+        for part in list(self._split):
+            device, cells = part
+            now = self.choice(cells[0])[1]
+            if now != device:  # they shared a card that cannot be used any more
+                self._split.remove(part)
+                self._put_back(cells)
+            elif device in devices:
+                self._split.remove(part)
                 return list(cells)
         return []
 
     def _gather(self, devices: Collection[str]) -> list[int]:
         """Take the first pending cell for these devices and the next ones that may share its pack, as many as fit the time target
         and the memory."""
-        lane = next((lane for lane in self._lanes if self._chosen(lane[1]).device in devices), None)
+        asked = [device for device in devices if device not in self._nothing_for]
+        lane = next((lane for lane in self._lanes if self._chosen(lane[1]).device in asked), None) if asked else None
         if lane is None:
+            self._nothing_for.update(asked)
             return []
         same = self._for_card(lane) if self._chosen(lane[1]).device == "cuda" else self._of_shape(lane)
         for (rank, shape), cells in groupby(same, self._lane_of.__getitem__):
@@ -322,8 +346,8 @@ class PackQueue:
             return
         if "ok" in statuses:  # a pack that diverged ended early, so its seconds predict nothing
             self.cost.observe([self.plan[i].cell for i in pack.cells], pack.engine, device, seconds)
-            if self.machine.cards:
-                self._choices.forget()  # a card may prove slower than processors, or faster
+            if pack.device == "cuda":
+                self._forget()  # a card may prove slower than processors, or faster
         for shape, same in groupby(pack.cells, self._shape.__getitem__):
             self._trained[shape] = self._trained.get(shape, 0) + sum(1 for _ in same)
         for i, status, value in zip(pack.cells, statuses, headline, strict=True):
@@ -344,12 +368,12 @@ class PackQueue:
             self.memory_factor[pack.device] = max(self.memory_factor[pack.device], 2 * pack.memory_factor)
         if len(pack.cells) > 1:
             middle = len(pack.cells) // 2
-            self._split += [pack.cells[:middle], pack.cells[middle:]]
+            self._split += [(pack.device, pack.cells[:middle]), (pack.device, pack.cells[middle:])]
             return []
         if pack.device == "cuda":
             self._choices.off_cards.add(self._shape[pack.cells[0]])
-            self._choices.forget()
-            self._split.insert(0, pack.cells)
+            self._forget()
+            self._put_back(pack.cells)
             return []
         self.ended[pack.cells[0]] = "failed"
         self.counts["failed"] += 1
@@ -358,13 +382,13 @@ class PackQueue:
     def lost(self, pack_id: str) -> None:
         """Put back a pack whose worker was lost, through no known fault of the pack. It starts again whole, before all others."""
         if pack := self._end(pack_id):
-            self._split.insert(0, pack.cells)
+            self._split.insert(0, (pack.device, pack.cells))
 
     def set_aside_cards(self, n: int) -> None:
         """Plan without n of the cards from now on: they cannot be used."""
         left = self.machine.cards - n
         self.machine = replace(self.machine, cards=left) if left > 0 else self.machine.without_cards()
-        self._choices.forget()
+        self._forget()
 
     def stop(self, reason: str) -> None:
         """Note why the sweep cannot go on, and start no further pack. Committed results are kept."""

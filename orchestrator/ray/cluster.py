@@ -200,5 +200,10 @@ def _card() -> Card:
     def ask() -> Card:
         return cards_here()[0] if cards_here() else UNKNOWN_CARD
 
-    found: Card = ray.get(ask.remote())
+    asked = ask.remote()
+    try:
+        found: Card = ray.get(asked, timeout=PROBE_S)
+    except (ray.exceptions.GetTimeoutError, ray.exceptions.RayError):
+        ray.cancel(asked)  # every card is taken, or its machine is going: packs will tell
+        return UNKNOWN_CARD
     return found

@@ -10,6 +10,7 @@ import warnings
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import ceil
 from typing import Any
 
 from orchestrator.ray.cluster import check_nodes, machine_of_cluster  # isort: split
@@ -33,6 +34,7 @@ from orchestrator.run.work import Failure, PackWork
 from store.files import ResultsError
 from store.leases import BEAT_EVERY_S
 from trainables.basics import CardFault, CardUnusable
+from trainables.trainers.card import card_faults
 
 STEP_S = 1.0
 """Seconds that a worker trains between two reports, if there are few slots."""
@@ -40,6 +42,8 @@ MOST_REPORTS_A_S = 50.0
 """Most reports per second of all workers together: the driver takes some milliseconds for each, and it also starts packs."""
 CHECKPOINT_S = 30.0
 """Seconds between two checkpoints of a long pack. The loss of a worker costs at most about this time."""
+BYTES_A_S = 1e9
+"""Bytes of a pack that a checkpoint writes in a second, before the first one was timed."""
 SAVING_SHARE = 0.05
 """Most of its time that a pack spends on checkpoints: a thousand large networks have many GB of weights."""
 WORKER_LOSSES = 2
@@ -73,12 +77,13 @@ class PackTrainable(tune.Trainable):
         if shared["lease"]:
             self.misfit = misfit(shared["provenance"].results, shared["lease"], shared["code"], patience_s=2 * BEAT_EVERY_S)
         self.chunk: tuple[int, Sequence[PlannedCell]] = (-1, ())
+        self.bytes_a_s = BYTES_A_S
         self.shared = shared
         self.reset_config(config)
 
     def reset_config(self, config: dict[str, Any]) -> bool:
         """Tune reuses the actor for another pack."""
-        self.pack, self.work, self.saved, self.saving_s = config, None, time.monotonic(), 0.0
+        self.pack, self.work, self.saved, self.restored = config, None, time.monotonic(), None
         return True
 
     def step(self) -> dict[str, Any]:
@@ -104,7 +109,8 @@ class PackTrainable(tune.Trainable):
 
     def _checkpoint_is_due(self) -> bool:
         """Whether enough time has passed, also in view of how long the last one took, and the disk has room for it."""
-        if time.monotonic() - self.saved < max(self.shared["checkpoint_s"], self.saving_s / SAVING_SHARE):
+        takes = self.pack["bytes"] / self.bytes_a_s
+        if time.monotonic() - self.saved < max(self.shared["checkpoint_s"], takes / SAVING_SHARE):
             return False
         return shutil.disk_usage(tempfile.gettempdir()).free > 2 * self.pack["bytes"]
 
@@ -112,6 +118,10 @@ class PackTrainable(tune.Trainable):
         if self.work is None:
             members = self._members(self.pack["cells"])
             self.work = PackWork(self.pack["pack_id"], members, self.pack["engine"], self.pack["device"], self.shared["threads"])
+            if self.restored:
+                with card_faults(self.pack["device"]):
+                    self.work.run.load(self.restored)
+                self.restored = None
         return self.work
 
     def _members(self, places: Runs) -> list[PlannedCell]:
@@ -129,14 +139,17 @@ class PackTrainable(tune.Trainable):
 
     def save_checkpoint(self, checkpoint_dir: str) -> None:
         started = time.monotonic()
-        with open(os.path.join(checkpoint_dir, "run.pickle"), "wb") as file:
-            pickle.dump(self._work().run.state(copied=False), file, protocol=5)  # a copy would take the memory twice
+        try:
+            with open(os.path.join(checkpoint_dir, "run.pickle"), "wb") as file, card_faults(self.pack["device"]):
+                pickle.dump(self._work().run.state(copied=False), file, protocol=5)  # a copy would take the memory twice
+        except CardFault as error:
+            raise CardFault(str(error), _node()) from None
         self.saved = time.monotonic()
-        self.saving_s = self.saved - started
+        self.bytes_a_s = self.pack["bytes"] / max(self.saved - started, 1e-3)
 
     def load_checkpoint(self, checkpoint_dir: str) -> None:  # type: ignore[override]
         with open(os.path.join(checkpoint_dir, "run.pickle"), "rb") as file:
-            self._work().run.load(pickle.load(file))
+            self.restored = pickle.load(file)  # loaded at the next step, so that a failure there is reported like any other
 
 
 class PackSearcher(Searcher):
@@ -164,12 +177,13 @@ class PackSearcher(Searcher):
         return {**told, "cells": places, "avoided": tuple(filter(None, self.sweep.avoided))}
 
     def _rooms(self) -> list[str]:
-        """The devices that have room for a pack, cards first: Tune is given no pack that would wait long, as it starts packs in
-        their order and so would let those for processors wait behind one for a card."""
+        """The devices that have room for a pack, cards first. On each some packs wait for a worker: so Tune hands it on to the
+        next pack as it is, and an autoscaler sees the demand. A core stays free for each pack on a card."""
         machine, packs = self.sweep.queue.machine, self.sweep.queue.in_flight.values()
         taken, on_cards = sum(p.share for p in packs), sum(p.device == "cuda" for p in packs)
-        rooms = ["cuda"] * (taken < machine.cards and on_cards < machine.slots)
-        return rooms + ["cpu"] * (len(packs) < machine.slots + self.waiting)
+        cores = machine.slots - min(on_cards, ceil(machine.cards / (machine.asked_share or 1)), machine.slots - 1)
+        rooms = ["cuda"] * (machine.cards > 0 and taken < machine.cards + self.waiting)
+        return rooms + ["cpu"] * (len(packs) - on_cards < cores + self.waiting)
 
     def __getstate__(self) -> dict[str, Any]:
         """Tune writes its searcher to disk; a live sweep stays out of it."""
@@ -217,11 +231,8 @@ class Reporter(tune.Callback):
         pack_id, error = pack.pack_id, trial.ended_by
         cause = getattr(error, "cause", None)
         if isinstance(cause, CardFault):
-            reason, node = cause.args
+            reason, node = (*cause.args, "")[:2]
             return self.sweep.card_unusable(pack_id, f"{WORKER_LOSSES + 1} times: {reason}", node, _cards_of(node))
-        if pack.device == "cuda" and isinstance(error, ray.exceptions.ActorDiedError):
-            node, times = getattr(trial, "node", ""), WORKER_LOSSES + 1
-            return self.sweep.card_unusable(pack_id, f"the process that trains on it died {times} times", node, _cards_of(node))
         # For an actor that never ran, Tune has only a text.
         failure = Failure.of(error if isinstance(error, BaseException) else RuntimeError(str(error or "the worker was lost")))
         if isinstance(error, ray.exceptions.ActorDiedError):
@@ -246,9 +257,11 @@ class TuneRunner:
         """Rates of one of the cluster's cards. RuntimeError or TimeoutError if it cannot be measured now."""
         from orchestrator.cost.calibration import MEASURE_CARD_S
 
+        asked = _card_rates.remote()
         try:
-            return ray.get(_card_rates.remote(), timeout=MEASURE_CARD_S)
+            return ray.get(asked, timeout=MEASURE_CARD_S)
         except ray.exceptions.GetTimeoutError as error:
+            ray.cancel(asked, force=True)  # or it would take a card later
             raise TimeoutError("no card was free") from error
         except ray.exceptions.RayError as error:
             raise RuntimeError(str(error)) from error

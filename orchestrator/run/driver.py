@@ -14,8 +14,8 @@ from store.leases import Lease
 from store.store import Store
 from trainables.basics import CardFault, CardUnusable
 
-MOST_NOT_FITTING = 6
-"""Packs in a row that run out of a card's memory before cards are set aside: each is half as large as the one before."""
+MOST_CARD_FAILURES = 6
+"""Packs in a row that fail on cards, with none that is trained there, before cards are set aside."""
 
 
 class Runner(Protocol):
@@ -57,7 +57,7 @@ class Sweep:
     """The machines whose cards are set aside."""
     _told_of_cards: bool = False
     _told_of_turns: bool = False
-    _not_fitting: int = 0
+    _card_failures: int = 0
     _leased: tuple[str, ...] = ()
 
     def drain(self) -> None:
@@ -95,7 +95,7 @@ class Sweep:
         """Record that a pack is in the store."""
         self.queue.finished(pack_id, outcome.statuses, outcome.headline, outcome.seconds, outcome.device)
         if outcome.device == "cuda":
-            self._not_fitting = 0
+            self._card_failures = 0
         self.changed()
 
     def failed(self, pack_id: str, failure: Failure) -> None:
@@ -116,13 +116,14 @@ class Sweep:
         self.changed()
 
     def _failed_on_card(self, pack: Pack, failure: Failure) -> None:
-        """Say once that a card could not train a pack. After several in a row that did not fit, do without cards."""
-        self._not_fitting = self._not_fitting + 1 if failure.out_of_memory else 0
-        if self._not_fitting >= MOST_NOT_FITTING:
+        """Say once that a card could not train a pack. After several in a row, do without cards, and say so."""
+        self._card_failures += 1
+        if self._card_failures == MOST_CARD_FAILURES:
             self.queue.set_aside_cards(self.queue.machine.cards)
-        if not self._told_of_cards and (failure.out_of_memory or len(pack.cells) == 1):
+            self.tell(f"warning: GPUs are set aside, as {MOST_CARD_FAILURES} packs in a row failed there; processors go on")
+        if not self._told_of_cards:
             self._told_of_cards = True
-            then = "smaller packs follow" if len(pack.cells) > 1 else "processors train it"
+            then = "smaller packs follow" if len(pack.cells) > 1 else "processors train such"
             self.tell(f"warning: {len(pack.cells)} networks could not train on the GPU; {then}: {failure.reason}")
 
     def cannot_go_on(self, reason: str) -> None:

@@ -104,7 +104,7 @@ class Progress:
 
     def _pace(self) -> float:
         """Wall time over predicted time so far, at least 1. The cost model does not see, for example, other programs' work."""
-        done = self.queue.done_seconds() / self.queue.machine.slots
+        done = self.queue.done_wall_seconds()
         if self.training_since is None or done <= 0:
             return 1.0
         return max(1.0, (time.monotonic() - self.training_since) / done)

@@ -164,8 +164,11 @@ class DescentEngine(Engine):
                 made = self.trainer(cells, device)
                 amounts = self.step_amounts(cells[0], shared, "cuda")
                 yield name, Timed(amounts, partial(made.train, 0, CARD_STEPS), CARD_STEPS * len(cells))
+                if name == ALONE:
+                    del made  # the next pack may need all the memory
             amounts = self.evaluation_amounts(pack[0], group)
             yield "cuda", Timed(amounts, partial(made.evaluate, 0), len(pack), 1)
+            del made
 
 
 def among_groups(cells: Sequence[Cell]) -> float:

@@ -14,10 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from console.cache import cache_folder
-from trainables.basics import CardFault, CardUnusable
+from trainables.basics import CannotRecordError, CardFault, CardUnusable
 
 _WORDS = "CUDA error|CUDA driver|CUBLAS_STATUS|CUDNN_STATUS|Triton Error|NVML|ECC error|device-side assert"
 _OF_THE_CARD = re.compile(_WORDS, re.IGNORECASE)
+_TOO_SMALL = re.compile("out of memory|ALLOC_FAILED", re.IGNORECASE)
 """Words in the messages of PyTorch, of NVIDIA's libraries and of Triton when the card or its driver failed."""
 
 
@@ -63,10 +64,10 @@ def _libcuda_is_found() -> bool:
 
 @contextmanager
 def card_faults(device: str) -> Iterator[None]:
-    """Inside, an error of CUDA is raised as a CardFault, if the work is on a card."""
+    """Inside, an error of CUDA is raised as a CardFault, if the work is on a card; as MemoryError if its memory is too small."""
     try:
         yield
-    except (CardUnusable, CardFault):
+    except (CardUnusable, CardFault, CannotRecordError):
         raise
     except Exception as error:
         import torch
@@ -74,6 +75,8 @@ def card_faults(device: str) -> Iterator[None]:
         kind = getattr(torch, "AcceleratorError", None)
         of_card = (kind and isinstance(error, kind)) or (isinstance(error, RuntimeError) and _OF_THE_CARD.search(str(error)))
         if device != "cpu" and of_card and not isinstance(error, torch.cuda.OutOfMemoryError):
+            if _TOO_SMALL.search(str(error)):  # libraries and pinned memory do not go through PyTorch's allocator
+                raise MemoryError(f"not enough memory on the card: {error}") from error
             line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise CardFault(line) from error
         raise

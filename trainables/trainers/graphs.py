@@ -6,6 +6,8 @@ from contextlib import contextmanager
 
 import torch
 
+from trainables.basics import CannotRecordError
+
 
 def recorded(
     device: torch.device, before: Callable[[], object], works: Sequence[Callable[[], object]]
@@ -14,18 +16,26 @@ def recorded(
 
     `before` runs first and is not recorded: libraries set themselves up at their first use, and Triton compiles.
     """
-    aside = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
-    aside.wait_stream(torch.cuda.current_stream(device))
+    aside, usual = torch.cuda.Stream(device), torch.cuda.current_stream(device)  # type: ignore[no-untyped-call]
+    aside.wait_stream(usual)
     with torch.cuda.stream(aside):
         before()
-    torch.cuda.current_stream(device).wait_stream(aside)
+    usual.wait_stream(aside)
     graphs: list[torch.cuda.CUDAGraph] = []
     for work in works:
         graph = torch.cuda.CUDAGraph()
         pool = graphs[0].pool() if graphs else None
         # Threads may draw for another trainer meanwhile: what they ask of CUDA must not end this recording.
-        with _uncollected(), torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
-            work()
+        # On the stream of the warm-up: libraries keep a workspace for each stream, and a graph holds its address.
+        try:
+            with _uncollected(), torch.cuda.graph(graph, pool=pool, stream=aside, capture_error_mode="thread_local"):
+                work()
+        except Exception as error:
+            torch.cuda.set_stream(usual)  # a recording that fails leaves its own stream in place
+            if isinstance(error, torch.cuda.OutOfMemoryError):
+                raise
+            line = next(iter(str(error).splitlines()), type(error).__name__)
+            raise CannotRecordError(f"a step cannot be recorded for a GPU: {line}") from error
         graphs.append(graph)
     return graphs
 

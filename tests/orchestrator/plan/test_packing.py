@@ -271,6 +271,36 @@ def test_without_its_cards_a_plan_goes_on_with_processors():
     assert all(len({cells[i].cell.shape() for i in p.cells}) == 1 for p in packs)
 
 
+def test_a_lost_pack_of_a_card_is_cut_anew_for_processors():
+    """On a card hundreds of large networks are one pack; a processor takes them a few at a time."""
+    cells = [planned(L=1024, d=1024, width=4096, seed=s, steps=50_000) for s in range(264)]
+    queue = filled(cells, Machine(16, 6 * 2**30, cards=1, card_bytes=110 * 2**30))
+    first = queue.next()
+    assert first.device == "cuda" and len(first.cells) == 264
+    queue.set_aside_cards(1)
+    queue.lost(first.pack_id)
+    packs = drain(queue)
+    assert {p.device for p in packs} == {"cpu"} and max(p.bytes for p in packs) <= 6 * 2**30
+    assert sorted(i for p in packs for i in p.cells) == list(range(264))
+
+
+def test_a_cell_too_large_for_a_card_trains_on_a_processor():
+    cells = [planned(L=1024, d=1024, width=4096, seed=s) for s in range(4)]
+    queue = filled(cells, Machine(2, 2**36, cards=1, card_bytes=2**29))
+    assert {p.device for p in drain(queue)} == {"cpu"} and not queue.too_large()
+
+
+def test_few_cells_that_are_left_do_not_count_on_those_that_are_done():
+    """Five networks leave a card nearly empty, whatever the size of the grid."""
+    cells = [planned(L=12, seed=s, width=1024, d=256, steps=25_000) for s in range(2000)]
+    few = PackQueue(cells, Machine(16, 2**34, cards=1, card_bytes=2**36), CostModel())
+    few.add(range(5))
+    assert few.next().device == "cpu"
+    many = PackQueue(cells, Machine(16, 2**34, cards=1, card_bytes=2**36), CostModel())
+    many.add(range(2000))
+    assert many.next().device == "cuda"
+
+
 def test_processors_never_wait_behind_a_card():
     """Asked for a device, a queue gives what trains there, wherever it stands."""
     cells = [planned(L=12, seed=s, width=1024, d=256, steps=25_000) for s in range(300)]

@@ -28,10 +28,11 @@ from orchestrator.plan.packing import PackQueue  # noqa: E402
 from orchestrator.ray.cluster import ClusterError, joined  # noqa: E402
 from orchestrator.ray.runner import PackSearcher, PackTrainable, Reporter, TuneRunner, _after_memory_kill, _placement, runs  # noqa: E402
 from orchestrator.run.driver import Sweep  # noqa: E402
-from orchestrator.run.work import Provenance  # noqa: E402
+from orchestrator.run.work import Failure, Provenance  # noqa: E402
 from store.leases import Lease  # noqa: E402
 from store.store import Store  # noqa: E402
 from store.views import connect  # noqa: E402
+from trainables.basics import CardFault  # noqa: E402
 
 NOISY = """\
 sweep: noisy
@@ -60,7 +61,7 @@ def sweep_of(grid, results, runner, pack_seconds=1e9, engine=None):
 
 def pack_of(grid):
     shared = {"chunks": [], "user_files": grid.user_files, "threads": 1, "checkpoint_s": 30.0, "step_s": 1.0, "lease": ""}
-    config = {"pack_id": "p", "cells": ((0, len(grid.cells)),), "engine": "batched", "device": "cpu"}
+    config = {"pack_id": "p", "cells": ((0, len(grid.cells)),), "engine": "batched", "device": "cpu", "bytes": 2**20}
     trainable = object.__new__(PackTrainable)  # Tune's own bookkeeping is not under test
     trainable.setup(config, shared)
     trainable.chunk = (0, grid.cells)  # as loaded from the object store
@@ -74,7 +75,7 @@ def test_a_checkpoint_carries_the_pack_to_another_worker(noisy_grid, tmp_path):
     assert 0 < first.work.fraction < 1
     first.save_checkpoint(str(tmp_path))
     second.load_checkpoint(str(tmp_path))
-    assert second.work.fraction == first.work.fraction
+    assert second._work().fraction == first.work.fraction
     for trainable in (second, whole):
         trainable._work().run.advance(float("inf"))
     assert (second.work.run.curves == whole.work.run.curves).all()
@@ -85,7 +86,7 @@ def test_a_sweep_that_cannot_write_ends_though_all_its_packs_failed_to(noisy_gri
     queue = PackQueue(grid.cells, Machine(2, 2**32), CostModel(), None, pack_seconds=1e-9)  # a cell a pack
     queue.add(range(len(grid.cells)))
     sweep = Sweep(grid, queue, Store(results), Lease(Store(results)), Provenance(results, ""))
-    searcher = PackSearcher(sweep, most=2, place=range(len(grid.cells)))
+    searcher = PackSearcher(sweep, waiting=0, place=range(len(grid.cells)))
     assert all(searcher.suggest(trial) for trial in "ab")
     assert searcher.suggest("c") is None  # Tune asks again
     for trial in "ab":
@@ -93,6 +94,45 @@ def test_a_sweep_that_cannot_write_ends_though_all_its_packs_failed_to(noisy_gri
     assert searcher.suggest("c") == Searcher.FINISHED
     assert sweep.queue.fatal == "no space"
     assert not queue.in_flight and queue.n_pending == 2
+
+
+def test_packs_wait_for_a_card_beside_those_for_processors(tmp_path, results):
+    """One pack trains on the card and one waits for it, so that its worker is kept; processors get packs meanwhile, and a core
+    stays free for the card's pack."""
+    (tmp_path / "grid.yaml").write_text("""
+sweep: both
+defaults: {steps: 25000, eval_every: 1000, seed: {range: 400}}
+grids: [{task: same_different, L: 12, d: 256, width: 1024, gamma: [1, 2, 3]}, {task: psvrt, L: 16, width: 512, gamma: 1}]
+""")
+    grid = load_grid(str(tmp_path / "grid.yaml"))
+    queue = PackQueue(grid.cells, Machine(16, 2**34, cards=1, card_bytes=2**36), CostModel(), None, pack_seconds=1e-9)
+    queue.add(range(len(grid.cells)))
+    sweep = Sweep(grid, queue, Store(results), Lease(Store(results)), Provenance(results, ""), tell=lambda text: None)
+    searcher = PackSearcher(sweep, waiting=1, place=range(len(grid.cells)))
+    given = [searcher.suggest(f"{k}") for k in range(20)]
+    devices = [config["device"] for config in given if config]
+    assert devices[:2] == ["cuda", "cuda"] and devices[2:] == ["cpu"] * 16  # of 16 cores one for the card, and one pack waits
+    assert given[18:] == [None, None]
+    trial = next(k for k, config in enumerate(given) if config["device"] == "cpu")
+    Reporter(sweep, searcher).on_trial_result(0, [], Mock(trial_id=str(trial)), {"failure": Failure("no", "no")})
+    assert searcher.suggest("next")["device"] == "cpu"
+
+
+@pytest.mark.parametrize("args", [("CUDA error: gone", "node"), ("CUDA error: gone",)])
+def test_a_pack_whose_card_failed_three_times_goes_back(noisy_grid, results, args, monkeypatch):
+    """Also where the error comes from a place that knows no machine."""
+    grid, said = noisy_grid(1000), []
+    queue = PackQueue(grid.cells, Machine(2, 2**32, cards=1, card_bytes=2**36), CostModel(), "batched", pack_seconds=1e-9)
+    queue.add(range(len(grid.cells)))
+    sweep = Sweep(grid, queue, Store(results), Lease(Store(results)), Provenance(results, ""), tell=said.append)
+    searcher = PackSearcher(sweep, waiting=0, place=range(len(grid.cells)))
+    assert searcher.suggest("a")["device"] == "cuda"
+    monkeypatch.setattr("orchestrator.ray.runner._cards_of", lambda node: 1)
+    error = Mock(cause=CardFault(*args))
+    Reporter(sweep, searcher).on_trial_error(0, [], Mock(trial_id="a", ended_by=error))
+    assert queue.machine.cards == 0 and queue.n_pending == 2 and not queue.ended
+    assert len(said) == 1 and "3 times: CUDA error: gone" in said[0]
+    assert searcher.suggest("b")["device"] == "cpu"
 
 
 @pytest.mark.slow

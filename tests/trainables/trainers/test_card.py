@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from trainables.basics import CardFault, CardUnusable
+from trainables.basics import CannotRecordError, CardFault, CardUnusable
 from trainables.engines.gram import trainer_on_card
 from trainables.trainers import card
 from trainables.trainers.batched import Batched
@@ -79,6 +79,22 @@ def test_other_errors_stay_what_they_are(error):
     with pytest.raises(type(error)) as found, card_faults("cuda"):
         raise error
     assert found.value is error
+
+
+@pytest.mark.parametrize(
+    "words", ["CUDA error: out of memory", "Triton Error [CUDA]: out of memory", "CUBLAS_STATUS_ALLOC_FAILED"]
+)
+def test_memory_that_pytorch_does_not_manage_is_memory_too(words):
+    with pytest.raises(MemoryError, match="not enough memory on the card"), card_faults("cuda"):
+        raise RuntimeError(words)
+
+
+def test_what_cannot_be_recorded_is_no_fault_of_the_card():
+    """A user's network that waits for the device, say: processors can train it."""
+    with pytest.raises(CannotRecordError), card_faults("cuda"):
+        raise CannotRecordError(
+            "a step cannot be recorded for a GPU: CUDA error: operation not permitted when stream is capturing"
+        )
 
 
 class Counting(TorchDispatchMode):
