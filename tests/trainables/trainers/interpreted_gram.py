@@ -54,7 +54,7 @@ def test_many_launches_blocks_of_neurons_and_lazy_cells_alone(make, monkeypatch)
 def test_networks_of_any_symbols_and_dimensions_share_a_launch_bit_for_bit(make):
     """Each as it is alone: loss, right predictions, test accuracy and weights."""
     settings = [(2, 3, 1.0, 0), (5, 16, "lazy", 0), (5, 16, 1.0, 0), (13, 4, 1.0, 1), (3, 16, 0.3, 0), (5, 16, "lazy", 1)]
-    cells = [make(L=L, d=d, gamma=gamma, seed=seed, dtype="float32") for L, d, gamma, seed in settings]
+    cells = [make(L=L, d=d, gamma=g, seed=s, dtype="float32", steps=10, eval_every=5) for L, d, g, s in settings]
     together = train(on_gpu, cells)
     for c, cell in enumerate(cells):
         alone = train(on_gpu, [cell])
