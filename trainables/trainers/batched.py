@@ -20,15 +20,16 @@ from trainables.cell import Cell
 from trainables.kernels.dense import gradients
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks.base import Array
-from trainables.trainers.base import Measures, Probed, blocks
+from trainables.trainers.base import blocks
 from trainables.trainers.ensemble import Ensemble
 from trainables.trainers.fused import Fused, Kernels, Tensors
 from trainables.trainers.graphs import recorded
 from trainables.trainers.products import add_product, product
+from trainables.trainers.scaled import Queued
 from trainables.trainers.staging import Room, Staging
 
 
-class Batched:
+class Batched(Queued):
     """Cells of one shape; implements Trainer. Cells of different groups may differ in all that does not change D.
 
     A CPU takes them one by one unless `in_cache` is False. Those that take each step together do it by `kernels`: as default by
@@ -55,13 +56,8 @@ class Batched:
         self.fused = None if in_cache else Fused(nets, w0, self.u, (self.loss, self.right), kernels or Tensors())
         self.graphs = self._recorded() if on_gpu else None
 
-    def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
-        loss, right = self.take(first_step, n_steps).cpu().numpy()  # the only wait of the host for the device
-        return loss, right
-
     @torch.no_grad()
     def take(self, first_step: int, n_steps: int) -> Tensor:
-        """Do what `train` does without waiting for the device. Returns loss and right predictions, (2, C, n_steps)."""
         curves = torch.empty(2, len(self.nets.cells), n_steps, dtype=torch.float64, device=self.nets.device)
         done = 0
         for block, steps in blocks(first_step, n_steps):
@@ -104,24 +100,11 @@ class Batched:
                 add_product(self.u[c], x[g], q)
         return loss, right
 
-    @torch.no_grad()
-    def evaluate(self, step: int) -> Array:
-        return self.nets.evaluate(step, self._changes)
-
-    @torch.no_grad()
-    def measures(self, step: int) -> Measures:
-        return self.nets.measures(step, lambda c: self.u[c])
-
-    def hidden_weights(self, c: int, neurons: Array) -> Array:
-        return self.nets.hidden_weights(c, neurons, lambda c: self.u[c])
-
-    @torch.no_grad()
-    def probed(self, c: int, x: Array) -> Probed:
-        return self.nets.probed(c, x, lambda c: self.u[c])
-
-    def _changes(self, cells: Sequence[int], x: Tensor) -> Tensor:
-        """q = x U of some cells, (k, n, m)."""
+    def changes(self, cells: Sequence[int], x: Tensor) -> Tensor:
         return product(x, self.u[cells[0]])[None] if len(cells) == 1 else torch.matmul(x, self.u[list(cells)])
+
+    def scaled_weights(self, c: int) -> Tensor:
+        return self.u[c]
 
     def state(self) -> dict[str, Array]:
         return {"u": self.u.cpu().numpy(), "b": self.nets.b.cpu().numpy()}

@@ -18,15 +18,15 @@ from trainables.kernels.pairs import distinct_pairs
 from trainables.kernels.sizes import TILE, padded
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks.base import Array
-from trainables.trainers.base import Measures, Probed
 from trainables.trainers.ensemble import Ensemble, chunked
+from trainables.trainers.scaled import Scaled
 from trainables.trainers.span import Span, check_noiseless_pairs
 
 MOST_STEPS = 20 * BLOCK_STEPS
 """Steps whose pairs are held in memory at a time."""
 
 
-class Gram:
+class Gram(Scaled):
     """Networks one after the other, each in a compiled loop over many steps; implements Trainer."""
 
     name: ClassVar[str] = "gram"
@@ -61,17 +61,11 @@ class Gram:
                     train_steps(*seen, batch, literal, *weights, self.gram[g], eps[c], lr[c], loss[c, part], right[c, part])
         return loss, right
 
-    def evaluate(self, step: int) -> Array:
-        return self.nets.evaluate(step, lambda cells, x: self.span.changes(cells, x, self._omega(cells[0])[None]))
+    def scaled_weights(self, c: int) -> Tensor:
+        return self.span.scaled_weights(c, self._omega(c))
 
-    def measures(self, step: int) -> Measures:
-        return self.nets.measures(step, lambda c: self.span.scaled_weights(c, self._omega(c)))
-
-    def hidden_weights(self, c: int, neurons: Array) -> Array:
-        return self.nets.hidden_weights(c, neurons, lambda c: self.span.scaled_weights(c, self._omega(c)))
-
-    def probed(self, c: int, x: Array) -> Probed:
-        return self.nets.probed(c, x, lambda c: self.span.scaled_weights(c, self._omega(c)))
+    def changes(self, cells: Sequence[int], x: Tensor) -> Tensor:
+        return self.span.changes(cells, x, self._omega(cells[0])[None])  # a CPU evaluates one cell at a time
 
     def state(self) -> dict[str, Array]:
         return {"omega": self.omega, "b": self.b}

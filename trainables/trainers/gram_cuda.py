@@ -14,9 +14,9 @@ from trainables.cell import Cell
 from trainables.kernels.gram_cuda import TILE, UNROLL, train_steps
 from trainables.kernels.sizes import padded
 from trainables.tasks.base import Array
-from trainables.trainers.base import Measures, Probed
 from trainables.trainers.ensemble import Ensemble
 from trainables.trainers.gram_plans import Steps, firsts, power_of_2
+from trainables.trainers.scaled import Queued
 from trainables.trainers.span import Span, check_noiseless_pairs
 
 LARGEST_BLOCK = 1024
@@ -28,7 +28,7 @@ RECORDED = 2048
 """Pairs of which one program records the outputs at the start."""
 
 
-class GramCuda:
+class GramCuda(Queued):
     """All networks of the pack at once, one program each; implements Trainer. Networks may differ in L and d.
 
     Tests without a GPU run it on the CPU, in Triton's interpreter.
@@ -80,13 +80,8 @@ class GramCuda:
         heads = [next((c for c in group if literal[c]), -1) for group in members]
         self._record([(c, first) for c, n in zip(heads, recorded, strict=True) for first in range(0, n, RECORDED)])
 
-    def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
-        loss, right = self.take(first_step, n_steps).cpu().numpy()  # the only wait of the host for the device
-        return loss, right
-
     @torch.no_grad()
     def take(self, first_step: int, n_steps: int) -> Tensor:
-        """Do what `train` does without waiting for the device. Returns loss and right predictions, (2, C, n_steps)."""
         curves = torch.empty(2, len(self.nets.cells), n_steps, dtype=torch.float64, device=self.nets.device)
         done = 0
         while done < n_steps:
@@ -98,20 +93,11 @@ class GramCuda:
             done += n
         return curves
 
-    @torch.no_grad()
-    def evaluate(self, step: int) -> Array:
-        return self.nets.evaluate(step, self._changes)
+    def scaled_weights(self, c: int) -> Tensor:
+        return self.span.scaled_weights(c, self._omega(c))
 
-    @torch.no_grad()
-    def measures(self, step: int) -> Measures:
-        return self.nets.measures(step, lambda c: self.span.scaled_weights(c, self._omega(c)))
-
-    @torch.no_grad()
-    def hidden_weights(self, c: int, neurons: Array) -> Array:
-        return self.nets.hidden_weights(c, neurons, lambda c: self.span.scaled_weights(c, self._omega(c)))
-
-    def probed(self, c: int, x: Array) -> Probed:
-        return self.nets.probed(c, x, lambda c: self.span.scaled_weights(c, self._omega(c)))
+    def changes(self, cells: Sequence[int], x: Tensor) -> Tensor:
+        return self.span.changes(cells, x, self._omegas(cells))
 
     def state(self) -> dict[str, Array]:
         return {"omega": self.omega.cpu().numpy(), "b": self.b.cpu().numpy()}
@@ -129,9 +115,6 @@ class GramCuda:
     def _omega(self, c: int) -> Tensor:
         """omega (2, L, m) of a cell."""
         return self._omegas([c])[0, :, : self.span.n_symbols[self.nets.groups.group[c]]]
-
-    def _changes(self, cells: Sequence[int], x: Tensor) -> Tensor:
-        return self.span.changes(cells, x, self._omegas(cells))
 
     def _launch(self, programs: Tensor, curves: Tensor, done: int, n_steps: int, skipped: int) -> None:
         """Take n_steps steps of the plan after the first `skipped`; their curves go into `curves` from column `done` on."""

@@ -16,10 +16,10 @@ from trainables.kernels.gram_large import advance, score
 from trainables.kernels.sizes import padded
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks.base import Array
-from trainables.trainers.base import Measures, Probed
 from trainables.trainers.ensemble import Ensemble
 from trainables.trainers.gram_plans import Steps, firsts, power_of_2
 from trainables.trainers.graphs import recorded
+from trainables.trainers.scaled import Queued
 from trainables.trainers.span import Span, check_noiseless_pairs, weighted
 
 BLOCK = {torch.float32: 128, torch.float64: 32}
@@ -38,7 +38,7 @@ RECORDED = 1024
 """Programs that record initial outputs in one launch: they need a working array."""
 
 
-class GramLarge:
+class GramLarge(Queued):
     """All networks of the pack at once, a program for each block of neurons; implements Trainer. Networks may differ in L and d.
 
     Tests without a GPU run it on the CPU, in Triton's interpreter.
@@ -101,13 +101,8 @@ class GramLarge:
         self._record([(c, first) for c, n in zip(heads, recorded_pairs, strict=True) for first in range(0, n, n_pairs)])
         self.graphs = self._graphs() if nets.device.type == "cuda" else None
 
-    def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
-        loss, right = self.take(first_step, n_steps).cpu().numpy()  # the only wait of the host for the device
-        return loss, right
-
     @torch.no_grad()
     def take(self, first_step: int, n_steps: int) -> Tensor:
-        """Do what `train` does without waiting for the device. Returns loss and right predictions, (2, C, n_steps)."""
         curves = torch.empty(2, len(self.nets.cells), n_steps, dtype=torch.float64, device=self.nets.device)
         done = 0
         while done < n_steps:
@@ -125,22 +120,6 @@ class GramLarge:
             done += n
         return curves
 
-    @torch.no_grad()
-    def evaluate(self, step: int) -> Array:
-        return self.nets.evaluate(step, self._changes)
-
-    @torch.no_grad()
-    def measures(self, step: int) -> Measures:
-        return self.nets.measures(step, self._scaled_weights)
-
-    @torch.no_grad()
-    def hidden_weights(self, c: int, neurons: Array) -> Array:
-        return self.nets.hidden_weights(c, neurons, self._scaled_weights)
-
-    @torch.no_grad()
-    def probed(self, c: int, x: Array) -> Probed:
-        return self.nets.probed(c, x, self._scaled_weights)
-
     def state(self) -> dict[str, Array]:
         return {"v": self.v.cpu().numpy(), "b": self.b.cpu().numpy()}
 
@@ -154,13 +133,11 @@ class GramLarge:
         k, first = self.coords[self.nets.groups.group[cells[0]]], self.first_row[cells[0]]
         return self.v[first : first + 2 * k * len(cells)].view(len(cells), 2, k, -1)[..., : self.width]
 
-    def _changes(self, cells: Sequence[int], x: Tensor) -> Tensor:
-        """q = x U of some cells of a group, (k, n, m)."""
+    def changes(self, cells: Sequence[int], x: Tensor) -> Tensor:
         by_z = self.by_z[self.nets.groups.group[cells[0]]]
         return (weighted if by_z else partial(self.span.changes, cells))(x, self._trained(cells))
 
-    def _scaled_weights(self, c: int) -> Tensor:
-        """U (2d, m) of a cell."""
+    def scaled_weights(self, c: int) -> Tensor:
         g = self.nets.groups.group[c]
         v = self._trained([c])[0, :, : self.n_coords[g]]
         return v.flatten(0, 1) if self.by_z[g] else self.span.scaled_weights(c, v)

@@ -19,8 +19,9 @@ from trainables.kinds import TWO_PATCHES, sees_two_patches
 from trainables.streams import BLOCK_STEPS, stream
 from trainables.tasks.base import Array
 from trainables.tasks.patches import PatchTask, Placed
-from trainables.trainers.base import Measures, Probed, blocks
+from trainables.trainers.base import blocks
 from trainables.trainers.ensemble import Ensemble, chunked
+from trainables.trainers.scaled import Scaled
 
 
 class _Planned(NamedTuple):
@@ -33,7 +34,7 @@ class _Planned(NamedTuple):
     p: Array
 
 
-class Patches:
+class Patches(Scaled):
     """Networks one after the other, each in a compiled loop over a block of steps; implements Trainer."""
 
     name: ClassVar[str] = "patches"
@@ -82,15 +83,6 @@ class Patches:
                 right[c] = ((f > 0) == images.same).mean()
         return right
 
-    def measures(self, step: int) -> Measures:
-        return self.nets.measures(step, self._scaled_weights)
-
-    def hidden_weights(self, c: int, neurons: Array) -> Array:
-        return self.nets.hidden_weights(c, neurons, self._scaled_weights)
-
-    def probed(self, c: int, x: Array) -> Probed:
-        return self.nets.probed(c, x, self._scaled_weights)
-
     def state(self) -> dict[str, Array]:
         return {"u": self.u, "b": self.b}
 
@@ -124,7 +116,7 @@ class Patches:
         whole = np.pad(pixels, ((0, 0), (0, -self.k % TILE), (0, 0)))
         return np.ascontiguousarray(np.moveaxis(chunked(whole), 2, 0))
 
-    def _scaled_weights(self, c: int) -> Tensor:
+    def scaled_weights(self, c: int) -> Tensor:
         """U (P k, m) of a cell."""
         u: Any = np.moveaxis(self.u[c], 0, 2)[:, : self.k]
         return torch.from_numpy(u.reshape(self.task.input_dim, -1)[:, : self.width].copy())

@@ -1,0 +1,52 @@
+"""Parts that the trainers of networks in scaled changes share (trainables.trainers.centred): evaluation and measures."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from trainables.tasks.base import Array
+from trainables.trainers.base import Measures, Probed
+from trainables.trainers.ensemble import Ensemble
+
+
+class Scaled:
+    """A trainer of an ensemble whose networks have scaled weights U; a subclass says what they are."""
+
+    nets: Ensemble
+
+    def scaled_weights(self, c: int) -> Tensor:
+        """U (D, m) of cell c."""
+        raise NotImplementedError
+
+    def changes(self, cells: Sequence[int], x: Tensor) -> Tensor:
+        """q = x U of some cells of a group that follow each other in it, (k, n, m), for inputs x (n, D)."""
+        raise NotImplementedError
+
+    @torch.no_grad()
+    def evaluate(self, step: int) -> Array:
+        return self.nets.evaluate(step, self.changes)
+
+    @torch.no_grad()
+    def measures(self, step: int) -> Measures:
+        return self.nets.measures(step, self.scaled_weights)
+
+    @torch.no_grad()
+    def hidden_weights(self, c: int, neurons: Array) -> Array:
+        return self.nets.hidden_weights(c, neurons, self.scaled_weights)
+
+    @torch.no_grad()
+    def probed(self, c: int, x: Array) -> Probed:
+        return self.nets.probed(c, x, self.scaled_weights)
+
+
+class Queued(Scaled):
+    """One whose steps are queued on a device, on which the host waits once per call of `train`."""
+
+    def take(self, first_step: int, n_steps: int) -> Tensor:
+        """Do what `train` does without waiting for the device. Returns loss and right predictions, (2, C, n_steps)."""
+        raise NotImplementedError
+
+    def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
+        loss, right = self.take(first_step, n_steps).cpu().numpy()  # the only wait of the host for the device
+        return loss, right
