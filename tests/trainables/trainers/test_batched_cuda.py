@@ -5,7 +5,6 @@ What needs the GPU is in test_trainers.py.
 
 import gc
 import re
-import subprocess
 import weakref
 from pathlib import Path
 
@@ -24,10 +23,9 @@ def test_kernels_in_the_interpreter():
 
 @pytest.mark.parametrize("dtype", ["fp32", "fp64"])
 @pytest.mark.parametrize("width", [1024, 4096])
-def test_kernels_compile_for_hopper(width, dtype, tmp_path):
-    triton = pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
-    from triton.backends.compiler import GPUTarget
-
+def test_kernels_compile_for_hopper(width, dtype):
+    pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
+    from benchmarks.compiled import for_hopper, resources
     from trainables.kernels import noisy_cuda
 
     item = int(dtype[2:]) // 8
@@ -36,22 +34,14 @@ def test_kernels_compile_for_hopper(width, dtype, tmp_path):
         noisy_cuda.take_gradients: (noisy_cuda.gradient_sizes(128, width, item), noisy_cuda.TALL_WARPS),
     }
     for kernel, (sizes, warps) in ours.items():
-        constants = {"STEPS": BLOCK_STEPS, **sizes}
-        types = {"group": "*i64", "loss": "*fp64", "right": "*fp64", "step": "i32"} | dict.fromkeys(constants, "constexpr")
-        signature = {name: types.get(name, f"*{dtype}") for name in kernel.arg_names}
-        aligned = {(i,): [["tt.divisibility", 16]] for i, t in enumerate(signature.values()) if t.startswith("*")}
-        source = triton.compiler.ASTSource(kernel, signature, constants, aligned)
-        made = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": warps})
+        made = for_hopper(kernel, {"STEPS": BLOCK_STEPS, **sizes}, {"num_warps": warps}, dtype)
         ptx = made.asm["ptx"]
         of_16_bytes = f"v{16 // item}"
         assert ptx.count(f"ld.global.{of_16_bytes}") >= 10  # rows of h0 and q, a0 and b
         assert kernel is noisy_cuda.take_outputs or ptx.count(f"st.global.{of_16_bytes}") >= 4  # rows of q, and b
         assert not re.search(r"\b(atom|red)\.", ptx)  # sums in a fixed order
-        tools, cubin = Path(triton.__file__).parent / "backends" / "nvidia" / "bin", tmp_path / "kernel.cubin"
-        cubin.write_bytes(made.asm["cubin"])
-        command = [tools / "cuobjdump", "-res-usage", cubin]
-        usage = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        assert "STACK:0 " in usage and "LOCAL:0 " in usage, usage  # no register spills
+        used = resources(made)
+        assert used["STACK"] == used["LOCAL"] == 0  # no register spills
 
 
 def test_a_trainer_ends_with_its_last_reference(make_cell):

@@ -41,22 +41,14 @@ def test_kernel_in_the_interpreter():
 
 @pytest.mark.parametrize(("width", "dtype"), [(1024, "fp32"), (4096, "fp32"), (32, "fp64")])
 def test_kernel_compiles_for_hopper(width, dtype):
-    triton = pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
-    from triton.backends.compiler import GPUTarget
-
+    pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
+    from benchmarks.compiled import for_hopper, instructions, resources
     from trainables.kernels.gram_cuda import train_steps
     from trainables.trainers.gram_cuda import options, sizes
 
     constants = sizes(width, 128)
-    types = dict.fromkeys(("programs", "networks", "groups"), "*i64") | {"plan": "*i16", "loss": "*fp64", "right": "*fp64"}
-    numbers = ("first_step", "n_steps", "n_planned", "n_total", "skipped", "n_pairs_recorded")
-    types |= dict.fromkeys(numbers, "i32") | dict.fromkeys(constants, "constexpr")
-    signature = {name: types.get(name, f"*{dtype}") for name in train_steps.arg_names}
-    aligned = [i for i, (k, t) in enumerate(signature.items()) if t.startswith("*") and k not in ("loss", "right")]
-    source = triton.compiler.ASTSource(train_steps, signature, constants, {(i,): [["tt.divisibility", 16]] for i in aligned})
-    made = triton.compile(
-        source, target=GPUTarget("cuda", 90, 32), options=options(constants, getattr(torch, f"float{dtype[2:]}"))
-    )
+    precision = getattr(torch, f"float{dtype[2:]}")
+    made = for_hopper(train_steps, constants, options(constants, precision), dtype, ("loss", "right"))
     assert made.asm["cubin"][:4] == b"\x7fELF"
     assert made.metadata.shared < 48 * 1024
     if width >= 1024:  # rows lie alike over the threads: no exchange of them, nor its barriers, inside a loop over rows
@@ -64,3 +56,5 @@ def test_kernel_compiles_for_hopper(width, dtype):
         assert not [line for line in exchanges if f"x{constants['BLOCK']}x" in line]
         # Where a network begins is known only at run time; its rows are still read and written four numbers at a time.
         assert made.asm["ptx"].count("ld.global.v4") > 50 and made.asm["ptx"].count("st.global.v4") > 10
+        # 8 rows of q at a time: 128 FFMA of the product for 4 symbols and 4 neurons a thread, in each half.
+        assert instructions(made)["FFMA"] >= 256 and resources(made)["STACK"] <= 72

@@ -1,6 +1,5 @@
 """`gram` for many symbols on a GPU, as far as a machine without one can tell: in Triton's interpreter, and compiled for one."""
 
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -15,43 +14,19 @@ def test_kernels_in_the_interpreter():
     interpret(Path(__file__).with_name("interpreted_gram_large.py"))
 
 
-def compiled(kernel, constants, options, dtype):
-    """The kernel compiled for Hopper as the trainer launches it."""
-    triton = pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
-    from triton.backends.compiler import GPUTarget
-
-    types = dict.fromkeys(("programs", "networks", "groups", "now"), "*i64")
-    types |= {"plan": "*i16", "loss": "*fp64", "right": "*fp64"}
-    types |= dict.fromkeys(("t", "n_total", "updates", "continues", "records"), "i32") | dict.fromkeys(constants, "constexpr")
-    signature = {name: types.get(name, f"*{dtype}") for name in kernel.arg_names}
-    aligned = [i for i, t in enumerate(signature.values()) if t.startswith("*")]
-    source = triton.compiler.ASTSource(kernel, signature, constants, {(i,): [["tt.divisibility", 16]] for i in aligned})
-    return triton.compile(source, target=GPUTarget("cuda", 90, 32), options=options)
-
-
-def resources(made, path) -> dict[str, int]:
-    """Registers and bytes of stack of each thread."""
-    import triton
-
-    path.write_bytes(made.asm["cubin"])
-    tool = Path(triton.__file__).with_name("backends") / "nvidia/bin/cuobjdump"
-    printed = subprocess.run([tool, "-res-usage", path], capture_output=True, text=True, check=True).stdout
-    return {key: int(value) for key, value in (p.split(":") for p in printed.split("REG", 1)[1].join(("REG", "")).split()[:2])}
-
-
 @pytest.mark.parametrize(
     ("width", "dtype", "batch"), [(1024, "fp32", 128), (4096, "fp32", 128), (32, "fp32", 32), (1024, "fp64", 128)]
 )
-def test_kernels_compile_for_hopper(width, dtype, batch, tmp_path):
+def test_kernels_compile_for_hopper(width, dtype, batch):
     pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
+    from benchmarks.compiled import for_hopper, resources
     from trainables.kernels.gram_large import advance, score
     from trainables.trainers.gram_large import options, sizes
 
     precision = getattr(torch, f"float{dtype[2:]}")
     constants = sizes(width, batch, precision)
-    made = compiled(advance, constants, options(constants, precision), dtype)
-    used = resources(made, tmp_path / "cubin")
-    assert used["STACK"] == 0  # no register spills
+    made = for_hopper(advance, constants, options(constants, precision), dtype)
+    assert resources(made)["STACK"] == 0  # no register spills
     assert made.metadata.shared < 227 * 1024
     ptx = made.asm["ptx"]
     assert ("wgmma" in ptx) == ("tf32" in ptx) == (dtype == "fp32")
@@ -60,8 +35,8 @@ def test_kernels_compile_for_hopper(width, dtype, batch, tmp_path):
         assert ptx.count("st.global.b32") <= 4  # shares of outputs alone
     if dtype == "fp32":
         assert "cp.async" in ptx  # the next columns are loaded while these are multiplied
-    made = compiled(score, {"BATCH": batch, "PAIRS": constants["PAIRS"], "BLOCKS": width // constants["BLOCK"]}, {}, dtype)
-    assert resources(made, tmp_path / "cubin")["STACK"] == 0
+    made = for_hopper(score, {"BATCH": batch, "PAIRS": constants["PAIRS"], "BLOCKS": width // constants["BLOCK"]}, {}, dtype)
+    assert resources(made)["STACK"] == 0
 
 
 def tf32(x):
