@@ -4,13 +4,16 @@ What needs the GPU is in test_trainers.py.
 """
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
+from orchestrator.grid.load import load_grid
 from tests.interpreter import interpret
 from trainables.kernels.pairs import plan_length, plan_steps
+from trainables.trainers.gram_plans import Steps
 
 
 def test_plans_hold_the_whole_batch():
@@ -37,6 +40,19 @@ def test_plans_hold_the_whole_batch():
 
 def test_kernel_in_the_interpreter():
     interpret(Path(__file__).with_name("interpreted_gram.py"))
+
+
+def test_figure_c3_is_a_few_hundred_launches():
+    """1584 networks in 264 groups of six gammas, 25,000 steps each: one plan is one launch of them all."""
+    cells = [planned.cell for planned in load_grid("grids/figc3.yaml", ()).cells]
+    groups = {(cell.seed, cell.task): cell for cell in cells}.values()
+    nets = SimpleNamespace(device=torch.device("cpu"))
+    span = SimpleNamespace(n_symbols=[cell.task.L for cell in groups], z=groups, nets=nets)
+    steps, launches, step = Steps(span, cells[0]), 0, 0
+    while step < cells[0].steps:
+        _, step = steps._key(step)
+        launches += 1
+    assert (len(cells), len(groups)) == (1584, 264) and launches <= 200
 
 
 @pytest.mark.parametrize(("width", "dtype"), [(1024, "fp32"), (4096, "fp32"), (32, "fp64")])
