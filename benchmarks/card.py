@@ -60,8 +60,10 @@ def main() -> None:
         if not cards_here():
             parser.error("there is no card on this machine")
         card = cards_here()[0]
-        rates = with_card_rates(rates, card, print, measured_on_card)
-    title = f"{card.name} and {CORES} cores, {'measured rates' if asked.measured else 'a model: no card was asked'}"
+        rates = with_card_rates(Rates(), card, print, measured_on_card)
+        if rates == Rates():
+            parser.exit(1)  # it has said why
+    title = f"{card.name} and {CORES} cores, {'at its measured rates' if asked.measured else 'a model: no card was asked'}"
     table = Table(box=SIMPLE_HEAD, title=title, title_justify="left")
     for name in ("grid", "networks on the card", "packs", "networks a pack", "card busy", "time", "on cores", "their time"):
         table.add_column(name, justify="left" if name == "grid" else "right")

@@ -252,6 +252,8 @@ def main() -> int:
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
     parser.add_argument("--at", type=float, default=0.0, help="for `one`: seconds since 1970 at which steps begin")
     asked = parser.parse_args()
+    if asked.section == "table" and not (asked.words and all(Path(word).is_file() for word in asked.words)):
+        parser.error("table wants files of JSON lines that exist")
     if asked.section == "table":
         Console(width=160).print(table(asked.words))
         return 0

@@ -25,22 +25,37 @@ UNKNOWN_CARD = Card("a card that does not answer", 2**34)
 """Stands for a card whose driver does not answer; its first pack will tell why."""
 
 
-@cache
 def cards_here() -> tuple[Card, ...]:
     """The cards that this process may use; none where there is no driver."""
+    return _asked()[0]
+
+
+def why_no_card() -> str:
+    """Why a driver that is installed names no card; empty where it does, or where there is none."""
+    return _asked()[1]
+
+
+@cache
+def _asked() -> tuple[tuple[Card, ...], str]:
     tool, allowed = shutil.which("nvidia-smi"), os.environ.get("CUDA_VISIBLE_DEVICES")
     wanted = None if allowed is None else [word.strip() for word in allowed.split(",")]
     if tool is None or wanted in (["-1"], [""]):
-        return ()
+        return (), ""
     command = [tool, "--query-gpu=index,uuid,name,memory.total", "--format=csv,noheader,nounits"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=ASK_S, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return ()  # a driver that is not loaded: there is no card to be used
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=ASK_S, check=False)
+    except subprocess.TimeoutExpired:
+        return (), f"nvidia-smi does not answer within {ASK_S:.0f} s"
+    except OSError as error:
+        return (), f"nvidia-smi cannot be run: {error.strerror}"
+    said = next(iter((done.stdout + done.stderr).strip().splitlines()), f"exit code {done.returncode}")[:200]
+    if done.returncode:
+        return (), f"nvidia-smi fails: {said}"
     rows = [[word.strip() for word in line.split(",")] for line in done.stdout.splitlines() if line.count(",") == 3]
     has_mps = Path(os.environ.get(_MPS_PIPE, "/tmp/nvidia-mps"), "control").exists()
-    return tuple(
+    found = tuple(
         Card(name, int(mebibytes) * 2**20 if mebibytes.isdigit() else UNKNOWN_CARD.bytes, has_mps)
         for index, uuid, name, mebibytes in rows
         if wanted is None or any(index == word or uuid.startswith(word) for word in wanted)
     )
+    return found, "" if rows else f"nvidia-smi names no GPU: {said}"

@@ -11,6 +11,7 @@ from rich.console import Console
 
 import orchestrator.run.interrupts
 from console.terminal import complain, err, stop, told
+from orchestrator.cards import why_no_card
 from orchestrator.code import commit
 from orchestrator.cost.calibration import Rates, machine_rates, measured_on_card, with_card_rates
 from orchestrator.cost.model import CostModel
@@ -159,6 +160,10 @@ def _look_ahead(grid: Grid, plan: _Plan, costs: "_Costs", options: Options) -> N
         return
     at_once = 1 if options.debug else options.max_concurrent  # as in _runner
     machine = this_machine(grid.resources, at_once)
+    if here and grid.resources.gpus_per_pack and why_no_card():
+        _say(options, f"warning: no GPU is used: {why_no_card()}")
+    if options.dry_run and machine.cards and not machine.throughput.get("cuda"):
+        _say(options, f"warning: gpus_per_pack asks for {machine.asked_share:g} GPUs, and this machine has {machine.cards}")
     queue = _queue(grid, machine, costs.of(machine, measured_on_card), options)
     enqueue(queue, plan.todo, options.order)
     if options.dry_run or here:

@@ -94,8 +94,8 @@ def with_card_rates(rates: Rates, card: Card, say: Callable[[str], None], measur
         found = measure()
         joined = _joined(rates, found)
     except (subprocess.SubprocessError, ValueError, TypeError, AttributeError, IndexError, RuntimeError, TimeoutError) as error:
-        why = (getattr(error, "stderr", None) or str(error)).strip()[-500:]
-        say(f"the GPU could not be measured, so its forecasts use estimates for an H200 until packs finish: {why}")
+        why = (getattr(error, "stderr", None) or str(error)).strip().splitlines()[-1:]
+        say(f"the GPU could not be measured, so its forecasts use estimates for an H200 until packs finish: {''.join(why)}")
         return rates
     _keep(path, found, say)
     return joined

@@ -86,9 +86,10 @@ class Sweep:
         self.queue.lost(pack_id)
         if place not in self.avoided:
             self.avoided.append(place)
+            card = self.queue.machine.card.name if self.queue.machine.card else ""
             self.queue.set_aside_cards(cards)
             where = "processors go on" if not self.queue.machine.cards else "other cards and processors go on"
-            self.tell(f"warning: a GPU is set aside, {where}: {reason}")
+            self.tell(f"warning: a GPU is set aside ({card}{f', machine {place[:8]}' if place else ''}), {where}: {reason}")
         self.changed()
 
     def committed(self, pack_id: str, outcome: Outcome) -> None:
