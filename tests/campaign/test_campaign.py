@@ -17,7 +17,7 @@ SHORT = (
 
 @pytest.mark.slow
 @pytest.mark.ray
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1500)
 def test_a_fault_of_each_part():
     # In a process of its own, as it adopts and ends processes.
     words = ["--seed", "1", "--count", str(len(SHORT)), "--jobs", "2", "--again", "debug", "--fault", *SHORT]
