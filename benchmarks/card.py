@@ -42,7 +42,7 @@ def row(path: Path, cost: CostModel, card: Card) -> tuple[int, dict[str, float],
         networks[pack.device] += len(pack.cells)
         if pack.device == "cuda":
             on_card.append(len(pack.cells))
-            busy += pack.seconds * cost.busy([grid.cells[i].cell for i in pack.cells], pack.engine)
+            busy += pack.seconds * cost.on_card([grid.cells[i].cell for i in pack.cells], pack.engine)[1]
         queue.in_flight.clear()
     packs = f"{min(on_card)} to {max(on_card)}" if on_card else ""
     share = f"{busy / seconds['cuda']:.0%}" if on_card else ""

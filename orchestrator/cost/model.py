@@ -52,19 +52,15 @@ class CostModel:
         """Seconds that a pack takes on one core, or on a card, before any correction. On a core its cells cost the same."""
         if device == "cpu":
             return len(cells) * self.predicted(cells[0], engine, device, among_groups(cells))
-        full, alone, evaluations = self._on_card(cells, engine)
-        return cells[0].steps * max(full, alone) + evaluations
+        return self.on_card(cells, engine)[0]
 
-    def busy(self, cells: Sequence[Cell], engine: str) -> float:
-        """The part of a card that a pack keeps busy."""
-        full, alone, _ = self._on_card(cells, engine)
-        return full / max(full, alone)
-
-    def _on_card(self, cells: Sequence[Cell], engine: str) -> tuple[float, float, float]:
-        """Seconds of a step of all cells on a full card, and of the slowest alone; seconds of all evaluations."""
+    def on_card(self, cells: Sequence[Cell], engine: str) -> tuple[float, float]:
+        """Seconds that a pack takes on a card, before any correction, and the part of the card that it keeps busy."""
         group = among_groups(cells)
         parts = np.array([self._parts(cell, engine, "cuda", group) for cell in cells])
-        return float(parts[:, 0].sum()), float(parts[:, 1].max()), float(parts[:, 2].sum())
+        full, alone, evaluations = float(parts[:, 0].sum()), float(parts[:, 1].max()), float(parts[:, 2].sum())
+        longer = max(full, alone)
+        return cells[0].steps * longer + evaluations, full / longer
 
     def _parts(self, cell: Cell, engine: str, device: str, group: float) -> tuple[float, float, float]:
         """Seconds of a step on a core or a full card, of a step alone on a card (0 on a core), and of all evaluations."""

@@ -14,7 +14,7 @@ from rich.text import Text
 from console.words import duration
 from orchestrator.cards import cards_here
 from orchestrator.grid.load import Resources
-from orchestrator.plan.machine import HOST_BYTES, MEMORY_SHARE, Machine
+from orchestrator.plan.machine import MEMORY_SHARE, Machine
 from orchestrator.plan.packing import Pack, PackQueue
 from trainables.cell import Cell
 
@@ -70,11 +70,7 @@ def this_machine(want: Resources, max_concurrent: int | None = None) -> Machine:
     slots = max(1, int(len(os.sched_getaffinity(0)) // want.cpus_per_pack))
     at_once, room = min(slots, max_concurrent or slots), MEMORY_SHARE * _available_bytes()
     cards = cards_here() if want.gpus_per_pack else ()
-    if not cards:
-        return Machine(at_once, int(room / slots))
-    memory = int(max(room - len(cards) * HOST_BYTES, room / 2) / slots)
-    asked = None if want.gpus_per_pack == "auto" else want.gpus_per_pack
-    return Machine(at_once, memory, len(cards), int(MEMORY_SHARE * cards[0].bytes), asked, cards[0])
+    return Machine.of(slots, at_once, room, len(cards), cards[0] if cards else None, want.gpus_per_pack)
 
 
 def _available_bytes() -> int:

@@ -28,6 +28,15 @@ class Machine:
     card: Card | None = None
     """One of the cards; they are taken to be alike."""
 
+    @classmethod
+    def of(cls, slots: int, at_once: int, room: float, cards: int, card: Card | None, asked: float | str) -> "Machine":
+        """The machine whose `slots` share `room` bytes, `at_once` of which train; `asked` is the grid's `gpus_per_pack`."""
+        if not cards or card is None:
+            return cls(at_once, int(room / slots))
+        memory = max(room - cards * HOST_BYTES, room / 2) / slots
+        share = None if isinstance(asked, str) else asked
+        return cls(at_once, int(memory), cards, int(MEMORY_SHARE * card.bytes), share, card)
+
     @property
     def throughput(self) -> dict[str, float]:
         """Packs' worth of work done at once on each kind of device. Packs that share a card share its time."""

@@ -314,8 +314,8 @@ class PackQueue:
         seconds, share = len(cells) * self.cell_seconds(cells[0]), 0.0
         if device == "cuda":
             correction = self.cost.correction(self._chosen(self._shape[cells[0]]).key, engine, device)
-            seconds = correction * self.cost.predicted_pack([p.cell for p in members], engine, device)
-            share = self.machine.share_of(self.cost.busy([p.cell for p in members], engine), n_bytes)
+            predicted, busy = self.cost.on_card([p.cell for p in members], engine)
+            seconds, share = correction * predicted, self.machine.share_of(busy, n_bytes)
         pack = Pack(
             pack_id=hashlib.sha256(text.encode()).hexdigest()[:20],
             cells=tuple(cells),

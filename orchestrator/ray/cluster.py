@@ -25,7 +25,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from orchestrator.cards import UNKNOWN_CARD, Card, cards_here
 from orchestrator.code import code_facts
 from orchestrator.grid.load import Resources
-from orchestrator.plan.machine import HOST_BYTES, MEMORY_SHARE, Machine
+from orchestrator.plan.machine import MEMORY_SHARE, Machine
 from orchestrator.ray.fitness import misfit
 from orchestrator.run.interrupts import LATEST_S, reclaim
 from store.files import open_files, temporary
@@ -130,11 +130,8 @@ def machine_of_cluster(want: Resources, max_concurrent: int | None = None) -> Ma
     slots = max(1, int(cpus // want.cpus_per_pack))
     slots_asked = min(slots, max_concurrent or slots)
     room = MEMORY_SHARE * have.get("memory", 2**32)
-    if gpus < 1 or want.gpus_per_pack == 0:
-        return Machine(slots_asked, int(room / slots))
-    card = _card()
-    memory = int(max(room - gpus * HOST_BYTES, room / 2) / slots)
-    return Machine(slots_asked, memory, int(gpus), int(MEMORY_SHARE * card.bytes), asked or None, card)
+    card = _card() if gpus >= 1 and want.gpus_per_pack else None
+    return Machine.of(slots, slots_asked, room, int(gpus), card, want.gpus_per_pack)
 
 
 def check_nodes(results: str) -> bool:

@@ -108,7 +108,7 @@ class PackTrainable(tune.Trainable):
         return {"fraction": work.fraction, SHOULD_CHECKPOINT: self._checkpoint_is_due()}
 
     def _checkpoint_is_due(self) -> bool:
-        """Whether enough time has passed, also in view of how long the last one took, and the disk has room for it."""
+        """Enough time has passed, also in view of how long the last one took, and the disk has room for it."""
         takes = self.pack["bytes"] / self.bytes_a_s
         if time.monotonic() - self.saved < max(self.shared["checkpoint_s"], takes / SAVING_SHARE):
             return False

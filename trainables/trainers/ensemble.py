@@ -26,7 +26,7 @@ class Ensemble:
     def __init__(self, cells: Sequence[Cell], device: str) -> None:
         self.cells, self.device = list(cells), torch.device(device)
         self.at_once = self.device.type != "cpu"
-        """Whether the cells of a group are evaluated together; on a CPU one by one, so that arrays stay in its cache."""
+        """True if the cells of a group are evaluated together; a CPU takes them one by one, so that arrays stay in its cache."""
         self.dtype = torch.float64 if cells[0].dtype == "float64" else torch.float32
         self.groups = Groups(cells)
         width, sizes = cells[0].width, [cell.task.input_dim for cell in self.groups.cells]

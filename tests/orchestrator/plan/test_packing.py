@@ -215,7 +215,7 @@ def of_grid(name, **axes):
     ("grid", "axes", "least"), [("figc3", {}, 264), ("fig1e_lazy", {"L": "64,256,1024", "seed": "range(6)"}, 132)]
 )
 def test_packs_fill_a_card_whatever_the_symbols_and_dimensions(grid, axes, least):
-    """Of an H200's memory; the last pack of a key takes what is left."""
+    """Every pack fits in an H200; the last one of a key takes what is left."""
     cells = of_grid(grid, **axes)
     packs = drain(filled(cells, Machine(16, 2**34, cards=1, card_bytes=110 * 2**30)))
     assert {p.device for p in packs} == {"cuda"}

@@ -70,5 +70,5 @@ def test_large_networks_on_a_card(make_cell, width, dtype):
     first, second = (Batched(cells, "cuda").train(0, 40) for _ in range(2))
     np.testing.assert_array_equal(first, second)
     theirs = Batched(cells).train(0, 40)
-    # As in test_trainers.py; 40 roundings of float32 at 6e-8, where a sum over 4096 neurons rounds more than once.
+    # 40 roundings of float32 at 6e-8, as in test_trainers.py, where a sum over 4096 neurons rounds more than once.
     np.testing.assert_allclose(first[0], theirs[0], rtol=0, atol=1e-9 if dtype == "float64" else 1e-5)

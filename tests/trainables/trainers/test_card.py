@@ -1,4 +1,4 @@
-"""What must be there before a card trains, which errors are the card's, and evaluations as a card makes them."""
+"""A card needs things before it trains, some errors are its own, and it evaluates groups at once."""
 
 import os
 import re

@@ -305,7 +305,7 @@ def as_on_card(cells) -> Batched:
 
 @pytest.mark.parametrize("gamma", [1.0, 100.0, 0.3, "lazy"])
 def test_a_card_is_checked_before_it_trains(gamma, make_cell):
-    """The same tensor program passes; one whose steps are of another length, or that takes none, does not."""
+    """A right tensor program passes; one whose steps are of another length, or that takes none, does not."""
     cells = [make_cell(gamma=g, seed=s, dtype="float32", width=256, batch=128) for s, g in enumerate((1.0, gamma))]
     prove(cells, as_on_card, Batched)
     for factor in (1.5, 0.0, -1.0):
