@@ -15,20 +15,11 @@ loads overlap, and their sums over neurons share one exchange.
 import triton
 import triton.language as tl
 
+from trainables.kernels.on_card import score_pairs, terms_of_pairs, whole
+
 TILE = 8
 UNROLL = 4
 """Symbols that the sum over the Gram matrix takes at a time."""
-
-
-@triton.jit
-def _relu(x):
-    return tl.maximum(x, 0.0, propagate_nan=tl.PropagateNan.ALL)  # divergence is a NaN that must be seen
-
-
-@triton.jit
-def _whole(at, used=None):
-    """Numbers of a plan, or 0 where they are not used."""
-    return (tl.load(at) if used is None else tl.load(at, used, 0)).to(tl.int32)
 
 
 @triton.jit
@@ -36,7 +27,7 @@ def _preactivate(rows, n_rows, gram, omega, p, eps, literal, q, h, n, n_padded, 
                  TILE: tl.constexpr, UNROLL: tl.constexpr):  # fmt: skip
     """Compute h of the symbols in `rows` for neurons n, and q unless the output is literal; the last tile may repeat a symbol."""
     for k in range(0, n_rows, TILE):
-        r = _whole(rows + tl.minimum(k + tl.arange(0, TILE), n_rows - 1))
+        r = whole(rows + tl.minimum(k + tl.arange(0, TILE), n_rows - 1))
         x = tl.zeros((TILE, BLOCK), omega.dtype.element_ty)
         for j in range(0, n_padded, UNROLL):
             for i in tl.static_range(UNROLL):
@@ -56,16 +47,7 @@ def _sums(u, v, used, literal, p, q, h, a0, b, eps, HALF, WIDTH: tl.constexpr, B
         first, second = u[:, None] * WIDTH + n, HALF + v[:, None] * WIDTH + n
         used_rows = used[:, None]
         a0_n, b_n = tl.load(a0 + n), tl.load(b + n)
-        relu = _relu(tl.load(h + first, used_rows, 0.0) + tl.load(h + second, used_rows, 0.0))
-        if literal:
-            terms = (a0_n + eps * b_n) * relu
-        else:
-            inv_eps = 1.0 / eps
-            q_pair = tl.load(q + first, used_rows, 0.0) + tl.load(q + second, used_rows, 0.0)
-            t = -(tl.load(p + first, used_rows, 0.0) + tl.load(p + second, used_rows, 0.0)) * inv_eps
-            change = tl.maximum(q_pair, t, propagate_nan=tl.PropagateNan.ALL) - _relu(t)
-            terms = b_n * relu + a0_n * change
-        f += tl.sum(terms, 1)
+        f += tl.sum(terms_of_pairs(first, second, used_rows, literal, p, q, h, a0_n, b_n, eps), 1)
     return f
 
 
@@ -75,14 +57,14 @@ def _follow(rows, n_rows, starts, order, partner, h_own, h_other, omega, df, a, 
     """Step omega of one half and return the half's share of the step of b. `order` lists the pairs symbol by symbol."""
     gb = tl.zeros((1, BLOCK), omega.dtype.element_ty)
     for i in range(n_rows):
-        r = _whole(rows + i)
-        start, end = _whole(starts + i), _whole(starts + i + 1)
+        r = whole(rows + i)
+        start, end = whole(starts + i), whole(starts + i + 1)
         own = tl.load(h_own + r * WIDTH + n)
         on = tl.zeros((1, BLOCK), omega.dtype.element_ty)
         for k in range(start, end, TILE):  # the pairs that hold this symbol
             at = k + tl.arange(0, TILE)
             used = at < end
-            pair, other = _whole(order + at, used), _whole(partner + at, used)
+            pair, other = whole(order + at, used), whole(partner + at, used)
             h = own + tl.load(h_other + other[:, None] * WIDTH + n, used[:, None], 0.0)
             on += tl.sum(tl.where(h > 0, tl.load(df + pair, used, 0.0)[:, None], 0.0), 0, keep_dims=True)
         gb += own * on
@@ -125,7 +107,7 @@ def train_steps(programs, networks, groups, plan, f0, p, gram, omega, q, h, a0, 
     loss, right = loss + c * n_total + first_step, right + c * n_total + first_step
     eps, lr = tl.load(eps + c), tl.load(lr + c)
     for t in range(n_steps):
-        n_pairs = tl.minimum(n_pairs_recorded, n_symbols * n_symbols - first_pair) if records else _whole(plan)
+        n_pairs = tl.minimum(n_pairs_recorded, n_symbols * n_symbols - first_pair) if records else whole(plan)
         u_of, times_of, halves = plan + 3, plan + 3 + BATCH, plan + 3 + 2 * BATCH  # of a half: symbols, starts, order, partners
         v_of = halves + 2 * most + 1 + BATCH
 
@@ -134,7 +116,7 @@ def train_steps(programs, networks, groups, plan, f0, p, gram, omega, q, h, a0, 
                 n = start + tl.arange(0, BLOCK)[None, :]  # rows are (1, BLOCK), so that all have the same layout over threads
                 for s in tl.static_range(2):
                     rows, at = halves + s * (2 * most + 1 + 2 * BATCH), s * half
-                    _preactivate(rows, _whole(plan + 1 + s), gram, omega + at, p + at, eps, literal, q + at, h + at, n, n_padded,
+                    _preactivate(rows, whole(plan + 1 + s), gram, omega + at, p + at, eps, literal, q + at, h + at, n, n_padded,
                                  WIDTH, BLOCK, TILE, UNROLL)  # fmt: skip
             tl.debug_barrier()
 
@@ -144,7 +126,7 @@ def train_steps(programs, networks, groups, plan, f0, p, gram, omega, q, h, a0, 
             if records:
                 u, v = (first_pair + i) // n_symbols, (first_pair + i) % n_symbols
             else:
-                u, v = _whole(u_of + i, used), _whole(v_of + i, used)
+                u, v = whole(u_of + i, used), whole(v_of + i, used)
             x = _sums(u, v, used, literal, p, q, h, a0, b, eps, half, WIDTH, BLOCK, TILE)
             if records:
                 tl.store(f0 + first_pair + i, x, used)
@@ -155,19 +137,11 @@ def train_steps(programs, networks, groups, plan, f0, p, gram, omega, q, h, a0, 
         if not records:
             i = tl.arange(0, PAIRS)
             used = i < n_pairs
-            u, v, times = _whole(u_of + i, used), _whole(v_of + i, used), _whole(times_of + i, used)
+            u, v, times = whole(u_of + i, used), whole(v_of + i, used), whole(times_of + i, used)
             x = tl.load(f + i, used, 0.0)
             if literal:
                 x = (x - tl.load(f0 + u * n_symbols + v, used, 0.0)) * (1.0 / eps)
-            y, same = x.to(tl.float64), tl.where(u == v, 1.0, 0.0).to(tl.float64)
-            e = tl.exp(-tl.abs(y))
-            sigmoid = tl.where(y > 0, 1.0, e) / (1.0 + e)
-            term = times * (_relu(y) + tl.log(1.0 + e) - same * y)
-            # Summed in the cell's precision, so that the loss becomes infinite on overflow, as in the other engines.
-            total = tl.sum(tl.where(used, term, 0.0).to(x.dtype), 0)
-            tl.store(loss + t, total.to(tl.float64) / BATCH)
-            tl.store(right + t, tl.sum(tl.where((x > 0) == (u == v), times, 0), 0).to(tl.float64))
-            tl.store(df + i, (-lr.to(tl.float64) * times / BATCH * (sigmoid - same)).to(x.dtype), used)
+            score_pairs(x, u, v, times, used, lr, loss + t, right + t, df + i, BATCH)
             tl.debug_barrier()
 
             for start in range(0, WIDTH, BLOCK):
@@ -177,7 +151,7 @@ def train_steps(programs, networks, groups, plan, f0, p, gram, omega, q, h, a0, 
                 for s in tl.static_range(2):
                     rows, own, other = halves + s * (2 * most + 1 + 2 * BATCH), h + s * half, h + (1 - s) * half
                     order = rows + 2 * most + 1
-                    b_n += _follow(rows, _whole(plan + 1 + s), rows + most, order, order + BATCH, own, other, omega + s * half,
+                    b_n += _follow(rows, whole(plan + 1 + s), rows + most, order, order + BATCH, own, other, omega + s * half,
                                    df, a, n, WIDTH, BLOCK, TILE)  # fmt: skip
                 tl.store(b + n, b_n)
             tl.debug_barrier()

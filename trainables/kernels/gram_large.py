@@ -21,7 +21,7 @@ df (PAIRS)             minus the rate times the loss's derivative by each output
 import triton
 import triton.language as tl
 
-from trainables.kernels.gram_cuda import _relu, _whole
+from trainables.kernels.on_card import score_pairs, terms_of_pairs, whole
 
 
 @triton.jit
@@ -37,7 +37,7 @@ def _preactivate(rows, n_rows, matrix, n_coords, v, p, eps, keeps_q, q, h, n, WI
     for k in range(0, n_rows, ROWS):
         i = k + tl.arange(0, ROWS)
         used = (i < n_rows)[:, None]
-        r = _whole(rows + i, i < n_rows)[:, None]
+        r = whole(rows + i, i < n_rows)[:, None]
         x = tl.zeros((ROWS, BLOCK), v.dtype.element_ty)
         for j in tl.range(0, n_coords, CHUNK, num_stages=3 if ON_CORES else 1):  # the next two chunks are on their way
             if ON_CORES:
@@ -58,16 +58,7 @@ def _share(u, v, used, literal, p, q, h, a0, b, eps, half, n, WIDTH: tl.constexp
     """The sum over neurons n of a relu(h) for each pair if the output is taken literally, else of the centred output; (TILE,)."""
     used = used[:, None]
     first, second = u[:, None] * WIDTH + n, half + v[:, None] * WIDTH + n
-    relu = _relu(tl.load(h + first, used, 0.0) + tl.load(h + second, used, 0.0))
-    if literal:
-        terms = (a0 + eps * b) * relu
-    else:
-        inv_eps = 1.0 / eps
-        q_pair = tl.load(q + first, used, 0.0) + tl.load(q + second, used, 0.0)
-        t = -(tl.load(p + first, used, 0.0) + tl.load(p + second, used, 0.0)) * inv_eps
-        change = tl.maximum(q_pair, t, propagate_nan=tl.PropagateNan.ALL) - _relu(t)
-        terms = b * relu + a0 * change
-    return tl.sum(terms, 1)
+    return tl.sum(terms_of_pairs(first, second, used, literal, p, q, h, a0, b, eps), 1)
 
 
 @triton.jit
@@ -80,13 +71,13 @@ def _follow(rows, n_rows, starts, order, partner, h_own, h_other, omega, kept, i
     gb = tl.zeros((TILE, BLOCK), h_own.dtype.element_ty)
     for k in range(0, n_rows, TILE):
         i = k + tl.arange(0, TILE)
-        r, start, end = _whole(rows + i, i < n_rows), _whole(starts + i, i < n_rows), _whole(starts + i + 1, i < n_rows)
+        r, start, end = whole(rows + i, i < n_rows), whole(starts + i, i < n_rows), whole(starts + i + 1, i < n_rows)
         used, at = (i < n_rows)[:, None], r[:, None] * WIDTH + n
         own = tl.load(h_own + at, used, 0.0)
         on = tl.zeros((TILE, BLOCK), h_own.dtype.element_ty)
         for j in range(0, tl.max(end - start, 0)):
             has = start + j < end
-            pair, other = _whole(order + start + j, has), _whole(partner + start + j, has)
+            pair, other = whole(order + start + j, has), whole(partner + start + j, has)
             h = own + tl.load(h_other + other[:, None] * WIDTH + n, has[:, None], 0.0)
             on += tl.where(h > 0, tl.load(df + pair, has, 0.0)[:, None], 0.0)
         gb += own * on
@@ -108,14 +99,14 @@ def _collect(rows, n_rows, z, n_coords, change, u, n, WIDTH: tl.constexpr, BLOCK
         for k in range(0, n_rows, CHUNK):
             if ON_CORES:
                 i = k + tl.arange(0, CHUNK)
-                r = _whole(rows + i, i < n_rows)
+                r = whole(rows + i, i < n_rows)
                 z_r = tl.load(z + r[None, :] * n_coords + c[:, None], inside & (i < n_rows)[None, :], 0.0)
                 change_r = tl.load(change + r[:, None] * WIDTH + n, (i < n_rows)[:, None], 0.0)
                 x = tl.dot(z_r, change_r, x, input_precision="tf32x3")
             else:
                 for e in tl.static_range(CHUNK):
                     used = k + e < n_rows
-                    r = _whole(rows + k + e, used)
+                    r = whole(rows + k + e, used)
                     z_r = tl.load(z + r * n_coords + c[:, None], inside & used, 0.0)
                     x += z_r * tl.load(change + r * WIDTH + n, used, 0.0)
         at = c[:, None] * WIDTH + n
@@ -160,7 +151,7 @@ def advance(programs, networks, groups, now, plan, p, matrices, v, q, h, a0, b, 
         done = plan - a_step
         a = a0_n + eps * b_n
         for s in tl.static_range(2):
-            rows, n_rows = done + 3 + 2 * BATCH + s * a_half, _whole(done + 1 + s)
+            rows, n_rows = done + 3 + 2 * BATCH + s * a_half, whole(done + 1 + s)
             order = rows + 2 * most + 1
             own, other = s * half, (1 - s) * half
             b_n += _follow(rows, n_rows, rows + most, order, order + BATCH, h + own, h + other, v + s * half_v, q + own, is_z, df,
@@ -169,18 +160,18 @@ def advance(programs, networks, groups, now, plan, p, matrices, v, q, h, a0, b, 
         tl.debug_barrier()  # threads exchange numbers through memory
         if is_z:
             for s in tl.static_range(2):
-                _collect(done + 3 + 2 * BATCH + s * a_half, _whole(done + 1 + s), matrices, n_coords, q + s * half,
+                _collect(done + 3 + 2 * BATCH + s * a_half, whole(done + 1 + s), matrices, n_coords, q + s * half,
                          v + s * half_v, n, WIDTH, BLOCK, COORDS, CHUNK, ON_CORES)  # fmt: skip
             tl.debug_barrier()
 
     if continues:
         for s in tl.static_range(2):
             rows, at = plan + 3 + 2 * BATCH + s * a_half, s * half
-            _preactivate(rows, _whole(plan + 1 + s), matrices, n_coords, v + s * half_v, p + at, eps, literal == 0, q + at,
+            _preactivate(rows, whole(plan + 1 + s), matrices, n_coords, v + s * half_v, p + at, eps, literal == 0, q + at,
                          h + at, n, WIDTH, BLOCK, ROWS, CHUNK, ON_CORES)  # fmt: skip
         tl.debug_barrier()
 
-    n_pairs = tl.minimum(PAIRS, n_symbols * n_symbols - first_pair) if records else _whole(plan, continues != 0)
+    n_pairs = tl.minimum(PAIRS, n_symbols * n_symbols - first_pair) if records else whole(plan, continues != 0)
     u_of, v_of = plan + 3, plan + 3 + 2 * BATCH + 2 * most + 1 + BATCH
     for k in range(0, n_pairs, TILE):
         i = k + tl.arange(0, TILE)
@@ -188,7 +179,7 @@ def advance(programs, networks, groups, now, plan, p, matrices, v, q, h, a0, b, 
         if records:
             first, second = (first_pair + i) // n_symbols, (first_pair + i) % n_symbols
         else:
-            first, second = _whole(u_of + i, used), _whole(v_of + i, used)
+            first, second = whole(u_of + i, used), whole(v_of + i, used)
         x = _share(first, second, used, literal, p, q, h, a0_n, b_n, eps, half, n, WIDTH)
         tl.store(shares + i, x, used)
 
@@ -207,7 +198,7 @@ def score(programs, networks, groups, now, plan, f0, eps, lr, df, shares, loss, 
     n_symbols = tl.load(groups).to(tl.int32)
     plan = _plan(plan, groups, now, t, 6 * BATCH + 4 * tl.minimum(BATCH, n_symbols) + 5)
     f0 += tl.load(groups + 4)
-    n_pairs = tl.minimum(PAIRS, n_symbols * n_symbols - first_pair) if records else _whole(plan)
+    n_pairs = tl.minimum(PAIRS, n_symbols * n_symbols - first_pair) if records else whole(plan)
     i = tl.arange(0, PAIRS)
     used = i < n_pairs
     x = tl.zeros((PAIRS,), shares.dtype.element_ty)
@@ -216,17 +207,9 @@ def score(programs, networks, groups, now, plan, f0, eps, lr, df, shares, loss, 
     if records:
         tl.store(f0 + first_pair + i, x, used)
     else:
-        u, times = _whole(plan + 3 + i, used), _whole(plan + 3 + BATCH + i, used)
-        v = _whole(plan + 4 + 3 * BATCH + 2 * tl.minimum(BATCH, n_symbols) + i, used)
+        u, times = whole(plan + 3 + i, used), whole(plan + 3 + BATCH + i, used)
+        v = whole(plan + 4 + 3 * BATCH + 2 * tl.minimum(BATCH, n_symbols) + i, used)
         if tl.load(networks + 5 * c + 4) != 0:
             x = (x - tl.load(f0 + u * n_symbols + v, used, 0.0)) * (1.0 / tl.load(eps + c))
-        y, same = x.to(tl.float64), tl.where(u == v, 1.0, 0.0).to(tl.float64)
-        e = tl.exp(-tl.abs(y))
-        sigmoid = tl.where(y > 0, 1.0, e) / (1.0 + e)
-        term = times * (_relu(y) + tl.log(1.0 + e) - same * y)
-        # Summed in the cell's precision, so that the loss becomes infinite on overflow, as in the other engines.
-        total = tl.sum(tl.where(used, term, 0.0).to(x.dtype), 0)
-        tl.store(loss + c * n_total + t, total.to(tl.float64) / BATCH)
-        tl.store(right + c * n_total + t, tl.sum(tl.where((x > 0) == (u == v), times, 0), 0).to(tl.float64))
-        slope = -tl.load(lr + c).to(tl.float64) * times / BATCH * (sigmoid - same)
-        tl.store(df + c * PAIRS + i, slope.to(x.dtype), used)
+        at = c * n_total + t
+        score_pairs(x, u, v, times, used, tl.load(lr + c), loss + at, right + at, df + c * PAIRS + i, BATCH)

@@ -12,30 +12,13 @@ first kernel, programs that read the same rows of h0; of the second, those of on
 import triton
 import triton.language as tl
 
+from trainables.kernels.on_card import cross_entropy, relu, slope
+
 ROWS, BLOCK_BYTES, WARPS = 8, 2048, 4
 """Examples of a program of the first kernel, and the part of a row that it takes at a time: 16 bytes for each thread."""
 TALL, NARROW_BYTES, TALL_WARPS = 32, 512, 8
 """Examples that a program of the second kernel takes at a time, and the part of a row that it owns: 16 bytes for each thread of a
 warp."""
-
-
-@triton.jit
-def _relu(x):
-    return tl.maximum(x, 0.0, propagate_nan=tl.PropagateNan.ALL)  # divergence is a NaN that must be seen
-
-
-@triton.jit
-def _slope(f, y):
-    """Derivative of the cross entropy of labels y by outputs f, in float64."""
-    e = tl.exp(-tl.abs(f.to(tl.float64)))
-    return tl.where(f > 0, 1.0, e) / (1.0 + e) - y.to(tl.float64)
-
-
-@triton.jit
-def _cross_entropy(f, y):
-    """Loss of outputs f with labels y, in float64."""
-    z = f.to(tl.float64)
-    return _relu(z) + tl.log(1.0 + tl.exp(-tl.abs(z))) - y.to(tl.float64) * z
 
 
 # The step is not specialised: Triton would compile variants for some steps, and no compiler may run while a graph is recorded.
@@ -58,14 +41,14 @@ def take_outputs(h0, q, a0, b, eps, lr, group, y, f, df, step, STEPS: tl.constex
         at, there = i[:, None] * WIDTH + n, used[:, None] & inside
         h0_n, q_n = tl.load(h0 + at, there, 0.0), tl.load(q + at, there, 0.0)
         t = -h0_n * inv_eps
-        change = tl.maximum(q_n, t, propagate_nan=tl.PropagateNan.ALL) - _relu(t)
-        terms += tl.load(b + n, inside, 0.0) * _relu(h0_n + eps_c * q_n)
+        change = tl.maximum(q_n, t, propagate_nan=tl.PropagateNan.ALL) - relu(t)
+        terms += tl.load(b + n, inside, 0.0) * relu(h0_n + eps_c * q_n)
         terms += tl.load(a0 + n, inside, 0.0) * change
     tl.store(f + i, tl.sum(terms, 1), used)
 
     tl.debug_barrier()  # from here on a thread holds one example; of the sums above each holds all
     x, rate = tl.load(f + i, used, 0.0), tl.load(lr + c).to(tl.float64) / BATCH
-    tl.store(df + i, (-rate * _slope(x, tl.load(y + i, used, 0.0))).to(x.dtype), used)
+    tl.store(df + i, (-rate * slope(x, tl.load(y + i, used, 0.0))).to(x.dtype), used)
 
 
 @triton.jit(do_not_specialize=["step"])
@@ -89,7 +72,7 @@ def take_gradients(h0, q, a0, b, eps, group, y, f, df, loss, right, step, STEPS:
         h = tl.load(h0 + at, there, 0.0) + eps_c * tl.load(q + at, there, 0.0)
         df_i = tl.load(df + i, used, 0.0)[:, None]
         tl.store(q + at, tl.where(h > 0, df_i * a, 0.0), there)
-        change += df_i * _relu(h)
+        change += df_i * relu(h)
     tl.store(b + n, b_n + tl.sum(change, 0, keep_dims=True), inside)
 
     if part == 0:
@@ -97,7 +80,7 @@ def take_gradients(h0, q, a0, b, eps, group, y, f, df, loss, right, step, STEPS:
         used = i < BATCH
         x, labels = tl.load(f + i, used, 0.0), tl.load(y + i, used, 0.0)
         # Summed in the cell's precision, so that the loss becomes infinite on overflow, as in the other engines.
-        total = tl.sum(tl.where(used, _cross_entropy(x, labels), 0.0).to(x.dtype), 0)
+        total = tl.sum(tl.where(used, cross_entropy(x, labels), 0.0).to(x.dtype), 0)
         tl.store(loss + c * STEPS + step, total.to(tl.float64) / BATCH)
         hits = tl.sum(tl.where(used & ((x > 0) == (labels > 0)), 1, 0), 0)
         tl.store(right + c * STEPS + step, hits.to(tl.float64))
