@@ -1,14 +1,19 @@
 # make sweep   installs into .venv what is missing and runs the default grid
-# make test    installs what is missing and runs the fast tests
+# make test    installs what is missing and runs the fast tests, two files at a time
 # make slow    the slow ones: minutes, the paper's numbers at full length
+# make evidence   trains what evidence/ lacks (some 12 hours on 2 cores, in parts if you like) and writes docs/verdicts.md
 # make lint    format, lint, types and import rules
 # Another Python: make PYTHON=python3.12 sweep
 PYTHON ?= $(shell for p in python3 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' 2>/dev/null && echo $$p && break; done)
 PY := .venv/bin/python
+# Where `make evidence` trains: make RESULTS=/scratch/results evidence
+RESULTS ?= results
+# Files of tests at once: make N=4 test
+N ?= 2
 RUN := PATH="$(CURDIR)/.venv/bin:$$PATH"
 
-.PHONY: help sweep test slow lint install lock clean
+.PHONY: help sweep test slow evidence lint install lock clean
 help:
 	@sed -n 's/^# \(make\|Another\)/\1/p' Makefile
 
@@ -27,10 +32,19 @@ sweep: install
 	@$(PY) -m orchestrator.sweep grid.yaml
 
 test: install
-	@$(PY) -m pytest
+	@$(PY) -m pytest -n $(N) --dist loadfile
 
 slow: install
 	@$(PY) -m pytest -m slow -rA
+
+# Each sweep trains what neither evidence/ nor RESULTS has, and is kept as soon as it is done. Status 1, some networks failed, stops nothing.
+evidence: install
+	@$(PY) -m orchestrator.store copy --results evidence --to "$(RESULTS)"
+	@set -f; grep -v '^#' evidence/sweeps.txt | while read -r sweep; do \
+		$(PY) -m orchestrator.sweep $$sweep --results "$(RESULTS)" </dev/null || [ $$? -eq 1 ] || exit; \
+		$(PY) -m orchestrator.store copy --results "$(RESULTS)" --to evidence || exit; \
+	done
+	@$(PY) -m analysis.verdicts
 
 lint: install
 	@$(RUN) ruff check .

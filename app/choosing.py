@@ -125,9 +125,9 @@ def threshold_measures(results: str, selection: Selection) -> list[str]:
     return [name for name in remembered(names_of_measures, results, selection) if known[name].better]
 
 
-def accuracy_choice(results: str) -> str:
-    """A select box of the test accuracies."""
-    return measure_choice(results, ACCURACIES, width=190)
+def accuracy_choice(results: str, *more: str) -> str:
+    """A select box of the test accuracies, and of `more` measures."""
+    return measure_choice(results, (*ACCURACIES, *more), width=190)
 
 
 def task_choice(results: str, classifying: bool = True) -> Selection:

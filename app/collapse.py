@@ -5,14 +5,14 @@ import streamlit as st
 
 from analysis.data.points import Setting, in_order, with_intervals
 from analysis.data.source import declared
-from analysis.scaling.bound import energies, scaling_of
+from analysis.scaling.bound import BOUND_UNIT, MEANING, predicted_samples, scaling_of
 from analysis.scaling.charts import collapse_chart
 from analysis.scaling.predictions import predicted
 from analysis.scaling.rescaling import Family, best, doubted, family, in_units, rescaled
 from app.choosing import Asked, interval_text, number
 from app.shared import choice, downloads, figure, remembered
 
-GIVEN, BEST, BOUND = "an exponent", "the best exponent", "the bound E"
+GIVEN, BEST, BOUND = "an exponent", "the best exponent", BOUND_UNIT
 
 
 def collapse(results: str, setting: Setting, asked: Asked) -> None:
@@ -27,7 +27,7 @@ def collapse(results: str, setting: Setting, asked: Asked) -> None:
         if by:
             value = choice("Curves of " + by.replace("_label", ""), in_order(data, by), key="collapse_of", width=170)
             data, key = data[data[by] == value], f"exponent_{value}"  # each group has its own prediction
-        scaling = scaling_of(data, measure.name, over) if against == "d" and level > 0 else None
+        scaling = scaling_of(data, measure.name, over) if against == "d" and 0 < level < 1 else None
         ways = [GIVEN, BEST, *([BOUND] if scaling else [])]
         way = choice("Rescaled by", ways, BOUND if scaling else GIVEN, key="rescaled_by", width=190)
         said = predicted(over, against, {str(name): data[name].iloc[0] for name in data})
@@ -36,7 +36,7 @@ def collapse(results: str, setting: Setting, asked: Asked) -> None:
     try:
         curves = family(data, over, against, measure.is_accuracy)
         if way == BOUND and scaling:
-            scaled = in_units(curves, energies(curves.frame, scaling, level), f"E({level:g})")
+            scaled = in_units(curves, predicted_samples(curves.frame, scaling, level), BOUND_UNIT)
         else:
             scaled = rescaled(curves, _best(curves, against) if way == BEST else e)
     except ValueError as error:
@@ -45,9 +45,7 @@ def collapse(results: str, setting: Setting, asked: Asked) -> None:
     chart = collapse_chart(scaled, over, against, measure, remembered(declared, results))
     figure(chart)
     q, of_theory = scaled.quality, f", predicted {said}" if said else ""
-    of_bound = (
-        f"; E: energy of the large-deviation bound at A_f = {level:g}, of each d and N [Rubin25 App. B]" if way == BOUND else ""
-    )
+    of_bound = f"; {MEANING}" if way == BOUND else ""
     st.caption(
         f"S = {q.quality:.3g} over {q.n_points} points rescaled, {q.unscaled_quality:.3g} over {q.n_unscaled_points} as measured"
         f", of {q.n_total}; by {scaled.by}{of_theory}{of_bound}; means with 95% intervals."

@@ -184,7 +184,7 @@ class Contact:
         a, b, c = (made.train(0, steps)[0] for made in (card, again, processor))
         states = [made.state() for made in (card, again)]
         same = bool((a == b).all() and all((states[0][name] == states[1][name]).all() for name in states[0]))
-        tests = np.abs(card.evaluate(0) - processor.evaluate(0)).max()
+        tests = np.abs(np.subtract(*(made.evaluate(0, pack[0].test_size)[0] for made in (card, processor)))).max()
         say("right", engine=engine, loss_apart=float(np.abs(a - c).max()), same_digits=same, accuracy_apart=float(tests), **words)
 
     def _pack(self, make: Callable[..., Trainer], pack: list[Cell], **words: Any) -> None:
@@ -197,7 +197,7 @@ class Contact:
         self.sync()
         making, steps = time.perf_counter() - started, 200 if self.on_card else 10
         whole = self.ms(lambda: made.train(0, steps), 3 if self.on_card else 1) / steps
-        evaluation = self.ms(lambda: made.evaluate(0), 1)
+        evaluation = self.ms(lambda: made.evaluate(0, pack[0].test_size), 1)
         held = torch.cuda.max_memory_reserved() / 2**30 if self.on_card else 0.0
         predicted = descent_engine(made.name).memory(pack, "cuda") / 2**30
         say("pack", engine=made.name, n=len(pack), width=pack[0].width, **words, making_s=making, us_a_step=1e3 * whole,

@@ -15,6 +15,7 @@ from orchestrator.plan.packing import PackQueue
 from trainables.cell import Cell
 from trainables.engines import ENGINES
 from trainables.engines.dense import Batched
+from trainables.result import SCORES
 from trainables.tasks import Task
 from trainables.trainers.base import Measures, Probed, Trainer
 
@@ -62,12 +63,13 @@ class Untrained:
         time.sleep(n_steps * self.step_s)
         return self.rng.random((len(self.cells), n_steps)), np.zeros((len(self.cells), n_steps))
 
-    def evaluate(self, step: int) -> Array:
-        return self.rng.random(len(self.cells))
+    def evaluate(self, step: int, n: int) -> Array:
+        return self.rng.random((len(SCORES[self.cells[0].task.targets]), len(self.cells)))
 
     def measures(self, step: int) -> Measures:
         shape = len(self.cells), self.cells[0].width
-        return Measures(self.rng.standard_normal(shape), self.rng.random(shape), self.rng.random(len(self.cells)))
+        alignment, norms = self.rng.random((2, *shape))
+        return Measures(self.rng.standard_normal(shape), alignment, norms, self.rng.random(len(self.cells)))
 
     def hidden_weights(self, c: int, neurons: Array) -> Array:
         return np.zeros((len(neurons), 1))

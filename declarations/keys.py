@@ -17,6 +17,7 @@ KEYS = {
         Key("gamma_label", "gamma", "text", "network", derived=True),
         Key("sigma2", "noise sigma2", "number"),
         Key("prefactor", "prefactor", "text", "network"),
+        Key("initial", "law of initial weights", "text", "network"),
         Key("P", "training examples P", "whole", in_streams=True),
         Key("patch", "patch", "whole", in_streams=True, searched=False),
         Key("patches", "patches a side", "whole", in_streams=True),

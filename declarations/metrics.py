@@ -6,6 +6,7 @@ from declarations.metric import Condition, Metric
 
 _LABELLED: Condition = (("targets", ("binary", "classes")),)
 _TRAINED: Condition = (("sampled", ("no",)),)
+_TWO_LABELS: Condition = (("sampled", ("no",)), ("targets", ("binary",)))
 _SAMPLED: Condition = (("sampled", ("yes",)),)
 _WITH_NEURONS: Condition = (("sampled", ("no",)), ("neurons", ("yes",)))
 _SQUARED: Condition = (("loss", ("mse",)),)
@@ -15,6 +16,14 @@ _ACCURACY: dict[str, Any] = {"low": 0, "high": 1, "is_accuracy": True}
 _ALL = (
     Metric("best_test_acc", "best test accuracy", better="higher", of=(_TRAINED + _LABELLED,), **_ACCURACY),
     Metric("final_test_acc", "last test accuracy", better="higher", of=(_LABELLED,), **_ACCURACY),
+    Metric("final_test_auc", "probability that the last outputs rank a same above a different example (AUC)", better="higher",
+           low=0, high=1, of=(_TWO_LABELS,)),
+    Metric("final_test_acc_best_threshold", "last test accuracy at the threshold best for these examples", better="higher",
+           of=(_TWO_LABELS,), **_ACCURACY),
+    Metric("final_test_acc_same", "last test accuracy on same examples (label 1)", better="higher", of=(_TWO_LABELS,),
+           **_ACCURACY),
+    Metric("final_test_acc_different", "last test accuracy on different examples (label 0)", better="higher", of=(_TWO_LABELS,),
+           **_ACCURACY),
     Metric("best_test_error", "test error at the best evaluation", low=0, high=1, logarithmic=True,
            expression="(1 - best_test_acc)", of=(_TRAINED + _LABELLED,)),
     Metric("final_train_acc", "last training accuracy", better="higher", of=(_LABELLED,), **_ACCURACY),
@@ -23,6 +32,9 @@ _ALL = (
     Metric("readout_ratio", "readout ratio |mean a-| / |mean a+|", low=0, of=(_WITH_NEURONS,)),
     Metric("alignment_pos", "alignment of neurons with a > 0", low=-1, high=1, better="higher", of=(_WITH_NEURONS,)),
     Metric("alignment_neg", "alignment of neurons with a < 0", low=-1, high=1, better="lower", of=(_WITH_NEURONS,)),
+    Metric("alignment_correlation", "correlation of readout and alignment over neurons", low=-1, high=1, better="higher",
+           of=(_WITH_NEURONS,)),
+    Metric("half_norm_ratio", "smaller over larger norm of a neuron's halves", low=0, high=1, of=(_WITH_NEURONS,)),
     Metric("activation_change", "relative activation change", low=0, logarithmic=True, better="higher", of=(_WITH_NEURONS,)),
     Metric("alignment_f", "alignment A_f of output and target", better="higher", of=(_SAMPLED,)),
     Metric("alignment_f_se", "Monte-Carlo standard error of A_f", low=0, of=(_SAMPLED,), diagnostic=True),
@@ -46,6 +58,7 @@ _ALL = (
     Metric("train_loss", "training loss", per="evaluation", column="curve_train_loss", low=0),
     Metric("train_acc", "training accuracy", per="evaluation", column="curve_train_acc", **_ACCURACY),
     Metric("test_acc", "test accuracy", per="evaluation", column="curve_test_acc", **_ACCURACY),
+    Metric("test_auc", "AUC on test examples", "single", per="evaluation", column="curve_test_auc", low=0, high=1),
     Metric("chain_train_mse", "training mean squared error", per="evaluation", column="curve_train_mse", low=0),
     Metric("chain_alignment_f", "alignment A_f of output and target", per="evaluation", column="curve_alignment_f"),
     Metric("eval_test_mse", "test mean squared error", per="evaluation", column="curve_test_mse", low=0),

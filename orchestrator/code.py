@@ -2,10 +2,11 @@
 
 import hashlib
 import platform
-import subprocess
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+
+from store.provenance import commit_of
 
 ROOT = Path(__file__).resolve().parents[1]
 """Folder of the project: its packages, grids and examples lie below."""
@@ -25,17 +26,5 @@ def code_facts() -> dict[str, str]:
 
 
 def commit() -> str:
-    """Commit of this code, followed by `+` if files differ from the commit; empty outside a repository or without git."""
-
-    def git(*args: str) -> str:
-        # The folder may belong to another account: on a cluster it was copied there.
-        done = subprocess.run(
-            ["git", "-c", f"safe.directory={ROOT}", "-C", ROOT, *args], capture_output=True, text=True, check=False
-        )
-        return done.stdout.strip() if done.returncode == 0 else ""
-
-    try:
-        sha = git("rev-parse", "HEAD")
-        return sha + ("+" if sha and git("status", "--porcelain", "--untracked-files=no") else "")
-    except OSError:
-        return ""
+    """Commit of this project's code; see `commit_of`."""
+    return commit_of(ROOT)

@@ -223,7 +223,7 @@ def _refuse_too_large(queue: PackQueue, later: Sequence[int]) -> None:
         need, have = (n / 2**30 for n in (queue.pack_bytes([i]), queue.machine.bytes_of(queue.choice(i)[1])))
         stop(
             f"{queue.plan[i].cell.describe()} needs {need:,.1f} GiB, but each of {queue.machine.slots} packs at once may take "
-            f"{have:,.1f}: take a smaller width or input{fewer}"
+            f"{have:,.1f}: take a smaller width, input or test set{fewer}"
             + (
                 ", or more cpus_per_pack, which leaves fewer packs to share the memory"
                 if need <= have * queue.machine.slots

@@ -1,4 +1,4 @@
-"""`python -m orchestrator.store {status,check,compact,export}`: look after a results directory. Sweeps may run meanwhile."""
+"""`python -m orchestrator.store {status,check,compact,copy,export}`: look after a results directory. Sweeps may run meanwhile."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -14,9 +14,10 @@ from rich.text import Text
 
 from console.printable import printable
 from console.terminal import err, stop
-from store.files import Files, LocalFiles, ResultsError, existing
+from store.files import Files, LocalFiles, ResultsError, existing, open_files
 from store.upkeep.check import check as check_files
 from store.upkeep.compact import compact as compact_files
+from store.upkeep.copy import copy as copy_rows
 from store.upkeep.export import export as export_views
 from store.upkeep.summary import Summary, summarise
 
@@ -88,6 +89,24 @@ def compact(
         typer.echo(f"deleted {len(done.deleted)} files merged earlier")
     if done.waiting:
         typer.echo(f"{len(done.waiting)} merged files stay for readers that hold them: compact again in 10 minutes, or --now")
+
+
+@app.command()
+def copy(
+    to: Annotated[str, typer.Option("--to", metavar="DIR_OR_URI", help="The results directory to copy into; made if need be.")],
+    results: Results = "results",
+) -> None:
+    """Copy into another results directory what it lacks, as few large files. A second copy adds only what is new."""
+    try:
+        with _existing(results) as files:
+            done = copy_rows(files, open_files(to))
+    except KeyboardInterrupt:
+        stop(f"interrupted: what was copied into {to} stays, and the same command goes on", 130)
+    for path, problem in done.bad.items():
+        _echo(f"left behind  {path}: {problem}")
+    _echo(f"copied {done.rows:,} networks, {done.plans} plans and {done.weights} weights files into {to}")
+    if done.failed:
+        typer.echo(f"left behind {done.failed:,} rows of networks that failed")
 
 
 @app.command()

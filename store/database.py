@@ -37,6 +37,8 @@ BEST_WEIGHTS = f"{RANK}, {_KEEPS}, holds_neurons DESC, holds_curves DESC, {_MEAS
 """The order that picks the row for `internal.weights`."""
 ORDERS = {"best": BEST, "best_neurons": BEST_NEURONS, "best_curve": BEST_CURVE, "best_weights": BEST_WEIGHTS}
 """Each order, by the name of the view in `internal` that shows the first row of each cell. Compaction keeps all of these rows."""
+CHOSEN = " OR ".join(f"row_number() OVER (PARTITION BY cell_id ORDER BY {order}) = 1" for order in ORDERS.values())
+"""SQL that is true of the rows that are the first of their cell in one of ORDERS."""
 
 _SQL = {
     pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.float32(): "REAL", pa.bool_(): "BOOLEAN",

@@ -83,6 +83,10 @@ def inspect(files: Files, entry: Entry) -> Inspection:
     return _inspected[key]
 
 
+class FileDamaged(Exception):
+    """A file proved damaged and is left out from now on: what was worked out with it has to be worked out again."""
+
+
 def condemn(files: Files, entry: Entry, problem: str) -> None:
     """Leave the file out from now on, for a fault that its footer does not show."""
     _inspected[(files.root, entry)] = Inspection(problem)

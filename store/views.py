@@ -19,7 +19,7 @@ from store.database import BEST, BEST_WEIGHTS, RANK, Opener, connect_to, rows_of
 from store.files import Files, open_files
 from store.kept import Kept, kept_connection, kept_database
 from store.schema import DECLARED
-from store.snapshot import FOLDERS, Snapshot, condemn, declarations, take, verify
+from store.snapshot import FOLDERS, FileDamaged, Snapshot, condemn, declarations, take, verify
 from store.weights import WEIGHTS
 
 VIEWS = {
@@ -56,7 +56,7 @@ Statuses = Mapping[str, Held]
 
 def connect(results: str | Files) -> duckdb.DuckDBPyConnection:
     """A new in-memory connection with the views. A missing directory gives empty views. Times are UTC."""
-    return _again_while_files_change(_files(results), connect_to, lambda connection: connection)
+    return again_while_files_change(_files(results), connect_to, lambda connection: connection)
 
 
 def run(results: str | Files, work: Callable[[duckdb.DuckDBPyConnection], T], opener: Opener | None = None) -> T:
@@ -71,7 +71,7 @@ def run(results: str | Files, work: Callable[[duckdb.DuckDBPyConnection], T], op
         with connection:
             return work(connection)
 
-    return _again_while_files_change(_files(results), opener or kept_connection, close_after)
+    return again_while_files_change(_files(results), opener or kept_connection, close_after)
 
 
 def once(results: str | Files, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
@@ -82,7 +82,7 @@ def once(results: str | Files, work: Callable[[duckdb.DuckDBPyConnection], T]) -
             kept.answers[work] = work(kept.cursor())
         return kept.answers[work]
 
-    return _again_while_files_change(_files(results), kept_database, answer)
+    return again_while_files_change(_files(results), kept_database, answer)
 
 
 def fetch(results: str | Files, sql: str) -> list[tuple[Any, ...]]:
@@ -138,13 +138,14 @@ def _files(results: str | Files) -> Files:
     return open_files(results) if isinstance(results, str) else results
 
 
-def _again_while_files_change(files: Files, opener: Callable[[Files, Snapshot], Opened], work: Callable[[Opened], T]) -> T:
+def again_while_files_change(files: Files, opener: Callable[[Files, Snapshot], Opened], work: Callable[[Opened], T]) -> T:
+    """Do `work` on what `opener` makes of the present files, again if a file of them is deleted meanwhile or proves damaged."""
     while True:
         snapshot = take(files)
         try:
             return work(opener(files, snapshot))
-        except FileNotFoundError:
-            continue  # gone before its local copy was made
+        except (FileNotFoundError, FileDamaged):
+            continue  # gone before its local copy was made, or left out now
         except duckdb.Error as error:
             # Every round finds a file gone or leaves a damaged one out, so this ends.
             missing = type(error) in (*_OF_FILES, duckdb.PermissionException) and _gone(files, snapshot)

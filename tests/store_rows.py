@@ -38,8 +38,8 @@ def keys(**kinds: Kind) -> list[Key]:
     return [Key(name, name, kind, in_streams=True) for name, kind in kinds.items()]
 
 
-OWN_KEYS = keys(patches="whole", patch_size="whole", blur="number", layer="text", k="whole")
-"""Keys of tasks that the package `declarations` does not declare."""
+OWN_KEYS = keys(patches="whole", patch_size="whole", blur="number", layer="text", k="whole", eval_at="text")
+"""Keys of tasks and trainings that the package `declarations` does not declare."""
 
 
 def flip_bits(files: Files, path: str, where: float) -> None:

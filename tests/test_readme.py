@@ -32,6 +32,19 @@ def test_pictures_and_files_exist():
         assert (ROOT / path).exists(), path
 
 
+def test_the_table_of_verdicts_is_that_of_their_page_which_has_every_statement_and_network_as_it_is_now():
+    """If this fails, `python -m analysis.verdicts` makes both anew."""
+    from analysis.claims.check import load_claims
+    from analysis.verdicts.page import basis
+    from analysis.verdicts.summary import summary_in
+
+    page = (ROOT / "docs" / "verdicts.md").read_text()
+    assert summary_in(README, "README.md") == summary_in(page, "docs/verdicts.md")
+    claims = load_claims()
+    assert [claim.id for claim in claims if f"; `{claim.id}`)" not in page] == []
+    assert basis(claims, str(ROOT / "evidence")) in page
+
+
 def test_every_option_of_the_sweep_is_in_its_help():
     from typer.testing import CliRunner
 

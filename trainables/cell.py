@@ -62,8 +62,18 @@ class Cell(BaseModel):
         return self.training.eval_every
 
     @property
+    def evaluations(self) -> tuple[int, ...]:
+        """The steps after which the network is evaluated, in order."""
+        return self.training.evaluations
+
+    @property
     def test_size(self) -> int:
         return self.training.test_size
+
+    @property
+    def last_test_size(self) -> int:
+        """Test examples of the last evaluation."""
+        return self.training.last_test_size
 
     @property
     def dtype(self) -> str:

@@ -19,7 +19,8 @@ def is_of_the_paper(cell: Cell) -> bool:
     training = cell.training
     if type(training) is not SGD or type(cell.network) is not TwoLayer:
         return False
-    own = {name: field.default for name, field in SGD.model_fields.items() if name not in (*SGD.hashed_at_default, "loss")}
+    others = (*SGD.hashed_at_default, *SGD.measured_by, "loss")
+    own = {name: field.default for name, field in SGD.model_fields.items() if name not in others}
     is_plain = all(getattr(training, name) == default for name, default in own.items())  # momentum and the like
     return is_plain and training.loss == "cross_entropy" and cell.task.targets == "binary" and cell.task.n_train is None
 

@@ -4,7 +4,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 from pydantic.fields import FieldInfo
 
 from declarations.column import Kind
@@ -13,6 +13,10 @@ from declarations.keys import KEYS
 
 KINDS: dict[Any, Kind] = {int: "whole", float: "number", bool: "truth", str: "text"}
 """Column type of a field, by the field's annotation. `kind_of` also maps a Literal of texts to text."""
+
+
+NOT_SEARCHED: dict[str, JsonValue] = {"searched": False}
+"""Marks a field, as its `json_schema_extra`, along whose key no threshold search runs."""
 
 
 class Part(BaseModel):
@@ -53,7 +57,8 @@ def _own(part: type[Part], name: str, field: FieldInfo) -> Key:
     default = None if field.is_required() or part.role == "task" else field.get_default(call_default_factory=True)
     in_streams = part.role == "task" and name not in (*part.shared_across, *part.locations)
     whole = {"default": default, "of": (part.name,)} if default is not None else {}
-    return Key(name, field.title or name, kind_of(field.annotation) or "text", part.role, in_streams, **whole)
+    searched = field.json_schema_extra != NOT_SEARCHED
+    return Key(name, field.title or name, kind_of(field.annotation) or "text", part.role, in_streams, searched, **whole)
 
 
 def plain_type(annotation: Any) -> Any:

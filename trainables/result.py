@@ -6,14 +6,24 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trainables.tasks.base import Array
+from trainables.tasks.base import Array, Targets
+
+SCORES: Mapping[Targets, tuple[str, ...]] = {
+    "binary": ("acc", "auc", "acc_best_threshold", "acc_same", "acc_different"),
+    "classes": ("acc",),
+    "real": ("mse",),
+}
+"""The scores of a network on test examples, by the kind of its task's targets; see trainables.trainers.scores."""
+
+CURVES = {"acc": "curve_test_acc", "auc": "curve_test_auc"}
+"""The list columns of the scores that are kept at each evaluation of a network on labels."""
 
 
 @dataclass(frozen=True)
 class CellResult:
     """Metrics of one trained network. If it diverged, its curves end before the divergence and other metrics may be NaN.
 
-    Curves have one entry per evaluation; `readout` and `alignment` one per hidden neuron.
+    Curves have one entry per evaluation, K in all; `readout`, `alignment` and `half_norms` one per hidden neuron.
     """
 
     status: Literal["ok", "diverged"]
@@ -21,33 +31,39 @@ class CellResult:
     step: Array
     train_loss: Array
     train_acc: Array
-    score: Array
-    """Test accuracy; for real targets the mean squared error."""
+    scores: Mapping[str, Array]
+    """Scores at each evaluation by name (trainables.trainers.scores), each (K,)."""
+    last: Mapping[str, float]
+    """The scores of the last evaluation; of a network that diverged, the last ones before."""
     readout: Array | None
     alignment: Array | None
+    half_norms: Array | None
     activation_change: float | None
     seconds: float
-    has_labels: bool = True
-    """Whether targets are labels, so that there are accuracies."""
     requested: Mapping[str, float | None] = field(default_factory=dict)
     """Metrics that a grid asked for, by name."""
 
     @property
     def test_acc(self) -> Array:
         """Test accuracy at each evaluation."""
-        return self.score
+        return self.scores["acc"]
+
+    @property
+    def has_labels(self) -> bool:
+        """True if targets are labels, so that there are accuracies."""
+        return "acc" in self.scores
 
     def summary(self) -> dict[str, float | str | None]:
         """The columns of the summary row; None where there is nothing to report."""
         found: dict[str, float | str | None] = {"status": self.status, "reason": self.reason or None}
         if self.has_labels:
             found |= {
-                "best_test_acc": number(self.score.max(initial=-np.inf)),
-                "final_test_acc": _last(self.score),
+                "best_test_acc": number(self.test_acc.max(initial=-np.inf)),
+                **{f"final_test_{name}": number(value) for name, value in self.last.items()},
                 "final_train_acc": _last(self.train_acc),
             }
         else:
-            found["test_mse"] = _last(self.score)
+            found["test_mse"] = number(self.last["mse"])
         found["final_train_loss"] = _last(self.train_loss)
         if self.readout is not None and self.alignment is not None:
             positive, negative = self.readout > 0, self.readout < 0
@@ -55,7 +71,10 @@ class CellResult:
                 "readout_ratio": number(-_mean(self.readout[negative]) / _mean(self.readout[positive])),
                 "alignment_pos": number(_mean(self.alignment[positive])),
                 "alignment_neg": number(_mean(self.alignment[negative])),
+                "alignment_correlation": number(_correlation(self.readout, self.alignment)),
             }
+        if self.half_norms is not None:
+            found["half_norm_ratio"] = number(_mean(self.half_norms))
         if self.activation_change is not None:
             found["activation_change"] = number(self.activation_change)
         return {**found, **self.requested, "seconds": self.seconds}
@@ -66,12 +85,20 @@ class CellResult:
         if "curves" in save:
             found = {"curve_step": self.step.tolist(), "curve_train_loss": self.train_loss.tolist()}
             if self.has_labels:
-                found |= {"curve_train_acc": self.train_acc.tolist(), "curve_test_acc": self.score.tolist()}
+                found["curve_train_acc"] = self.train_acc.tolist()
+                found |= {CURVES[name]: values.tolist() for name, values in self.scores.items() if name in CURVES}
             else:
-                found["curve_test_mse"] = self.score.tolist()
+                found["curve_test_mse"] = self.scores["mse"].tolist()
         if "neurons" in save and self.readout is not None and self.alignment is not None:
             found |= {"neuron_readout": self.readout.tolist(), "neuron_alignment": self.alignment.tolist()}
         return found
+
+
+def _correlation(x: Array, y: Array) -> float:
+    """Pearson's correlation; NaN if x or y is constant."""
+    dx, dy = (v.astype(np.float64) - v.mean(dtype=np.float64) for v in (x, y))
+    scale = np.sqrt((dx @ dx) * (dy @ dy))
+    return float(dx @ dy / scale) if scale > 0 else np.nan
 
 
 def _mean(x: Array) -> float:

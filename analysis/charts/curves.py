@@ -32,6 +32,8 @@ class Look:
     log_x: bool = False
     log_y: bool = False
     residual: bool = False
+    level: float | None = None
+    """Where a dashed line lies, if anywhere."""
     width: int = 560
     height: int = 340
     columns: int = 1
@@ -181,6 +183,9 @@ def _panel(
         layers.append(
             dots.encode(x=x, y=alt.Y("value:Q", scale=scale), color=colour, tooltip=[*keys, "seed:Q", "value:Q", "cell_id:N"])
         )
+    if look.level is not None:
+        rule = alt.Chart(pd.DataFrame({"level": [look.level]})).mark_rule(strokeDash=[6, 4], color="#888")
+        layers.append(rule.encode(y=alt.Y("level:Q", scale=scale)))
     if "theory" in of and len(of["theory"]):
         layers.append(_theory_lines(of["theory"], x, scale, look))
     layers.append(

@@ -72,8 +72,9 @@ def network(results: str, cell_id: str) -> dict[str, Any] | None:
 
 
 def training(results: str, cell_ids: Iterable[str]) -> pd.DataFrame:
-    """Evaluations of the first MOST_SEEDS networks: cell_id, seed, step, train_loss, train_acc, test_acc; for real targets also
-    eval_test_mse; at equilibrium also chain_alignment_f and chain_train_mse, means over the chains."""
+    """Evaluations of the first MOST_SEEDS networks: cell_id, seed, step, train_loss, train_acc, test_acc, test_auc.
+
+    For real targets also eval_test_mse; at equilibrium also chain_alignment_f and chain_train_mse, means over the chains."""
     ids = list(cell_ids)[:MOST_SEEDS]
     sql = (
         "SELECT cell_id, seed, curves.* EXCLUDE (cell_id) FROM curves JOIN cells USING (cell_id) "
@@ -104,7 +105,12 @@ def expected(cell: Mapping[str, Any]) -> dict[str, Expected]:
 EXTENT = 45
 """Pixels for the labels of a vertical axis, so that panels line up."""
 
-_SERIES = {"test_acc": "test accuracy", "train_acc": "training accuracy"}
+_SERIES = {
+    "test_acc": ("test accuracy", "#277f8e"),
+    "train_acc": ("training accuracy", "#d9a500"),
+    "test_auc": ("test AUC", "#46327e"),
+}
+"""Curves between 0 and 1: their words and colours. Older networks, and tasks of more labels, have no AUC."""
 
 
 def training_chart(
@@ -116,14 +122,14 @@ def training_chart(
     log_loss: bool = True,
     width: int = 520,
 ) -> alt.TopLevelMixin:
-    """Accuracies (for real targets the test error) above, loss below; this network in strong lines, other seeds in thin ones.
+    """Accuracies and AUC (for real targets the test error) above, loss below; this network strong, other seeds thin.
 
     `loss` is that of the network's row, None if it is the default of its task."""
     step = alt.X("step:Q", title="training step", scale=alt.Scale(type="log" if log_step else "linear", nice=False),
                  axis=alt.Axis(grid=False, format="~s"))  # fmt: skip
     if log_step:
         curves = curves[curves["step"] > 0]
-    has_labels = bool(curves[list(_SERIES)].notna().any(axis=None))
+    has_labels = bool(curves[["test_acc", "train_acc"]].notna().any(axis=None))
     panels = []
     if has_labels:
         above = _accuracies(curves, cell_id, step.title(None), theory)
@@ -138,11 +144,18 @@ def training_chart(
 
 
 def _accuracies(curves: pd.DataFrame, cell_id: str, x: Any, theory: float | None) -> list[Any]:
-    long = curves.melt(["cell_id", "seed", "step"], list(_SERIES), "series", "accuracy").replace({"series": _SERIES})
+    there = [name for name in _SERIES if curves[name].notna().any()]
+    words, colours = map(list, zip(*(_SERIES[name] for name in there), strict=True))
+    long = curves.melt(["cell_id", "seed", "step"], there, "series", "accuracy").dropna(subset=["accuracy"])
+    long = long.replace({"series": dict(zip(there, words, strict=True))})
     low = min(0.45, float(long["accuracy"].min()))
-    y = alt.Y("accuracy:Q", title="accuracy", scale=alt.Scale(domain=[low, 1.01], nice=False), axis=alt.Axis(minExtent=EXTENT))
-    colour = alt.Color("series:N", title=None, sort=list(_SERIES.values()),
-                       scale=alt.Scale(domain=list(_SERIES.values()), range=["#277f8e", "#d9a500"]),
+    y = alt.Y(
+        "accuracy:Q",
+        title="accuracy, AUC" if "test_auc" in there else "accuracy",
+        scale=alt.Scale(domain=[low, 1.01], nice=False),
+        axis=alt.Axis(minExtent=EXTENT),
+    )
+    colour = alt.Color("series:N", title=None, sort=words, scale=alt.Scale(domain=words, range=colours),
                        legend=alt.Legend(orient="top", direction="horizontal"))  # fmt: skip
     layers = _lines(long, cell_id, x, y, "accuracy", ["series"], color=colour)
     if theory is not None:

@@ -11,7 +11,7 @@ from analysis.claims.verdict import VERDICTS, Checked, Measured
 
 EDGE = 4.0
 """Where the axis ends; the expected region is -1 to 1."""
-COLOURS = dict(zip(VERDICTS, ("#1b7f4d", "#c0392b", "#8a8a8a"), strict=True))
+COLOURS = dict(zip(VERDICTS, ("#1b7f4d", "#c0392b", "#8a8a8a", "#6b7a99"), strict=True))
 
 
 def positions(checked: Iterable[Checked]) -> pd.DataFrame:
@@ -22,7 +22,7 @@ def positions(checked: Iterable[Checked]) -> pd.DataFrame:
     """
     rows = []
     for one in checked:
-        if not isinstance(one.measured, Measured):
+        if not isinstance(one.measured, Measured) or one.claim.expected is None:
             continue
         interval, (least, most) = one.measured.interval, one.claim.expected.region
         numbers = np.array([interval.value, *(interval.value if np.isnan(b) else b for b in (interval.low, interval.high))])

@@ -8,8 +8,9 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from analysis.claims.entries import PATH, Claim, read_claims
+from analysis.claims.entries import Claim, read_claims
 from analysis.claims.kinds import KINDS
+from analysis.claims.pictured import QUANTITIES
 from analysis.claims.verdict import Checked, Measured, NotMeasured, judge
 from analysis.data.measures import MEASURES, measures
 from analysis.overlays.registry import THEORIES
@@ -18,25 +19,28 @@ from console.commands import sweep_command
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def load_claims(path: Path = PATH, known_measures: Collection[str] = MEASURES) -> list[Claim]:
+def load_claims(*paths: Path, known_measures: Collection[str] = MEASURES) -> list[Claim]:
     """All entries. Each measurement is checked: its kind is known and gets the arguments it needs. ValueError with the entry's id
     for a mistake.
 
     known_measures: the measures of the store that the claims are checked on; by default those that every store has.
     """
-    claims = read_claims(path)
+    claims = read_claims(*paths)
     for claim in claims:
+        if claim.not_measured:
+            continue
         arguments = dict(claim.measure)
         kind = arguments.pop("kind", None)
         try:
             if kind not in KINDS:
                 raise ValueError(f"unknown kind {kind!r}; there are {', '.join(KINDS)}")
             inspect.signature(KINDS[kind]).bind("", **arguments)
-            for what, known in (("measure", known_measures), ("theory", {theory.name for theory in THEORIES})):
+            theories = {theory.name for theory in THEORIES}
+            for what, known in (("measure", known_measures), ("theory", theories), ("quantity", QUANTITIES)):
                 if what in arguments and arguments[what] not in known:
                     raise ValueError(f"unknown {what} {arguments[what]!r}; there are {', '.join(sorted(known))}")
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{path.name}: claim {claim.id}: measure: {error}") from error
+            raise ValueError(f"claim {claim.id}: measure: {error}") from error
     return claims
 
 
@@ -52,6 +56,8 @@ def check_each(results: str, claims: Iterable[Claim] | None = None) -> Iterator[
 
 
 def _checked(results: str, claim: Claim) -> Checked:
+    if claim.expected is None:
+        return Checked(claim, "not measured", NotMeasured(claim.not_measured), claim.not_measured)
     arguments = dict(claim.measure)
     found: Measured | NotMeasured = KINDS[arguments.pop("kind")](results, **arguments)
     if isinstance(found, NotMeasured):
@@ -61,19 +67,22 @@ def _checked(results: str, claim: Claim) -> Checked:
 
 
 QUICK = {"same_different": "grids/quick.yaml", "psvrt": "grids/psvrt_quick.yaml", "pentomino": "grids/pentomino_quick.yaml",
-         "he3": "grids/nstar_he3_quick.yaml", "parity2": "grids/parity_quick.yaml"}  # fmt: skip
-"""By task, a grid that holds a little of everything. CIFAR-100 has none."""
+         "he3": "grids/nstar_he3_quick.yaml", "parity2": "grids/parity_quick.yaml",
+         "erf3": "grids/layers_he3_quick.yaml"}  # fmt: skip
+"""By task, a grid that holds a little of everything; by network, if it has one of its own. CIFAR-100 has none."""
 
 
 def advice(one: Checked, results: str) -> list[str]:
     """Commands that may decide a claim that the data leave open: a sweep of as many seeds again, or, if nothing could be
-    measured, the grids that train the networks."""
+    measured, the grids that train the networks, the quick one first if it may hold some."""
     if one.verdict != "not enough data" or one.claim.grid is None:
         return []
     if isinstance(one.measured, Measured) and one.measured.again:
         kept = _kept_by_grid(one.claim.grid)
         return [sweep_command(one.claim.grid, results, *(word for word in one.measured.again if word.split("=")[0] not in kept))]
-    quick = QUICK.get(one.claim.measure.get("of", {}).get("task"))
+    of = one.claim.measure.get("of", {})
+    # No quick grid pays for the many fresh examples that small errors take.
+    quick = None if "final_test_size" in of else QUICK.get(of.get("network"), QUICK.get(of.get("task")))
     return [sweep_command(grid, results) for grid in dict.fromkeys([*([quick] if quick else []), one.claim.grid])]
 
 
@@ -104,7 +113,7 @@ def _row(one: Checked) -> dict[str, Any]:
         "id": claim.id, "topic": claim.topic, "source": claim.source, "says": claim.says, "verdict": one.verdict,
         "measured": interval.value if interval else None, "low": interval.low if interval else None,
         "high": interval.high if interval else None, "n": interval.n if interval else 0,
-        "expected": str(claim.expected), "because": claim.because,
+        "expected": str(claim.expected or ""), "because": claim.because,
         "of": one.measured.what if isinstance(one.measured, Measured) else "", "why": one.why,
-        "grid": claim.grid or "simulated here", "note": claim.note,
+        "grid": claim.grid or ("" if claim.not_measured else "simulated here"), "note": claim.note,
     }  # fmt: skip

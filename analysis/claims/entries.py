@@ -1,4 +1,4 @@
-"""Entries of analysis/claims.yaml, read and checked."""
+"""Entries of analysis/claims.yaml and claims_not_measured.yaml, read and checked."""
 
 import itertools
 import re
@@ -9,7 +9,9 @@ import numpy as np
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-PATH = Path(__file__).resolve().parent.parent / "claims.yaml"
+from analysis.claims.papers import OURS, Place, place
+
+PATHS = tuple(Path(__file__).resolve().parent.parent / name for name in ("claims.yaml", "claims_not_measured.yaml"))
 
 
 class Frozen(BaseModel):
@@ -52,7 +54,7 @@ class Expected(Frozen):
 
 
 class Claim(Frozen):
-    """One statement of a paper, and how it is put to the test."""
+    """One statement of a paper, and how it is put to the test or why it is not."""
 
     id: str
     topic: str
@@ -61,19 +63,58 @@ class Claim(Frozen):
     """The statement in our words."""
     grid: str | None = None
     """The grid that yields its networks; None if it needs none from the store."""
-    measure: dict[str, Any]
-    """`kind` names a function of `kinds.KINDS`; the rest are its arguments."""
-    expected: Expected
-    because: str
+    measure: dict[str, Any] = {}
+    """`kind` names a function of `kinds.KINDS`; the rest are its arguments. Empty if nothing measures the statement."""
+    expected: Expected | None = None
+    because: str = ""
     """Why this tolerance."""
+    not_measured: str = ""
+    """Why nothing measures the statement; stands in place of `measure`, `expected` and `because`."""
     note: str = ""
     """An explanation of a disagreement, as far as it is known."""
 
+    @model_validator(mode="after")
+    def _is_measured_or_says_why_not(self) -> "Claim":
+        tested = {"measure": bool(self.measure), "expected": self.expected is not None, "because": bool(self.because)}
+        if self.not_measured:
+            if given := [name for name in (*tested, "grid") if tested.get(name, self.grid is not None)]:
+                raise ValueError(f"`not_measured` stands in place of {', '.join(given)}")
+        elif missing := [name for name, there in tested.items() if not there]:
+            raise ValueError(f"say {', '.join(missing)}, or `not_measured` and why")
+        return self
 
-def read_claims(path: Path = PATH) -> list[Claim]:
-    """All entries; an entry with `for` stands once for each set of its values. ValueError with the entry's id for a mistake."""
+    @property
+    def paper(self) -> str:
+        """The tag in brackets with which `source` begins, such as `Tong25`; OURS if it begins with none."""
+        tag = re.match(r"\[(\w+)\]", self.source)
+        return tag[1] if tag else OURS
+
+    @property
+    def place(self) -> Place:
+        """The part of the paper that makes the statement; of a statement of this project, its topic."""
+        return Place((0, self.topic, 0, 0), self.topic) if self.paper == OURS else place(self.source)
+
+
+def read_claims(*paths: Path) -> list[Claim]:
+    """All entries of these files, by default of PATHS. An entry with `for` stands once for each set of its values.
+
+    ValueError with the entry's id for a mistake.
+    """
+    paths = paths or PATHS
+    claims = [claim for path in paths for claim in _entries(path)]
+    ids = [claim.id for claim in claims]
+    if twice := sorted({name for name in ids if ids.count(name) > 1}):
+        raise ValueError(f"{', '.join(path.name for path in paths)}: ids used twice: {', '.join(twice)}")
+    return claims
+
+
+def _entries(path: Path) -> list[Claim]:
     claims: list[Claim] = []
-    for entry in yaml.safe_load(path.read_text())["claims"]:
+    try:
+        entries = yaml.safe_load(path.read_text())["claims"]
+    except yaml.YAMLError as error:
+        raise ValueError(f"{path.name}: {error}") from error
+    for entry in entries:
         each = entry.pop("for", {})
         sets = each if isinstance(each, list) else [dict(zip(each, v, strict=True)) for v in itertools.product(*each.values())]
         for values in sets:
@@ -83,9 +124,6 @@ def read_claims(path: Path = PATH) -> list[Claim]:
             except ValidationError as error:
                 wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
                 raise ValueError(f"{path.name}: claim {filled.get('id')}: {wrong}") from error
-    ids = [claim.id for claim in claims]
-    if twice := sorted({name for name in ids if ids.count(name) > 1}):
-        raise ValueError(f"{path.name}: ids used twice: {', '.join(twice)}")
     return claims
 
 

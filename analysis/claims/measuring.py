@@ -1,17 +1,16 @@
 """Kinds of measurement on networks of the store; each gives a value with its 95% interval."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from analysis.claims.networks import Networks, both_sides, networks
+from analysis.claims.networks import Networks, Where, both_sides, either, like, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.measures import measures
-from analysis.data.paper import PAPER
 from analysis.data.parts import have_training_sets
-from analysis.data.points import sd_of_ties
+from analysis.data.points import sd_of_ties, test_sizes
 from analysis.data.sharing import shared_along
 from analysis.overlays.overlays import beside
 from analysis.scaling.proportion import in_power
@@ -19,7 +18,6 @@ from analysis.scaling.thresholds import FEWEST_OF_LAW, Exponent, exponent, thres
 from declarations.metric import Metric
 from stats import Interval, linear_fit, mean_interval
 
-Where = Mapping[str, Any]
 Found = Measured | NotMeasured
 
 
@@ -29,10 +27,8 @@ def mean(results: str, measure: str, of: Where, prefer: Where | None = None) -> 
     if found.frame.empty:
         return NotMeasured(found.what)
     what = measures(results)[measure]
-    ties = _sd_of_ties(found.frame, what)
-    return Measured(
-        mean_interval(found.frame["value"], bounds=(what.low, what.high), sd_of_ties=ties), f"mean {found.what}", found.again
-    )
+    interval = mean_interval(found.frame["value"], bounds=(what.low, what.high), sd_of_ties=ties(found.frame, what))
+    return Measured(interval, f"mean {found.what}", found.again)
 
 
 def slope(
@@ -62,8 +58,8 @@ def slope(
 
 
 def _slope(found: Networks, over: str, log: bool, growing: Mapping[str, float]) -> Found:
-    for key, power in growing.items() if len(found.frame) else ():
-        found = found.narrowed(in_power(found.frame, key, {over: power}), f"{key} ~ {over}^{power:g}")
+    for key, power in growing.items() if len(found.every) else ():
+        found = found.narrowed(in_power(found.every, key, {over: power}), f"{key} ~ {over}^{power:g}")
     frame = found.frame
     n_all = len(frame)
     frame = frame[frame["value"] > 0] if log and n_all else frame
@@ -95,31 +91,6 @@ def _of_line(frame: pd.DataFrame, over: str, log: bool) -> Interval:
     return linear_fit(np.log(x), np.log(y)).slope if log else linear_fit(x, y, per_doubling=True).slope
 
 
-def difference(
-    results: str,
-    measure: str,
-    of: Where,
-    a: Where,
-    b: Where,
-    along: Sequence[str] = ("L", "d"),
-    prefer: Where | None = None,
-) -> Found:
-    """Mean of the measure at `a` minus at `b`, over pairs of networks that agree in the seed and the keys `along` and so share
-    data."""
-    found = networks(results, {**of, **_either(a, b)}, measure, (*along, *a), prefer)
-    if found.frame.empty:
-        return NotMeasured(found.what)
-    left, right = (_like(found.frame, side).set_index([*along, "seed"])["value"] for side in (a, b))
-    if left.empty or right.empty:
-        return NotMeasured(f"networks of one side only: {found.what}")
-    pairs = (left - right).dropna()
-    if pairs.empty:
-        return NotMeasured(f"no two networks that share {', '.join(along)} and seed")
-    # Networks of one seed at several L are independent: each pair counts.
-    interval = mean_interval(pairs, sd_of_ties=_sd_of_ties(found.frame, measures(results)[measure]))
-    return Measured(interval, f"{len(pairs)} pairs that share {', '.join(along)} and seed; {found.what}", found.again)
-
-
 def beside_theory(
     results: str, measure: str, of: Where, theory: str, largest: str | None = None, prefer: Where | None = None
 ) -> Found:
@@ -129,18 +100,42 @@ def beside_theory(
     if found.frame.empty:
         return NotMeasured(found.what)
     frame = found.frame if largest is None else found.frame[found.frame[largest] == found.frame[largest].max()]
-    values = beside(frame, measure, only=[theory]).values.set_index("point")
-    if values.empty:
+    said = _said(frame, measure, theory)
+    if said is None:
         return NotMeasured(f"{theory} does not apply to these networks")
-    said, error = values["value"], 1.96 * values["error"].max()
     at = "" if largest is None else f" at {largest} = {frame[largest].iloc[0]:g}"
-    ties = _sd_of_ties(frame, measures(results)[measure])
-    found_mean = mean_interval(frame["value"] - said.reindex(frame.index), sd_of_ties=ties)
+    error = 1.96 * said["error"].max()
+    found_mean = mean_interval(frame["value"] - said["value"], sd_of_ties=ties(frame, measures(results)[measure]))
     value, low, high = found_mean[:3]
     interval = found_mean._replace(low=value - np.hypot(value - low, error), high=value + np.hypot(high - value, error))
-    return Measured(
-        interval, f"measured {frame['value'].mean():.3f} minus {theory} {said.mean():.3f}{at}; {found.what}", found.again
-    )
+    told = f"measured {frame['value'].mean():.3f} minus {theory} {said['value'].mean():.3f}{at}; {found.what}"
+    return Measured(interval, told, found.again)
+
+
+def error_beside_theory(results: str, measure: str, of: Where, theory: str, prefer: Where | None = None) -> Found:
+    """Logarithm of the networks' mean error (1 minus an accuracy) over the error that a theory says.
+
+    The logarithm is of the mean over all seeds: a seed without a single error counts, too. Where the interval of the mean
+    reaches down to 0, that of the logarithm has no lower end.
+    """
+    found = networks(results, of, measure, prefer=prefer)
+    if found.frame.empty:
+        return NotMeasured(found.what)
+    said = _said(found.frame, measure, theory)
+    if said is None:
+        return NotMeasured(f"{theory} does not apply to these networks")
+    expected = 1 - float(said["value"].mean())
+    error = mean_interval(1 - found.frame["value"], bounds=(0, 1), sd_of_ties=ties(found.frame, measures(results)[measure]))
+    with np.errstate(divide="ignore"):
+        value, low, high = (float(np.log(end / expected)) for end in error[:3])
+    told = f"error {error.value:.3g} over {theory}'s {expected:.3g}, a factor of {np.exp(value):.3g}"
+    return Measured(error._replace(value=value, low=low, high=high), f"{told}; 1 - {found.what}", found.again)
+
+
+def _said(frame: pd.DataFrame, measure: str, theory: str) -> pd.DataFrame | None:
+    """The theory's value and error for each network; None if it does not apply to them."""
+    said = beside(frame, measure, only=[theory]).values.set_index("point").reindex(frame.index)
+    return None if said["value"].isna().any() else said
 
 
 def threshold_ratio(
@@ -155,8 +150,8 @@ def threshold_ratio(
 ) -> Found:
     """Ratio of two thresholds: how many times as much of `over` (symbols or samples) networks `a` need as networks `b`, for the
     mean of the measure to reach `level`."""
-    found = networks(results, {**of, **_either(a, b)}, measure, (over, *a), prefer)
-    sides = [_like(found.frame, side) for side in (a, b)]
+    found = networks(results, {**of, **either(a, b)}, measure, (over, *a), prefer)
+    sides = [like(found.frame, side) for side in (a, b)]
     if any(side.empty for side in sides):
         return NotMeasured(found.what if found.frame.empty else f"networks of one side only: {found.what}")
     what = measures(results)[measure]
@@ -164,7 +159,7 @@ def threshold_ratio(
     if any(len(curve) != 1 for curve in curves):
         return NotMeasured(f"networks of one {over} only")
     left, right = (curve["threshold"].iloc[0] for curve in curves)
-    told = f"{left.describe(over)} against {right.describe(over)} for {what.short} {level:g}"
+    told = f"{left.describe(over)} against {right.describe(over)} for {what.short} {level:g}; {found.what}"
     if not len(left.draws) or not len(right.draws):
         return NotMeasured(f"one seed at some {over} leaves no interval: {told}")
     if right.reached != "reached":
@@ -216,8 +211,8 @@ class Law(NamedTuple):
 
 def _threshold_exponent(found: Networks, law: Law) -> Found:
     level, over, against = law[:3]
-    for key, power in law.powers.items() if len(found.frame) else ():
-        frame = found.frame
+    for key, power in law.powers.items() if len(found.every) else ():
+        frame = found.every
         found = found.narrowed(frame[frame[key] == (frame[against] ** power).round()], f"{key} = {against}^{power:g}")
     if found.frame.empty:
         return NotMeasured(found.what)
@@ -260,23 +255,9 @@ def _less(of: Measured, other: Found) -> Found:
     return Measured(found, f"{a.value:.3g} minus {b.value:.3g}; {of.what}", of.again)
 
 
-def _sd_of_ties(frame: pd.DataFrame, measure: Metric) -> float:
-    told = frame["test_size"].dropna().tolist() if "test_size" in frame else []
-    return float(sd_of_ties(measure, frame["value"].mean(), float(told[0] if told else PAPER["test_size"])))
-
-
-def _either(a: Where, b: Where) -> dict[str, Any]:
-    """The values of both sides by key, so that one setting of all other keys is chosen for both. ValueError if their keys
-    differ."""
-    if a.keys() != b.keys():
-        raise ValueError(f"sides that differ in {sorted(a)} and in {sorted(b)}")
-    return {key: [a[key], b[key]] for key in a}
-
-
-def _like(frame: pd.DataFrame, side: Where) -> pd.DataFrame:
-    for key, value in side.items():
-        frame = frame[frame[key] == value]
-    return frame
+def ties(frame: pd.DataFrame, measure: Metric) -> float:
+    """Standard deviation to take for networks with equal values (`points.sd_of_ties`)."""
+    return float(sd_of_ties(measure, frame["value"].mean(), test_sizes(frame, measure)[0]))
 
 
 def by_point(frame: pd.DataFrame) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from analysis.data.keys import captioned
 from analysis.data.measures import measures
 from analysis.data.paper import settings
 from analysis.data.parts import are_at_equilibrium
-from analysis.data.points import described, one_setting, seeds, varying
+from analysis.data.points import counted, described, one_setting, seeds, unusual, varying
 from analysis.data.selection import Selection, grid_keys
 from console.words import shown
 from declarations.column import Column
@@ -18,11 +18,15 @@ from declarations.keys import KEYS
 from store.sql import literal
 from store.views import declared, fetch
 
+Where = Mapping[str, Any]
+"""Conditions on networks: a value, a list or a range {at_least, at_most} for each key."""
+
 
 class Networks(NamedTuple):
-    """The networks: one row each, with its keys, `seed` and `value`."""
+    """Networks of one setting. A claim is judged by `frame`."""
 
-    frame: pd.DataFrame
+    every: pd.DataFrame
+    """One row for each network, with its keys, `seed` and `value`."""
     told: str
     """Words that say which networks these are, or why there are none."""
     again: tuple[str, ...] = ()
@@ -34,16 +38,21 @@ class Networks(NamedTuple):
     """The columns of their store."""
 
     @property
-    def what(self) -> str:
-        """Which networks, how many, and how many of these did not mix."""
-        if self.frame.empty:
-            return self.told
-        lost = int(self.frame["cell_id"].isin(self.unmixed).sum())
-        return f"{self.told}; {len(self.frame)} networks{f', {lost} of which did not mix' if lost else ''}"
+    def frame(self) -> pd.DataFrame:
+        """The networks without those that did not mix: their values depend on where the chains started."""
+        return self.every[~self.every["cell_id"].isin(self.unmixed)] if self.unmixed else self.every
 
-    def narrowed(self, frame: pd.DataFrame, to: str) -> "Networks":
-        """The networks of these rows; `to` says in words what they have in common."""
-        return self._replace(frame=frame, told=f"no networks with {to}" if frame.empty else f"{self.told}; those with {to}")
+    @property
+    def what(self) -> str:
+        """Words that name the networks, count them, and count those that were left out as they did not mix."""
+        if self.every.empty:
+            return self.told
+        n, lost = len(self.frame), len(self.every) - len(self.frame)
+        return f"{self.told}; {counted(n, 'network')}{f', {lost} more left out that did not mix' if lost else ''}"
+
+    def narrowed(self, every: pd.DataFrame, to: str) -> "Networks":
+        """The networks of these rows of `every`; `to` says in words what they have in common."""
+        return self._replace(every=every, told=f"no networks with {to}" if every.empty else f"{self.told}; those with {to}")
 
 
 def networks(
@@ -75,14 +84,14 @@ def both_sides(
         return frame, frame
     sides = [_held(frame, side) for side in (of, minus)]
     told_apart = ({*of} | {*minus}) - {*shared}
-    either = frame[frame["cell_id"].isin([*sides[0]["cell_id"], *sides[1]["cell_id"]])]
+    of_both = frame[frame["cell_id"].isin([*sides[0]["cell_id"], *sides[1]["cell_id"]])]
     if any(side.empty for side in sides):
-        found = Networks(either[:0], "no finished networks of this kind in the store" if either.empty else ONE_SIDE)
+        found = Networks(of_both[:0], "no finished networks of this kind in the store" if of_both.empty else ONE_SIDE)
         return found, found
-    chosen = _one_setting(results, either, keys, shared, measure, [*axes, *told_apart], prefer)
+    chosen = _one_setting(results, of_both, keys, shared, measure, [*axes, *told_apart], prefer)
 
     def of_side(side: pd.DataFrame, keyed: Mapping[str, Any]) -> Networks:
-        part = side[side["cell_id"].isin(chosen.frame["cell_id"])]
+        part = side[side["cell_id"].isin(chosen.every["cell_id"])]
         # If a side lists values of a key, one of them is chosen, as in `networks`.
         found = Networks(part, ONE_SIDE) if part.empty else _one_setting(results, part, keys, keyed, measure, axes, prefer)
         return found._replace(again=chosen.again)
@@ -130,16 +139,17 @@ def _one_setting(
     paper = settings(of.get("task"), are_at_equilibrium(frame))
     known = declared(results)
     setting = one_setting(frame, keys, axes, paper | dict(prefer or {}), known)
-    told = [key for key in captioned(setting.values, known) if key not in fixed and setting.values[key] is not None]
+    told = [key for key in captioned(unusual(setting.values, known), known) if key not in fixed]
     parts = [described({key: setting.values[key] for key in told if key not in paper})]
-    parts += [f"{key} = {_range(setting.frame[key])}" for key in varying(setting.frame, axes)]
+    unmixed = _unmixed(results, setting.frame)
+    judged = setting.frame[~setting.frame["cell_id"].isin(unmixed)]
+    parts += [f"{key} = {_range(judged[key])}" for key in varying(judged, axes)]
     parts += [
         f"{key} = {setting.values[key]} where the paper has {paper[key]}"
         for key in told
         if key in paper and setting.values[key] != paper[key]
     ]
     what = "; ".join(filter(None, [measures(results)[measure].title, ", ".join(filter(None, parts))]))
-    unmixed = _unmixed(results, setting.frame)
     again = _again(setting.frame, known, longer=2 * len(unmixed) > len(setting.frame))
     return Networks(setting.frame, what, again, unmixed, known)
 
@@ -168,3 +178,18 @@ def _range(values: "pd.Series[Any]") -> str:
     if pd.api.types.is_numeric_dtype(values):
         return f"{values.min():.6g} to {values.max():.6g}"
     return ", ".join(map(str, values.unique()))
+
+
+def either(a: Where, b: Where) -> dict[str, Any]:
+    """The values of both sides by key, so that one setting of all other keys is chosen for both. ValueError if their keys
+    differ."""
+    if a.keys() != b.keys():
+        raise ValueError(f"sides that differ in {sorted(a)} and in {sorted(b)}")
+    return {key: [a[key], b[key]] for key in a}
+
+
+def like(frame: pd.DataFrame, side: Where) -> pd.DataFrame:
+    """The rows that have a side's values."""
+    for key, value in side.items():
+        frame = frame[frame[key] == value]
+    return frame

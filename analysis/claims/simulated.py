@@ -15,10 +15,23 @@ Found = Measured | NotMeasured
 
 def markov_mu(results: str, sign: int, definition: str, runs: int = 2000) -> Found:
     """mu of the Markov process [App. C.3], mean over runs; `definition` is code or text (see `theory.markov`)."""
-    mu = np.asarray(kept(mus, sign, runs)[definition])
+    mu = np.asarray(kept(process, sign, runs)[definition])
     known = mu[~np.isnan(mu)]
     return Measured(
         mean_interval(known), f"mu by the {definition}'s definition, 2 s.d. of runs {2 * known.std():.3f}; {runs} runs"
+    )
+
+
+def markov_cosine(results: str, sign: int, runs: int = 2000) -> Found:
+    """Cosine of the Markov process's two halves after the paper's 100 batches of 512 draws from 16 symbols [App. C.4], mean over
+    runs."""
+    return Measured(mean_interval(kept(process, sign, runs)["cosine"], bounds=(-1, 1)), f"cosine of the halves; {runs} runs")
+
+
+def markov_norms(results: str, sign: int, runs: int = 2000) -> Found:
+    """Smaller over larger norm of those halves, mean over runs."""
+    return Measured(
+        mean_interval(kept(process, sign, runs)["norms"], bounds=(0, 1)), f"ratio of norms of the halves; {runs} runs"
     )
 
 
@@ -49,10 +62,13 @@ def max_margin_halves(results: str, sign: int, draws: int = 6) -> Found:
 # The draws, kept on disk: arguments and results are plain values.
 
 
-def mus(sign: int, runs: int) -> dict[str, list[float]]:
-    """mu of each run by both definitions."""
+def process(sign: int, runs: int) -> dict[str, list[float]]:
+    """For each run of the Markov process, mu by both definitions; at its end, the cosine of the halves and the ratio of their
+    norms."""
     drawn = markov.simulate(1 if sign > 0 else -1, n_runs=runs)
-    return {"code": drawn.mu_code.tolist(), "text": drawn.mu_text.tolist()}
+    cosine, norms = markov.halves_cosine(drawn.omega), markov.half_norm_ratio(drawn.omega)
+    found = {"code": drawn.mu_code, "text": drawn.mu_text, "cosine": cosine, "norms": norms}
+    return {name: values.tolist() for name, values in found.items()}
 
 
 def different_right(rho: float, d: int, examples: int) -> float:
@@ -78,6 +94,7 @@ def cosines_of_halves(draws: int) -> dict[str, list[float]]:
 
 
 SIMULATED: dict[str, Callable[..., Found]] = {
-    function.__name__: function for function in (markov_mu, handcrafted_accuracy, max_margin_eigenvalue, max_margin_halves)
+    function.__name__: function
+    for function in (markov_mu, markov_cosine, markov_norms, handcrafted_accuracy, max_margin_eigenvalue, max_margin_halves)
 }
 """Kinds of measurement that need no store."""

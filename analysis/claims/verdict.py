@@ -1,4 +1,4 @@
-"""Verdicts: whether a measurement confirms a claim, contradicts it, or leaves it open."""
+"""Verdicts: whether a measurement confirms a claim, contradicts it or leaves it open, or whether nothing measures it."""
 
 from typing import Literal, NamedTuple
 
@@ -7,8 +7,8 @@ import numpy as np
 from analysis.claims.entries import Claim, Expected
 from stats import Interval
 
-Verdict = Literal["confirmed", "contradicted", "not enough data"]
-VERDICTS: tuple[Verdict, ...] = ("confirmed", "contradicted", "not enough data")
+Verdict = Literal["confirmed", "contradicted", "not enough data", "not measured"]
+VERDICTS: tuple[Verdict, ...] = ("confirmed", "contradicted", "not enough data", "not measured")
 
 
 class Measured(NamedTuple):

@@ -67,7 +67,7 @@ def with_intervals(frame: pd.DataFrame, measure: Metric, centre: str = "mean") -
             _, low[i], high[i], *_ = median_interval(frame["seeds"].iloc[i])
     else:
         means, sds = frame["mean"].to_numpy(float), frame["sd"].to_numpy(float)
-        ties = sd_of_ties(measure, means, _test_sizes(frame))
+        ties = sd_of_ties(measure, means, test_sizes(frame, measure))
         low, high = t_intervals(means, np.where(sds == 0, ties, sds), frame["n"].to_numpy(), bounds=bounds)
         # Many seeds: the bootstrap, which does not assume a normal distribution.
         many = np.flatnonzero(frame["n"] >= FEW)
@@ -82,10 +82,13 @@ def sd_of_ties(measure: Metric, mean: Any, test_size: Any) -> Any:
     return np.maximum(np.sqrt(np.clip(mean * (1 - mean), 0, None) / test_size), 1 / test_size)
 
 
-def _test_sizes(frame: pd.DataFrame) -> Any:
-    """Number of examples in an evaluation of each point's networks; the paper's number where it is not known."""
-    told = frame["test_size"] if "test_size" in frame else pd.Series(np.nan, frame.index)
-    return told.astype(float).fillna(PAPER["test_size"]).to_numpy()
+def test_sizes(frame: pd.DataFrame, measure: Metric) -> Any:
+    """Number of test examples behind the measure of each point's networks; the paper's number where it is not known."""
+    told = pd.Series(np.nan, frame.index)
+    for key in ("final_test_size", "test_size") if measure.name.startswith("final_") else ("test_size",):
+        if key in frame:
+            told = told.fillna(frame[key].astype(float))
+    return told.fillna(PAPER["test_size"]).to_numpy()
 
 
 def sorting(keys: Iterable[str]) -> list[str]:
@@ -186,9 +189,20 @@ def one_setting(
 def _is_unusual(key: str, held: Mapping[str, Any], column: Column | None, whole: Mapping[str, Any]) -> bool:
     """True if a network's key differs from the default that its network or training declares. A key without such a default counts
     as different if it is of LEFT_OUT: rows hold those only if they differ from the task's default."""
-    if not isinstance(column, Key) or column.default is None or whole.get(column.part) not in column.of:
-        return key in LEFT_OUT
-    return bool(held[key] != column.default)
+    default = _default(column, whole)
+    return key in LEFT_OUT if default is None else bool(held[key] != default)
+
+
+def _default(column: Column | None, whole: Mapping[str, Any]) -> Value:
+    """The default that the network or the training of a network with these keys declares for a key; None if it has none."""
+    return column.default if isinstance(column, Key) and whole.get(column.part) in column.of else None
+
+
+def unusual(values: Mapping[str, Any], declared: Mapping[str, Column] = KEYS) -> dict[str, Any]:
+    """The keys of a setting that have a value other than the default that its network or training declares."""
+    held = {key: value for key, value in values.items() if value is not None}
+    whole = filled(held)
+    return {key: value for key, value in held.items() if value != _default(declared.get(key), whole)}
 
 
 def _release(version: object) -> tuple[int, ...]:

@@ -9,11 +9,13 @@ import pandas as pd
 from analysis.charts.curves import Look, curves_chart, with_residuals
 from analysis.charts.noise import noisy_settings
 from analysis.data.keys import captioned, with_gamma
-from analysis.data.paper import settings
-from analysis.data.points import Points, Setting, averaged, counted, described, one_setting, points
+from analysis.data.measures import measures
+from analysis.data.paper import ROUNDED, settings
+from analysis.data.points import Points, Setting, averaged, counted, described, one_setting, points, task_of
 from analysis.data.selection import Selection, Value, points_sql
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.overlays import overlays
+from analysis.scaling.levels import usual_level
 from declarations.statistics import STATISTICS
 from stats import FEW
 
@@ -28,6 +30,12 @@ class CurveFigure:
     limits: str
     """A further condition on the networks, as SQL."""
     prefer: Mapping[str, Value] = field(default_factory=dict)
+
+    def draw_by(self, results: str, sweep: str | None, measure: str) -> Drawn | Missing:
+        """The figure by another measure, with a line at the level that its thresholds have."""
+        level = usual_level(measures(results)[measure])
+        look = replace(self.look, level=None if np.isnan(level) else level)
+        return replace(self, measure=measure, look=look).draw(results, sweep)
 
     def draw(self, results: str, sweep: str | None) -> Drawn | Missing:
         """The figure from the store; Missing if no curve has two points."""
@@ -51,7 +59,7 @@ class CurveFigure:
         theory = overlays.curves(data, self.measure, look.x, panels, wait=False)
         residuals = with_residuals(data, beside.values)
         chart = curves_chart(data, found.measure, look, theory, residuals)
-        table, caption = _table(data, needed, beside.values), _caption(found, setting, data, short)
+        table, caption = _table(data, needed, beside.values), _caption(found, setting, data, short, look.level)
         shown = list(dict.fromkeys([*needed, "gamma"]))
         return Drawn(chart, table, caption, points_sql(selection.only(setting.values), found.measure, shown, FEW), beside.missing)
 
@@ -72,16 +80,20 @@ def _long_series(data: pd.DataFrame, look: Look) -> tuple[pd.DataFrame, int]:
     return data[long].reset_index(drop=True), int(data[~long].groupby(series).ngroups)
 
 
-def _caption(found: Points, setting: Setting, data: pd.DataFrame, short: int) -> str:
+def _caption(found: Points, setting: Setting, data: pd.DataFrame, short: int, level: float | None) -> str:
     diverged = int(data["diverged"].sum())
     parts = [
         described(setting.values, captioned(setting.values, found.declared)),
         f"{averaged(data)}, {counted(int(data['n'].sum()), 'network')}",
     ]
+    if level is not None:
+        parts.append(f"dashed: {found.measure.short} {level:g}")
     if diverged:
         parts.append(f"{counted(diverged, 'diverged one')} left out")
     if short:
         parts.append(f"{counted(short, 'line that spans', 'lines that span')} less than half of the longest left out")
+    if found.measure.is_accuracy and "lazy" in set(data["gamma_label"]) and task_of(data) == "same_different":
+        parts.append(ROUNDED)
     if setting.others:
         parts.append(f"{counted(setting.others, 'other setting')} in the store not shown")
     return "; ".join(parts) + "."
@@ -131,27 +143,22 @@ CURVES = {
 PSVRT_QUICK, PENTOMINO_QUICK = "grids/psvrt_quick.yaml", "grids/pentomino_quick.yaml"
 CIFAR = "grids/fig3h_g1.yaml"
 
+
+def _figure(name: str, title: str, grids: tuple[str, ...]) -> Figure:
+    return Figure(name, title, f"[Tong25 Fig. {name}]", grids, CURVES[name].draw, CURVES[name].draw_by)
+
+
 CURVE_FIGURES = [
-    Figure("1c", "Test accuracy against the number of training symbols, lazy to rich", "[Tong25 Fig. 1c]",
-           ("grids/fig1c_1f.yaml", "grids/quick.yaml"), CURVES["1c"].draw),
-    Figure("1f", "Test accuracy against the input dimension, lazy to rich", "[Tong25 Fig. 1f]",
-           ("grids/fig1c_1f.yaml", "grids/quick.yaml"), CURVES["1f"].draw),
-    Figure("2", "Noisy symbols: test accuracy beside the two Bayes classifiers", "[Tong25 Fig. 2]",
-           ("grids/fig2.yaml", "grids/quick.yaml"), CURVES["2"].draw),
-    Figure("C3", "Rich and ultra-rich test accuracy beside Eq. 3", "[Tong25 Fig. C3]",
-           ("grids/figc3.yaml", "grids/quick.yaml"), CURVES["C3"].draw),
-    Figure("F1", "How far activations move, with and without the prefactor 1/sqrt(d)", "[Tong25 Fig. F1]",
-           ("grids/figf1.yaml", "grids/quick.yaml"), CURVES["F1"].draw),
-    Figure("3b", "PSVRT: test accuracy against the number of training patterns", "[Tong25 Fig. 3b]",
-           ("grids/fig3b.yaml", PSVRT_QUICK), CURVES["3b"].draw),
-    Figure("3c", "PSVRT: test accuracy against the size of the image", "[Tong25 Fig. 3c]",
-           ("grids/fig3c.yaml", PSVRT_QUICK), CURVES["3c"].draw),
-    Figure("3e", "Pentomino: test accuracy against the number of training shapes", "[Tong25 Fig. 3e]",
-           ("grids/fig3e.yaml", PENTOMINO_QUICK), CURVES["3e"].draw),
-    Figure("3f", "Pentomino: test accuracy against the size of the image", "[Tong25 Fig. 3f]",
-           ("grids/fig3f.yaml", PENTOMINO_QUICK), CURVES["3f"].draw),
-    Figure("3h", "CIFAR-100: test accuracy against the number of training classes", "[Tong25 Fig. 3h]",
-           (CIFAR,), CURVES["3h"].draw),
-    Figure("G1", "CIFAR-100: test accuracy against the number of training classes, for each layer of VGG-16", "[Tong25 Fig. G1]",
-           (CIFAR,), CURVES["G1"].draw),
+    _figure("1c", "Test accuracy against the number of training symbols, lazy to rich",
+            ("grids/fig1c_1f.yaml", "grids/quick.yaml")),
+    _figure("1f", "Test accuracy against the input dimension, lazy to rich", ("grids/fig1c_1f.yaml", "grids/quick.yaml")),
+    _figure("2", "Noisy symbols: test accuracy beside the two Bayes classifiers", ("grids/fig2.yaml", "grids/quick.yaml")),
+    _figure("C3", "Rich and ultra-rich test accuracy beside Eq. 3", ("grids/figc3.yaml", "grids/quick.yaml")),
+    _figure("F1", "How far activations move, with and without the prefactor 1/sqrt(d)", ("grids/figf1.yaml", "grids/quick.yaml")),
+    _figure("3b", "PSVRT: test accuracy against the number of training patterns", ("grids/fig3b.yaml", PSVRT_QUICK)),
+    _figure("3c", "PSVRT: test accuracy against the size of the image", ("grids/fig3c.yaml", PSVRT_QUICK)),
+    _figure("3e", "Pentomino: test accuracy against the number of training shapes", ("grids/fig3e.yaml", PENTOMINO_QUICK)),
+    _figure("3f", "Pentomino: test accuracy against the size of the image", ("grids/fig3f.yaml", PENTOMINO_QUICK)),
+    _figure("3h", "CIFAR-100: test accuracy against the number of training classes", (CIFAR,)),
+    _figure("G1", "CIFAR-100: test accuracy against the number of training classes, for each layer of VGG-16", (CIFAR,)),
 ]  # fmt: skip

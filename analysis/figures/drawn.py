@@ -41,19 +41,30 @@ class Figure(NamedTuple):
     """Grids that yield its data: the paper's own, then a smaller one; overrides may follow a grid's name."""
     draw: Callable[[str, str | None], Drawn | Missing]
     """Function that draws it from a results directory and a sweep (None: all sweeps)."""
+    draw_by: Callable[[str, str | None, str], Drawn | Missing] | None = None
+    """Function that draws it by another measure, the third argument; None for a figure that shows one measure alone."""
 
     @property
     def is_numbered(self) -> bool:
         """Whether its name is the number of a figure of the paper."""
         return f"Fig. {self.name}" in self.source
 
-    def draw_in_full(self, results: str, sweep: str | None, compute: Callable[[list[Later]], None]) -> Drawn | Missing:
-        """The figure that `draw` gives. Theory that takes long is handed to `compute`, then the figure is drawn again."""
-        drawn = self.draw(results, sweep)
+    def draw_in_full(
+        self, results: str, sweep: str | None, compute: Callable[[list[Later]], None], measure: str | None = None
+    ) -> Drawn | Missing:
+        """The figure that `draw` gives, or `draw_by` another measure. Theory that takes long is handed to `compute`, then the
+        figure is drawn again. ValueError if the figure shows one measure alone."""
+        if measure is not None and self.draw_by is None:
+            raise ValueError(f"figure {self.name} shows one measure alone")
+
+        def draw() -> Drawn | Missing:
+            return self.draw(results, sweep) if measure is None or not self.draw_by else self.draw_by(results, sweep, measure)
+
+        drawn = draw()
         if isinstance(drawn, Missing) or not drawn.missing:
             return drawn
         compute(drawn.missing)
-        return self.draw(results, sweep)
+        return draw()
 
     def commands(self, results: str) -> list[str]:
         """The commands that yield its data."""

@@ -1,7 +1,7 @@
 """Figures of networks at equilibrium [Rubin25]: P*(d) beside the large-deviation bound, and curves of alignment over P / P*.
 
 d, N   input dimension, width; A_f alignment; P* samples at which its mean over seeds crosses a level
-E      energy of the bound: P* ~ kappa E(A_f), so that only its slope can be compared
+t      slope of the bound's energy in A_f: theory has P* = kappa t/(1 - A_f), with nothing left open
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ from analysis.data.mixing import unmixed
 from analysis.data.points import Setting, counted, described, groups, n_seeds, one_setting, points
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
-from analysis.scaling.bound import MEASURE, ONSET, energies
+from analysis.scaling.bound import BOUND_UNIT, MEASURE, ONSET, lines, multiples, predicted_samples
 from analysis.scaling.charts import collapse_panels, threshold_panel
 from analysis.scaling.proportion import in_proportion, width_as
 from analysis.scaling.rescaling import Family, best, doubted, family, in_units
@@ -43,8 +43,7 @@ def measured(results: str, sweep: str | None) -> tuple[Setting, str] | Missing:
 
 
 def p_star(results: str, sweep: str | None) -> Drawn | Missing:
-    """P*(d) at N = c d and P*(N) at one d, with the fitted laws. The bound is moved onto the points, as it predicts only a
-    slope."""
+    """P*(d) at N = c d and P*(N) at one d, with the fitted laws, beside the bound."""
     found = measured(results, sweep)
     if isinstance(found, Missing):
         return found
@@ -65,7 +64,10 @@ def p_star(results: str, sweep: str | None) -> Drawn | Missing:
     if not panels:
         return Missing("no thresholds at two d with N in one proportion to d, nor at two N of one d")
     chart = styled(alt.hconcat(*panels, spacing=24).resolve_scale(color="shared", strokeDash="shared", shape="independent"))
-    closing = f"A_f = {ONSET:g}. Dashed: the bound E({ONSET:g}), moved onto the points; its slope is what it predicts."
+    closing = (
+        f"A_f = {ONSET:g}. Dashed: kappa t/(1 - A_f) of the large-deviation bound, nothing fitted; dotted: the paper's, whose "
+        "neurons keep the length of their other weights."
+    )
     return Drawn(chart, pd.concat(tables).drop_duplicates(), " ".join([*said, closing]), sql)
 
 
@@ -73,7 +75,7 @@ def _laws(curves: pd.DataFrame, against: Size) -> tuple[Any, pd.DataFrame, list[
     """A panel of thresholds over d or width with the fitted laws and the bound, its table, and the laws in words."""
     table = threshold_table(curves, [SCALING, "d", "width"])
     fits = {name: fit for name, fit in fitted(curves, "P", against, SCALING).fits.items() if fit.n_used >= FEWEST_OF_LAW}
-    said, bounds, size = [], [], "d" if against == "d" else "N"
+    said, size, bounds = [], "d" if against == "d" else "N", lines(curves, MEASURE, "P", against, SCALING)
     for name, group in table.groupby(SCALING):
         reached, laws = group[group["state"] == "reached"], []
         d, N = (reached[key].to_numpy() for key in ("d", "width"))
@@ -81,15 +83,11 @@ def _laws(curves: pd.DataFrame, against: Size) -> tuple[Any, pd.DataFrame, list[
             value, low, high, *_ = fit.interval
             laws.append(f"P* ~ {size}^{value:.2f} ({low:.2f} to {high:.2f}, n = {fit.n_used})")
         if len(reached) > 1:
-            scaling = as_scaling(str(name))
-            bound = energies(reached, scaling, ONSET)
-            moved = bound * np.exp(np.mean(np.log(reached["threshold"].astype(float)) - np.log(bound)))
-            bounds.append(pd.DataFrame({against: reached[against], "value": moved, SCALING: name, "line": "the bound, moved"}))
-            laws.append(f"the bound has slope {slope(ONSET, N, d, scaling, against):.2f} over these {size}")
+            laws.append(f"the bound has slope {slope(ONSET, N, d, as_scaling(str(name)), against):.2f} over these {size}")
+        if bounds is not None and (times := multiples(group, bounds[bounds[SCALING] == name], against)):
+            laws.append(times)
         said += [f"{name}: {', '.join(laws)}"] if laws else []
-    panel = threshold_panel(
-        table, "P", against, SCALING, fits, width=330, height=280, task="he3", curves=pd.concat(bounds) if bounds else None
-    )
+    panel = threshold_panel(table, "P", against, SCALING, fits, width=330, height=280, task="he3", curves=bounds)
     return panel, table, said
 
 
@@ -111,9 +109,9 @@ def told(results: str, sweep: str | None, setting: Setting) -> str:
 
 
 def collapse(results: str, sweep: str | None) -> Drawn | Missing:
-    """Alignment over P, and over P / E, where the curves should coincide; E is the bound at A_f = ONSET for each size.
+    """Alignment over P, and in units of the bound's P* at A_f = ONSET for each size, where the curves should coincide.
 
-    A third panel shows how well they coincide over P / E and, for any exponent e, over P / d^e.
+    A third panel shows how well they coincide in these units and, for any exponent e, over P / d^e.
     """
     found = measured(results, sweep)
     if isinstance(found, Missing):
@@ -128,7 +126,7 @@ def collapse(results: str, sweep: str | None) -> Drawn | Missing:
         curves = family(frame, "P", "d", accuracy=False)
     except ValueError as error:
         return Missing(f"no collapse: {error}")
-    of_bound = in_units(curves, energies(curves.frame, scaling, ONSET), f"E({ONSET:g})")
+    of_bound = in_units(curves, predicted_samples(curves.frame, scaling, ONSET), BOUND_UNIT)
     scores, said = _scores(curves, of_bound.quality.quality)
     panels = collapse_panels(of_bound, "P", "d", MEASURES[MEASURE], width=270)
     chart = styled(alt.hconcat(*panels, scores, spacing=24))
@@ -139,8 +137,8 @@ def collapse(results: str, sweep: str | None) -> Drawn | Missing:
 
 
 def _scores(curves: Family, ours: float) -> tuple[Any, str]:
-    """A panel of the score S over P / d^e against e, beside `ours`, the score over P / E, and the exponents of the patterns; and
-    the scores in words."""
+    """A panel of the score S over P / d^e against e, beside `ours`, the score in units of the bound, and the exponents of the
+    patterns; and the scores in words."""
 
     def over(scales: Any) -> float:
         return score(curves.curves, scales).quality
@@ -158,7 +156,7 @@ def _scores(curves: Family, ours: float) -> tuple[Any, str]:
         alt.Chart(frame).mark_line().encode(x=x, y=y),
         alt.Chart(pd.DataFrame({"S": [ours]})).mark_rule(strokeDash=[6, 4], color="#c2532d", strokeWidth=2).encode(y=y),
     ]
-    said = f" Collapse score S: {ours:.3g} over P / E (dashed), {over(np.ones(len(d))):.3g} over P"
+    said = f" Collapse score S: {ours:.3g} in units of the bound (dashed), {over(np.ones(len(d))):.3g} over P"
     try:
         (value, low, high, *_), quality = (found := best(curves)).exponent, found.quality
         said += f"; over P / d^e least at e = {value:.2f} ({low:.2f} to {high:.2f}): {quality:.3g}"
@@ -172,7 +170,7 @@ def _scores(curves: Family, ours: float) -> tuple[Any, str]:
 _GRIDS = ("grids/nstar_he3.yaml", "grids/nstar_he3_quick.yaml")
 
 EQUILIBRIUM_FIGURES = [
-    Figure("Nstar", "Networks at equilibrium: the samples at which they begin to learn, P*(d), beside the bound's slope",
+    Figure("Nstar", "Networks at equilibrium: the samples at which they begin to learn, P*(d), beside the bound",
            "[Rubin25 App. B]", _GRIDS, p_star),
     Figure("Collapse", "Networks at equilibrium: alignment over P, and over P in units of the bound", "[Rubin25 App. B]", _GRIDS,
            collapse),

@@ -1,37 +1,49 @@
-"""Figures of sample-complexity laws: how L*, the symbols that suffice, grows with d, from rich to lazy. No paper has drawn it."""
+"""The figure of the law of L*, the symbols that suffice: how it grows with d, from rich to lazy. No paper has drawn it."""
 
 from collections.abc import Hashable
 from typing import Any
 
 import altair as alt
 import numpy as np
+import pandas as pd
 
 from analysis.charts.curves import styled
 from analysis.data.keys import captioned
-from analysis.data.paper import LEVEL, PAPER
+from analysis.data.paper import PAPER
 from analysis.data.points import counted, described, n_seeds, one_setting, points
-from analysis.data.selection import Selection
+from analysis.data.selection import Selection, Value
 from analysis.figures.curves import SD
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.scaling.charts import exponent_panel, threshold_panel
+from analysis.scaling.levels import usual_level
+from analysis.scaling.of_theory import as_lines, theory_thresholds
 from analysis.scaling.thresholds import exponents, fitted, threshold_table, thresholds
 
 BY, OVER, AGAINST = "gamma_label", "L", "d"
+NOISELESS: dict[str, Value | list[Value]] = {**SD, "sigma2": [0.0, None], "prefactor": "sqrt_d"}
 
 
-def _draw(results: str, sweep: str | None) -> Drawn | Missing:
-    selection = Selection(sweep).only(SD | {"sigma2": [0.0, None], "prefactor": "sqrt_d"})
-    found = points(results, selection)
+def _draw(results: str, sweep: str | None, measure: str = "best_test_acc") -> Drawn | Missing:
+    selection = Selection(sweep).only(NOISELESS)
+    found = points(results, selection, measure)
+    level = usual_level(found.measure)
+    if np.isnan(level):
+        return Missing(f"no level of {found.measure.title} is usual: page Scaling has one of your choice")
     if found.frame.empty or any(found.frame[key].nunique() < 2 for key in (OVER, AGAINST)):
         return Missing("no networks at two L and two d")
     setting = one_setting(found.frame, found.keys, (OVER, AGAINST, BY), PAPER, found.declared)
-    frame = thresholds(setting.frame, LEVEL, OVER)
+    frame = thresholds(setting.frame, level, OVER, found.measure.falls)
     if frame.empty or frame[AGAINST].nunique() < 2:
         return Missing("no thresholds at two d in any one setting")
     laws = fitted(frame, OVER, AGAINST, BY)
     table = threshold_table(frame, [BY, "gamma", AGAINST])
     rows = exponents(laws, frame, BY, AGAINST)
-    left = threshold_panel(table, OVER, AGAINST, BY, laws.fits, laws.predictions, width=330, height=300, task="same_different")
+    theory, missing = theory_thresholds(frame, found.measure, level, OVER, wait=False)
+    of_theory = exponents_of_theory(theory, BY)
+    left = threshold_panel(
+        table, OVER, AGAINST, BY, laws.fits, laws.predictions, width=330, height=300, task="same_different",
+        curves=as_lines(theory, AGAINST, BY),
+    )  # fmt: skip
     panels = [left]
     if rows["exponent"].notna().any():
         panels.append(exponent_panel(rows, BY, OVER, AGAINST, width=300, height=300, task="same_different"))
@@ -42,14 +54,28 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
     told = described(setting.values, captioned(setting.values, found.declared))
     caption = (
         f"{told}; {counted(int(setting.frame['n'].sum()), 'network')}, "
-        f"{n_seeds(setting.frame)} a point. {OVER}*: mean best test accuracy {LEVEL:g}, reached within the range by {reached} "
-        f"of {len(frame)} curves; intervals 95%. Exponents: " + "; ".join(map(_told, rows.to_dict("records")))
+        f"{n_seeds(setting.frame)} a point. {OVER}*: mean {found.measure.title} {level:g}, reached within the range by {reached} "
+        f"of {len(frame)} curves; intervals 95%. Exponents: "
+        + "; ".join(
+            exponent_told("lazy" if row[BY] == "lazy" else f"gamma = {row[BY]}", row) + of_theory.get(row[BY], "")
+            for row in rows.to_dict("records")
+        )
     )
-    return Drawn(chart, table, caption + ".", found.sql)
+    return Drawn(chart, table, caption + ".", found.sql, missing)
 
 
-def _told(row: dict[Hashable, Any]) -> str:
-    name = f"gamma = {row[BY]}" if row[BY] != "lazy" else "lazy"
+def exponents_of_theory(theory: pd.DataFrame, by: str) -> dict[Any, str]:
+    """The exponents of `theory_thresholds` for each value of `by`, in words that follow those of the networks."""
+    said: dict[Any, str] = {}
+    for name, of in theory.groupby("theory"):
+        for value, fit in fitted(of, OVER, AGAINST, by).fits.items():
+            exponent, low, high = fit.interval[:3]
+            said[value] = said.get(value, "") + f", {name} {exponent:.2f} ({low:.2f} to {high:.2f})"
+    return said
+
+
+def exponent_told(name: str, row: dict[Hashable, Any]) -> str:
+    """A row of `exponents` in words."""
     if np.isnan(row["exponent"]):
         return f"{name}: too few thresholds"
     said = f", predicted {row['prediction']}" if row["prediction"] else ""
@@ -59,5 +85,5 @@ def _told(row: dict[Hashable, Any]) -> str:
 
 LAW_FIGURES = [
     Figure("Lstar", "The symbols that suffice, L*(d), and their exponent in d against gamma", "[Tong25 Eq. 3, Theorem 2]",
-           ("grids/lstar.yaml", "grids/lstar_quick.yaml"), _draw),
+           ("grids/lstar.yaml", "grids/lstar_quick.yaml"), _draw, _draw),
 ]  # fmt: skip

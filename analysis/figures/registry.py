@@ -4,6 +4,7 @@ from analysis.figures.curves import CURVE_FIGURES
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.equilibrium import EQUILIBRIUM_FIGURES
 from analysis.figures.laws import LAW_FIGURES
+from analysis.figures.looks import LOOK_FIGURES
 from analysis.figures.maps import MAP_FIGURES
 from analysis.figures.max_margin import MAX_MARGIN_FIGURES
 from analysis.figures.phases import PHASE_FIGURES
@@ -18,6 +19,7 @@ _ALL = (
     *SEEN_FIGURES,
     *MAX_MARGIN_FIGURES,
     *LAW_FIGURES,
+    *LOOK_FIGURES,
     *EQUILIBRIUM_FIGURES,
     *SPECIALISING_FIGURES,
     *PHASE_FIGURES,

@@ -18,11 +18,11 @@ from analysis.data.points import Setting, counted, in_order, one_setting, points
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.equilibrium import HE3, told
+from analysis.scaling.bound import specialised_neurons
 from analysis.scaling.proportion import AS_ROOT, in_power
 from analysis.scaling.thresholds import FEWEST_OF_LAW
-from analysis.theory.large_deviation import n_specialised
 from analysis.theory.parity import specialised as specialised_on_parity
-from analysis.theory.patterns import NETWORKS, least, wins
+from analysis.theory.three_layers import gp_sp, sp_mag
 from stats import power_law
 
 
@@ -69,14 +69,13 @@ def _along(setting: Setting, frame: pd.DataFrame, key: str) -> Setting:
 
 
 def outliers(results: str, sweep: str | None) -> Drawn | Missing:
-    """M against sqrt(N/d), beside the neurons that the bound asks for in networks of the same alignment."""
+    """M against sqrt(N/d), beside the neurons that the bound asks for in networks of the same alignment less its lazy share."""
     found = _counts(results, sweep, HE3 | {"scaling": "standard"}, 1, ("width",), along="P")
     if found is None or not (found.setting.frame["mean"] > 0).any():
         return Missing("no 2-layer erf networks at equilibrium on he3 of several widths with a neuron that specialises")
     setting = found.setting
     frame = setting.frame.assign(root=(setting.frame["width"] / setting.frame["d"]) ** 0.5)
-    sizes = zip(frame["alignment"], frame["width"].astype(int), frame["d"].astype(int), strict=True)
-    frame["bound"] = [n_specialised(alignment, N, d) if alignment > 0 else np.nan for alignment, N, d in sizes]
+    frame["bound"] = specialised_neurons(frame, "standard")
     shown = frame[frame["mean"] > 0]
     log = alt.Scale(type="log", nice=False, padding=14)
     x = alt.X("root:Q", title="sqrt(N/d)", scale=log, axis=log_axis(frame["root"], format=".3~r"))
@@ -94,7 +93,10 @@ def outliers(results: str, sweep: str | None) -> Drawn | Missing:
     about = told(results, sweep, setting)
     if hidden := len(frame) - len(shown):
         said.append(f"{counted(hidden, 'size')} without a specialising neuron not shown")
-    law = "The law M = sqrt(N/d) has 1/2; dashed: what the bound asks for at the alignment that the networks have"
+    law = (
+        "The law M = sqrt(N/d) has 1/2; dashed: what the bound asks for at the alignment that the networks have, less the share "
+        "of lazy learning"
+    )
     columns = ["d", "width", "P", "n", "mean", "low", "high", "bound", "alignment"]
     return Drawn(chart, frame[columns], ". ".join([about, *said, law]) + ".", found.sql)
 
@@ -127,8 +129,8 @@ def switch_off(results: str, sweep: str | None) -> Drawn | Missing:
         return Missing("no 3-layer erf networks at equilibrium on he3 of several first widths")
     names = ["layer 1", "layer 2"]
     frame = pd.concat([found.setting.frame.assign(layer=name) for found, name in zip((first, second), names, strict=True)])
-    values = first.setting.values
-    frame["pattern"] = [wins("3-layer erf, He_3", _sizes(values, n1)) for n1 in frame["width1"]]
+    energies = _energies(first.setting.frame, first.setting.values)
+    frame = frame.merge(energies, on="width1", how="left")
     x = alt.X(
         "width1:Q", title="first width N1", scale=alt.Scale(type="log", nice=False, padding=14), axis=log_axis(frame["width1"])
     )
@@ -153,21 +155,30 @@ def switch_off(results: str, sweep: str | None) -> Drawn | Missing:
         of_networks.mark_line(strokeWidth=1.5).encode(x=x, y="alignment:Q"),
         of_networks.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=alt.Y("alignment:Q", title="alignment A_f")),
     ).properties(width=260, height=280)
-    deep = next(pattern for pattern in NETWORKS["3-layer erf, He_3"] if pattern.name == "Sp.-Mag.")
-    first_widths = in_order(frame, "width1")
-    m1 = ", ".join(f"{least(deep, _sizes(values, n1)).at['M1']:.2g}" for n1 in first_widths)
-    winners = ", ".join(dict.fromkeys(wins("3-layer erf, He_3", _sizes(values, n1)) for n1 in first_widths))
+    listed = [
+        f"{M1:.2g} and {M2:.2g} ({pattern}) at N1 = {n1:g}" for n1, M1, M2, pattern in energies.itertuples(index=False) if pattern
+    ]
     said = (
-        f"Theory, up to constants: M1 = (N1 N2/d^2)^(1/3) neurons of the first layer specialise ({m1}) until GP-Sp., whose "
-        f"neurons are all in the second, costs less; least energy at these N1: {winners}"
+        "Theory with constants, at the alignment that the networks have: the first layer specialises with M1 neurons (Sp.-Mag.) "
+        f"or the second with M2 (GP-Sp.), whichever costs less; M1 and M2 {', '.join(listed)}"
     )
     about = told(results, sweep, first.setting)
-    columns = ["width1", "layer", "n", "mean", "low", "high", "alignment", "pattern"]
+    columns = ["width1", "layer", "n", "mean", "low", "high", "alignment", "M1", "M2", "pattern"]
     return Drawn(styled(alt.hconcat(counts, aligned, spacing=24)), frame[columns], f"{about}. {said}.", first.sql)
 
 
-def _sizes(values: Mapping[str, Any], width1: float) -> dict[str, float]:
-    return {"d": float(values["d"]), "N1": float(width1), "N2": float(values["width"])}
+def _energies(frame: pd.DataFrame, values: Mapping[str, Any]) -> pd.DataFrame:
+    """For each N1 the M1 of Sp.-Mag., the M2 of GP-Sp., and the pattern of less energy; empty where networks are not aligned."""
+    rows = []
+    d, N2 = int(values["d"]), int(values["width"])
+    for width1, alignment in zip(frame["width1"], frame["alignment"], strict=True):
+        row: dict[str, Any] = {"width1": width1, "M1": np.nan, "M2": np.nan, "pattern": ""}
+        if alignment > 0:
+            first, second = sp_mag(float(alignment), d, int(width1), N2), gp_sp(float(alignment), d, N2)
+            row |= {"M1": first.M1, "M2": second.M2}
+            row["pattern"] = "Sp.-Mag." if first.energy < second.energy else "GP-Sp."
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
 def magnitude(results: str, sweep: str | None) -> Drawn | Missing:
@@ -217,7 +228,7 @@ SPECIALISING_FIGURES = [
     Figure("Outliers", "Networks at equilibrium: how many neurons specialise, against sqrt(N/d)", "[Rubin25 Fig. 2c]",
            ("grids/neurons_he3.yaml", "grids/nstar_he3_quick.yaml"), outliers),
     Figure("Layers", "Three layers at equilibrium: where neurons specialise, against the first width", "[Rubin25 Fig. 3c]",
-           ("grids/layers_he3.yaml", "grids/nstar_he3_quick.yaml"), switch_off),
+           ("grids/layers_he3.yaml", "grids/layers_he3_quick.yaml"), switch_off),
     Figure("Magnitude", "Parity at equilibrium: how large specialising neurons are, against N/d", "[Rubin25 App. E.2]",
            ("grids/parity.yaml", "grids/parity_quick.yaml"), magnitude),
 ]  # fmt: skip

@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.overlays.registry import THEORIES
 from analysis.overlays.theory import Theory
 from analysis.theory.kept import CODE, theory_cache
+from declarations.evaluations import EVEN
 
 
 class Later(NamedTuple):
@@ -103,6 +104,11 @@ def curves(frame: pd.DataFrame, measure: str, x: str, panels: Iterable[str], wai
 
 def _applying(frame: pd.DataFrame, measure: str) -> list[tuple[Theory, pd.DataFrame]]:
     found = []
+    evaluated = frame["eval_at"].fillna(EVEN) if "eval_at" in frame else EVEN  # older rows do not name it
+    frame = frame.assign(eval_at=evaluated)
+    if "test_size" in frame:
+        last = frame["final_test_size"] if "final_test_size" in frame else frame["test_size"]
+        frame = frame.assign(final_test_size=last.fillna(frame["test_size"]))
     for theory in THEORIES:
         if measure in theory.measures and {*theory.keys} <= {*frame.columns} and len(frame):
             spoken_of = frame[theory.about.speaks_of(frame)]

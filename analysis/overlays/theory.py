@@ -16,6 +16,8 @@ BY_SGD = ("sgd",)
 PLAIN: Mapping[str, tuple[Any, ...]] = {"momentum": (0,), "weight_decay": (0,), "loss": ("cross_entropy",)}
 """Values of keys that make a training plain, as does the lack of these keys. All theories are about plain trainings."""
 ACCURACIES = ("best_test_acc", "final_test_acc")
+BEYOND_SIGN = ("final_test_acc_best_threshold", "final_test_auc")
+"""Measures that see order where the sign of the output fails."""
 
 _NAMED = tuple(dict.fromkeys((*KEYS, *PLAIN)))
 

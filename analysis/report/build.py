@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from analysis.claims.check import advice, check
+from analysis.claims.papers import PAPERS
 from analysis.claims.verdict import VERDICTS, Checked, Verdict
 from analysis.data.source import existing
 from analysis.figures.drawn import Drawn, Figure, Missing
@@ -35,12 +36,13 @@ def build(results: str, compute: Callable[[list[Later]], None], say: Callable[[s
         panels.append(_panel(figure, figure.draw_in_full(results, None, compute), results))
     environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
     environment.filters |= {"number": _number, "with_interval": with_interval, "advice": lambda one: advice(one, results)}
-    measured, simulated = ([one for one in checked if (one.claim.grid is None) == here] for here in (False, True))
+    simulated = [one for one in checked if one.claim.grid is None and not one.claim.not_measured]
+    others = [one for one in checked if one.claim.grid is not None or one.claim.not_measured]
     topics = list(dict.fromkeys(one.claim.topic for one in checked))
     by_topic = {topic: [one for one in checked if one.claim.topic == topic] for topic in topics}
     template = environment.get_template("template.html")
     return template.render(
-        facts=about, few=FEW, panels=panels, counts=_counts(measured), simulated=_counts(simulated), topics=by_topic
+        facts=about, papers=PAPERS, few=FEW, panels=panels, counts=_counts(others), simulated=_counts(simulated), topics=by_topic
     )
 
 

@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.charts.curves import colour_of, log_axis, styled
+from analysis.charts.curves import DASHES, colour_of, log_axis, styled
 from analysis.data.keys import title_of
 from analysis.data.points import in_order, task_of
 from analysis.scaling.predictions import Prediction
@@ -80,7 +80,9 @@ def threshold_panel(
     lines = pd.concat([_laws(data, against, by, fits or {}, predictions or {}), pd.DataFrame() if curves is None else curves])
     if len(lines):
         kinds = list(dict.fromkeys(lines["line"]))
-        dashes = alt.Scale(domain=kinds, range=[[1, 0] if kind == "fitted" else [6, 4] for kind in kinds])
+        theory = [kind for kind in kinds if kind != "fitted"]
+        styles = [[1, 0] if kind == "fitted" else DASHES[theory.index(kind) % len(DASHES)] for kind in kinds]
+        dashes = alt.Scale(domain=kinds, range=styles)
         base = alt.Chart(lines)
         of_fits = base.transform_filter("datum.line == 'fitted'")
         band = of_fits.mark_area(opacity=0.15, clip=True)

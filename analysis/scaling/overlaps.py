@@ -91,7 +91,8 @@ class Expected(NamedTuple):
 
 
 def expected(alignment: float, N: int, d: int, scaling: Scaling) -> Expected:
-    """The bound's overlaps for 2-layer erf networks on He_3; those of the prior itself if the networks are not aligned."""
+    """The bound's overlaps for 2-layer erf networks on He_3, alignment being what their specialising neurons supply; those of the
+    prior itself if that is not positive."""
     z = np.linspace(EDGES[0], EDGES[-1], 2401)
     t = aligned(alignment, N, d, scaling).t if alignment > 0 else 0.0
     beyond = n_specialised(alignment, N, d, scaling) if alignment > 0 else by_chance(N)

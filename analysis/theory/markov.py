@@ -3,8 +3,9 @@
 omega   coordinates of the neuron's two halves in the training symbols, (runs, 2, L), zero at the start
 (u, v)  symbols of a drawn example: v = u with probability 1/2, else another symbol
 rho     preactivation omega^1_u + omega^2_v; the draw updates if rho > 0, or if rho = 0 with probability 1/2
-a       readout; only its sign matters. +1 goes to omega^1_u and omega^2_v where the label matches it, -1 where it does not
+a       readout; only its sign matters to omega: +1 goes to omega^1_u and omega^2_v where the label matches it, -1 where not
 N       draws in a batch, during which omega stands still
+drive   mean of S(u, v) relu(rho) over a batch's draws, S = 1 for same and -1 for different draws: what drives a [C.4.3]
 s       position of a walker, s_u = omega^1_u + omega^2_u
 mu      fraction of mixed-sign draws that update, over all draws of a run; the paper conjectures 1/2 and defines it twice:
         `mu_text`, C.4's text: among different draws with s_u s_v < 0;
@@ -23,11 +24,13 @@ Array = np.ndarray[Any, Any]
 
 
 class Ensemble(NamedTuple):
-    """Final omega (runs, 2, L) and each run's mu (runs,) by both definitions, NaN where no draw had mixed signs."""
+    """Final omega (runs, 2, L); each run's mu (runs,) by both definitions, NaN where no draw had mixed signs; and the change of
+    its readout, the sum of `drive` over all batches (runs,)."""
 
     omega: Array
     mu_code: Array
     mu_text: Array
+    readout: Array
 
 
 class Spread(NamedTuple):
@@ -54,11 +57,13 @@ def draw_batch(n_runs: int, n_symbols: int, n_draws: int, rng: np.random.Generat
 
 
 class Step(NamedTuple):
-    """Omega after a batch; (updates, draws) with mixed signs, (2, runs), by the code's and by the text's definition."""
+    """Omega after a batch; (updates, draws) with mixed signs, (2, runs), by the code's and by the text's definition; and the
+    batch's drive (runs,)."""
 
     omega: Array
     mixed_code: Array
     mixed_text: Array
+    drive: Array
 
 
 def step(omega: Array, batch: Batch, sign: Literal[1, -1]) -> Step:
@@ -74,8 +79,9 @@ def step(omega: Array, batch: Batch, sign: Literal[1, -1]) -> Step:
     change = (np.where(is_same, sign, -sign) * is_updated).ravel()
     omega = np.stack([w + np.bincount(i.ravel(), change, w.size) for w, i in ((first, u), (second, v))])
     mixed = (u1 + v1) * (u2 + v2) < 0, (u1 + u2) * (v1 + v2) < 0  # the latter cannot be of same draws
-    counts = [np.stack([(m & is_updated).sum(1), m.sum(1)]) for m in mixed]
-    return Step(omega.reshape(2, n_runs, n_symbols).swapaxes(0, 1), *counts)
+    code, text = (np.stack([(m & is_updated).sum(1), m.sum(1)]) for m in mixed)
+    drive = (np.where(is_same, 1, -1) * np.maximum(rho, 0)).mean(1)
+    return Step(omega.reshape(2, n_runs, n_symbols).swapaxes(0, 1), code, text, drive)
 
 
 def simulate(
@@ -87,11 +93,13 @@ def simulate(
     rng = np.random.default_rng(seed)
     omega = np.zeros((n_runs, 2, n_symbols))
     mixed_code = mixed_text = np.zeros((2, n_runs))
+    readout = np.zeros(n_runs)
     for _ in range(n_steps):
         now = step(omega, draw_batch(n_runs, n_symbols, n_draws, rng), sign)
         omega, mixed_code, mixed_text = now.omega, mixed_code + now.mixed_code, mixed_text + now.mixed_text
+        readout = readout + now.drive
     with np.errstate(invalid="ignore"):
-        return Ensemble(omega, mixed_code[0] / mixed_code[1], mixed_text[0] / mixed_text[1])
+        return Ensemble(omega, mixed_code[0] / mixed_code[1], mixed_text[0] / mixed_text[1], readout)
 
 
 def spread(mu: Array) -> Spread:
@@ -108,3 +116,37 @@ def halves_cosine(omega: Array) -> Array:
     """
     w1, w2 = omega[:, 0], omega[:, 1]
     return np.asarray((w1 * w2).sum(1) / (np.linalg.norm(w1, axis=1) * np.linalg.norm(w2, axis=1)))
+
+
+def half_norm_ratio(omega: Array) -> Array:
+    """Smaller over larger norm of omega^1 and omega^2, (runs,)."""
+    norms = np.linalg.norm(omega, axis=2)
+    return np.asarray(norms.min(1) / norms.max(1))
+
+
+class Drawn(NamedTuple):
+    """A mean over runs, and its standard error."""
+
+    value: float
+    standard_error: float
+
+
+def of_trained(n_symbols: int, n_draws: int, n_runs: int = 1000) -> dict[str, Drawn]:
+    """The process's values of measures of trained networks: alignment_pos, alignment_neg, half_norm_ratio, readout_ratio.
+
+    It runs for the paper's 100 batches, each of `n_draws`, for neurons of both signs. All readouts start at 0 [C.4.3].
+    """
+    positive = simulate(1, n_symbols=n_symbols, n_draws=n_draws, n_runs=n_runs, seed=0)
+    negative = simulate(-1, n_symbols=n_symbols, n_draws=n_draws, n_runs=n_runs, seed=1)
+    (up, up_error), (down, down_error) = _drawn(positive.readout), _drawn(negative.readout)
+    ratio = abs(down / up)
+    return {
+        "alignment_pos": _drawn(halves_cosine(positive.omega)),
+        "alignment_neg": _drawn(halves_cosine(negative.omega)),
+        "half_norm_ratio": _drawn(half_norm_ratio(np.concatenate([positive.omega, negative.omega]))),
+        "readout_ratio": Drawn(ratio, ratio * float(np.hypot(up_error / up, down_error / down))),
+    }
+
+
+def _drawn(values: Array) -> Drawn:
+    return Drawn(float(values.mean()), float(values.std() / np.sqrt(len(values))))

@@ -12,7 +12,7 @@ from app.shared import choice, downloads, figure, watched
 from stats.rounding import in_digits, with_interval
 
 ALL = "(choose one)"
-MARKS = dict(zip(VERDICTS, ("✓", "✗", "?"), strict=True))
+MARKS = dict(zip(VERDICTS, ("✓", "✗", "?", "–"), strict=True))
 
 
 @st.cache_resource
@@ -33,7 +33,7 @@ def show(results: str) -> None:
     if found.n_to_come:
         st.caption(f"Checking: {found.n_to_come} claims to come.")
     frame = claims_frame(found.checked)
-    for column, verdict in zip(st.columns([1, 1, 1, 3]), VERDICTS, strict=False):
+    for column, verdict in zip(st.columns([1, 1, 1, 1, 2]), VERDICTS, strict=False):
         column.metric(f"{MARKS[verdict]} {verdict}", int((frame["verdict"] == verdict).sum()))
     one = choice("One claim", [ALL, *(claim.id for claim in following.claims)], key="claim", width=360)
     if one != ALL:
@@ -88,13 +88,14 @@ def _styled(part: pd.DataFrame) -> "pd.io.formats.style.Styler":
 def _detail(one: Checked, results: str) -> None:
     claim = one.claim
     st.subheader(f"{MARKS[one.verdict]} {one.verdict}: {claim.says}", anchor=False)
-    st.markdown(f"**{claim.topic}**, {claim.source}: {one.why}.")
+    st.markdown(f"**{claim.topic}**, {claim.source}: {one.why.removesuffix('.')}.")
     if isinstance(one.measured, Measured):
         st.markdown(f"Measured: **{with_interval(one.measured.interval)}**: {one.measured.what}")
     if claim.note:
         st.info(claim.note)
-    st.markdown(f"Expected: **{claim.expected}**. {claim.because}")
-    st.markdown(f"From: `{claim.grid}`" if claim.grid else "Simulated here.")
+    if claim.expected is not None:
+        st.markdown(f"Expected: **{claim.expected}**. {claim.because}")
+        st.markdown(f"From: `{claim.grid}`" if claim.grid else "Simulated here.")
     for command in advice(one, results):
         st.code(command, language="bash")
     if (chart := claims_chart([one])) is not None:

@@ -1,4 +1,4 @@
-"""Accuracy over L and d; the L that suffices for an accuracy; its exponent in d beside Theorem 2 and Eq. 3."""
+"""Accuracy, or AUC, over L and d; the L that suffices for an accuracy; its exponent in d beside Theorem 2 and Eq. 3."""
 
 import numpy as np
 import pandas as pd
@@ -7,6 +7,7 @@ import streamlit as st
 from analysis.charts.maps import heat_map, product, theory_contours
 from analysis.data.points import Setting
 from analysis.overlays import overlays
+from analysis.overlays.theory import BEYOND_SIGN
 from analysis.scaling.predictions import compared, predicted
 from analysis.scaling.thresholds import Exponent, exponent, threshold_table
 from app.choosing import (
@@ -30,7 +31,7 @@ def show(results: str) -> None:
     """The page."""
     with st.container(horizontal=True):
         selection = task_choice(results)
-        measure = accuracy_choice(results)
+        measure = accuracy_choice(results, *BEYOND_SIGN)
         found = measured(results, selection, measure)
         if lacking(found, {"L": 2, "d": 2}, GRIDS):
             return
@@ -50,9 +51,8 @@ def show(results: str) -> None:
         said.exponent if said and said.is_bound else None, theory, width=680, height=440,
     )  # fmt: skip
     figure(chart)
-    st.caption(
-        about(results, setting, "white: not measured", f"dots: L*, where the mean accuracy reaches {level:g}, with 95% intervals")
-    )
+    dots = f"dots: L*, where the mean {found.measure.short} reaches {level:g}, with 95% intervals"
+    st.caption(about(results, setting, "white: not measured", dots))
     _state_exponent(table, fit, setting, level)
     downloads(f"dimension-{setting.values.get('gamma_label', '')}", _numbers(setting, beside.values), chart, found.sql)
     with st.expander("L* at each d"):

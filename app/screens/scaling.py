@@ -9,7 +9,7 @@ import streamlit as st
 from analysis.data.keys import title_of
 from analysis.data.points import Setting, grouping_keys, in_order, numeric_keys, task_of
 from analysis.data.source import declared
-from analysis.scaling.bound import MEANING, slopes
+from analysis.scaling.bound import MEANING, lines, slopes
 from analysis.scaling.charts import exponent_chart, threshold_chart
 from analysis.scaling.predictions import Prediction, compared
 from analysis.scaling.proportion import RATIO, by_proportion, proportions
@@ -103,7 +103,7 @@ def _thresholds(results: str, asked: Asked, frame: pd.DataFrame, setting: Settin
     told = [*([by] if by else []), *(["gamma"] if by == "gamma_label" else []), against, *with_width]
     table = threshold_table(frame, told)
     named = {"task": task_of(setting.frame), "declared": remembered(declared, results)}
-    chart = threshold_chart(table, over, against, by, fits, said, **named)
+    chart = threshold_chart(table, over, against, by, fits, said, curves=lines(frame, measure.name, over, against, by), **named)
     left, right = st.columns([2, 1])
     with left:
         figure(chart)

@@ -14,6 +14,7 @@ from analysis.data.selection import Selection
 from analysis.scaling.bound import MEASURE, OVER, scaling_of
 from analysis.scaling.overlaps import BOUND, PRIOR, Overlaps, by_chance, expected, overlap_chart, overlaps
 from analysis.scaling.phases import AS_PRIOR, OF, measured_sizes, pattern_table, phase_chart, phase_map
+from analysis.theory.gaussian_process import lazy_alignment, less_lazy
 from analysis.theory.large_deviation import OUTLIER, Scaling
 from app.choosing import captioned_of, measured, rest, unmixed
 from app.setting import fixed
@@ -24,7 +25,7 @@ COUNTS, ALIGNMENT = ("n_specialised_1", "n_specialised_2"), "alignment_f"
 GRIDS = {
     "2-layer erf, He_3": "`grids/nstar_he3_quick.yaml` samples some of several d and N",
     "2-layer erf, He_3, mean field": "`grids/nstar_he3_quick.yaml` samples a few, `grids/nstar_he3.yaml` more",
-    "3-layer erf, He_3": "`grids/nstar_he3_quick.yaml` samples a few, `grids/layers_he3.yaml` more",
+    "3-layer erf, He_3": "`grids/layers_he3_quick.yaml` samples a few, `grids/layers_he3.yaml` more",
     "CNN, linear": "`grids/nstar_cnn.yaml` samples some",
 }
 
@@ -142,9 +143,11 @@ def _histogram(results: str, row: "pd.Series[Any]", kept: Overlaps) -> None:
     said = f"{by_chance(N):.2g} by chance"
     scaling = scaling_of(keys, MEASURE, OVER)
     if scaling and math.isfinite(alignment):
-        bound = remembered(_expected, results, round(alignment, 4), N, d, scaling)
+        of_lazy = lazy_alignment(float(keys["P"]), N, d, float(keys["kappa"]), scaling)
+        bound = remembered(_expected, results, round(less_lazy(alignment, of_lazy), 4), N, d, scaling)
         theory[BOUND] = bound.frame
-        said += f", {bound.specialised:.3g} asked for by the bound at this alignment (t = {bound.t:.3g})"
+        said += f", {bound.specialised:.3g} asked for by the bound at this alignment less the share of lazy learning, which "
+        said += f"alone reaches {of_lazy:.2g} (t = {bound.t:.3g})"
     chart = overlap_chart(kept, theory)
     figure(chart, "overlaps")
     lost = f"{kept.n_unmixed} of which did not mix" if kept.n_unmixed else ""

@@ -31,6 +31,7 @@ from analysis.figures.structure import neurons_of, structure_chart
 from app.pictures import learned, saved, seen
 from app.setting import fixed, name
 from app.shared import choice, downloads, figure, remembered, sweep_choice, switch
+from declarations.evaluations import EVEN
 from stats import Interval
 
 FIRST: dict[str, dict[str, Value]] = {"same_different": {"gamma_label": "1", "L": 32}}
@@ -52,7 +53,7 @@ def show(results: str) -> None:
         cell = remembered(network, results, cell_id)
         assert cell is not None  # it was just listed
         others = switch("All seeds of this setting", True, "all_seeds")
-        log_step = switch("Log step", False, "log_step")
+        log_step = switch("Log step", cell.get("eval_at") not in (None, EVEN), "log_step")
         log_loss = switch("Log loss", True, "log_loss")
     named = captioned([*found.keys, SEED], remembered(declared, results))
     st.caption(f"{described(cell, named)}; {f'one of {len(seeds)} seeds' if len(seeds) > 1 else 'its only seed'}.")
@@ -144,7 +145,10 @@ def _chains(results: str, cell: Mapping[str, Any], cells: list[str]) -> None:
     chart = chains_chart(curves, cell["cell_id"], width=420)
     figure(chart, "chains")
     mixed = "they mixed" if cell["mixed"] else str(cell["reason"])
-    st.caption(f"Means over {cell['chains']} chains, of which half start specialised; the first half is burn-in; {mixed}.")
+    starts = (
+        "which start from every pattern of specialised layers" if cell["explored"] == "all" else "of which half start specialised"
+    )
+    st.caption(f"Means over {cell['chains']} chains, {starts}; the first half is burn-in; {mixed}.")
     downloads(f"chains-{cell['cell_id']}", curves, chart)
 
 

@@ -69,7 +69,8 @@ class CostModel:
         work = kind.step_amounts(cell, group, device)
         evaluation = sum(rates[k] * n for k, n in kind.evaluation_amounts(cell, group).items())
         full, alone = (sum(of.get(k, 0.0) * n for k, n in work.items()) for of in (rates, lone))
-        return full, alone, (cell.steps // cell.eval_every + _EVALUATIONS_MORE) * evaluation
+        last = cell.last_test_size / cell.test_size if cell.last_test_size != cell.test_size else 0
+        return full, alone, (len(cell.evaluations) + last + _EVALUATIONS_MORE) * evaluation
 
     def seconds(self, cell: Cell, engine: str, device: str = "cpu", group: float = 1.0) -> float:
         """Predicted seconds that a cell takes in a pack, on one core or a full card; `group` cells see the same inputs."""

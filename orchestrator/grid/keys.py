@@ -10,7 +10,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt
-from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from console.words import listed, nearest, pydantic_reason, show
@@ -67,6 +67,11 @@ class Legal:
     @property
     def takes_numbers(self) -> bool:
         return self.type in (int, float)
+
+    @property
+    def takes_mapping(self) -> bool:
+        """True if a value may be a mapping that the field itself reads, as {log: 8}."""
+        return any(isinstance(m, BeforeValidator) for m in self.field.metadata)
 
     @property
     def legal(self) -> str:

@@ -3,7 +3,7 @@
 import difflib
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -102,8 +102,8 @@ def load_grid(path: str | Path, overrides: Sequence[str] = (), max_cells: int = 
     sweep = _sweep_name(top.get("sweep"), Path(path), report)
     resources = _resources(top.get("resources"), report)
     own = _user_files(top, Path(path).parent, report)
-    defaults = _mapping(top.get("defaults"), "defaults", report)
-    given = parse_overrides(overrides, report)
+    defaults = _in_full(_mapping(top.get("defaults"), "defaults", report))
+    given = _in_full(parse_overrides(overrides, report))
     ctx = Context(defaults, given, own.tasks, own.networks, own.metrics, own.all_known, max_cells, report)
     blocks = [check_block(item, ctx) for item in _block_items(top.get("grids"), root, report)]
     if own.all_known:
@@ -209,6 +209,15 @@ def _mapping(item: Item | None, name: str, report: Report) -> dict[str, Item]:
 
 
 _EXAMPLES = {"defaults": "steps: 25000, batch: 128", "resources": "gpus_per_pack: auto, cpus_per_pack: 1"}
+
+
+SHORT = {"init": "initial"}
+"""Short words for keys in a grid. No key can be called `init` itself: it is the method by which a network draws its weights."""
+
+
+def _in_full(given: Mapping[str, Item]) -> dict[str, Item]:
+    """The keys and values of a grid with short words in full, unless the full word is given, too."""
+    return {name if (full := SHORT.get(name, name)) in given else full: item for name, item in given.items()}
 
 
 def _resources(item: Item | None, report: Report) -> Resources:
@@ -325,7 +334,7 @@ def _block_items(item: Item | None, root: Item, report: Report) -> list[Item]:
     for block in item.value:
         if not isinstance(block.value, dict):
             report.at(block, f"a block must hold keys and values, not {show(block.value)}")
-    return [block for block in item.value if isinstance(block.value, dict)]
+    return [replace(block, value=_in_full(block.value)) for block in item.value if isinstance(block.value, dict)]
 
 
 def _check_shared_keys(blocks: list[list[Block]], ctx: Context) -> None:

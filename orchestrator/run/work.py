@@ -165,7 +165,7 @@ _PICTURE_BYTES = 1024
 def row_bytes(planned: PlannedCell) -> int:
     """Most bytes that a cell takes in the store, uncompressed: its row, and its file of weights."""
     cell, save = planned.cell, planned.save
-    curve = 32 * (cell.steps // cell.eval_every) if "curves" in save else 0
+    curve = 36 * len(cell.evaluations) if "curves" in save else 0
     neurons, examples = 2 * MOST_EXTREME, 2 * OF_EACH_LABEL
     numbers = neurons * cell.task.input_dim + examples * cell.task.shown_size
     weights = 4 * numbers + (neurons + examples) * _PICTURE_BYTES if "weights" in save else 0

@@ -7,7 +7,7 @@ deleted later, when no reader can still hold an older listing, and only if the m
 
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import accumulate
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from declarations.key import Key
-from store.database import ORDERS, rows_of
+from store.database import CHOSEN, rows_of
 from store.files import Entry, Files, age_s, side_by_side
 from store.schema import parquet_bytes
 from store.snapshot import COMPACTED, COVERS, LiveFile, Snapshot, condemn, inspect, named, take, verify
@@ -46,7 +46,7 @@ def compact(files: Files, now: bool = False, target_bytes: int = TARGET_BYTES) -
     """Merge small files, then delete files that were merged long enough ago (`now`: all merged). A second call has nothing to
     merge."""
     done = Compaction()
-    while batch := next(_batches(take(files), target_bytes), None):
+    while batch := next(_to_merge(take(files), target_bytes), None):
         _merge(files, batch, done)
     snapshot = take(files)
     _delete_merged(files, snapshot, 0.0 if now else GRACE_S, done)
@@ -54,22 +54,29 @@ def compact(files: Files, now: bool = False, target_bytes: int = TARGET_BYTES) -
     return done
 
 
-def _batches(snapshot: Snapshot, target_bytes: int) -> Iterator[list[LiveFile]]:
-    """Batches of files with equal columns and defaults, each about the target in size. No compacted file is rewritten alone."""
+def _to_merge(snapshot: Snapshot, target_bytes: int) -> Iterator[list[LiveFile]]:
+    """Batches that are worth merging. No compacted file is rewritten alone."""
+    small = (file for file in snapshot.rows if file.entry.size < target_bytes or not _is_compacted(file))
+    for batch in batches(small, target_bytes):
+        if len(batch) > 1 or not _is_compacted(batch[0]):
+            yield batch
+
+
+def batches(live: Iterable[LiveFile], target_bytes: int = TARGET_BYTES) -> Iterator[list[LiveFile]]:
+    """Batches of files with equal columns and defaults, each about the target in size."""
     groups: dict[object, list[LiveFile]] = {}
-    for file in snapshot.rows:
-        if file.entry.size < target_bytes or not _is_compacted(file):
-            groups.setdefault((file.columns, _defaults(file)), []).append(file)
+    for file in live:
+        groups.setdefault((file.columns, _defaults(file)), []).append(file)
     for group in groups.values():
         batch: list[LiveFile] = []
         n_bytes = 0
         for file in sorted(group, key=lambda file: (not _is_compacted(file), file.entry.path)):
             if batch and n_bytes + file.entry.size > target_bytes:
-                yield from _worthwhile(batch)
+                yield batch
                 batch, n_bytes = [], 0
             batch.append(file)
             n_bytes += file.entry.size
-        yield from _worthwhile(batch)
+        yield batch
 
 
 def _defaults(file: LiveFile) -> frozenset[object]:
@@ -83,15 +90,21 @@ def _is_compacted(file: LiveFile) -> bool:
     return file.entry.path.startswith(f"{COMPACTED}/")
 
 
-def _worthwhile(batch: list[LiveFile]) -> Iterator[list[LiveFile]]:
-    if len(batch) > 1 or not all(map(_is_compacted, batch)):
-        yield batch
-
-
 def _merge(files: Files, batch: list[LiveFile], done: Compaction) -> None:
-    good: list[LiveFile] = []
-    tables: list[pa.Table] = []
-    covers: dict[str, None] = {}
+    try:
+        good, table = laid_end_to_end(files, batch)
+    except FileNotFoundError:
+        return  # another compaction was faster: look again
+    if not good:
+        return
+    covers = dict.fromkeys(path for file in good for path in (file.entry.path, *inspect(files, file.entry).covers))
+    path = write_compacted(files, table.take(_chosen(files, good)), covers)
+    done.merged += len(good)
+    done.written = [name for name in done.written if name not in covers] + [path]
+
+
+def laid_end_to_end(files: Files, batch: list[LiveFile]) -> tuple[list[LiveFile], pa.Table]:
+    """The files of a batch that are whole, and all their rows in one table. FileNotFoundError if a file is gone."""
 
     def read(entry: Entry) -> pa.Table | None:
         # Checksums are verified here: damage must not be copied into a file whose own checksums are right.
@@ -102,24 +115,22 @@ def _merge(files: Files, batch: list[LiveFile], done: Compaction) -> None:
             parquet = pq.ParquetFile(source, page_checksum_verification=True)  # pq.read_table would import pandas
             return parquet.read().replace_schema_metadata(None)
 
-    try:
-        for file, table in zip(batch, side_by_side(files, read, [file.entry for file in batch]), strict=True):
-            if table is not None:
-                tables.append(table)
-                good.append(file)
-                covers |= dict.fromkeys((file.entry.path, *inspect(files, file.entry).covers))
-    except FileNotFoundError:
-        return  # another compaction was faster: look again
-    if not tables:
-        return
+    read_tables = side_by_side(files, read, [file.entry for file in batch])
+    whole = [(file, table) for file, table in zip(batch, read_tables, strict=True) if table is not None]
+    if not whole:
+        return [], pa.table({})
+    good, tables = [file for file, _ in whole], [table for _, table in whole]
     merged = pa.concat_tables(tables)
-    table = pa.table(merged.columns, schema=_newest(files, good, tables)).take(_chosen(files, good))
+    return good, pa.table(merged.columns, schema=_newest(files, good, tables))
+
+
+def write_compacted(files: Files, table: pa.Table, covers: Iterable[str] = ()) -> str:
+    """Write a file of rows that replaces the files `covers`. Returns its path."""
     stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"  # a name that was never there before
     data = parquet_bytes(table.replace_schema_metadata({COVERS: json.dumps(list(covers))}))
     path = named(COMPACTED, stamp, data)
     files.write(path, data)
-    done.merged += len(tables)
-    done.written = [name for name in done.written if name not in covers] + [path]
+    return path
 
 
 def _newest(files: Files, batch: list[LiveFile], tables: list[pa.Table]) -> pa.Schema:
@@ -131,15 +142,19 @@ def _newest(files: Files, batch: list[LiveFile], tables: list[pa.Table]) -> pa.S
 def _chosen(files: Files, batch: list[LiveFile]) -> pa.Array:
     """Row numbers in the files laid end to end, sorted by SORT_KEYS: each cell's first row in each of ORDERS, as the views
     choose."""
-    starts = accumulate((file.n_rows for file in batch), initial=0)
-    start_of = {files.address(file.entry): start for file, start in zip(batch, starts, strict=False)}
-    first = [f"row_number() OVER (PARTITION BY cell_id ORDER BY {order}) = 1" for order in ORDERS.values()]
     with rows_of(files, Snapshot(rows=tuple(batch), plans=(), superseded={}, bad={})) as connection:
         rows = connection.execute(f"""
             SELECT _file, _row FROM internal.rows
-            QUALIFY {" OR ".join(first)}
+            QUALIFY {CHOSEN}
             ORDER BY {", ".join(SORT_KEYS)}""").fetchall()
-    return pa.array([start_of[file] + row for file, row in rows], pa.int64())
+    return numbers(files, batch, rows)
+
+
+def numbers(files: Files, batch: list[LiveFile], rows: Iterable[tuple[str, int]]) -> pa.Array:
+    """The numbers in the files laid end to end of those rows, told by file and row in it, that are in these files."""
+    starts = accumulate((file.n_rows for file in batch), initial=0)
+    start_of = {files.address(file.entry): start for file, start in zip(batch, starts, strict=False)}
+    return pa.array([start_of[file] + row for file, row in rows if file in start_of], pa.int64())
 
 
 def _delete_merged(files: Files, snapshot: Snapshot, grace_s: float, done: Compaction) -> None:

@@ -1,18 +1,26 @@
 """Claims: entries are whole, verdicts follow from intervals, and each kind of measurement finds a known law."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from analysis.claims.check import check, claims_frame, load_claims
+from analysis.claims.chart import claims_chart
+from analysis.claims.check import advice, check, claims_frame, load_claims
 from analysis.claims.entries import Claim, Expected
 from analysis.claims.kinds import KINDS
+from analysis.claims.papers import ELSEWHERE, OURS, PAPERS, place
+from analysis.claims.pictured import likeness
 from analysis.claims.verdict import Measured, NotMeasured, judge
+from analysis.data.pictures import Pictures
+from analysis.overlays.registry import THEORIES
 from analysis.theory.rich import test_accuracy as eq3
 from stats import Interval
 from store.store import Store
 from tests.measured_store import LAZY_EXPONENT
+from tests.pictured_store import pictured_store
 from tests.store_rows import row
 
 RICH = {"task": "same_different", "sigma2": 0, "prefactor": "sqrt_d", "gamma": 1}
@@ -23,9 +31,11 @@ def test_every_entry_is_whole():
     claims = load_claims()
     assert len(claims) > 40
     for claim in claims:
-        assert claim.measure["kind"] in KINDS, claim.id
-        assert claim.because.strip() and claim.says.strip() and re.match(r"\[(Tong25|Rubin25)\]", claim.source), claim.id
+        assert claim.says.strip() and claim.paper in (*PAPERS, OURS) and claim.place != ELSEWHERE, claim.id
         assert not re.search(r"\{\w+\}", claim.says + claim.id + str(claim.measure)), claim.id
+        if claim.not_measured:
+            continue
+        assert claim.measure["kind"] in KINDS and claim.because.strip(), claim.id
         low, high = claim.expected.region
         assert low < high
 
@@ -36,6 +46,63 @@ def test_every_grid_that_a_claim_names_is_there():
     root = Path(__file__).parents[2]
     for claim in load_claims():
         assert claim.grid is None or (root / claim.grid).is_file(), claim.id
+
+
+UNMEASURED = {"id": "mine", "topic": "t", "source": "[Tong25] S1", "says": "x", "not_measured": "no engine trains it"}
+
+
+def test_a_statement_without_a_measure_is_not_measured_and_never_open_for_more_data(measured):
+    (one,) = check(measured, [Claim.model_validate(UNMEASURED)])
+    assert one.verdict == "not measured" and one.why == UNMEASURED["not_measured"] and advice(one, measured) == []
+    row = claims_frame([one]).iloc[0]
+    assert (row["verdict"], row["expected"], row["grid"], row["n"]) == ("not measured", "", "", 0)
+    assert claims_chart([one]) is None
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"measure": {"kind": "mean"}}, "`not_measured` stands in place of measure"),
+        ({"grid": "grids/quick.yaml", "because": "y"}, "`not_measured` stands in place of because, grid"),
+        ({"not_measured": ""}, "say measure, expected, because, or `not_measured` and why"),
+        ({"not_measured": "", "measure": {"kind": "mean"}, "because": "y"}, "say expected, or"),
+    ],
+)
+def test_an_entry_is_measured_or_says_why_not(more, words):
+    with pytest.raises(ValueError, match=words):
+        Claim.model_validate(UNMEASURED | more)
+
+
+@pytest.mark.parametrize(
+    ("source", "heading"),
+    [
+        ("[Tong25] Fig. 1b, App. C.5", "Figure 1"),
+        ("[Tong25] below Eq. 3", "Equation 3"),
+        ("[Tong25] Eq. C.18", "Appendix C"),
+        ("[Tong25] Fig. C3", "Appendix C"),
+        ("[Rubin25] Sec. 6.1, Fig. 3c", "Section 6"),
+        ("[Rubin25] S5.2, Claim (i)", "Section 5"),
+        ("[Rubin25] Table 1", "Table 1"),
+        ("[Rubin25] Some remark", "Elsewhere in the text"),
+    ],
+)
+def test_statements_are_found_where_their_paper_has_them(source, heading):
+    assert place(source).heading == heading
+
+
+def test_places_sort_as_a_reader_looks_for_them():
+    in_order = ["S2", "S10", "Eq. 3", "Theorem 1", "Fig. 2", "Fig. 10", "App. A.1", "Fig. C1", "a remark"]
+    assert sorted(in_order[::-1], key=place) == in_order
+
+
+def test_theories_that_claims_name_keep_nobody_waiting():
+    """A command checks all claims in a minute: of the theories that take long, kernels do so from hundreds of symbols on."""
+    slow = {theory.name for theory in THEORIES if not theory.smooth}
+    named = [claim for claim in load_claims() if claim.measure.get("theory") in slow]
+    kernels = [claim for claim in named if claim.measure["theory"].startswith("lazy")]
+    assert kernels and all(claim.measure["of"]["L"] <= 64 for claim in kernels)  # two seconds each
+    others = {claim.measure["theory"] for claim in named if claim not in kernels}
+    assert {name.split(",")[0] for name in others} == {"Bayes", "Markov process"}  # seconds at any size
 
 
 @pytest.mark.parametrize(
@@ -152,6 +219,80 @@ def test_beside_theory_at_the_largest(measured):
     assert isinstance(none, NotMeasured)
 
 
+def of_accuracies(folder, at):
+    """A store of rich networks of L = 4 and d = 256 with these last accuracies, one for each seed."""
+    store = Store(str(folder))
+    store.prepare()
+    common = {"L": 4, "d": 256, "sigma2": 0.0, "prefactor": "sqrt_d"}
+    store.commit("p", [row(i, seed=i, final_test_acc=value, **common) for i, value in enumerate(at)])
+    return store.results
+
+
+def test_error_beside_theory_is_the_logarithm_of_the_mean_error(tmp_path):
+    expected = 1 - float(eq3(4))
+    given = {"measure": "final_test_acc", "of": RICH | {"L": 4}, "theory": "Eq. 3"}
+    some = of_accuracies(tmp_path / "some", [1.0, 1 - expected, 1 - 2 * expected, 1 - 5 * expected])
+    found = KINDS["error_beside_theory"](some, **given).interval
+    assert found.value == pytest.approx(np.log(2)) and found.n == 4
+    half = stats.t.ppf(0.975, 3) * np.std([0, 1, 2, 5], ddof=1) / 2  # Student's interval of the mean, in units of Eq. 3's error
+    assert found.high == pytest.approx(np.log(2 + half)) and found.low == -np.inf  # 2 - half is below 0
+    near = of_accuracies(tmp_path / "near", [1 - 1.9 * expected, 1 - 2 * expected, 1 - 2.1 * expected])
+    low = KINDS["error_beside_theory"](near, **given).interval.low
+    assert low == pytest.approx(np.log(2 - stats.t.ppf(0.975, 2) * 0.1 / np.sqrt(3)))
+
+
+def test_networks_without_any_error_contradict_a_theory_that_has_some(tmp_path):
+    perfect = of_accuracies(tmp_path, [1.0] * 5)
+    found = KINDS["error_beside_theory"](perfect, measure="final_test_acc", of=RICH | {"L": 4}, theory="Eq. 3")
+    assert (
+        found.interval.value == found.interval.low == -np.inf
+        and judge(Expected(equal=0, within=0.4), found.interval)[0] == "contradicted"
+    )
+
+
+def test_the_largest_of_several_differences_has_an_interval_that_holds_for_all(tmp_path):
+    """One of 20 numbers of symbols has a true difference of 0.1, all others none; seeds differ by 0.02."""
+    rng = np.random.default_rng(0)
+    store = Store(str(tmp_path))
+    rows = [
+        row(1000 * L + 10 * side + seed, L=L, seed=seed, gamma=gamma, gamma_label=f"{gamma:g}",
+            best_test_acc=0.7 + 0.1 * (L == 7 and side == 0) + 0.02 * rng.standard_normal())
+        for L in range(2, 22) for side, gamma in enumerate((0.1, 1.0)) for seed in range(6)
+    ]  # fmt: skip
+    store.prepare()
+    store.commit("p", rows)
+    given = {"measure": "best_test_acc", "a": {"gamma": 0.1}, "b": {"gamma": 1}}
+    found = KINDS["largest_difference"](store.results, of={"task": "same_different"}, among=["L"], **given)
+    assert "largest of 20, at L = 7" in found.what and found.interval.n == 6
+    alone = KINDS["difference"](store.results, of={"task": "same_different", "L": 7}, **given)
+    assert found.interval.value == pytest.approx(alone.interval.value)
+    assert found.interval.low < alone.interval.low and 0 < found.interval.low < 0.1 < found.interval.high
+    # without L = 7 chance has a largest difference above 0, too, and its interval says that it may be chance
+    chance = KINDS["largest_difference"](store.results, of={"task": "same_different", "L": {"at_least": 8}}, among=["L"], **given)
+    assert chance.interval.value > 0 > chance.interval.low
+
+
+def test_likeness_is_the_mean_cosine_of_patches_that_share_an_edge():
+    """Two neurons: chequered patches, each the opposite of its neighbours; and patches with a right angle across, equal down."""
+    a, b = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[4.0, -3.0], [2.0, -1.0]])  # a . b = 4 - 6 + 6 - 4 = 0
+    weights = np.stack([np.block([[a, -2 * a], [-a, 3 * a]]), np.block([[a, b], [a, b]])])
+    found = Pictures(np.arange(2), np.ones(2), weights, np.empty((0, 4, 4)), np.empty(0, bool), rulings=2)
+    np.testing.assert_allclose(likeness(found), [1, 0.5])
+    with pytest.raises(ValueError, match="without patches"):
+        likeness(replace(found, rulings=None))
+
+
+def test_weights_of_the_extremes_are_compared_between_networks_that_share_the_seed(tmp_path):
+    results = pictured_store(tmp_path)
+    of = {"task": "psvrt", "gamma_label": "1"}
+    alone = KINDS["extremes"](results, quantity="norm", of=of)
+    assert alone.interval.n == 1 and np.isnan(alone.interval.low)  # one network of each kind
+    ratio = KINDS["extremes"](results, quantity="norm", of=of, over=of | {"gamma_label": "lazy"})
+    assert ratio.interval.value == pytest.approx(20, rel=0.2)  # made 1 against 0.05, of 400 random numbers each
+    without = KINDS["extremes"](results, quantity="norm", of={"task": "psvrt", "gamma_label": "0.1"})
+    assert isinstance(without, NotMeasured) and "saved its weights" in without.why
+
+
 def test_difference_is_of_pairs_that_share_their_data(measured):
     found = KINDS["difference"](measured, measure="best_test_acc", of=RICH | {"d": 64}, a={"gamma": 1}, b={"gamma": 1})
     assert found.interval.value == 0 and found.interval.n == 20
@@ -180,7 +321,7 @@ def test_threshold_ratio(measured):
 def test_verdicts_of_a_store_and_of_an_empty_one(measured, tmp_path):
     claims = [claim for claim in load_claims() if claim.grid is not None]
     verdicts = {one.claim.id: one for one in check(measured, claims)}
-    assert verdicts["eq3-L3"].verdict == verdicts["five-symbols"].verdict == "confirmed"
+    assert verdicts["eq3-L3"].verdict == verdicts["few-symbols-best-L5"].verdict == "confirmed"
     assert verdicts["lazy-exponent-at-most-2"].verdict == "confirmed"
     assert verdicts["readout-ratio-L3"].verdict == "confirmed"
     assert verdicts["ultra-rich-10-L3"].verdict == "not enough data"

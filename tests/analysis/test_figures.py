@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from analysis.charts.curves import title_of
 from analysis.data.coverage import coverage, reasons
+from analysis.data.paper import ROUNDED
 from analysis.data.points import averaged, task_of
 from analysis.figures.__main__ import NAMES, app
 from analysis.figures.curves import CURVES
@@ -124,6 +125,11 @@ def test_1e_fits_the_law_of_the_store(measured):
     assert exponent == pytest.approx(LAZY_EXPONENT, abs=0.05)
 
 
+@pytest.mark.parametrize("name", ["1b", "1c", "1e", "1f", "2", "C3", "F1"])
+def test_captions_warn_where_accuracies_of_lazy_networks_stand_beside_the_papers(measured, name):
+    assert (ROUNDED in drawn(measured, name).caption) == (name in ("1c", "1e", "1f", "2"))
+
+
 def test_2_has_a_panel_for_each_noise(measured):
     assert len(drawn(measured, "2").chart.to_dict()["concat"]) == 3  # sigma2 = 0 has the same setting
 
@@ -171,9 +177,23 @@ def test_writes_svg_png_and_csv(measured, tmp_path):
     assert "4 seeds a point" in done.output.replace("\n", " ")
 
 
+def test_another_measure_is_drawn_beside_the_files_of_the_own_one(measured, tmp_path):
+    args = ["c3", "--measure", "final_test_acc", "--results", measured, "--out", str(tmp_path)]
+    done = CliRunner().invoke(app, args)
+    assert done.exit_code == 0, done.output
+    assert {file.name for file in tmp_path.iterdir()} == {f"C3-final_test_acc.{kind}" for kind in ("svg", "png", "csv")}
+    means = [float(r["mean"]) for r in csv.DictReader((tmp_path / "C3-final_test_acc.csv").read_text().splitlines())]
+    # The last accuracy of this store is 0.01 below the best.
+    np.testing.assert_allclose(means, drawn(measured, "C3").frame["mean"] - 0.01, atol=1e-9)
+    said = done.output.replace("\n", " ")
+    assert "beside Eq. 3, by last test accuracy." in said and "dashed: accuracy 0.85" in said
+
+
 @pytest.mark.parametrize(
     ("args", "words"),
     [
+        (["c3", "--measure", "auc"], "figure C3 cannot be drawn by 'auc'; measures best_test_acc"),
+        (["1a", "--measure", "final_test_auc"], "figure 1a cannot be drawn by 'final_test_auc'; figures that can be: 1b, 1c"),
         (["9z"], "no figure '9z': there are 1a, 1b"),
         (["1c", "--sweep", "x"], "no sweep 'x'"),
         (["1d"], "run python -m orchestrator.sweep grid.yaml --results"),

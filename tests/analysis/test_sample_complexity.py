@@ -8,13 +8,14 @@ import pytest
 
 from analysis.claims.check import check
 from analysis.claims.entries import Claim
+from analysis.claims.kinds import KINDS
 from analysis.claims.measuring import _slope
 from analysis.claims.networks import Networks
 from analysis.claims.verdict import NotMeasured
 from analysis.figures.registry import FIGURES, Drawn, Missing
 from analysis.scaling.bound import ONSET
 from analysis.scaling.proportion import in_proportion
-from analysis.theory.large_deviation import energy, slope
+from analysis.theory.large_deviation import samples, slope
 from analysis.theory.patterns import wins
 from store.store import Store
 from tests.measured_store import LAZY_EXPONENT
@@ -25,12 +26,12 @@ P = [64, 128, 256, 512, 1024, 2048, 4096, 8192]
 SD = 0.01
 
 
-onset = cache(lambda d: energy(ONSET, d, d))
+onset = cache(lambda d: 2 * samples(ONSET, d, d))
 
 
 def alignment(p, d):
-    """Crosses ONSET where P = 20 E, E the bound's energy at N = d, and grows by 0.1 with each e-fold of P."""
-    return ONSET + 0.1 * np.log(p / (20 * onset(d)))
+    """Crosses ONSET at twice the bound's P* at N = d, kappa = 1, and grows by 0.1 with each e-fold of P."""
+    return ONSET + 0.1 * np.log(p / onset(d))
 
 
 def equilibrium_rows(sizes=SIZES, first=0, **more):
@@ -65,20 +66,22 @@ def drawn(results, name):
 def test_p_star_follows_the_bound(at_equilibrium):
     found = drawn(at_equilibrium, "Nstar")
     assert found.frame["d"].tolist() == [*SIZES, 16] and found.frame["width"].tolist() == [*SIZES, 128]
-    expected = [20 * energy(ONSET, d, d) for d in found.frame["d"]]
+    expected = [onset(d) for d in found.frame["d"]]
     # A threshold's error is that of a mean of 4 over the slope: 0.01 / 2 / 0.1 = 0.05 in log P.
     np.testing.assert_allclose(np.log(found.frame["threshold"].astype(float)), np.log(expected), atol=4 * 0.05)
     said = slope(ONSET, np.array(SIZES), np.array(SIZES))
     assert f"slope {said:.2f} over these d" in found.caption and "N = d" in found.caption
     over_widths = slope(ONSET, np.array([16, 128]), np.array([16, 16]), against="width")
     assert f"slope {over_widths:.2f} over these N" in found.caption and "d = 16" in found.caption
+    least, greatest = map(float, found.caption.split("P* is ")[1].split(" times")[0].split(" to "))
+    assert 2 * np.exp(-0.2) < least < 2 < greatest < 2 * np.exp(0.2), "nothing is moved onto the points"
     # Each panel has its own states: a threshold that is not reached is a triangle in either.
     assert found.chart.to_dict()["resolve"]["scale"]["shape"] == "independent"
 
 
 def test_curves_collapse_in_units_of_the_bound(at_equilibrium):
     frame = drawn(at_equilibrium, "Collapse").frame
-    predicted = ONSET + 0.1 * np.log(frame["rescaled"] / 20)
+    predicted = ONSET + 0.1 * np.log(frame["rescaled"] / 2)
     assert (frame["mean"] - predicted).abs().max() < 5 * SD / 2
 
 
@@ -161,6 +164,46 @@ def test_the_claim_contradicts_another_law(tmp_path):
     store.commit("p", rows)
     [checked] = check(store.results, [bound_claim()])
     assert checked.verdict == "contradicted"
+
+
+def test_the_claim_of_the_constant_holds_at_every_d(at_equilibrium):
+    of = {"task": "he3", "network": "erf2", "scaling": "standard", "kappa": 1}
+    found = KINDS["threshold_beside_bound"](at_equilibrium, level=ONSET, of=of)
+    # Five thresholds of an error of 0.05 in log P each.
+    assert found.interval.value == pytest.approx(2, rel=4 * 0.05 / 5**0.5) and found.interval.n == len(SIZES)
+    ends = thresholds_of(at_equilibrium)
+    assert found.interval.low == pytest.approx((ends["low"] / ends["d"].map(onset) * 2).min())
+    assert found.interval.high == pytest.approx((ends["high"] / ends["d"].map(onset) * 2).max())
+    assert f"those with N = d; {len(equilibrium_rows())} networks" in found.what
+    few = KINDS["threshold_beside_bound"](at_equilibrium, level=ONSET, of=of | {"d": [16, 24]})
+    assert isinstance(few, NotMeasured) and "fewer than 3 d" in few.why
+
+
+def made(tmp_path, rows):
+    store = Store(str(tmp_path / "results"))
+    store.prepare()
+    store.commit("p", rows)
+    return store.results
+
+
+OF_STANDARD = {"task": "he3", "network": "erf2", "scaling": "standard", "kappa": 1}
+
+
+def test_a_d_that_learns_nothing_leaves_the_constant_open(tmp_path):
+    rows = [row | ({"alignment_f": 0.01} if row["d"] == SIZES[-1] else {}) for row in equilibrium_rows()]
+    found = KINDS["threshold_beside_bound"](made(tmp_path, rows), level=ONSET, of=OF_STANDARD)
+    assert isinstance(found, NotMeasured) and f"not within the P measured at d = {SIZES[-1]}" in found.why
+
+
+def test_a_d_of_one_seed_has_no_interval_and_leaves_the_constant_without_one(tmp_path):
+    rows = [row for row in equilibrium_rows() if row["d"] != SIZES[-1] or row["seed"] == 0]
+    found = KINDS["threshold_beside_bound"](made(tmp_path, rows), level=ONSET, of=OF_STANDARD)
+    assert np.isnan(found.interval.low) and np.isnan(found.interval.high) and found.interval.n == len(SIZES)
+
+
+def thresholds_of(results):
+    frame = drawn(results, "Nstar").frame
+    return frame[frame["d"] == frame["width"]].astype({"low": float, "high": float})
 
 
 def test_lstar_of_a_store_with_known_thresholds(measured):

@@ -166,7 +166,7 @@ def checked(expected_at, value, low, high):
 
 
 def test_claims_stand_in_units_of_their_tolerance():
-    found = positions([checked("eq3-L3", 0.015, 0.0, 0.03), checked("five-symbols", 0.97, 0.96, 0.98),
+    found = positions([checked("eq3-L3", 0.015, 0.0, 0.03), checked("few-symbols-best-L5", 0.97, 0.96, 0.98),
                        checked("richer-needs-fewer-lazy-0.05", np.inf, 2.0, np.inf)])  # fmt: skip
     assert found["at"].iloc[0] == pytest.approx(0.5)
     assert tuple(found.loc[0, ["region_low", "region_high"]]) == pytest.approx((-1, 1))

@@ -3,11 +3,16 @@
 import numpy as np
 import pytest
 
+from analysis.claims.check import check
+from analysis.claims.entries import Claim
 from analysis.claims.kinds import KINDS
 from analysis.claims.verdict import NotMeasured
 from analysis.figures.registry import FIGURES, Drawn, Missing
+from analysis.scaling.overlaps import by_chance
+from analysis.theory.gaussian_process import lazy_alignment, less_lazy
 from analysis.theory.large_deviation import aligned, n_specialised
 from analysis.theory.parity import specialised as one_neuron
+from analysis.theory.three_layers import gp_sp, sp_mag
 from store.store import Store
 from tests.store_rows import row
 
@@ -18,6 +23,11 @@ SD = 0.05
 KEYS = {"task": "he3", "network": "erf2", "scaling": "standard", "kappa": 0.1, "chains": 4, "L": None, "gamma": None, "P": 800,
         "gamma_label": None, "steps": 200, "test_size": 512, "dtype": "float32", "best_test_acc": None, "d": 16,
         "curves": 0}  # fmt: skip
+
+
+def asked(alignment, N):
+    """Neurons that the bound asks for at d = 16, P = 800, kappa = 0.1, less the lazy share."""
+    return n_specialised(less_lazy(alignment, lazy_alignment(800, N, 16, 0.1)), N, 16)
 
 
 def committed(tmp_path, rows):
@@ -33,7 +43,7 @@ def two_layers(tmp_path):
     rng, rows = np.random.default_rng(0), []
     for N, alignment in ALIGNED.items():
         for seed in range(4):
-            count = 0.9 * n_specialised(alignment, N, 16) * np.exp(SD * rng.standard_normal())
+            count = 0.9 * asked(alignment, N) * np.exp(SD * rng.standard_normal())
             rows.append({"width": N, "seed": seed, "alignment_f": alignment, "n_specialised_1": count, "mixed": seed > 0})
     return committed(tmp_path, rows)
 
@@ -65,7 +75,7 @@ def test_outliers_stand_beside_the_bound(two_layers):
     assert found.frame["width"].tolist() == list(WIDTHS)
     np.testing.assert_allclose(np.log(found.frame["mean"] / found.frame["bound"]), np.log(0.9), atol=4 * SD / 2)
     assert "20 networks, 5 of which did not mix, 4 seeds a point" in found.caption
-    slope = np.polyfit(np.log(WIDTHS), np.log([n_specialised(a, N, 16) for N, a in ALIGNED.items()]), 1)[0]
+    slope = np.polyfit(np.log(WIDTHS), np.log([asked(a, N) for N, a in ALIGNED.items()]), 1)[0]
     assert f"the bound's {slope:.2f}" in found.caption
 
 
@@ -86,9 +96,9 @@ def test_another_d_is_shown_at_the_samples_that_it_has(tmp_path):
 def test_the_claim_counts_them_against_the_bound(two_layers):
     of = {"task": "he3", "network": "erf2", "d": 16}
     measured = KINDS["specialised_beside_bound"](two_layers, of=of)
-    assert measured.interval.low < 0.9 < measured.interval.high and measured.interval.n == 4, "seeds are what is independent"
-    assert measured.interval.high - measured.interval.low < 4 * SD  # four means of five: t 3.2 x 2 x SD / sqrt(20)
-    assert "20 networks, 5 of which did not mix" in measured.what
+    assert measured.interval.low < 0.9 < measured.interval.high and measured.interval.n == 3, "seeds are what is independent"
+    assert measured.interval.high - measured.interval.low < 4 * SD  # three means of five: t 4.3 x 2 x SD / sqrt(15)
+    assert "15 networks, 5 more left out that did not mix" in measured.what
     few = KINDS["specialised_beside_bound"](two_layers, of=of | {"width": [16, 32]})
     assert isinstance(few, NotMeasured) and "fewer than 3 widths" in few.why
 
@@ -102,9 +112,61 @@ def test_three_layers_show_where_neurons_specialise(tmp_path):
     found = drawn(committed(tmp_path, rows), "Layers")
     first = found.frame[found.frame["layer"] == "layer 1"]
     assert first["mean"].tolist() == pytest.approx([2.01, 4.01, 8.01])
-    # GP-Sp. costs 2 sqrt(N2 d) = 50.6, Sp.-Mag. 3 (N1 N2 d)^(1/3): 51.7 at N1 = 8 and more above
-    assert first["pattern"].tolist() == ["GP-Sp."] * 3
-    assert "9 networks, 3 seeds a point" in found.caption and "N1 N2/d^2" in found.caption
+    assert first["pattern"].tolist() == ["Sp.-Mag.", "Sp.-Mag.", "GP-Sp."]  # they cost the same near N1 = 110 at this alignment
+    assert first["M1"].tolist() == pytest.approx([sp_mag(0.4, 10, n1, 64).M1 for n1 in (8, 64, 512)])
+    assert "9 networks, 3 seeds a point" in found.caption and f"{gp_sp(0.4, 10, 64).M2:.2g} (GP-Sp.) at N1 = 512" in found.caption
+
+
+def test_the_claim_counts_the_first_layer_against_its_energy(tmp_path):
+    """Twice as many as the energies ask for, and chance beside them; a seed that did not mix has ten times as many."""
+    rng, aligned, widths = np.random.default_rng(0), 0.4, (16, 32, 64)
+    said = {n1: sp_mag(aligned, 10, n1, 64).M1 for n1 in widths}
+    rows = [
+        {"network": "erf3", "d": 10, "width": 64, "width1": n1, "seed": seed, "alignment_f": aligned, "mixed": seed < 4,
+         "n_specialised_1": by_chance(n1) + 2 * said[n1] * np.exp(SD * rng.standard_normal()) * (10 if seed == 4 else 1)}
+        for n1 in widths for seed in range(5)
+    ]  # fmt: skip
+    of = {"task": "he3", "network": "erf3", "d": 10, "width": 64}
+    of["width1"] = {"at_most": 64}
+    measured = KINDS["layer_beside_energy"](committed(tmp_path, rows), of=of, layer=1)
+    assert measured.interval.low < 2 < measured.interval.high and measured.interval.n == 4
+    assert measured.interval.high - measured.interval.low < 2 * 4 * SD  # four means of three: 3.2 x 2 x 2 SD / sqrt(12)
+    assert "12 networks, 3 more left out that did not mix" in measured.what
+    few = KINDS["layer_beside_energy"](committed(tmp_path / "few", rows[:10]), of=of, layer=1)
+    assert isinstance(few, NotMeasured) and "fewer than 3 first widths" in few.why
+
+
+def test_the_claim_counts_the_second_layer_at_one_first_width(tmp_path):
+    """Half as many as GP-Sp. asks for; what counts is the alignment of these networks, not of others."""
+    rows = [
+        {"network": "erf3", "d": 10, "width": 64, "width1": n1, "seed": seed, "alignment_f": aligned, "mixed": True,
+         "n_specialised_2": by_chance(64) + share * gp_sp(aligned, 10, 64).M2 * (1 + 0.01 * seed)}
+        for n1, aligned, share in ((256, 0.3, 0.5), (512, 0.5, 2)) for seed in range(3)
+    ]  # fmt: skip
+    of = {"task": "he3", "network": "erf3", "d": 10, "width": 64, "width1": 256}
+    found = KINDS["layer_beside_energy"](committed(tmp_path, rows), of=of, layer=2)
+    assert found.interval.value == pytest.approx(0.505) and found.interval.n == 3
+
+
+def test_networks_that_did_not_mix_decide_nothing(tmp_path):
+    """Twelve networks that contradict a claim did not mix, three that agree did: all together would contradict it."""
+    expected = {"at_most": 3.3}
+    claim = Claim.model_validate(
+        {"id": "made", "topic": "Sample complexity", "source": "made", "says": "made", "because": "made", "expected": expected,
+         "grid": "grids/layers_he3.yaml",
+         "measure": {"kind": "mean", "measure": "n_specialised_1", "of": {"task": "he3", "network": "erf3"}}}
+    )  # fmt: skip
+    rows = [
+        {"network": "erf3", "d": 10, "width": 64, "width1": 256, "seed": seed, "alignment_f": 0.4, "mixed": seed < 3,
+         "n_specialised_1": (0.7 if seed < 3 else 9.0) + 0.01 * seed}
+        for seed in range(15)
+    ]  # fmt: skip
+    [found] = check(committed(tmp_path / "some", rows), [claim])
+    assert found.verdict == "confirmed" and "3 networks, 12 more left out that did not mix" in found.measured.what
+    [none] = check(committed(tmp_path / "none", rows[3:]), [claim])
+    assert none.verdict == "not enough data" and "0 networks, 12 more left out that did not mix" in none.why
+    [all_of_them] = check(committed(tmp_path / "all", [row | {"mixed": True} for row in rows]), [claim])
+    assert all_of_them.verdict == "contradicted"
 
 
 def test_networks_without_a_logarithm_are_told(tmp_path):

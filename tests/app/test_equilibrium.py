@@ -35,7 +35,7 @@ def at_equilibrium(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def by_the_bound(tmp_path_factory):
-    """Synthetic: P* = 20 E at N = d, and beside them what the small grid has too: other widths, scalings, ridges, depths."""
+    """Synthetic: P* twice the bound's at N = d, and what the small grid has too: other widths, scalings, ridges, depths."""
     store = Store(str(tmp_path_factory.mktemp("bound") / "results"))
     store.prepare()
     rows = [
@@ -85,7 +85,7 @@ def test_scaling_finds_the_law_and_puts_the_bound_beside_it(monkeypatch, by_the_
     said = text(page)
     assert (
         f"Predicted: {expected:.2f} [bound over these sizes]" in said
-        and "large-deviation bound over the very d and N" in said
+        and "large-deviation bound at the very d and N" in said
         and "the interval holds the prediction" in said
     )
     assert "this level: 5 of 5 curves cross it, as many as cross any level" in said
@@ -94,12 +94,12 @@ def test_scaling_finds_the_law_and_puts_the_bound_beside_it(monkeypatch, by_the_
     assert table["d"].tolist() == table["width"].tolist() == list(SIZES)
     # A threshold's error: that of a mean of 4 over the slope of A_f in log P.
     error = SD / 2 / 0.1
-    np.testing.assert_allclose(np.log(table["threshold"]), [np.log(20 * onset(d)) for d in SIZES], atol=4 * error)
+    np.testing.assert_allclose(np.log(table["threshold"]), [np.log(onset(d)) for d in SIZES], atol=4 * error)
 
 
 def test_scaling_rescales_by_the_bound_and_says_how_well_it_does(monkeypatch, by_the_bound):
     page = opened(monkeypatch, "scaling", by_the_bound)
-    assert not page.exception and page.selectbox(key="rescaled_by").value == "the bound E"
+    assert not page.exception and page.selectbox(key="rescaled_by").value == "the bound's P*"
     [said] = [one.value for one in page.caption if one.value.startswith("S = ")]
     rescaled, as_measured = (float(part.split(" = ")[-1].split(",")[-1].split()[0]) for part in said.split(" over ")[:2])
     # Of 4 seeds S is about 2 where curves collapse; as measured they lie apart by ln(64/16) x 0.1, that is 28 errors of a mean.
@@ -136,7 +136,10 @@ def test_specialisation_shows_sizes_on_the_map_and_neurons_beside_the_bound(monk
     assert patterns["pattern"].tolist() == ["GP", "GFL", "specialisation"]
     assert sizes[["d", "width", "P"]].to_numpy().tolist() == [[4, 4, 12], [6, 6, 12]]
     said = text(page)
-    assert "asked for by the bound at this alignment" in said and "4 networks, 4 of which did not mix" in said
+    assert (
+        "asked for by the bound at this alignment less the share of lazy learning" in said
+        and "4 networks, 4 of which did not mix" in said
+    )
     width = int(page.selectbox(key="at_width").value)
     assert histogram["neurons"].sum() == pytest.approx(width), "every neuron is in a bin"
     prior = opened(monkeypatch, "specialisation", at_equilibrium, at_P="0")
@@ -148,7 +151,7 @@ def test_specialisation_of_other_networks_is_theory_alone(monkeypatch, at_equili
     assert not page.exception
     assert page.dataframe[0].value["pattern"].tolist() == ["GP-GP", "GP-Sp.", "Sp.-Mag."]
     said = text(page)
-    assert "Map at N1 = N" in said and "No such network here yet: `grids/nstar_he3_quick.yaml` samples a few" in said
+    assert "Map at N1 = N" in said and "No such network here yet: `grids/layers_he3_quick.yaml` samples a few" in said
     assert "No histogram of overlaps yet: `save: [curves, neurons]`" in said and "grids/overlaps_he3_quick.yaml" in said
 
 

@@ -337,6 +337,15 @@ def test_structure_advises_to_save_what_a_grid_can_save_of_the_network(page, tmp
     assert ("Hidden weights" in [one.value for one in shown.subheader]) == ("[curves, neurons]" in advised)
 
 
+@pytest.mark.parametrize(("more", "log"), [({}, False), ({"eval_at": "even"}, False), ({"eval_at": "log 8"}, True)])
+def test_training_is_shown_on_a_log_axis_where_it_was_evaluated_by_decades(page, tmp_path, more, log):
+    store = Store(str(tmp_path))
+    store.commit("p", [row(0, **more)], OWN_KEYS)
+    store.write_plan("p", ["0" * 20], whole=True)
+    shown = page("structure", store.results)
+    assert [box.value for box in shown.toggle if box.label == "Log step"] == [log]
+
+
 def test_structure_of_real_targets_says_no_accuracy_and_no_nats(page, tmp_path):
     store = Store(str(tmp_path))
     real = {"curve_train_acc": None, "curve_test_acc": None, "curve_test_mse": [0.9, 0.5, 0.248], "network": "mlp"}

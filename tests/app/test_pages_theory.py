@@ -33,9 +33,10 @@ def cells(**more):
     if values["gamma_label"] == "lazy":
         values["gamma"] = 1e-5 / values["d"] ** 0.5
     return [
-        row(f"{name}-{seed}", seed=seed, best_test_acc=accuracy + wiggle, final_test_acc=accuracy - 0.01, **values)
+        row(f"{name}-{seed}", seed=seed, best_test_acc=accuracy + wiggle, final_test_acc=accuracy - 0.01,
+            final_test_auc=min(accuracy + 0.1 + wiggle, 1.0), **values)
         for seed, wiggle in enumerate(WIGGLE)
-    ]
+    ]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +122,15 @@ def test_dimension_says_that_rich_networks_do_not_depend_on_d(opened, filled):
     assert "does not depend on d; the interval holds the prediction" in text(page)
 
 
+def test_dimension_by_auc_starts_at_the_level_of_the_figures(opened, filled):
+    page = opened("dimension", filled)
+    next(box for box in page.selectbox if box.label == "Measure").set_value("final_test_auc").run()
+    assert not page.exception
+    # The store's AUC reaches 0.95 where the accuracy reaches 0.85.
+    assert "3 of 3 d with a curve reach 0.95" in text(page) and "d^2.0" in text(page)
+    assert "where the mean final_test_auc reaches 0.95" in text(page)
+
+
 def test_dimension_counts_what_is_not_reached(opened, filled):
     page = opened("dimension", filled, {"level": "0.95"})
     assert "2 of 3 d with a curve reach 0.95" in text(page)
@@ -199,25 +209,28 @@ def test_claims_come_as_they_are_checked(opened, filled, monkeypatch):
     from analysis.claims import following
     from analysis.claims.check import load_claims
 
-    few = [c for c in load_claims() if c.id in ("eq3-L4", "lazy-exponent-at-most-2", "markov-mu-1-code")]
-    monkeypatch.setattr(following, "load_claims", lambda: few[:2])
+    few = [c for c in load_claims() if c.id in ("eq3-L4", "lazy-exponent-at-most-2", "attention-collapse")]
+    monkeypatch.setattr(following, "load_claims", lambda: few)
     from app.screens import claims
 
     claims._following.clear()
     page = opened("claims", filled)
     for _ in range(20):
-        if len(page.dataframe) == 2 and "to come" not in text(page):
+        if len(page.dataframe) == 3 and "to come" not in text(page):
             break
         page.run()
     assert not page.exception
     counts = {m.label[2:]: int(m.value) for m in page.metric}
-    assert sum(counts.values()) == 2
-    assert len(page.dataframe) == 2  # a table a topic
+    assert sum(counts.values()) == 3 and counts["not measured"] == 1
+    assert len(page.dataframe) == 3  # a table a topic
     verdict = page.dataframe[0].value["verdict"].iloc[0]
     assert verdict == "✗ contradicted"  # 0.75 at L = 4 where Eq. 3 says 0.949
     one = opened("claims", filled, {"claim": "eq3-L4"})
     assert "contradicted" in one.subheader[0].value
     assert "0.949" in text(one) or "Eq. 3" in text(one)
+    unmeasured = opened("claims", filled, {"claim": "attention-collapse"})
+    assert "not measured" in unmeasured.subheader[0].value and "No engine samples attention" in text(unmeasured)
+    assert "Expected" not in text(unmeasured) and not unmeasured.code  # no command would decide it
     none = opened("claims", filled, {"verdict": "confirmed", "topic": "Rich accuracy"})
     assert not none.exception and none.metric and not none.dataframe  # the one rich claim here is contradicted
     claims._following.clear()

@@ -59,9 +59,9 @@ class FakeCard:
         loss, right = (self._together([part[k] for part in parts]) for k in range(2))
         return loss, right
 
-    def evaluate(self, step: int) -> Array:
+    def evaluate(self, step: int, n: int) -> Array:
         call_card()
-        return self._together([trainer.evaluate(step) for trainer in self.trainers])
+        return self._together([trainer.evaluate(step, n).T for trainer in self.trainers]).T
 
     def measures(self, step: int) -> Measures:
         call_card()

@@ -8,6 +8,7 @@ import pytest
 
 from orchestrator import code
 from orchestrator.code import ROOT, TRAINS, commit
+from store.provenance import commit_of
 
 
 @pytest.fixture
@@ -34,6 +35,7 @@ def test_the_commit_is_that_of_the_project_and_says_what_differs_from_it(project
     assert commit() == sha
     (project / "store/deep/one.py").write_text("x = 2\n")
     assert commit() == sha + "+"
+    assert (commit_of(project, "store"), commit_of(project, "app")) == (sha + "+", sha)
 
 
 def test_every_package_that_takes_part_in_a_sweep_is_in_the_digest(project):

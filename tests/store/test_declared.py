@@ -45,6 +45,7 @@ def test_the_pinned_columns_of_existing_files() -> None:
     lists = {name: kind.removeprefix("list<").removesuffix(">").split(": ")[-1] for name, kind in kinds.items() if "list" in kind}
     assert lists == {
         "curve_step": whole, "curve_train_loss": "double", "curve_train_acc": "double", "curve_test_acc": "double",
+        "curve_test_auc": "float",
         "curve_train_mse": "double", "curve_alignment_f": "double", "neuron_readout": "float", "neuron_alignment": "float",
         "overlap": "double", "measured": text, "curve_test_mse": "double",
     }  # fmt: skip

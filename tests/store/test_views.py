@@ -37,7 +37,7 @@ def test_columns_are_the_designs(store: Store, filled: bool) -> None:
     assert set(columns(store, "cells")) >= DESIGN
     assert not [name for name in columns(store, "cells") if name.startswith(("curve", "neuron", "holds", "_"))]
     ours = ["chain_train_mse", "chain_alignment_f", "eval_test_mse"]  # of networks at equilibrium, and of real targets
-    assert columns(store, "curves") == ["cell_id", "step", "train_loss", "train_acc", "test_acc", *ours]
+    assert columns(store, "curves") == ["cell_id", "step", "train_loss", "train_acc", "test_acc", "test_auc", *ours]
     assert columns(store, "neurons") == ["cell_id", "neuron", "readout", "alignment"]
     assert columns(store, "plans") == ["sweep", "cell_id"]
     assert fetch(store.results, "SHOW TABLES") == [("cells",), ("curves",), ("neurons",), ("plans",)]

@@ -6,6 +6,7 @@ import sys
 import pytest
 from pydantic import ValidationError
 
+from trainables.engines import ENGINES
 from trainables.streams import stream_owner
 
 
@@ -61,6 +62,16 @@ def test_gamma_labels(make_cell):
 def test_shape_leaves_out_what_may_differ_in_a_pack(make_cell):
     assert make_cell().shape() == make_cell(gamma=0.1, base_lr=1.0, seed=4, sigma2=1.0).shape()
     assert make_cell().shape() != make_cell(width=33).shape()
+
+
+def test_networks_with_other_laws_of_initial_weights_share_no_pack(make_cell):
+    """They would share a group, and a group has one array of initial weights."""
+    normal, truncated = make_cell(), make_cell(initial="truncated")
+    assert stream_owner(normal) == stream_owner(truncated)
+    keys = {(name, device): [engine.pack_key(cell, device) for cell in (normal, truncated)]
+            for name, engine in ENGINES.items() if engine.trains(normal) for device in engine.devices}  # fmt: skip
+    assert {name for name, _ in keys} >= {"reference", "batched", "gram", "stacked"}
+    assert all(one != other for one, other in keys.values())
 
 
 def test_import_is_cheap():

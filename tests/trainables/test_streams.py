@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from trainables.cell import cell_of
+from trainables.kernels.draws import standard_normal
+from trainables.networks.two_layer import TAIL, TRUNCATED_SD
 from trainables.streams import stream, stream_owner
 from trainables.tasks import Hermite3
 from trainables.trainers.centred import draw_initial
@@ -60,3 +63,35 @@ def test_initial_weights_have_variance_one_over_width(make_cell):
     assert w0.var() * 512 == pytest.approx(1, abs=0.02)
     # 512 draws: 6%; four of them.
     assert a0.var() * 512 == pytest.approx(1, abs=0.25)
+
+
+def test_truncated_initial_weights_are_the_normal_ones_without_tails(make_cell):
+    (w, a), (w_normal, a_normal) = (draw_initial(make_cell(d=256, width=512, initial=law)) for law in ("truncated", "normal"))
+    w, w_normal, a, a_normal = (x * 512**0.5 for x in (w, w_normal, a * np.float32(TRUNCATED_SD), a_normal))
+    for x, x_normal in ((w, w_normal), (a, a_normal)):
+        kept = np.abs(x_normal) <= 2
+        assert x.dtype == np.float32 and np.abs(x).max() <= 2 * (1 + 1e-6)
+        np.testing.assert_allclose(x[kept], x_normal[kept], rtol=1e-6)
+        assert (x[~kept] != x_normal[~kept]).all() and not kept.all()
+    law = stats.truncnorm(-TAIL, TAIL)
+    assert law.std() == pytest.approx(TRUNCATED_SD, rel=1e-12)
+    assert stats.kstest(w.ravel(), law.cdf).pvalue > 1e-3 and stats.kstest(a, law.cdf).pvalue > 1e-3
+    # 262,144 draws of kurtosis 2.37: the variance's relative standard error is sqrt(1.37 / 262144) = 0.23%; four of them.
+    assert w.var() == pytest.approx(0.774, rel=0.01)
+
+
+def test_truncated_weights_are_shared_along_gamma_and_another_seed_has_others(make_cell):
+    first, richer, other = (
+        draw_initial(make_cell(initial="truncated", **keys)) for keys in ({"gamma": 0.1}, {"gamma": 10.0}, {"seed": 1})
+    )
+    for x, y, z in zip(first, richer, other, strict=True):
+        np.testing.assert_array_equal(x, y)
+        assert not np.array_equal(x, z)
+
+
+def test_initial_weights_are_those_of_stored_results(make_cell):
+    """Bit for bit: normal weights are the stream's first numbers, whatever other laws there are."""
+    w, a = draw_initial(make_cell())
+    rng = stream(stream_owner(make_cell()), "weights")
+    np.testing.assert_array_equal(w, standard_normal(rng, (32, 32)) * np.float32(32**-0.5))
+    np.testing.assert_array_equal(a, standard_normal(rng, (32,)) * np.float32(32**-0.5))

@@ -155,7 +155,7 @@ class DescentEngine(Engine):
             yield Timed(self.step_amounts(cells[0], len(cells)), partial(made.train, 0, STEPS), STEPS * len(cells))
             if getattr(cells[0].task, "L", 4) > 3:  # cells of three symbols serve only to time a bare step
                 amounts = self.evaluation_amounts(cells[0], len(cells))
-                yield Timed(amounts, partial(made.evaluate, 0), len(cells), 1)
+                yield Timed(amounts, partial(made.evaluate, 0, cells[0].test_size), len(cells), 1)
 
     def card_calibration(self, device: str = "cuda") -> Iterable[tuple[str, Timed]]:
         for pack in self.card_packs():
@@ -167,7 +167,7 @@ class DescentEngine(Engine):
                 if name == ALONE:
                     del made  # the next pack may need all the memory
             amounts = self.evaluation_amounts(pack[0], group)
-            yield "cuda", Timed(amounts, partial(made.evaluate, 0), len(pack), 1)
+            yield "cuda", Timed(amounts, partial(made.evaluate, 0, pack[0].test_size), len(pack), 1)
             del made
 
 
@@ -190,6 +190,6 @@ def evaluation_numbers(cells: Sequence[Cell], device: str = "cpu") -> float:
     """How many numbers an evaluation and the metrics at the end hold at once. A card evaluates a whole group at once."""
     largest, m = max(cells, key=lambda cell: cell.task.input_dim), cells[0].width
     d_in, n = largest.task.input_dim, max(cell.test_size for cell in cells)
-    one = n * (2 * d_in + 2 * m) + 2.5 * d_in * m
+    one = n * (2 * d_in + 2 * m) + 2.5 * d_in * m + 2 * d_in * max(cell.last_test_size - cell.test_size for cell in cells)
     most = Counter((cell.seed, cell.task) for cell in cells).most_common(1)[0][1]
     return one if device == "cpu" else one + 6 * min(TOGETHER, most * n * m)

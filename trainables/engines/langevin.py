@@ -5,11 +5,13 @@ from typing import ClassVar
 
 from trainables.cell import Cell, cell_of
 from trainables.engines.base import Amounts, Engine, Run, Timed
-from trainables.equilibrium.setting import CANDIDATES, Setting
+from trainables.equilibrium.setting import CANDIDATES, CANDIDATES_BELOW, JUMPS_BELOW, Setting
 from trainables.tasks import Hermite3
 
 LEAPFROGS = 12.0
 """Leapfrog steps per trajectory on average; finished packs correct this value."""
+ERF = 50.0
+"""Cost of erf of one number, in products."""
 LOGISTIC_NEURON, LOGISTIC_EXAMPLE = 100.0, 11_000.0
 """Cost of sampling the readout under cross entropy, in products per step, example and chain: for each neuron, the passes over it;
 for the example itself, the Newton steps of jumps."""
@@ -36,7 +38,9 @@ class Langevin(Engine):
         least, patches = min(n, m), m // s.width
         readout = 3 * least * n * m + 2 * least**3 if s.loss == "mse" else n * (LOGISTIC_NEURON * m + LOGISTIC_EXAMPLE)
         forces = 4 * n * s.n_hidden_weights * patches + readout
-        return {"call": LEAPFROGS, "product": s.chains * LEAPFROGS * forces}
+        below = JUMPS_BELOW * (s.sampled.n_hidden - 1) if s.explores_all else 0
+        energies = below * (CANDIDATES_BELOW + 1) * (readout / 3 + ERF * n * m)
+        return {"call": LEAPFROGS, "product": s.chains * (LEAPFROGS * forces + energies)}
 
     def evaluation_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
         s = Setting(cell)

@@ -80,7 +80,7 @@ class Stacked(DescentEngine):
         order = 0 if n_train is None else 4 * n_groups * BLOCK_STEPS * cell.batch
         curves = 5 * n * BLOCK_STEPS * cell.batch * cell.task.n_outputs  # outputs, targets, losses and their summands
         together = max(1, min(n, TOGETHER // (cell.test_size * (d_in + n_activations)))) if on_gpu else 1
-        evaluation = together * cell.test_size * (2 * d_in + 2 * n_activations)
+        evaluation = together * (cell.test_size * (2 * d_in + 2 * n_activations) + (cell.last_test_size - cell.test_size) * d_in)
         bytes_of_a_number = 8 if any(c.network.is_centred and not c.output_is_literal for c in cells) else item_bytes(cell)
         return int(bytes_of_a_number * (parameters + live + examples + order + curves + evaluation))
 

@@ -12,18 +12,15 @@ from torch import Tensor
 from trainables.basics import Array
 from trainables.cell import Cell
 from trainables.equilibrium.diagnostics import bulk_ess, split_r_hat, standard_error
-from trainables.equilibrium.measures import Means, accuracy, alignment, foremost
+from trainables.equilibrium.measures import Means, accuracy, alignment, foremost, judged
 from trainables.equilibrium.networks import evaluate, make_posterior
 from trainables.equilibrium.result import EquilibriumResult
 from trainables.equilibrium.sampler import Sampler, Step
-from trainables.equilibrium.setting import Setting
+from trainables.equilibrium.setting import JUMPS, JUMPS_BELOW, Setting
 from trainables.streams import stream, stream_owner
 
-JUMPS = 4
-"""Jumps after each trajectory; together they cost about half as much as the trajectory."""
 SPECIALISED_SHARE, SPECIALISED_AT = 0.25, 1.5
-"""Share of each layer's neurons that start specialised in half of the chains, and their w.w*. Both are larger than at equilibrium
-[Rubin25 App. E.1]."""
+"""Share of a layer's neurons that start specialised, and their w.w*. Both are larger than at equilibrium [Rubin25 App. E.1]."""
 
 
 class Chains:
@@ -45,7 +42,9 @@ class Chains:
         self.energies = np.full((cell.chains, cell.steps), np.nan)
         self.accepted = np.full(cell.steps, np.nan)
         self.curves = np.full((4, cell.chains, cell.steps // cell.eval_every), np.nan)
-        self.means = Means.none(cell.test_size, len(self.posterior.layers(self.u)))
+        n_layers = len(self.posterior.layers(self.u))
+        self.means = Means.none(cell.test_size, n_layers)
+        self.neurons = np.full((2 * n_layers, *self.curves.shape[1:]), np.nan)
 
     def advance(self) -> None:
         """Take the trajectories up to the next evaluation, and evaluate."""
@@ -55,8 +54,9 @@ class Chains:
             self.t += 1
             rng = stream(cell.cell_id, "batches", self.t)
             self.u, self.energy, accepted = self.sampler.trajectory(self.u, self.energy, exp(self.step.log_angle), rng)
-            for _ in range(JUMPS):
-                self.u, self.energy = self.sampler.jump(self.u, self.energy, rng)
+            for layer, n_jumps in self._jumps():
+                for _ in range(n_jumps):
+                    self.u, self.energy = self.sampler.jump(self.u, self.energy, rng, layer)
             self.accepted[self.t - 1] = float(accepted.mean())
             self.energies[:, self.t - 1] = self.energy.numpy()
             self.step = self.step.adapted(self.accepted[self.t - 1], self.t, cell.burn_in)
@@ -64,36 +64,61 @@ class Chains:
         self.seconds += time.perf_counter() - started
 
     def _start(self) -> Tensor:
-        """Initial u (B, n), drawn from the prior. In half of the chains some neurons of each layer then move to the directions e
+        """Initial u (B, n), drawn from the prior. Some neurons of the layers that start specialised then move to the directions e
         in turn."""
-        chains, half = self.cell.chains, self.cell.chains // 2
+        chains = self.cell.chains
         u = torch.from_numpy(stream(self.cell.cell_id, "weights").standard_normal((chains, self.posterior.n_weights)))
         for k in range(len(self.posterior.layers(u))):
             layer, e = self.posterior.layers(u)[k]  # computed anew: e of a layer depends on the layers below
             n = max(1, int(SPECIALISED_SHARE * layer.shape[2]))
             own = torch.arange(n) % e.shape[1]
-            c = (e @ layer[:, :, :n])[half:, own, torch.arange(n)].unsqueeze(1)
-            layer[half:, :, :n] += e[half:, own].mT * (SPECIALISED_AT * sqrt(layer.shape[1]) - c)
+            where = self._specialised(k)
+            c = (e @ layer[:, :, :n])[where][:, own, torch.arange(n)].unsqueeze(1)
+            layer[where, :, :n] += e[where][:, own].mT * (SPECIALISED_AT * sqrt(layer.shape[1]) - c)
         return u
+
+    def _specialised(self, layer: int) -> Tensor:
+        """The chains whose hidden layer `layer` starts specialised.
+
+        That is the second half of the chains; if all layers are explored, equally many chains start from each pattern: in order
+        none, the first, the second, both.
+        """
+        chains = self.cell.chains
+        patterns = 2**self.cell.sampled.n_hidden
+        pattern = np.arange(chains) * patterns // chains
+        specialised = pattern >> layer & 1 if self.cell.explores_all else np.arange(chains) >= chains // 2
+        return torch.from_numpy(np.flatnonzero(specialised))
+
+    def _jumps(self) -> list[tuple[int, int]]:
+        """Hidden layers whose neurons jump after each trajectory, counted from the first, and how often."""
+        last = self.cell.sampled.n_hidden - 1
+        below = [(layer, JUMPS_BELOW) for layer in range(last)] if self.cell.explores_all else []
+        return [(last, JUMPS), *below]
 
     def _overlaps(self) -> list[Array]:
         """Overlaps c (B, N) of each hidden layer; of K directions the one with the largest |c|."""
         return [foremost((e @ layer).numpy()) for layer, e in self.posterior.layers(self.u)]
+
+    def _fan_ins(self) -> list[int]:
+        return [layer.shape[1] for layer, _ in self.posterior.layers(self.u)]
 
     def _evaluate(self) -> None:
         outputs, on_training = evaluate(self.posterior, self.u, self.x_test)
         f, y = outputs.numpy(), self.y_test.numpy()
         loss = self.posterior.readout.loss(on_training).numpy()  # NaN where there is no training set
         right = accuracy(on_training.numpy(), self.posterior.readout.y.numpy()), accuracy(f, y)
-        self.curves[:, :, self.t // self.cell.eval_every - 1] = alignment(f, y), loss, *right
+        overlaps, k = self._overlaps(), self.t // self.cell.eval_every - 1
+        self.curves[:, :, k] = alignment(f, y), loss, *right
+        self.neurons[:, :, k] = judged(overlaps, self._fan_ins())
         if self.t > self.cell.burn_in:
-            self.means.add(f, self._overlaps())
+            self.means.add(f, overlaps)
 
     def result(self) -> EquilibriumResult:
         """The result of chains that have taken all their steps."""
         cell, means = self.cell, self.means
         after = cell.burn_in // cell.eval_every
         energies, aligned = self.energies[:, cell.burn_in :], self.curves[0, :, after:]
+        draws = [aligned, energies, *(self.neurons[:, :, after:] if cell.explores_all else ())]
         squared, loss = cell.loss == "mse", float(self.curves[1, :, after:].mean())
         return EquilibriumResult(
             alignment_f=float(aligned.mean()),
@@ -103,11 +128,11 @@ class Chains:
             train_loss=nan if squared else loss,
             train_acc=float(self.curves[2, :, after:].mean()) if cell.classifies else nan,
             test_acc=float(self.curves[3, :, after:].mean()) if cell.classifies else nan,
-            r_hat=float(np.max([split_r_hat(aligned), split_r_hat(energies)])),  # NaN if either is
-            ess=float(np.min([bulk_ess(aligned), bulk_ess(energies)])),
+            r_hat=float(np.max([split_r_hat(one) for one in draws])),  # NaN if either is
+            ess=float(np.min([bulk_ess(one) for one in draws])),
             acceptance=float(self.accepted[cell.burn_in :].mean()),
             n_specialised=tuple(float(n) for n in means.specialised / means.n),
-            magnitude=means.magnitudes([layer.shape[1] for layer, _ in self.posterior.layers(self.u)]),
+            magnitude=means.magnitudes(self._fan_ins()),
             overlap=means.overlap / means.n,
             step=cell.eval_every * np.arange(1, cell.steps // cell.eval_every + 1),
             curve_alignment=self.curves[0],
@@ -128,7 +153,7 @@ class Chains:
             setattr(self, k, torch.from_numpy(v.copy()) if k in ("u", "energy") else deepcopy(v))
 
     def _changed(self) -> dict[str, Any]:
-        own = {k: getattr(self, k) for k in ("t", "seconds", "step", "energies", "accepted", "curves", "means")}
+        own = {k: getattr(self, k) for k in ("t", "seconds", "step", "energies", "accepted", "curves", "neurons", "means")}
         return {**own, "u": self.u.numpy(), "energy": self.energy.numpy()}
 
 

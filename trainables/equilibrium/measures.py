@@ -38,6 +38,14 @@ def foremost(c: Array) -> Array:
     return np.take_along_axis(c, np.abs(c).argmax(axis=1, keepdims=True), axis=1)[:, 0]
 
 
+def judged(overlaps: Sequence[Array], fan_ins: Sequence[int]) -> Array:
+    """Specialised neurons of each hidden layer, then their |mu|, 0 if there are none: (2 layers, B) of c (B, N) of each layer."""
+    beyond = [np.where(np.abs(c) > OUTLIER, c, 0.0) for c in overlaps]
+    squares = [np.maximum((c**2).sum(axis=1), np.finfo(float).tiny) for c in beyond]
+    sizes = [np.sqrt((c**4).sum(axis=1) / c2 / n) for c, c2, n in zip(beyond, squares, fan_ins, strict=True)]
+    return np.array([*((c != 0).sum(axis=1) for c in beyond), *sizes])
+
+
 def histogram(c: Array) -> Array:
     """Number of neurons in each bin of OVERLAP_EDGES, int64 (bins,)."""
     inside = np.nextafter(OVERLAP_EDGES[-1], 0)

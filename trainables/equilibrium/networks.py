@@ -5,7 +5,7 @@ x      inputs (P, d)
 u      sampled numbers (B, n), N(0, 1) under the prior, one row per chain: hidden weights w = u/sqrt(fan-in), followed by the
        readouts b = a/sqrt(v) if the loss does not make them Gaussian
 U(u)   -log p(y | u), under squared loss with the readout integrated out: the posterior of u is exp(-U(u)) N(u; 0, 1)
-layer  matrix (B, D, N) of u, one column per neuron. Neurons of the last hidden layer jump: each feature depends on one column
+layer  matrix (B, D, N) of u, one column per neuron; a jump moves one column. A feature depends on one column of the last layer
 e      directions (B, K, D) in a layer on which neurons specialise, |e| = 1, fixed by the layers below; the overlap c = e.u of a
        neuron is N(0, 1) under the prior. K = 1 unless the target has several directions
 """
@@ -59,10 +59,10 @@ class Posterior(Protocol):
         """b, a view of u: (B, M), or (B, 0) where the readout is integrated out."""
 
     def alternatives(
-        self, u: Tensor, neuron: Tensor, candidates: Tensor, special: Tensor, rng: np.random.Generator
+        self, u: Tensor, layer: int, neuron: Tensor, candidates: Tensor, special: Tensor, rng: np.random.Generator
     ) -> Alternatives:
-        """The alternatives to one neuron (B,) of the last layer: candidates (B, D, C), the first the neuron itself; see
-        `Readout`."""
+        """The alternatives to one neuron (B,) of a hidden layer, counted from 0: candidates (B, D, C), the first the neuron
+        itself; see `Readout`. Below the last layer a neuron has no readout, so b is (B, 0)."""
 
 
 ACTIVATIONS = {"erf2": ERF, "relu2": RELU, "linear2": LINEAR, "cnn": ERF}

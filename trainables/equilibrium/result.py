@@ -16,7 +16,8 @@ class EquilibriumResult:
     """Measures of one posterior over the second half of each chain, and curves over whole chains.
 
     Curves have one entry per evaluation and, except `step`, one row per chain: first the chains that started from the prior, then
-    those that started specialised. A measure without meaning under this loss or these labels is NaN; such a curve is None.
+    those in which a layer started specialised. A measure without meaning under this loss or these labels is NaN; such a curve is
+    None.
     """
 
     alignment_f: float
@@ -35,9 +36,9 @@ class EquilibriumResult:
     """`train_acc` and `test_acc`: share of training and fresh inputs on which f has the sign of the label, averaged over
     samples."""
     r_hat: float
-    """The larger of the R-hats of A_f and of the energy U."""
+    """The largest R-hat: of A_f, of the energy U and, if all layers are explored, of counts and |mu| of specialised neurons."""
     ess: float
-    """The smaller of the bulk ESS of A_f and of U."""
+    """The smallest bulk ESS of the same quantities."""
     acceptance: float
     n_specialised: tuple[float, ...]
     """Mean number of specialised neurons, of each hidden layer."""

@@ -7,7 +7,8 @@ jump   specialisation is a first-order transition: a neuron stays long on either
        posterior/q. This leaves the posterior invariant [iterated sampling importance resampling: Andrieu, Lee and Vihola 2018].
        An integrated readout follows at once and adds no barrier; a sampled one is drawn with its neuron. A candidate has a new
        overlap c = e.u, with e one of the K directions at random, and a new length rho of the rest of u, whose direction stays: a
-       neuron that specialises grows along e and shrinks across it
+       neuron that specialises grows along e and shrinks across it. Directions depend on the layers below alone, which the
+       jump leaves as they are
 
 Trajectory t has a random generator of its own, so a run that is interrupted and continued gives the same numbers.
 """
@@ -21,7 +22,7 @@ import torch
 from torch import Tensor
 
 from trainables.equilibrium.networks import Posterior
-from trainables.equilibrium.setting import CANDIDATES
+from trainables.equilibrium.setting import CANDIDATES, CANDIDATES_BELOW
 
 ACCEPTED = 0.8
 """Acceptance that the step adapts to: HMC's cost of an independent sample is flat from 0.6 to 0.9 [Betancourt et al. 2014]."""
@@ -76,10 +77,12 @@ class Sampler:
         accepted = log_uniform < log_ratio
         return torch.where(accepted.unsqueeze(1), q, u), torch.where(accepted, after, energy), log_ratio.exp()
 
-    def jump(self, u: Tensor, energy: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
-        """Draw overlap and length of one neuron of each chain anew, in the last hidden layer. Returns u and U (B,) after it."""
+    def jump(self, u: Tensor, energy: Tensor, rng: np.random.Generator, in_layer: int) -> tuple[Tensor, Tensor]:
+        """Draw overlap and length of one neuron of each chain anew, in this hidden layer. Returns u and U (B,) after it."""
         moved, chain = u.clone(), torch.arange(len(u))
-        layer, directions = self.posterior.layers(moved)[-1]
+        layers = self.posterior.layers(moved)
+        layer, directions = layers[in_layer]
+        n_candidates = CANDIDATES if in_layer == len(layers) - 1 else CANDIDATES_BELOW
         _, dim, n = layer.shape
         neuron = torch.from_numpy(rng.integers(0, n, len(u)))
         which = torch.from_numpy(rng.integers(0, directions.shape[1], len(u)))  # with one direction, this draws nothing
@@ -89,10 +92,10 @@ class Sampler:
         c_now = (now * e).sum(1)
         rest = now - c_now.unsqueeze(1) * e
         rho_now = rest.norm(dim=1)
-        c_new, rho_new, special = _candidates(len(u), dim, spread, rng)
+        c_new, rho_new, special = _candidates((len(u), n_candidates), dim, spread, rng)
         c, rho = torch.cat([c_now.unsqueeze(1), c_new], 1), torch.cat([rho_now.unsqueeze(1), rho_new], 1)
         candidates = e.unsqueeze(2) * c.unsqueeze(1) + (rest / rho_now.unsqueeze(1)).unsqueeze(2) * rho.unsqueeze(1)
-        energies, b, log_ratio_b = self.posterior.alternatives(u, neuron, candidates, special, rng)
+        energies, b, log_ratio_b = self.posterior.alternatives(u, in_layer, neuron, candidates, special, rng)
         log_weight = (-energies - _log_ratio(c, rho, log_ratio_b, dim, spread)).nan_to_num(nan=-torch.inf)
         kept = (log_weight + torch.from_numpy(rng.gumbel(size=c.shape))).argmax(1)  # drawn in proportion to the weights
         layer[chain, :, neuron] = candidates[chain, :, kept]  # writes into `moved`
@@ -101,13 +104,12 @@ class Sampler:
         return moved, energy + energies[chain, kept] - energies[:, 0]
 
 
-def _candidates(n_chains: int, d: int, spread: float, rng: np.random.Generator) -> tuple[Tensor, Tensor, Tensor]:
-    """c and rho (B, CANDIDATES) drawn from q, and which of the neuron's state and the candidates (B, 1 + CANDIDATES) are special.
+def _candidates(shape: tuple[int, int], d: int, spread: float, rng: np.random.Generator) -> tuple[Tensor, Tensor, Tensor]:
+    """c and rho (B, C) = `shape` drawn from q, and which of the neuron's state and the candidates (B, 1 + C) are special.
 
     A candidate is drawn from the prior or, with probability 1/2, is special: c has variance `spread`, and rho is uniform up to
     LONGEST_REST sqrt(d). The neuron's present state comes first and counts as not special.
     """
-    shape = (n_chains, CANDIDATES)
     special = rng.random(shape) < 0.5
     c = rng.standard_normal(shape) * np.where(special, sqrt(spread), 1.0)
     rho = np.where(special, rng.uniform(0, LONGEST_REST * sqrt(d), shape), np.sqrt(rng.chisquare(d - 1, shape)))

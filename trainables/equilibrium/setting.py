@@ -9,7 +9,12 @@ from trainables.training.base import Loss
 from trainables.training.langevin import Langevin
 
 CANDIDATES = 24
-"""Candidates per jump. Few candidates far away fit the data, and one more costs little beside the products that all share."""
+"""Candidates per jump in the last hidden layer. Few candidates far away fit the data, and one more costs little beside the
+products that all share."""
+CANDIDATES_BELOW = 8
+"""Candidates per jump in a layer below, where each costs an energy."""
+JUMPS, JUMPS_BELOW = 4, 4
+"""Jumps after each trajectory, in the last hidden layer and, if all are explored, in each layer below."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,11 @@ class Setting:
     @property
     def dtype(self) -> str:
         return self.langevin.dtype
+
+    @property
+    def explores_all(self) -> bool:
+        """True if all hidden layers are explored, False if the last alone is."""
+        return self.langevin.explored == "all"
 
     @property
     def burn_in(self) -> int:

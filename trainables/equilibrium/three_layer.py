@@ -77,13 +77,26 @@ class ThreeLayer:
         return u[:, self._n_hidden :]
 
     def alternatives(
-        self, u: Tensor, neuron: Tensor, candidates: Tensor, special: Tensor, rng: np.random.Generator
+        self, u: Tensor, layer: int, neuron: Tensor, candidates: Tensor, special: Tensor, rng: np.random.Generator
     ) -> Alternatives:
-        """The alternatives to one neuron (B,) of the second layer: `candidates` (B, N1, C)."""
+        """The alternatives to one neuron (B,): `candidates` (B, d, C) of the first layer, or (B, N1, C) of the second."""
+        if layer == 0:
+            return self._alternatives_below(u, neuron, candidates)
         u1, u2 = self._matrices(u)
         first = self._first(u1, self.x)
         own, features = neuron.unsqueeze(1), ERF.of(first @ candidates).unsqueeze(-1)
         return self.readout.alternatives(ERF.of(first @ u2), self.readouts(u), own, features, special, rng)
+
+    def _alternatives_below(self, u: Tensor, neuron: Tensor, candidates: Tensor) -> Alternatives:
+        """A neuron of the first layer adds one product of a column and a row to h2; everything above it is computed anew."""
+        u1, u2 = self._matrices(u)
+        chain, first = torch.arange(len(u)), self._first(u1, self.x)
+        row = u2[chain, neuron].unsqueeze(1)
+        rest = first @ u2 - first[chain, :, neuron].unsqueeze(2) * row
+        columns = self._first(candidates, self.x)
+        h2 = (rest + columns[:, :, k : k + 1] * row for k in range(candidates.shape[2]))  # one by one, to hold no more at a time
+        energies = torch.stack([self.readout.energy(ERF.of(h), self.readouts(u)) for h in h2], dim=1)
+        return Alternatives(energies, u[:, :0], torch.zeros_like(energies))
 
     @property
     def _n_hidden(self) -> int:

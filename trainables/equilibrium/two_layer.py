@@ -62,9 +62,9 @@ class TwoLayer:
         return u[:, self._n_hidden :]
 
     def alternatives(
-        self, u: Tensor, neuron: Tensor, candidates: Tensor, special: Tensor, rng: np.random.Generator
+        self, u: Tensor, layer: int, neuron: Tensor, candidates: Tensor, special: Tensor, rng: np.random.Generator
     ) -> Alternatives:
-        """The alternatives to one neuron (B,): `candidates` (B, k, C)."""
+        """The alternatives to one neuron (B,) of the one hidden layer: `candidates` (B, k, C)."""
         own = neuron.unsqueeze(1) + self.width * torch.arange(self._n_patches)
         h = self._patches(self.x) @ candidates
         features = self.activation.of(h).view(len(u), len(self.x), self._n_patches, candidates.shape[2]).mT

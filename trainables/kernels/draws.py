@@ -16,6 +16,15 @@ def standard_normal(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     return out
 
 
+def redraw_tails(rng: np.random.Generator, x: Array, tail: float) -> None:
+    """Draw those float32 numbers of a standard normal x again whose size exceeds `tail`, until none does."""
+    flat = x.reshape(-1)
+    beyond = np.flatnonzero(np.abs(flat) > tail)
+    while len(beyond):
+        flat[beyond] = standard_normal(rng, beyond.shape)
+        beyond = beyond[np.abs(flat[beyond]) > tail]
+
+
 def symbol_pairs(rng: np.random.Generator, n: int, n_symbols: int) -> tuple[Array, Array]:
     """Indices u, v (n,) int32, from one 64-bit draw of `rng`: u = v with probability 1/2, else u != v uniform."""
     u, v = np.empty((2, n), np.int32)

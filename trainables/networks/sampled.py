@@ -17,6 +17,8 @@ class Sampled(Network):
     family: ClassVar[Family] = "sampling"
     takes: ClassVar[tuple[str, ...]] = ("vector",)
     has_one_output: ClassVar[bool] = True
+    n_hidden: ClassVar[int] = 1
+    """Hidden layers."""
     keeps: ClassVar[tuple[str, ...]] = ("curves", "neurons")
     hashed_at_default: ClassVar[tuple[str, ...]] = ("width", "width1")
 
@@ -54,6 +56,7 @@ class Erf3(Sampled):
     """Two hidden layers of erf neurons, `width1` and `width`."""
 
     name: ClassVar[str] = "erf3"
+    n_hidden: ClassVar[int] = 2
 
 
 class CNN(Sampled):

@@ -1,7 +1,9 @@
 """The network of [Tong25]: two layers, ReLU neurons, no biases, output minus its value at initialisation.
 
-f(x; theta) = 1/(gamma s) sum_i a_i relu(w_i . x), w_ij, a_i ~ N(0, 1/m) [Tong25 Eq. 1, App. F, G.1]
+f(x; theta) = 1/(gamma s) sum_i a_i relu(w_i . x) [Tong25 Eq. 1, App. F, G.1]
 prefactor   `sqrt_d`: s = sqrt(d) in output and rate; `none`: s = 1 in both, for [Fig. F1] and inputs whose norm does not grow
+initial     `normal`: w_ij, a_i ~ N(0, 1/m), as the paper says; `truncated`: as its code draws, T a standard normal without its
+            tails beyond 2, w_ij = T/sqrt(m), of variance 0.774/m, and a_i = T/(TRUNCATED_SD sqrt(m)), of variance 1/m
 """
 
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
@@ -19,6 +21,12 @@ if TYPE_CHECKING:
     from trainables.tasks.base import Task
 
 
+TAIL = 2.0
+"""Size beyond which a truncated normal number is drawn again."""
+TRUNCATED_SD = 0.87962566103423978
+"""Standard deviation of a standard normal number without its tails beyond TAIL."""
+
+
 class TwoLayer(Network):
     """A centred two-layer ReLU network of width m and richness gamma."""
 
@@ -33,6 +41,7 @@ class TwoLayer(Network):
     width: Annotated[int, Field(ge=1)]
     gamma: Annotated[float, Field(gt=0)]
     prefactor: Literal["sqrt_d", "none"]
+    initial: Literal["normal", "truncated"] = "normal"
 
     def scale(self, task: "Task") -> float:
         if self.prefactor == "none":
@@ -43,12 +52,16 @@ class TwoLayer(Network):
         return float(np.sqrt(task.norm_dim))
 
     def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
-        """w (D, m) and a (m,), float32."""
-        from trainables.kernels.draws import standard_normal  # here, so that reading a grid does not wait for numba
+        """w (D, m) and a (m,), float32. Of one seed, truncated weights are the normal ones, except for those in the tails."""
+        from trainables.kernels.draws import redraw_tails, standard_normal  # here: reading a grid does not wait for numba
 
+        w, a = standard_normal(rng, (cell.task.input_dim, self.width)), standard_normal(rng, (self.width,))
         scale = np.float32(self.width**-0.5)
-        w = standard_normal(rng, (cell.task.input_dim, self.width)) * scale
-        return {"w": w, "a": standard_normal(rng, (self.width,)) * scale}
+        if self.initial == "normal":
+            return {"w": w * scale, "a": a * scale}
+        redraw_tails(rng, w, TAIL)
+        redraw_tails(rng, a, TAIL)
+        return {"w": w * scale, "a": a * np.float32(self.width**-0.5 / TRUNCATED_SD)}
 
     def n_parameters(self, cell: "Cell") -> int:
         return (cell.task.input_dim + 1) * self.width

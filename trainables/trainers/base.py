@@ -19,7 +19,9 @@ class Measures(NamedTuple):
     readout: Array | None
     """(C, m)."""
     alignment: Array | None
-    """(C, m)."""
+    """(C, m), cosine of the angle between the two halves of a neuron's weights."""
+    half_norms: Array | None
+    """(C, m), norm of the smaller half of a neuron's weights over that of the larger."""
     activation_change: Array | None
     """(C,)."""
 
@@ -42,8 +44,8 @@ class Trainer(Protocol):
     def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
         """Take n_steps steps from `first_step`. Returns mean loss and number of right predictions per step, (C, n_steps) each."""
 
-    def evaluate(self, step: int) -> Array:
-        """Accuracy (C,), or for real targets the mean squared error, on the test examples that belong to `step`."""
+    def evaluate(self, step: int, n: int) -> Array:
+        """Scores (S, C) on n test examples that belong to `step`, as trainables.trainers.scores names them."""
 
     def measures(self, step: int) -> Measures:
         """Weight structure now, and the activation change over the test examples that belong to `step`."""
@@ -90,10 +92,9 @@ class Groups:
         for room, numbers in zip(rooms, drawn, strict=True):
             room[g].copy_(torch.from_numpy(np.ascontiguousarray(numbers)).view(room[g].shape))
 
-    def draw_tests(self, g: int, step: int) -> tuple[Array, Array]:
-        """The test examples that belong to `step`, as group g sees them."""
-        cell = self.cells[g]
-        return cell.task.test_examples(stream(self.owners[g], "test", step), self.symbols[g], cell.test_size)
+    def draw_tests(self, g: int, step: int, n: int) -> tuple[Array, Array]:
+        """n test examples that belong to `step`, as group g sees them."""
+        return self.cells[g].task.test_examples(stream(self.owners[g], "test", step), self.symbols[g], n)
 
 
 def blocks(first_step: int, n_steps: int) -> Iterator[tuple[int, slice]]:

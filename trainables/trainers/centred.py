@@ -36,7 +36,9 @@ def centred_output(h0: Tensor, q: Tensor, a0: Tensor, b: Tensor, eps: Tensor) ->
     return f, relu, on
 
 
-def half_alignment(weights: Tensor) -> Tensor:
-    """v1.v2/(|v1||v2|) of each neuron's two halves [Tong25 Fig. 1a], (..., m) for weights (..., 2d, m)."""
+def compared_halves(weights: Tensor) -> Tensor:
+    """v1.v2/(|v1||v2|) and min(|v1|, |v2|)/max(|v1|, |v2|) of each neuron's two halves [Tong25 Fig. 1a, Theorem 1], (2, ..., m)
+    for weights (..., 2d, m)."""
     v1, v2 = weights.chunk(2, dim=-2)
-    return (v1 * v2).sum(-2) / (v1.norm(dim=-2) * v2.norm(dim=-2))
+    norm1, norm2 = v1.norm(dim=-2), v2.norm(dim=-2)
+    return torch.stack([(v1 * v2).sum(-2) / (norm1 * norm2), torch.minimum(norm1, norm2) / torch.maximum(norm1, norm2)])

@@ -10,17 +10,19 @@ from torch import Tensor
 from trainables.cell import Cell
 from trainables.kernels.dense import outputs
 from trainables.kernels.sizes import CHUNK, TOGETHER
+from trainables.result import SCORES
 from trainables.tasks.base import Array
 from trainables.trainers.base import Groups, Measures, Probed
-from trainables.trainers.centred import centred_output, draw_initial, half_alignment
+from trainables.trainers.centred import centred_output, compared_halves, draw_initial
 from trainables.trainers.products import product
+from trainables.trainers.scores import scored
 from trainables.trainers.staging import in_turn
 
 
 class Ensemble:
     """C networks in S groups that see the same inputs: w0 (D, m) of each group; a0, b (C, m); eps, lr (C, 1, 1) and (C, 1).
 
-    Networks may differ in D, but not in m.
+    Networks may differ in D, but not in m or in the law of their initial weights.
     """
 
     def __init__(self, cells: Sequence[Cell], device: str) -> None:
@@ -48,15 +50,20 @@ class Ensemble:
         """a = a0 + eps b, (C, m)."""
         return torch.addcmul(self.a0, self.eps[:, 0], self.b)
 
-    def evaluate(self, step: int, changes: Callable[[Sequence[int], Tensor], Tensor]) -> Array:
-        """Accuracy (C,) on the test examples of `step`; `changes(cells, x)` is q = x U of some cells of a group, (k, n, m)."""
-        right = torch.empty(len(self.cells), dtype=torch.float64, device=self.device)
-        for g, (x, y) in enumerate(self._tests(step)):
-            h0 = product(x, self.w0[g])
-            for cells in self._parts(g):
-                f = self._centred_outputs(cells, h0, changes(cells, x))
-                right[cells] = ((f > 0) == (y > 0)).double().mean(-1)
-        return right.cpu().numpy()
+    def evaluate(self, step: int, n: int, changes: Callable[[Sequence[int], Tensor], Tensor]) -> Array:
+        """Scores (S, C) on n test examples of `step`; `changes(cells, x)` is q = x U of some cells of a group, (k, n, m).
+
+        More than `test_size` examples are passed in parts of that many, so that they need no more memory than the usual ones.
+        """
+        found = torch.empty(len(SCORES["binary"]), len(self.cells), dtype=torch.float64, device=self.device)
+        for g, (x, y) in enumerate(self._tests(step, n)):
+            together, f = self._parts(g), list[list[Tensor]]()
+            for part in torch.split(x, self.groups.cells[g].test_size):
+                h0 = product(part, self.w0[g])
+                f.append([self._centred_outputs(cells, h0, changes(cells, part)) for cells in together])
+            for cells, outputs_of in zip(together, zip(*f, strict=True), strict=True):
+                found[:, cells] = scored(torch.cat(outputs_of, dim=-1), y, "binary")
+        return found.cpu().numpy()
 
     def _parts(self, g: int) -> list[list[int]]:
         """The cells of a group in parts that are evaluated together."""
@@ -77,15 +84,15 @@ class Ensemble:
 
     def measures(self, step: int, scaled_weights: Callable[[int], Tensor]) -> Measures:
         """Weight structure and activation change; `scaled_weights(c)` is U (D, m) of cell c."""
-        change, alignment = np.empty(len(self.cells)), np.full(self.a0.shape, np.nan)
-        for g, (x, _) in enumerate(self._tests(step)):
+        change, halves = np.empty(len(self.cells)), np.full((2, *self.a0.shape), np.nan)
+        for g, (x, _) in enumerate(self._tests(step, self.cells[0].test_size)):
             size = product(x, self.w0[g]).abs().mean()
             for c in self.groups.members[g]:
                 moved = self.eps[c] * scaled_weights(c)
                 change[c] = product(x, moved).abs().mean() / size
                 if self.cells[c].task.has_two_halves:
-                    alignment[c] = half_alignment(self.w0[g] + moved).cpu().numpy()
-        return Measures(self.readout().cpu().numpy(), alignment, change)
+                    halves[:, c] = compared_halves(self.w0[g] + moved).cpu().numpy()
+        return Measures(self.readout().cpu().numpy(), halves[0], halves[1], change)
 
     def hidden_weights(self, c: int, neurons: Array, scaled_weights: Callable[[int], Tensor]) -> Array:
         """w = w0 + eps U of some neurons (n,) of cell c, (n, D); `scaled_weights(c)` is U (D, m)."""
@@ -101,12 +108,12 @@ class Ensemble:
         features = product(inputs, w).relu()
         return Probed(f.cpu().numpy(), features.cpu().numpy(), {"w": w.cpu().numpy(), "a": a.cpu().numpy()})
 
-    def _tests(self, step: int) -> Iterator[tuple[Tensor, Tensor]]:
-        """Test examples of `step` of each group. For a GPU, threads draw those of the next groups meanwhile."""
+    def _tests(self, step: int, n: int) -> Iterator[tuple[Tensor, Tensor]]:
+        """n test examples of `step` of each group. For a GPU, threads draw those of the next groups meanwhile."""
         if self.device.type == "cpu":
-            drawn: Iterator[tuple[Array, Array]] = (self.groups.draw_tests(g, step) for g in range(len(self.groups)))
+            drawn: Iterator[tuple[Array, Array]] = (self.groups.draw_tests(g, step, n) for g in range(len(self.groups)))
         else:
-            drawn = in_turn(partial(self.groups.draw_tests, step=step), len(self.groups))
+            drawn = in_turn(partial(self.groups.draw_tests, step=step, n=n), len(self.groups))
         for x, y in drawn:
             yield self.tensor(x), self.tensor(y)
 

@@ -1,5 +1,6 @@
 """Steps of the `gram` trainers for GPUs: plans that threads of the host draw while the device takes the steps before."""
 
+from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Sequence
 from functools import partial
 from itertools import accumulate
@@ -35,7 +36,7 @@ class Steps:
     """
 
     def __init__(self, span: Span, cell: Cell) -> None:
-        self.every = cell.eval_every
+        self.evaluations = cell.evaluations
         self.firsts = firsts(plan_length(n, cell.batch) for n in span.n_symbols)
         a_step = self.firsts[-1]
         dtype = torch.int16 if max(*span.n_symbols, cell.batch) < 2**15 else torch.int32
@@ -59,8 +60,9 @@ class Steps:
     def _key(self, step: int) -> tuple[int, int]:
         """First and last step of the plan that begins at `step`: it ends where a block of the batch stream or a stretch between
         two evaluations does, as a later plan would draw the rest of that block once more."""
-        n = min(self.most - step % BLOCK_STEPS, self.every - step % self.every)
-        return step, step + n
+        k = bisect_right(self.evaluations, step)
+        after = self.evaluations[k : k + 1] or (step + self.most,)  # none after the last evaluation, where a test trains on
+        return step, min(step + self.most - step % BLOCK_STEPS, *after)
 
 
 def _fill(span: Span, firsts: Sequence[int], g: int, key: Hashable, rooms: Sequence[Tensor]) -> None:

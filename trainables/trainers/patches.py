@@ -16,12 +16,14 @@ from trainables.cell import Cell
 from trainables.kernels.patches import outputs, plan_atoms, preactivations, train_steps
 from trainables.kernels.sizes import CHUNK, TILE, padded
 from trainables.kinds import TWO_PATCHES, sees_two_patches
+from trainables.result import SCORES
 from trainables.streams import BLOCK_STEPS, stream
 from trainables.tasks.base import Array
 from trainables.tasks.patches import PatchTask, Placed
 from trainables.trainers.base import blocks
 from trainables.trainers.ensemble import Ensemble, chunked
 from trainables.trainers.scaled import Scaled
+from trainables.trainers.scores import scored
 
 
 class _Planned(NamedTuple):
@@ -70,18 +72,26 @@ class Patches(Scaled):
                 done = part.stop
         return loss, right
 
-    def evaluate(self, step: int) -> Array:
-        right = np.empty(len(self.nets.cells))
+    def evaluate(self, step: int, n: int) -> Array:
+        found = np.empty((len(SCORES["binary"]), len(self.nets.cells)))
         for g, members in enumerate(self.nets.groups.members):
             cell, owner = self.nets.groups.cells[g], self.nets.groups.owners[g]
-            images = self.task.test_images(stream(owner, "test", step), self.nets.groups.symbols[g], cell.test_size)
-            plan = self._plan(g, images, cell.test_size, self._room(1, 2 * cell.test_size))
-            q = np.empty_like(plan.p)
-            for c in members:
-                preactivations(*plan[:3], self.u[c], q)
-                f = outputs(plan.pairs[0], plan.p[0], q[0], self.a0[c], self.b[c], self.nets.eps[c, 0, 0].numpy()[()])
-                right[c] = ((f > 0) == images.same).mean()
-        return right
+            images = self.task.test_images(stream(owner, "test", step), self.nets.groups.symbols[g], n)
+            f: list[list[Array]] = [[] for _ in members]
+            for first in range(0, n, cell.test_size):  # in parts, so that many examples need no more memory than the usual ones
+                own = slice(first, min(first + cell.test_size, n))
+                size = own.stop - first
+                part = Placed(images.forms, images.form[own], images.place[own], images.same[own])
+                plan = self._plan(g, part, size, self._room(1, 2 * size))
+                q = np.empty_like(plan.p)
+                for c, parts in zip(members, f, strict=True):
+                    preactivations(*plan[:3], self.u[c], q)
+                    eps = self.nets.eps[c, 0, 0].numpy()[()]
+                    parts.append(outputs(plan.pairs[0], plan.p[0], q[0], self.a0[c], self.b[c], eps))
+            same = torch.from_numpy(images.same)
+            for c, parts in zip(members, f, strict=True):
+                found[:, c] = scored(torch.from_numpy(np.concatenate(parts)), same, "binary")
+        return found
 
     def state(self) -> dict[str, Array]:
         return {"u": self.u, "b": self.b}

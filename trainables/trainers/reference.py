@@ -1,7 +1,7 @@
 """`reference`: one network at a time in plain PyTorch, as the paper writes it [Tong25 Eq. 1, App. F, G.1]; the tests' oracle.
 
 The centred output is the literal difference f(x; theta) - f(x; theta_0). Where gamma s is small that difference loses the digits
-of float32, so such cells are computed in float64 here.
+of float32, so such cells are computed in float64 here; `benchmarks.float32` shows what float32 makes of them.
 """
 
 from collections.abc import Sequence
@@ -16,15 +16,17 @@ from trainables.cell import Cell
 from trainables.streams import BLOCK_STEPS, stream
 from trainables.tasks.base import Array
 from trainables.trainers.base import Groups, Measures, Probed, blocks
-from trainables.trainers.centred import draw_initial, half_alignment
+from trainables.trainers.centred import compared_halves, draw_initial
+from trainables.trainers.scores import scored
 
 
 class Network:
     """One centred two-layer ReLU network and its SGD step."""
 
-    def __init__(self, cell: Cell, device: str) -> None:
+    def __init__(self, cell: Cell, device: str, dtype: torch.dtype | None = None) -> None:
         self.cell = cell
-        self.dtype = torch.float64 if cell.dtype == "float64" or not cell.output_is_literal else torch.float32
+        enough = torch.float64 if cell.dtype == "float64" or not cell.output_is_literal else torch.float32
+        self.dtype = dtype or enough
         w0, a0 = draw_initial(cell)
         self.w0, self.a0 = (torch.from_numpy(p).to(device, self.dtype) for p in (w0, a0))
         self.w, self.a = (p.clone().requires_grad_() for p in (self.w0, self.a0))
@@ -47,14 +49,14 @@ class Network:
 
 
 class Reference:
-    """Networks one after the other; implements Trainer."""
+    """Networks one after the other; implements Trainer. `dtype`: in this precision, whatever digits that loses."""
 
     name: ClassVar[str] = "reference"
 
-    def __init__(self, cells: Sequence[Cell], device: str = "cpu") -> None:
+    def __init__(self, cells: Sequence[Cell], device: str = "cpu", dtype: torch.dtype | None = None) -> None:
         self.cells, self.device = list(cells), device
         self.groups = Groups(cells)
-        self.networks = [Network(cell, device) for cell in cells]
+        self.networks = [Network(cell, device, dtype) for cell in cells]
 
     def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
         loss, right = np.empty((2, len(self.cells), n_steps))
@@ -69,23 +71,24 @@ class Reference:
         return loss, right
 
     @torch.no_grad()
-    def evaluate(self, step: int) -> Array:
-        accuracy = []
+    def evaluate(self, step: int, n: int) -> Array:
+        found = []
         for c, net in enumerate(self.networks):
-            x, y = self._test(c, step)
-            accuracy.append(float(((net.f(x) > 0) == (y > 0)).double().mean()))
-        return np.array(accuracy)
+            x, y = self._test(c, step, n)
+            found.append(scored(net.f(x), y, "binary"))
+        return torch.stack(found, dim=1).cpu().numpy()
 
     @torch.no_grad()
     def measures(self, step: int) -> Measures:
-        change, alignment = [], []
+        change, halves = [], []
         for c, net in enumerate(self.networks):
-            x, _ = self._test(c, step)
+            x, _ = self._test(c, step, net.cell.test_size)
             change.append(float((x @ net.w - x @ net.w0).abs().mean() / (x @ net.w0).abs().mean()))
             paired = net.cell.task.has_two_halves
-            alignment.append((half_alignment(net.w) if paired else torch.full_like(net.a, torch.nan)).cpu().numpy())
+            halves.append((compared_halves(net.w) if paired else torch.full((2, len(net.a)), torch.nan)).cpu().numpy())
         readout = np.stack([net.a.detach().cpu().numpy() for net in self.networks])
-        return Measures(readout, np.stack(alignment), np.array(change))
+        alignment, norms = np.stack(halves, axis=1)
+        return Measures(readout, alignment, norms, np.array(change))
 
     def hidden_weights(self, c: int, neurons: Array) -> Array:
         return self.networks[c].w.detach()[:, torch.as_tensor(neurons)].T.cpu().numpy()
@@ -107,10 +110,10 @@ class Reference:
             net.w.copy_(torch.from_numpy(state[f"w{c}"]))
             net.a.copy_(torch.from_numpy(state[f"a{c}"]))
 
-    def _test(self, c: int, step: int) -> tuple[Tensor, Tensor]:
+    def _test(self, c: int, step: int, n: int) -> tuple[Tensor, Tensor]:
         net, g = self.networks[c], self.groups.group[c]
         rng = stream(self.groups.owners[g], "test", step)
-        x, y = net.cell.task.test_examples(rng, self.groups.symbols[g], net.cell.test_size)
+        x, y = net.cell.task.test_examples(rng, self.groups.symbols[g], n)
         return self._tensors(net, x, y, slice(None))
 
     def _tensors(self, net: Network, x: Array, y: Array, part: slice) -> tuple[Tensor, Tensor]:

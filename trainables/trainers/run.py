@@ -1,6 +1,7 @@
 """One pack in training: the loop that all trainers share, with its curves, divergence, checkpoint and results."""
 
 import time
+from bisect import bisect_right
 from collections.abc import Sequence
 from copy import copy
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from trainables.cell import Cell
-from trainables.result import CellResult
+from trainables.result import SCORES, CellResult
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks.base import Array
 from trainables.trainers.base import Trainer
@@ -26,7 +27,10 @@ class PackRun:
         self.step, self.seconds = 0, 0.0
         self.pace = 0.0  # steps a second at last, 0 before any
         self.diverged_at = np.zeros(len(self.cells), dtype=np.int64)  # 0: not diverged
-        self.curves = np.full((3, len(self.cells), cells[0].steps // cells[0].eval_every), np.nan)
+        self.evaluations = cells[0].evaluations
+        self.names = SCORES[cells[0].task.targets]
+        # Mean loss, training accuracy and scores at each evaluation.
+        self.curves = np.full((2 + len(self.names), len(self.cells), len(self.evaluations)), np.nan)
         # Loss and right predictions of each step since the last evaluation: summed at once, so that pauses change no digit.
         self._steps = np.zeros((2, len(self.cells), cells[0].eval_every))
 
@@ -56,18 +60,18 @@ class PackRun:
 
     def _train(self, n: int) -> int:
         """Take n steps, but no more than to the next evaluation. Returns the number of steps taken."""
-        every = self.cells[0].eval_every
-        n = min(n, every - self.step % every)
+        k = bisect_right(self.evaluations, self.step)
+        last, after = self.evaluations[k - 1] if k else 0, self.evaluations[k]
+        n = min(n, after - self.step)
         loss, right = self.trainer.train(self.step, n)
         self._note_divergence(loss)
-        at = self.step % every
+        at = self.step - last
         self._steps[:, :, at : at + n] = loss, right
         self.step += n
-        if self.step % every == 0:
-            k = self.step // every - 1
-            loss_mean, right_mean = self._steps.mean(2)
+        if self.step == after:
+            loss_mean, right_mean = self._steps[:, :, : after - last].mean(2)
             train_acc = right_mean / self.cells[0].batch
-            self.curves[:, :, k] = np.stack([loss_mean, train_acc, self.trainer.evaluate(self.step)])
+            self.curves[:, :, k] = [loss_mean, train_acc, *self.trainer.evaluate(self.step, self.cells[0].test_size)]
         return n
 
     def _note_divergence(self, loss: Array) -> None:
@@ -79,15 +83,19 @@ class PackRun:
     def results(self) -> list[CellResult]:
         """One result per cell, in the pack's order."""
         measures = self.trainer.measures(self.step)
-        every = self.cells[0].eval_every
-        steps = every * np.arange(1, self.curves.shape[2] + 1)
+        steps = np.array(self.evaluations)
+        larger = self.cells[0].last_test_size
+        ends = self.trainer.evaluate(self.step, larger) if larger != self.cells[0].test_size else self.curves[2:, :, -1]
         out = []
         for c in range(len(self.cells)):
             at = int(self.diverged_at[c])
             kept = steps < at if at else steps > 0
-            loss, train_acc, score = self.curves[:, c, kept]
+            loss, train_acc, *scores = self.curves[:, c, kept]
             # A network that diverged trains on with its pack, so its final state is not a result.
-            last = [None if m is None else np.full_like(m[c], np.nan) if at else m[c] for m in measures]
+            readout, alignment, half_norms, change = (
+                None if m is None else np.full_like(m[c], np.nan) if at else m[c] for m in measures
+            )
+            ended = [values[-1] if len(values) else np.nan for values in scores] if at else ends[:, c]
             out.append(
                 CellResult(
                     status="diverged" if at else "ok",
@@ -95,12 +103,13 @@ class PackRun:
                     step=steps[kept],
                     train_loss=loss,
                     train_acc=train_acc,
-                    score=score,
-                    readout=last[0],
-                    alignment=last[1],
-                    activation_change=None if last[2] is None else float(last[2]),
+                    scores=dict(zip(self.names, scores, strict=True)),
+                    last=dict(zip(self.names, ended, strict=True)),
+                    readout=readout,
+                    alignment=alignment,
+                    half_norms=half_norms,
+                    activation_change=None if change is None else float(change),
                     seconds=self.seconds / len(self.cells),
-                    has_labels=self.cells[c].task.targets != "real",
                 )
             )
         return out

@@ -24,8 +24,8 @@ class Scaled:
         raise NotImplementedError
 
     @torch.no_grad()
-    def evaluate(self, step: int) -> Array:
-        return self.nets.evaluate(step, self.changes)
+    def evaluate(self, step: int, n: int) -> Array:
+        return self.nets.evaluate(step, n, self.changes)
 
     @torch.no_grad()
     def measures(self, step: int) -> Measures:

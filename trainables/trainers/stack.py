@@ -11,12 +11,14 @@ from torch.func import vmap
 from trainables.cell import Cell
 from trainables.kernels.sizes import TOGETHER
 from trainables.networks.base import Parameters
+from trainables.result import SCORES
 from trainables.streams import BLOCK_STEPS, stream
 from trainables.tasks.base import Array
 from trainables.trainers.base import Groups, Measures, Probed, blocks
 from trainables.trainers.batches import Batches, Fresh, Redrawn, Seen, WholeSet
-from trainables.trainers.centred import half_alignment
+from trainables.trainers.centred import compared_halves
 from trainables.trainers.graphs import recorded
+from trainables.trainers.scores import scored
 from trainables.trainers.staging import Room, Staging, in_turn
 from trainables.trainers.traced import Traced
 from trainables.training.descent import Descent, Minibatch, Scheduled
@@ -156,26 +158,27 @@ class Stack:
         return g * self.inv_epsilon[c]
 
     @torch.no_grad()
-    def evaluate(self, step: int) -> Array:
-        """Accuracy (C,), or for real targets the mean squared error."""
-        found = self._evaluated_together(step) if self.as_on_gpu else self._evaluated_in_turn(step)
+    def evaluate(self, step: int, n: int) -> Array:
+        """Scores (S, C) on n test examples. More than `test_size` are passed in parts of that many, to take no more memory."""
+        found = self._evaluated_together(step, n) if self.as_on_gpu else self._evaluated_in_turn(step, n)
         return found.cpu().numpy()
 
-    def _evaluated_in_turn(self, step: int) -> Tensor:
+    def _evaluated_in_turn(self, step: int, n: int) -> Tensor:
         """Evaluate the cells one by one, so that arrays stay in a CPU's cache."""
-        found = torch.empty(len(self.cells), dtype=torch.float64, device=self.device)
+        found = torch.empty(len(SCORES[self.cell.task.targets]), len(self.cells), dtype=torch.float64, device=self.device)
         for g, members in enumerate(self.groups.members):
-            x, y = self._test_examples(g, step)
+            x, y = self._test_examples(g, step, n)
             for c in members:
-                found[c] = self._score(self.outputs(c, x), y)
+                f = [self.outputs(c, part) for part in torch.split(x, self.cell.test_size)]
+                found[:, c] = self._scores(f[0] if len(f) == 1 else torch.cat(f), y)
         return found
 
-    def _evaluated_together(self, step: int) -> Tensor:
+    def _evaluated_together(self, step: int, n: int) -> Tensor:
         """Evaluate many cells at once, while threads draw the examples of the next ones."""
         parts = self._at_once()
         groups = [list(dict.fromkeys(self.groups.group[part])) for part in parts]
         asked = [g for own in groups for g in own]
-        drawn = in_turn(lambda i: self.groups.draw_tests(asked[i], step), len(asked))
+        drawn = in_turn(lambda i: self.groups.draw_tests(asked[i], step, n), len(asked))
         found = []
         for part, own in zip(parts, groups, strict=True):
             tests = [next(drawn) for _ in own]
@@ -183,11 +186,16 @@ class Stack:
             group = [own.index(g) for g in self.groups.group[part]]
             if len(own) < len(group):
                 x, y = x[group], y[group]
-            g = self.apply({name: theta[part] for name, theta in self.theta.items()}, x)
-            if self.theta_0 is not None:
-                g = g - self.apply({name: theta[part] for name, theta in self.theta_0.items()}, x)
-            found.append(self._score(g * self.inv_epsilon[part].view(-1, *(1,) * (g.dim() - 1)), y))
-        return torch.cat(found)
+            f = [self._outputs_together(part, inputs) for inputs in torch.split(x, self.cell.test_size, dim=1)]
+            found.append(self._scores(f[0] if len(f) == 1 else torch.cat(f, dim=1), y))
+        return torch.cat(found, dim=1)
+
+    def _outputs_together(self, part: slice, x: Tensor) -> Tensor:
+        """f (k, n) or (k, n, K) of a part of the networks at inputs (k, n, ...)."""
+        g = self.apply({name: theta[part] for name, theta in self.theta.items()}, x)
+        if self.theta_0 is not None:
+            g = g - self.apply({name: theta[part] for name, theta in self.theta_0.items()}, x)
+        return g * self.inv_epsilon[part].view(-1, *(1,) * (g.dim() - 1))
 
     def _at_once(self) -> list[slice]:
         """The cells in parts that are evaluated together on a GPU."""
@@ -195,26 +203,27 @@ class Stack:
         k = max(1, TOGETHER // n_numbers)
         return [slice(i, i + k) for i in range(0, len(self.cells), k)]
 
-    def _score(self, f: Tensor, y: Tensor) -> Tensor:
-        """Accuracy (...), or for real targets the mean squared error, of test outputs and targets (..., n)."""
-        loss, right = self.loss.measured(f, y)
-        return loss if self.cell.task.targets == "real" else right / self.cell.test_size
+    def _scores(self, f: Tensor, y: Tensor) -> Tensor:
+        """Scores (S, ...) of test outputs and targets (..., n)."""
+        return scored(f, y, self.cell.task.targets, self.loss)
 
     @torch.no_grad()
     def measures(self, step: int) -> Measures:
         """Measures from the weights now and at initialisation; None for a network that keeps no neurons."""
         if "neurons" not in self.network.keeps or self.theta_0 is None:
-            return Measures(None, None, None)
+            return Measures(None, None, None, None)
         w, w_0 = self.theta["w"], self.theta_0["w"]
         change = torch.empty(len(self.cells), dtype=torch.float64, device=self.device)
         for g, members in enumerate(self.groups.members):
-            x, _ = self._test_examples(g, step)
+            x, _ = self._test_examples(g, step, self.cell.test_size)
             for c in members:
                 h_0 = x @ w_0[c]
                 change[c] = (x @ w[c] - h_0).abs().mean() / h_0.abs().mean()
         readout = self.theta["a"]
-        alignment = half_alignment(w) if self.cell.task.has_two_halves else torch.full_like(readout, torch.nan)
-        return Measures(readout.cpu().numpy().copy(), alignment.cpu().numpy(), change.cpu().numpy())
+        paired = self.cell.task.has_two_halves
+        halves = compared_halves(w) if paired else torch.full((2, *readout.shape), torch.nan)
+        alignment, norms = halves.cpu().numpy()
+        return Measures(readout.cpu().numpy().copy(), alignment, norms, change.cpu().numpy())
 
     @torch.no_grad()
     def probed(self, c: int, x: Array) -> Probed:
@@ -235,8 +244,8 @@ class Stack:
             for kept, value in self.kept[name].items():
                 yield f"{name} {kept}", value
 
-    def _test_examples(self, g: int, step: int) -> tuple[Tensor, Tensor]:
-        x, y = self.groups.draw_tests(g, step)
+    def _test_examples(self, g: int, step: int, n: int) -> tuple[Tensor, Tensor]:
+        x, y = self.groups.draw_tests(g, step, n)
         return self.seen.inputs(x), self.seen.targets(y)
 
 

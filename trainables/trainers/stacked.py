@@ -59,16 +59,18 @@ class Stacked:
         parts = [stack.take(first_step, n_steps) for stack in self.stacks]
         return parts[0] if len(parts) == 1 else torch.cat(parts, 1)[:, self.order]
 
-    def evaluate(self, step: int) -> Array:
-        return self._together([stack.evaluate(step) for stack in self.stacks])
+    def evaluate(self, step: int, n: int) -> Array:
+        parts = [stack.evaluate(step, n).T for stack in self.stacks]
+        return self._together(parts).T
 
     def measures(self, step: int) -> Measures:
         found = [stack.measures(step) for stack in self.stacks]
-        readout, alignment, change = (
-            None if any(p is None for p in parts) else self._together([p for p in parts if p is not None])
-            for parts in zip(*found, strict=True)
+        return Measures(
+            *(
+                None if any(p is None for p in parts) else self._together([p for p in parts if p is not None])
+                for parts in zip(*found, strict=True)
+            )
         )
-        return Measures(readout, alignment, change)
 
     def hidden_weights(self, c: int, neurons: Array) -> Array:
         stack, k = self.place[c]

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from declarations.evaluations import evaluations
 from declarations.key import Role
 from trainables.parts import Part
 
@@ -29,6 +30,16 @@ class Training(Part):
         test_size: int
         dtype: Precision
         loss: Loss
+
+    @property
+    def evaluations(self) -> tuple[int, ...]:
+        """The steps after which a network is evaluated, in order; `steps` is the last."""
+        return evaluations(self.steps, self.eval_every)
+
+    @property
+    def last_test_size(self) -> int:
+        """Test examples of the last evaluation."""
+        return self.test_size
 
     def check(self, cell: "Cell") -> None:
         """ValueError if the training cannot train the cell's network on the cell's task."""

@@ -1,10 +1,12 @@
 """Gradient descent, the base of all optimisers [Tong25 App. F, G.1]."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar, Union
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Union
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from declarations.evaluations import EVEN, evaluations, per_decade
+from trainables.parts import NOT_SEARCHED
 from trainables.training.base import Family, Loss, Precision, Training
 
 if TYPE_CHECKING:
@@ -19,6 +21,20 @@ Scheduled = Union[float, "Tensor"]
 """A number of `Descent.schedule`: on a GPU a tensor without dimensions, as recorded steps read it anew at each repetition."""
 
 
+def _spelled(value: Any) -> Any:
+    """`{log: n}` as `log n`."""
+    if isinstance(value, dict) and list(value) == ["log"] and type(value["log"]) is int:
+        return f"log {value['log']}"
+    if isinstance(value, dict):
+        raise ValueError("must be `even`, or {log: n} for n evaluations per decade of steps")
+    return value
+
+
+def _checked(value: str) -> str:
+    per_decade(value)
+    return value
+
+
 class Descent(Training):
     """Steps along the gradient of the loss. A subclass defines an optimiser by `start` and `update`.
 
@@ -28,6 +44,8 @@ class Descent(Training):
 
     family: ClassVar[Family] = "descent"
     free: ClassVar[tuple[str, ...]] = ("base_lr",)
+    measured_by: ClassVar[tuple[str, ...]] = ("eval_every", "eval_at", "test_size", "final_test_size")
+    """Keys that say when and on how many examples a network is measured. They leave its training as it is."""
     is_full_batch: ClassVar[bool] = False
     """Whether each step takes the whole training set."""
     is_normalised: ClassVar[bool] = False
@@ -36,7 +54,14 @@ class Descent(Training):
     base_lr: Annotated[float, Field(gt=0)]
     steps: Annotated[int, Field(ge=1)] = 25000
     eval_every: Annotated[int, Field(ge=1)] = 1000
+    eval_at: Annotated[
+        str, BeforeValidator(_spelled), AfterValidator(_checked),
+        Field(title="evaluations beside those every eval_every steps", json_schema_extra=NOT_SEARCHED),
+    ] = EVEN  # fmt: skip
     test_size: Annotated[int, Field(ge=1)] = 1024
+    final_test_size: Annotated[
+        int | None, Field(ge=1, title="test examples of the last evaluation, if not test_size", json_schema_extra=NOT_SEARCHED)
+    ] = None
     dtype: Precision = "float32"
     loss: Loss
 
@@ -45,6 +70,21 @@ class Descent(Training):
         if self.steps % self.eval_every:
             raise ValueError(f"steps ({self.steps}) is not a multiple of eval_every ({self.eval_every})")
         return self
+
+    @model_validator(mode="before")
+    @classmethod
+    def _same_size_once(cls, keys: Any) -> Any:
+        """A last evaluation of `test_size` examples is the usual one, so that equal networks are one cell."""
+        size = keys.get("test_size", cls.model_fields["test_size"].default)
+        return {**keys, "final_test_size": None} if keys.get("final_test_size") == size else keys
+
+    @property
+    def evaluations(self) -> tuple[int, ...]:
+        return evaluations(self.steps, self.eval_every, self.eval_at)
+
+    @property
+    def last_test_size(self) -> int:
+        return self.final_test_size or self.test_size
 
     def check(self, cell: "Cell") -> None:
         if cell.task.n_train == 0:

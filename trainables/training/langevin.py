@@ -6,14 +6,16 @@ prior       hidden weights N(0, 1/fan-in), readouts N(0, v), v = 1/N (standard s
 steps       HMC trajectories of each chain; the first half is burn-in and enters no measure
 """
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, cast
 
 from pydantic import Field, model_validator
 
+from trainables.parts import NOT_SEARCHED
 from trainables.training.base import Family, Loss, Precision, Training
 
 if TYPE_CHECKING:
     from trainables.cell import Cell
+    from trainables.networks.sampled import Sampled
 
 EQUILIBRIUM_VERSION = "3"
 """Raised whenever the same cell would give other numbers: posterior, sampler, measures."""
@@ -21,6 +23,7 @@ LEAST_DRAWS = 4
 """Fewest samples per chain: R-hat compares the halves of a chain and needs the variance of each."""
 
 Scaling = Literal["standard", "mean_field"]
+Explored = Literal["last", "all"]
 
 
 class Langevin(Training):
@@ -45,6 +48,16 @@ class Langevin(Training):
     dtype: Precision = "float64"
     """Precision of the forces. Energies, which alone decide whether a trajectory is accepted, are always float64."""
     loss: Loss = "mse"
+    explored: Annotated[
+        Explored,
+        Field(
+            title="hidden layers whose neurons jump; with all, their counts and magnitudes are judged too",
+            json_schema_extra=NOT_SEARCHED,
+        ),
+    ] = "last"
+    """`all`: neurons of every hidden layer jump, chains start from every pattern of specialised layers, and R-hat and ESS also
+    judge the counts and magnitudes of specialised neurons. `last`, the first stores' only way: neurons of the last layer jump,
+    half of the chains start with every layer specialised, and A_f and the energy alone are judged."""
 
     @model_validator(mode="after")
     def _whole_evaluations(self) -> "Langevin":
@@ -55,8 +68,6 @@ class Langevin(Training):
                 f"steps ({self.steps}) leave {self.burn_in // self.eval_every} samples of each chain, every {self.eval_every} in "
                 f"the second half; R-hat needs {LEAST_DRAWS} at least"
             )
-        if self.chains % 2:
-            raise ValueError(f"chains ({self.chains}) must be even: half start from the prior, half specialised")
         return self
 
     @property
@@ -71,3 +82,15 @@ class Langevin(Training):
             raise ValueError(f"training langevin takes labels 0 and 1 or real targets, and those of {cell.task.name} are classes")
         if self.loss == "cross_entropy" and cell.task.targets != "binary":
             raise ValueError(f"loss cross_entropy needs labels, and the targets of {cell.task.name} are real numbers; take mse")
+        self._check_starts(cast("Sampled", cell.network))
+
+    def _check_starts(self, network: "Sampled") -> None:
+        """ValueError unless equally many chains start in each way."""
+        patterns = 2**network.n_hidden
+        if self.explored == "last" and self.chains % 2:
+            raise ValueError(f"chains ({self.chains}) must be even: half start from the prior, half with every layer specialised")
+        if self.explored == "all" and self.chains % patterns:
+            raise ValueError(
+                f"chains ({self.chains}) must be a multiple of {patterns} under explored: all: equally many start from each "
+                f"of the {patterns} patterns of specialised layers of {network.name}"
+            )

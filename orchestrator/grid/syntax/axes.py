@@ -40,7 +40,7 @@ def parse_axis(key: Legal, item: Item, limit: int, report: Report) -> Axis:
     parts: list[tuple[Item, _Form | None]] = []
     for part in items:
         form = None
-        if isinstance(part.value, dict):
+        if isinstance(part.value, dict) and not key.takes_mapping:
             try:
                 form = _form(part)
             except ValueError as error:
@@ -57,7 +57,7 @@ def parse_axis(key: Legal, item: Item, limit: int, report: Report) -> Axis:
     wrong: list[tuple[Item, str]] = []
     for part, form in parts:
         try:
-            values += _values(key, form) if form else [key.check(part.value)]
+            values += _values(key, form) if form else [key.check(_plain(part))]
         except ValueError as error:
             wrong.append((part, str(error)))
     for part, message in wrong[:SHOWN_PROBLEMS]:
@@ -65,6 +65,13 @@ def parse_axis(key: Legal, item: Item, limit: int, report: Report) -> Axis:
     if len(wrong) > SHOWN_PROBLEMS:
         report.at(item, f"{key.name} has {len(wrong) - SHOWN_PROBLEMS} more wrong values")
     return Axis(key.name, max(count, 1), tuple(values) if not wrong and len(parts) == len(items) else ())
+
+
+def _plain(item: Item) -> Any:
+    """The item's value; that of a mapping with plain values, where `log(8)` on the command line is {log: [8]}."""
+    if not isinstance(item.value, dict):
+        return item.value
+    return {name: inner.items[0].value if len(inner.items) == 1 else inner.value for name, inner in item.value.items()}
 
 
 def _values(key: Legal, form: _Form) -> list[Any]:

@@ -20,6 +20,7 @@ def titles(panels):
     [
         ({}, ["accuracy", "loss (nats)"]),
         ({"loss": "mse"}, ["accuracy", "loss"]),
+        ({"curve_test_auc": [0.5, 0.8, 0.9]}, ["accuracy, AUC", "loss (nats)"]),
         (REAL, ["test mean squared error", "loss"]),
         (REAL | {"curve_test_mse": None}, ["loss"]),
     ],

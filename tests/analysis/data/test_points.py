@@ -196,6 +196,7 @@ DEFAULT = {"momentum": 0.0}
         (DEFAULT, {"network": "mlp", "depth": 2, "momentum": 0.0}, "network"),
         (DEFAULT, {"momentum": 0.9}, "momentum"),
         (DEFAULT, {"loss": "mse"}, "loss"),
+        (DEFAULT, {"initial": "truncated"}, "initial"),
         (DEFAULT, {"training": "adam", "science_version": "4"}, "training"),
         ({"task": "psvrt", "prefactor": None}, {"task": "psvrt", "prefactor": "sqrt_d"}, "prefactor"),
         ({"network": "mlp", "depth": 2}, {"network": "mlp", "depth": 3}, "depth"),

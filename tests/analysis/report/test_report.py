@@ -37,8 +37,11 @@ def test_every_figure_is_there_or_says_what_to_run(html):
 def test_every_claim_has_a_verdict(html):
     for claim in load_claims():
         row = html.split(f'<tr id="claim-{claim.id}">')[1].split("</tr>")[0]
-        assert re.search("confirmed|contradicted|not enough data", row), claim.id
-        assert "not enough data" not in row.split("</td>")[0] or claim.grid is None or claim.grid in row, claim.id
+        verdict = row.split("</td>")[0]
+        assert ("not measured" in verdict) == bool(claim.not_measured), claim.id
+        assert re.search("confirmed|contradicted|not enough data|not measured", verdict), claim.id
+        assert "not enough data" not in verdict or claim.grid is None or claim.grid in row, claim.id
+        assert "None" not in row, claim.id
 
 
 def test_what_was_run_and_by_what(html):

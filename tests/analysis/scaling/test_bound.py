@@ -6,23 +6,24 @@ import pytest
 
 from analysis.data.measures import MEASURES
 from analysis.data.points import Points
-from analysis.scaling.bound import energies, scaling_of, slopes
+from analysis.scaling.bound import lines, multiples, predicted_samples, scaling_of, slopes, specialised_neurons
 from analysis.scaling.charts import collapse_chart
 from analysis.scaling.proportion import RATIO, by_proportion, proportions
 from analysis.scaling.rescaling import family, in_units
-from analysis.scaling.thresholds import thresholds
-from analysis.theory.large_deviation import energy, slope
+from analysis.scaling.thresholds import threshold_table, thresholds
+from analysis.theory.gaussian_process import lazy_alignment
+from analysis.theory.large_deviation import n_specialised, samples, slope
 
 DS, P = (16, 24, 32, 48), 2.0 ** np.arange(5, 14)
-ERF2 = {"task": "he3", "network": "erf2"}
+ERF2 = {"task": "he3", "network": "erf2", "kappa": 0.5}
 
 
 def alignment_points(*scalings, level=0.1, sd=0.01):
-    """Means that cross `level` at P = 20 E of their own d, N = d and scaling."""
+    """Means that cross `level` at twice the bound's P* of their own d, N = d and scaling."""
     return pd.DataFrame(
         [
             {**ERF2, "scaling": s, "d": d, "width": d, "P": p, "n": 4, "sd": sd,
-             "mean": level + 0.1 * np.log(p / (20 * energy(level, d, d, s)))}
+             "mean": level + 0.1 * np.log(p / (2 * samples(level, d, d, 0.5, s)))}
             for s in scalings for d in DS for p in P
         ]
     )  # fmt: skip
@@ -60,18 +61,47 @@ def test_curves_collapse_in_units_of_the_bound():
     frame = alignment_points("standard").assign(gamma=np.nan)
     frame = frame.assign(low=frame["mean"] - 0.02, high=frame["mean"] + 0.02)
     curves = family(frame, "P", "d", accuracy=False)
-    found = in_units(curves, energies(curves.frame, "standard", 0.1), "E(0.1)")
+    found = in_units(curves, predicted_samples(curves.frame, "standard", 0.1), "the bound's P*")
     # Without noise they coincide on a line in log P: what is left is rounding.
     assert found.quality.quality < 1e-6 < 100 < found.quality.unscaled_quality
     crossing = found.frame[np.isclose(found.frame["mean"], 0.1, atol=0.02)]
-    np.testing.assert_allclose(crossing["rescaled"], 20, rtol=0.25)
+    np.testing.assert_allclose(crossing["rescaled"], 2, rtol=0.25)
     chart = collapse_chart(found, "P", "d", MEASURES["alignment_f"]).to_dict()
     intervals = chart["hconcat"][0]["layer"][0]
     assert len(chart["datasets"][intervals["data"]["name"]]) == len(frame)
     low, high = intervals["encoding"]["y"]["scale"]["domain"]
     assert (
-        low < frame["mean"].min() and high > frame["mean"].max() and chart["hconcat"][1]["title"].startswith("rescaled by E(0.1)")
+        low < frame["mean"].min()
+        and high > frame["mean"].max()
+        and chart["hconcat"][1]["title"].startswith("rescaled by the bound's P*")
     )
+
+
+def test_lines_and_multiples_of_the_bound():
+    frame = thresholds(alignment_points("standard", "mean_field", sd=0.001), 0.1, "P")
+    found = lines(frame, "alignment_f", "P", "d", "scaling")
+    assert found.groupby(["scaling", "line"]).size().tolist() == [len(DS)] * 4
+    free, fixed = (
+        found[(found["scaling"] == "standard") & found["line"].str.contains(name)].set_index("d")["value"]
+        for name in ("^the bound$", "fixed length")
+    )
+    assert free.to_dict() == pytest.approx({d: samples(0.1, d, d, 0.5) for d in DS})
+    assert (fixed / free).between(1.2, 1.3).all()
+    table = threshold_table(frame[frame["scaling"] == "standard"].reset_index(drop=True), ["scaling", "d", "width"])
+    low, high = (
+        float(word) for word in multiples(table, found[found["scaling"] == "standard"], "d").split() if word[0].isdigit()
+    )
+    assert low == pytest.approx(2, abs=0.05) and high == pytest.approx(2, abs=0.05)  # points of P lie a factor of 2 apart
+    assert lines(frame, "test_mse", "P", "d", "scaling") is None
+    assert lines(frame, "alignment_f", "P", "d", None) is None, "of two scalings together there is none"
+
+
+def test_neurons_are_asked_for_the_alignment_that_lazy_learning_leaves():
+    row = {"alignment": 0.6, "P": 800, "width": 64, "d": 16, "kappa": 0.1}
+    [found, none] = specialised_neurons(pd.DataFrame([row, row | {"alignment": 0.1}]), "standard")
+    lazy = lazy_alignment(800, 64, 16, 0.1)
+    assert found == pytest.approx(n_specialised((0.6 - lazy) / (1 - lazy), 64, 16)) and found < 0.95 * n_specialised(0.6, 64, 16)
+    assert np.isnan(none), "a lazy network has 0.14"
 
 
 def points(*sizes):

@@ -34,7 +34,8 @@ def test_density_is_the_prior_of_weights_and_readout_tilted_by_their_output():
     N, d, t = 8, 2, 16.0
     rng = np.random.default_rng(0)
     c, a = rng.standard_normal(400_000) / np.sqrt(d), rng.standard_normal(400_000) / np.sqrt(N)
-    weights = np.exp(t * a * np.sqrt(projection(c)))
+    r = np.sqrt(rng.chisquare(d - 1, 400_000) / d)
+    weights = np.exp(t * a * np.sqrt(projection(c, r)))
     beyond = np.abs(c) * np.sqrt(d) > 2
     drawn = weights[beyond].sum() / weights.sum()
     error = weights[beyond].std() * np.sqrt(beyond.sum()) / weights.sum()
@@ -49,7 +50,9 @@ def test_outliers_are_as_many_as_produce_the_alignment(size):
     t = (energy(1.001, size, size) - energy(0.999, size, size)) / 0.002
     density = overlap_density(Z, t, size, size)
     peak = Z[(Z > OUTLIER)][density[Z > OUTLIER].argmax()] / np.sqrt(size)
-    M = 1.0 / (t / size * float(projection(peak)))
+    r = np.linspace(0.3, 1.2, 901)
+    shrunk = r[(t**2 * projection(peak, r) / (2 * size) + (size - 2) * np.log(r) - size * r**2 / 2).argmax()]
+    M = 1.0 / (t / size * float(projection(peak, shrunk)))
     share = np.trapezoid(np.where(np.abs(Z) > OUTLIER, density, 0), Z)
     assert share == pytest.approx(M / size, rel=0.2)  # the peak's width: neurons on its inner side give less than those at it
     assert size * share == pytest.approx(n_specialised(1.0, size, size), rel=2e-3)  # grids end within half a step of OUTLIER

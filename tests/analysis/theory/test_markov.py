@@ -3,17 +3,18 @@
 import numpy as np
 import pytest
 
-from analysis.theory.markov import draw_batch, halves_cosine, simulate, spread, step
+from analysis.theory.markov import draw_batch, half_norm_ratio, halves_cosine, of_trained, simulate, spread, step
 
 
 def loop(omega, batch, sign):
-    """One batch by the steps as printed; (omega, updates and draws by the code's, by the text's definition), run by run."""
-    after, mixed = omega.copy(), np.zeros((2, 2, len(omega)))
+    """One batch by the steps as printed; (omega, updates and draws by the code's, the text's definition, drive), run by run."""
+    after, mixed, drive = omega.copy(), np.zeros((2, 2, len(omega))), np.zeros(len(omega))
     for r in range(len(omega)):
         (w1, w2), b = omega[r], np.zeros_like(omega[r])
         for u, v, heads in zip(*(x[r] for x in batch), strict=True):
             rho = w1[u] + w2[v]
             is_updated = heads if rho == 0 else rho > 0
+            drive[r] += (1 if u == v else -1) * max(rho, 0) / batch.u.shape[1]
             if is_updated:
                 change = 1 if (sign > 0) == (u == v) else -1
                 b[0, u] += change
@@ -23,7 +24,7 @@ def loop(omega, batch, sign):
             if u != v and (w1[u] + w2[u]) * (w1[v] + w2[v]) < 0:
                 mixed[1, :, r] += is_updated, 1
         after[r] += b
-    return after, mixed
+    return after, mixed, drive
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -34,10 +35,11 @@ def test_steps_are_the_printed_ones(sign, n_symbols):
     counted = 0
     for _ in range(12):
         batch = draw_batch(6, n_symbols, 20, rng)
-        rival, mixed = loop(omega, batch, sign)
+        rival, mixed, drive = loop(omega, batch, sign)
         now = step(omega, batch, sign)
         np.testing.assert_array_equal(now.omega, rival)
         np.testing.assert_array_equal([now.mixed_code, now.mixed_text], mixed)
+        np.testing.assert_allclose(now.drive, drive, atol=1e-12)  # sums in another order
         omega, counted = rival, counted + mixed[:, 1].sum(1)
     assert (counted > 50).all()  # both definitions had draws to count
 
@@ -53,14 +55,15 @@ def test_half_the_draws_are_same_and_all_pairs_are_as_likely():
 
 def test_mu_is_the_pooled_fraction_of_a_run():
     rng = np.random.default_rng(3)
-    omega, code, text = np.zeros((2, 2, 4)), 0, 0
+    omega, code, text, readout = np.zeros((2, 2, 4)), 0, 0, 0
     for _ in range(15):
-        omega, (mixed_code, mixed_text) = loop(omega, draw_batch(2, 4, 10, rng), 1)
-        code, text = code + mixed_code, text + mixed_text
+        omega, (mixed_code, mixed_text), drive = loop(omega, draw_batch(2, 4, 10, rng), 1)
+        code, text, readout = code + mixed_code, text + mixed_text, readout + drive
     runs = simulate(1, n_symbols=4, n_draws=10, n_steps=15, n_runs=2, seed=3)
     np.testing.assert_array_equal(runs.omega, omega)
     np.testing.assert_array_equal(runs.mu_code, code[0] / code[1])
     np.testing.assert_array_equal(runs.mu_text, text[0] / text[1])
+    np.testing.assert_allclose(runs.readout, readout)
 
 
 # mean and 2 s.d.; the code's are the paper's own (100 runs), the text's those of 6000 runs simulated here
@@ -97,6 +100,28 @@ def test_halves_become_parallel_or_antiparallel(sign):
     # so the mean falls by 16, with 4 standard errors of the log of a mean of 100 runs and the 15% above, squared
     errors = [x.std() / x.mean() / 10 for x in away]
     assert np.log(away[0].mean() / away[1].mean()) == pytest.approx(np.log(16), abs=4 * np.hypot(*errors) + 0.3)
+
+
+def test_norms_of_halves():
+    omega = np.array([[[3.0, 4.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, -2.0]]])
+    np.testing.assert_allclose(half_norm_ratio(omega), [0.2, 0.5])
+
+
+def test_values_for_trained_networks_are_means_over_runs_of_both_signs():
+    found = of_trained(3, 16, n_runs=50)
+    positive, negative = (simulate(sign, n_symbols=3, n_draws=16, n_runs=50, seed=seed) for sign, seed in ((1, 0), (-1, 1)))
+    assert found["alignment_pos"].value == pytest.approx(halves_cosine(positive.omega).mean())
+    assert found["alignment_neg"].value == pytest.approx(halves_cosine(negative.omega).mean())
+    assert found["readout_ratio"].value == pytest.approx(-negative.readout.mean() / positive.readout.mean())
+    both = np.concatenate([half_norm_ratio(runs.omega) for runs in (positive, negative)])
+    assert found["half_norm_ratio"] == (pytest.approx(both.mean()), pytest.approx(both.std() / 10))
+    # other draws of the process lie within 4 of the errors that it gives
+    ratios = []
+    for seed in range(20):
+        positive, negative = (simulate(s, n_symbols=3, n_draws=16, n_runs=50, seed=10 + 2 * seed + (s > 0)) for s in (1, -1))
+        ratios.append(-negative.readout.mean() / positive.readout.mean())
+    assert abs(np.mean(ratios) - found["readout_ratio"].value) < 4 * found["readout_ratio"].standard_error
+    assert np.std(ratios) == pytest.approx(found["readout_ratio"].standard_error, rel=0.8)  # each of 50 runs, heavy tails
 
 
 def test_runs_without_mixed_draws_have_no_mu():

@@ -12,6 +12,7 @@ from analysis.overlays.apart import Apart
 from analysis.overlays.registry import THEORIES
 from analysis.overlays.theory import PLAIN
 from analysis.scaling.predictions import predicted
+from analysis.theory import kernel_flow
 from analysis.theory.bayes import generalising_accuracy
 from analysis.theory.rich import test_accuracy as eq3
 from trainables.training import SGD
@@ -52,12 +53,43 @@ def test_curves_are_drawn_between_the_points_and_told_apart(measured):
     assert list(over_l["L"]) == list(range(2, 9)) and set(over_l["curve"]) == {"Eq. 3"}
     over_d = overlays.curves(found.frame, "best_test_acc", "d", [])
     assert over_d["curve"].nunique() == 5  # one level for each L
-    assert overlays.curves(found.frame, "readout_ratio", "L", []).empty
+    assert overlays.curves(found.frame, "activation_change", "L", []).empty
 
 
 def test_without_the_prefactor_eq3_says_nothing(measured):
     frame = points(measured, Selection.of(gamma_label="1", sigma2=0.0)).frame.assign(prefactor="none")
     assert overlays.beside(frame, "best_test_acc").values.empty
+
+
+def test_the_tangent_kernel_is_that_of_normal_initial_weights():
+    """Eq. 3 speaks of learnt weights, whatever they were at first."""
+    keys = {"task": "same_different", "L": 4, "d": 16, "width": 64, "sigma2": 0.0, "prefactor": "sqrt_d"}
+    rows = [keys | gamma | {"initial": law}
+            for gamma in ({"gamma": 1e-5 / 4, "gamma_label": "lazy"}, {"gamma": 1.0, "gamma_label": "1"})
+            for law in (None, "normal", "truncated")]  # fmt: skip
+    spoken = {theory.name: list(theory.about.speaks_of(pd.DataFrame(rows))) for theory in THEORIES}
+    assert spoken["lazy, infinite width"] == spoken["lazy, its width"] == [True, True, False, False, False, False]
+    assert spoken["Eq. 3"] == [False, False, False, True, True, True]
+
+
+def test_the_tangent_kernel_stands_beside_accuracy_and_auc_of_lazy_networks():
+    """Each measure has a value of its own, by the sizes and the schedule of the networks."""
+    keys = {"task": "same_different", "L": 6, "d": 8, "width": 64, "sigma2": 0.0, "prefactor": "sqrt_d", "base_lr": 0.1,
+            "gamma": 1e-5 / 8**0.5, "gamma_label": "lazy", "steps": 2000, "eval_every": 1000, "test_size": 1024}  # fmt: skip
+    frame = pd.DataFrame([keys | {"final_test_size": size} for size in (None, 128)])
+
+    def said(measure):
+        values = overlays.beside(frame, measure).values
+        return values.set_index(["theory", "point"])["value"].unstack()
+
+    acc, auc, best = (said(f"final_test_{name}") for name in ("acc", "auc", "acc_best_threshold"))
+    found = kernel_flow.predict(6, 8, steps=2000, test_size=128)
+    assert set(auc.index) == {"lazy, infinite width", "lazy, its width"}
+    of_infinite = auc.loc["lazy, infinite width", 1], best.loc["lazy, infinite width", 1]
+    assert of_infinite == pytest.approx((found.auc[-1], found.best_threshold[-1]))
+    assert (auc > best).to_numpy().all() and (best > acc + 0.02).to_numpy().all()
+    # The best of 128 examples is luckier than the best of 1024, and nothing else knows of the last evaluation's size.
+    assert (best[1] > best[0] + 0.005).all() and (auc[0] == auc[1]).all() and (acc[0] == acc[1]).all()
 
 
 def test_residuals_keep_the_interval(measured):
@@ -139,5 +171,5 @@ def test_every_theory_says_which_networks_it_speaks_of():
 
 def test_each_key_of_sgd_is_known_to_be_plain_or_not():
     """A theory would otherwise be drawn beside networks that, say, a new kind of momentum trains."""
-    assert set(PLAIN) == SGD.model_fields.keys() - set(SGD.hashed_at_default)
+    assert set(PLAIN) == SGD.model_fields.keys() - {*SGD.hashed_at_default, *SGD.measured_by}
     assert all(values == (SGD.model_fields[key].default,) for key, values in PLAIN.items() if key != "loss")

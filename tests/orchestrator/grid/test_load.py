@@ -211,3 +211,16 @@ def test_reading_a_grid_imports_no_ray_torch_or_numba():
     root = Path(__file__).parents[3]
     done = subprocess.run([sys.executable, "-c", "if True:" + code], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize("word", ["init", "initial"])
+def test_init_is_short_for_initial(plan, word):
+    assert [one.cell.network.initial for one in plan(**{word: "truncated"}).cells] == ["truncated"]
+    assert [one.cell.network.initial for one in plan(defaults=f"{{{word}: truncated}}").cells] == ["truncated"]
+    assert [one.cell.network.initial for one in plan(f"{word}=normal", initial="truncated").cells] == ["normal"]
+
+
+def test_evaluations_by_decades_are_a_mapping_or_a_text(plan):
+    found = plan(eval_at="[{log: 8}, log 3, even]").cells
+    assert [one.cell.training.eval_at for one in found] == ["log 8", "log 3", "even"]
+    assert [one.cell.training.eval_at for one in plan("eval_at=log(4)").cells] == ["log 4"]

@@ -63,7 +63,7 @@ def test_jumps_alone_leave_the_posterior_as_it_is(make_cell):
     sampler, energy, rng = Sampler(posterior, posterior), posterior.energy(u), np.random.default_rng(0)
     squares, lengths = [], []
     for t in range(220):
-        u, energy = sampler.jump(u, energy, rng)
+        u, energy = sampler.jump(u, energy, rng, 0)
         if t >= 20:
             squares.append((u @ w).square().mean().item())
             lengths.append((u @ across).mean().item())
@@ -89,7 +89,7 @@ def test_jumps_along_either_direction_leave_the_posterior_as_it_is(make_cell, ne
     values += [lambda u: u[:, 2].square()] if posterior.n_weights == 3 else []
     drawn = np.empty((len(values), 400))
     for t in range(-40, 400):
-        u, energy = sampler.jump(u, energy, rng)
+        u, energy = sampler.jump(u, energy, rng, 0)
         if t >= 0:
             drawn[:, t] = [value(u).mean().item() for value in values]
     torch.testing.assert_close(energy, posterior.energy(u), rtol=1e-9, atol=1e-9)  # 440 sums of float64 changes
@@ -97,6 +97,59 @@ def test_jumps_along_either_direction_leave_the_posterior_as_it_is(make_cell, ne
         error = np.std(drawn[k].reshape(20, 20).mean(1), ddof=1) / np.sqrt(20)  # of 20 batches, each longer than the memory
         exact = by_quadrature(posterior, value)
         assert error < 0.03 * abs(exact) + 0.01 and abs(drawn[k].mean() - exact) < 4 * error
+
+
+@pytest.mark.parametrize(
+    ("task", "loss", "kappa"), [(Hermite3(d=2, P=12), "mse", 0.2), (Parity2(d=2, P=6), "cross_entropy", 0.5)]
+)
+def test_jumps_in_the_first_of_two_layers_leave_the_posterior_as_it_is(make_cell, task, loss, kappa):
+    """Two neurons of two weights, the rest as it is. Along one direction a jump keeps the sign of the weight across it, so that
+    the quarter in which the chains start is sampled; along both directions of parity jumps reach everything."""
+    deep = {"network": "erf3", "width1": 2, "width": 1, "explored": "all"}
+    chains = Chains(make_cell(task=task, loss=loss, chains=64, kappa=kappa, **deep))
+    posterior, e = chains.posterior, chains.posterior.directions
+    across = torch.stack([-e[0, 1], e[0, 0]])
+    u = torch.cat([(e[0] + across).repeat_interleave(2), chains.u[0, 4:]]).repeat(64, 1)
+    first = lambda u: u[:, :4].view(-1, 2, 2).mT  # noqa: E731 - (n, neuron, weight)
+    sampler, energy, rng = Sampler(posterior, posterior), posterior.energy(u), np.random.default_rng(0)
+    values = [lambda u: (first(u) @ e[0]).square().sum(1), lambda u: (first(u) @ across).abs().sum(1), posterior.energy]
+    drawn = np.empty((3, 600))
+    for t in range(-60, 600):
+        u, energy = sampler.jump(u, energy, rng, 0)
+        if t >= 0:
+            drawn[:, t] = [value(u).mean().item() for value in values]
+    torch.testing.assert_close(energy, posterior.energy(u), rtol=1e-9, atol=1e-9)  # 660 sums of float64 changes
+    c = torch.linspace(-6, 6, 41, dtype=torch.float64)  # as GRID: steps of 0.3 of a Gaussian, cut at 1e-8 of its peak
+    nodes, weights = map(torch.from_numpy, np.polynomial.legendre.leggauss(24))
+    rho, length = (3 * (nodes + 1), weights) if len(e) == 1 else (c, torch.ones_like(c))  # of one sign, from 0 to 6
+    plane = torch.cartesian_prod(c, rho)
+    neuron, log_area = plane @ torch.stack([e[0], across]), length.log().repeat(len(c))
+    a, b = (k.reshape(-1) for k in torch.meshgrid(*[torch.arange(len(plane))] * 2, indexing="ij"))
+    log_weights, found = [], []
+    for i, j in zip(a.split(100_000), b.split(100_000), strict=True):
+        at = torch.cat([torch.stack([neuron[i], neuron[j]], 2).flatten(1), u[:1, 4:].expand(len(i), -1)], 1)
+        log_weights.append(log_area[i] + log_area[j] - posterior.energy(at) - at[:, :4].square().sum(1) / 2)
+        found.append(torch.stack([value(at) for value in values]))
+    exact = torch.cat(found, 1) @ torch.cat(log_weights).softmax(0)
+    prior = 2.0  # of the two squares c^2
+    assert abs(exact[0] - prior) > 0.2  # the data are felt
+    for k in range(3):
+        error = np.std(drawn[k].reshape(20, 30).mean(1), ddof=1) / np.sqrt(20)  # of 20 batches, each longer than the memory
+        assert error < 0.03 * abs(exact[k]) + 0.01 and abs(drawn[k].mean() - exact[k]) < 4 * error
+
+
+def test_a_small_network_of_three_layers_is_sampled_as_drawing_from_its_prior_says(make_cell):
+    """All moves together, from all four starts, against importance sampling: draws of the prior, weighed by exp(-U)."""
+    deep = {"network": "erf3", "width1": 2, "width": 1, "explored": "all"}
+    cell = make_cell(task=Hermite3(d=2, P=12), kappa=0.2, steps=600, test_size=32, **deep)
+    chains, result = sampled(cell)
+    u = torch.from_numpy(np.random.default_rng(1).standard_normal((400_000, chains.posterior.n_weights)))
+    weights = (-chains.posterior.energy(u)).softmax(0)
+    aligned = evaluate(chains.posterior, u, chains.x_test)[0] @ chains.y_test / 32
+    exact = float(weights @ aligned)
+    error = float((weights.square() @ (aligned - exact).square()).sqrt())  # of importance sampling
+    assert result.mixed and result.alignment_f_se < 0.02 and error < 0.1 * result.alignment_f_se
+    assert abs(result.alignment_f - exact) < 4 * np.hypot(result.alignment_f_se, error)
 
 
 @pytest.mark.parametrize("deep", [{}, {"network": "erf3", "width1": 50}])

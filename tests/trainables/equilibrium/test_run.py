@@ -2,12 +2,14 @@
 
 import dataclasses
 import pickle
+import re
 
 import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from trainables.equilibrium.measures import OVERLAP_EDGES, Means, foremost, histogram
+from trainables.equilibrium.diagnostics import bulk_ess, split_r_hat
+from trainables.equilibrium.measures import OVERLAP_EDGES, Means, foremost, histogram, judged
 from trainables.equilibrium.run import EquilibriumRun
 from trainables.tasks import Linear, Parity2, SameDifferent
 
@@ -32,7 +34,8 @@ def cells(make_cell):
         make_cell(P=p, width=n, network=k) for p, n, k in [(0, 3, "erf2"), (30, 7, "relu2"), (5, 9, "erf2"), (40, 40, "erf2")]
     ]
     return [*many, make_cell(d=24, P=70, width=24, dtype="float32"), make_cell(task=Linear(d=3, P=8), scaling="mean_field"),
-            make_cell(P=30, network="erf3", width1=6), make_cell(task=Linear(d=6, P=20, patch=2), network="cnn"),
+            make_cell(P=30, network="erf3", width1=6), make_cell(P=30, network="erf3", width1=6, explored="all"),
+            make_cell(task=Linear(d=6, P=20, patch=2), network="cnn"),
             *(make_cell(task=Parity2(d=4, P=30), loss=loss, network="relu2", width=9) for loss in ("mse", "cross_entropy")),
             make_cell(task=Parity2(d=3, P=9), loss="cross_entropy", network="relu2", dtype="float32"),
             make_cell(task=Parity2(d=3, P=9), loss="cross_entropy", network="relu2", scaling="mean_field")]  # fmt: skip
@@ -83,6 +86,36 @@ def test_results_say_what_was_sampled(make_cell):
     assert result.overlap.sum() == pytest.approx(16)
 
 
+def test_chains_start_from_every_pattern(make_cell):
+    """Neurons that start specialised have w.w* = 1.5; of 16 others none reaches 1.49, at six deviations of the prior."""
+    deep = {"d": 16, "network": "erf3", "width1": 16, "width": 16, "chains": 8}
+
+    def patterns(**more):
+        (chains,) = EquilibriumRun([make_cell(**deep, **more)]).chains
+        return [((np.abs(c) > 1.49 * 4).sum(axis=1) == 4).tolist() for c in chains._overlaps()]
+
+    assert patterns(explored="all") == [([False] * 2 + [True] * 2) * 2, [False] * 4 + [True] * 4]
+    assert patterns() == [[False] * 4 + [True] * 4] * 2
+
+
+def test_counts_and_magnitudes_are_judged_where_all_layers_are_explored(make_cell):
+    (chains,) = EquilibriumRun([make_cell(network="erf3", width1=6, steps=80, explored="all")]).chains
+    while chains.t < 80:
+        chains.advance()
+    whole = chains.result()
+    after = chains.curves.shape[2] // 2
+    own = [*chains.neurons[:, :, after:], chains.curves[0, :, after:], chains.energies[:, 40:]]
+    assert whole.r_hat == max(split_r_hat(one) for one in own) and whole.ess == min(bulk_ess(one) for one in own)
+    chains.neurons[0, :2] = 5  # half of the chains have five neurons more
+    assert chains.result().r_hat > whole.r_hat and not chains.result().mixed
+
+
+def test_counts_and_magnitudes_of_each_chain():
+    c = np.array([[4.0, 1.0, -5.0], [2.0, 0.0, 0.5]]), np.array([[0.0, 3.5], [3.1, -4.0]])
+    sizes = np.sqrt([(4**4 + 5**4) / (4**2 + 5**2) / 4, 0]), np.sqrt([3.5**2 / 2, (3.1**4 + 4**4) / (3.1**2 + 4**2) / 2])
+    np.testing.assert_allclose(judged(c, [4, 2]), [[2, 0], [1, 2], *sizes])
+
+
 def test_short_chains_are_not_called_mixed(make_cell):
     (result,) = finished([make_cell(P=40, steps=16)])
     assert not result.mixed and result.summary()["mixed"] is False
@@ -128,10 +161,10 @@ def test_ids(make_cell):
     base = make_cell()
     changes = [{"network": "erf3", "width1": 4}, {"d": 4}, {"P": 9}, {"network": "relu2"}, {"width": 4}, {"kappa": 0.6},
                {"scaling": "mean_field"}, {"steps": 40}, {"eval_every": 1}, {"chains": 6}, {"test_size": 65}, {"seed": 1},
-               {"dtype": "float32"}]  # fmt: skip
+               {"dtype": "float32"}, {"explored": "all"}]  # fmt: skip
     assert make_cell().cell_id == base.cell_id
     assert len({base.cell_id, *(make_cell(**c).cell_id for c in changes)}) == 1 + len(changes)
-    assert set().union(*changes) == set(base.keys()) - {"task"}
+    assert set().union(*changes) - {"explored"} == set(base.keys()) - {"task"}
     assert base.describe() == "he3 d=3 P=8 erf2 width=3 standard kappa=0.5 seed=0"
     assert base.cell_id == "8153848bdda28163095d"  # a change orphans what is stored: raise EQUILIBRIUM_VERSION knowingly
 
@@ -145,11 +178,28 @@ def test_another_loss_names_another_cell_of_the_same_data(make_cell):
 
 
 @pytest.mark.parametrize("bad", [{"steps": 21}, {"eval_every": 3}, {"width1": 4}, {"network": "erf3"},
-                                 {"network": "cnn"}, {"chains": 3}, {"kappa": 0.0}, {"width": 0},
+                                 {"network": "cnn"}, {"chains": 3}, {"explored": "first"},
+                                 {"network": "erf3", "width1": 4, "chains": 6, "explored": "all"}, {"kappa": 0.0}, {"width": 0},
                                  {"task": SameDifferent(L=4, d=4), "training": "langevin"}])  # fmt: skip
 def test_bad_settings_are_refused(make_cell, bad):
     with pytest.raises(ValidationError):
         make_cell(**bad)
+
+
+DEEP = {"network": "erf3", "width1": 4}
+
+
+@pytest.mark.parametrize(("more", "why"), [
+    ({"chains": 3}, "chains (3) must be even: half start from the prior"),
+    (DEEP | {"chains": 3}, "chains (3) must be even: half start from the prior"),
+    ({"chains": 3, "explored": "all"}, "chains (3) must be a multiple of 2 under explored: all"),
+    (DEEP | {"chains": 6, "explored": "all"}, "chains (6) must be a multiple of 4 under explored: all"),
+])  # fmt: skip
+def test_equally_many_chains_start_in_each_way(make_cell, more, why):
+    assert make_cell(**{**more, "chains": 4}).training.chains == 4
+    with pytest.raises(ValidationError, match=re.escape(why)):
+        make_cell(**more)
+    assert make_cell(**DEEP, chains=6).training.chains == 6
 
 
 @pytest.mark.parametrize("bad", [{"network": "erf4"}, {"training": "langevin2"}, {"task": SameDifferent(L=4, d=4)}])

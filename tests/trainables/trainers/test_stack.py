@@ -141,9 +141,9 @@ def test_evaluated_together_as_one_by_one(case, together, monkeypatch):
     pairs = Stacked(CASES[case]), Stacked(CASES[case], as_on_gpu=True)
     for made in pairs:
         made.train(0, 20)
-    alone, at_once = (made.evaluate(20) for made in pairs)
+    alone, at_once = (made.evaluate(20, CASES[case][0].test_size) for made in pairs)
     np.testing.assert_allclose(at_once, alone, rtol=0, atol=1e-9 if case not in ("adam", "two precisions") else 1 / 64 + 1e-12)
-    assert len(set(alone)) > 1
+    assert len(set(alone[0])) > 1
 
 
 @pytest.mark.parametrize("case", ["adam", "redrawn", "residual", "gd"])
@@ -153,7 +153,7 @@ def test_a_pack_is_freed_with_its_last_reference(case):
     try:
         made = Stacked(CASES[case], as_on_gpu=True)
         made.train(0, 20)
-        made.evaluate(20)
+        made.evaluate(20, CASES[case][0].test_size)
         left = weakref.ref(made.stacks[0])
         del made
         assert left() is None

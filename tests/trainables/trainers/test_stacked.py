@@ -187,7 +187,7 @@ def test_only_stacked_trains_what_is_not_of_the_paper(keys):
 
 def test_measures_and_metrics_of_other_networks():
     made = Stacked([network(depth=2)])
-    assert made.measures(0) == (None, None, None)
+    assert made.measures(0) == (None, None, None, None)
     probed = made.probed(0, np.zeros((3, 32), np.float32))
     assert probed.outputs.shape == (3,)
     assert probed.features.shape == (3, 32)

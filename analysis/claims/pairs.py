@@ -1,0 +1,66 @@
+"""Measurements on pairs of networks that share their data: the difference that one key makes."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.claims.measuring import Found, ties
+from analysis.claims.networks import Networks, Where, either, like, networks
+from analysis.claims.verdict import Measured, NotMeasured
+from analysis.data.measures import measures
+from stats import Interval, mean_interval
+
+
+def difference(
+    results: str,
+    measure: str,
+    of: Where,
+    a: Where,
+    b: Where,
+    along: Sequence[str] = ("L", "d"),
+    prefer: Where | None = None,
+) -> Found:
+    """Mean of the measure at `a` minus at `b`, over pairs of networks that agree in the seed and the keys `along` and so share
+    data."""
+    found = networks(results, {**of, **either(a, b)}, measure, (*along, *a), prefer)
+    pairs = _pairs(found, a, b, along)
+    if isinstance(pairs, NotMeasured):
+        return pairs
+    # Networks of one seed at several L are independent: each pair counts.
+    interval = mean_interval(pairs, sd_of_ties=ties(found.frame, measures(results)[measure]))
+    return Measured(interval, f"{len(pairs)} pairs that share {', '.join(along)} and seed; {found.what}", found.again)
+
+
+def largest_difference(
+    results: str, measure: str, of: Where, a: Where, b: Where, among: Sequence[str], prefer: Where | None = None
+) -> Found:
+    """Largest of the mean differences between `a` and `b`, one for each set of values of the keys `among`.
+
+    Each of the k intervals is taken at 1 - 0.05/k, so that all of them hold together at 95%, and with them that of the largest.
+    """
+    found = networks(results, {**of, **either(a, b)}, measure, (*among, *a), prefer)
+    pairs = _pairs(found, a, b, among)
+    if isinstance(pairs, NotMeasured):
+        return pairs
+    groups = [part for _, part in pairs.groupby(level=list(among)) if len(part) > 1]
+    if not groups:
+        return NotMeasured(f"one pair only at each {', '.join(among)}: {found.what}")
+    equal = ties(found.frame, measures(results)[measure])
+    each = [mean_interval(part, level=1 - 0.05 / len(groups), sd_of_ties=equal) for part in groups]
+    value, low, high = (max(float(interval[end]) for interval in each) for end in range(3))
+    part = groups[int(np.argmax([interval.value for interval in each]))]
+    where = ", ".join(f"{key} = {part.index.get_level_values(key)[0]}" for key in among)
+    told = f"largest of {len(groups)}, at {where}; {found.what}"
+    return Measured(Interval(value, low, high, len(part), "Bonferroni"), told, found.again)
+
+
+def _pairs(found: Networks, a: Where, b: Where, along: Sequence[str]) -> "pd.Series[float] | NotMeasured":
+    """The differences by the keys `along` and the seed."""
+    if found.frame.empty:
+        return NotMeasured(found.what)
+    left, right = (like(found.frame, side).set_index([*along, "seed"])["value"] for side in (a, b))
+    if left.empty or right.empty:
+        return NotMeasured(f"networks of one side only: {found.what}")
+    pairs = (left - right).dropna()
+    return NotMeasured(f"no two networks that share {', '.join(along)} and seed") if pairs.empty else pairs

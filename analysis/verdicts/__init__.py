@@ -1,0 +1,1 @@
+"""The scoreboard: docs/verdicts.md, every statement of the papers with its verdict."""

@@ -1,0 +1,60 @@
+"""`python -m analysis.verdicts`: docs/verdicts.md, every statement of the papers with its verdict."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from console.terminal import stop, told
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+PAGE, README = Path("docs/verdicts.md"), Path("README.md")
+EVIDENCE = "evidence"
+"""The networks that the project's own page is made from."""
+
+
+@app.command()
+def verdicts(
+    results: Annotated[str, typer.Option(metavar="DIR_OR_URI", help="The networks to judge by.")] = EVIDENCE,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The page to write.")] = PAGE,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors.")] = False,
+) -> None:
+    """Check all claims and write the page.
+
+    The summary also goes into README.md, between its two lines <!-- verdicts -->, unless --out names another page, as it must for
+    other networks.
+    """
+    from analysis.claims.check import check
+    from analysis.data.source import ResultsError, existing
+    from analysis.verdicts.page import page
+    from analysis.verdicts.summary import replace_file, summary_in, with_summary
+
+    if out == PAGE and results != EVIDENCE:
+        stop(f"{PAGE} and the table in {README} are of {EVIDENCE}/: name another page for the networks in {results} with --out")
+    try:
+        if out.is_dir():
+            stop(f"{out} is a directory: name a file with --out")
+        if not out.absolute().parent.is_dir():
+            stop(f"no directory {out.absolute().parent} to write {out.name} in: make it, or name another file with --out")
+        if out == PAGE:
+            summary_in(README.read_text(), str(README))  # before the check, which takes a minute
+        existing(results)
+        if not quiet:
+            told(f"putting the claims to the test on {results} ...")
+        text, short = page(check(results), results, datetime.now(UTC).date(), is_ours=results == EVIDENCE)
+        replace_file(out, text)
+        if out == PAGE:
+            replace_file(README, with_summary(README.read_text(), short, str(README)))
+    except (ResultsError, ValueError) as error:  # ValueError: an entry of a claims file, or a README without markers
+        stop(str(error))
+    except KeyboardInterrupt:
+        stop(f"interrupted: {out} is as it was", 130)
+    except OSError as error:
+        stop(f"cannot write {out}: {error.strerror}")
+    Console(highlight=False, soft_wrap=True).print(str(out), markup=False)
+
+
+if __name__ == "__main__":
+    app(prog_name="python -m analysis.verdicts")

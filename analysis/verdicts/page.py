@@ -1,0 +1,109 @@
+"""The page docs/verdicts.md: every statement of the papers by where it stands, with its verdict."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from datetime import date
+from itertools import groupby
+
+from analysis.claims.check import ROOT, advice
+from analysis.claims.entries import Claim
+from analysis.claims.papers import OURS, PAPERS
+from analysis.claims.verdict import Checked, Measured
+from analysis.verdicts.summary import MARKER, summary
+from stats.rounding import in_digits
+from store.provenance import commit_of
+from store.views import fetch
+
+JUDGES = ("analysis", "declarations", "stats", "store")
+"""Packages whose code a verdict depends on, besides the networks."""
+
+_HEAD = """# Verdicts
+
+Every quantitative statement of the papers with the verdict of the networks that were trained for it: a number, a law,
+an ordering or an equality that networks or a calculation could contradict. `python -m analysis.verdicts` writes this
+page from the networks in """
+_OURS = "[evidence/](../evidence/README.md), which says how to add some; do not edit it.\n"
+_LEGEND = """
+**Confirmed**: the whole 95% interval lies where the statement expects it. **Contradicted**: all of it lies outside.
+**Not enough data**: it reaches across the edge, or there is none; the commands beside it train what may decide.
+**Not measured**: no engine or measure of this project decides the statement, for the reason given. Tolerances and their
+reasons: `analysis/claims.yaml`.
+"""
+
+_SWEEPS = """
+SELECT coalesce(sweep, '(no plan)'), count(*), strftime(min(finished_at), '%Y-%m-%d'), strftime(max(finished_at), '%Y-%m-%d'),
+    list(DISTINCT coalesce(git_sha, '') ORDER BY coalesce(git_sha, ''))
+FROM cells LEFT JOIN plans USING (cell_id) WHERE status = 'ok' GROUP BY ALL ORDER BY 1
+"""
+
+
+def page(checked: Sequence[Checked], results: str, today: date, is_ours: bool) -> tuple[str, str]:
+    """The page in Markdown, and its summary. The claims were checked on `results`; `is_ours`: on evidence/."""
+    ((n_networks,),) = fetch(results, "SELECT count(*) FROM cells WHERE status = 'ok'")
+    made = f"{today:%Y-%m-%d}, code of commit {_short(commit_of(ROOT, *JUDGES)) or 'unknown'}, {n_networks:,} networks."
+    short = summary(checked, made)
+    lines = [
+        _HEAD + (_OURS if is_ours else f"`{results}`.\n"),
+        basis((one.claim for one in checked), results),
+        MARKER,
+        short,
+        MARKER,
+        _LEGEND,
+    ]
+    lines += _table({"sweep": "---", "networks": "---:", "trained": "---", "by the code of commit": "---"})
+    for sweep, n, first, last, codes in fetch(results, _SWEEPS):
+        days = first if first == last else f"{first} to {last}"
+        lines.append(_row(sweep, f"{n:,}", days or "", ", ".join(dict.fromkeys(_short(code) or "unknown" for code in codes))))
+    for paper in dict.fromkeys([*PAPERS, *(one.claim.paper for one in checked)]):
+        lines += ["", "## " + ("Statements of this project" if paper == OURS else f"[{paper}] {PAPERS.get(paper, '')}".rstrip())]
+        of_paper = sorted((one for one in checked if one.claim.paper == paper), key=lambda one: one.claim.place)
+        for where, part in groupby(of_paper, key=lambda one: one.claim.place):
+            lines += ["", f"### {where.heading}", ""]
+            lines += _table(
+                {"verdict": "---", "statement": "---", "measured (95% interval)": "---", "expected": "---", "n": "---:"}
+            )
+            # Networks for evidence/ are trained into the default directory and copied, as its README has it.
+            lines += [_of_claim(one, "results" if is_ours else results) for one in part]
+    return "\n".join(lines) + "\n", short
+
+
+def basis(claims: Iterable[Claim], results: str) -> str:
+    """A comment that changes with any claim's statement, measure or bounds, and with the networks of the store."""
+    told = [repr((claim.id, claim.says, claim.measure, claim.expected, claim.not_measured)) for claim in claims]
+    told += [cell_id for (cell_id,) in fetch(results, "SELECT cell_id FROM cells WHERE status = 'ok' ORDER BY cell_id")]
+    return f"<!-- claims and networks: {hashlib.sha256(chr(10).join(told).encode()).hexdigest()[:16]} -->"
+
+
+def _of_claim(one: Checked, trained_into: str) -> str:
+    claim, measured = one.claim, one.measured
+    statement = f"{claim.says} ({claim.source.removeprefix(f'[{claim.paper}] ')}; `{claim.id}`)"
+    n = str(measured.interval.n) if isinstance(measured, Measured) else ""
+    return _row(f"**{one.verdict}**", statement, _told(one, trained_into), str(claim.expected or ""), n)
+
+
+def _told(one: Checked, trained_into: str) -> str:
+    """The value with its interval and what it is of; else the reason that there is none. What may decide an open claim."""
+    parts = []
+    if isinstance(one.measured, Measured):
+        parts.append(f"{in_digits(*one.measured.interval[:3])}: {one.measured.what}")
+    if not isinstance(one.measured, Measured) or one.verdict == "not enough data":
+        parts.append(one.why)
+    # The last command is the longest, at the paper's length.
+    parts += [f"run `{command}`" for command in advice(one, trained_into)[-1:]]
+    if one.verdict == "contradicted" and one.claim.note:
+        parts.append(f"*{one.claim.note.strip()}*")
+    return "<br>".join(parts)
+
+
+def _table(columns: dict[str, str]) -> list[str]:
+    """The head of a table whose columns have these names and alignments."""
+    return [_row(*columns), f"|{'|'.join(columns.values())}|"]
+
+
+def _row(*cells: str) -> str:
+    texts = [" ".join(cell.split()).replace("|", r"\|") for cell in cells]
+    return f"| {' | '.join(texts)} |"
+
+
+def _short(sha: str) -> str:
+    return sha[:9] + ("+" if sha.endswith("+") else "")

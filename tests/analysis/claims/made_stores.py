@@ -1,0 +1,330 @@
+"""Stores of synthetic networks from a claim's own grid, on which the claim's measurement has a chosen value.
+
+Keys are those of the grid's planned cells; metrics follow the law whose number the claim's kind of measurement reads off.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import pandas as pd
+
+from analysis.claims.entries import Claim
+from analysis.data.measures import MEASURES
+from analysis.overlays.overlays import beside
+from analysis.scaling.bound import predicted_samples, specialised_neurons
+from analysis.scaling.overlaps import by_chance
+from analysis.theory import large_deviation, parity
+from analysis.theory.three_layers import gp_sp, sp_mag
+from orchestrator.grid.load import PlannedCell, load_grid
+from orchestrator.run.work import Provenance, common_columns, declared_of
+from store.store import Store
+
+ROOT = Path(__file__).parents[3]
+SEEDS = 3
+"""Seeds of a made point: the fewest with a useful interval."""
+NOISE = 1e-3
+"""Standard deviation over seeds, relative to 1 or to the value: far less than any tolerance."""
+MOST_VALUES = 12
+"""Values of an axis that a made store has; searches plan hundreds."""
+
+
+@cache
+def _planned(grid: str) -> tuple[dict[str, PlannedCell], pd.DataFrame]:
+    """The grid's cells by id, and their keys: one row each."""
+    cells = load_grid(ROOT / grid, [f"seed=range({SEEDS})"]).cells
+    origin = Provenance("", "made")
+    return {p.cell_id: p for p in cells}, pd.DataFrame([common_columns(p, "made", origin) for p in cells])
+
+
+def sides(claim: Claim) -> dict[str, Mapping[str, Any]]:
+    """The conditions of the claim's networks: `of`, with `a` and with `b` if it compares two; and `minus` or `over`."""
+    given = claim.measure
+    pair = {side: {**given["of"], **given[side]} for side in ("a", "b") if side in given}
+    found = pair or {"of": given["of"]}
+    return found | {side: given[side] for side in ("minus", "over") if isinstance(given.get(side), Mapping)}
+
+
+def networks(claim: Claim, side: str) -> pd.DataFrame:
+    """The keys of the grid's cells that fit one side of the claim."""
+    assert claim.grid is not None
+    frame = _planned(claim.grid)[1]
+    for key, value in sides(claim)[side].items():
+        column = frame[key] if key in frame else pd.Series(np.nan, frame.index)
+        if isinstance(value, Mapping):
+            frame = frame[column.between(value.get("at_least", -np.inf), value.get("at_most", np.inf))]
+        else:
+            frame = frame[column.isin(value if isinstance(value, list) else [value])]
+    return frame
+
+
+def values(claim: Claim) -> list[tuple[float, str]]:
+    """A value that agrees with the claim and one beyond each end of what it allows, with the verdicts.
+
+    AssertionError if no network could have a value that agrees, or none that contradicts.
+    """
+    low, high = claim.expected.region
+    bound = low if np.isfinite(low) else high
+    step = (high - low) / 2 if np.isfinite([low, high]).all() else abs(bound) / 2 or 0.05
+    least, most = _possible(claim)
+    # The values inside end two steps from a single bound, and at what networks can have.
+    inside = max(low, least, bound - 2 * step), min(high, most, bound + 2 * step)
+    outside = [value for value in (low - step, high + step) if np.isfinite(value) and least <= value <= most]
+    assert inside[0] < inside[1], f"{claim.id}: no network can agree with it"
+    assert outside, f"{claim.id}: no network can contradict it"
+    return [(sum(inside) / 2, "confirmed"), *((value, "contradicted") for value in outside)]
+
+
+def _possible(claim: Claim) -> tuple[float, float]:
+    """The ends of what can be measured: a mean is bounded by its metric, its distance from a theory by the theory too."""
+    kind = claim.measure["kind"]
+    if kind in ("max_margin_halves", "markov_cosine"):
+        return -1.0, 1.0
+    if kind == "threshold_beside_bound":
+        return np.finfo(float).tiny, np.inf  # P* is no less than 1
+    if kind == "markov_norms" or claim.measure.get("quantity") == "likeness":
+        return 0.0, 1.0
+    if kind not in ("mean", "beside_theory"):
+        return -np.inf, np.inf
+    metric = MEASURES[claim.measure["measure"]]
+    said = _with_theory(claim)["said"] if kind == "beside_theory" else pd.Series([0.0])
+    low, high = (np.nan if end is None else end for end in (metric.low, metric.high))
+    return float(np.nan_to_num(low - said.min(), nan=-np.inf)), float(np.nan_to_num(high - said.max(), nan=np.inf))
+
+
+def made_store(claim: Claim, value: float, folder: Path) -> str:
+    """A store in which the claim's measurement has this value, up to a little noise; returns its directory."""
+    assert claim.grid is not None
+    cells = _planned(claim.grid)[0]
+    made = GENERATORS[claim.measure["kind"]](claim, value)
+    members = [cells[cell_id] for cell_id in made["cell_id"]]
+    rows = [{key: v for key, v in row.items() if not _absent(v)} for row in made.to_dict("records")]
+    sampled = [{"mixed": True} if planned.cell.training.name != "sgd" else {} for planned in members]
+    store = Store(str(folder))
+    store.prepare()
+    for row in rows:
+        if "pictures" in row:
+            row["weights_file"] = store.write_weights(row["cell_id"], row.pop("pictures"))
+    store.commit("made", [{"status": "ok", **row, **more} for row, more in zip(rows, sampled, strict=True)], declared_of(members))
+    return store.results
+
+
+def _absent(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and np.isnan(value))
+
+
+# One generator for each kind of measurement: the networks, with the metric that has `value` as that kind measures it.
+
+
+def _mean(claim: Claim, value: float) -> pd.DataFrame:
+    return _with(claim, networks(claim, "of"), lambda frame: np.full(len(frame), value))
+
+
+def _slope(claim: Claim, value: float) -> pd.DataFrame:
+    """Along `over`: a line in log2 around the middle of the metric, or a power law. The networks to subtract have slope 0."""
+    over, log = claim.measure["over"], claim.measure.get("log", False)
+
+    def law(slope: float) -> Callable[[pd.DataFrame], Any]:
+        def of(frame: pd.DataFrame) -> Any:
+            x = frame[over].to_numpy(float) / np.sqrt(frame[over].min() * frame[over].max())
+            return x**slope if log else 0.6 + slope * np.log2(x)
+
+        return of
+
+    parts = [_with(claim, networks(claim, "of"), law(value))]
+    return pd.concat([*parts, _with(claim, networks(claim, "minus"), law(0))] if "minus" in sides(claim) else parts)
+
+
+def _difference(claim: Claim, value: float) -> pd.DataFrame:
+    at = {"a": 0.7 + value / 2, "b": 0.7 - value / 2}
+    return pd.concat(_with(claim, networks(claim, side), lambda f, s=side: np.full(len(f), at[s])) for side in at)
+
+
+def _largest_difference(claim: Claim, value: float) -> pd.DataFrame:
+    """One group has the value, all others less."""
+    frames = {side: networks(claim, side) for side in ("a", "b")}
+    among = claim.measure["among"]
+    best = frames["a"][among].iloc[0]
+
+    def of(frame: pd.DataFrame, side: str) -> Any:
+        size = np.where((frame[among] == best).all(axis=1), value, value - 0.05) / 2
+        return 0.7 + (size if side == "a" else -size)
+
+    return pd.concat(_with(claim, frame, lambda f, s=side: of(f, s)) for side, frame in frames.items())
+
+
+def _with_theory(claim: Claim) -> pd.DataFrame:
+    """The networks with the theory's value, `said`; at the two smallest values of `largest`, as others may take minutes."""
+    frame = networks(claim, "of")
+    if largest := claim.measure.get("largest"):
+        frame = frame[frame[largest] <= sorted(frame[largest].unique())[1]]
+    values = beside(frame, claim.measure["measure"], only=[claim.measure["theory"]]).values
+    return frame.assign(said=values.set_index("point")["value"].reindex(frame.index))
+
+
+def _beside_theory(claim: Claim, value: float) -> pd.DataFrame:
+    return _with(claim, _with_theory(claim), lambda frame: frame["said"] + value).drop(columns="said")
+
+
+def _error_beside_theory(claim: Claim, value: float) -> pd.DataFrame:
+    frame = _with_theory(claim)
+    error = (1 - frame["said"]) * np.exp(value) * (1 + NOISE * _noise(frame))
+    return frame.assign(**{claim.measure["measure"]: 1 - error}).drop(columns="said")
+
+
+def _threshold_ratio(claim: Claim, value: float) -> pd.DataFrame:
+    over = claim.measure.get("over", "L")
+    frames = {side: _thinned(networks(claim, side), over) for side in ("a", "b")}
+    x = pd.concat(frames.values())[over].to_numpy(float)
+    middle = np.sqrt(x[x > 0].min() * x.max())
+    at = {"a": middle * np.sqrt(value), "b": middle / np.sqrt(value)}
+    return pd.concat([_with(claim, frame, lambda f, s=side: _curve(claim, f[over], at[s])) for side, frame in frames.items()])
+
+
+def _threshold_exponent(claim: Claim, value: float) -> pd.DataFrame:
+    """Thresholds that grow as a power of `against`; those of the networks to subtract do not grow."""
+    of = _thresholds(claim, _in_powers(networks(claim, "of"), claim), value)
+    return of if "minus" not in sides(claim) else pd.concat([of, _thresholds(claim, networks(claim, "minus"), 0.0)])
+
+
+def _in_powers(frame: pd.DataFrame, claim: Claim) -> pd.DataFrame:
+    against = claim.measure.get("against", "d")
+    for key, power in claim.measure.get("as_powers", {}).items():
+        frame = frame[frame[key] == (frame[against] ** power).round()]
+    return frame
+
+
+def _exponent_beside_bound(claim: Claim, value: float) -> pd.DataFrame:
+    against, level = claim.measure.get("against", "d"), claim.measure["level"]
+    frame = networks(claim, "of")
+    if against == "d":
+        frame = frame[frame["width"] == claim.measure.get("ratio", 1) * frame["d"]]
+    sizes = frame[["width", "d"]].drop_duplicates()
+    scaling = large_deviation.as_scaling(frame["scaling"].iloc[0])
+    said = large_deviation.slope(level, sizes["width"].to_numpy(), sizes["d"].to_numpy(), scaling, against)
+    return _thresholds(claim, frame, value + said)
+
+
+def _threshold_beside_bound(claim: Claim, value: float) -> pd.DataFrame:
+    frame = networks(claim, "of")
+    frame = _thinned(frame[frame["width"] == claim.measure.get("ratio", 1) * frame["d"]], "P")
+    scaling = large_deviation.as_scaling(frame["scaling"].iloc[0])
+    middle = value * predicted_samples(frame, scaling, claim.measure["level"]).to_numpy()
+    return _with(claim, frame, lambda f: _curve(claim, f["P"], middle))
+
+
+def _specialised_beside_bound(claim: Claim, value: float) -> pd.DataFrame:
+    frame = networks(claim, "of").assign(alignment_f=0.7)
+    sizes = frame.rename(columns={"alignment_f": "alignment"}).drop_duplicates(["width", "d"])
+    said = specialised_neurons(sizes, large_deviation.as_scaling(frame["scaling"].iloc[0]))
+    said = said.set_axis(pd.MultiIndex.from_frame(sizes[["width", "d"]]))
+    counts = value * said.reindex(pd.MultiIndex.from_frame(frame[["width", "d"]])).to_numpy()
+    return frame.assign(n_specialised_1=counts * (1 + NOISE * _noise(frame)))
+
+
+def _layer_beside_energy(claim: Claim, value: float) -> pd.DataFrame:
+    frame, layer = networks(claim, "of").assign(alignment_f=0.5), claim.measure["layer"]
+    sizes = zip(frame["d"].astype(int), frame["width1"].astype(int), frame["width"].astype(int), strict=True)
+    asked = np.array([sp_mag(0.5, d, N1, N2).M1 if layer == 1 else gp_sp(0.5, d, N2).M2 for d, N1, N2 in sizes])
+    by_luck = frame["width1" if layer == 1 else "width"].map(by_chance)
+    return frame.assign(**{f"n_specialised_{layer}": value * asked * (1 + NOISE * _noise(frame)) + by_luck})
+
+
+def _magnitude_beside_one_neuron(claim: Claim, value: float) -> pd.DataFrame:
+    frame = networks(claim, "of")
+    root = np.sqrt(frame["width"] / frame["width"].min())
+    frame = frame[np.abs(frame["P"] - root * 512) < 1]
+    sizes = frame[["d", "width", "P", "kappa"]].drop_duplicates()
+    said = {size[1]: parity.specialised(*map(float, size)).magnitude for size in sizes.itertuples(index=False, name=None)}
+    widths = frame["width"].to_numpy(float)
+    return frame.assign(magnitude_1=frame["width"].map(said) * (widths / widths.min()) ** value * (1 + NOISE * _noise(frame)))
+
+
+def _extremes(claim: Claim, value: float) -> pd.DataFrame:
+    """Weights of 2 x 2 patches that differ along each edge by one angle; the networks to divide by have sizes of 1."""
+    likeness = value if claim.measure["quantity"] == "likeness" else 0.5
+    size = value if "over" in claim.measure else 1.0
+    parts = [(networks(claim, "of"), size), *((networks(claim, side), 1.0) for side in sides(claim) if side == "over")]
+    rng = np.random.default_rng(0)
+
+    def pictures(patch_size: int, size: float) -> list[dict[str, Any]]:
+        one, other = np.linalg.qr(rng.standard_normal((patch_size**2, 2)))[0].T.reshape(2, patch_size, patch_size) / 2
+        like = likeness * one + np.sqrt(1 - likeness**2) * other
+        sizes = size * (1 + NOISE * rng.standard_normal(4))
+        shown = [a * np.block([[one, like], [-like, one]]) for a in sizes]
+        return [
+            {"kind": "weights", "neuron": i, "readout": sign * a, "shape": w.shape, "pixels": w.ravel(), "rulings": patch_size}
+            for i, (sign, a, w) in enumerate(zip((1, 1, -1, -1), sizes, shown, strict=True))
+        ]
+
+    made = [frame.assign(best_test_acc=1.0, pictures=[pictures(n, a) for n in frame["patch_size"]]) for frame, a in parts]
+    return pd.concat(made)
+
+
+GENERATORS: dict[str, Callable[[Claim, float], pd.DataFrame]] = {
+    "mean": _mean,
+    "slope": _slope,
+    "difference": _difference,
+    "largest_difference": _largest_difference,
+    "beside_theory": _beside_theory,
+    "error_beside_theory": _error_beside_theory,
+    "threshold_ratio": _threshold_ratio,
+    "threshold_exponent": _threshold_exponent,
+    "exponent_beside_bound": _exponent_beside_bound,
+    "threshold_beside_bound": _threshold_beside_bound,
+    "specialised_beside_bound": _specialised_beside_bound,
+    "layer_beside_energy": _layer_beside_energy,
+    "magnitude_beside_one_neuron": _magnitude_beside_one_neuron,
+    "extremes": _extremes,
+}
+
+
+def _with(claim: Claim, frame: pd.DataFrame, law: Callable[[pd.DataFrame], Any]) -> pd.DataFrame:
+    """The networks with the claim's metric by this law, with noise over seeds, within the metric's bounds.
+
+    Accuracies near 1 have less noise, as claims tell smaller differences apart there.
+    """
+    name = _metric(claim)
+    metric = MEASURES[name]
+    values = np.asarray(law(frame), dtype=float)
+    spread = NOISE * np.maximum(np.abs(values), metric.is_accuracy)
+    if metric.is_accuracy:
+        spread = np.where(values < 1, np.minimum(spread, (1 - values) / 10), spread)
+    values = values + spread * _noise(frame)
+    return frame.assign(**{name: np.clip(values, metric.low, metric.high)})
+
+
+def _metric(claim: Claim) -> str:
+    usual = "alignment_f" if claim.measure["kind"].endswith("_beside_bound") else "best_test_acc"
+    return str(claim.measure.get("measure", usual))
+
+
+def _thresholds(claim: Claim, frame: pd.DataFrame, exponent: float) -> pd.DataFrame:
+    """Networks whose metric reaches the level at x* ~ against^exponent, in the middle of the range at the middle size."""
+    over = claim.measure.get("over", "P" if claim.measure["kind"] == "exponent_beside_bound" else "L")
+    against = claim.measure.get("against", "d")
+    frame = _thinned(frame, over)
+    x, sizes = frame[over].to_numpy(float), frame[against].to_numpy(float)
+    middle = np.sqrt(x[x > 0].min() * x.max()) * (sizes / np.sqrt(sizes.min() * sizes.max())) ** exponent
+    return _with(claim, frame, lambda f: _curve(claim, f[over], middle))
+
+
+def _curve(claim: Claim, x: "pd.Series[float]", threshold: Any) -> Any:
+    """A metric that passes the claim's level at the threshold, steeply enough to leave a small interval."""
+    level = claim.measure["level"]
+    return level + 0.8 * min(level, 1 - level) * np.tanh(np.log(np.maximum(x.to_numpy(float), 1e-9) / threshold))
+
+
+def _thinned(frame: pd.DataFrame, axis: str) -> pd.DataFrame:
+    """The networks at MOST_VALUES values of the axis, spread over its logarithm."""
+    held = np.sort(frame.loc[frame[axis] > 0, axis].unique())
+    at = np.unique(np.abs(np.log(held)[:, None] - np.linspace(*np.log(held[[0, -1]]), MOST_VALUES)).argmin(0))
+    return frame[frame[axis].isin(held[at])]
+
+
+def _noise(frame: pd.DataFrame) -> Any:
+    """Numbers of standard deviation 1, others for other networks."""
+    return np.random.default_rng(crc32(frame["cell_id"].iloc[0].encode())).standard_normal(len(frame))

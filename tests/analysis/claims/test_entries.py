@@ -1,0 +1,84 @@
+"""Every entry of the claims: its networks are in its grid, and it is confirmed and contradicted where it should be.
+
+Networks are made with the keys of the entry's own grid (`made_stores`); from their rows on, they go through what a user's store
+goes through. Entries on the theory's own models have no networks: there the numbers that a model would draw are made.
+"""
+
+import re
+
+import numpy as np
+import pytest
+
+from analysis.claims import simulated
+from analysis.claims.check import check, load_claims
+from tests.analysis.claims.made_stores import NOISE, made_store, networks, sides, values
+
+CLAIMS = [claim for claim in load_claims() if "kind" in claim.measure]
+OF_NETWORKS = [claim for claim in CLAIMS if claim.grid is not None]
+OF_MODELS = [claim for claim in CLAIMS if claim.grid is None]
+
+
+def named(claims):
+    return pytest.mark.parametrize("claim", claims, ids=[claim.id for claim in claims])
+
+
+@pytest.fixture(autouse=True)
+def cifar_is_there(tmp_path_factory, monkeypatch):
+    """Files in the places of CIFAR-100's and of VGG-16's: planning asks whether they are there, and what they are."""
+    folder = tmp_path_factory.getbasetemp() / "claims-cifar"
+    (folder / "cifar-100-python").mkdir(parents=True, exist_ok=True)
+    for name in ("cifar-100-python/train", "cifar-100-python/test", "cifar-100-python/meta", "vgg16-made.pth"):
+        (folder / name).write_text(name)
+    monkeypatch.setenv("SWEEP_DATA_DIR", str(folder))
+
+
+@named(OF_NETWORKS)
+def test_its_networks_are_in_its_grid(claim):
+    for side in sides(claim):
+        assert len(networks(claim, side)), f"{claim.grid} has no networks that fit {side} = {sides(claim)[side]}"
+
+
+@named(OF_NETWORKS)
+def test_a_store_decides_it(claim, tmp_path):
+    for i, (value, verdict) in enumerate(values(claim)):
+        (one,) = check(made_store(claim, value, tmp_path / str(i)), [claim])
+        assert one.verdict == verdict, f"made {value:g}, expected {claim.expected}: {one.why}: {one.measured}"
+
+
+WORDS = {0.405: "a factor of 1.5", 0.25: "a quarter", 0.5: ("1/2", "half"), 2: "the square", 0.95: "95%", 0.55: "55%"}
+"""Tolerances and bounds that statements put in words."""
+
+
+@named(CLAIMS)
+def test_a_statement_says_how_far_its_measure_goes(claim):
+    """A network within 0.03 of a formula does not "have the accuracy of" it. Orderings have no tolerance to name."""
+    expected = claim.expected
+    numbers = re.findall(r"\d+(?:\.\d+)?", claim.says)
+    said = [expected.within] if expected.equal is not None else [expected.at_least, expected.at_most]
+    ordering = 1 if claim.measure["kind"] == "threshold_ratio" else 0
+    for bound in (abs(bound) for bound in said if bound not in (None, ordering)):
+        if expected.at_least is not None and expected.at_most is not None:
+            continue  # between a bound and the end of what is possible
+        words = WORDS.get(bound, ())
+        in_words = any(word in claim.says for word in ([words] if isinstance(words, str) else words))
+        assert in_words or f"{bound:g}" in numbers, f"{bound:g} is not in: {claim.says}"
+
+
+def made_draws(value):
+    """Each model's draws as `simulated` keeps them, with this mean."""
+    some = (value + NOISE * np.linspace(-1, 1, 6)).tolist()
+    return {
+        "process": {"code": some, "text": some, "cosine": some, "norms": some},
+        "different_right": value,
+        "eigenvalues": {"positive": some, "negative": some},
+        "cosines_of_halves": {"largest": some, "smallest": some},
+    }
+
+
+@named(OF_MODELS)
+def test_draws_decide_it(claim, tmp_path, monkeypatch):
+    for value, verdict in values(claim):
+        drawn = made_draws(value)
+        monkeypatch.setattr(simulated, "kept", lambda draw, *size, drawn=drawn: drawn[draw.__name__])
+        (one,) = check(str(tmp_path), [claim])
+        assert one.verdict == verdict, f"made {value:g}, expected {claim.expected}: {one.why}: {one.measured}"

@@ -1,0 +1,135 @@
+"""The scoreboard: every statement once, counted by paper and topic; the README's copy of its summary."""
+
+import re
+from collections import Counter
+from datetime import date
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from analysis.claims.check import check, load_claims
+from analysis.claims.entries import Claim
+from analysis.verdicts.__main__ import app
+from analysis.verdicts.page import page
+from analysis.verdicts.summary import MARKER, summary_in, with_summary
+from stats.rounding import in_digits
+from store.store import Store
+from tests.measured_store import measured_store
+from tests.store_rows import row
+
+EMPTY = f"# Mine\n\n{MARKER}\n{MARKER}\n\nThe rest.\n"
+TODAY = date(2026, 11, 24)
+UNMEASURED = {"id": "a", "topic": "t", "says": "x|y", "not_measured": "no"}
+
+
+def run(*args):
+    return CliRunner().invoke(app, list(args))
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A working directory with results, a README and a folder of pages."""
+    Path(measured_store(tmp_path)).rename(tmp_path / "evidence")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "README.md").write_text(EMPTY)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_command_writes_every_statement_once_and_the_summary_into_the_readme(here):
+    assert run("-q").exit_code == 0
+    text, readme = (here / "docs/verdicts.md").read_text(), (here / "README.md").read_text()
+    claims = load_claims()
+    rows = {claim.id: [line for line in text.splitlines() if f"; `{claim.id}`)" in line] for claim in claims}
+    assert {claim_id: len(lines) for claim_id, lines in rows.items()} == dict.fromkeys(rows, 1)
+    verdicts = {claim_id: re.match(r"\| \*\*(.*?)\*\*", line)[1] for claim_id, (line,) in rows.items()}
+    again = [claim for claim in claims if claim.topic == "Rich accuracy" or claim.not_measured]
+    checked = check("evidence", again)  # all of them would take as long as the command
+    assert {one.claim.id: verdicts[one.claim.id] for one in checked} == {one.claim.id: one.verdict for one in checked}
+    for claim in claims:
+        (line,) = rows[claim.id]
+        assert (verdicts[claim.id] == "not measured") == bool(claim.not_measured), claim.id
+        assert claim.grid is None or verdicts[claim.id] != "not enough data" or claim.grid in line, claim.id
+        assert not claim.not_measured or " ".join(claim.not_measured.split()).replace("|", "\\|") in line, claim.id
+    assert "172 networks" in text and re.search(r"\n\d{4}-\d\d-\d\d, code of commit \w+", text) and str(here) not in text
+    assert readme.startswith("# Mine") and readme.endswith("The rest.\n")
+    assert summary_in(readme, "README.md") == summary_in(text, "page")
+    measured = next(one for one in checked if one.verdict == "confirmed")
+    (line,) = rows[measured.claim.id]
+    assert f"{in_digits(*measured.measured.interval[:3])}: " in line and f"| {measured.measured.interval.n} |" in line
+
+
+def test_the_summary_counts_by_paper_and_topic(measured):
+    checked = check(measured, [claim for claim in load_claims() if claim.not_measured or not claim.grid])
+    text, short = page(checked, measured, TODAY, is_ours=True)
+    rows = re.findall(r"^\| (.+?) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", short, re.MULTILINE)
+    totals = {name.strip("*"): sum(map(int, counts)) for name, *counts in rows if name.startswith("**")}
+    topics = Counter()
+    for name, *counts in rows:
+        topics[name] += 0 if name.startswith("**") else sum(map(int, counts))
+    assert sum(totals.values()) == len(checked) == sum(topics.values())
+    assert +topics == Counter(one.claim.topic for one in checked)
+    assert totals["Rubin et al. 2025"] == sum(one.claim.paper == "Rubin25" for one in checked)
+    assert "2026-11-24" in short and short in text
+
+
+def test_a_page_of_another_name_leaves_the_readme_alone(here):
+    done = run("--out", "mine.md", "-q")
+    assert done.exit_code == 0 and (here / "mine.md").is_file() and (here / "README.md").read_text() == EMPTY
+
+
+@pytest.mark.parametrize(
+    ("readme", "args", "words"),
+    [
+        ("no marker\n", [], "README.md has not two lines <!-- verdicts -->"),
+        (EMPTY, ["--results", "none", "--out", "mine.md"], "no results directory"),
+        (EMPTY, ["--out", "no/such.md"], "no directory"),
+    ],
+)
+def test_bad_input_writes_nothing(here, readme, args, words):
+    (here / "README.md").write_text(readme)
+    done = run(*args)
+    assert done.exit_code == 2 and words in done.stderr.replace("\n", " ")
+    assert not (here / "docs/verdicts.md").exists() and (here / "README.md").read_text() == readme
+
+
+def test_each_sweep_is_told_with_its_networks_and_commits(tmp_path):
+    store = Store(str(tmp_path / "results"))
+    store.commit("p", [row(0, git_sha="a" * 40), row(1, minute=3000, git_sha="b" * 40 + "+"), row(2, "diverged")])
+    store.commit("q", [row(3)])
+    store.write_plan("eq3", [f"{i:020x}" for i in range(3)])
+    text, short = page([], store.results, TODAY, is_ours=False)
+    assert "| eq3 | 2 | 2026-01-01 to 2026-01-03 | aaaaaaaaa, bbbbbbbbb+ |" in text
+    assert "| (no plan) | 1 | 2026-01-01 | unknown |" in text
+    assert ", 3 networks." in short
+
+
+def test_a_statement_of_another_paper_has_a_part_of_its_own(measured):
+    mine = Claim.model_validate(UNMEASURED | {"source": "[Mine26] S1"})
+    text, short = page(check(measured, [mine]), measured, TODAY, is_ours=True)
+    ours = Claim.model_validate(UNMEASURED | {"source": "this project, docs/theory.md"})
+    assert "## Statements of this project\n\n### t\n" in page(check(measured, [ours]), measured, TODAY, is_ours=True)[0]
+    assert "## [Mine26]\n\n### Section 1" in text and "x\\|y (S1; `a`)" in text and "| **Mine26** | 0 | 0 | 0 | 1 |" in short
+
+
+def test_the_summary_replaces_what_stood_between_the_markers():
+    first = with_summary(EMPTY, "one", "p")
+    assert with_summary(first, "two", "p") == first.replace("one", "two")
+    with pytest.raises(ValueError, match="p has not two lines"):
+        with_summary(f"{MARKER}\n", "one", "p")
+
+
+def test_a_page_of_other_networks_needs_a_name_and_says_which(here):
+    (here / "evidence").rename(here / "mine")
+    done = run("--results", "mine")
+    assert done.exit_code == 2 and "name another page for the networks in mine with --out" in done.output
+    assert (here / "README.md").read_text() == EMPTY and not (here / "docs/verdicts.md").exists()
+    claims = [claim for claim in load_claims() if claim.id == "psvrt-rich-no-size"]
+    text, _ = page(check("mine", claims), "mine", TODAY, is_ours=False)
+    assert "from the networks in `mine`" in text and "grids/fig3c.yaml --results mine`" in text
+
+
+def test_a_directory_is_no_page(here):
+    done = run("--out", "docs")
+    assert done.exit_code == 2 and "docs is a directory" in done.output
