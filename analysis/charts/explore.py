@@ -60,6 +60,16 @@ class Explored(NamedTuple):
     missing: list[overlays.Later]
     sql: str
     """The query for these points, without their intervals."""
+    drawn: "Layers"
+
+
+class Layers(NamedTuple):
+    """The frames of a chart, as `curves_chart` takes them, for other libraries to draw."""
+
+    points: pd.DataFrame
+    theory: pd.DataFrame | None
+    residuals: pd.DataFrame | None
+    raw: pd.DataFrame | None
 
 
 class TooMuch(ValueError):
@@ -99,7 +109,8 @@ def explore(results: str, selection: Selection, points: Points, choices: Choices
     limits = [f"{quoted(look.x)} > 0" if look.log_x else f"{quoted(look.x)} IS NOT NULL"]
     shown_ones = replace(selection.only(_where(frame, setting)), limits=" AND ".join(limits))
     sql = points_sql(shown_ones, points.measure, keys, FEW)
-    return Explored(chart, table, _caption(points, data, setting, axes, choices), missing, sql)
+    layers = Layers(drawn, theory, residuals, raw)
+    return Explored(chart, table, _caption(points, data, setting, axes, choices), missing, sql, layers)
 
 
 def _legible(data: pd.DataFrame, axes: Iterable[str]) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from console.terminal import err, told
 
 def computed(missing: Sequence[Later]) -> None:
     """Compute theory that takes long, with a progress bar; each value is kept on disk, so that Ctrl-C loses one at most."""
-    words = f"theory of {len(missing)} points, kept on disk (--no-wait leaves it out)"
+    words = f"theory of {len(missing)} points, which is kept on disk (--no-wait, or wait=False in Python, leaves it out)"
     if not err.is_terminal:
         told(f"computing {words} ...")
     for later in track(missing, words, console=err, transient=True, disable=not err.is_terminal):

@@ -6,8 +6,11 @@ from contextlib import suppress
 from typing import NamedTuple
 
 import duckdb
+import pandas as pd
 
-from analysis.data.source import ResultsError
+from analysis.data.source import ResultsError, existing
+from store.database import locked
+from store.views import run
 
 READING = ("SELECT", "EXPLAIN", "MULTI")
 """Kinds of statement that may only read (MULTI is how DuckDB sees a PIVOT)."""
@@ -138,6 +141,22 @@ def bound(connection: duckdb.DuckDBPyConnection, sql: str, limit: int = 0, as_te
     chosen = ", ".join(f"{q}::VARCHAR AS {q}" if as_text(t) else q for q, t in zip(quoted, types, strict=True))
     chosen = chosen if any(map(as_text, types)) else "*"
     return Bound(found.columns, types, f"SELECT {chosen} {bracketed(query)}" + (f" LIMIT {limit}" if limit else ""))
+
+
+def answer(results: str, sql: str) -> pd.DataFrame:
+    """The whole answer to one reading statement. ResultsError for a statement that does not read, or that DuckDB refuses."""
+
+    def ask(connection: duckdb.DuckDBPyConnection) -> pd.DataFrame:
+        found = bound(connection, sql)
+        try:
+            return connection.execute(found.sql).df()
+        except duckdb.Error as error:
+            raise in_own_words(error) from None
+
+    try:
+        return run(existing(results), ask, opener=locked)
+    except duckdb.Error as error:
+        raise ResultsError(str(error)) from None
 
 
 def _without_semicolon(connection: duckdb.DuckDBPyConnection, query: str) -> str:

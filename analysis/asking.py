@@ -1,0 +1,131 @@
+"""A question about results as people put it in Python or on a command line: names checked, one configuration chosen."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from analysis.charts.curves import Look
+from analysis.charts.explore import Choices, Explored, TooMuch, explore
+from analysis.data.choosing import Axes, axes_of, having, measured, rest_of, settled, suggested, suits_log
+from analysis.data.comparing import named
+from analysis.data.coverage import coverage
+from analysis.data.measures import measures
+from analysis.data.points import Points, Setting, groups, one_setting, settings_of
+from analysis.data.selection import SEED, Selection, Value, axes, grid_keys
+from analysis.data.source import ResultsError
+from analysis.overlays.overlays import Later
+from console.words import listed, nearest, show
+
+Where = Mapping[str, Value | Iterable[Value]]
+SIDE_BY_SIDE = 2
+"""Panels in a row."""
+
+
+def selected(results: str, sweep: str | None, where: Where | None) -> Selection:
+    """The networks of a sweep with these values. ResultsError for an unknown sweep, parameter or value."""
+    if sweep is not None and sweep not in (sweeps := list(coverage(results))):
+        raise ResultsError(f"no sweep {show(sweep)} in {results}{nearest(sweep, sweeps) or ';'} there are {listed(sweeps)}")
+    whole = Selection(sweep)
+    if not where:
+        return whole
+    known, found = axes(results, whole), {}
+    for name, value in where.items():
+        key = SEED if name == SEED else key_named(results, name)
+        values = [value] if value is None or isinstance(value, str | int | float) else list(value)
+        if key == "gamma_label":
+            values = [v if v is None or isinstance(v, str) else f"{v:g}" for v in values]
+        held = known.get(key, [])
+        if key != SEED and not any(v in held for v in values):
+            raise ResultsError(f"no network has {name} = {listed(map(show, values))}; there are {listed(map(show, held))}")
+        found[key] = values
+    return whole.only(found)
+
+
+def key_named(results: str, name: str) -> str:
+    """The parameter of this name. `gamma` stands for its label, which is one for the lazy networks of every dimension."""
+    known = grid_keys(results)
+    if name == "gamma" and "gamma_label" in known:
+        return "gamma_label"
+    if name not in known:
+        raise ResultsError(f"no parameter {show(name)}{nearest(name, known) or ';'} there are {listed(known)}")
+    return name
+
+
+def measure_named(results: str, name: str | None, selection: Selection) -> str:
+    """The metric of this name, by default the main one of the selected networks. ResultsError if they have none."""
+    held = measured(results, selection)
+    if not held:
+        raise ResultsError(f"no finished networks of {_words(selection)} in {results}")
+    if name is None:
+        return held[0]
+    if name not in (known := measures(results)):
+        raise ResultsError(f"no metric {show(name)}{nearest(name, known) or ';'} these networks have {listed(held)}")
+    if name not in held:
+        raise ResultsError(f"these networks have no {name}; they have {listed(held)}")
+    return name
+
+
+def _words(selection: Selection) -> str:
+    parts = [f"sweep {selection.sweep}"] if selection.sweep else []
+    parts += [f"{key} = {listed(map(show, values))}" for key, values in selection.where]
+    return ", ".join(parts) or "any sweep"
+
+
+def asked_points(results: str, selection: Selection, y: str | None) -> Points:
+    """The configurations of a selection with their values of a metric, networks and trainings by name, without intervals."""
+    return named(groups(results, selection, measure_named(results, y, selection)))
+
+
+def look_for(results: str, points: Points, x: str | None, by: str | None, panels: str | None, **options: Any) -> Look:
+    """Axes of a chart of these points: those asked for, else the ones that suit them."""
+    offered: Axes = axes_of(points)
+    if x is None:
+        if not offered.numbers:
+            raise ResultsError("no parameter that is a number has two values here: there is no curve to draw")
+        x, first = suggested(points, offered)
+        by = first if by is None else key_named(results, by)
+    else:
+        x = key_named(results, x)
+        x = "gamma" if x == "gamma_label" else x
+        if x not in points.frame or not pd.api.types.is_numeric_dtype(points.frame[x]):
+            raise ResultsError(f"x = {show(x)}: must be a parameter that is a number here: {listed(offered.numbers)}")
+        by = key_named(results, by) if by else None
+    facet = key_named(results, panels) if panels else None
+    for key in (by, facet):
+        if key and key not in points.keys:
+            raise ResultsError(f"these networks have no {key}; they differ in {listed(offered.others)}")
+    log_x = options.pop("log_x")
+    log_x = suits_log(having(points, x).frame[x]) if log_x is None else log_x
+    log_y = options.pop("log_y")
+    log_y = points.measure.logarithmic if log_y is None else log_y
+    size = {"width": 340, "height": 240, "columns": SIDE_BY_SIDE} if facet else {}
+    return Look(x, by, facet, log_x=log_x, log_y=log_y, declared=points.declared, **(size | options))
+
+
+def explored(
+    results: str, selection: Selection, points: Points, choices: Choices, compute: Callable[[Sequence[Later]], None] | None
+) -> Explored:
+    """The chart of one configuration of these points. `compute` gets theory that is not on disk yet. ResultsError if no network
+    fits, or more than a chart can show."""
+    look = choices.look
+    there = having(points, look.x)
+    held = [key for key in (look.x, look.colour, look.facet) if key]
+    setting = settled(there, rest_of(there, held), dict(choices.setting))
+    choices = replace(choices, setting=tuple(setting.items()))
+    try:
+        found = explore(results, selection, points, choices)
+        if found is not None and found.missing and compute is not None:
+            compute(found.missing)
+            found = explore(results, selection, points, choices)
+    except TooMuch as error:
+        raise ResultsError(str(error)) from None
+    if found is None:
+        raise ResultsError(f"no finished network has these values together: {_words(selection)}")
+    return found
+
+
+def setting_for(points: Points, axes: Sequence[str]) -> Setting:
+    """The points of one configuration of every parameter but `axes`: the paper's, where there is one."""
+    return one_setting(points.frame, points.keys, axes, settings_of(points.frame), points.declared)

@@ -1,0 +1,126 @@
+"""Curves with intervals, theory and residuals as a matplotlib figure, from the frames that the Altair charts draw."""
+
+import textwrap
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.charts.curves import DASHES, Look, colours, log_axis
+from analysis.charts.explore import Layers
+from analysis.data.points import in_order
+from analysis.data.source import ResultsError
+from console.words import shown
+from declarations.metric import Metric
+
+DPI = 100
+"""Pixels per inch: `Look` counts in pixels, matplotlib in inches."""
+
+
+def figure(layers: Layers, measure: Metric, look: Look, caption: str, centre: str = "mean") -> Any:
+    """A matplotlib Figure: one panel for each value of the facet, residuals below it. ResultsError if matplotlib is not
+    installed."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ResultsError(
+            "library='matplotlib' needs matplotlib: pip install matplotlib, or leave it out for an Altair chart"
+        ) from None
+    values = [None] if look.facet is None else in_order(layers.points, look.facet)
+    columns = min(look.columns, len(values))
+    rows = -(-len(values) // columns)
+    has_residuals = look.residual and layers.residuals is not None and len(layers.residuals) > 0
+    heights = ([3, 1] if has_residuals else [1]) * rows
+    whole = look.height * (4 / 3 if has_residuals else 1) + 60
+    made = Figure(figsize=((look.width + 60) * columns / DPI, whole * rows / DPI), dpi=DPI, layout="constrained")
+    axes = made.subplots(len(heights), columns, squeeze=False, sharex="col", gridspec_kw={"height_ratios": heights})
+    step = 2 if has_residuals else 1
+    for i, value in enumerate(values):
+        row, column = divmod(i, columns)
+        main = axes[row * step][column]
+        _curves(main, _of(layers, look.facet, value), layers, measure, look, centre)
+        if value is not None:
+            main.set_title(f"{look.title_of(str(look.facet), layers.points)} = {shown(value)}", loc="left", fontsize="medium")
+        lowest = axes[row * step + 1][column] if has_residuals else main
+        if has_residuals:
+            _residuals(lowest, _of(layers, look.facet, value).residuals, layers.points, look)
+        lowest.set_xlabel(look.title_of(look.x, layers.points))
+        lowest.tick_params(labelbottom=True)
+        if look.log_x:
+            ticks = log_axis(layers.points[look.x]).to_dict()["values"]
+            lowest.set_xticks(ticks, [shown(tick) for tick in ticks])
+            lowest.set_xticks([], minor=True)
+    for i in range(len(values), rows * columns):
+        for part in range(step):
+            axes[(i // columns) * step + part][i % columns].set_visible(False)
+    mains = [axes[(i // columns) * step][i % columns] for i in range(len(values))]
+    _alike(mains)
+    named = {name: handle for axis in mains for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)}
+    if named:
+        made.legend([*named.values()], [*named], loc="outside right center", fontsize="small", frameon=False)
+    made.suptitle("\n".join(textwrap.wrap(caption, max(40, look.width * columns // 5))), fontsize="small", x=0.01, ha="left")
+    return made
+
+
+def _alike(mains: list[Any]) -> None:
+    """One scale for all panels."""
+    ends = [axis.get_ylim() for axis in mains]
+    for axis in mains:
+        axis.set_ylim(min(low for low, _ in ends), max(high for _, high in ends))
+
+
+def _of(layers: Layers, facet: str | None, value: Any) -> Layers:
+    """The frames of one panel."""
+
+    def part(frame: pd.DataFrame | None) -> pd.DataFrame | None:
+        return frame if frame is None or facet is None or facet not in frame else frame[frame[facet] == value]
+
+    return Layers(*map(part, layers))  # type: ignore[arg-type]
+
+
+def _hues(points: pd.DataFrame, look: Look) -> dict[Any, str]:
+    values = in_order(points, look.colour) if look.colour else [None]
+    return dict(zip(values, colours(len(values)), strict=True))
+
+
+def _curves(axis: Any, panel: Layers, layers: Layers, measure: Metric, look: Look, centre: str) -> None:
+    for value, hue in _hues(layers.points, look).items():
+        data = panel.points if look.colour is None else panel.points[panel.points[look.colour] == value]
+        data = data.sort_values(look.x)
+        x, y = data[look.x].to_numpy(float), data[centre].to_numpy(float)
+        name = None if look.colour is None else f"{look.title_of(look.colour, layers.points)} = {shown(value)}"
+        axis.plot(x, y, color=hue, marker="o", markersize=4, linewidth=1.2, label=name)
+        low, high = data["low"].to_numpy(float), data["high"].to_numpy(float)
+        if len(data) == 1:
+            axis.vlines(x, low, high, color=hue, alpha=0.4, linewidth=3)
+        axis.fill_between(x, low, high, color=hue, alpha=0.22, linewidth=0)
+        if panel.raw is not None:
+            raw = panel.raw if look.colour is None else panel.raw[panel.raw[look.colour] == value]
+            axis.scatter(raw[look.x], raw["value"], s=5, color=hue, alpha=0.5)
+    if panel.theory is not None and len(panel.theory):
+        names = list(dict.fromkeys(layers.theory["theory"])) if layers.theory is not None else []
+        told: set[str] = set()
+        for (name, _), line in panel.theory.groupby(["theory", "curve"], sort=False, dropna=False):
+            dash = DASHES[names.index(name) % len(DASHES)]
+            label = None if name in told else name
+            told.add(name)
+            axis.plot(line[look.x], line["value"], color="black", linewidth=1.2, dashes=dash, label=label)
+    if look.level is not None:
+        axis.axhline(look.level, color="#888", linestyle="--", linewidth=1)
+    axis.set_xscale("log" if look.log_x else "linear")
+    axis.set_yscale("log" if look.log_y else "linear")
+    axis.set_ylabel(measure.title)
+    axis.spines[["top", "right"]].set_visible(False)
+
+
+def _residuals(axis: Any, residuals: pd.DataFrame | None, points: pd.DataFrame, look: Look) -> None:
+    axis.axhline(0, color="black", linestyle="--", linewidth=1)
+    axis.set_ylabel("measured\n- theory")
+    axis.spines[["top", "right"]].set_visible(False)
+    if residuals is None:
+        return
+    for value, hue in _hues(points, look).items():
+        data = residuals if look.colour is None else residuals[residuals[look.colour] == value]
+        middle = data["residual"].to_numpy(float)
+        ends = np.abs(np.stack([middle - data["residual_low"], data["residual_high"] - middle]))
+        axis.errorbar(data[look.x], middle, np.nan_to_num(ends), color=hue, fmt="o", markersize=3, linewidth=1)

@@ -1,0 +1,215 @@
+"""Results in a notebook or a script: tables, charts beside theory, thresholds, verdicts and SQL."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+
+from analysis.asking import Where, asked_points, explored, key_named, look_for, measure_named, selected, setting_for
+from analysis.charts.explore import Choices
+from analysis.data.choosing import having
+from analysis.data.coverage import coverage
+from analysis.data.points import CENTRES, points
+from analysis.data.selection import SEED, grid_keys
+from analysis.data.source import ResultsError, existing
+from analysis.overlays.waiting import computed
+from analysis.scaling.levels import usual_level
+from analysis.scaling.thresholds import exponents, fitted, threshold_table, thresholds
+from analysis.sql.statements import answer
+from console.words import listed, show
+from declarations.statistics import STATISTICS
+from store.sql import quoted
+from store.views import run
+
+__all__ = ["Results", "ResultsError"]
+
+
+class Results:
+    """The networks of a results directory or a bucket.
+
+    Every call reads what is finished at that moment, also while sweeps run. `sweep` limits an answer to the networks of one sweep,
+    and `where` to those with the given values, such as `{"d": 128, "gamma": ["lazy", 1]}`. Tables are pandas DataFrames. A mistake
+    raises ResultsError, whose message says what there is.
+    """
+
+    def __init__(self, results: str | Path = "results") -> None:
+        """Open `results`: a directory, or a URI such as `s3://bucket/prefix`. ResultsError if it holds no results."""
+        self.results = str(results)
+        existing(self.results)
+
+    def __repr__(self) -> str:
+        return f"Results({self.results!r})"
+
+    @property
+    def sweeps(self) -> list[str]:
+        """Names of the sweeps that have networks here."""
+        return list(coverage(self.results))
+
+    def sql(self, query: str) -> pd.DataFrame:
+        """The answer to a query in DuckDB's SQL over the views `cells`, `curves`, `neurons` and `plans`. It can only read."""
+        return answer(self.results, query)
+
+    def cells(self, sweep: str | None = None, where: Where | None = None) -> pd.DataFrame:
+        """One row per network, failed ones included: parameters, status, metrics and origin. Columns without a value are left
+        out."""
+        selection = selected(self.results, sweep, where)
+        sql = f"SELECT cells.* FROM {selection.source} WHERE {selection.condition}"
+        return run(self.results, lambda connection: connection.execute(sql).df()).dropna(axis="columns", how="all")
+
+    def curves(self, sweep: str | None = None, where: Where | None = None) -> pd.DataFrame:
+        """One row per network and evaluation: `cell_id`, the parameters that vary, `seed`, `step` and the metrics along training."""
+        selection = selected(self.results, sweep, where)
+        cells = self.cells(sweep, where)
+        varying = [key for key in grid_keys(self.results) if key in cells and cells[key].nunique(dropna=False) > 1]
+        names = ", ".join(f"chosen.{quoted(key)}" for key in [*varying, SEED])
+        sql = f"""SELECT cell_id, {names}, curves.* EXCLUDE (cell_id)
+        FROM (SELECT cells.* FROM {selection.source} WHERE {selection.condition}) AS chosen JOIN curves USING (cell_id)
+        ORDER BY {names}, cell_id, step"""
+        return run(self.results, lambda connection: connection.execute(sql).df()).dropna(axis="columns", how="all")
+
+    def points(
+        self,
+        x: str | None = None,
+        y: str | None = None,
+        by: str | Sequence[str] = (),
+        sweep: str | None = None,
+        where: Where | None = None,
+        centre: Literal["mean", "median"] = "mean",
+    ) -> pd.DataFrame:
+        """One row per configuration, averaged over seeds only: each parameter that varies (`by` and `x` first), then `n`, `mean`,
+        `median`, `sd`, `low` and `high` (the 95% interval of the `centre`), and the number that `diverged`.
+
+        `y`: the metric, by default the main one of these networks.
+        """
+        if centre not in CENTRES:
+            raise ResultsError(f"centre = {show(centre)}: say {listed(CENTRES)}")
+        selection = selected(self.results, sweep, where)
+        found = points(self.results, selection, measure_named(self.results, y, selection), centre)
+        first = [key_named(self.results, key) for key in ((by,) if isinstance(by, str) else by)]
+        first += [key_named(self.results, x)] if x else []
+        frame = found.frame
+        lacking = [key for key in first if key not in frame]
+        if lacking:
+            raise ResultsError(f"these networks have no {listed(lacking)}; they have {listed(found.keys)}")
+        others = [key for key in found.keys if frame[key].nunique(dropna=False) > 1 and key not in first]
+        order = ["gamma" if key == "gamma_label" and "gamma" in frame else key for key in first]
+        return frame.sort_values(order, kind="stable")[[*first, *others, *STATISTICS]].reset_index(drop=True)
+
+    def plot(
+        self,
+        x: str | None = None,
+        y: str | None = None,
+        by: str | None = None,
+        sweep: str | None = None,
+        where: Where | None = None,
+        *,
+        panels: str | None = None,
+        centre: Literal["mean", "median"] = "mean",
+        theory: bool = True,
+        residuals: bool = True,
+        intervals: bool = True,
+        seeds: bool = False,
+        log_x: bool | None = None,
+        log_y: bool | None = None,
+        wait: bool = True,
+        library: Literal["altair", "matplotlib"] = "altair",
+        **size: int,
+    ) -> Any:
+        """A chart of `y` against `x`, one curve for each value of `by`, with 95% intervals, theory and residuals.
+
+        Without `x` the axes are those that suit the networks. Parameters that are neither axes nor in `where` get one value, the
+        paper's where there is one; the chart's subtitle says which. `wait=False` leaves out theory that is not computed yet.
+        `width` and `height` are in pixels. Returns an Altair chart (`chart.save("figure.pdf")`, also .svg, .png, .html), or with
+        `library="matplotlib"` a matplotlib Figure.
+        """
+        if library not in ("altair", "matplotlib"):
+            raise ResultsError(f"library = {show(library)}: say altair, matplotlib")
+        selection = selected(self.results, sweep, where)
+        found = asked_points(self.results, selection, y)
+        look = look_for(self.results, found, x, by, panels, log_x=log_x, log_y=log_y, residual=residuals, **size)
+        choices = Choices(look, (), centre, intervals, seeds, theory)
+        drawn = explored(self.results, selection, found, choices, computed if wait else None)
+        if library == "matplotlib":
+            from analysis.charts.in_matplotlib import figure
+
+            return figure(drawn.drawn, found.measure, look, drawn.caption, centre)
+        return drawn.chart.properties(title=_subtitled(drawn.caption, look.width * (look.columns if look.facet else 1)))
+
+    def threshold(
+        self,
+        x: str = "L",
+        at: float | None = None,
+        y: str | None = None,
+        by: Sequence[str] | str | None = None,
+        sweep: str | None = None,
+        where: Where | None = None,
+    ) -> pd.DataFrame:
+        """The least `x` at which the mean of `y` reaches `at`, one row per curve: `threshold` with its 95% interval `low` to `high`,
+        the seeds `n` behind it, and its `state` (reached, not reached, already at the smallest x).
+
+        `at`: by default the level usual for the metric. `by`: the parameters that tell curves apart; the others then get one value.
+        By default, one row for every configuration.
+        """
+        frame, _ = self._thresholds(x, at, y, None if by is None else [by] if isinstance(by, str) else list(by), sweep, where)
+        keys = [key for key in frame.columns if key != "threshold"]
+        keep = [key for key in keys if frame[key].nunique(dropna=False) > 1 or (by is not None and key in by)]
+        return threshold_table(frame, keep)
+
+    def exponent(
+        self,
+        of: str = "L",
+        over: str = "d",
+        at: float | None = None,
+        y: str | None = None,
+        by: str | None = "gamma",
+        sweep: str | None = None,
+        where: Where | None = None,
+    ) -> pd.DataFrame:
+        """The power with which the threshold of `of` grows with `over`, one row for each value of `by`: `exponent`, its 95% interval
+        `low` to `high`, the thresholds `n` that it rests on, those left out, and the theory's `prediction` where there is one."""
+        keys = [over, *([by] if by else [])]
+        frame, names = self._thresholds(of, at, y, keys, sweep, where)
+        against, told = names[0], names[1] if by else "task"
+        laws = fitted(frame, of, against, told)
+        return exponents(laws, frame, told, against)
+
+    def claims(self, sweep: str | None = None) -> pd.DataFrame:
+        """One row per statement of the papers: its verdict on the networks here, the value `measured` with its interval, the number
+        of networks `n` behind it, the value `expected`, and why."""
+        if sweep is not None:
+            raise ResultsError("claims are judged by all networks of the results: leave `sweep` out")
+        from analysis.claims.check import check, claims_frame
+
+        return claims_frame(check(self.results))
+
+    def _thresholds(
+        self, x: str, at: float | None, y: str | None, by: Sequence[str] | None, sweep: str | None, where: Where | None
+    ) -> tuple[pd.DataFrame, list[str]]:
+        """The thresholds over `x`, and the names of the parameters `by`."""
+        selection = selected(self.results, sweep, where)
+        x = key_named(self.results, x)
+        names = [key_named(self.results, key) for key in by or ()]
+        found = asked_points(self.results, selection, y)
+        missing = [key for key in (x, *names) if key not in found.keys]
+        if missing:
+            raise ResultsError(f"these networks have no {listed(missing)}; they have {listed(found.keys)}")
+        level = usual_level(found.measure) if at is None else at
+        if pd.isna(level):
+            raise ResultsError(f"say `at`: no level of {found.measure.title} is usual")
+        there = having(found, x)
+        frame = there.frame if by is None else setting_for(there, [x, *names]).frame
+        rows = thresholds(frame, level, x, found.measure.falls, found.declared)
+        if rows.empty:
+            raise ResultsError(f"no curve has two values of {x}, which a threshold needs")
+        return rows, names
+
+
+def _subtitled(caption: str, width: int) -> Any:
+    """A caption as a chart's subtitle, in lines of the chart's width."""
+    import textwrap
+
+    import altair as alt
+
+    lines = textwrap.wrap(caption, max(40, width // 6))
+    return alt.TitleParams(" ", subtitle=lines, fontSize=1, subtitleColor="#666", subtitleFontSize=11, anchor="start")
