@@ -28,9 +28,9 @@ __all__ = ["Results", "ResultsError"]
 class Results:
     """The networks of a results directory or a bucket.
 
-    Every call reads what is finished at that moment, also while sweeps run. `sweep` limits an answer to the networks of one sweep,
-    and `where` to those with the given values, such as `{"d": 128, "gamma": ["lazy", 1]}`. Tables are pandas DataFrames. A mistake
-    raises ResultsError, whose message says what there is.
+    Every call reads what is finished at that moment, also while sweeps run. `sweep` limits an answer to the networks of one
+    sweep, and `where` to those with the given values, such as `{"d": 128, "gamma": ["lazy", 1]}`. Tables are pandas DataFrames.
+    A mistake raises ResultsError, whose message says what there is.
     """
 
     def __init__(self, results: str | Path = "results") -> None:
@@ -58,7 +58,8 @@ class Results:
         return run(self.results, lambda connection: connection.execute(sql).df()).dropna(axis="columns", how="all")
 
     def curves(self, sweep: str | None = None, where: Where | None = None) -> pd.DataFrame:
-        """One row per network and evaluation: `cell_id`, the parameters that vary, `seed`, `step` and the metrics along training."""
+        """One row per network and evaluation: `cell_id`, the parameters that vary, `seed`, `step` and the metrics along
+        training."""
         selection = selected(self.results, sweep, where)
         cells = self.cells(sweep, where)
         varying = [key for key in grid_keys(self.results) if key in cells and cells[key].nunique(dropna=False) > 1]
@@ -145,11 +146,11 @@ class Results:
         sweep: str | None = None,
         where: Where | None = None,
     ) -> pd.DataFrame:
-        """The least `x` at which the mean of `y` reaches `at`, one row per curve: `threshold` with its 95% interval `low` to `high`,
-        the seeds `n` behind it, and its `state` (reached, not reached, already at the smallest x).
+        """The least `x` at which the mean of `y` reaches `at`, one row per curve: `threshold` with its 95% interval `low` to
+        `high`, the seeds `n` behind it, and its `state` (reached, not reached, already at the smallest x).
 
-        `at`: by default the level usual for the metric. `by`: the parameters that tell curves apart; the others then get one value.
-        By default, one row for every configuration.
+        `at`: by default the level usual for the metric. `by`: the parameters that tell curves apart; the others then get one
+        value. By default, one row for every configuration.
         """
         frame, _ = self._thresholds(x, at, y, None if by is None else [by] if isinstance(by, str) else list(by), sweep, where)
         keys = [key for key in frame.columns if key != "threshold"]
@@ -166,8 +167,9 @@ class Results:
         sweep: str | None = None,
         where: Where | None = None,
     ) -> pd.DataFrame:
-        """The power with which the threshold of `of` grows with `over`, one row for each value of `by`: `exponent`, its 95% interval
-        `low` to `high`, the thresholds `n` that it rests on, those left out, and the theory's `prediction` where there is one."""
+        """The power with which the threshold of `of` grows with `over`, one row for each value of `by`: `exponent`, its 95%
+        interval `low` to `high`, the thresholds `n` that it rests on, those left out, and the theory's `prediction` where there
+        is one."""
         keys = [over, *([by] if by else [])]
         frame, names = self._thresholds(of, at, y, keys, sweep, where)
         against, told = names[0], names[1] if by else "task"
@@ -175,8 +177,8 @@ class Results:
         return exponents(laws, frame, told, against)
 
     def claims(self, sweep: str | None = None) -> pd.DataFrame:
-        """One row per statement of the papers: its verdict on the networks here, the value `measured` with its interval, the number
-        of networks `n` behind it, the value `expected`, and why."""
+        """One row per statement of the papers: its verdict on the networks here, the value `measured` with its interval, the
+        number of networks `n` behind it, the value `expected`, and why."""
         if sweep is not None:
             raise ResultsError("claims are judged by all networks of the results: leave `sweep` out")
         from analysis.claims.check import check, claims_frame
