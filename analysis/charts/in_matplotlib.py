@@ -99,9 +99,9 @@ def _curves(axis: Any, panel: Layers, layers: Layers, measure: Metric, look: Loo
             axis.scatter(raw[look.x], raw["value"], s=5, color=hue, alpha=0.5)
     if panel.theory is not None and len(panel.theory):
         names = list(dict.fromkeys(layers.theory["theory"])) if layers.theory is not None else []
-        for (name, _), line in panel.theory.groupby(["theory", "curve"], sort=False, dropna=False):
-            dash = DASHES[names.index(name) % len(DASHES)]
-            axis.plot(line[look.x], line["value"], color="black", linewidth=1.2, dashes=dash, label=str(name))
+        for (theory, _), line in panel.theory.groupby(["theory", "curve"], sort=False, dropna=False):
+            dash = DASHES[names.index(theory) % len(DASHES)]
+            axis.plot(line[look.x], line["value"], color="black", linewidth=1.2, dashes=dash, label=str(theory))
     if look.level is not None:
         axis.axhline(look.level, color="#888", linestyle="--", linewidth=1)
     axis.set_xscale("log" if look.log_x else "linear")
