@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-import orchestrator.run.interrupts
+import orchestrator.running.interrupts
 from console.terminal import complain, err, stop, told
 from orchestrator.cards import why_no_card
 from orchestrator.code import commit
@@ -25,13 +25,13 @@ from orchestrator.plan.missing import enqueue, missing_cells, ordered
 from orchestrator.plan.packing import Filled, Order, PackQueue
 from orchestrator.plan.prepare import prepare
 from orchestrator.ray.scratch import remove_left
-from orchestrator.run.beside import BesideTheory
-from orchestrator.run.driver import DebugRunner, Runner, Sweep
-from orchestrator.run.feed import SweepFeed
-from orchestrator.run.progress import Progress
-from orchestrator.run.quiet import words_apart
-from orchestrator.run.summary import report
-from orchestrator.run.work import Provenance, row_bytes
+from orchestrator.running.beside import BesideTheory
+from orchestrator.running.driver import DebugRunner, Runner, Sweep
+from orchestrator.running.feed import SweepFeed
+from orchestrator.running.progress import Progress
+from orchestrator.running.quiet import words_apart
+from orchestrator.running.summary import report
+from orchestrator.running.work import Provenance, row_bytes
 from orchestrator.search.under_way import Searchers
 from store.files import ResultsError
 from store.leases import Lease, forget_dead
@@ -102,7 +102,7 @@ def run_session(grid: Grid, store: Store, options: Options) -> int:
         complete, fatal = False, fatal or str(error)
     if fatal:
         complain(f"the sweep could not go on: {fatal}")
-    return orchestrator.run.interrupts.INTERRUPTED if ended.interrupted else 0 if complete and not fatal else 1
+    return orchestrator.running.interrupts.INTERRUPTED if ended.interrupted else 0 if complete and not fatal else 1
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ def _trained(grid: Grid, store: Store, plan: _Plan, costs: "_Costs", feed: Sweep
         with Progress(queue, err, options.quiet, about) as progress:
             provenance = Provenance(store.results, commit())
             job = Sweep(grid, queue, store, lease, provenance, options.fail_fast, plan.searchers.later, progress)
-            with orchestrator.run.interrupts.draining(job):
+            with orchestrator.running.interrupts.draining(job):
                 runner.run(job)
         # Asked now, the process answers while Ray closes. With searches it is asked later, once the plan records their cells.
         early = not (queue.fatal or plan.searchers)
@@ -241,8 +241,8 @@ def _runner(grid: Grid, options: Options) -> Iterator[tuple[Runner, Machine]]:
     from orchestrator.ray.cluster import ClusterError, StartError, joined
 
     try:
-        with orchestrator.run.interrupts.ends_noticed(), words_apart(err), ExitStack() as ray:
-            with orchestrator.run.interrupts.keeping_signals():
+        with orchestrator.running.interrupts.ends_noticed(), words_apart(err), ExitStack() as ray:
+            with orchestrator.running.interrupts.keeping_signals():
                 nodes_may_join = ray.enter_context(joined(options.address))
             from orchestrator.ray.runner import TuneRunner  # while Ray's first workers start
 

@@ -1,6 +1,6 @@
 """`python -m orchestrator.sweep grid.yaml`: the command line of a sweep."""
 
-import orchestrator.run.interrupts  # from here on Ctrl-C ends the command in one line, without a traceback
+import orchestrator.running.interrupts  # from here on Ctrl-C ends the command in one line, without a traceback
 
 # isort: split
 import os
@@ -100,7 +100,7 @@ def main() -> NoReturn:
     """
     code: object = 0
     try:
-        orchestrator.run.interrupts.in_order()
+        orchestrator.running.interrupts.in_order()
         app()
     except SystemExit as error:
         code = error.code

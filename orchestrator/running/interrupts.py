@@ -11,7 +11,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
-    from orchestrator.run.driver import Sweep
+    from orchestrator.running.driver import Sweep
 
 INTERRUPTED = 130
 """Exit code."""
@@ -53,7 +53,7 @@ def _leave_imports(signum: int, frame: FrameType | None) -> None:
 def _say_interrupted() -> None:
     """Write to the file descriptor itself, as the signal may have interrupted a write to a buffer.
 
-    The console's file is standard error even while the output of libraries goes nowhere (`orchestrator.run.quiet`).
+    The console's file is standard error even while the output of libraries goes nowhere (`orchestrator.running.quiet`).
     """
     console = getattr(sys.modules.get("console.terminal"), "err", None)  # not imported yet in the first moments
     with suppress(OSError, ValueError):  # it is closed
