@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
@@ -96,8 +96,14 @@ def reclaim() -> None:
 
 
 @contextmanager
-def draining(sweep: "Sweep") -> Iterator[None]:
-    """Inside, the first Ctrl-C (SIGTERM, SIGHUP) lets packs in flight finish; the second ends everything at once."""
+def draining(sweep: "Sweep", at_once: Callable[["Sweep"], NoReturn]) -> Iterator[None]:
+    """Inside, the first Ctrl-C (SIGTERM, SIGHUP) lets packs in flight finish; the second calls `at_once`.
+
+    Only the main thread of a process can handle signals: in another, nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     from console.terminal import err
     from console.words import duration
 
@@ -106,7 +112,7 @@ def draining(sweep: "Sweep") -> Iterator[None]:
             err.file = sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - for as long as this process lives
         if sweep.interrupted:
             err.print("stopped at once; what was committed is kept", highlight=False)
-            leave_at_once(sweep, INTERRUPTED)
+            at_once(sweep)
         sweep.interrupted = True
         sweep.queue.draining = True
         n, left = len(sweep.queue.in_flight), duration(sweep.queue.remaining_seconds())
@@ -168,6 +174,11 @@ def leave_at_once(sweep: "Sweep", code: int) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
+
+
+def process_ends(sweep: "Sweep") -> NoReturn:
+    """End a sweep that is a process of its own, as one is asked to a second time."""
+    leave_at_once(sweep, INTERRUPTED)
 
 
 _program = getattr(sys.modules.get("__main__"), "__spec__", None)
