@@ -222,7 +222,7 @@ def _look_ahead(grid: Grid, plan: _Plan, costs: "_Costs", options: Options, stag
         stage.foresee(shown, outlook(plan.searchers, queue) if plan.searchers.n_open else None)
     elif options.dry_run and options.as_json:
         later = {"searches": outlook(plan.searchers, queue)._asdict()} if plan.searchers else {}
-        Console().print_json(json.dumps(shown.as_dict() | later))
+        Console().print_json(json.dumps(shown.as_dict() | later), highlight=False)  # FORCE_COLOR would colour it
     elif plan.todo:
         err.print(forecast_table(shown))
         if plan.searchers.n_open:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from console.words import duration
 from orchestrator.plan.announce import Outlook
 from orchestrator.plan.forecast import Forecast, forecast_table
 
@@ -45,8 +44,8 @@ class Foreseen:
         lines = list(self.lines)
         if self.networks:
             text = io.StringIO()
-            Console(file=text, width=120, force_jupyter=False).print(forecast_table(self.forecast))
+            Console(file=text, width=120, color_system=None, force_terminal=False, force_jupyter=False).print(forecast_table(self.forecast))
             lines += [line.rstrip() for line in text.getvalue().rstrip().splitlines()]
         else:
-            lines.append(f"nothing to train ({duration(0)})")
+            lines.append("nothing to train")
         return "\n".join([*lines, *([self.outlook.describe()] if self.outlook else [])])

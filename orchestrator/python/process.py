@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections import deque
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -34,6 +35,8 @@ ABORT_S = 15.0
 """Seconds that the process may take to stop at once, before it is killed."""
 ERRORS = (GridError, ResultsError, SweepError, TaskError)
 """Exceptions that the caller gets as they are."""
+_COLOURS = ("FORCE_COLOR", "CLICOLOR_FORCE")
+"""Variables by which a kernel asks for colours in output that is no terminal's."""
 _START = (  # Ctrl-C during the imports ends the process without a traceback
     "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); sys.path.insert(0, sys.argv[1]); "
     "from orchestrator.python.process import trained_for; trained_for(int(sys.argv[2]))"
@@ -64,9 +67,11 @@ class Apart:
         """Train to the end. An interrupt is passed on: the first drains, the second raises KeyboardInterrupt."""
         news, to_us = os.pipe()
         # A session of its own: a notebook's stop button signals the whole group of the kernel, and we pass the signal on.
+        plain = {name: value for name, value in os.environ.items() if name not in _COLOURS}
         process = subprocess.Popen(
             [sys.executable, "-P", "-c", _START, str(ROOT), str(to_us)],
-            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, pass_fds=[to_us], start_new_session=True,
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, pass_fds=[to_us],
+            start_new_session=True, env=plain,
         )  # fmt: skip
         os.close(to_us)
         told_of = replace(self.options, say=told)
@@ -202,6 +207,8 @@ def trained_for(pipe: int) -> None:
         tell(raised=base64.b64encode(pickle.dumps(error)).decode())
     except SystemExit:
         code = INTERRUPTED
+    except Exception:  # noqa: BLE001 - an error of ours: its traceback is told, and its last line is the caller's exception
+        traceback.print_exc()
     sys.stderr.flush()
     os._exit(code)  # as the command ends: Ray keeps modules alive to the last
 

@@ -51,7 +51,7 @@ def report(
         summary |= {"thresholds": threshold_rows(searchers)} if searchers else {}
         summary |= {"unmixed": unmixed} if at_equilibrium else {}
         summary |= {"lacking": lacking} if lacking else {}
-        out.print_json(json.dumps(_finite(summary), allow_nan=False))
+        out.print_json(json.dumps(_finite(summary), allow_nan=False), highlight=False)  # FORCE_COLOR would colour it
     else:
         if points:
             print_outcome(points, out)
