@@ -1,5 +1,6 @@
 """The functions that a notebook calls: `run` trains what is missing of a grid, `forecast` says what that would take."""
 
+import gc
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -75,7 +76,7 @@ def run(
         ended = Apart(made, store.results, options).run(screen_here(quiet))
         return Summary.of(made, store, ended.answer, ended.interrupted)
     answers: list[dict[str, Any]] = []
-    code = run_session(made, store, options, Stage(screen_here, _interrupted, answers.append))
+    code = _here(made, store, options, Stage(screen_here, _interrupted, answers.append))
     return Summary.of(made, store, answers[-1] if answers else {}, code == INTERRUPTED)
 
 
@@ -100,8 +101,16 @@ def forecast(
     options = _options(
         made, engine, max_concurrent, limit, order, retry_failed, address, quiet=False, dry_run=True, say=lines.append
     )
-    run_session(made, _store(results), options, Stage(foresee=lambda *shown: found.append(shown)))
+    _here(made, _store(results), options, Stage(foresee=lambda *shown: found.append(shown)))
     return Foreseen(tuple(lines), *found[0])
+
+
+def _here(grid: Grid, store: Store, options: Options, stage: Stage) -> int:
+    """Run the session in this process, which goes on afterwards."""
+    try:
+        return run_session(grid, store, options, stage)
+    finally:
+        gc.unfreeze()  # a command keeps its objects to its end; here they would be kept for ever
 
 
 def _store(results: str | Path) -> Store:

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Foreseen:
-    """What a sweep would train, and what that takes."""
+    """The networks that a sweep would train, and what that takes."""
 
     lines: tuple[str, ...]
     """The announcement, and warnings."""
     forecast: Forecast
     outlook: Outlook | None
-    """What unfinished searches may ask for later."""
+    """The work that unfinished searches may ask for later."""
 
     @property
     def networks(self) -> int:
@@ -44,7 +44,8 @@ class Foreseen:
         lines = list(self.lines)
         if self.networks:
             text = io.StringIO()
-            Console(file=text, width=120, color_system=None, force_terminal=False, force_jupyter=False).print(forecast_table(self.forecast))
+            plain = Console(file=text, width=120, color_system=None, force_terminal=False, force_jupyter=False)
+            plain.print(forecast_table(self.forecast))
             lines += [line.rstrip() for line in text.getvalue().rstrip().splitlines()]
         else:
             lines.append("nothing to train")
