@@ -77,6 +77,8 @@ def run(
         return Summary.of(made, store, ended.answer, ended.interrupted)
     answers: list[dict[str, Any]] = []
     code = _here(made, store, options, Stage(screen_here, _interrupted, answers.append))
+    if code == 1 and (not answers or "error" in answers[-1]):
+        raise SweepError(f"the sweep could not go on: {answers[-1]['error'] if answers else 'the message above says why'}", 1)
     return Summary.of(made, store, answers[-1] if answers else {}, code == INTERRUPTED)
 
 

@@ -3,7 +3,7 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +32,10 @@ def report(
     again: list[str],
     fatal: str,
     as_json: bool,
+    answer: Callable[[dict[str, Any]], None] | None = None,
 ) -> bool:
-    """Print the summary. `held`: the present contents of the store; `again`: the arguments of this sweep.
+    """Print the summary, or give it to `answer` as plain values. `held`: the present contents of the store; `again`: the
+    arguments of this sweep.
 
     Returns whether every cell was trained, none failed, and every search ended with enough values.
     """
@@ -44,14 +46,17 @@ def report(
     unmixed = _unmixed(store, grid.sweep) if at_equilibrium else 0
     lacking = _lacking(planned, store)
     out = Console()
-    if as_json:
+    if as_json or answer:
         every = {status: counts[status] for status in ("ok", "diverged", "failed", "missing")}
         summary: dict[str, Any] = {"sweep": grid.sweep, "results": store.results, "cells": len(planned), **every}
         summary |= {"theory": points} | ({"error": fatal} if fatal else {})
         summary |= {"thresholds": threshold_rows(searchers)} if searchers else {}
         summary |= {"unmixed": unmixed} if at_equilibrium else {}
         summary |= {"lacking": lacking} if lacking else {}
-        out.print_json(json.dumps(_finite(summary), allow_nan=False), highlight=False)  # FORCE_COLOR would colour it
+        if answer:
+            answer(_finite(summary))
+        else:
+            out.print_json(json.dumps(_finite(summary), allow_nan=False), highlight=False)  # FORCE_COLOR would colour it
     else:
         if points:
             print_outcome(points, out)

@@ -91,3 +91,13 @@ def test_an_interrupt_drains_and_the_same_call_goes_on(results):
     assert more.counts["ok"] == done.counts["ok"] + 8 and not more.interrupted
     with pytest.raises(SweepError, match=r"no Ray cluster answers at '127\.0\.0\.1:1'"):
         run(grid, results, address="127.0.0.1:1")
+
+
+def test_a_store_that_fails_after_training_raises(small_grid, results, monkeypatch, capsys):
+    def silent(*args):
+        raise ResultsError("the disk went away")
+
+    monkeypatch.setattr("orchestrator.session.report", silent)
+    with pytest.raises(SweepError, match="the sweep could not go on"):
+        run(Grid.load(small_grid).replace(L=3, seed=0), results, debug=True, quiet=True)
+    assert "the disk went away" in capsys.readouterr().err
