@@ -15,6 +15,23 @@ import pytest
 from tests.s3_endpoint import Endpoint, endpoint
 
 
+SLOW = Path(__file__).with_name("slow.txt")
+"""The tests that `make test` leaves to `make slow`, besides those that are marked."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests that slow.txt lists. A line that names no test is an error, if all tests were collected."""
+    listed = {line for line in SLOW.read_text().splitlines() if not line.startswith("#")}
+    named = set()
+    for item in items:
+        names = {item.nodeid, item.nodeid.split("[")[0], item.nodeid.split("::")[0]} & listed
+        if names:
+            item.add_marker("slow")
+            named |= names
+    if config.args == config.getini("testpaths") and (unknown := listed - named):
+        raise pytest.UsageError(f"tests/slow.txt names tests that are not there: {', '.join(sorted(unknown))}")
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Modules of Ray and torch outlive the interpreter, and DuckDB's bindings then print pages about leaks."""
