@@ -15,7 +15,7 @@ from console.printable import printable
 from orchestrator.code import ROOT
 from orchestrator.extras import of_extras
 from orchestrator.grid.load import Grid, PlannedCell
-from orchestrator.run.beside import BesideTheory
+from orchestrator.running.beside import BesideTheory
 from orchestrator.search.table import print_thresholds, threshold_rows
 from orchestrator.search.under_way import Searchers
 from store.sql import literal, quoted

@@ -5,8 +5,8 @@ import pytest
 from analysis.overlays.registry import THEORIES
 from analysis.report.outcome import THEORIES as TOLD
 from orchestrator.grid.load import PlannedCell
-from orchestrator.run import beside
-from orchestrator.run.beside import BesideTheory
+from orchestrator.running import beside
+from orchestrator.running.beside import BesideTheory
 from trainables.cell import cell_of
 from trainables.tasks import Hermite3, SameDifferent
 
