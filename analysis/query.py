@@ -16,6 +16,7 @@ from rich.text import Text
 
 from analysis.data.source import existing
 from analysis.sql.statements import EXAMPLES, bound, checked, in_own_words
+from console.commands import command
 from console.printable import printable
 from console.terminal import stop
 from store.database import locked
@@ -157,7 +158,7 @@ def _show_views(files: Files) -> None:
             console.print(Text(printable(", ".join(f"{name} {kind.lower()}" for name, kind, *_ in described))), style="dim")
     console.print("\nExamples")
     for title, sql in EXAMPLES:
-        console.print(Text(f'  {title}:\n    python -m analysis.query "{sql}"'), soft_wrap=True)
+        console.print(Text(f"  {title}:\n    {command('query', sql)}"), soft_wrap=True)
     console.print("\n--results names the directory, --format the output (table, csv, parquet, json); --help says more.")
 
 

@@ -12,6 +12,7 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
+from console.groups import OptionsAnywhere
 from console.printable import printable
 from console.terminal import err, stop
 from store.files import Files, LocalFiles, ResultsError, existing, open_files
@@ -21,8 +22,15 @@ from store.upkeep.copy import copy as copy_rows
 from store.upkeep.export import export as export_views
 from store.upkeep.summary import Summary, summarise
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__, rich_markup_mode=None)
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None, cls=OptionsAnywhere
+)
 Results = Annotated[str, typer.Option("--results", metavar="DIR_OR_URI", help="Where the results are.")]
+
+
+@app.callback()
+def store() -> None:
+    """Look after a results directory. Sweeps may run meanwhile."""
 
 
 @contextmanager

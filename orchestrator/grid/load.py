@@ -86,8 +86,11 @@ class Grid:
     """Positions of the cells that are trained in any case."""
 
 
-def load_grid(path: str | Path, overrides: Sequence[str] = (), max_cells: int = DEFAULT_MAX_CELLS) -> Grid:
-    """The grid that the file describes, with axes replaced by `key=value` overrides; GridError names everything that is wrong."""
+def load_grid(
+    path: str | Path, overrides: Sequence[str] = (), max_cells: int = DEFAULT_MAX_CELLS, name: str | None = None
+) -> Grid:
+    """The grid that the file describes, with axes replaced by `key=value` overrides, and under another name if one is given.
+    GridError names everything that is wrong."""
     report = Report()
     where = Item(None, str(path))
     text = _read(Path(path), where, report)
@@ -99,7 +102,7 @@ def load_grid(path: str | Path, overrides: Sequence[str] = (), max_cells: int = 
         if key not in TOP_KEYS:
             hint = nearest(key, TOP_KEYS) or "; an axis goes into a block under `grids`, or under `defaults`;"
             report.at(replace(top[key], line=top[key].key_line), f"unknown key {show(key)}{hint} legal: {listed(TOP_KEYS)}")
-    sweep = _sweep_name(top.get("sweep"), Path(path), report)
+    sweep = _sweep_name(top.get("sweep") if name is None else Item(name, "--name"), Path(path), report)
     resources = _resources(top.get("resources"), report)
     own = _user_files(top, Path(path).parent, report)
     defaults = _in_full(_mapping(top.get("defaults"), "defaults", report))
@@ -111,7 +114,8 @@ def load_grid(path: str | Path, overrides: Sequence[str] = (), max_cells: int = 
     count = sum(block.count for group in blocks for block in group)
     if count > max_cells:
         report.at(
-            where, f"the grid asks for {count:,} cells, over the limit of {max_cells:,}; shorten an axis, or lift it with --force"
+            where,
+            f"the grid asks for {count:,} cells, over the limit of {max_cells:,}; shorten an axis, or allow it with --large",
         )
         raise GridError(report.problems)
     cells, merged, searches, fixed = _plan(blocks, report)

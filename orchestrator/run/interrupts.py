@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
+from console.commands import ENTRY
+
 if TYPE_CHECKING:
     from orchestrator.run.driver import Sweep
 
@@ -171,6 +173,7 @@ def leave_at_once(sweep: "Sweep", code: int) -> NoReturn:
 
 
 _program = getattr(sys.modules.get("__main__"), "__spec__", None)
-if _program is not None and _program.name == "orchestrator.sweep":  # not if a library or a test imports it
+_by_module = _program is not None and _program.name == "orchestrator.sweep"  # not if a library or a test imports it
+if _by_module or os.environ.get(ENTRY) == str(os.getpid()):
     for _signal in SIGNALS:
         signal.signal(_signal, _leave_imports)

@@ -101,7 +101,7 @@ FULL = ("threshold", "95% interval", "networks", "a grid")
 
 
 def _table(searches: Sequence[Searching], find: Find, keys: Sequence[str], columns: Sequence[str]) -> Table:
-    table = Table(box=SIMPLE_HEAD, title=find.describe(), title_justify="left")
+    table = Table(box=SIMPLE_HEAD, title=find.describe())
     for name in (*keys, f"{find.axis}*", *columns[1:]):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
@@ -117,5 +117,5 @@ def _table(searches: Sequence[Searching], find: Find, keys: Sequence[str], colum
             "" if s.state.state == "as asked" else s.state.state,
         )  # fmt: skip
     if len(searches) > MOST_ROWS:
-        table.caption, table.caption_justify = f"and {len(searches) - MOST_ROWS} more: see --json or the app", "left"
+        table.caption = f"and {len(searches) - MOST_ROWS} more: see --json or the app"
     return table

@@ -212,7 +212,7 @@ def test_an_override_given_twice(problems):
 def test_too_many_cells_are_counted_and_not_made(problems, keys, count):
     message = only(problems(block(**keys)))
     assert f"{count} cells" in message
-    assert "--force" in message
+    assert "--large" in message
 
 
 def test_steps_are_checked_pairwise_and_with_a_zip_by_pairs(problems, tmp_path):
