@@ -5,6 +5,8 @@ from typing import Any
 
 from typer.core import TyperGroup
 
+from console.words import listed, nearest
+
 
 class OptionsAnywhere(TyperGroup):
     """A group that hands options in front of a subcommand to it: `--results DIR status` is `status --results DIR`."""
@@ -17,6 +19,12 @@ class OptionsAnywhere(TyperGroup):
                     args = [word, *args[:i], *args[i + 1 :]]
                     break
         return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        known = self.list_commands(ctx)
+        if args[0] not in known and not args[0].startswith("-"):
+            ctx.fail(f"no command {args[0]!r}{nearest(args[0], known) or ';'} there are {listed(known)}")
+        return super().resolve_command(ctx, args)
 
 
 def _options_of(command: Any) -> dict[str, bool]:

@@ -135,7 +135,7 @@ def plan(
 
 
 def _swapped(grid_file: str, overrides: Sequence[str]) -> str:
-    """What to type where the grid does not come first; nothing if it does."""
+    """The command to type instead if the grid does not come first; nothing if it does."""
     grids = [word for word in overrides if word.lower().endswith((".yaml", ".yml")) and "=" not in word]
     if "=" not in grid_file or Path(grid_file).exists() or len(grids) != 1:
         return ""

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from console.synonyms import ELSEWHERE
 from console.words import listed, nearest, show
 from declarations.metric import Metric
 from orchestrator.grid.blocks import Block, Context, check_block
 from orchestrator.grid.column_kinds import ColumnKinds
 from orchestrator.grid.expand import expand
 from orchestrator.grid.hints import unknown_key
-from orchestrator.grid.keys import legal_keys, usual_kind
+from orchestrator.grid.keys import SHORT, legal_keys, usual_kind
 from orchestrator.grid.searches import Search, Searches
 from orchestrator.grid.syntax.overrides import parse_overrides
 from orchestrator.grid.syntax.problems import COMMAND_LINE, GridError, Problem, Report
@@ -100,7 +101,8 @@ def load_grid(
     top: dict[str, Item] = root.value
     for key in top:
         if key not in TOP_KEYS:
-            hint = nearest(key, TOP_KEYS) or "; an axis goes into a block under `grids`, or under `defaults`;"
+            said = f"; say {ELSEWHERE[key.lower()]}" if key.lower() in ELSEWHERE else ""
+            hint = nearest(key, TOP_KEYS) or f"{said}; an axis goes into a block under `grids`, or under `defaults`;"
             report.at(replace(top[key], line=top[key].key_line), f"unknown key {show(key)}{hint} legal: {listed(TOP_KEYS)}")
     sweep = _sweep_name(top.get("sweep") if name is None else Item(name, "--name"), Path(path), report)
     resources = _resources(top.get("resources"), report)
@@ -213,10 +215,6 @@ def _mapping(item: Item | None, name: str, report: Report) -> dict[str, Item]:
 
 
 _EXAMPLES = {"defaults": "steps: 25000, batch: 128", "resources": "gpus_per_pack: auto, cpus_per_pack: 1"}
-
-
-SHORT = {"init": "initial"}
-"""Short words for keys in a grid. No key can be called `init` itself: it is the method by which a network draws its weights."""
 
 
 def _in_full(given: Mapping[str, Item]) -> dict[str, Item]:

@@ -63,7 +63,7 @@ def report(
             markup=False,
         )
         if unmixed:
-            told = f"{unmixed} of them did not mix: their chains disagree (`r_hat`, `ess`), so take more steps"
+            told = f"{unmixed} of them did not converge (see `r_hat` and `ess`): do not rely on them; raise `steps`"
             out.print(told, highlight=False, soft_wrap=True, markup=False)
         for reason, n in lacking.items():
             out.print(f"  {n} ok, but {printable(reason)}", highlight=False, soft_wrap=True, markup=False)

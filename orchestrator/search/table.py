@@ -86,7 +86,7 @@ def print_thresholds(searchers: Searchers, out: Console) -> None:
     if ended := [s for s in searchers.all if s.state.state != "searching"]:
         spent, equal = len(set().union(*(s.taken for s in ended))), sum(s.state.equal_grid for s in ended)
         of = "" if len(ended) == len(searchers.all) else " of the searches at their end"
-        out.print(f"{spent} networks{of}; a grid as fine as the searches are at the threshold takes {equal}.", highlight=False)
+        out.print(f"{spent} networks{of}; a grid with the same spacing and seeds would need {equal}.", highlight=False)
 
 
 MEANINGS = {
