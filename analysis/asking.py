@@ -16,6 +16,7 @@ from analysis.data.points import Points, Setting, groups, one_setting, settings_
 from analysis.data.selection import SEED, Selection, Value, axes, grid_keys, seeds_of
 from analysis.data.source import ResultsError
 from analysis.overlays.overlays import Later
+from console.synonyms import meant
 from console.words import listed, nearest, show
 
 Where = Mapping[str, Value | Iterable[Value]]
@@ -51,7 +52,7 @@ def key_named(results: str, name: str) -> str:
     if name == "gamma" and "gamma_label" in known:
         return "gamma_label"
     if name not in known:
-        raise ResultsError(f"no parameter {show(name)}{nearest(name, known) or ';'} there are {listed(known)}")
+        raise ResultsError(f"no parameter {show(name)}{meant(name, known) or ';'} there are {listed(known)}")
     return name
 
 

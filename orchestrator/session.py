@@ -21,12 +21,13 @@ from orchestrator.cost.model import CostModel
 from orchestrator.grid.load import Grid
 from orchestrator.plan.announce import Outlook, announcement, outlook
 from orchestrator.plan.checks import check_own_parts
-from orchestrator.plan.forecast import Forecast, forecast, forecast_table, this_machine
+from orchestrator.plan.forecast import Forecast, forecast, print_forecast, this_machine
 from orchestrator.plan.keeping import keeping_measured
 from orchestrator.plan.machine import Machine
 from orchestrator.plan.missing import enqueue, missing_cells, ordered
 from orchestrator.plan.packing import Filled, Order, PackQueue
 from orchestrator.plan.prepare import prepare
+from orchestrator.plan.reused import reused
 from orchestrator.ray.scratch import remove_left
 from orchestrator.running.beside import BesideTheory
 from orchestrator.running.driver import DebugRunner, Runner, Sweep
@@ -102,6 +103,8 @@ def run_session(grid: Grid, store: Store, options: Options, stage: Stage | None 
     plan = _planned(grid, store, options)
     grid = plan.grid
     odd = check_own_parts(grid, [*plan.todo, *plan.searchers.later] if plan.todo else [])
+    if plan.held and (warning := reused(grid, store, options.whole)):
+        _say(options, warning)
     for line in (announcement(grid, plan.searchers, plan.todo, plan.held), *(f"warning: {words}" for words in odd)):
         _say(options, line)
     costs = _Costs(grid, store, plan, options)
@@ -224,7 +227,7 @@ def _look_ahead(grid: Grid, plan: _Plan, costs: "_Costs", options: Options, stag
         later = {"searches": outlook(plan.searchers, queue)._asdict()} if plan.searchers else {}
         Console().print_json(json.dumps(shown.as_dict() | later))
     elif plan.todo:
-        err.print(forecast_table(shown))
+        print_forecast(shown, err)
         if plan.searchers.n_open:
             err.print(outlook(plan.searchers, queue).describe(), highlight=False)
 

@@ -14,7 +14,6 @@ import pytest
 
 from tests.s3_endpoint import Endpoint, endpoint
 
-
 SLOW = Path(__file__).with_name("slow.txt")
 """The tests that `make test` leaves to `make slow`, besides those that are marked."""
 

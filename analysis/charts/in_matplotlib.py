@@ -127,7 +127,7 @@ def _residuals(axis: Any, residuals: pd.DataFrame | None, points: pd.DataFrame, 
     axis.spines[["top", "right"]].set_visible(False)
     if residuals is None:
         return
-    for theory, mark in zip(dict.fromkeys(residuals["theory"]), itertools.cycle(MARKS)):  # noqa: B905 - the marks go round
+    for theory, mark in zip(dict.fromkeys(residuals["theory"]), itertools.cycle(MARKS)):
         for value, hue in _hues(points, look).items():
             data = residuals[residuals["theory"] == theory]
             data = data if look.colour is None else data[data[look.colour] == value]

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from console.words import duration
 from orchestrator.plan.announce import Outlook
-from orchestrator.plan.forecast import Forecast, forecast_table
+from orchestrator.plan.forecast import Forecast, print_forecast
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +45,7 @@ class Foreseen:
         lines = list(self.lines)
         if self.networks:
             text = io.StringIO()
-            Console(file=text, width=120, force_jupyter=False).print(forecast_table(self.forecast))
+            print_forecast(self.forecast, Console(file=text, width=120, force_jupyter=False))
             lines += [line.rstrip() for line in text.getvalue().rstrip().splitlines()]
         else:
             lines.append(f"nothing to train ({duration(0)})")
