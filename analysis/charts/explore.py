@@ -90,16 +90,18 @@ def explore(results: str, selection: Selection, points: Points, choices: Choices
         return None
     _check_size(frame, look, choices.raw)
     frame = frame.reset_index(drop=True)
-    data = legible(with_intervals(frame, points.measure, choices.centre), axes[1:])
+    plain = with_intervals(frame, points.measure, choices.centre)
+    data = legible(plain, axes[1:])
     drawn = data if choices.intervals else data.assign(low=np.nan, high=np.nan)
     theory = residuals = None
     missing: list[overlays.Later] = []
     values = overlays.NOTHING
     if choices.theory or look.residual:
-        beside = overlays.beside(data, points.measure.name, wait=False)
+        beside = overlays.beside(plain, points.measure.name, wait=False)
         values, missing = beside
         panels = [key for key in (look.facet,) if key]
-        theory = overlays.curves(data, points.measure.name, look.x, panels, wait=False) if choices.theory else None
+        if choices.theory:
+            theory = legible(overlays.curves(plain, points.measure.name, look.x, panels, wait=False), panels)
         residuals = with_residuals(drawn, values, choices.centre) if look.residual else None
     raw = None
     if choices.raw:

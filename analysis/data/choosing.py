@@ -93,6 +93,8 @@ def suggested_panels(points: Points, x: str, colour: str | None) -> str | None:
     """The key for the panels of a first figure: a further one that varies there, if it has few values; None if none has."""
     chosen = [key for key in (x, colour) if key]
     for key in rest_of(having(points, x), chosen):
+        if (points.frame[key].isna() & ~lacking(points.frame, key, points.declared)).any():
+            continue  # a panel of networks that leave the key out has no name
         part = _first_part(points, [*chosen, key])
         curves = part.groupby(key, dropna=False)[x].nunique()
         if 1 < len(curves) <= MOST_PANELS and (curves > 1).sum() > 1:
