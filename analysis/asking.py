@@ -60,7 +60,9 @@ def _no_value(name: str, values: Iterable[Value], held: Sequence[Value]) -> Resu
     """The error for values that no network has."""
     values = list(values)
     meant = nearest(values[0], map(str, held)) if len(values) == 1 else ""
-    return ResultsError(f"no network has {name} = {listed(map(_said, values))}{meant or ';'} there are {listed(map(_said, held))}")
+    return ResultsError(
+        f"no network has {name} = {listed(map(_said, values))}{meant or ';'} there are {listed(map(_said, held))}"
+    )
 
 
 def _said(value: Value) -> str:
@@ -163,7 +165,8 @@ def look_for(results: str, points: Points, x: str | None, by: str | None, panels
     log_x = suits_log(having(points, x).frame[x]) if log_x is None else log_x
     log_y = options.pop("log_y")
     log_y = points.measure.logarithmic if log_y is None else log_y
-    size = {"width": 340, "height": 240, "columns": SIDE_BY_SIDE} if facet else {}
+    single, several = options.pop("single", {}), options.pop("several", {})
+    size = {"width": 340, "height": 240, "columns": SIDE_BY_SIDE, **several} if facet else dict(single)
     return Look(x, by, facet, log_x=log_x, log_y=log_y, declared=points.declared, **(size | options))
 
 

@@ -1,7 +1,7 @@
 """Charts by name: any metric against any parameter or along training, as Python, the command line and reports ask for them."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from analysis.asking import Where, asked_points, explored, key_named, look_for, selected
@@ -51,23 +51,34 @@ class Answer(NamedTuple):
     look: Look
 
 
-def draw(results: str, asked: Asked, compute: Callable[[Sequence[Later]], None] | None, **size: int) -> Answer:
-    """The chart that was asked for. `compute` gets theory that is not on disk yet; None leaves it out. `size`: `width` and
-    `height` in pixels. ResultsError with the names that there are, for a mistake."""
+def draw(
+    results: str,
+    asked: Asked,
+    compute: Callable[[Sequence[Later]], None] | None,
+    single: Mapping[str, int] | None = None,
+    several: Mapping[str, int] | None = None,
+) -> Answer:
+    """The chart that was asked for. `compute` gets theory that is not on disk yet; None leaves it out.
+
+    single, several: `width` and `height` in pixels of one panel, and of each of several, with their number of `columns`.
+    ResultsError with the names that there are, for a mistake.
+    """
     if asked.centre not in CENTRES:
         raise ResultsError(f"centre = {show(asked.centre)}{nearest(asked.centre, CENTRES) or ';'} say {listed(CENTRES)}")
     selection = selected(results, asked.sweep, asked.where)
     if asked.x == STEP:
-        return _along_training(results, selection, asked, size)
+        return _along_training(results, selection, asked, single or {}, several or {})
     points = asked_points(results, selection, asked.y)
     logs = {"log_x": asked.log_x, "log_y": asked.log_y}
-    more = {**logs, "residual": asked.residuals, "suited": asked.suited, **size}
+    more = {**logs, "residual": asked.residuals, "suited": asked.suited, "single": single or {}, "several": several or {}}
     look = look_for(results, points, asked.x, asked.by, asked.panels, **more)
     choices = Choices(look, (), asked.centre, asked.intervals, asked.seeds, asked.theory)
     return Answer(explored(results, selection, points, choices, compute), points.measure, look)
 
 
-def _along_training(results: str, selection: Selection, asked: Asked, size: dict[str, int]) -> Answer:
+def _along_training(
+    results: str, selection: Selection, asked: Asked, single: Mapping[str, int], several: Mapping[str, int]
+) -> Answer:
     """The chart whose abscissa is the training step; by default one curve for each value of the main parameter."""
     points = asked_points(results, selection, None)
     by, panels = _axes_along(results, points, asked)
@@ -85,13 +96,16 @@ def _along_training(results: str, selection: Selection, asked: Asked, size: dict
         raise ResultsError(f"no {show(name)} along training{nearest(name, held) or ';'} there are {listed(held)}")
     metric = held[name]
     log_y = asked.log_y if asked.log_y is not None else metric.logarithmic or name in ("train_loss", "chain_train_mse")
-    small = {"width": 300, "height": 210, "columns": 2} if panels else {}
-    look = Look(STEP, by, panels, bool(asked.log_x), log_y, declared=points.declared, **(small | size))
+    size = {"width": 300, "height": 210, "columns": 2} | dict(several) if panels else dict(single)
+    options: dict[str, Any] = {"log_x": bool(asked.log_x), "log_y": log_y, "declared": points.declared, **size}
+    look = Look(STEP, by, panels, **options)
     sizes = [key for key in ("test_size",) if key in grid_keys(results)]
-    found = along(results, chosen, metric, look, list(dict.fromkeys([*with_gamma(axes), *sizes])), setting, asked.centre, asked.intervals)
+    found = along(
+        results, chosen, metric, look, list(dict.fromkeys([*with_gamma(axes), *sizes])), setting, asked.centre, asked.intervals
+    )
     if found is None:
         raise ResultsError(f"no finite value of {name} along training")
-    return Answer(found, metric, replace(look, x=STEP))
+    return Answer(found, metric, look)
 
 
 def _axes_along(results: str, points: Points, asked: Asked) -> tuple[str | None, str | None]:

@@ -120,15 +120,16 @@ class Results:
         """A chart of `y` against `x`, one curve for each value of `by`, with 95% intervals, theory and residuals.
 
         Without `x` the axes are those that suit the networks; `x="step"` draws a metric along training. Without `by` the curves
-        differ in the parameter that suits; `by=""` draws a single curve. Parameters that are neither axes nor in `where` get one value, the
-        paper's where there is one; the chart's subtitle says which. `wait=False` leaves out theory that is not computed yet.
+        differ in the parameter that suits; `by=""` draws a single curve. Parameters that are neither axes nor in `where` get one
+        value, the paper's where there is one; the chart's subtitle says which. `wait=False` leaves out theory that is not
+        computed yet.
         `width` and `height` are in pixels. Returns an Altair chart (`chart.save("figure.pdf")`, also .svg, .png, .html), or with
         `library="matplotlib"` a matplotlib Figure.
         """
         if library not in ("altair", "matplotlib"):
             raise ResultsError(f"library = {show(library)}: say altair, matplotlib")
         asked = Asked(sweep, where, x, y, by, panels, centre, theory, residuals, intervals, seeds, log_x, log_y)
-        drawn, measure, look = draw(self.results, asked, computed if wait else None, **size)
+        drawn, measure, look = draw(self.results, asked, computed if wait else None, size, size)
         if library == "matplotlib":
             from analysis.charts.in_matplotlib import figure
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from analysis.charts.curves import Look, curves_chart
 from analysis.charts.explore import Explored, Layers, legible
+from analysis.data.parts import with_parts
 from analysis.data.points import averaged, counted, described, in_order, with_intervals
 from analysis.data.selection import Selection, Value
 from declarations.key import Key
@@ -82,8 +83,8 @@ def along(
     centre: str = "mean",
     intervals: bool = True,
 ) -> Explored | None:
-    """The chart of a metric along training for the networks of a selection, in which nothing varies but the keys of `look` and the
-    seed; None if no curve was saved.
+    """The chart of a metric along training for the networks of a selection, in which only the keys of `look` and the seed
+    vary; None if no curve was saved.
 
     keys: those of the networks, all of which have one value in each curve; setting: the values to name in the caption. Of many
     curves and panels, some are shown.
@@ -93,7 +94,7 @@ def along(
     frame = run(results, lambda connection: connection.execute(sql).df())
     if frame.empty:
         return None
-    frame = legible(frame, axes)
+    frame = legible(frame.assign(**{key: with_parts(frame)[key] for key in axes if key in ("network", "training")}), axes)
     frame, fewer = _some(frame, look.facet, MOST_PANELS)
     frame, fewer_curves = _some(frame, look.colour, MOST_CURVES)
     data = with_intervals(frame, metric, centre)

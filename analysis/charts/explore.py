@@ -118,8 +118,9 @@ def explore(results: str, selection: Selection, points: Points, choices: Choices
 
 
 def legible(data: pd.DataFrame, axes: Iterable[str]) -> pd.DataFrame:
-    """The points or rows, with a word in place of each missing value of the keys that tell curves or panels apart: else they would
-    belong to no group, and would not be drawn."""
+    """The points or rows, with a word in place of each missing value of the keys that tell curves or panels apart.
+
+    Else they would belong to no group, and would not be drawn."""
     words = {key: [label(None if pd.isna(value) else value) for value in data[key]] for key in axes if data[key].isna().any()}
     return data.assign(**words)
 

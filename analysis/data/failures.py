@@ -22,7 +22,9 @@ def remedy(status: str, reason: str, results: str) -> str:
         )
     if "worker died" in reason or "worker was lost" in reason:
         return f"Its process was ended from outside, often for lack of memory, or its machine was lost: {again}."
-    return f"The log holds the whole traceback. Once the cause is mended, {again}; `--debug` trains in one process, for a debugger."
+    return (
+        f"The log holds the whole traceback. Once the cause is mended, {again}; `--debug` trains in one process, for a debugger."
+    )
 
 
 LAST_CHARS = 20_000

@@ -45,23 +45,30 @@ def figures(
         str | None, typer.Option(help="Draw the networks of this sweep alone; by default those of the whole store.")
     ] = None,
     x: Annotated[
-        str | None, typer.Option(metavar="KEY", help="curve, map: the parameter along the x axis; `step` for curves along training.")
+        str | None,
+        typer.Option(metavar="KEY", help="curve, map: the parameter along the x axis; `step` for curves along training."),
     ] = None,
     y: Annotated[
         str | None, typer.Option(metavar="METRIC", help="curve, map: the metric; by default the main one of the networks.")
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option(metavar="KEY", help="curve: the parameter that tells curves apart, or `none`. map: the one along the y axis."),
+        typer.Option(
+            metavar="KEY", help="curve: the parameter that tells curves apart, or `none`. map: the one along the y axis."
+        ),
     ] = None,
     panels: Annotated[
         str | None, typer.Option(metavar="KEY", help="curve: the parameter with a panel for each value, or `none`.")
     ] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option(metavar="KEY=VALUES", help="curve, map: only networks with these values, such as d=64,128. May be repeated."),
+        typer.Option(
+            metavar="KEY=VALUES", help="curve, map: only networks with these values, such as d=64,128. May be repeated."
+        ),
     ] = None,
-    centre: Annotated[str | None, typer.Option(metavar="mean|median", help="curve, map: the centre of the seeds. Default: mean.")] = None,
+    centre: Annotated[
+        str | None, typer.Option(metavar="mean|median", help="curve, map: the centre of the seeds. Default: mean.")
+    ] = None,
     log_x: Annotated[
         bool | None, typer.Option("--log-x/--linear-x", help="curve: the x axis. Default: what suits the values.")
     ] = None,
@@ -78,12 +85,14 @@ def figures(
         str | None,
         typer.Option(
             metavar="METRIC",
-            help="Figures of the papers: draw a curve, a map or Lstar by this metric, such as final_test_auc, instead of its own.",
+            help="Figures of the papers: draw a curve, a map or Lstar by this metric, such as final_test_auc.",
         ),
     ] = None,
     results: Annotated[str, typer.Option(metavar="DIR_OR_URI", help="Where results are stored.")] = "results",
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the four files go.")] = Path("figures"),
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="Their name without its ending. Default: the figure's.")] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Their name without its ending. Default: the figure's.")
+    ] = None,
     wait: Annotated[bool, typer.Option(help="Compute theory that takes minutes and is not kept on disk yet.")] = True,
 ) -> None:
     """Write a figure as SVG, PNG, PDF and CSV: measured means with 95% intervals, and the theory beside them."""
@@ -131,12 +140,10 @@ def _own(figure: str, results: str, sweep: str | None, own: dict[str, Any], wait
     try:
         asked = Asked(
             sweep, where_of(results, sweep, own["where"] or ()), own["x"], own["y"], by, panels, own["centre"] or "mean",
-            own["no-theory"] is None, own["no-residuals"] is None, True, own["seeds"] is not None, own["log-x"], own["log-y"],
+            theory=own["no-theory"] is None, residuals=own["no-theory"] is None and own["no-residuals"] is None,
+            seeds=own["seeds"] is not None, log_x=own["log-x"], log_y=own["log-y"],
         )  # fmt: skip
-        if figure == MAP:
-            found = colour_map(results, asked)
-        else:
-            found = curve(results, asked, computed if wait else left_out, library)
+        found = colour_map(results, asked) if figure == MAP else curve(results, asked, computed if wait else left_out, library)
     except ResultsError as error:
         stop(str(error))
     return found.title, found.caption, found.chart, found.frame, found.name

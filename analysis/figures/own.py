@@ -47,15 +47,18 @@ def curve(results: str, asked: Asked, compute: Callable[[Sequence[Later]], None]
 
 
 def colour_map(results: str, asked: Asked) -> Own:
-    """The figure `map`: the metric `asked.y` as colour over `asked.x` and `asked.by`, both numbers above 0 with several values; by
-    default the two with most values."""
+    """The figure `map`: the metric `asked.y` as colour over `asked.x` and `asked.by`, numbers above 0 with several values.
+
+    The default is the two with most values."""
     asked = _of_one_sweep(results, asked)
     selection = selected(results, asked.sweep, asked.where)
     points = asked_points(results, selection, asked.y)
     offered = numeric_keys(points)
     named = [None if key is None else key_named(results, key).replace("gamma_label", "gamma") for key in (asked.x, asked.by)]
     if wrong := [key for key in named if key is not None and key not in offered]:
-        raise ResultsError(f"a map over {show(wrong[0])}: its axes must be numbers above 0 with several values: {listed(offered)}")
+        raise ResultsError(
+            f"a map over {show(wrong[0])}: its axes must be numbers above 0 with several values: {listed(offered)}"
+        )
     free = sorted((key for key in offered if key not in named), key=lambda key: -points.frame[key].nunique())
     if len(free) < named.count(None):
         raise ResultsError(f"a map needs two parameters that are numbers above 0 with several values; there is {listed(offered)}")

@@ -31,8 +31,8 @@ def build(
     say: Callable[[str], None] = lambda text: None,
     sweeps: Sequence[str] | None = None,
 ) -> str:
-    """The report as HTML: of these sweeps, or of the whole store. `compute` is given theory that takes long; `say` is told what is
-    being done. ResultsError without a store, and for a sweep that it does not have."""
+    """The report as HTML: of these sweeps, or of the whole store. `compute` is given theory that takes long; `say` gets words
+    about the progress. ResultsError without a store, and for a sweep that it does not have."""
     existing(results)
     wanted = None if sweeps is None else list(dict.fromkeys(sweeps))
     for sweep in wanted or ():
@@ -56,7 +56,7 @@ def build(
         "number": _number, "with_interval": with_interval, "advice": lambda one: advice(one, results), "code": _code,
         "duration": duration, "origins": described_origins, "anchor": _anchor,
     }  # fmt: skip
-    title = f"{listed(wanted)}: results beside the theory" if wanted else "Sweeps beside the theory"
+    title = f"Sweep{'s' * (len(wanted) > 1)} {listed(wanted)}" if wanted else "Sweeps beside the theory"
     return environment.get_template("report.html").render(
         title=title, facts=about, papers=PAPERS, few=FEW, own=own, opened=len(own) <= OPEN, whole=wanted is None,
         claims=judged, figures=drawn,

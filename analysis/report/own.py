@@ -1,25 +1,27 @@
 """The results of one sweep: what was run, its main metric over its axes, training, a table, failures and thresholds."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from analysis.charts.along import STEP, evaluated
+from analysis.charts.explore import FIRST
 from analysis.data.choosing import measured, same_axis
+from analysis.data.comparing import named
 from analysis.data.coverage import Progress, Reason
 from analysis.data.failures import remedy
-from analysis.data.keys import gamma_once, title_of
+from analysis.data.keys import captioned, gamma_once, title_of
 from analysis.data.measures import measures
-from analysis.data.points import Points, numeric_keys, points
+from analysis.data.points import Points, described, numeric_keys, points
 from analysis.data.selection import SEED, Selection, Value, axes
 from analysis.data.source import ResultsError
 from analysis.drawing import Answer, Asked, draw
 from analysis.overlays.overlays import Later
 from analysis.report.pictures import Picture, picture
 from analysis.report.searched import Searched, searched
-from analysis.report.table import Table, table
+from analysis.report.table import Table, table, told_apart
 from console.words import listed, shown
 from declarations.metrics import METRICS
 from store.views import declared, run
@@ -30,7 +32,8 @@ FEWEST_OF_CHART = 3
 """Least number of values of a further parameter that gets a chart of its own."""
 MOST_CHARTS = 3
 """Most charts of the main metric."""
-SIZE = {"width": 460, "height": 280}
+SIZE = {"width": 400, "height": 260}
+TRAINING = {"width": 215, "height": 170, "columns": 3}
 MOST_LISTED = 12
 """Most values of a parameter that are written out."""
 
@@ -53,7 +56,7 @@ class OwnResults(NamedTuple):
     varied: list[tuple[str, str, str]]
     """Title, name and values of each parameter that varies, the seed last."""
     fixed: str
-    origins: list[dict[str, Any]]
+    origins: list[dict[Hashable, Any]]
     charts: list[Picture]
     training: list[Picture]
     table: Table | None
@@ -68,14 +71,15 @@ def own_results(
 ) -> OwnResults:
     """The results of the sweep of this progress. `compute` gets theory that takes long."""
     selection = Selection(progress.sweep)
-    varied, fixed = _settings(results, selection)
     origins = run(results, lambda connection: connection.execute(_ORIGINS, [progress.sweep]).df()).to_dict("records")
     failures = [Failure(reason, remedy(reason.status, reason.reason, results)) for reason in reasons]
     held = measured(results, selection)
     if not held:
+        varied, fixed = _settings(results, selection, None)
         return OwnResults(progress, varied, fixed, origins, [], [], None, failures, [], ["No network has finished yet."])
     notes: list[str] = []
-    found = points(results, selection, held[0])
+    found = named(points(results, selection, held[0]))
+    varied, fixed = _settings(results, selection, told_apart(found))
     charts = _charts(results, progress.sweep, found, held, compute, notes)
     training = _training(results, selection, notes)
     thresholds = searched(results, found)
@@ -84,8 +88,9 @@ def own_results(
     )
 
 
-def _settings(results: str, selection: Selection) -> tuple[list[tuple[str, str, str]], str]:
-    """The parameters that vary, and words for the others."""
+def _settings(results: str, selection: Selection, differ: Sequence[str] | None) -> tuple[list[tuple[str, str, str]], str]:
+    """The parameters that vary, and words for the others. differ: those that tell finished networks apart, None if none has
+    finished."""
     known = declared(results)
     found = axes(results, selection)
     names = gamma_once(found, found)
@@ -93,11 +98,19 @@ def _settings(results: str, selection: Selection) -> tuple[list[tuple[str, str, 
     seeds = (run(results, lambda connection: connection.execute(sql).fetchone()) or ([],))[0] or []
     tasks = found.get("task", [])
     task = str(tasks[0]) if len(tasks) == 1 else None
-    varied = [(title_of(key, task, known), key, _written(found[key])) for key in names if len(found[key]) > 1]
+    several = [key for key in captioned(names, known) if len(found[key]) > 1]
+    if differ is not None:  # a key that only some networks have is no axis if these agree in it
+        several = [key for key in several if key in differ or None not in found[key]]
+    varied = [(title_of(key, task, known), key, _written(_filled(key, found[key]))) for key in several]
     if len(seeds) > 1:
         varied.append(("seed", SEED, _written(seeds)))
-    fixed = [f"{key.replace('_label', '')} = {shown(found[key][0])}" for key in names if len(found[key]) == 1]
-    return [(title, key.replace("_label", ""), text) for title, key, text in varied], ", ".join(fixed)
+    fixed = described({key: found[key][0] for key in captioned(names, known) if len(found[key]) == 1})
+    return [(title, key.replace("_label", ""), text) for title, key, text in varied], fixed
+
+
+def _filled(key: str, values: Sequence[Value]) -> list[Value]:
+    """The values with the names of the first network and training, which rows may leave out."""
+    return [FIRST[key][0] if value is None and key in FIRST else value for value in values]
 
 
 def _written(values: Sequence[Value]) -> str:
@@ -121,9 +134,9 @@ def _charts(
     if first is None:
         return []
     pictures, shown_ones = [_picture(first, sweep)], {first.look.x, first.look.colour, first.look.facet}
-    axes_of_first = {"x": first.look.x, "by": first.look.colour or "", "panels": first.look.facet or ""}
+    same_axes = Asked(sweep, x=first.look.x, by=first.look.colour or "", panels=first.look.facet or "")
     for name in [name for name in held[1:] if name not in METRICS and name in known][:MOST_OWN]:
-        drawn = _drawn(results, Asked(sweep, y=name, **axes_of_first), compute, notes)
+        drawn = _drawn(results, replace(same_axes, y=name), compute, notes)
         pictures += [_picture(drawn, sweep)] if drawn else []
     others = [key for key in numeric_keys(found) if not any(other and same_axis(key, other) for other in shown_ones)]
     for key in [key for key in others if found.frame[key].nunique() >= FEWEST_OF_CHART][: MOST_CHARTS - 1]:
@@ -133,12 +146,9 @@ def _charts(
     return pictures
 
 
-def _drawn(
-    results: str, asked: Asked, compute: Callable[[Sequence[Later]], None] | None, notes: list[str]
-) -> Answer | None:
-    small = {} if asked.suited or asked.panels else SIZE
+def _drawn(results: str, asked: Asked, compute: Callable[[Sequence[Later]], None] | None, notes: list[str]) -> Answer | None:
     try:
-        return draw(results, asked, compute, **small)
+        return draw(results, asked, compute, single=SIZE, several=TRAINING if asked.x == STEP else None)
     except ResultsError as error:
         notes.append(f"{str(error)[:1].upper()}{str(error)[1:]}.")
         return None
@@ -165,7 +175,7 @@ def _training(results: str, selection: Selection, notes: list[str]) -> list[Pict
     return [_picture(one, str(selection.sweep)) for one in drawn if one]
 
 
-def described_origins(origins: Sequence[dict[str, Any]]) -> str:
+def described_origins(origins: Sequence[dict[Hashable, Any]]) -> str:
     """Words for the machines, engines and versions behind a sweep."""
     if not origins:
         return ""

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import re
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -9,6 +10,8 @@ from markupsafe import Markup
 
 MOST_SVG = 300_000
 """Largest drawing, in characters, that stands in the page as it is. A larger one, of thousands of tiles, becomes a PNG."""
+NARROW = 560
+"""Widest drawing, in pixels, that a phone shows whole; a wider one is scrolled."""
 
 
 class Picture(NamedTuple):
@@ -32,13 +35,23 @@ def image(chart: Any, title: str) -> Markup:
     """The chart as HTML."""
     text = io.StringIO()
     chart.save(text, format="svg")
-    svg = text.getvalue()
+    svg = _slim(text.getvalue())
+    size = re.search(r'width="([\d.]+)"', svg)
+    wide = size is not None and float(size[1]) > NARROW
     if len(svg) <= MOST_SVG:
-        return Markup(svg)
+        return Markup('<div class="scroll chart{}" role="img" aria-label="{}">{}</div>').format(
+            " wide" if wide else "", title, Markup(svg)
+        )
     data = io.BytesIO()
     chart.save(data, format="png", scale_factor=1.5)
     source = base64.b64encode(data.getvalue()).decode()
-    return Markup('<img src="data:image/png;base64,{}" alt="{}">').format(source, title)
+    return Markup('<div class="scroll chart wide"><img src="data:image/png;base64,{}" alt="{}"></div>').format(source, title)
+
+
+def _slim(svg: str) -> str:
+    """The drawing without the words that Vega gives every mark, and with coordinates to a hundredth of a pixel: far smaller."""
+    svg = re.sub(r' (?:aria-label|aria-roledescription|role)="[^"]*"', "", svg)
+    return re.sub(r"(\d+\.\d\d)\d+", r"\1", svg)
 
 
 def csv(frame: pd.DataFrame) -> str:

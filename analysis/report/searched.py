@@ -1,6 +1,7 @@
 """The thresholds that a sweep searched for, and how they grow."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -52,7 +53,8 @@ def _over(found: Points, over: str, numbers: list[str]) -> Searched | None:
     keys = [key for key in found.keys if key in rows and rows[key].nunique(dropna=False) > 1]
     keys = [key for key in keys if not (key == "gamma" and "gamma_label" in keys)]
     table = threshold_table(rows, keys)
-    title = f"The least {over} at which the mean {found.measure.title} {'falls to' if found.measure.falls else 'reaches'} {level.start:g}"
+    verb = "falls to" if found.measure.falls else "reaches"
+    title = f"The least {over} at which the mean {found.measure.title} {verb} {level.start:g}"
     heads = [*(key.replace("_label", "") for key in keys), f"{over}*", "95% interval", "seeds"]
     texts = [
         [*(_text(row[key]) for key in keys), _value(row), _interval(row), str(row["n"])]
@@ -106,11 +108,11 @@ def _text(value: object) -> str:
     return "not set" if value is None or pd.isna(value) else shown(value)  # type: ignore[call-overload]
 
 
-def _value(row: dict[str, float]) -> str:
+def _value(row: Mapping[Any, Any]) -> str:
     return f"{row['threshold']:.4g}" if np.isfinite(row["threshold"]) else str(row["state"])
 
 
-def _interval(row: dict[str, float]) -> str:
+def _interval(row: Mapping[Any, Any]) -> str:
     if not np.isfinite(row["threshold"]):
         return ""
     ends = [f"{row[name]:.4g}" if np.isfinite(row[name]) else "open" for name in ("low", "high")]

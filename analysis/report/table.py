@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from analysis.data.comparing import PARTS, differing, named
 from analysis.data.keys import captioned
 from analysis.data.measures import measures
-from analysis.data.points import Points, groups, sorting, varying
-from analysis.data.selection import Selection
+from analysis.data.points import Points, groups, sorting
+from analysis.data.selection import VERSION, Selection
 from analysis.overlays.overlays import beside
 from analysis.report.pictures import csv
 from console.words import shown
@@ -48,14 +49,14 @@ def table(results: str, selection: Selection, found: Points, held: Sequence[str]
     known = measures(results)
     own = [name for name in held[1:] if name not in METRICS]
     further = [name for name in dict.fromkeys([*own, *(n for n in _LAST.get(held[0], ()) if n in held)])][:MOST_FURTHER]
-    keys = captioned(varying(found.frame, found.keys), found.declared)
+    keys = told_apart(found)
     said = beside(found.frame, held[0], wait=False).values
     theories = list(dict.fromkeys(said["theory"]))
     frame = found.frame
     if len(said):
         frame = frame.join(said.pivot(index="point", columns="theory", values="value"))
     for name in further:
-        others = groups(results, selection, name)
+        others = named(groups(results, selection, name))
         shared = [key for key in found.keys if key in others.keys]
         values = others.frame[[*shared, "mean"]].drop_duplicates(shared).rename(columns={"mean": name})
         frame = frame.merge(values, on=shared, how="left") if shared else frame.assign(**{name: values[name].iloc[0]})
@@ -80,9 +81,16 @@ def table(results: str, selection: Selection, found: Points, held: Sequence[str]
         for row in frame.head(MOST_ROWS).to_dict("records")
     ]
     whole = frame[[*keys, "n", "mean", "median", "sd", "low", "high", *columns, "diverged"]]
-    return Table(
-        known[held[0]].title, heads, len(keys), rows, len(frame), csv(whole.head(MOST_IN_CSV)), len(whole) > MOST_IN_CSV
-    )
+    return Table(known[held[0]].title, heads, len(keys), rows, len(frame), csv(whole.head(MOST_IN_CSV)), len(whole) > MOST_IN_CSV)
+
+
+def told_apart(found: Points) -> list[str]:
+    """The keys that tell the configurations apart, in the order of captions; the version of the code only if parts share one."""
+    keys = captioned(differing(found.frame, found.keys, found.declared), found.declared)
+    parts = [key for key in keys if key in PARTS]
+    if VERSION in keys and parts and found.frame.groupby(parts, dropna=False)[VERSION].nunique().max() == 1:
+        keys.remove(VERSION)
+    return keys
 
 
 def _key(value: object) -> Cell:
