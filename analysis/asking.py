@@ -154,10 +154,12 @@ def look_for(results: str, points: Points, x: str | None, by: str | None, panels
         x = "gamma" if x == "gamma_label" else x
         if x not in points.frame or not pd.api.types.is_numeric_dtype(points.frame[x]):
             raise ResultsError(f"x = {show(x)}: must be a parameter that is a number here: {listed(offered.numbers)}")
-        by = suggested_colour(points, offered, x) if by is None else key_named(results, by) if by else None
+        of_panels = key_named(results, panels) if panels else None
+        by = suggested_colour(points, offered, x, of_panels) if by is None else key_named(results, by) if by else None
     facet = key_named(results, panels) if panels else suggested_panels(points, x, by) if suits else None
     if suits and facet and by and _is_part_of(by, facet, points):  # a parameter of one network is told apart within its network
         by, facet = facet, by
+    by = None if by == facet else by
     for key in (by, facet):
         if key and key not in points.keys:
             raise ResultsError(f"these networks have no {key}; they differ in {listed(offered.others)}")

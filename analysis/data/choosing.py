@@ -78,10 +78,10 @@ def suggested(points: Points, axes: Axes) -> tuple[str, str | None]:
     return x, suggested_colour(points, axes, x)
 
 
-def suggested_colour(points: Points, axes: Axes, x: str) -> str | None:
+def suggested_colour(points: Points, axes: Axes, x: str, panels: str | None = None) -> str | None:
     """The key that tells the curves of a first figure over `x` apart; None if no other key varies where its networks are."""
-    others = [key for key in axes.others if not same_axis(key, x)]
-    part = _first_part(points, [x, *others[:1]])
+    others = [key for key in axes.others if not any(taken and same_axis(key, taken) for taken in (x, panels))]
+    part = _first_part(points, [x, *others[:1], *([panels] if panels else [])])
     return next((key for key in others if part[key].nunique(dropna=False) > 1), None)
 
 
