@@ -55,5 +55,5 @@ def _slim(svg: str) -> str:
 
 
 def csv(frame: pd.DataFrame) -> str:
-    """The rows as an address that a browser can save."""
-    return f"data:text/csv;base64,{base64.b64encode(frame.to_csv(index=False).encode()).decode()}"
+    """The rows as an address that a browser can save. Numbers have seven digits: a page holds many tables."""
+    return f"data:text/csv;base64,{base64.b64encode(frame.to_csv(index=False, float_format='%.7g').encode()).decode()}"
