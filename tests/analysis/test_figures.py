@@ -15,6 +15,7 @@ from analysis.data.paper import ROUNDED
 from analysis.data.points import averaged, task_of
 from analysis.figures.__main__ import NAMES, app
 from analysis.figures.curves import CURVES
+from analysis.figures.files import FILES
 from analysis.figures.registry import FIGURES, Drawn, Missing
 from analysis.theory.rich import test_accuracy as eq3
 from console.terminal import stop
@@ -172,6 +173,7 @@ def test_writes_svg_png_and_csv(measured, tmp_path):
     assert done.exit_code == 0, done.output
     assert (tmp_path / "out" / "C3.svg").read_text().startswith("<svg")
     assert (tmp_path / "out" / "C3.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "out" / "C3.pdf").read_bytes().startswith(b"%PDF")
     rows = list(csv.DictReader((tmp_path / "out" / "C3.csv").read_text().splitlines()))
     assert {r["gamma_label"] for r in rows} == {"1"}
     assert "4 seeds a point" in done.output.replace("\n", " ")
@@ -181,12 +183,12 @@ def test_another_measure_is_drawn_beside_the_files_of_the_own_one(measured, tmp_
     args = ["c3", "--measure", "final_test_acc", "--results", measured, "--out", str(tmp_path)]
     done = CliRunner().invoke(app, args)
     assert done.exit_code == 0, done.output
-    assert {file.name for file in tmp_path.iterdir()} == {f"C3-final_test_acc.{kind}" for kind in ("svg", "png", "csv")}
+    assert {file.name for file in tmp_path.iterdir()} == {f"C3-final_test_acc.{kind}" for kind in FILES}
     means = [float(r["mean"]) for r in csv.DictReader((tmp_path / "C3-final_test_acc.csv").read_text().splitlines())]
     # The last accuracy of this store is 0.01 below the best.
     np.testing.assert_allclose(means, drawn(measured, "C3").frame["mean"] - 0.01, atol=1e-9)
     said = done.output.replace("\n", " ")
-    assert "beside Eq. 3, by last test accuracy." in said and "dashed: accuracy 0.85" in said
+    assert "Rich and ultra-rich last test accuracy beside Eq. 3." in said and "dashed: accuracy 0.85" in said
 
 
 @pytest.mark.parametrize(
@@ -194,7 +196,7 @@ def test_another_measure_is_drawn_beside_the_files_of_the_own_one(measured, tmp_
     [
         (["c3", "--measure", "auc"], "figure C3 cannot be drawn by 'auc'; measures best_test_acc"),
         (["1a", "--measure", "final_test_auc"], "figure 1a cannot be drawn by 'final_test_auc'; figures that can be: 1b, 1c"),
-        (["9z"], "no figure '9z': there are 1a, 1b"),
+        (["9z"], "no figure '9z': there are curve, map, 1a, 1b"),
         (["1c", "--sweep", "x"], "no sweep 'x'"),
         (["1d"], "run python -m orchestrator.sweep grid.yaml --results"),
     ],
