@@ -4,10 +4,10 @@ from collections import Counter
 
 import streamlit as st
 
-from analysis.charts.headline import headline
 from analysis.claims.verdict import Checked
 from analysis.data.selection import Selection
 from analysis.data.source import ResultsError, state
+from analysis.headline import headline
 from app.following import following
 from app.shared import figure, links, remembered
 

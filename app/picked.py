@@ -16,7 +16,7 @@ from console.words import shown
 
 PICKED = "picked"
 """The ids of the ticked networks in the URL, with commas between them."""
-_HELD = "_picked"
+_HELD, _UNTICKED = "_picked", "_unticked"
 MOST = MOST_SEEDS
 
 
@@ -44,6 +44,16 @@ def _hold(ids: list[str]) -> None:
         st.query_params.pop(PICKED, None)
 
 
+def _untick() -> None:
+    _hold([])
+    st.session_state[_UNTICKED] = times_unticked() + 1
+
+
+def times_unticked() -> int:
+    """How often all ticks were taken away: a table that goes by another name each time forgets its own ticks."""
+    return int(st.session_state.get(_UNTICKED, 0))
+
+
 def show_picked(results: str) -> None:
     """Training curves of the ticked networks; for two of them, what differs; for few, why they failed and where to look on."""
     ids = picked()
@@ -57,11 +67,14 @@ def show_picked(results: str) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.subheader(f"{len(rows)} ticked" + (f" of {len(ids)}, the first {MOST}" if len(ids) > MOST else ""), anchor=False)
-        st.button("Untick all", on_click=_hold, args=([],))
+        st.button("Untick all", on_click=_untick)
     labels = dict(zip((row["cell_id"] for row in rows), told_apart(rows, results), strict=True))
-    _curves(results, labels)
+    side_by_side = st.container(horizontal=True)  # one below the other where they do not fit
+    with side_by_side, st.container(width=560):
+        _curves(results, labels)
     if len(rows) > 1:
-        _apart(results, rows, labels)
+        with side_by_side, st.container(width=520):
+            _apart(results, rows, labels)
     for row in rows[:6]:
         _one(results, row, labels[row["cell_id"]])
 
@@ -78,7 +91,7 @@ def _curves(results: str, labels: dict[str, str]) -> None:
         log_loss = switch("Log loss", True, "log_loss")
     main = next(iter(known))
     shown_ones = {name: known[name] for name in dict.fromkeys([main, *(["train_loss"] if "train_loss" in known else [])])}
-    chart = several_chart(curves, labels, shown_ones, log_step, log_loss)
+    chart = several_chart(curves, labels, shown_ones, log_step, log_loss, width=460)
     figure(chart, "several")
     if without := len(ids) - curves["cell_id"].nunique():
         st.caption(f"{without} of {len(ids)} kept no curve.")
@@ -86,7 +99,7 @@ def _curves(results: str, labels: dict[str, str]) -> None:
 
 
 def _apart(results: str, rows: list[dict[str, Any]], labels: dict[str, str]) -> None:
-    """What differs: for two networks side by side with the difference of numbers."""
+    """Tables of what differs; those of two networks have the difference of numbers."""
     st.subheader("Side by side" if len(rows) == 2 else "What differs", anchor=False)
     found, known = differences(rows, results), measures(results)
     heads = list(labels.values())

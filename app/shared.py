@@ -95,7 +95,7 @@ def _is_ours(error: ValueError) -> bool:
 _SEEN, _FRESH, _PAGE, _UNLINKED, _INSTEAD = "_seen", "_fresh", "_page", "_unlinked", "_instead"
 _LOOKED = "_looked"
 _ASTRAY = "_astray"
-"""By key, what the page says of a value that a link named and that is not there."""
+"""The name in the session of the notes on values that a link named and that are not there, by key."""
 
 
 watched: dict[str, Callable[[], int]] = {}
@@ -180,7 +180,7 @@ def _note_astray(label: str, key: str, texts: Sequence[str], shown: str) -> None
 
 
 def astray() -> dict[str, str]:
-    """What the page says above its content of values that a link named and that are not there, by key; it may be added to."""
+    """Notes above the page on values that a link named and that are not there, by key; a page may add some."""
     found: dict[str, str] = st.session_state.setdefault(_ASTRAY, {})
     return found
 

@@ -1,4 +1,4 @@
-"""What a person can do about networks that failed or diverged."""
+"""Advice to a person on networks that failed or diverged, and their logs."""
 
 from console.commands import sweep_command
 from store.files import ResultsError, open_files

@@ -22,7 +22,7 @@ STATES = {
     "any": "", "ok": "status = 'ok'", "not ok": "status <> 'ok'", "diverged": "status = 'diverged'",
     "failed": "status = 'failed'",
 }  # fmt: skip
-"""What a table may be limited to, by name, as SQL."""
+"""Limits that a table may have on the status, by name, as SQL."""
 MOST_OF_GROUP = 30
 """Most networks of a configuration whose ids a table keeps."""
 MOST_RESAMPLED = 200
@@ -129,7 +129,9 @@ def grouped(results: str, asked: Asked, measure: str, keys: tuple[str, ...], pag
 {source}
 ORDER BY {order} {_way(asked)}, {names}"""
     found = _page(results, sql, f"SELECT count(*) FROM (SELECT {names} {source})", page)
-    frame = with_intervals(found.frame, what, resampled=MOST_RESAMPLED)
+    # A configuration of which no network finished has no mean, and no interval.
+    finished = with_intervals(found.frame[found.frame["n"] > 0], what, resampled=MOST_RESAMPLED)
+    frame = found.frame.drop(columns="seeds").join(finished[["low", "high"]])
     return found._replace(frame=frame[[*keys, *NUMBERS, "cells"]])
 
 
@@ -173,12 +175,12 @@ def rows_of(results: str, cell_ids: tuple[str, ...]) -> list[dict[str, Any]]:
 
 
 def differences(rows: list[dict[str, Any]], results: str) -> dict[str, list[tuple[str, list[Any]]]]:
-    """What differs among networks, by kind: `parameters`, `metrics`, and `origin` (status, code, machine, time). Each is a list
+    """Differences among networks, by kind: `parameters`, `metrics`, and `origin` (status, code, machine, time). Each is a list
     of a column and its values in the order of the networks."""
     keys, known = [*grid_keys(results), SEED], measures(results)
     found: dict[str, list[tuple[str, list[Any]]]] = {"parameters": [], "metrics": [], "origin": []}
-    for name in rows[0] if rows else ():
-        values = [row[name] for row in rows]
+    for name in dict.fromkeys(name for row in rows for name in row):
+        values = [row.get(name) for row in rows]
         if name == "cell_id" or all(_same(value, values[0]) for value in values):
             continue
         kind = "parameters" if name in keys else "metrics" if name in known and name != "seconds" else "origin"
@@ -192,7 +194,7 @@ def told_apart(rows: list[dict[str, Any]], results: str) -> list[str]:
     names = gamma_once(apart, apart)
     if not names:
         return [row["cell_id"][:8] for row in rows]
-    labels = [", ".join(f"{name.replace('_label', '')} {_shown(row[name])}" for name in names) for row in rows]
+    labels = [", ".join(f"{name.replace('_label', '')} {_shown(row.get(name))}" for name in names) for row in rows]
     return [
         f"{label} ({row['cell_id'][:6]})" if labels.count(label) > 1 else label for label, row in zip(labels, rows, strict=True)
     ]

@@ -38,7 +38,7 @@ class Varying(NamedTuple):
     numbers: frozenset[str]
     """Keys with at least two values, all of them numbers."""
     positive: frozenset[str]
-    """Those of `numbers` whose values above 0 vary."""
+    """Keys of `numbers` whose values above 0 vary."""
     noisy_over_L: bool
     sampled: bool
 

@@ -1,11 +1,11 @@
-"""What this can show with other networks: the pages that have nothing yet, and the grid that fills each."""
+"""Pages that have nothing to show for these networks yet, and the grid that fills each."""
 
 import streamlit as st
 
 from analysis.data.showing import NEEDS
 from app.leading import looking
 from app.pages import PAGES
-from app.shared import links, look
+from app.shared import look
 from console.commands import sweep_command
 
 
@@ -21,6 +21,6 @@ def show(results: str) -> None:
         title, meaning = PAGES[page]
         need = NEEDS[page]
         with st.container(border=True):
-            st.page_link(links[page], label=f"**{title}**") if page in links else st.markdown(f"**{title}**")
-            st.markdown(f"{meaning}. It needs {need.networks}. This trains some, in {need.takes} on two cores:")
+            sentence = f"{meaning[0].lower()}{meaning[1:]}. It needs {need.networks}."
+            st.markdown(f"**{title}**: {sentence} This trains some, in {need.takes} on two cores:")
             st.code(sweep_command(need.grid, results), language="bash")

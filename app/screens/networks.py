@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from analysis.data.coverage import reasons
 from analysis.data.keys import title_of
 from analysis.data.listing import (
     PAGE,
@@ -22,9 +23,10 @@ from analysis.data.listing import (
 from analysis.data.measures import measures
 from analysis.data.selection import Selection, Value
 from analysis.data.source import declared
-from app.picked import pick, picked, show_picked
+from app.picked import pick, picked, show_picked, times_unticked
 from app.setting import text_of
 from app.shared import astray, choice, downloads, remembered, sweep_choice, switch
+from app.training_now import show_in_training
 
 MOST_OPTIONS = 200
 """Most values of a parameter that a filter offers."""
@@ -45,6 +47,7 @@ def show(results: str) -> None:
     selection = _filtered(results, selection, found)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         asked, columns = _order(results, Asked(selection, str(state), words or ""), found, by_setting)
+    show_in_training(results)
     if by_setting:
         _table_of_settings(results, asked, found)
     else:
@@ -73,7 +76,8 @@ def _several(label: str, options: Sequence[str], key: str, default: Sequence[str
     """A box of several options, whose value lives in the URL; a link that names others is told so above the page."""
     lost = [text for text in st.query_params.get_all(key) if text not in options] if key not in st.session_state else []
     if lost:
-        astray()[key] = f"No {label} {', '.join(f'`{text}`' for text in lost)} here."
+        what = label if key.startswith("only_") else label.lower()
+        astray()[key] = f"No {what} {', '.join(f'`{text}`' for text in lost)} here."
     more = {"bind": "query-params", "persist_state": "session", "placeholder": "all"} | more
     return list(st.multiselect(label, options, default=list(default), key=key, **more))
 
@@ -85,14 +89,20 @@ def _order(results: str, asked: Asked, found: Offered, by_setting: bool) -> tupl
         order = choice("Sorted by", [*found.varying, *SORTED_NUMBERS], "n", key="setting_order", width=170)
     else:
         offers = found.columns
+        first = found.first(asked.state != "ok" and _some_bad(results, asked.selection.sweep))
         words = {name: title_of(name, declared=known) if name in found.varying else name for name in offers}
         columns = _several(
-            "Columns", offers, "columns", found.first(asked.state != "ok"), width=640, placeholder="cell_id alone",
+            "Columns", offers, "columns", first, width=640, placeholder="cell_id alone",
             help="  \n".join(f"`{name}`: {words[name]}" for name in found.varying),
         )  # fmt: skip
         order = choice("Sorted by", offers, "finished_at", key="order", width=170)
     descending = switch("Largest first", True, "descending")
     return Asked(asked.selection, asked.state, asked.text, str(order), descending), columns
+
+
+def _some_bad(results: str, sweep: str | None) -> bool:
+    """Whether networks of a sweep, or of the store, failed or diverged."""
+    return any(why for name, why in remembered(reasons, results).items() if sweep in (None, name))
 
 
 def _table_of_networks(results: str, asked: Asked, found: Offered, columns: list[str]) -> None:
@@ -149,6 +159,7 @@ def _rows(results: str, frame: pd.DataFrame, ids: list[list[str]], view: str, la
     config |= {"finished_at": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss")}
     chosen = st.dataframe(
         frame, hide_index=True, height=min(460, 38 + 35 * len(frame)), column_order=order, column_config=config,
-        on_select="rerun", selection_mode="multi-row", selection_default={"selection": {"rows": ticked}}, key=f"rows {view}",
+        on_select="rerun", selection_mode="multi-row", selection_default={"selection": {"rows": ticked}},
+        key=f"rows {view} {times_unticked()}",
     )  # fmt: skip
     pick(ids, chosen["selection"]["rows"])
