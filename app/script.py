@@ -1,6 +1,7 @@
 """The script that Streamlit runs for each session: the pages over one results directory, with selections in the URL."""
 
 from importlib import import_module
+from typing import Literal
 
 import streamlit as st
 
@@ -34,7 +35,7 @@ def _page(name: str, address: str, hidden: bool) -> st.Page:
         guarded(title, meaning, screen)
 
     show.__name__ = address
-    visibility = "hidden" if hidden else "visible"
+    visibility: Literal["visible", "hidden"] = "hidden" if hidden else "visible"
     return st.Page(show, title=title, url_path=address, default=address == HOME, visibility=visibility)
 
 

@@ -66,7 +66,8 @@ def guarded(title: str, meaning: str, show: Callable[[str], None]) -> None:
     try:
         if not st.session_state.pop(_LOOKED, False):
             st.session_state[_SEEN] = _moment(results)
-        if st.session_state.get(_PAGE) != title:
+        st.session_state[_ENTERED] = st.session_state.get(_PAGE) != title
+        if st.session_state[_ENTERED]:
             st.session_state[_PAGE], st.session_state[_UNLINKED] = title, True
             st.session_state[_ASTRAY] = {}
         if not remembered(sweeps, results):
@@ -93,7 +94,7 @@ def _is_ours(error: ValueError) -> bool:
 
 
 _SEEN, _FRESH, _PAGE, _UNLINKED, _INSTEAD = "_seen", "_fresh", "_page", "_unlinked", "_instead"
-_LOOKED = "_looked"
+_LOOKED, _ENTERED = "_looked", "_entered"
 _ASTRAY = "_astray"
 """The name in the session of the notes on values that a link named and that are not there, by key."""
 
@@ -156,12 +157,15 @@ def choice(label: str, options: Sequence[Any], default: Any = None, key: str | N
     first = key not in instead
     chosen, shown = instead.get(key, (held, held))
     wanted = chosen if held == shown else held
+    text = more.get("format_func", str)
+    texts = [str(text(option)) for option in options]
+    if not first and st.session_state.get(_ENTERED) and (asked := st.query_params.get(key)) in texts:
+        wanted = options[texts.index(asked)]  # a link within the app goes before what was chosen on an earlier page
     # Assigned each time: Streamlit keeps in the URL what code assigns, and what the user chose, but no default.
     value = wanted if wanted in options else default if default in options else next(iter(options), None)
     instead[key] = (value if wanted is None else wanted, value)
-    text = more.get("format_func", str)
     if first:
-        _note_astray(label, key, [str(text(option)) for option in options], str(text(value)))
+        _note_astray(label, key, texts, str(text(value)))
     elif held != shown:
         astray().pop(key, None)
     st.session_state[key] = value

@@ -21,7 +21,7 @@ def show_in_training(results: str) -> None:
     if not rows or curves.empty:
         return
     known = along_training(results, curves)
-    shown = {name: known[name] for name in ("test_acc", "test_mse", "train_loss") if name in known}
+    shown: dict[str, str] = {name: known[name] for name in ("test_acc", "test_mse", "train_loss") if name in known}
     shown_rows = rows[:MOST]
     told = (
         told_apart(shown_rows, results)

@@ -1,5 +1,6 @@
 """Which pages of the app have something to show for a sweep, and what would give the others something."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from analysis.data.selection import grid_keys
@@ -52,7 +53,7 @@ def showing(results: str) -> dict[str, frozenset[str]]:
     return {sweep: frozenset(pages) for sweep, pages in found.items()}
 
 
-_SHOWS = {
+_SHOWS: dict[str, Callable[[Varying], bool]] = {
     "curves": lambda found: bool(found.numbers),
     "dimension": lambda found: {"L", "d"} <= found.numbers and not found.sampled,
     "noise": lambda found: found.noisy_over_L,
