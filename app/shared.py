@@ -17,6 +17,7 @@ from analysis.data.coverage import sweeps
 from analysis.data.source import QueryError, ResultsError, state
 from analysis.overlays.apart import Apart
 from console.commands import command, sweep_command
+from console.words import nearest
 
 if TYPE_CHECKING:  # pandas and what needs it take a second to import: pages do that once they need it
     import pandas as pd
@@ -61,10 +62,14 @@ def guarded(title: str, meaning: str, show: Callable[[str], None]) -> None:
     except ResultsError as error:
         st.error(str(error))
         return
+    notes = st.container()
     try:
-        st.session_state[_SEEN] = _moment(results)
-        if st.session_state.get(_PAGE) != title:
+        if not st.session_state.pop(_LOOKED, False):
+            st.session_state[_SEEN] = _moment(results)
+        st.session_state[_ENTERED] = st.session_state.get(_PAGE) != title
+        if st.session_state[_ENTERED]:
             st.session_state[_PAGE], st.session_state[_UNLINKED] = title, True
+            st.session_state[_ASTRAY] = {}
         if not remembered(sweeps, results):
             st.info(f"Nothing in `{results}` yet. Type `{sweep_command('grid.yaml', results)}` and leave this page open.")
         else:
@@ -75,6 +80,8 @@ def guarded(title: str, meaning: str, show: Callable[[str], None]) -> None:
         if not _is_ours(error):
             raise
         st.error(str(error))
+    for note in st.session_state.get(_ASTRAY, {}).values():
+        notes.warning(note)
     st.session_state[_FRESH] = True
     _follow(results)
 
@@ -87,10 +94,20 @@ def _is_ours(error: ValueError) -> bool:
 
 
 _SEEN, _FRESH, _PAGE, _UNLINKED, _INSTEAD = "_seen", "_fresh", "_page", "_unlinked", "_instead"
+_LOOKED, _ENTERED = "_looked", "_entered"
+_ASTRAY = "_astray"
+"""The name in the session of the notes on values that a link named and that are not there, by key."""
 
 
 watched: dict[str, Callable[[], int]] = {}
 """By name, a function that counts the finished parts of a page's background work. When a count grows, open pages run again."""
+
+
+def look(results: str) -> str:
+    """The state of the store, read once for the navigation and the page. ResultsError if it cannot be read."""
+    st.session_state[_SEEN] = moment = _moment(results)
+    st.session_state[_LOOKED] = True
+    return moment[0]
 
 
 def _moment(results: str) -> tuple[str, int]:
@@ -130,21 +147,46 @@ def choice(label: str, options: Sequence[Any], default: Any = None, key: str | N
     """A select box whose value lives in the URL, under `key`, and lasts from page to page.
 
     The URL names the default too: the best default changes as a store grows, and a link must not. A value that the next page does
-    not offer comes back on a page that does, unless another was chosen there.
+    not offer comes back on a page that does, unless another was chosen there. A link that names no option gets the default, and
+    the page says so.
     """
     options = list(options)
     key = key or label.lower().replace(" ", "_")
     held = st.session_state.get(key)
     instead: dict[str, tuple[Any, Any]] = st.session_state.setdefault(_INSTEAD, {})
+    first = key not in instead
     chosen, shown = instead.get(key, (held, held))
     wanted = chosen if held == shown else held
+    text = more.get("format_func", str)
+    texts = [str(text(option)) for option in options]
+    if not first and st.session_state.get(_ENTERED) and (asked := st.query_params.get(key)) in texts:
+        wanted = options[texts.index(asked)]  # a link within the app goes before what was chosen on an earlier page
     # Assigned each time: Streamlit keeps in the URL what code assigns, and what the user chose, but no default.
     value = wanted if wanted in options else default if default in options else next(iter(options), None)
     instead[key] = (value if wanted is None else wanted, value)
+    if first:
+        _note_astray(label, key, texts, str(text(value)))
+    elif held != shown:
+        astray().pop(key, None)
     st.session_state[key] = value
     more = {"bind": "query-params", "persist_state": "session", "required": True} | more
     box: Any = st.selectbox  # no overload of it takes options by name
     return box(label, options, index=None, key=key, **more)
+
+
+def _note_astray(label: str, key: str, texts: Sequence[str], shown: str) -> None:
+    """Note that the link to this page names a value of a select box that is not there."""
+    asked = st.query_params.get(key)
+    if asked and asked not in texts:
+        what = label if key.startswith("at_") else label[0].lower() + label[1:]
+        end = nearest(asked, texts) or "."
+        astray()[key] = f"No {what} `{asked}` here{end} This page shows `{shown}` instead."
+
+
+def astray() -> dict[str, str]:
+    """Notes above the page on values that a link named and that are not there, by key; a page may add some."""
+    found: dict[str, str] = st.session_state.setdefault(_ASTRAY, {})
+    return found
 
 
 def switch(label: str, default: bool, key: str, **more: Any) -> bool:

@@ -168,11 +168,11 @@ def main(n_cells: int = 100 * N_GROUPS) -> None:
             found.setdefault(name, []).append(seconds)
 
         for i in range(REPEATS):
-            for name in ("overview", *DRAWN):
+            for name in ("home", *DRAWN):
                 os.environ["XDG_CACHE_HOME"] = os.path.join(folder, f"cache-{i}-{name}")  # for the server
                 with server(results) as (url, process):
                     page = browser.new_page(viewport={"width": 1400, "height": 1000})
-                    path = "/" if name == "overview" else f"/{name}"
+                    path = "/" if name == "home" else f"/{name}"
                     titled, figure = _first_paint(page, url + path, name in DRAWN)
                     note(f"fresh server: title of {name}", titled)
                     note(f"fresh server: {name}", figure)

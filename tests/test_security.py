@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 import analysis.query
 import orchestrator.store
 from analysis.report.build import build
-from app.screens.overview import _table
+from app.screens.home import _table
 from console import cache
 from console.cache import cache_folder
 from console.printable import printable

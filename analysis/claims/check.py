@@ -10,8 +10,10 @@ import yaml
 
 from analysis.claims.entries import Claim, read_claims
 from analysis.claims.kinds import KINDS
+from analysis.claims.networks import noting_networks
 from analysis.claims.pictured import QUANTITIES
 from analysis.claims.verdict import Checked, Measured, NotMeasured, judge
+from analysis.data.coverage import sweeps_with
 from analysis.data.measures import MEASURES, measures
 from analysis.overlays.registry import THEORIES
 from console.commands import sweep_command
@@ -59,11 +61,12 @@ def _checked(results: str, claim: Claim) -> Checked:
     if claim.expected is None:
         return Checked(claim, "not measured", NotMeasured(claim.not_measured), claim.not_measured)
     arguments = dict(claim.measure)
-    found: Measured | NotMeasured = KINDS[arguments.pop("kind")](results, **arguments)
+    with noting_networks() as used:
+        found: Measured | NotMeasured = KINDS[arguments.pop("kind")](results, **arguments)
     if isinstance(found, NotMeasured):
         return Checked(claim, "not enough data", found, found.why)
     verdict, why = judge(claim.expected, found.interval)
-    return Checked(claim, verdict, found, why)
+    return Checked(claim, verdict, found, why, sweeps_with(results, used))
 
 
 QUICK = {"same_different": "grids/quick.yaml", "psvrt": "grids/psvrt_quick.yaml", "pentomino": "grids/pentomino_quick.yaml",

@@ -58,8 +58,11 @@ def groups(results: str, selection: Selection, measure: str = "best_test_acc") -
     return Points(frame.sort_values(sorting(keys)).reset_index(drop=True), keys, what, sql, declared(results))
 
 
-def with_intervals(frame: pd.DataFrame, measure: Metric, centre: str = "mean") -> pd.DataFrame:
-    """Groups with the 95% interval of their mean or median, without their seeds."""
+def with_intervals(frame: pd.DataFrame, measure: Metric, centre: str = "mean", resampled: int | None = None) -> pd.DataFrame:
+    """Groups with the 95% interval of their mean or median, without their seeds.
+
+    `resampled`: the most values of a group for which the bootstrap is worth its time, where Student's t serves as well.
+    """
     bounds = (measure.low, measure.high)
     if centre == "median":
         low, high = np.full((2, len(frame)), np.nan)
@@ -70,7 +73,7 @@ def with_intervals(frame: pd.DataFrame, measure: Metric, centre: str = "mean") -
         ties = sd_of_ties(measure, means, test_sizes(frame, measure))
         low, high = t_intervals(means, np.where(sds == 0, ties, sds), frame["n"].to_numpy(), bounds=bounds)
         # Many seeds: the bootstrap, which does not assume a normal distribution.
-        many = np.flatnonzero(frame["n"] >= FEW)
+        many = np.flatnonzero((frame["n"] >= FEW) & (frame["n"] <= (resampled or np.inf)))
         low[many], high[many] = mean_intervals([frame["seeds"].iloc[i] for i in many], bounds)
     return frame.drop(columns="seeds").assign(low=low, high=high)
 

@@ -5,25 +5,19 @@ import streamlit as st
 
 from analysis.claims.chart import COLOURS, claims_chart
 from analysis.claims.check import advice, claims_frame
-from analysis.claims.following import Following
 from analysis.claims.verdict import VERDICTS, Checked, Measured
 from analysis.data.source import state
-from app.shared import choice, downloads, figure, watched
+from app.following import following as _following
+from app.shared import choice, downloads, figure
 from stats.rounding import in_digits, with_interval
 
 ALL = "(choose one)"
 MARKS = dict(zip(VERDICTS, ("✓", "✗", "?", "–"), strict=True))
 
 
-@st.cache_resource
-def _following(results: str) -> Following:
-    return Following(results)
-
-
 def show(results: str) -> None:
     """The page."""
     following = _following(results)
-    watched["claims"] = lambda: following.n_done
     found = following.look(state(results), wait_s=0.8)
     if found.error:
         st.error(f"The claims could not be checked: {found.error}")

@@ -108,9 +108,9 @@ def test_curves_control_link_and_download(page, url):
     settled(page)
 
 
-def test_overview_links_to_curves_of_the_sweep(page, url):
+def test_home_links_to_curves_of_the_sweep(page, url):
     opened(page, url)
-    page.locator("[data-testid=stPageLink] a").first.click()
+    page.locator("[data-testid=stPageLink] a", has_text=re.compile("^Curves")).first.click()
     page.wait_for_url(re.compile(r"/curves\?.*sweep=measured"))
     page.locator(CHART).first.wait_for()
     settled(page)
