@@ -18,12 +18,14 @@ export default function ({ setStateValue, data }) {
 """
 
 STYLE = """<style>
+@media (min-width: 641px) and (max-width: 1600px) {[data-testid=stMainBlockContainer] {padding-left: 3rem; padding-right: 3rem}}
 [data-testid=stVegaLiteChart] {overflow-x: auto; max-width: 100%}
 @media (max-width: 640px) {
   [data-testid=stMainBlockContainer] {padding: 3.5rem 1rem 2rem 1rem}
   [data-testid=stHorizontalBlock] {flex-wrap: wrap}
   [data-testid=stMain] h1, [data-testid=stMain] h2 {font-size: 1.6rem}
   [data-testid=stMain] h3 {font-size: 1.2rem}
+  [data-testid=stButtonGroup] > div {flex-wrap: wrap; overflow: visible}
   [data-testid=stMarkdownContainer] table {display: block; overflow-x: auto}
 }
 </style>"""

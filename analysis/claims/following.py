@@ -1,10 +1,14 @@
-"""The claims of a growing store, checked in the background: known verdicts are shown while others are still computed."""
+"""The claims of a growing store, checked in the background: known verdicts are shown while others are still computed.
+
+Claims that have networks are checked first.
+"""
 
 from concurrent.futures import Future, wait
 from threading import Lock, Thread
 from time import monotonic
 from typing import Any, NamedTuple
 
+from analysis.claims.board import likely_first
 from analysis.claims.check import check_each, load_claims
 from analysis.claims.entries import Claim
 from analysis.claims.verdict import Checked
@@ -58,7 +62,7 @@ class Following:
 
     def _check(self, end: Future[None]) -> None:
         try:
-            for one in check_each(self.results, self.claims):
+            for one in check_each(self.results, likely_first(self.results, self.claims)):
                 with self.lock:
                     self.known[one.claim.id] = one
                     self.to_come.discard(one.claim.id)
