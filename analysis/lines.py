@@ -4,7 +4,9 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from analysis.charts.explore import Choices, Explored, networks_of
+import pandas as pd
+
+from analysis.charts.explore import Choices, networks_of
 from analysis.data.choosing import suits_log
 from analysis.data.points import Points, varying
 from analysis.data.selection import Selection, Value
@@ -14,9 +16,9 @@ WIDTH = 88
 """Longest line, in characters: a notebook's cell shows it whole."""
 
 
-def plot_lines(results: str, selection: Selection, points: Points, choices: Choices, found: Explored) -> str:
-    """The call of `Results.plot` that draws the chart of these choices."""
-    look, shown = choices.look, found.drawn.points
+def plot_lines(results: str, selection: Selection, points: Points, choices: Choices, shown: pd.DataFrame) -> str:
+    """The call of `Results.plot` that draws the chart of these choices; `shown` are the points in it."""
+    look = choices.look
     setting = networks_of(shown, dict(choices.setting))
     options: dict[str, Any] = {
         "x": look.x, "y": points.measure.name, "by": look.colour, "sweep": selection.sweep,

@@ -62,7 +62,8 @@ def section_html(
     decide it."""
     lines = "".join(_line(line, strips, commands, dark) for line in section.lines)
     head = f"<b>{escape(section.heading)}</b> &nbsp; {counted(section.counts, dark)}"
-    return f'{_STYLE}<div class="board"><details class="section"{"" if folded else " open"}><summary>{head}</summary>{lines}</details></div>'
+    start = f'<details class="section"{"" if folded else " open"}>'
+    return f'{_STYLE}<div class="board">{start}<summary>{head}</summary>{lines}</details></div>'
 
 
 def _line(line: Line, strips: Mapping[str, Strip], commands: Mapping[str, Sequence[str]], dark: bool) -> str:

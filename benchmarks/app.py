@@ -138,7 +138,7 @@ def _switch(label: str) -> Change:
     return lambda page: page.get_by_text(label).click
 
 
-LAST = ("measure", _pick("Measure", "last test accuracy"), "measure=last")
+LAST = ("measure", _pick("Metric", "last test accuracy"), "measure=last")
 CHANGES: dict[str, tuple[tuple[str, Change, str], ...]] = {
     "curves": (
         ("d", _pick("d", "64"), "at_d=64"), ("colour", _pick("Colour", "input dimension d"), "colour=input"), LAST,
@@ -146,7 +146,7 @@ CHANGES: dict[str, tuple[tuple[str, Change, str], ...]] = {
     ),
     "dimension": (("gamma", _pick("gamma", "1"), "at_gamma_label=1"), LAST),
     "noise": (LAST,),
-    "scaling": (LAST, ("abscissa", _pick("Threshold over", "d"), "over=d")),
+    "scaling": (LAST, ("abscissa", _pick("Threshold in", "d"), "over=d")),
     "structure": (("L", _pick("L", "3"), "at_L=3"), ("log step", _switch("Log step"), "log_step=true")),
 }  # fmt: skip
 """The changes of each page, in this order: the title of the change, the change, and what the URL holds then."""

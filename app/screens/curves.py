@@ -52,7 +52,13 @@ def show(results: str) -> None:
     figure(found.chart, "curves")
     st.caption(found.caption)
     compute_later(found.missing)
-    downloads(f"{measure}-{look.x}", found.frame, found.chart, found.sql, plot_lines(results, selection, points, choices, found))
+    downloads(
+        f"{measure}-{look.x}",
+        found.frame,
+        found.chart,
+        found.sql,
+        plot_lines(results, selection, points, choices, found.drawn.points),
+    )
     st.dataframe(found.frame, hide_index=True, height=min(400, 38 + 35 * len(found.frame)))
 
 
@@ -88,7 +94,7 @@ def _setting(points: Points, axes: Sequence[str]) -> dict[str, Value]:
     """One value for each key that varies beside the axes."""
     rest = rest_of(points, axes)
     if rest:
-        st.caption("Only seeds are averaged over. All other keys have one value:")
+        st.caption("Values of the other parameters (only seeds are averaged):")
     return fixed(points, rest, places=st.columns(2))
 
 

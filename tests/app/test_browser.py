@@ -146,20 +146,20 @@ def test_selections_last_from_page_to_page(page, url):
     opened(page, f"{url}/curves?measure=last+test+accuracy&colour=%28none%29&at_gamma_label=lazy")
     page.locator(CHART).first.wait_for()
     go(page, "scaling")
-    assert [chosen(page, label) for label in ("Measure", "Colour", "gamma")] == ["last test accuracy", "(none)", "lazy"]
+    assert [chosen(page, label) for label in ("Metric", "Colour", "gamma")] == ["last test accuracy", "(none)", "lazy"]
     go(page, "dimension")
-    assert [chosen(page, label) for label in ("Measure", "gamma")] == ["last test accuracy", "lazy"]
+    assert [chosen(page, label) for label in ("Metric", "gamma")] == ["last test accuracy", "lazy"]
     go(page, "curves")
-    assert [chosen(page, label) for label in ("Measure", "Colour", "gamma")] == ["last test accuracy", "(none)", "lazy"]
+    assert [chosen(page, label) for label in ("Metric", "Colour", "gamma")] == ["last test accuracy", "(none)", "lazy"]
     # What a page cannot show comes back on one that can.
     ratio = "readout ratio |mean a-| / |mean a+|"
-    pick(page, "Measure", ratio)
+    pick(page, "Metric", ratio)
     page.wait_for_url(re.compile("measure=readout"))
     settled(page)
     go(page, "scaling")
-    assert chosen(page, "Measure") == "best test accuracy"
+    assert chosen(page, "Metric") == "best test accuracy"
     go(page, "curves")
-    assert chosen(page, "Measure") == ratio
+    assert chosen(page, "Metric") == ratio
 
 
 def test_empty_store_and_the_page_that_follows_it(page, tmp_path):

@@ -155,7 +155,7 @@ def test_overview_of_many_sweeps(page, tmp_path):
 
 def test_curves_shows_accuracy_against_L_by_gamma_beside_theory(page, small_results):
     shown = page("curves", small_results)
-    assert values(shown) == {"Sweep": "tiny", "Measure": "best_test_acc", "Across": "L", "Colour": "gamma_label",
+    assert values(shown) == {"Sweep": "tiny", "Metric": "best_test_acc", "Across": "L", "Colour": "gamma_label",
                              "Panels": "(none)", "Centre": "mean"}  # fmt: skip
     table = shown.dataframe[0].value
     assert list(zip(table.L, table.gamma_label, table.n, strict=True)) == [
@@ -165,13 +165,13 @@ def test_curves_shows_accuracy_against_L_by_gamma_beside_theory(page, small_resu
         (4, "1", 4),
     ]
     assert table["Eq. 3"].notna().sum() == 2
-    assert "mean over 4 seeds a point with its 95% interval; 16 networks" in said(shown)
+    assert "mean over 4 seeds per point with its 95% interval; 16 networks" in said(shown)
 
 
 def test_a_link_reproduces_the_view(page, small_results):
     shown = page("curves", small_results, measure="last test accuracy", colour="(none)", at_gamma_label="1", centre="median",
                  theory="false", log_L="true")  # fmt: skip
-    assert values(shown)["Measure"] == "final_test_acc" and values(shown)["gamma"] == "1"
+    assert values(shown)["Metric"] == "final_test_acc" and values(shown)["gamma"] == "1"
     table = shown.dataframe[0].value
     assert "gamma_label" not in table and "final" not in table
     assert list(table.n) == [4, 4]
@@ -182,7 +182,7 @@ def test_a_link_reproduces_the_view(page, small_results):
 
 def test_a_link_with_unknown_values_shows_the_usual_view(page, small_results):
     shown = page("curves", small_results, measure="nonsense", colour="(none)", at_gamma_label="7")
-    assert values(shown)["Measure"] == "best_test_acc" and values(shown)["gamma"] in ("1", "lazy")
+    assert values(shown)["Metric"] == "best_test_acc" and values(shown)["gamma"] in ("1", "lazy")
 
 
 def test_colour_none_asks_for_one_gamma_and_never_averages_over_it(page, small_results):

@@ -124,7 +124,7 @@ def test_dimension_says_that_rich_networks_do_not_depend_on_d(opened, filled):
 
 def test_dimension_by_auc_starts_at_the_level_of_the_figures(opened, filled):
     page = opened("dimension", filled)
-    next(box for box in page.selectbox if box.label == "Measure").set_value("final_test_auc").run()
+    next(box for box in page.selectbox if box.label == "Metric").set_value("final_test_auc").run()
     assert not page.exception
     # The store's AUC reaches 0.95 where the accuracy reaches 0.85.
     assert "3 of 3 d with a curve reach 0.95" in text(page) and "d^2.0" in text(page)
