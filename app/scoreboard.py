@@ -46,13 +46,15 @@ def colours(dark: bool) -> dict[Standing, str]:
     return {name: dark_colour(colour) if dark else colour for name, colour in plain.items()}
 
 
-def counted(counts: "Counter[Standing]", dark: bool) -> str:
-    """Marks with their counts, such as `✓ 12 ✗ 3`."""
+def counted(counts: "Counter[Standing]", dark: bool, named: bool = False) -> str:
+    """Marks with their counts, such as `✓ 12 ✗ 3`; `named` adds the words for each mark."""
     shades = colours(dark)
-    return " &nbsp; ".join(
-        f'<span style="color:{shades[name]}" title="{counts[name]} {name}"><b>{mark}</b> {counts[name]}</span>'
-        for name, mark in MARKS.items() if counts[name]
-    )  # fmt: skip
+    parts = []
+    for name, mark in MARKS.items():
+        if counts[name]:
+            words = f"<b>{mark}</b> {counts[name]}{f' {name}' if named else ''}"
+            parts.append(f'<span style="color:{shades[name]}" title="{counts[name]} {name}">{words}</span>')
+    return " &nbsp; ".join(parts)
 
 
 def section_html(

@@ -16,7 +16,7 @@ from analysis.claims.verdict import Checked
 from analysis.data.source import state
 from analysis.lines import call_lines
 from app.looks import is_dark, is_narrow
-from app.scoreboard import details, section_html
+from app.scoreboard import counted, details, section_html
 from app.shared import choice, downloads, figure, watched
 
 ALL = "(all papers)"
@@ -37,7 +37,7 @@ def show(results: str) -> None:
     """The page."""
     following = _following(results)
     watched["claims"] = lambda: following.n_done
-    found = following.look(state(results), wait_s=0.8)
+    found = following.look(state(results), wait_s=1.0)
     if found.error:
         st.error(f"The claims could not be checked: {found.error}")
     if found.n_to_come:
@@ -70,11 +70,11 @@ def _soon(following: Following, n_shown: int) -> None:
 
 def _filtered(checked: Sequence[Checked]) -> tuple[list[Checked], tuple[Standing, ...]]:
     """The claims of the chosen paper that hold the text, and the chosen verdicts; at first, those that come from data."""
-    counts = Counter(map(standing, checked))
+    st.html(f'<span style="font-size:1.25rem">{counted(Counter(map(standing, checked)), is_dark(), named=True)}</span>')
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen: Any = st.pills(
             "Verdict", list(MARKS), selection_mode="multi", key="verdict", bind="query-params", persist_state="session",
-            format_func=lambda name: f"{MARKS[name]} {counts[name]} {name}", help=HELP,
+            help=HELP,
         )  # fmt: skip
         there = {one.claim.paper for one in checked}
         papers = [paper for paper in (*PAPERS, OURS) if paper in there]

@@ -33,6 +33,7 @@ from app.choosing import (
     unmixed,
 )
 from app.collapse import collapse
+from app.looks import is_narrow
 from app.shared import NONE, choice, downloads, figure, remembered, switch
 from console.words import shown
 
@@ -130,7 +131,7 @@ def _thresholds(
     of_theory = lines(frame, measure.name, over, against, by)
     chart = threshold_chart(table, over, against, by, fits, said, names=names, curves=of_theory, **named)
     fitted_values = [value for value in (in_order(frame, by) if by else [None]) if value in fits]
-    few = len(fitted_values) <= FEW_FITS
+    few = is_narrow() or len(fitted_values) <= FEW_FITS
     left, right = st.columns([3, 2]) if few else (st.container(), st.container())
     with left:
         figure(chart)

@@ -232,7 +232,7 @@ def test_structure_shows_the_network_of_the_link_and_its_origin(page, small_resu
 
     found = networks(small_results, Selection("tiny"), True)
     setting = found.frame[(found.frame.L == 4) & (found.frame.gamma_label == "lazy")].iloc[0]
-    shown = page("structure", small_results, cell_id=setting.cells[2])
+    shown = page("structure", small_results, cell=setting.cells[2])
     assert values(shown) == {"Sweep": "tiny", "L": "4", "gamma": "lazy", "seed": "2"}
     assert "one of 4 seeds" in said(shown)
     origin = shown.expander[-1].table[0].value
@@ -262,7 +262,7 @@ def test_structure_shows_what_a_network_sees_and_its_weights_beside_the_lazy_one
     assert [one.value for one in shown.subheader] == ["Hidden weights as images", "What it sees", "Training", "Measured"]
     assert not shown.info and "its only seed" in said(shown)
     measured = shown.table[0].value
-    assert list(measured.columns) == ["measure", "this network", "mean over seeds"] and "alignment" not in str(measured)
+    assert list(measured.columns) == ["metric", "this network", "mean over seeds"] and "alignment" not in str(measured)
     assert values(shown)["gamma"] == "1" and values(shown)["Beside it, the same network at gamma"] == "lazy"
     assert "the 2 most positive readouts above, the 2 most negative below" in said(shown)
     assert drawn(shown) == [2, 1, 0]
@@ -378,7 +378,8 @@ def test_a_lost_file_of_the_network_beside_leaves_the_chosen_one(page, tmp_path)
 
 
 def test_structure_of_a_network_that_is_not_there(page, small_results):
-    assert "No network `nowhere`" in page("structure", small_results, cell_id="nowhere").warning[0].value
+    for link in ("cell", "cell_id"):
+        assert "No network `nowhere` in these results" in page("structure", small_results, **{link: "nowhere"}).warning[0].value
 
 
 def test_sql_answers_and_shows_errors_in_the_words_of_duckdb(page, small_results):
