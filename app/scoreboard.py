@@ -102,7 +102,7 @@ def _short(one: Checked) -> str:
 
 
 def details(one: Checked, commands: Sequence[str]) -> list[str]:
-    """What is known of a claim, as paragraphs of HTML."""
+    """Paragraphs of HTML that say what is known of a claim."""
     claim, found = one.claim, []
     if isinstance(one.measured, Measured):
         found.append(f"Measured: <b>{escape(with_interval(one.measured.interval))}</b>. {_words(one.measured.what)}.")

@@ -37,7 +37,7 @@ DRAWN = ("curves", "structure", "dimension", "noise", "scaling")
 """Pages with a chart at their first paint, if the store has networks for it."""
 CHART = "[data-testid=stVegaLiteChart] svg"
 SHOWN = f"{CHART}, .board summary, [data-testid=stMain] [data-testid=stAlert]"
-"""What a page shows first: a chart, a line of the scoreboard, or the sentence that says why there is none."""
+"""The first thing that a page shows: a chart, a line of the scoreboard, or the sentence that says why there is none."""
 PAGE_S = 1.5
 """Longest wait for a page after a click on its link, in seconds."""
 
