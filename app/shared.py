@@ -1,7 +1,6 @@
 """Parts that all pages share: the results directory, selections in the URL, errors, downloads, following a running sweep."""
 
 import argparse
-import io
 import sys
 import threading
 import traceback
@@ -16,6 +15,7 @@ import streamlit as st
 from analysis.data.coverage import sweeps
 from analysis.data.source import QueryError, ResultsError, state
 from analysis.overlays.apart import Apart
+from app.looks import fit_screen, is_dark, is_narrow
 from console.commands import command, sweep_command
 from console.words import nearest
 
@@ -56,6 +56,7 @@ def results_directory() -> str:
 def guarded(title: str, meaning: str, show: Callable[[str], None]) -> None:
     """Show a page below its title. The page runs again when there is more to show. It says what to type if the store is empty,
     and shows a bad store as an error."""
+    fit_screen()
     st.header(title, help=meaning, anchor=False)
     try:
         results = results_directory()
@@ -204,32 +205,38 @@ def sweep_choice(results: str) -> "Selection":
 
 
 def figure(chart: Any, key: str | None = None) -> None:
-    """A chart as analysis draws it, at its own size and in its own colours."""
-    st.altair_chart(chart.properties(autosize="pad"), width="content", theme=None, key=key)
+    """A chart at its own size, in colours that suit the page's background; in a narrow window as wide as that."""
+    from analysis.charts.screens import on_screen, spec_of
+
+    spec = on_screen(spec_of(chart), is_dark(), is_narrow())
+    st.vega_lite_chart(spec=spec | {"autosize": "pad"}, width="content", theme=None, key=key)
 
 
-def downloads(name: str, frame: "pd.DataFrame", chart: Any | None = None, sql: str | None = None) -> None:
-    """Buttons for the figure as SVG and PNG, its data as CSV, and the query behind it. The files are made when a button is
-    pressed."""
-    with st.container(horizontal=True):
-        if chart is not None:
-            for kind, mime in IMAGES.items():
-                st.download_button(
-                    kind.upper(),
-                    partial(_image, chart, kind),
-                    f"{name}.{kind}",
-                    mime,
-                    on_click="ignore",
-                    key=f"{name}-{kind}",
-                )
-        st.download_button(
-            "CSV", lambda: frame.to_csv(index=False), f"{name}.csv", "text/csv", on_click="ignore", key=f"{name}-csv"
-        )
+def downloads(
+    name: str, frame: "pd.DataFrame", chart: Any | None = None, sql: str | None = None, python: str | None = None
+) -> None:
+    """A menu to take away what is shown: the chart as SVG, PNG and PDF, its data as CSV, the query behind it, and the Python
+    lines that give the same in a notebook. The files are made when a button is pressed."""
+    with st.popover("Take it with you", icon=":material/download:", type="tertiary", key=f"take-{name}"):
+        with st.container(horizontal=True):
+            if chart is not None:
+                from analysis.charts.screens import IMAGES, image
+
+                for kind, mime in IMAGES.items():
+                    _file(name, kind, mime, partial(image, chart, kind))
+            _file(name, "csv", "text/csv", lambda: frame.to_csv(index=False))
+            if sql is not None:
+                _file(name, "sql", "text/plain", f"{sql}\n")
+        if python is not None:
+            st.caption("In Python, for example in a notebook:")
+            st.code(python, language="python", wrap_lines=True)
         if sql is not None:
-            st.download_button("SQL", sql + "\n", f"{name}.sql", "text/plain", on_click="ignore", key=f"{name}-sql")
-    if sql is not None:
-        with st.expander("The SQL behind it"):
-            st.code(sql, language="sql")
+            st.caption("The query behind it:")
+            st.code(sql, language="sql", wrap_lines=True)
+
+
+def _file(name: str, kind: str, mime: str, data: Any) -> None:
+    st.download_button(kind.upper(), data, f"{name}.{kind}", mime, on_click="ignore", key=f"{name}-{kind}")
 
 
 class TheoryWorker:
@@ -286,16 +293,3 @@ def compute_later(missing: "Sequence[Later]") -> None:
             st.caption(f"Computing the theory of {n} more point{'s' * (n != 1)}; they appear by themselves and are kept on disk.")
         for error in failed[:1]:
             st.warning(f"Theory could not be computed: {error}")
-
-
-IMAGES = {"svg": "image/svg+xml", "png": "image/png"}
-
-
-def _image(chart: Any, kind: str) -> bytes:
-    if kind == "svg":
-        text = io.StringIO()
-        chart.save(text, format="svg")
-        return text.getvalue().encode()
-    data = io.BytesIO()
-    chart.save(data, format="png", scale_factor=2)
-    return data.getvalue()

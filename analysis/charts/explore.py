@@ -130,13 +130,19 @@ def narrowed(selection: Selection, shown_ones: pd.DataFrame, setting: Mapping[st
     return selection.only(_where(shown_ones, setting))
 
 
-def _where(shown_ones: pd.DataFrame, setting: Mapping[str, Value]) -> dict[str, Iterable[Value] | Value]:
-    """The setting for a query. It also fits rows that have no such key, and rows that leave the key out because they have its
-    default."""
+def networks_of(shown_ones: pd.DataFrame, setting: Mapping[str, Value]) -> dict[str, Iterable[Value] | Value]:
+    """The values of keys that select the networks of these points. They also fit rows that have no such key, and rows that leave
+    the key out because they have its default."""
     found: dict[str, Iterable[Value] | Value] = {}
     for key, value in setting.items():
         left_out = shown_ones[key].isna().any() or value in FIRST.get(key, ())
         found[key] = (value, None) if value is not None and left_out else value
+    return found
+
+
+def _where(shown_ones: pd.DataFrame, setting: Mapping[str, Value]) -> dict[str, Iterable[Value] | Value]:
+    """The setting for a query, limited to the versions of the code that are shown."""
+    found = networks_of(shown_ones, setting)
     if VERSION in shown_ones:
         found[VERSION] = [None if pd.isna(version) else version for version in shown_ones[VERSION].unique()]
     return found

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Collection, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -89,14 +90,15 @@ def advice(one: Checked, results: str) -> list[str]:
     return [sweep_command(grid, results) for grid in dict.fromkeys([*([quick] if quick else []), one.claim.grid])]
 
 
-def _kept_by_grid(grid: str) -> set[str]:
+@cache
+def _kept_by_grid(grid: str) -> frozenset[str]:
     """Keys that the command line cannot replace in this grid: the axes of its searches (`find`) and keys that move together
     (`zip`)."""
     kept: set[str] = set()
     for block in yaml.safe_load((ROOT / grid).read_text())["grids"]:
         kept |= {block["find"]["axis"]} if "find" in block else set()
         kept |= {key for group in block.get("zip") or () for key in group}
-    return kept
+    return frozenset(kept)
 
 
 def claims_frame(checked: Iterable[Checked]) -> pd.DataFrame:

@@ -235,10 +235,10 @@ def n_seeds(frame: pd.DataFrame) -> str:
 
 
 def averaged(data: pd.DataFrame, centre: str = "mean", intervals: bool = True) -> str:
-    """Words for each point, such as `mean over 6 seeds a point with its 95% interval`; a single network has no interval."""
+    """Words for each point, such as `mean over 6 seeds per point with its 95% interval`; a single network has no interval."""
     if data["n"].max() == 1:
-        return "1 seed a point, without an interval" if intervals else "1 seed a point"
-    return f"{centre} over {n_seeds(data)} a point" + (
+        return "1 seed per point, without an interval" if intervals else "1 seed per point"
+    return f"{centre} over {n_seeds(data)} per point" + (
         " with its 95% interval" if intervals and data["low"].notna().any() else ""
     )
 

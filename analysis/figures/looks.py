@@ -54,7 +54,7 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
     values = {key: value for key, value in setting.values.items() if key not in evaluated}
     told = described(values, captioned(values, first.declared))
     caption = (
-        f"{told}; {n_seeds(setting.frame)} a point; intervals 95%. {OVER}*: where the mean of the measure reaches its level. "
+        f"{told}; {n_seeds(setting.frame)} per point; intervals 95%. {OVER}*: where the mean of the measure reaches its level. "
         f"Exponents of {OVER}* in {AGAINST}: " + "; ".join(said)
     )
     return Drawn(chart, table, caption + ".", first.sql, missing)

@@ -176,7 +176,7 @@ def test_writes_svg_png_and_csv(measured, tmp_path):
     assert (tmp_path / "out" / "C3.pdf").read_bytes().startswith(b"%PDF")
     rows = list(csv.DictReader((tmp_path / "out" / "C3.csv").read_text().splitlines()))
     assert {r["gamma_label"] for r in rows} == {"1"}
-    assert "4 seeds a point" in done.output.replace("\n", " ")
+    assert "4 seeds per point" in done.output.replace("\n", " ")
 
 
 def test_another_measure_is_drawn_beside_the_files_of_the_own_one(measured, tmp_path):
@@ -222,7 +222,7 @@ def test_stop_says_a_message_as_it_is(capsys):
 
 
 def test_captions_count_one_as_one(tmp_path):
-    """One seed a point; one line of two points beside one of three; one setting more."""
+    """One seed per point; one line of two points beside one of three; one setting more."""
     store = Store(str(tmp_path))
     common = {"task": "psvrt", "d": None, "patches": 5, "patch_size": 5, "seed": 0}
     rows = [
@@ -232,15 +232,15 @@ def test_captions_count_one_as_one(tmp_path):
     ]
     store.commit("p", rows, OWN_KEYS)
     caption = drawn(store.results, "3b").caption
-    assert "; 1 seed a point, without an interval, 3 networks; 1 line that spans less than half" in caption
+    assert "; 1 seed per point, without an interval, 3 networks; 1 line that spans less than half" in caption
     assert caption.endswith("; 1 other setting in the store not shown.")
 
 
 def test_what_a_point_is_by_its_seeds():
     frame = pd.DataFrame({"n": [1, 3], "low": [np.nan, 0.5]})
-    assert averaged(frame) == "mean over 1 to 3 seeds a point with its 95% interval"
-    assert averaged(frame[:1], intervals=False) == "1 seed a point"
-    assert averaged(frame[1:], "median", intervals=False) == "median over 3 seeds a point"
+    assert averaged(frame) == "mean over 1 to 3 seeds per point with its 95% interval"
+    assert averaged(frame[:1], intervals=False) == "1 seed per point"
+    assert averaged(frame[1:], "median", intervals=False) == "median over 3 seeds per point"
 
 
 def test_titles_by_the_task_of_the_points():

@@ -159,7 +159,7 @@ def test_home_of_many_sweeps(page, tmp_path):
 
 def test_curves_shows_accuracy_against_L_by_gamma_beside_theory(page, small_results):
     shown = page("curves", small_results)
-    assert values(shown) == {"Sweep": "tiny", "Measure": "best_test_acc", "Across": "L", "Colour": "gamma_label",
+    assert values(shown) == {"Sweep": "tiny", "Metric": "best_test_acc", "Across": "L", "Colour": "gamma_label",
                              "Panels": "(none)", "Centre": "mean"}  # fmt: skip
     table = shown.dataframe[0].value
     assert list(zip(table.L, table.gamma_label, table.n, strict=True)) == [
@@ -169,13 +169,13 @@ def test_curves_shows_accuracy_against_L_by_gamma_beside_theory(page, small_resu
         (4, "1", 4),
     ]
     assert table["Eq. 3"].notna().sum() == 2
-    assert "mean over 4 seeds a point with its 95% interval; 16 networks" in said(shown)
+    assert "mean over 4 seeds per point with its 95% interval; 16 networks" in said(shown)
 
 
 def test_a_link_reproduces_the_view(page, small_results):
     shown = page("curves", small_results, measure="last test accuracy", colour="(none)", at_gamma_label="1", centre="median",
                  theory="false", log_L="true")  # fmt: skip
-    assert values(shown)["Measure"] == "final_test_acc" and values(shown)["gamma"] == "1"
+    assert values(shown)["Metric"] == "final_test_acc" and values(shown)["gamma"] == "1"
     table = shown.dataframe[0].value
     assert "gamma_label" not in table and "final" not in table
     assert list(table.n) == [4, 4]
@@ -186,7 +186,7 @@ def test_a_link_reproduces_the_view(page, small_results):
 
 def test_a_link_with_unknown_values_shows_the_usual_view(page, small_results):
     shown = page("curves", small_results, measure="nonsense", colour="(none)", at_gamma_label="7")
-    assert values(shown)["Measure"] == "best_test_acc" and values(shown)["gamma"] in ("1", "lazy")
+    assert values(shown)["Metric"] == "best_test_acc" and values(shown)["gamma"] in ("1", "lazy")
     assert [one.value.split(" here")[0] for one in shown.warning] == ["No measure `nonsense`", "No gamma `7`"]
 
 
@@ -253,7 +253,7 @@ def test_structure_shows_the_network_of_the_link_and_its_origin(page, small_resu
 
     found = networks(small_results, Selection("tiny"), True)
     setting = found.frame[(found.frame.L == 4) & (found.frame.gamma_label == "lazy")].iloc[0]
-    shown = page("structure", small_results, cell_id=setting.cells[2])
+    shown = page("structure", small_results, cell=setting.cells[2])
     assert values(shown) == {"Sweep": "tiny", "L": "4", "gamma": "lazy", "seed": "2"}
     assert "one of 4 seeds" in said(shown)
     origin = shown.expander[-1].table[0].value
@@ -283,7 +283,7 @@ def test_structure_shows_what_a_network_sees_and_its_weights_beside_the_lazy_one
     assert [one.value for one in shown.subheader] == ["Hidden weights as images", "What it sees", "Training", "Measured"]
     assert not shown.info and "its only seed" in said(shown)
     measured = shown.table[0].value
-    assert list(measured.columns) == ["measure", "this network", "mean over seeds"] and "alignment" not in str(measured)
+    assert list(measured.columns) == ["metric", "this network", "mean over seeds"] and "alignment" not in str(measured)
     assert values(shown)["gamma"] == "1" and values(shown)["Beside it, the same network at gamma"] == "lazy"
     assert "the 2 most positive readouts above, the 2 most negative below" in said(shown)
     assert drawn(shown) == [2, 1, 0]
@@ -399,7 +399,8 @@ def test_a_lost_file_of_the_network_beside_leaves_the_chosen_one(page, tmp_path)
 
 
 def test_structure_of_a_network_that_is_not_there(page, small_results):
-    assert "No network `nowhere`" in page("structure", small_results, cell_id="nowhere").warning[0].value
+    for link in ("cell", "cell_id"):
+        assert "No network `nowhere` in these results" in page("structure", small_results, **{link: "nowhere"}).warning[0].value
 
 
 def test_sql_answers_and_shows_errors_in_the_words_of_duckdb(page, small_results):
