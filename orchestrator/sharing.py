@@ -10,9 +10,10 @@ from console.printable import printable
 from console.terminal import complain, err, stop
 from console.words import nearest
 from store.files import Files, ResultsError
-from store.sharing.destination import TRACKERS, Broken, Tracker, tracker
+from store.sharing.destination import Broken
 from store.sharing.runs import PER, Per
 from store.sharing.share import Shared, chosen, share
+from store.sharing.trackers import TRACKERS, Tracker, tracker
 
 
 def share_runs(files: Files, to: str, sweeps: Sequence[str], where: str, per: str, options: Mapping[str, Any]) -> None:

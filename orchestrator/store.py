@@ -16,8 +16,8 @@ from console.printable import printable
 from console.terminal import err, stop
 from orchestrator.sharing import check_options, share_runs
 from store.files import Files, LocalFiles, ResultsError, existing, open_files
-from store.sharing.destination import TRACKERS
 from store.sharing.runs import PER
+from store.sharing.trackers import TRACKERS
 from store.upkeep.check import check as check_files
 from store.upkeep.compact import compact as compact_files
 from store.upkeep.copy import copy as copy_rows

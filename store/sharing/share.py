@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from console.words import listed, nearest
 from store.files import Files, ResultsError
 from store.sharing.destination import Destination, alone
-from store.sharing.runs import Per, Run, runs, sweeps
+from store.sharing.runs import Per, Run
+from store.sharing.selecting import runs, sweeps
 
 
 @dataclass

@@ -16,9 +16,11 @@ import pytest
 from analysis.data.points import points
 from analysis.data.selection import Selection
 from store.files import Files, ResultsError, open_files
-from store.sharing.destination import TRACKERS, Destination, alone
-from store.sharing.runs import NO_SWEEP, Run, digest, runs, sweeps
+from store.sharing.destination import Destination, alone
+from store.sharing.runs import Run, digest
+from store.sharing.selecting import NO_SWEEP, runs, sweeps
 from store.sharing.share import Shared, chosen, share
+from store.sharing.trackers import TRACKERS
 from store.store import Store
 from tests.store.sharing.conftest import STEPS, network
 
@@ -197,9 +199,9 @@ def test_configurations_are_the_points_of_the_app(
 KILLED = """
 import os, sys
 from store.files import open_files
-from store.sharing import destination
+from store.sharing import trackers
 from store.sharing.share import share
-made = destination.TRACKERS[sys.argv[1]].opened({options!r})
+made = trackers.TRACKERS[sys.argv[1]].opened({options!r})
 type(made).at_once = 1  # so that the third run is the one cut off
 import {module} as module
 real, left = module.{name}, [{calls}]
@@ -293,7 +295,7 @@ def test_a_folder_that_cannot_be_written(tracker: str, tmp_path: Path) -> None:
 
 
 def test_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("store.sharing.destination.find_spec", lambda name: None)
+    monkeypatch.setattr("store.sharing.trackers.find_spec", lambda name: None)
     with pytest.raises(ResultsError, match=r"uv pip install 'sweep-orchestrator\[wandb\]'"):
         opened("wandb", {})
 
