@@ -67,9 +67,9 @@ class Named:
 
     keys: Mapping[str, Key]
     metrics: Mapping[str, Metric]
-    """Those with one value per network."""
+    """The metrics with one value per network."""
     curves: Mapping[str, Metric]
-    """Those with one value per evaluation."""
+    """The metrics with one value per evaluation."""
     facts: tuple[str, ...]
 
 
