@@ -55,7 +55,7 @@ lint: install
 
 # The lock pins what `make` installs; run it after a change of dependencies in pyproject.toml.
 lock:
-	@$(PY) -m uv pip compile --universal --python-version 3.11 --extra dev --extra cloud --no-header --no-annotate \
+	@$(PY) -m uv pip compile --universal --python-version 3.11 --extra dev --extra cloud --extra mlflow --extra wandb --extra tensorboard --no-header --no-annotate \
 		--quiet pyproject.toml -o requirements.lock
 
 clean:

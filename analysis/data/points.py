@@ -18,7 +18,7 @@ from declarations.key import Key
 from declarations.keys import KEYS
 from declarations.metric import Metric
 from declarations.omitted import LEFT_OUT
-from stats import FEW, LEAST_MEDIAN, Interval, mean_interval, mean_intervals, median_interval, t_intervals
+from stats import FEW, LEAST_MEDIAN, Interval, mean_interval, mean_intervals, median_interval, t_intervals, ties_of_shares
 from store.sql import quoted
 from store.views import declared, run
 
@@ -82,7 +82,7 @@ def sd_of_ties(measure: Metric, mean: Any, test_size: Any) -> Any:
     """Standard deviation to take for seeds with equal values: for an accuracy the binomial error of one evaluation, else 0."""
     if not measure.is_accuracy:
         return np.zeros_like(mean)
-    return np.maximum(np.sqrt(np.clip(mean * (1 - mean), 0, None) / test_size), 1 / test_size)
+    return ties_of_shares(mean, test_size)
 
 
 def test_sizes(frame: pd.DataFrame, measure: Metric) -> Any:
