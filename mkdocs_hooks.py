@@ -1,0 +1,111 @@
+"""What the documentation site makes at build time: formulas as MathML, and pages that are derived from declarations in the code.
+
+MathML is drawn by every browser of 2023 and later, so the site loads no script or font from the net.
+"""
+
+import html
+import importlib
+import re
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import typer
+import yaml
+from latex2mathml.converter import convert
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).parent
+ENTRY_POINT = "sweep"
+MODULES = {
+    "python -m orchestrator.sweep": "orchestrator.sweep",
+    "python -m orchestrator.store": "orchestrator.store",
+    "python -m orchestrator.launch": "orchestrator.launch",
+    "python -m analysis.query": "analysis.query",
+    "python -m analysis.figures": "analysis.figures.__main__",
+    "python -m analysis.report": "analysis.report.__main__",
+    "python -m analysis.verdicts": "analysis.verdicts.__main__",
+}
+"""Commands that are documented where no entry point gathers them, with their modules, each of which has a Typer `app`."""
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages that are made from the code."""
+    for path, text in {"reference/commands.md": commands_page(), "reference/figures.md": figures_page()}.items():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Turn what `pymdownx.arithmatex` marked as a formula into MathML."""
+    return re.sub(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', _mathml, html, flags=re.DOTALL)
+
+
+def _mathml(match: re.Match[str]) -> str:
+    return convert(html.unescape(match[3]), display="block" if match[2] == "[" else "inline")
+
+
+def commands_page() -> str:
+    """Every command with its help."""
+    lines = [
+        "# Commands",
+        "",
+        "Made from the commands themselves: `--help` after any of them prints the same.",
+        "",
+        "Exit codes: 0 all done; 1 some networks failed or are missing, or a check found something; 2 bad input, nothing was",
+        "started or written; 130 interrupted, after running packs finished.",
+        "",
+    ]
+    for name, module in _commands():
+        for words, told in _helps(typer.main.get_command(module.app), name):
+            lines += [f"## `{words}`", "", f"```text\n{told}\n```", ""]
+    return "\n".join(lines)
+
+
+def _commands() -> Iterator[tuple[str, Any]]:
+    """The entry point that gathers all commands, else each command; with the module that has its Typer `app`."""
+    for found in entry_points(group="console_scripts", name=ENTRY_POINT):
+        yield ENTRY_POINT, importlib.import_module(found.module)
+        return
+    for name, module in MODULES.items():
+        yield name, importlib.import_module(module)
+
+
+def _helps(command: Any, words: str, parent: Any = None) -> Iterator[tuple[str, str]]:
+    """The words that call a command, and what its --help prints; those of its subcommands after it."""
+    context = command.context_class(command, info_name=words.split()[-1] if parent else words, parent=parent, terminal_width=100)
+    yield words, command.get_help(context).strip()
+    for name in command.list_commands(context) if hasattr(command, "list_commands") else ():
+        yield from _helps(command.get_command(context, name), f"{words} {name}", context)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", r"\|").replace("<", "&lt;")
+
+
+def figures_page() -> str:
+    """Every figure and every grid that comes with the project."""
+    from analysis.figures.registry import FIGURES
+
+    lines = [
+        "# Figures and grids",
+        "",
+        "Made from the registry of figures and from the grid files. `python -m analysis.figures NAME` draws a figure as SVG, PNG and CSV.",
+        "The first grid is the paper's own; a smaller one may follow.",
+        "",
+        "## Figures",
+        "",
+        "| figure | what it shows | source | grids that yield its data |",
+        "|---|---|---|---|",
+    ]
+    for figure in FIGURES.values():
+        grids = ", ".join(f"`{grid}`" for grid in figure.grids) or "none: theory alone"
+        lines.append(f"| `{figure.name}` | {_cell(figure.title)} | {_cell(figure.source)} | {grids} |")
+    lines += ["", "## Grids", "", "| file | sweep | what it holds |", "|---|---|---|"]
+    for path in [ROOT / "grid.yaml", *sorted((ROOT / "grids").rglob("*.yaml"))]:
+        text = path.read_text()
+        comment = re.match(r"(?:#.*\n)*", text)
+        about = " ".join(line.lstrip("# ") for line in (comment[0] if comment else "").splitlines())
+        lines.append(f"| `{path.relative_to(ROOT)}` | `{yaml.safe_load(text)['sweep']}` | {_cell(about)} |")
+    return "\n".join([*lines, ""])
