@@ -14,7 +14,9 @@ from typing import Any
 import typer
 import yaml
 from latex2mathml.converter import convert
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
+from mkdocs.utils import get_relative_url
 
 ROOT = Path(__file__).parent
 ENTRY_POINT = "sweep"
@@ -40,6 +42,19 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_content(html: str, **_: Any) -> str:
     """Turn what `pymdownx.arithmatex` marked as a formula into MathML."""
     return re.sub(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', _mathml, html, flags=re.DOTALL)
+
+
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    """Take the script by which the search works from the disk from this site, and refuse what is loaded from the net."""
+    output = output.replace("https://unpkg.com/iframe-worker/shim", get_relative_url("assets/iframe-worker.js", page.url))
+    if found := re.search(r'<(?:script|img|link)[^>]+(?:src|href)="https?://[^"]+"', output):
+        raise PluginError(f"{page.file.src_path} loads something from the net: {found[0]}")
+    return output
+
+
+def on_post_template(output_content: str, template_name: str, **_: Any) -> str:
+    """The same for the page 404.html, which has no address of its own."""
+    return output_content.replace("https://unpkg.com/iframe-worker/shim", "assets/iframe-worker.js")
 
 
 def _mathml(match: re.Match[str]) -> str:
@@ -91,7 +106,7 @@ def figures_page() -> str:
     lines = [
         "# Figures and grids",
         "",
-        "Made from the registry of figures and from the grid files. `python -m analysis.figures NAME` draws a figure as SVG, PNG and CSV.",
+        "Made from the registry of figures and from the grid files. `sweep figure NAME` draws a figure as SVG, PNG and CSV.",
         "The first grid is the paper's own; a smaller one may follow.",
         "",
         "## Figures",

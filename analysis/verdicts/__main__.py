@@ -23,8 +23,8 @@ def verdicts(
 ) -> None:
     """Check all claims and write the page.
 
-    Its counts by paper also go into README.md, between its two lines <!-- verdicts -->, unless --out names another page, as it must
-    for other networks.
+    Its counts by paper also go into README.md, between its two lines <!-- verdicts -->, unless --out names another page, as it
+    must for other networks.
     """
     from analysis.claims.check import check
     from analysis.data.source import ResultsError, existing
