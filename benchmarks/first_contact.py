@@ -6,7 +6,7 @@ step by number of networks, symbols, width), `noisy` (packs of `batched`), `stac
 such lines.
 
 It needs torch, Triton, numba, NumPy, SciPy, pydantic, rich and PyYAML; no Ray and no DuckDB. docs/inside/gpu.md says in which
-order, and what to do with the answers. `--device cpu` with TRITON_INTERPRET=1 tries the sections, at small sizes, where there is no card.
+order, and what to do with the answers. `--device cpu` with TRITON_INTERPRET=1 tries the sections, at small sizes, without a card.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The promises of docs/inside/security.md: nothing that is read runs, nothing listens to the network, what others wrote is text."""
+"""The promises of docs/inside/security.md: nothing that is read runs, nothing listens to the network, others' words are text."""
 
 import ast
 import json
