@@ -1,7 +1,7 @@
 """`python -m benchmarks.pictures [NAME]...`: the pictures of the README and the documentation, made anew into docs/pictures.
 
-Figures are drawn from the networks in evidence/ or, where it says so, from sweeps of seconds to minutes that are trained into --results
-first. Screenshots of the app are of evidence/ in a headless Chromium. Look at what changed before you commit it.
+Figures are drawn from the networks in evidence/ or, where it says so, from sweeps of seconds to minutes that are first trained
+into --results. Screenshots of the app are of evidence/ in a headless Chromium. Look at what changed before you commit it.
 """
 
 import argparse
