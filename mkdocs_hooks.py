@@ -19,6 +19,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.utils import get_relative_url
 
 ROOT = Path(__file__).parent
+_EXPORTS = "<!-- everything that orchestrator exports -->"
 ENTRY_POINT = "sweep"
 MODULES = {
     "python -m orchestrator.sweep": "orchestrator.sweep",
@@ -37,6 +38,15 @@ def on_files(files: Files, config: Any) -> Files:
     for path, text in {"reference/commands.md": commands_page(), "reference/figures.md": figures_page()}.items():
         files.append(File.generated(config, path, content=text))
     return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Put what `orchestrator` exports where the page about Python says so, each name at the module that defines it."""
+    if _EXPORTS not in markdown:
+        return markdown
+    orchestrator = importlib.import_module("orchestrator")
+    found = [(name, getattr(orchestrator, name)) for name in getattr(orchestrator, "__all__", ())]
+    return markdown.replace(_EXPORTS, "\n\n".join(f"::: {thing.__module__}.{name}" for name, thing in found))
 
 
 def on_page_content(html: str, **_: Any) -> str:
