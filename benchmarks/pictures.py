@@ -1,7 +1,7 @@
 """`python -m benchmarks.pictures [NAME]...`: the pictures of the README and the documentation, made anew into docs/pictures.
 
 Figures are drawn from the networks in evidence/ or, where it says so, from sweeps of seconds to minutes that are first trained
-into --results. Screenshots of the app are of evidence/ in a headless Chromium. Look at what changed before you commit it.
+into --results. Screenshots of the app are taken in a headless Chromium. Look at what changed before you commit it.
 """
 
 import argparse
@@ -42,9 +42,9 @@ FIGURES = {
     "outliers": Figure("Outliers", "nstar-he3-quick"),
     "magnitude": Figure("Magnitude", "parity-quick"),
 }
-SCREENS = {
-    "app-home": "",
-    "app-networks": "networks",
+RESULTS_SCREENS = {"app-home": "", "app-networks": "networks?sweep=eq3"}
+"""Pages of the app over --results, by the name of their picture: what one sees after a first sweep."""
+EVIDENCE_SCREENS = {
     "app-curves": "curves",
     "app-dimension": "dimension",
     "app-structure": "structure",
@@ -52,7 +52,8 @@ SCREENS = {
     "app-specialisation": "specialisation",
     "app-claims": "claims",
 }
-"""Pages of the app by the name of their picture; selections may follow the address as its query."""
+"""Pages of the app over evidence/; selections may follow the address as its query."""
+SCREENS = RESULTS_SCREENS | EVIDENCE_SCREENS
 
 
 def draw(name: str, results: str) -> None:
@@ -108,7 +109,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pictures", description=__doc__)
     parser.add_argument("names", nargs="*", help=f"of {', '.join([*FIGURES, *SCREENS])}; default: all")
     parser.add_argument("--results", default="results", help="where the sweeps of some pictures are trained (default: results)")
-    parser.add_argument("--app", default=EVIDENCE, help="the results that the app shows (default: evidence)")
     asked = parser.parse_args()
     if unknown := [name for name in asked.names if name not in FIGURES | SCREENS]:
         parser.error(f"no picture {', '.join(unknown)}")
@@ -120,8 +120,9 @@ def main() -> None:
         if name in FIGURES:
             draw(name, asked.results)
             print(PICTURES / f"{name}.png")
-    if screens:
-        photograph(screens, asked.app)
+    for pages, held in ((RESULTS_SCREENS, asked.results), (EVIDENCE_SCREENS, EVIDENCE)):
+        if names := [name for name in screens if name in pages]:
+            photograph(names, held)
 
 
 if __name__ == "__main__":
