@@ -1,6 +1,6 @@
 # make sweep   installs into .venv what is missing and runs the default grid
-# make test    installs what is missing and runs the fast tests, two files at a time
-# make slow    the slow ones: minutes, the paper's numbers at full length
+# make test    installs what is missing and runs the fast tests, two files at a time: 5 minutes on 2 cores
+# make slow    the slow ones: half an hour, the paper's numbers at full length
 # make evidence   trains what evidence/ lacks (some 12 hours on 2 cores, in parts if you like) and writes docs/verdicts.md
 # make lint    format, lint, types and import rules
 # make docs    the documentation as a site, in site/
@@ -37,7 +37,8 @@ test: install
 	@$(PY) -m pytest -n $(N) --dist loadfile
 
 slow: install
-	@$(PY) -m pytest -m slow -rA
+	@$(PY) -m pytest -m "slow and not alone" -n $(N) --dist loadfile -rA
+	@$(PY) -m pytest -m "slow and alone" -rA
 
 # Each sweep trains what neither evidence/ nor RESULTS has, and is kept as soon as it is done. Status 1, some networks failed, stops nothing.
 evidence: install

@@ -13,9 +13,10 @@ from analysis.data.comparing import named
 from analysis.data.coverage import coverage
 from analysis.data.measures import measures
 from analysis.data.points import Points, Setting, groups, one_setting, settings_of
-from analysis.data.selection import SEED, Selection, Value, axes, grid_keys
+from analysis.data.selection import SEED, Selection, Value, axes, grid_keys, seeds_of
 from analysis.data.source import ResultsError
 from analysis.overlays.overlays import Later
+from console.synonyms import meant
 from console.words import listed, nearest, show
 
 Where = Mapping[str, Value | Iterable[Value]]
@@ -37,7 +38,9 @@ def selected(results: str, sweep: str | None, where: Where | None) -> Selection:
         if key == "gamma_label":
             values = [v if v is None or isinstance(v, str) else f"{v:g}" for v in values]
         held = known.get(key, [])
-        if key != SEED and not any(v in held for v in values):
+        if key == SEED:
+            held = seeds_of(results, whole)
+        if not any(v in held for v in values):
             raise ResultsError(f"no network has {name} = {listed(map(show, values))}; there are {listed(map(show, held))}")
         found[key] = values
     return whole.only(found)
@@ -49,7 +52,7 @@ def key_named(results: str, name: str) -> str:
     if name == "gamma" and "gamma_label" in known:
         return "gamma_label"
     if name not in known:
-        raise ResultsError(f"no parameter {show(name)}{nearest(name, known) or ';'} there are {listed(known)}")
+        raise ResultsError(f"no parameter {show(name)}{meant(name, known) or ';'} there are {listed(known)}")
     return name
 
 

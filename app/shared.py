@@ -16,7 +16,7 @@ import streamlit as st
 from analysis.data.coverage import sweeps
 from analysis.data.source import QueryError, ResultsError, state
 from analysis.overlays.apart import Apart
-from console.commands import sweep_command
+from console.commands import command, sweep_command
 
 if TYPE_CHECKING:  # pandas and what needs it take a second to import: pages do that once they need it
     import pandas as pd
@@ -42,7 +42,7 @@ class _Options(argparse.ArgumentParser):
     """Options of the app. An error is shown on the page: its reader sits at a browser, not at the terminal."""
 
     def error(self, message: str) -> NoReturn:
-        raise ResultsError(f"{message}. Type `streamlit run app/main.py -- --results DIR`")
+        raise ResultsError(f"{message}. Type `{command('app', '--results', 'DIR')}`")
 
 
 def results_directory() -> str:

@@ -1,8 +1,10 @@
 """`python -m orchestrator.store {status,check,compact,copy,export}`: look after a results directory. Sweeps may run meanwhile."""
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from csv import writer
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +14,7 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
+from console.groups import OptionsAnywhere
 from console.printable import printable
 from console.terminal import err, stop
 from store.files import Files, LocalFiles, ResultsError, existing, open_files
@@ -21,8 +24,15 @@ from store.upkeep.copy import copy as copy_rows
 from store.upkeep.export import export as export_views
 from store.upkeep.summary import Summary, summarise
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__, rich_markup_mode=None)
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None, cls=OptionsAnywhere
+)
 Results = Annotated[str, typer.Option("--results", metavar="DIR_OR_URI", help="Where the results are.")]
+
+
+@app.callback()
+def store() -> None:
+    """Look after a results directory. Sweeps may run meanwhile."""
 
 
 @contextmanager
@@ -132,10 +142,7 @@ def _echo(text: str) -> None:
 
 
 def _show(found: Summary) -> None:
-    # Piped output must not be folded to 80 columns.
     console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=240)
     cells = ", ".join(f"{n:,} {name}" for name, n in found.cells.items())
     console.print(Text(printable(f"{found.results}: {sum(found.cells.values()):,} cells ({cells})")), soft_wrap=True)
     bad = f", {len(found.bad_files)} of them bad: see check" if found.bad_files else ""
@@ -143,13 +150,16 @@ def _show(found: Summary) -> None:
     for driver in found.drivers:
         console.print(Text(printable(f"running: {driver['cells']:,} cells in flight, {driver['driver']}")), soft_wrap=True)
     states = ("planned", "done", "diverged", "failed", "running", "missing")
-    _table(console, ("sweep", *states), [(s.sweep, *(f"{getattr(s, name):,}" for name in states)) for s in found.sweeps])
-    why = [(f.status, f"{f.cells:,}", f.reason, f.example_cell_id, f.log_path or "") for f in found.failures]
+    _table(console, ("sweep", *states), [(s.sweep, *(str(getattr(s, name)) for name in states)) for s in found.sweeps])
+    why = [(f.status, str(f.cells), f.reason, f.example_cell_id, f.log_path or "") for f in found.failures]
     _table(console, ("status", "cells", "reason", "for example", "log"), why)
 
 
 def _table(console: Console, names: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    if rows:
+    if rows and not console.is_terminal:  # for programs, and for people: no column is padded or folded
+        typer.echo()
+        writer(sys.stdout, lineterminator="\n").writerows([names, *([printable(text) for text in row] for row in rows)])
+    elif rows:
         table = Table(box=None, pad_edge=False)
         for i, name in enumerate(names):
             table.add_column(name, justify="right" if rows[0][i].replace(",", "").isdigit() else "left", overflow="fold")

@@ -28,9 +28,9 @@ from orchestrator.ray.controller import forgetful
 from orchestrator.ray.fitness import misfit
 from orchestrator.ray.liveness import Watch
 from orchestrator.ray.scratch import remove, scratch_directory
-from orchestrator.run.driver import Sweep
-from orchestrator.run.interrupts import give_up
-from orchestrator.run.work import Failure, PackWork
+from orchestrator.running.driver import Sweep
+from orchestrator.running.interrupts import give_up
+from orchestrator.running.work import Failure, PackWork
 from store.files import ResultsError
 from store.leases import BEAT_EVERY_S
 from trainables.basics import CardFault, CardUnusable

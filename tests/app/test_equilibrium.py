@@ -11,7 +11,7 @@ from analysis.theory.large_deviation import slope
 from orchestrator.grid.load import load_grid
 from store.store import Store
 from tests.analysis.test_sample_complexity import SD, SIZES, equilibrium_rows, onset
-from tests.orchestrator.run.test_driver import run
+from tests.orchestrator.running.test_driver import run
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Streamlit's own
 

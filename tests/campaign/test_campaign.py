@@ -16,6 +16,7 @@ SHORT = (
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.ray
 @pytest.mark.timeout(1500)
 def test_a_fault_of_each_part():

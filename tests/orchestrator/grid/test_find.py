@@ -123,7 +123,7 @@ def test_a_rung_of_which_some_networks_are_there_is_completed(searching, results
 
 
 def test_cells_that_a_search_and_a_block_want_are_trained_once(searching, results, monkeypatch):
-    from orchestrator.run.work import PackWork
+    from orchestrator.running.work import PackWork
 
     commit, committed = PackWork.commit, []
     monkeypatch.setattr(
@@ -138,7 +138,7 @@ def test_cells_that_a_search_and_a_block_want_are_trained_once(searching, result
 def test_what_another_sweep_trained_meanwhile_is_taken(searching, results, monkeypatch):
     whole = swept(searching, results)
     monkeypatch.setattr(Store, "statuses", lambda self: {})  # as it was when this sweep began
-    monkeypatch.setattr("orchestrator.run.work.PackWork.advance", lambda *a: pytest.fail("trained again"))
+    monkeypatch.setattr("orchestrator.running.work.PackWork.advance", lambda *a: pytest.fail("trained again"))
     grid = load_grid(searching)
     searchers = Searchers(grid, Store(results), {}, lambda cells: list(cells))
     assert searchers.start() == [] and searchers.n_open == 0
@@ -169,7 +169,7 @@ def test_cells_outside_of_searches_are_trained_beside_them(searching, results):
 
 
 def test_a_network_that_fails_has_no_value_and_the_search_goes_on(searching, results, monkeypatch):
-    from orchestrator.run.work import PackWork
+    from orchestrator.running.work import PackWork
 
     advance = PackWork.advance
 
@@ -345,7 +345,7 @@ def test_the_table_of_a_search_under_way_promises_nothing(searching, results):
     done = CliRunner().invoke(app, [str(searching), "--results", results, "--debug", "-q", "--limit", "3"])
     rows = [line for line in done.output.splitlines() if "searching" in line and "gamma" not in line]
     assert len([row for row in rows if row.lstrip()[0].isdigit()]) == 4
-    assert not any(word in done.output for word in ("a grid as fine as", ">", "<="))
+    assert not any(word in done.output for word in ("a grid with the same spacing", ">", "<="))
 
 
 def test_searches_of_several_blocks_are_told_apart_by_the_same_keys(searching, results):

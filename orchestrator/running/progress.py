@@ -1,21 +1,13 @@
-"""The display of a running sweep: a live display on a terminal, elsewhere a line every 30 s. It reads only the queue."""
+"""The progress of a running sweep, shown on a screen. It reads only the queue."""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-
-from rich.console import Console, Group
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
+from typing import Protocol
 
 from console.words import duration
 from orchestrator.plan.packing import PackQueue
 from trainables.cell import Cell
-
-LINE_EVERY_S = 30.0
-REDRAW_EVERY_S = 0.2
 
 
 @dataclass(frozen=True)
@@ -75,28 +67,33 @@ def _told(cell: Cell, value: float) -> str:
     return f"{cell.describe()}: {cell.training.headline_of(type(cell.task))[1]} {value:.3f}"
 
 
-class Progress:
-    """Shows a queue while its packs train. Use it as a context manager."""
+class Screen(Protocol):
+    """The place where a person sees the progress."""
 
-    def __init__(self, queue: PackQueue, console: Console, quiet: bool = False, about: Callable[[], str] | None = None) -> None:
-        self.queue, self.console, self.about = queue, console, about
+    every_s: float
+    """Seconds between two pictures."""
+
+    def show(self, now: Snapshot) -> None:
+        """Show the present state in place of the last."""
+
+    def close(self, last: Snapshot) -> None:
+        """Show the last state; nothing is shown after it."""
+
+
+class Progress:
+    """Shows a queue on a screen while its packs train. Use it as a context manager."""
+
+    def __init__(self, queue: PackQueue, screen: Screen, about: Callable[[], str] | None = None) -> None:
+        self.queue, self.screen, self.about = queue, screen, about
         self.started = self.shown = time.monotonic()
         self.training_since: float | None = None
-        self.quiet = quiet
-        live = console.is_terminal and not quiet
-        self.live = Live(console=console, refresh_per_second=5, transient=True) if live else None
 
     def __enter__(self) -> "Progress":
-        if self.live:
-            self.live.start()
-            self.live.update(_panel(self.now()))
+        self.screen.show(self.now())
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.live:
-            self.live.stop()
-        if not self.quiet:
-            self.console.print(self.now().line(), highlight=False)
+        self.screen.close(self.now())
 
     def now(self) -> Snapshot:
         """The present state."""
@@ -110,21 +107,9 @@ class Progress:
         return max(1.0, (time.monotonic() - self.training_since) / done)
 
     def changed(self) -> None:
-        """Redraw, or print the next line when it is due."""
+        """Show the present state when the screen's next picture is due."""
         if self.training_since is None and self.queue.done_seconds() > 0:
             self.training_since = time.monotonic() - self.queue.done_seconds()  # the first report comes after some training
-        since = time.monotonic() - self.shown
-        if self.quiet or since < (REDRAW_EVERY_S if self.live else LINE_EVERY_S):
-            return
-        self.shown = time.monotonic()
-        now = self.now()
-        if self.live:
-            self.live.update(_panel(now))
-        else:
-            self.console.print(now.line(), highlight=False)
-
-
-def _panel(now: Snapshot) -> Group:
-    bar = Table.grid(padding=(0, 1))
-    bar.add_row(ProgressBar(total=1.0, completed=now.fraction, width=40), Text(f"{100 * now.fraction:5.1f} %"))
-    return Group(bar, Text(now.line()), *(Text(f"  {text}", style="dim") for text in now.last))
+        if time.monotonic() - self.shown >= self.screen.every_s:
+            self.shown = time.monotonic()
+            self.screen.show(self.now())

@@ -35,7 +35,7 @@ def test_interrupted_while_it_starts(which, small_grid, start, results):
 
 @pytest.mark.parametrize(("end", "said"), [("os._exit(1)", True), ("os.kill(os.getpid(), 9)", True), ("pass", False)])
 def test_an_end_without_a_word_is_noticed(end, said):
-    code = f"import os; from orchestrator.run.interrupts import ends_noticed\nwith ends_noticed(): {end}"
+    code = f"import os; from orchestrator.running.interrupts import ends_noticed\nwith ends_noticed(): {end}"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False
     )  # to the end of all
@@ -46,8 +46,8 @@ def test_an_end_without_a_word_is_noticed(end, said):
 INTERRUPTED_AMID = """
 import os, signal, sys
 from console.terminal import err
-from orchestrator.run import interrupts
-from orchestrator.run.quiet import words_apart
+from orchestrator.running import interrupts
+from orchestrator.running.quiet import words_apart
 
 for s in interrupts.SIGNALS:
     signal.signal(s, interrupts.leave)
@@ -70,7 +70,7 @@ def test_interrupted_while_ray_starts(which, when):
 
 
 def test_under_nohup_a_closed_terminal_is_nothing():
-    code = "from orchestrator.run import interrupts; import signal; print(signal.SIGHUP in interrupts.SIGNALS)"
+    code = "from orchestrator.running import interrupts; import signal; print(signal.SIGHUP in interrupts.SIGNALS)"
     for before, heard in (("", "True"), ("nohup ", "False")):
         done = subprocess.run(
             f"{before}{sys.executable} -c '{code}'", shell=True, capture_output=True, text=True, cwd=ROOT, check=True
@@ -81,7 +81,7 @@ def test_under_nohup_a_closed_terminal_is_nothing():
 def test_who_swallows_an_interrupt_does_not_keep_the_command_alive():
     code = """
 import signal, time, os
-from orchestrator.run import interrupts
+from orchestrator.running import interrupts
 interrupts.LATEST_S = 0.5
 signal.signal(signal.SIGINT, interrupts.leave)
 try:
@@ -102,7 +102,7 @@ def test_an_import_leaves_signals_alone():
 
 
 def test_words_of_ray_reach_nobody(capfd):
-    from orchestrator.run.quiet import words_apart
+    from orchestrator.running.quiet import words_apart
 
     console = Console(stderr=True)
     with words_apart(console):
@@ -122,7 +122,7 @@ CLOSED_BESIDE_A_FROZEN_RAYLET = """
 import os, signal, threading
 import psutil
 from orchestrator.ray import cluster
-from orchestrator.run import interrupts
+from orchestrator.running import interrupts
 
 cluster.LATEST_S = {latest_s}
 signal.signal(signal.SIGINT, interrupts.leave)
@@ -155,7 +155,7 @@ SIGTERM_AFTER_RAY = """
 import os, signal
 from contextlib import ExitStack
 from orchestrator.ray import cluster
-from orchestrator.run import interrupts
+from orchestrator.running import interrupts
 
 for s in interrupts.SIGNALS:
     signal.signal(s, interrupts.leave)
@@ -217,6 +217,7 @@ def test_a_sweep_that_was_stopped_itself_does_not_blame_the_head():
 
 @pytest.mark.ray
 @pytest.mark.slow
+@pytest.mark.alone
 def test_the_death_of_rays_head_is_said_and_leaves_nothing(tmp_path, results, monkeypatch):
     import psutil
 

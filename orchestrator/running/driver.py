@@ -8,7 +8,7 @@ from console.terminal import told
 from orchestrator.cost.calibration import measured_on_card
 from orchestrator.grid.load import Grid
 from orchestrator.plan.packing import Pack, PackQueue
-from orchestrator.run.work import Failure, Outcome, PackWork, Provenance, declared_of, failed_row
+from orchestrator.running.work import Failure, Outcome, PackWork, Provenance, declared_of, failed_row
 from store.files import ResultsError
 from store.leases import Lease
 from store.store import Store
@@ -169,6 +169,7 @@ class DebugRunner:
                     break
                 except Exception as error:  # noqa: BLE001 - whatever a cell raises becomes its row; the sweep goes on
                     result = Failure.of(error)
+                    sweep.tell(result.log.rstrip())
                 if isinstance(result, Outcome):
                     sweep.committed(pack.pack_id, result)
                 elif isinstance(result, Failure):

@@ -11,8 +11,8 @@ from orchestrator.grid.load import load_grid
 from orchestrator.plan.machine import Machine
 from orchestrator.plan.missing import missing_cells, ordered
 from orchestrator.plan.packing import PackQueue
-from orchestrator.run.driver import DebugRunner, Sweep
-from orchestrator.run.work import PackWork, Provenance, row_bytes
+from orchestrator.running.driver import DebugRunner, Sweep
+from orchestrator.running.work import PackWork, Provenance, row_bytes
 from store.files import ResultsError
 from store.leases import Lease
 from store.store import Store

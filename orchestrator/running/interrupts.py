@@ -5,13 +5,15 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
+from console.commands import ENTRY
+
 if TYPE_CHECKING:
-    from orchestrator.run.driver import Sweep
+    from orchestrator.running.driver import Sweep
 
 INTERRUPTED = 130
 """Exit code."""
@@ -53,7 +55,7 @@ def _leave_imports(signum: int, frame: FrameType | None) -> None:
 def _say_interrupted() -> None:
     """Write to the file descriptor itself, as the signal may have interrupted a write to a buffer.
 
-    The console's file is standard error even while the output of libraries goes nowhere (`orchestrator.run.quiet`).
+    The console's file is standard error even while the output of libraries goes nowhere (`orchestrator.running.quiet`).
     """
     console = getattr(sys.modules.get("console.terminal"), "err", None)  # not imported yet in the first moments
     with suppress(OSError, ValueError):  # it is closed
@@ -96,8 +98,14 @@ def reclaim() -> None:
 
 
 @contextmanager
-def draining(sweep: "Sweep") -> Iterator[None]:
-    """Inside, the first Ctrl-C (SIGTERM, SIGHUP) lets packs in flight finish; the second ends everything at once."""
+def draining(sweep: "Sweep", at_once: Callable[["Sweep"], NoReturn]) -> Iterator[None]:
+    """Inside, the first Ctrl-C (SIGTERM, SIGHUP) lets packs in flight finish; the second calls `at_once`.
+
+    Only the main thread of a process can handle signals: in another, nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     from console.terminal import err
     from console.words import duration
 
@@ -106,7 +114,7 @@ def draining(sweep: "Sweep") -> Iterator[None]:
             err.file = sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - for as long as this process lives
         if sweep.interrupted:
             err.print("stopped at once; what was committed is kept", highlight=False)
-            leave_at_once(sweep, INTERRUPTED)
+            at_once(sweep)
         sweep.interrupted = True
         sweep.queue.draining = True
         n, left = len(sweep.queue.in_flight), duration(sweep.queue.remaining_seconds())
@@ -170,7 +178,13 @@ def leave_at_once(sweep: "Sweep", code: int) -> NoReturn:
     os._exit(code)
 
 
+def process_ends(sweep: "Sweep") -> NoReturn:
+    """End a sweep that is a process of its own, as one is asked to a second time."""
+    leave_at_once(sweep, INTERRUPTED)
+
+
 _program = getattr(sys.modules.get("__main__"), "__spec__", None)
-if _program is not None and _program.name == "orchestrator.sweep":  # not if a library or a test imports it
+_by_module = _program is not None and _program.name == "orchestrator.sweep"  # not if a library or a test imports it
+if _by_module or os.environ.get(ENTRY) == str(os.getpid()):
     for _signal in SIGNALS:
         signal.signal(_signal, _leave_imports)

@@ -1,0 +1,46 @@
+"""The means of a sweep's configurations, by `analysis` in a process of its own: no statistics and no theory are known here."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.code import ROOT
+from orchestrator.grid.load import PlannedCell
+from store.files import ResultsError
+
+
+def started(words: Sequence[str]) -> "subprocess.Popen[str]":
+    """Start the command; its output is kept."""
+    return subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def headlines(planned: Sequence[PlannedCell]) -> list[str]:
+    """The metrics by which these cells are judged first, each once."""
+    kinds = {(type(p.cell.training), type(p.cell.task)) for p in planned}
+    return sorted({training.headline_of(task)[0] for training, task in kinds})
+
+
+@dataclass(frozen=True)
+class BesideTheory:
+    """The answer to come. Its process starts as soon as training ends, and computes while Ray closes."""
+
+    process: "subprocess.Popen[str]"
+
+    @classmethod
+    def ask(cls, sweep: str, results: str, planned: Sequence[PlannedCell]) -> "BesideTheory":
+        """Start the process that averages the sweep, which has these cells, and compares it with the theory."""
+        words = [sys.executable, "-m", "analysis.outcome", "--sweep", sweep, "--results", results]
+        return cls(started([*words, *(word for name in headlines(planned) for word in ("--measure", name))]))
+
+    def answer(self) -> dict[str, Any]:
+        """The `keys` that vary, and the `theory` and `tables` that `console.outcome_table` prints. ResultsError if the process
+        failed."""
+        out, err = self.process.communicate()
+        if self.process.returncode:
+            said = (err.strip().splitlines() or [f"it ended with {self.process.returncode}"])[-1]
+            raise ResultsError(f"the networks could not be averaged and compared with the theory: {said}")
+        found: dict[str, Any] = json.loads(out)
+        return found
