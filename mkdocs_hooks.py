@@ -21,16 +21,6 @@ from mkdocs.utils import get_relative_url
 ROOT = Path(__file__).parent
 _EXPORTS = "<!-- everything that orchestrator exports -->"
 ENTRY_POINT = "sweep"
-MODULES = {
-    "python -m orchestrator.sweep": "orchestrator.sweep",
-    "python -m orchestrator.store": "orchestrator.store",
-    "python -m orchestrator.launch": "orchestrator.launch",
-    "python -m analysis.query": "analysis.query",
-    "python -m analysis.figures": "analysis.figures.__main__",
-    "python -m analysis.report": "analysis.report.__main__",
-    "python -m analysis.verdicts": "analysis.verdicts.__main__",
-}
-"""Commands that are documented where no entry point gathers them, with their modules, each of which has a Typer `app`."""
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -82,19 +72,10 @@ def commands_page() -> str:
         "started or written; 130 interrupted, after running packs finished.",
         "",
     ]
-    for name, module in _commands():
-        for words, told in _helps(typer.main.get_command(module.app), name):
-            lines += [f"## `{words}`", "", f"```text\n{told}\n```", ""]
+    (entry,) = entry_points(group="console_scripts", name=ENTRY_POINT)
+    for words, told in _helps(typer.main.get_command(importlib.import_module(entry.module).app), ENTRY_POINT):
+        lines += [f"## `{words}`", "", f"```text\n{told}\n```", ""]
     return "\n".join(lines)
-
-
-def _commands() -> Iterator[tuple[str, Any]]:
-    """The entry point that gathers all commands, else each command; with the module that has its Typer `app`."""
-    for found in entry_points(group="console_scripts", name=ENTRY_POINT):
-        yield ENTRY_POINT, importlib.import_module(found.module)
-        return
-    for name, module in MODULES.items():
-        yield name, importlib.import_module(module)
 
 
 def _helps(command: Any, words: str, parent: Any = None) -> Iterator[tuple[str, str]]:
