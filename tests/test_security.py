@@ -1,4 +1,4 @@
-"""The promises of docs/security.md: nothing that is read runs, nothing listens to the network, other people's words are text."""
+"""The promises of docs/inside/security.md: nothing that is read runs, nothing listens to the network, others' words are text."""
 
 import ast
 import json

@@ -77,6 +77,6 @@ def _ways(frame: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 
 LOOK_FIGURES = [
-    Figure("Looks", "Lazy networks: the symbols that suffice, L*(d), by how and when one looks", "docs/lazy_failure.md",
+    Figure("Looks", "Lazy networks: the symbols that suffice, L*(d), by how and when one looks", "docs/science/lazy-failure.md",
            ("grids/lstar_measures.yaml",), _draw),
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""A short campaign of kinds that between them strike each part. The long one is run by hand: docs/durability.md."""
+"""A short campaign of kinds that between them strike each part. The long one is run by hand: docs/inside/durability.md."""
 
 import subprocess
 import sys
