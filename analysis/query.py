@@ -44,11 +44,14 @@ def main(
         str | None,
         typer.Option("--format", metavar="|".join(FORMATS), help="Form of the output. Default: a table on a terminal, else csv."),
     ] = None,
-    rows: Annotated[int, typer.Option("--rows", min=0, help="Most rows that a table shows; 0 for all.")] = 1000,
+    rows: Annotated[
+        int | None, typer.Option("--rows", min=0, help="Most rows that a table shows; 0 for all. Default: 1000.")
+    ] = None,
 ) -> None:
     """Ask the results in SQL: views cells, curves, neurons and plans. A wrong query exits with 2 and DuckDB's message."""
     try:
-        form = form or ("table" if sys.stdout.isatty() else "csv")
+        form = form or ("table" if sys.stdout.isatty() or rows is not None else "csv")
+        rows = 1000 if rows is None else rows
         sql = _one_query(words or [])
         if form not in FORMATS:
             raise ResultsError(f"--format {form!r} is none of {', '.join(FORMATS)}")
@@ -66,7 +69,7 @@ def main(
 
 def _one_query(words: list[str]) -> str | None:
     """The query; ResultsError says what to type where there are several words, or a results directory in its place."""
-    folders = [word for word in words if " " not in word.strip() and Path(word).is_dir()]
+    folders = [word for word in words if word.strip() and " " not in word and Path(word).is_dir()]
     queries = [word for word in words if word not in folders]
     if len(folders) == 1 and len(words) <= 2:
         raise ResultsError(f"results are named by an option: {command('query', *queries, '--results', folders[0])}")

@@ -310,6 +310,6 @@ def _check_steps(
     wrong = [(s, e) for s, e in dict.fromkeys(pairs) if s % e]
     for s, e in wrong[:SHOWN_PROBLEMS]:
         near = listed(map(str, [s - s % e] * (s > e) + [s - s % e + e]))
-        told = f"eval_every = {e}" if "eval_every" in given else f"{e}, the steps between evaluations; give eval_every, too"
+        told = f"eval_every = {e}" + ("" if "eval_every" in given else ", its default")
         place = given.get("steps", given.get("eval_every", given.get("eval_at", block)))
         ctx.report.at(place, f"steps = {s} is not a multiple of {told}; the nearest that are: {near}")

@@ -61,11 +61,11 @@ def summarise(files: Files) -> Summary:
     failures = fetch(
         files,
         r"""SELECT status,
-                CASE WHEN count(DISTINCT first) = 1 THEN min(first) ELSE regexp_replace(min(first), '[0-9]+',
-                    min(number)::VARCHAR || ' to ' || max(number)::VARCHAR) END,
+                CASE WHEN min(number) < max(number) THEN regexp_replace(min(first), 'at step [0-9]+',
+                    'at steps ' || min(number)::VARCHAR || ' to ' || max(number)::VARCHAR) ELSE min(first) END,
                 count(*), first(cell_id ORDER BY log_path IS NULL, cell_id),
                 first(log_path ORDER BY log_path IS NULL, cell_id)
-            FROM (SELECT *, try_cast(regexp_extract(first, '[0-9]+') AS HUGEINT) AS number
+            FROM (SELECT *, try_cast(regexp_extract(first, 'at step ([0-9]+)', 1) AS HUGEINT) AS number
                   FROM (SELECT *, coalesce(split_part(trim(reason), chr(10), 1), 'no reason given') AS first
                   FROM cells WHERE status <> 'ok'))
             GROUP BY status, regexp_replace(first, '[0-9]+', '#', 'g') ORDER BY count(*) DESC, 2""",

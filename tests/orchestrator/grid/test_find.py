@@ -195,7 +195,7 @@ def test_dry_run_says_the_searches_and_starts_nothing(searching, results):
     done = CliRunner().invoke(app, [str(searching), "--results", results, "--dry-run"])
     assert done.exit_code == 0 and not Path(results).exists()
     assert "4 thresholds to find (L at best_test_acc = 0.8 in 2..64)" in done.output
-    assert "networks at most" in " ".join(done.output.split())
+    assert "at most 304 in all" in " ".join(done.output.split())
 
 
 def test_dry_run_says_the_searches_to_programs_too(searching, results):
