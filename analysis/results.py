@@ -6,14 +6,14 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from analysis.asking import Where, asked_points, explored, key_named, look_for, measure_named, selected, setting_for
-from analysis.charts.explore import Choices
+from analysis.asking import Where, asked_points, key_named, measure_named, selected, setting_for
 from analysis.data.choosing import having
 from analysis.data.coverage import coverage
 from analysis.data.points import CENTRES, points
 from analysis.data.selection import SEED, grid_keys
 from analysis.data.source import ResultsError, existing
-from analysis.overlays.waiting import computed
+from analysis.drawing import Asked, draw
+from analysis.overlays.waiting import computed, computed_within
 from analysis.scaling.levels import usual_level
 from analysis.scaling.thresholds import exponents, fitted, threshold_table, thresholds
 from analysis.sql.statements import answer
@@ -55,7 +55,7 @@ class Results:
         out."""
         selection = selected(self.results, sweep, where)
         sql = f"SELECT cells.* FROM {selection.source} WHERE {selection.condition}"
-        return run(self.results, lambda connection: connection.execute(sql).df()).dropna(axis="columns", how="all")
+        return _filled(run(self.results, lambda connection: connection.execute(sql).df()))
 
     def curves(self, sweep: str | None = None, where: Where | None = None) -> pd.DataFrame:
         """One row per network and evaluation: `cell_id`, the parameters that vary, `seed`, `step` and the metrics along
@@ -67,7 +67,7 @@ class Results:
         sql = f"""SELECT cell_id, {names}, curves.* EXCLUDE (cell_id)
         FROM (SELECT cells.* FROM {selection.source} WHERE {selection.condition}) AS chosen JOIN curves USING (cell_id)
         ORDER BY {names}, cell_id, step"""
-        return run(self.results, lambda connection: connection.execute(sql).df()).dropna(axis="columns", how="all")
+        return _filled(run(self.results, lambda connection: connection.execute(sql).df()))
 
     def points(
         self,
@@ -113,28 +113,30 @@ class Results:
         seeds: bool = False,
         log_x: bool | None = None,
         log_y: bool | None = None,
-        wait: bool = True,
+        wait: bool | float = 20.0,
         library: Literal["altair", "matplotlib"] = "altair",
-        **size: int,
+        width: int | None = None,
+        height: int | None = None,
     ) -> Any:
         """A chart of `y` against `x`, one curve for each value of `by`, with 95% intervals, theory and residuals.
 
-        Without `x` the axes are those that suit the networks. Parameters that are neither axes nor in `where` get one value, the
-        paper's where there is one; the chart's subtitle says which. `wait=False` leaves out theory that is not computed yet.
-        `width` and `height` are in pixels. Returns an Altair chart (`chart.save("figure.pdf")`, also .svg, .png, .html), or with
+        Without `x` the axes are those that suit the networks; `x="step"` draws a metric along training. Without `by` the curves
+        differ in the parameter that suits; `by=""` draws a single curve. Parameters that are neither axes nor in `where` get one
+        value, the paper's where there is one; the chart's subtitle says which. Theory that is not known yet is computed for
+        `wait` seconds, or to the end with `wait=True`; values are kept on disk, and what is left out is told. `width` and
+        `height` of a panel are in pixels. Returns an Altair chart (`chart.save("figure.pdf")`, also .svg, .png, .html), or with
         `library="matplotlib"` a matplotlib Figure.
         """
         if library not in ("altair", "matplotlib"):
             raise ResultsError(f"library = {show(library)}: say altair, matplotlib")
-        selection = selected(self.results, sweep, where)
-        found = asked_points(self.results, selection, y)
-        look = look_for(self.results, found, x, by, panels, log_x=log_x, log_y=log_y, residual=residuals, **size)
-        choices = Choices(look, (), centre, intervals, seeds, theory)
-        drawn = explored(self.results, selection, found, choices, computed if wait else None)
+        asked = Asked(sweep, where, x, y, by, panels, centre, theory, residuals, intervals, seeds, log_x, log_y)
+        size = {name: pixels for name, pixels in (("width", width), ("height", height)) if pixels is not None}
+        compute = (computed if wait else None) if isinstance(wait, bool) else computed_within(wait)
+        drawn, measure, look = draw(self.results, asked, compute, size, size)
         if library == "matplotlib":
             from analysis.charts.in_matplotlib import figure
 
-            return figure(drawn.drawn, found.measure, look, drawn.caption, centre)
+            return figure(drawn.drawn, measure, look, drawn.caption, centre)
         return drawn.chart.properties(title=_subtitled(drawn.caption, look.width * (look.columns if look.facet else 1)))
 
     def threshold(
@@ -205,6 +207,11 @@ class Results:
         if rows.empty:
             raise ResultsError(f"no curve has two values of {x}, which a threshold needs")
         return rows, names
+
+
+def _filled(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame without columns that hold no value. One without rows keeps all."""
+    return frame.dropna(axis="columns", how="all") if len(frame) else frame
 
 
 def _subtitled(caption: str, width: int) -> Any:

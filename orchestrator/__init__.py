@@ -1,6 +1,38 @@
-"""Sweeps: from a grid to stored results."""
+"""Sweeps: from a grid to stored results. In Python: `from orchestrator import Grid, run`."""
 
+from importlib import import_module
 from pathlib import Path
 from runpy import run_path
+from typing import TYPE_CHECKING, Any
 
 run_path(str(Path(__file__).parents[1] / "console" / "hidden.py"))  # refuses if a file in the working directory hides a package
+
+if TYPE_CHECKING:
+    from orchestrator.grid.load import Grid, GridError
+    from orchestrator.python.calls import forecast, run
+    from orchestrator.python.foreseen import Foreseen
+    from orchestrator.python.summary import Summary
+    from orchestrator.session import SweepError
+    from store.files import ResultsError
+    from trainables.tasks.base import TaskError
+
+__all__ = ["Foreseen", "Grid", "GridError", "ResultsError", "Summary", "SweepError", "TaskError", "forecast", "run"]
+
+_HOME = {
+    "Grid": "orchestrator.grid.load",
+    "GridError": "orchestrator.grid.load",
+    "ResultsError": "store.files",
+    "TaskError": "trainables.tasks.base",
+    "SweepError": "orchestrator.session",
+    "Summary": "orchestrator.python.summary",
+    "Foreseen": "orchestrator.python.foreseen",
+    "forecast": "orchestrator.python.calls",
+    "run": "orchestrator.python.calls",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """A name of `__all__`, imported when it is asked for: commands that need little of this package start sooner."""
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -19,11 +19,11 @@ from console.commands import joined
 from console.terminal import stop, told
 from orchestrator.grid.load import GridError, load_grid
 from orchestrator.ray.cluster_file import CODE, TOKEN, ClusterFile, ClusterFileError, load_cluster_file, uncommitted
-from orchestrator.run.interrupts import INTERRUPTED
+from orchestrator.running.interrupts import INTERRUPTED
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 
-File = Annotated[str, typer.Argument(metavar="CLUSTER.yaml", help="The cluster file: see docs/clusters.md.")]
+File = Annotated[str, typer.Argument(metavar="CLUSTER.yaml", help="The cluster file: see docs/howto/clusters.md.")]
 JOIN_S = 1800
 """Seconds that workers may take to install the project and join."""
 PYTHON = f"cd {CODE} && RAY_AUTH_MODE=token .venv/bin/python"

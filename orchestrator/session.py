@@ -1,24 +1,27 @@
 """One sweep from its grid to its end: plan, train, report."""
 
 import gc
+import io
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
+from typing import Any, NoReturn
 
 from rich.console import Console
 
-import orchestrator.run.interrupts
-from console.terminal import complain, err, stop, told
+import orchestrator.running.interrupts
+from console.terminal import complain, err, told
+from console.words import listed
 from orchestrator.cards import why_no_card
 from orchestrator.code import commit
 from orchestrator.cost.calibration import Rates, machine_rates, measured_on_card, with_card_rates
 from orchestrator.cost.model import CostModel
-from orchestrator.grid.load import Grid, GridError
-from orchestrator.plan.announce import announcement, outlook
+from orchestrator.grid.load import Grid
+from orchestrator.plan.announce import Outlook, announcement, outlook
 from orchestrator.plan.checks import check_own_parts
-from orchestrator.plan.forecast import forecast, print_forecast, this_machine
+from orchestrator.plan.forecast import Forecast, forecast, print_forecast, this_machine
 from orchestrator.plan.keeping import keeping_measured
 from orchestrator.plan.machine import Machine
 from orchestrator.plan.missing import enqueue, missing_cells, ordered
@@ -26,20 +29,29 @@ from orchestrator.plan.packing import Filled, Order, PackQueue
 from orchestrator.plan.prepare import prepare
 from orchestrator.plan.reused import reused
 from orchestrator.ray.scratch import remove_left
-from orchestrator.run.beside import BesideTheory
-from orchestrator.run.driver import DebugRunner, Runner, Sweep
-from orchestrator.run.feed import SweepFeed
-from orchestrator.run.progress import Progress
-from orchestrator.run.quiet import words_apart
-from orchestrator.run.summary import report
-from orchestrator.run.work import Provenance, row_bytes
+from orchestrator.running.beside import BesideTheory
+from orchestrator.running.driver import DebugRunner, Runner, Sweep
+from orchestrator.running.feed import SweepFeed
+from orchestrator.running.progress import Progress, Screen
+from orchestrator.running.quiet import words_apart
+from orchestrator.running.screens import screen_of
+from orchestrator.running.summary import report
+from orchestrator.running.work import Provenance, row_bytes
 from orchestrator.search.under_way import Searchers
 from store.files import ResultsError
 from store.leases import Lease, forget_dead
 from store.store import Store
 from store.views import Statuses
 from store.views import run as run_query
-from trainables.tasks.base import TaskError
+from trainables.engines import ENGINES
+
+
+class SweepError(Exception):
+    """The sweep cannot start, or cannot go on. `exit_code`: 2 if other arguments may help, 1 if it is no fault of theirs."""
+
+    def __init__(self, message: str, exit_code: int = 2) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
 
 
 @dataclass(frozen=True)
@@ -63,49 +75,84 @@ class Options:
     """The arguments that start the same sweep again."""
     whole: bool
     """Whether the grid is the whole file, without overrides."""
+    say: Callable[[str], None] = told
+    """Tells a person what is being done."""
 
 
-def run_session(grid: Grid, store: Store, options: Options) -> int:
-    """Plan, train, report; returns the exit code."""
+@dataclass(frozen=True)
+class Stage:
+    """The place where a sweep runs: how it shows its progress, and where its answers go."""
+
+    screen: Callable[[bool], Screen] = lambda quiet: screen_of(err, quiet)
+    """Makes the screen for the progress; `quiet` asks for none."""
+    at_once: Callable[[Sweep], NoReturn] = orchestrator.running.interrupts.process_ends
+    """Ends a sweep that is interrupted a second time."""
+    answer: Callable[[dict[str, Any]], None] | None = None
+    """Takes the summary, as of `--json`; without it the summary is printed."""
+    foresee: Callable[[Forecast, Outlook | None], None] | None = None
+    """Takes the forecast of a dry run; without it the forecast is printed."""
+
+
+def run_session(grid: Grid, store: Store, options: Options, stage: Stage | None = None) -> int:
+    """Plan, train, report; returns the exit code. Without a stage, on the terminal of a command.
+
+    GridError, TaskError, ResultsError or SweepError if it cannot start: then nothing was trained.
+    """
+    stage = stage or Stage()
+    check_engine(grid, options.engine)
     plan = _planned(grid, store, options)
     grid = plan.grid
-    try:
-        odd = check_own_parts(grid, [*plan.todo, *plan.searchers.later] if plan.todo else [])
-    except GridError as error:
-        stop(str(error))
+    odd = check_own_parts(grid, [*plan.todo, *plan.searchers.later] if plan.todo else [])
     if plan.held and (warning := reused(grid, store, options.whole)):
         _say(options, warning)
     for line in (announcement(grid, plan.searchers, plan.todo, plan.held), *(f"warning: {words}" for words in odd)):
         _say(options, line)
     costs = _Costs(grid, store, plan, options)
-    _look_ahead(grid, plan, costs, options)
+    _look_ahead(grid, plan, costs, options, stage)
     if not options.dry_run:
         store.prepare(need_bytes=sum(row_bytes(grid.cells[i]) for i in plan.todo))
         remove_left(store.results)
         forget_dead(store)
-    try:
-        tasks = (grid.cells[i].cell.task for i in plan.todo)
-        prepare(tasks, Console(quiet=True) if options.quiet else err, options.dry_run)
-    except TaskError as error:
-        stop(str(error))
+    tasks = (grid.cells[i].cell.task for i in plan.todo)
+    prepare(tasks, Console(quiet=True) if options.quiet else err, options.dry_run)
     if options.dry_run:
         return 0
     feed = SweepFeed(
         grid, store, plan.held, plan.searchers, options.order, options.whole, lambda text: _say(options, text)
     )  # fmt: skip
-    ended = _trained(grid, store, plan, costs, feed, options) if plan.todo else _Ended()
+    ended = _trained(grid, store, plan, costs, feed, options, stage) if plan.todo else _Ended()
     fatal = ended.fatal
     try:
         if plan.searchers or not plan.todo:
             feed.write_plan()
         beside = ended.beside or BesideTheory.ask(grid.sweep, store.results, grid.cells)
         now = store.statuses() if plan.todo else plan.held
-        complete = report(grid, plan.searchers, store, now, beside, list(options.again), fatal, options.as_json)
+        out = io.StringIO()
+        with redirect_stdout(out) if stage.answer else nullcontext():
+            as_json = options.as_json or stage.answer is not None
+            complete = report(grid, plan.searchers, store, now, beside, list(options.again), fatal, as_json)
+        if stage.answer:
+            stage.answer(json.loads(out.getvalue()))
     except ResultsError as error:  # the store fails only now, after training: that is exit code 1, not bad input
         complete, fatal = False, fatal or str(error)
     if fatal:
         complain(f"the sweep could not go on: {fatal}")
-    return orchestrator.run.interrupts.INTERRUPTED if ended.interrupted else 0 if complete and not fatal else 1
+    return orchestrator.running.interrupts.INTERRUPTED if ended.interrupted else 0 if complete and not fatal else 1
+
+
+def check_engine(grid: Grid, engine: str | None) -> None:
+    """SweepError if this engine does not exist, or cannot train all cells of the grid."""
+    if engine is None:
+        return
+    if engine not in ENGINES:
+        raise SweepError(f"--engine {engine!r}: say auto, {', '.join(ENGINES)}")
+    unfit = [planned.cell for planned in grid.cells if not ENGINES[engine].trains(planned.cell)]
+    if unfit:
+        able = [e.name for e in ENGINES.values() if not e.is_oracle and all(e.trains(planned.cell) for planned in grid.cells)]
+        raise SweepError(
+            f"--engine {engine} cannot train {len(unfit)} of the {len(grid.cells)} cells, such as {unfit[0].describe()}: "
+            f"it trains {ENGINES[engine].needs}; say --engine {f'{listed(able)}, or auto' if able else 'auto'}"
+        )
 
 
 @dataclass(frozen=True)
@@ -156,7 +203,7 @@ class _Costs:
         return self.made[name]
 
 
-def _look_ahead(grid: Grid, plan: _Plan, costs: "_Costs", options: Options) -> None:
+def _look_ahead(grid: Grid, plan: _Plan, costs: "_Costs", options: Options, stage: Stage) -> None:
     """Refuse cells that need more memory than a pack may take here, and show the forecast if asked to."""
     here = not (options.address or os.environ.get("RAY_ADDRESS"))  # the memory of a cluster's nodes is known once it is joined
     if not (options.dry_run or options.verbose or (plan.todo and here)):
@@ -174,7 +221,9 @@ def _look_ahead(grid: Grid, plan: _Plan, costs: "_Costs", options: Options) -> N
     if not (options.dry_run or options.verbose):
         return
     shown = forecast(queue)
-    if options.dry_run and options.as_json:
+    if options.dry_run and stage.foresee:
+        stage.foresee(shown, outlook(plan.searchers, queue) if plan.searchers.n_open else None)
+    elif options.dry_run and options.as_json:
         later = {"searches": outlook(plan.searchers, queue)._asdict()} if plan.searchers else {}
         Console().print_json(json.dumps(shown.as_dict() | later))
     elif plan.todo:
@@ -193,7 +242,7 @@ class _Ended:
     beside: BesideTheory | None = None
 
 
-def _trained(grid: Grid, store: Store, plan: _Plan, costs: "_Costs", feed: SweepFeed, options: Options) -> _Ended:
+def _trained(grid: Grid, store: Store, plan: _Plan, costs: "_Costs", feed: SweepFeed, options: Options, stage: Stage) -> _Ended:
     """Train the missing cells."""
     with Lease(store) as lease, _runner(grid, options) as (runner, machine):
         if machine.card:
@@ -204,10 +253,10 @@ def _trained(grid: Grid, store: Store, plan: _Plan, costs: "_Costs", feed: Sweep
         _refuse_too_large(queue, plan.searchers.later)
         feed.write_plan()
         about = plan.searchers.describe if plan.searchers else None
-        with Progress(queue, err, options.quiet, about) as progress:
+        with Progress(queue, stage.screen(options.quiet), about) as progress:
             provenance = Provenance(store.results, commit())
             job = Sweep(grid, queue, store, lease, provenance, options.fail_fast, plan.searchers.later, progress)
-            with orchestrator.run.interrupts.draining(job):
+            with orchestrator.running.interrupts.draining(job, stage.at_once):
                 runner.run(job)
         # Asked now, the process answers while Ray closes. With searches it is asked later, once the plan records their cells.
         early = not (queue.fatal or plan.searchers)
@@ -224,7 +273,7 @@ def _refuse_too_large(queue: PackQueue, later: Sequence[int]) -> None:
     for i in queue.too_large(later)[:1]:
         fewer = ", or fewer samples P or chains" if queue.plan[i].cell.training.family == "sampling" else ""
         need, have = (n / 2**30 for n in (queue.pack_bytes([i]), queue.machine.bytes_of(queue.choice(i)[1])))
-        stop(
+        raise SweepError(
             f"{queue.plan[i].cell.describe()} needs {need:,.1f} GiB, but each of {queue.machine.slots} packs at once may take "
             f"{have:,.1f}: take a smaller width, input or test set{fewer}"
             + (
@@ -244,20 +293,20 @@ def _runner(grid: Grid, options: Options) -> Iterator[tuple[Runner, Machine]]:
     from orchestrator.ray.cluster import ClusterError, StartError, joined
 
     try:
-        with orchestrator.run.interrupts.ends_noticed(), words_apart(err), ExitStack() as ray:
-            with orchestrator.run.interrupts.keeping_signals():
+        with orchestrator.running.interrupts.ends_noticed(), words_apart(err), ExitStack() as ray:
+            with orchestrator.running.interrupts.keeping_signals():
                 nodes_may_join = ray.enter_context(joined(options.address))
             from orchestrator.ray.runner import TuneRunner  # while Ray's first workers start
 
             runner = TuneRunner(grid.resources, options.max_concurrent, nodes_may_join=nodes_may_join)
             yield runner, runner.machine()
     except ClusterError as error:
-        stop(str(error), 1 if isinstance(error, StartError) else 2)
+        raise SweepError(str(error), 1 if isinstance(error, StartError) else 2) from error
 
 
 def _say(options: Options, text: str) -> None:
     if not options.quiet:
-        told(text)
+        options.say(text)
 
 
 @contextmanager

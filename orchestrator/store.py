@@ -17,7 +17,10 @@ from rich.text import Text
 from console.groups import OptionsAnywhere
 from console.printable import printable
 from console.terminal import err, stop
+from orchestrator.sharing import check_options, share_runs
 from store.files import Files, LocalFiles, ResultsError, existing, open_files
+from store.sharing.runs import PER
+from store.sharing.trackers import TRACKERS
 from store.upkeep.check import check as check_files
 from store.upkeep.compact import compact as compact_files
 from store.upkeep.copy import copy as copy_rows
@@ -126,12 +129,47 @@ def export(
         Path | None,
         typer.Option("--out", metavar="DIR", help="Target folder. Default: export/ in the results; for a bucket, ./export."),
     ] = None,
-    csv: Annotated[bool, typer.Option("--csv/--no-csv", help="Also write one CSV file per view.")] = True,
+    csv: Annotated[bool | None, typer.Option("--csv/--no-csv", help="Also write one CSV file per view. [default: csv]")] = None,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="TRACKER", help=f"Share networks as runs of {', '.join(TRACKERS)} instead.")
+    ] = None,
+    sweep: Annotated[
+        list[str] | None, typer.Option("--sweep", metavar="NAME", help="With --to: only this sweep; may be repeated.")
+    ] = None,
+    where: Annotated[
+        str | None, typer.Option("--where", metavar="SQL", help="With --to: only networks for which this is true of `cells`.")
+    ] = None,
+    per: Annotated[
+        str | None,
+        typer.Option(
+            "--per", metavar="WHAT", help="With --to: a run per network (default) or per configuration, over its seeds."
+        ),
+    ] = None,
+    tracking_uri: Annotated[
+        str | None,
+        typer.Option(
+            "--tracking-uri", metavar="URI", help="MLflow's server or database. Default: MLFLOW_TRACKING_URI, or its own."
+        ),
+    ] = None,
+    project: Annotated[str | None, typer.Option("--project", help="W&B's project. Default: the sweep's name.")] = None,
+    entity: Annotated[str | None, typer.Option("--entity", help="W&B's user or team.")] = None,
+    offline: Annotated[
+        bool | None, typer.Option("--offline", help="W&B: write runs into a folder (--out, or here), for `wandb sync`.")
+    ] = None,
 ) -> None:
-    """Write the views as one results.duckdb and as CSV files, for other tools."""
+    """Write the views as one results.duckdb and as CSV files, or with --to share networks as runs of a tracker.
+
+    A second time adds to a tracker what is new. Diverged and failed networks are shared too, with their status and reason.
+    """
+    of_files, of_trackers = {"csv": csv}, {"tracking_uri": tracking_uri, "project": project, "entity": entity, "offline": offline}
     with _existing(results) as files:
         there = isinstance(files, LocalFiles)  # DuckDB cannot write a database file into a bucket
-        written = export_views(files, out or Path(files.root if there else ".", "export"), csv)
+        folder = Path(files.root if there else ".", "export")
+        if to is not None:
+            place = folder / to if out is None and to == "tensorboard" else out
+            return share_runs(files, to, sweep or [], where or "", per or PER[0], {**of_files, **of_trackers, "out": place})
+        check_options({**of_trackers, "sweep": sweep or None, "where": where, "per": per})
+        written = export_views(files, out or folder, csv is not False)
     for path, rows in written.items():
         _echo(f"{path}  {rows:,} rows, {_size(path.stat().st_size)}")
 

@@ -1,6 +1,6 @@
 """`python -m orchestrator.sweep grid.yaml`: the command line of a sweep."""
 
-import orchestrator.run.interrupts  # from here on Ctrl-C ends the command in one line, without a traceback
+import orchestrator.running.interrupts  # from here on Ctrl-C ends the command in one line, without a traceback
 
 # isort: split
 from collections.abc import Sequence
@@ -15,10 +15,11 @@ from console.terminal import stop
 from console.words import listed
 from orchestrator.grid.load import DEFAULT_MAX_CELLS, GridError, load_grid
 from orchestrator.plan.packing import Order
-from orchestrator.session import Options, run_session, uncollected
+from orchestrator.session import Options, SweepError, run_session, uncollected
 from store.files import ResultsError
 from store.store import Store
 from trainables.engines import ENGINES
+from trainables.tasks.base import TaskError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 plan_app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -67,27 +68,18 @@ def sweep(
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Also show the forecast.")] = False,
 ) -> None:
     """Train the networks of a grid that are not in the store yet, and store the results."""
-    orchestrator.run.interrupts.in_order()
+    orchestrator.running.interrupts.in_order()
     if swapped := _swapped(grid_file, overrides or ()):
         stop(swapped)
     if order not in get_args(Order):
         *others, last = get_args(Order)
         stop(f"--order {order!r}: say {listed(others)} or {last}")
-    if engine not in ("auto", *ENGINES):
-        stop(f"--engine {engine!r}: say auto, {', '.join(ENGINES)}")
     try:
         with uncollected():
             grid = load_grid(grid_file, overrides or (), max_cells=10**9 if large else DEFAULT_MAX_CELLS, name=name)
     except GridError as error:
         stop(str(error))
     forced = None if engine == "auto" else engine
-    unfit = [planned.cell for planned in grid.cells if forced and not ENGINES[forced].trains(planned.cell)]
-    if forced and unfit:
-        able = [e.name for e in ENGINES.values() if not e.is_oracle and all(e.trains(planned.cell) for planned in grid.cells)]
-        stop(
-            f"--engine {engine} cannot train {len(unfit)} of the {len(grid.cells)} cells, such as {unfit[0].describe()}: "
-            f"it trains {ENGINES[forced].needs}; say --engine {f'{listed(able)}, or auto' if able else 'auto'}"
-        )
     again = [
         grid_file,
         *(overrides or ()),
@@ -105,8 +97,10 @@ def sweep(
         store = Store(results)
         store.files.exists()  # reports an unreachable bucket at once; later requests retry first
         raise typer.Exit(run_session(grid, store, options))
-    except ResultsError as error:
+    except (GridError, ResultsError, TaskError) as error:
         stop(str(error))
+    except SweepError as error:
+        stop(str(error), error.exit_code)
 
 
 @plan_app.command()

@@ -45,11 +45,11 @@ _SQL = {
     pa.timestamp("us", tz="UTC"): "TIMESTAMPTZ",
 }  # fmt: skip
 
-SETTINGS = (
+_SETTINGS = (
     "SET TimeZone = 'UTC'; SET parquet_metadata_cache = true; SET python_enable_replacements = false; "
-    "SET enable_external_file_cache = false; SET enable_progress_bar = false"
+    "SET enable_external_file_cache = false"
 )
-"""The settings of every connection. DuckDB caches no file contents, because the operating system does so already."""
+"""Settings of every connection. DuckDB caches no file contents, because the operating system does so already."""
 
 _OF_OLD_ROWS = {
     "training": f"CASE WHEN kappa IS NOT NULL THEN {literal(FIRST_SAMPLER)} ELSE {literal(FIRST_TRAINING)} END",
@@ -64,10 +64,19 @@ takes 2.5 times as long if each side has a cell once."""
 Opener = Callable[[Files, Snapshot], duckdb.DuckDBPyConnection]
 
 
+def configure(connection: duckdb.DuckDBPyConnection) -> None:
+    """Apply our settings; they belong to each connection, not to the database. No progress bar writes into what people read."""
+    connection.execute(_SETTINGS)
+    # In a notebook without ipywidgets it is off, and DuckDB then refuses to be told so.
+    if connection.execute("SELECT current_setting('enable_progress_bar')").fetchone() != (False,):
+        connection.execute("SET enable_progress_bar = false")
+
+
 def rows_of(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
     """A database with no views but `internal.rows`: all rows of the files, with _file and _row. A cell may have several rows."""
     connection = duckdb.connect()
-    connection.execute(f"{SETTINGS}; CREATE SCHEMA internal")
+    configure(connection)
+    connection.execute("CREATE SCHEMA internal")
     if connection.execute("FROM duckdb_optimizers() WHERE name = ?", [_NO_GAIN]).fetchall():
         connection.execute(f"SET disabled_optimizers = '{_NO_GAIN}'")  # holds for all connections to the database
     for name, schema in (("rows", SCHEMA), ("plans", PLAN_SCHEMA)):

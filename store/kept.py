@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from store.database import SETTINGS, connect_to
+from store.database import configure, connect_to
 from store.files import Entry, Files
 from store.snapshot import Snapshot
 
@@ -36,7 +36,7 @@ class Kept:
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """Another connection to the database, for the calling thread. The caller closes it or lets it go."""
         connection = self.connection.cursor()
-        connection.execute(SETTINGS)  # settings belong to each connection, not to the database
+        configure(connection)
         return connection
 
 

@@ -14,6 +14,22 @@ import pytest
 
 from tests.s3_endpoint import Endpoint, endpoint
 
+SLOW = Path(__file__).with_name("slow.txt")
+"""The tests that `make test` leaves to `make slow`, besides those that are marked."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests that slow.txt lists. A line that names no test is an error, if all tests were collected."""
+    listed = {line for line in SLOW.read_text().splitlines() if not line.startswith("#")}
+    named = set()
+    for item in items:
+        names = {item.nodeid, item.nodeid.split("[")[0], item.nodeid.split("::")[0]} & listed
+        if names:
+            item.add_marker("slow")
+            named |= names
+    if config.args == config.getini("testpaths") and (unknown := listed - named):
+        raise pytest.UsageError(f"tests/slow.txt names tests that are not there: {', '.join(sorted(unknown))}")
+
 
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -46,7 +62,7 @@ class Answered:
 @pytest.fixture(autouse=True)
 def theory_is_asked_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sweeps within a test's own process; those that a test starts as commands ask as they do for a user."""
-    monkeypatch.setattr("orchestrator.run.beside.started", Answered)
+    monkeypatch.setattr("orchestrator.running.beside.started", Answered)
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The promises of docs/security.md: nothing that is read runs, nothing listens to the network, other people's words are text."""
+"""The promises of docs/inside/security.md: nothing that is read runs, nothing listens to the network, others' words are text."""
 
 import ast
 import json
@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 import analysis.query
 import orchestrator.store
 from analysis.report.build import build
-from app.screens.overview import _table
+from app.screens.home import _table
 from console import cache
 from console.cache import cache_folder
 from console.printable import printable

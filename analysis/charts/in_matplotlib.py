@@ -1,5 +1,6 @@
 """Curves with intervals, theory and residuals as a matplotlib figure, from the frames that the Altair charts draw."""
 
+import itertools
 import textwrap
 from typing import Any
 
@@ -15,13 +16,19 @@ from declarations.metric import Metric
 
 DPI = 100
 """Pixels per inch: `Look` counts in pixels, matplotlib in inches."""
+LEGEND = 150
+"""Width of the legend in pixels."""
+LETTER = 6.3
+"""Width of a letter of the caption in pixels, on average."""
+MARKS = "osD^v"
+"""Marks of the residuals to each theory."""
 
 
 def figure(layers: Layers, measure: Metric, look: Look, caption: str, centre: str = "mean") -> Any:
     """A matplotlib Figure: one panel for each value of the facet, residuals below it. ResultsError if matplotlib is not
     installed."""
     try:
-        from matplotlib.figure import Figure
+        from analysis.charts.shown_figure import ShownFigure
     except ImportError:
         raise ResultsError(
             "library='matplotlib' needs matplotlib: pip install matplotlib, or leave it out for an Altair chart"
@@ -32,7 +39,9 @@ def figure(layers: Layers, measure: Metric, look: Look, caption: str, centre: st
     has_residuals = look.residual and layers.residuals is not None and len(layers.residuals) > 0
     heights = ([3, 1] if has_residuals else [1]) * rows
     whole = look.height * (4 / 3 if has_residuals else 1) + 60
-    made = Figure(figsize=((look.width + 60) * columns / DPI, whole * rows / DPI), dpi=DPI, layout="constrained")
+    legend = LEGEND if look.colour or (layers.theory is not None and len(layers.theory)) else 0
+    width = (look.width + 60) * columns + legend
+    made = ShownFigure(figsize=(width / DPI, whole * rows / DPI), dpi=DPI, layout="constrained")
     axes = made.subplots(len(heights), columns, squeeze=False, sharex="col", gridspec_kw={"height_ratios": heights})
     step = 2 if has_residuals else 1
     for i, value in enumerate(values):
@@ -55,10 +64,12 @@ def figure(layers: Layers, measure: Metric, look: Look, caption: str, centre: st
             axes[(i // columns) * step + part][i % columns].set_visible(False)
     mains = [axes[(i // columns) * step][i % columns] for i in range(len(values))]
     _alike(mains)
+    if has_residuals:
+        _alike([axes[(i // columns) * step + 1][i % columns] for i in range(len(values))])
     named = {name: handle for axis in mains for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)}
     if named:
         made.legend([*named.values()], [*named], loc="outside right center", fontsize="small", frameon=False)
-    made.suptitle("\n".join(textwrap.wrap(caption, max(40, look.width * columns // 5))), fontsize="small", x=0.01, ha="left")
+    made.suptitle("\n".join(textwrap.wrap(caption, max(40, int(width / LETTER)))), fontsize="small", x=0.01, ha="left")
     return made
 
 
@@ -116,8 +127,10 @@ def _residuals(axis: Any, residuals: pd.DataFrame | None, points: pd.DataFrame, 
     axis.spines[["top", "right"]].set_visible(False)
     if residuals is None:
         return
-    for value, hue in _hues(points, look).items():
-        data = residuals if look.colour is None else residuals[residuals[look.colour] == value]
-        middle = data["residual"].to_numpy(float)
-        ends = np.abs(np.stack([middle - data["residual_low"], data["residual_high"] - middle]))
-        axis.errorbar(data[look.x], middle, np.nan_to_num(ends), color=hue, fmt="o", markersize=3, linewidth=1)
+    for theory, mark in zip(dict.fromkeys(residuals["theory"]), itertools.cycle(MARKS)):
+        for value, hue in _hues(points, look).items():
+            data = residuals[residuals["theory"] == theory]
+            data = data if look.colour is None else data[data[look.colour] == value]
+            middle = data["residual"].to_numpy(float)
+            ends = np.abs(np.stack([middle - data["residual_low"], data["residual_high"] - middle]))
+            axis.errorbar(data[look.x], middle, np.nan_to_num(ends), color=hue, fmt=mark, markersize=3, linewidth=1)

@@ -97,6 +97,12 @@ def axes(results: str, selection: Selection) -> dict[str, list[Value]]:
     return found
 
 
+def seeds_of(results: str, selection: Selection) -> list[Value]:
+    """The seeds of the selected cells, in order."""
+    sql = f"SELECT DISTINCT {SEED} FROM {selection.source} WHERE {selection.condition} ORDER BY {SEED}"
+    return [seed for (seed,) in run(results, lambda connection: connection.execute(sql).fetchall())]
+
+
 def points_sql(selection: Selection, measure: Metric, keys: Iterable[str], few: int) -> str:
     """SQL with one row per group of cells that differ in their seed only; a group of `few` values or more lists them, for a
     bootstrap.

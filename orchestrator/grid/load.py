@@ -4,12 +4,12 @@ import difflib
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from console.synonyms import ELSEWHERE
-from console.words import listed, nearest, show
+from console.words import listed, nearest, show, shown
 from declarations.metric import Metric
 from orchestrator.grid.blocks import Block, Context, check_block
 from orchestrator.grid.column_kinds import ColumnKinds
@@ -18,7 +18,8 @@ from orchestrator.grid.hints import unknown_key
 from orchestrator.grid.keys import SHORT, legal_keys, usual_kind
 from orchestrator.grid.searches import Search, Searches
 from orchestrator.grid.syntax.overrides import parse_overrides
-from orchestrator.grid.syntax.problems import COMMAND_LINE, GridError, Problem, Report
+from orchestrator.grid.syntax.problems import GridError, Problem, Report
+from orchestrator.grid.syntax.values import REPLACED, item_of, replaced_axes, varying
 from orchestrator.grid.syntax.yaml_lines import Item, parse_yaml
 from orchestrator.grid.user_files import UserFile, UserFileError, UserParts, register_user_file
 from trainables.cell import Cell
@@ -26,6 +27,9 @@ from trainables.metrics import Requested, requested_metric, requested_names
 from trainables.networks import Network, all_networks
 from trainables.tasks import Task, task_class, task_names
 from trainables.training import training_class
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["DEFAULT_MAX_CELLS", "Carried", "Grid", "GridError", "PlannedCell", "Problem", "Resources", "UserFile", "load_grid"]
 
@@ -71,20 +75,114 @@ class PlannedCell:
 
 
 @dataclass(frozen=True)
-class Grid:
-    """A sweep's cells in the order of the grid, each once; `merged` further cells were equal to one of them.
+class Source:
+    """What a grid was made from: its YAML, the file that holds it (relative paths start there), and what replaced parts of it."""
 
-    A cell that is not `fixed` is trained only if one of the `searches` asks for it.
+    root: Item
+    file: Path
+    given: Mapping[str, Item]
+    """Axes that replace those of the YAML."""
+    name: Item | None
+    """The name of the sweep, if not that of the YAML."""
+    max_cells: int
+
+
+@dataclass(frozen=True, repr=False)
+class Grid:
+    """A sweep: the networks that a grid asks for, in the order of the grid, each once.
+
+    Make one with `Grid.load`. A network that is not among the `fixed` ones is trained only if one of the `searches` asks for it.
     """
 
     sweep: str
+    """The name of the sweep."""
     cells: tuple[PlannedCell, ...]
+    """The networks, planned."""
     merged: int
+    """The number of further cells that were equal to one of these."""
     resources: Resources
     user_files: tuple[UserFile, ...]
     searches: tuple[Search, ...] = ()
     fixed: tuple[int, ...] = ()
     """Positions of the cells that are trained in any case."""
+    source: Source | None = field(default=None, compare=False)
+    """None for a grid that was put together by hand."""
+
+    @classmethod
+    def load(cls, grid: str | Path | Mapping[str, Any], *, name: str | None = None, max_cells: int = DEFAULT_MAX_CELLS) -> "Grid":
+        """The grid in a YAML file, in a text of several lines, or in a dictionary with the keys of the YAML.
+
+        `name`: the name of the sweep, by default the one that the grid gives. GridError names everything that is wrong.
+        """
+        if isinstance(grid, str | Path) and "\n" not in str(grid):
+            return load_grid(grid, max_cells=max_cells, name=name)
+        report, where = Report(), Item(None, IN_PYTHON)
+        try:
+            root = _parse(grid, where, report) if isinstance(grid, str) else item_of(grid, IN_PYTHON)
+        except (TypeError, ValueError) as error:
+            report.at(where, str(error))
+            root = None
+        if root is None or not isinstance(root.value, dict):
+            raise GridError(report.problems or [Problem(IN_PYTHON, None, _NO_GRID.format(show(grid)))])
+        return _made(Source(root, Path(IN_PYTHON), {}, None if name is None else Item(name, "name"), max_cells), report)
+
+    def replace(self, *, sweep: str | None = None, **axes: Any) -> "Grid":
+        """The grid with other values of axes, as `KEY=VALUES` on the command line: `replace(seed=range(3), gamma=[1, "lazy"])`.
+
+        A value is a number, text, a list, a range, an array, or a form such as `{"geomspace": [2, 64, 6]}`. `sweep` is
+        another name for the sweep. GridError names everything that is wrong.
+        """
+        if self.source is None:
+            raise TypeError("this grid was put together by hand: replace its parts with dataclasses.replace")
+        report = Report()
+        given = {**self.source.given, **_in_full(replaced_axes(axes, report))}
+        name = self.source.name if sweep is None else Item(sweep, REPLACED)
+        return _made(replace(self.source, given=given, name=name), report)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no axis of the YAML is replaced."""
+        return self.source is None or not self.source.given
+
+    @property
+    def axes(self) -> dict[str, list[Any]]:
+        """The parameters that differ between the networks, each with its values."""
+        # Many cells share their parts: one for each combination tells all but the seeds.
+        some = {(id(p.cell.task), id(p.cell.network), id(p.cell.training)): p.cell for p in self.cells}.values()
+        found = varying([_row(cell) for cell in some])
+        seeds = list(dict.fromkeys(p.cell.seed for p in self.cells))
+        return found | ({"seed": seeds} if len(seeds) > 1 else {})
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """One row per planned network, with its `cell_id` and parameters."""
+        import pandas as pd
+
+        return pd.DataFrame([{"cell_id": p.cell_id, **_row(p.cell), "seed": p.cell.seed} for p in self.cells])
+
+    def __repr__(self) -> str:
+        """`Grid eq3: 198 networks, L = 2 ... 12 (11 values), gamma = 1, 0.1, lazy, seed = 0 ... 5 (6 values)`."""
+        networks = f"{len(self.cells):,} network{'s' * (len(self.cells) != 1)}"
+        if self.searches:
+            networks = f"{len(self.searches)} thresholds to find among {networks}"
+        return f"Grid {self.sweep}: {', '.join([networks, *(f'{key} = {_few(values)}' for key, values in self.axes.items())])}"
+
+
+IN_PYTHON = "grid"
+"""The place of problems in a grid that Python gives, and the name of its sweep if it has none."""
+_NO_GRID = "not a grid: {0}; give the path of a YAML file, its text, or a dictionary"
+
+
+def _row(cell: Cell) -> dict[str, Any]:
+    """The parameters of a cell but its seed; `gamma` as the grid wrote it."""
+    columns = cell.columns() | ({"gamma": cell.gamma_label} if cell.gamma_label else {})
+    return {key: value for key, value in columns.items() if key != "seed"}
+
+
+def _few(values: Sequence[Any]) -> str:
+    """Up to four values, or the first, the last and their number."""
+    if len(values) <= 4:
+        return listed(map(shown, values))
+    return f"{shown(values[0])} ... {shown(values[-1])} ({len(values)} values)"
 
 
 def load_grid(
@@ -98,32 +196,36 @@ def load_grid(
     root = _parse(text, where, report) if text is not None else None
     if root is None:
         raise GridError(report.problems)
+    given = _in_full(parse_overrides(overrides, report))
+    return _made(Source(root, Path(path), given, None if name is None else Item(name, "--name"), max_cells), report)
+
+
+def _made(source: Source, report: Report) -> Grid:
+    """The grid of this source. `report` holds the problems so far."""
+    root, path, max_cells = source.root, source.file, source.max_cells
     top: dict[str, Item] = root.value
     for key in top:
         if key not in TOP_KEYS:
             said = f"; say {ELSEWHERE[key.lower()]}" if key.lower() in ELSEWHERE else ""
             hint = nearest(key, TOP_KEYS) or f"{said}; an axis goes into a block under `grids`, or under `defaults`;"
             report.at(replace(top[key], line=top[key].key_line), f"unknown key {show(key)}{hint} legal: {listed(TOP_KEYS)}")
-    sweep = _sweep_name(top.get("sweep") if name is None else Item(name, "--name"), Path(path), report)
+    sweep = _sweep_name(source.name or top.get("sweep"), path, report)
     resources = _resources(top.get("resources"), report)
-    own = _user_files(top, Path(path).parent, report)
+    own = _user_files(top, path.parent, report)
     defaults = _in_full(_mapping(top.get("defaults"), "defaults", report))
-    given = _in_full(parse_overrides(overrides, report))
-    ctx = Context(defaults, given, own.tasks, own.networks, own.metrics, own.all_known, max_cells, report)
+    ctx = Context(defaults, source.given, own.tasks, own.networks, own.metrics, own.all_known, max_cells, report)
     blocks = [check_block(item, ctx) for item in _block_items(top.get("grids"), root, report)]
     if own.all_known:
         _check_shared_keys(blocks, ctx)
     count = sum(block.count for group in blocks for block in group)
     if count > max_cells:
-        report.at(
-            where,
-            f"the grid asks for {count:,} cells, over the limit of {max_cells:,}; shorten an axis, or allow it with --large",
-        )
+        asked = f"the grid asks for {count:,} cells, over the limit of {max_cells:,}"
+        report.at(Item(None, str(path)), f"{asked}; shorten an axis, or allow it with --large (in Python, max_cells=...)")
         raise GridError(report.problems)
     cells, merged, searches, fixed = _plan(blocks, report)
     if report:
         raise GridError(report.problems)
-    return Grid(sweep, cells, merged, resources, own.files, searches, fixed)
+    return Grid(sweep, cells, merged, resources, own.files, searches, fixed, source)
 
 
 def _plan(blocks: list[list[Block]], report: Report) -> tuple[tuple[PlannedCell, ...], int, tuple[Search, ...], tuple[int, ...]]:
@@ -346,5 +448,5 @@ def _check_shared_keys(blocks: list[list[Block]], ctx: Context) -> None:
     legal = list(dict.fromkeys(key for kind in kinds for key in legal_keys(kind)))
     for key, item in [*ctx.defaults.items(), *ctx.overrides.items()]:
         if key not in legal:
-            place = item if item.where == COMMAND_LINE else replace(item, line=item.key_line)
+            place = replace(item, line=item.key_line)
             ctx.report.at(place, unknown_key(key, legal, kinds, ctx))

@@ -28,7 +28,7 @@ from orchestrator.code import ROOT, code_facts
 from orchestrator.grid.load import Resources
 from orchestrator.plan.machine import MEMORY_SHARE, Machine
 from orchestrator.ray.fitness import misfit
-from orchestrator.run.interrupts import LATEST_S, reclaim
+from orchestrator.running.interrupts import LATEST_S, reclaim
 from store.files import open_files, temporary
 
 RECLAIM_EVERY_S = 0.05

@@ -7,7 +7,7 @@ import pytest
 def small_results(tmp_path_factory):
     """16 networks of two L, two gamma and four seeds, with curves and neurons; one more failed; a plan of 20."""
     from orchestrator.grid.load import load_grid
-    from tests.orchestrator.run.test_driver import run
+    from tests.orchestrator.running.test_driver import run
     from tests.store_rows import row
 
     folder = tmp_path_factory.mktemp("app")

@@ -44,6 +44,6 @@ def test_sql_of_strangers_in_its_own_process(small_results, bucket):
 
 def test_an_address_that_cannot_work_is_an_error_on_the_page(s3, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", "s3://not-there/x"])
-    shown = AppTest.from_function(_script, default_timeout=60, args=("overview",)).run()
+    shown = AppTest.from_function(_script, default_timeout=60, args=("home",)).run()
     assert not shown.exception
     assert "there is no bucket 'not-there'" in shown.error[0].value

@@ -6,10 +6,10 @@ import pytest
 from typer.testing import CliRunner
 
 from orchestrator.grid.load import GridError, load_grid
-from orchestrator.run.progress import snapshot
+from orchestrator.running.progress import snapshot
 from orchestrator.sweep import app
 from store.views import connect, fetch
-from tests.orchestrator.run.test_driver import run
+from tests.orchestrator.running.test_driver import run
 
 GRID = """\
 sweep: small

@@ -157,7 +157,7 @@ def test_a_bucket_that_fails_when_another_sweep_is_looked_up_ends_this_one(small
 
     statuses = Store.statuses
     monkeypatch.setattr(Store, "statuses", once)
-    monkeypatch.setattr("orchestrator.run.feed.others_in_flight", lambda store: {planned[0].cell_id: "another"})
+    monkeypatch.setattr("orchestrator.running.feed.others_in_flight", lambda store: {planned[0].cell_id: "another"})
     done = sweep_here(small_grid, "--debug")
     assert (done.returncode, "the sweep could not go on: http://store does not answer" in done.stderr) == (1, True), done.stderr
     held, distinct = counts(f"s3://{bucket}/of/small")

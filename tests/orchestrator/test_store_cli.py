@@ -151,3 +151,34 @@ def test_help_and_unknown_command() -> None:
     text = CliRunner().invoke(app, ["--help"]).stdout
     assert all(command in text for command in ("status", "check", "compact", "copy", "export"))
     assert CliRunner().invoke(app, ["frobnicate"]).exit_code == 2
+
+
+def test_sharing_with_a_tracker(store: Store, tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard", reason="needs the extra tensorboard")
+    fill(store)
+    words = ["export", "--to", "tensorboard", "--sweep", "eq3", "--out", str(tmp_path / "there")]
+    assert call(store, *words).stdout.splitlines()[0] == "eq3: 9 runs added, 0 replaced, 0 there already"
+    found = call(store, *words, "--where", "status = 'ok'")
+    assert (found.exit_code, found.stdout.splitlines()[0]) == (0, "eq3: 0 runs added, 0 replaced, 5 there already")
+    assert f"to look: tensorboard --logdir {tmp_path}/there" in found.stdout
+    assert len(os.listdir(tmp_path / "there" / "eq3")) == 9
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--to mlfow", "unknown destination 'mlfow'; did you mean 'mlflow'? legal: mlflow, wandb, tensorboard"),
+        ("--to tensorboard --sweep eq4", "no finished networks of sweep 'eq4'; did you mean 'eq3'? sweeps here: eq3"),
+        ("--to tensorboard --project x", "--project goes with --to wandb"),
+        ("--to tensorboard --no-csv", "--csv goes with an export to files, without --to"),
+        ("--to tensorboard --per seed", "unknown --per 'seed'; legal: network, configuration"),
+        ("--sweep eq3", "--sweep goes with --to mlflow or --to wandb or --to tensorboard"),
+        ("--to mlflow --where L<<", "--where 'L<<': Parser Error: syntax error at or near"),
+    ],
+)
+def test_sharing_with_bad_input(store: Store, words: str, said: str) -> None:
+    fill(store)
+    found = call(store, "export", *words.split())
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert found.stderr.startswith(said)
+    assert not os.path.exists(os.path.join(store.results, "export"))

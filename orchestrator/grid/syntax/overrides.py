@@ -14,6 +14,8 @@ from orchestrator.grid.syntax.yaml_lines import Item, parse_yaml
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*\(([^()]*)\)")
 
 _PLACE = Item(None, COMMAND_LINE)
+NOT_AXES = ("zip", "exclude", "find")
+"""Keys of a block that describe its axes together; overrides cannot give them."""
 
 
 def parse_overrides(arguments: Sequence[str], report: Report) -> dict[str, Item]:
@@ -23,20 +25,20 @@ def parse_overrides(arguments: Sequence[str], report: Report) -> dict[str, Item]
         key, equals, text = (part.strip() for part in argument.partition("="))
         if not equals or not key:
             report.at(_PLACE, f"cannot read {show(argument)}; write key=value, for instance gamma=0.1,1 or seed=range(3)")
-        elif key in ("zip", "exclude", "find"):
+        elif key in NOT_AXES:
             report.at(_PLACE, f"`{key}` cannot be given on the command line; write it in the grid")
         elif key in found:
             report.at(_PLACE, f"key {show(key)} is given twice; join the values: {key}=1,2")
-        elif (item := _axis(text)) is None:
+        elif (item := axis_of(text)) is None:
             report.at(_PLACE, f"cannot read the values of {show(argument)}; write for instance {key}=1,2 or {key}=range(3)")
         else:
             found[key] = item
     return found
 
 
-def _axis(text: str) -> Item | None:
+def axis_of(text: str, where: str = COMMAND_LINE) -> Item | None:
     """`0.1,range(3)` as the item that YAML's `[0.1, {range: [3]}]` gives; None where it cannot be read."""
-    item, problems = parse_yaml("[" + _CALL.sub(r"{\1: [\2]}", text) + "]", COMMAND_LINE)
+    item, problems = parse_yaml("[" + _CALL.sub(r"{\1: [\2]}", text) + "]", where, lines=False)
     if problems or item is None or not isinstance(item.value, list):
         return None
     return item.value[0] if len(item.value) == 1 else item

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from console.words import show
-from orchestrator.grid.syntax.problems import COMMAND_LINE, Problem
+from orchestrator.grid.syntax.problems import Problem
 
 MAX_NUMBER_LENGTH = 100
 """Longer numbers stay text: no grid needs them, and Python is slow to read very long ones."""
@@ -46,11 +46,12 @@ for _tag, _pattern, _first in (
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern})\\Z"), _first)
 
 
-def parse_yaml(text: str, where: str) -> tuple[Item | None, list[Problem]]:
-    """The document as an item (None if it is empty or cannot be read), and its problems as YAML."""
+def parse_yaml(text: str, where: str, lines: bool = True) -> tuple[Item | None, list[Problem]]:
+    """The document as an item (None if it is empty or cannot be read), and its problems as YAML. `lines`: the text has lines that
+    a person can look up; an axis on the command line has none."""
     try:
         root = yaml.compose(text, Loader=_Loader)
-        reader = _Reader(where)
+        reader = _Reader(where, lines)
         return (reader.item(root) if root is not None else None), reader.problems
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -68,8 +69,8 @@ def parse_yaml(text: str, where: str) -> tuple[Item | None, list[Problem]]:
 class _Reader:
     """Turns PyYAML's nodes into items, each node once, so that aliases cost nothing."""
 
-    def __init__(self, where: str) -> None:
-        self.where = where
+    def __init__(self, where: str, lines: bool) -> None:
+        self.where, self.lines = where, lines
         self.problems: list[Problem] = []
         self._done: dict[yaml.Node, Item] = {}
         self._open: set[yaml.Node] = set()
@@ -92,7 +93,7 @@ class _Reader:
         self.problems.append(Problem(self.where, self._line(node), message))
 
     def _line(self, node: yaml.Node) -> int | None:
-        return None if self.where == COMMAND_LINE else node.start_mark.line + 1
+        return node.start_mark.line + 1 if self.lines else None
 
     def _value(self, node: yaml.Node) -> Any:
         if isinstance(node, yaml.SequenceNode):

@@ -20,7 +20,7 @@ from analysis.scaling.overlaps import by_chance
 from analysis.theory import large_deviation, parity
 from analysis.theory.three_layers import gp_sp, sp_mag
 from orchestrator.grid.load import PlannedCell, load_grid
-from orchestrator.run.work import Provenance, common_columns, declared_of
+from orchestrator.running.work import Provenance, common_columns, declared_of
 from store.store import Store
 
 ROOT = Path(__file__).parents[3]

@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.cost.model import CostModel
 from orchestrator.grid.load import load_grid
-from orchestrator.run.work import PackWork, Provenance
+from orchestrator.running.work import PackWork, Provenance
 from store.store import Store
 from store.views import run as run_query
 

@@ -27,8 +27,8 @@ from orchestrator.plan.machine import Machine  # noqa: E402
 from orchestrator.plan.packing import PackQueue  # noqa: E402
 from orchestrator.ray.cluster import ClusterError, joined  # noqa: E402
 from orchestrator.ray.runner import PackSearcher, PackTrainable, Reporter, TuneRunner, _after_memory_kill, _placement, runs  # noqa: E402
-from orchestrator.run.driver import Sweep  # noqa: E402
-from orchestrator.run.work import Failure, Provenance  # noqa: E402
+from orchestrator.running.driver import Sweep  # noqa: E402
+from orchestrator.running.work import Failure, Provenance  # noqa: E402
 from store.leases import Lease  # noqa: E402
 from store.store import Store  # noqa: E402
 from store.views import connect  # noqa: E402

@@ -32,7 +32,7 @@ HELD = ("_trials", "_live_trials", "_stopped_trials", "_failed_trials")
 READ = {
     "_private/accelerators/__init__.py": ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"],
     "_private/authentication/authentication_token_setup.py": ["RAY_AUTH_MODE"],
-    "_private/node.py": ["set_sigterm_handler(sigterm_handler)"],  # orchestrator.run.interrupts takes it back
+    "_private/node.py": ["set_sigterm_handler(sigterm_handler)"],  # orchestrator.running.interrupts takes it back
     "_private/services.py": ["ray_current_cluster"],  # cluster.slurm.sh
     "autoscaler/_private/commands.py": ["RAY_UP_enable_autoscaler_v2", "~/ray_bootstrap_key.pem", "~/ray_bootstrap_config.yaml"],
     "autoscaler/_private/local/config.py": ["cluster-{}.state"],

@@ -1,0 +1,52 @@
+"""The forecast of a sweep as Python gets it."""
+
+import io
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from console.words import duration
+from orchestrator.plan.announce import Outlook
+from orchestrator.plan.forecast import Forecast, print_forecast
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, repr=False)
+class Foreseen:
+    """What a sweep would train, and what that takes."""
+
+    lines: tuple[str, ...]
+    """The announcement, and warnings."""
+    forecast: Forecast
+    outlook: Outlook | None
+    """What unfinished searches may ask for later."""
+
+    @property
+    def networks(self) -> int:
+        """The number of networks to train."""
+        return sum(shape.cells for shape in self.forecast.shapes)
+
+    @property
+    def seconds(self) -> float:
+        """From the start to the end."""
+        return self.forecast.wall_s
+
+    @property
+    def table(self) -> "pd.DataFrame":
+        """One row per shape of networks: its engine, its device, the numbers of networks and packs, seconds, bytes of a pack."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(shape) for shape in self.forecast.shapes])
+
+    def __repr__(self) -> str:
+        lines = list(self.lines)
+        if self.networks:
+            text = io.StringIO()
+            print_forecast(self.forecast, Console(file=text, width=120, force_jupyter=False))
+            lines += [line.rstrip() for line in text.getvalue().rstrip().splitlines()]
+        else:
+            lines.append(f"nothing to train ({duration(0)})")
+        return "\n".join([*lines, *([self.outlook.describe()] if self.outlook else [])])

@@ -1,0 +1,212 @@
+"""A sweep in a process of its own, for a notebook: Ray may end the process that joined it, and it takes signals and output over.
+
+The two processes talk through pipes. Standard input brings the sweep, and its end says that the notebook is gone; standard error
+is what a person is told; a third pipe brings one JSON object per line: progress, the summary, or an exception.
+"""
+
+import base64
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from console.terminal import told
+from orchestrator.code import ROOT
+from orchestrator.grid.load import Grid, GridError
+from orchestrator.grid.user_files import register_user_file
+from orchestrator.running.interrupts import INTERRUPTED, SIGNALS, leave
+from orchestrator.running.progress import Screen, Snapshot
+from orchestrator.session import Options, Stage, SweepError, run_session
+from store.files import ResultsError
+from store.store import Store
+from trainables.tasks.base import TaskError
+
+LOOK_EVERY_S = 0.2
+ABORT_S = 15.0
+"""Seconds that the process may take to stop at once, before it is killed."""
+ERRORS = (GridError, ResultsError, SweepError, TaskError)
+"""Exceptions that the caller gets as they are."""
+_START = (  # Ctrl-C during the imports ends the process without a traceback
+    "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); sys.path.insert(0, sys.argv[1]); "
+    "from orchestrator.python.process import trained_for; trained_for(int(sys.argv[2]))"
+)
+
+
+@dataclass
+class Apart:
+    """A sweep that another process trains, seen from the notebook."""
+
+    grid: Grid
+    results: str
+    options: Options
+    answer: dict[str, Any] = field(default_factory=dict)
+    """The summary; empty if the sweep was interrupted before there was one."""
+    _latest: Snapshot | None = None
+    _raised: BaseException | None = None
+    _lines: deque[str] = field(default_factory=deque)
+    _last_line: str = ""
+    _interrupts: int = 0
+    _next_look: float = 0.0
+
+    @property
+    def interrupted(self) -> bool:
+        return self._interrupts > 0
+
+    def run(self, screen: Screen) -> "Apart":
+        """Train to the end. An interrupt is passed on: the first drains, the second raises KeyboardInterrupt."""
+        news, to_us = os.pipe()
+        # A session of its own: a notebook's stop button signals the whole group of the kernel, and we pass the signal on.
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _START, str(ROOT), str(to_us)],
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, pass_fds=[to_us], start_new_session=True,
+        )  # fmt: skip
+        os.close(to_us)
+        told_of = replace(self.options, say=told)
+        # The parts of the grid in a user's own files can be read once these files are registered.
+        sent = pickle.dumps((self.grid.user_files, pickle.dumps((self.grid, self.results, told_of))))
+        work = [lambda: self._send(process, sent), lambda: self._hear(news), lambda: self._listen(process)]
+        threads = [threading.Thread(target=one, daemon=True) for one in work]
+        try:
+            self._watch(process, threads, screen)
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+            if process.stdin:
+                process.stdin.close()
+        return self._ended(process.returncode)
+
+    def _watch(self, process: "subprocess.Popen[bytes]", threads: list[threading.Thread], screen: Screen) -> None:
+        """Show what comes until the process ends. Other threads read: an interrupt amid a read would lose what was read."""
+        shown: Snapshot | None = None
+        while True:
+            try:
+                for thread in threads:
+                    if thread.ident is None:
+                        thread.start()
+                while any(thread.is_alive() for thread in threads):
+                    threads[-1].join(LOOK_EVERY_S)
+                    shown = self._show(screen, shown)
+                process.wait()
+                self._show(screen, shown)
+                if self._latest:
+                    screen.close(self._latest)
+                return
+            except KeyboardInterrupt:
+                self._interrupts += 1
+                process.send_signal(signal.SIGINT)
+                if self._interrupts > 1:
+                    try:
+                        process.wait(ABORT_S)
+                    except subprocess.TimeoutExpired:
+                        process.kill()
+                    raise KeyboardInterrupt("the sweep stopped at once; what was committed is kept") from None
+
+    def _show(self, screen: Screen, shown: Snapshot | None) -> Snapshot | None:
+        while self._lines:
+            self._last_line = self._lines[0]
+            self.options.say(self._last_line)
+            self._lines.popleft()
+        if self._latest is None or self._latest is shown or time.monotonic() < self._next_look:
+            return shown
+        self._next_look = time.monotonic() + screen.every_s
+        screen.show(self._latest)
+        return self._latest
+
+    def _send(self, process: "subprocess.Popen[bytes]", sent: bytes) -> None:
+        assert process.stdin is not None
+        with suppress(BrokenPipeError):  # it ended already: its exit code says why
+            process.stdin.write(len(sent).to_bytes(8) + sent)
+            process.stdin.flush()
+
+    def _hear(self, news: int) -> None:
+        """Keep the progress, the summary or the exception."""
+        with os.fdopen(news) as lines:
+            for line in lines:
+                match json.loads(line):
+                    case {"progress": fields}:
+                        self._latest = Snapshot(**{**fields, "last": tuple(fields["last"])})
+                    case {"answer": answer}:
+                        self.answer = answer
+                    case {"raised": text}:
+                        self._raised = pickle.loads(base64.b64decode(text))
+
+    def _listen(self, process: "subprocess.Popen[bytes]") -> None:
+        assert process.stderr is not None
+        with process.stderr:
+            for line in process.stderr:
+                self._lines.append(line.decode(errors="replace").rstrip("\n"))
+
+    def _ended(self, code: int) -> "Apart":
+        if self._raised is not None:
+            raise self._raised
+        if "error" in self.answer:
+            raise SweepError(f"the sweep could not go on: {self.answer['error']}", 1)
+        if not self.answer and not self.interrupted:
+            raise SweepError(self._last_line or f"the process that trained ended with {code}", 1)
+        return self
+
+
+class _Sent:
+    """The screen in the process that trains: it sends each state to the notebook."""
+
+    every_s = LOOK_EVERY_S
+
+    def __init__(self, tell: "_Tell") -> None:
+        self.tell = tell
+
+    def show(self, now: Snapshot) -> None:
+        self.tell(progress=asdict(now))
+
+    def close(self, last: Snapshot) -> None:
+        self.tell(progress=asdict(last))
+
+
+class _Tell:
+    """Writes messages to the notebook. If it is gone, they are lost: the sweep drains then."""
+
+    def __init__(self, pipe: int) -> None:
+        self.file = os.fdopen(pipe, "w", buffering=1)
+
+    def __call__(self, **message: Any) -> None:
+        with suppress(BrokenPipeError):
+            self.file.write(json.dumps(message) + "\n")
+
+
+def trained_for(pipe: int) -> None:
+    """Train a sweep for a notebook, and end this process."""
+    os.set_inheritable(pipe, False)  # Ray's processes would keep it open
+    for s in SIGNALS:
+        signal.signal(s, leave)
+    tell, asked = _Tell(pipe), os.fdopen(os.dup(0), "rb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    user_files, rest = pickle.loads(asked.read(int.from_bytes(asked.read(8))))
+    for file in user_files:
+        register_user_file(file)
+    grid, results, options = pickle.loads(rest)
+    threading.Thread(target=_leave_with, args=(asked,), daemon=True).start()
+    code = 1
+    try:
+        stage = Stage(lambda quiet: _Sent(tell), answer=lambda answer: tell(answer=answer))
+        code = run_session(grid, Store(results), options, stage)
+    except ERRORS as error:
+        tell(raised=base64.b64encode(pickle.dumps(error)).decode())
+    except SystemExit:
+        code = INTERRUPTED
+    sys.stderr.flush()
+    os._exit(code)  # as the command ends: Ray keeps modules alive to the last
+
+
+def _leave_with(asked: Any) -> None:
+    """Wait for the end of the notebook's process; then drain."""
+    asked.read()
+    os.kill(os.getpid(), signal.SIGTERM)

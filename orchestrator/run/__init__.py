@@ -1,1 +1,0 @@
-"""A running sweep: driver, workers, progress, interrupts, summary."""

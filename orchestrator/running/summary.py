@@ -1,0 +1,124 @@
+"""The summary at the end of a sweep: counts, the comparison with the theory, and commands to type next."""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+
+from console.commands import command, where
+from console.outcome_table import print_outcome
+from console.printable import printable
+from orchestrator.extras import of_extras
+from orchestrator.grid.load import Grid, PlannedCell
+from orchestrator.running.beside import BesideTheory, headlines
+from orchestrator.search.table import print_thresholds, threshold_rows
+from orchestrator.search.under_way import Searchers
+from store.sql import literal, quoted
+from store.store import Store
+from store.views import Statuses, fetch
+
+
+def report(
+    grid: Grid,
+    searchers: Searchers,
+    store: Store,
+    held: Statuses,
+    beside: BesideTheory,
+    again: list[str],
+    fatal: str,
+    as_json: bool,
+) -> bool:
+    """Print the summary. `held`: the present contents of the store; `again`: the arguments of this sweep.
+
+    Returns whether every cell was trained, none failed, and every search ended with enough values.
+    """
+    planned = [grid.cells[i] for i in dict.fromkeys([*grid.fixed, *searchers.asked])]
+    counts = Counter(held[p.cell_id].status if p.cell_id in held else "missing" for p in planned)
+    answer = beside.answer()
+    at_equilibrium = any(p.cell.training.family == "sampling" for p in planned)
+    unmixed = _unmixed(store, grid.sweep) if at_equilibrium else 0
+    lacking = _lacking(planned, store)
+    out = Console()
+    if as_json:
+        every = {status: counts[status] for status in ("ok", "diverged", "failed", "missing")}
+        summary: dict[str, Any] = {"sweep": grid.sweep, "results": store.results, "cells": len(planned), **every}
+        summary |= {"theory": answer["theory"], "means": answer["tables"]} | ({"error": fatal} if fatal else {})
+        summary |= {"thresholds": threshold_rows(searchers)} if searchers else {}
+        summary |= {"unmixed": unmixed} if at_equilibrium else {}
+        summary |= {"lacking": lacking} if lacking else {}
+        out.print_json(json.dumps(_finite(summary), allow_nan=False))
+    else:
+        if grid.fixed:
+            print_outcome(answer, out)
+        if searchers:
+            print_thresholds(searchers, out)
+        words = ", ".join(f"{n} {status}" for status, n in counts.most_common())
+        out.print(
+            f"{grid.sweep}: {len(planned)} cells: {words}. Results: {store.results}",
+            highlight=False,
+            soft_wrap=True,
+            markup=False,
+        )
+        if unmixed:
+            told = f"{unmixed} of them did not converge (see `r_hat` and `ess`): do not rely on them; raise `steps`"
+            out.print(told, highlight=False, soft_wrap=True, markup=False)
+        for reason, n in lacking.items():
+            out.print(f"  {n} ok, but {printable(reason)}", highlight=False, soft_wrap=True, markup=False)
+        for name, line in _next_commands(grid, store, again, counts, searchers.n_open, answer["keys"]):
+            out.print(f"  {name + ':':8} {line}", highlight=False, soft_wrap=True, markup=False)
+    return not (counts["failed"] or counts["missing"] or searchers.n_open or searchers.n_void or lacking)
+
+
+def _unmixed(store: Store, sweep: str) -> int:
+    """Number of cells of the sweep whose chains do not agree."""
+    sql = f"SELECT count(*) FROM cells JOIN plans USING (cell_id) WHERE sweep = {literal(sweep)} AND NOT mixed"
+    [(n,)] = fetch(store.results, sql)
+    return int(n)
+
+
+def _lacking(planned: Sequence[PlannedCell], store: Store) -> dict[str, int]:
+    """The five most frequent reasons why trained networks lack what this grid saves of them, and how many each concerns."""
+    sql = "SELECT cell_id, reason FROM cells WHERE status = 'ok' AND reason IS NOT NULL"
+    if not (reasons := dict(fetch(store.results, sql))):
+        return {}
+    lacking = ("; ".join(of_extras(reasons.get(one.cell_id), one.save)) for one in planned)
+    return dict(Counter(filter(None, lacking)).most_common(5))
+
+
+def _next_commands(
+    grid: Grid, store: Store, again: list[str], counts: Counter[str], n_open: int, keys: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Name and line of each command that a user may want now."""
+    here = where(store.results)
+    commands = []
+    if counts["failed"]:
+        commands.append(("failed", command("store", "status", *here)))
+        commands.append(("retry", command("run", *again, *here, "--retry-failed")))
+    elif counts["missing"] or n_open:
+        commands.append(("go on", command("run", *again, *here)))
+    commands.append(("query", command("query", _query(grid, keys), *here)))
+    commands.append(("report", command("report", *here)))
+    commands.append(("app", command("app", *here)))
+    return commands
+
+
+def _query(grid: Grid, keys: Sequence[str]) -> str:
+    """SQL for the mean headline measures over the seeds of this sweep, by the keys that vary in it."""
+    means = [f"avg({name}) AS {'acc' if name == 'best_test_acc' else name}" for name in headlines(grid.cells)]
+    names = "".join(f"{quoted(key)}, " for key in keys)
+    return (
+        f"SELECT {names}count(*) AS n, {', '.join(means)} FROM cells JOIN plans USING (cell_id) "
+        f"WHERE sweep = {literal(grid.sweep)} GROUP BY ALL ORDER BY ALL"
+    )
+
+
+def _finite(value: Any) -> Any:
+    """The value, with None in place of numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {k: _finite(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_finite(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

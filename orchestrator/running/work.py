@@ -1,0 +1,215 @@
+"""The work of a worker on a pack: train it on its engine, turn results into rows, commit them. Knows no Ray."""
+
+import socket
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from console.words import in_a_line
+from declarations.column import Column
+from orchestrator.cost.calibration import cpu_name
+from orchestrator.extras import held_as, why_without
+from orchestrator.grid.load import PlannedCell
+from store.store import Store
+from trainables.basics import TaskError
+from trainables.cell import Cell
+from trainables.engines import ENGINES
+from trainables.engines.base import Result
+from trainables.metrics import requested_metric, requested_names
+from trainables.metrics.measuring import measured
+from trainables.pictures import MOST_EXTREME, OF_EACH_LABEL, pictures_of, pictures_of_weights
+from trainables.result import CellResult
+from trainables.trainers.card import card_faults, release
+from trainables.trainers.run import PackRun
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """The store to which a sweep's rows go, and the commit of the code that computed them."""
+
+    results: str
+    git_sha: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The report of a committed pack: status and headline measure of its cells, seconds of training, and the device."""
+
+    statuses: tuple[str, ...]
+    headline: tuple[float | None, ...]
+    seconds: float
+    device: str
+
+
+class PackWork:
+    """One pack in training in this process. torch uses as many threads as the pack has cores."""
+
+    def __init__(self, pack_id: str, members: Sequence[PlannedCell], engine: str, device: str, threads: int = 1) -> None:
+        import torch
+
+        torch.set_num_threads(threads)
+        self.pack_id, self.members, self.device = pack_id, list(members), device
+        if device != "cpu":
+            release()  # the pack before this one has ended
+        cells = [planned.cell for planned in members]
+        for cell in {planned.cell.task: planned.cell for planned in members if "weights" in planned.save}.values():
+            _check_pictures(cell)
+        self.engine = engine
+        with card_faults(device):
+            self.run = ENGINES[engine].make(cells, device)
+
+    @property
+    def fraction(self) -> float:
+        """Share of the steps done."""
+        return self.run.step / self.run.n_steps
+
+    def advance(self, seconds: float, provenance: Provenance) -> Outcome | None:
+        """Train for about this many seconds. If that ends the training, write the pack's file and return the outcome.
+
+        Once the file is written, the pack is never trained again.
+        """
+        with card_faults(self.device):
+            self.run.advance(seconds)
+            return self.commit(provenance) if self.run.done else None
+
+    def curves_so_far(self) -> list[dict[str, Any]]:
+        """The cells whose curves can be read while they train, each with `cell_id`, its keys under `keys`, and its `curve`."""
+        if not isinstance(self.run, PackRun):  # chains are no training curves
+            return []
+        pairs = zip(self.members, self.run.so_far(), strict=True)
+        return [
+            {"cell_id": one.cell_id, "keys": one.cell.columns() | {"gamma_label": one.cell.gamma_label}, "curve": curve}
+            for one, curve in pairs
+        ]
+
+    def commit(self, provenance: Provenance) -> Outcome:
+        """Write the pack's file and return the outcome. ResultsError if the store cannot be written."""
+        results = self.run.results()
+        device = device_name(self.device)
+        # `_row` writes the weights that it names, so that they are in the store before the pack.
+        pairs = enumerate(zip(self.members, results, strict=True))
+        rows = [self._row(c, planned, result, device, provenance) for c, (planned, result) in pairs]
+        Store(provenance.results).commit(self.pack_id, rows, declared_of(self.members))
+        cell = self.members[0].cell
+        headline, _ = cell.training.headline_of(type(cell.task))
+        statuses, values = (tuple(row[k] for row in rows) for k in ("status", headline))
+        return Outcome(statuses, values, self.run.seconds, self.device)
+
+    def _row(self, c: int, planned: PlannedCell, result: Result, device: str, provenance: Provenance) -> dict[str, Any]:
+        row = common_columns(planned, self.pack_id, provenance) | result.summary()
+        row |= {"engine": self.engine, "device": device, **result.lists(planned.save)}
+        if not isinstance(self.run, PackRun) or not isinstance(result, CellResult) or result.status != "ok":
+            return row  # diverged networks have nothing to look at, and networks at equilibrium are samples
+        lacking = dict[str, str]()
+        names = sorted(planned.save.intersection(requested_names()))
+        if names:
+            values, lacking = measured(self.run, c, names)
+            row |= values
+        row |= {one.metric.name: one.value for one in planned.carried if one.metric}
+        if "weights" in planned.save and result.readout is not None:
+            try:
+                pictures = pictures_of(planned.cell, self.run.trainer, c, result.readout).rows()
+            except Exception as error:  # noqa: BLE001 - what was trained is kept, whatever a task raises; the next run wants its weights
+                lacking["weights"] = in_a_line(error)
+            else:
+                row["weights_file"] = Store(provenance.results).write_weights(planned.cell_id, pictures)
+        # A metric that failed counts as measured, too, or each run would train for it.
+        holds = [*map(held_as, names), *(one.request for one in planned.carried)]
+        reasons = [*(why_without(extra, error) for extra, error in lacking.items()), *(one.reason for one in planned.carried)]
+        return {**row, "measured": holds or None, "reason": "; ".join(filter(None, reasons)) or None}
+
+
+def _check_pictures(cell: Cell) -> None:
+    """Let the task show its examples and a row of weights. TaskError if it fails, so that it does not fail after training."""
+    task = cell.task
+    try:
+        pictures_of_weights(cell, np.zeros(1, np.int64), np.zeros(1), np.zeros((1, task.input_dim), np.float32)).rows()
+    except MemoryError:
+        raise  # a smaller pack may fit
+    except Exception as error:
+        raise TaskError(
+            f"save: weights wants pictures of task {task.name}, and its shown_examples or as_shown fails: {in_a_line(error)}"
+        ) from error
+
+
+def declared_of(members: Sequence[PlannedCell]) -> list[Column]:
+    """Declarations of the columns of these cells' rows: the keys of their parts, and metrics asked for or carried over."""
+    kinds = {(type(p.cell.task), type(p.cell.network), type(p.cell.training)): p.cell for p in members}
+    found: dict[str, Column] = {}
+    for cell in kinds.values():
+        found |= cell.declared()
+    names = {name for p in members for name in p.save}.intersection(requested_names())
+    carried = {one.metric.name: one.metric for p in members for one in p.carried if one.metric}
+    metrics = carried | {name: requested_metric(name).metric for name in sorted(names)}
+    return [*found.values(), *metrics.values()]
+
+
+def failed_row(planned: PlannedCell, pack_id: str, reason: str, log_path: str, provenance: Provenance) -> dict[str, Any]:
+    """The row of a cell that could not be trained."""
+    return common_columns(planned, pack_id, provenance) | {"status": "failed", "reason": reason, "log_path": log_path}
+
+
+def common_columns(planned: PlannedCell, pack_id: str, provenance: Provenance) -> dict[str, Any]:
+    """Keys of the cell and origin of the row."""
+    cell = planned.cell
+    return {
+        "cell_id": planned.cell_id,
+        **cell.columns(),
+        "gamma_label": cell.gamma_label,
+        "pack_id": pack_id,
+        "finished_at": datetime.now(UTC),
+        "git_sha": provenance.git_sha,
+        "science_version": cell.version,
+        "host": socket.gethostname(),
+    }
+
+
+_PICTURE_BYTES = 1024
+"""Bytes that a picture takes in a file of weights beside its numbers: its other columns, and its share of the footer."""
+
+
+def row_bytes(planned: PlannedCell) -> int:
+    """Most bytes that a cell takes in the store, uncompressed: its row, and its file of weights."""
+    cell, save = planned.cell, planned.save
+    curve = 36 * len(cell.evaluations) if "curves" in save else 0
+    neurons, examples = 2 * MOST_EXTREME, 2 * OF_EACH_LABEL
+    numbers = neurons * cell.task.input_dim + examples * cell.task.shown_size
+    weights = 4 * numbers + (neurons + examples) * _PICTURE_BYTES if "weights" in save else 0
+    return 1024 + curve + (8 * cell.width if "neurons" in save else 0) + weights
+
+
+def device_name(device: str) -> str:
+    """The device as rows name it: `cuda (NVIDIA H200)`, `cpu (x86_64, 2 cores)`."""
+    if device == "cpu":
+        return cpu_name()
+    import torch
+
+    return f"{device} ({torch.cuda.get_device_name()})"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a pack could not be trained: one line for people, the whole traceback, and whether a smaller pack may do."""
+
+    reason: str
+    log: str
+    out_of_memory: bool = False
+
+    @classmethod
+    def of(cls, error: BaseException) -> "Failure":
+        """The failure that an exception describes. If it is Ray's and wraps a worker's, the worker's gives the reason."""
+        cause = getattr(error, "cause", None)  # for a dead actor Ray puts a text there
+        told = cause if isinstance(cause, BaseException) else error
+        line = traceback.format_exception_only(told)[-1].strip().splitlines()[0]
+        memory = isinstance(told, MemoryError) or type(told).__name__ == "OutOfMemoryError"
+        memory = memory or any(words in str(error) for words in _OUT_OF_MEMORY)
+        return cls(line[:500], "".join(traceback.format_exception(error)), memory)
+
+
+_OUT_OF_MEMORY = ("not enough memory", "can't allocate memory", "running low on memory", "OutOfMemoryError")
+"""Words in the messages of PyTorch's allocator and Ray's memory monitor. Ray mentions the OOM killer for any dead worker, so it
+is not among them."""
