@@ -1,11 +1,10 @@
 """One sweep from its grid to its end: plan, train, report."""
 
 import gc
-import io
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -127,12 +126,8 @@ def run_session(grid: Grid, store: Store, options: Options, stage: Stage | None 
             feed.write_plan()
         beside = ended.beside or BesideTheory.ask(grid.sweep, store.results, grid.cells)
         now = store.statuses() if plan.todo else plan.held
-        out = io.StringIO()
-        with redirect_stdout(out) if stage.answer else nullcontext():
-            as_json = options.as_json or stage.answer is not None
-            complete = report(grid, plan.searchers, store, now, beside, list(options.again), fatal, as_json)
-        if stage.answer:
-            stage.answer(json.loads(out.getvalue()))
+        again, as_json = list(options.again), options.as_json
+        complete = report(grid, plan.searchers, store, now, beside, again, fatal, as_json, stage.answer)
     except ResultsError as error:  # the store fails only now, after training: that is exit code 1, not bad input
         complete, fatal = False, fatal or str(error)
     if fatal:

@@ -56,4 +56,6 @@ def _last(results: str, selection: Selection, found: Points, known: dict[str, Me
         return None
     of_last = named(points(results, selection, name)).frame
     of_last = of_last.reindex(columns=[*found.keys, "mean"]).rename(columns={"mean": "last"})
+    if not found.keys:  # no network has finished, or all have one configuration
+        return of_last["last"].reindex(found.frame.index)
     return found.frame[found.keys].merge(of_last, on=found.keys, how="left")["last"]

@@ -76,7 +76,7 @@ class PlannedCell:
 
 @dataclass(frozen=True)
 class Source:
-    """What a grid was made from: its YAML, the file that holds it (relative paths start there), and what replaced parts of it."""
+    """The origin of a grid: its YAML, the file that holds it (relative paths start there), and what replaced parts of it."""
 
     root: Item
     file: Path

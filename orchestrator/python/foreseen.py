@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Foreseen:
-    """What a sweep would train, and what that takes."""
+    """The networks that a sweep would train, and the time and memory they take."""
 
     lines: tuple[str, ...]
     """The announcement, and warnings."""
     forecast: Forecast
     outlook: Outlook | None
-    """What unfinished searches may ask for later."""
+    """The networks that unfinished searches may ask for later."""
 
     @property
     def networks(self) -> int:

@@ -3,7 +3,7 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -30,8 +30,9 @@ def report(
     again: list[str],
     fatal: str,
     as_json: bool,
+    take: Callable[[dict[str, Any]], None] | None = None,
 ) -> bool:
-    """Print the summary. `held`: the present contents of the store; `again`: the arguments of this sweep.
+    """Print the summary, or give it to `take`. `held`: the present contents of the store; `again`: the arguments of this sweep.
 
     Returns whether every cell was trained, none failed, and every search ended with enough values.
     """
@@ -42,14 +43,18 @@ def report(
     unmixed = _unmixed(store, grid.sweep) if at_equilibrium else 0
     lacking = _lacking(planned, store)
     out = Console()
-    if as_json:
+    if as_json or take:
         every = {status: counts[status] for status in ("ok", "diverged", "failed", "missing")}
         summary: dict[str, Any] = {"sweep": grid.sweep, "results": store.results, "cells": len(planned), **every}
         summary |= {"theory": answer["theory"], "means": answer["tables"]} | ({"error": fatal} if fatal else {})
         summary |= {"thresholds": threshold_rows(searchers)} if searchers else {}
         summary |= {"unmixed": unmixed} if at_equilibrium else {}
         summary |= {"lacking": lacking} if lacking else {}
-        out.print_json(json.dumps(_finite(summary), allow_nan=False))
+        summary = _finite(summary)
+        if take:
+            take(summary)
+        else:
+            out.print_json(json.dumps(summary, allow_nan=False), highlight=False)
     else:
         if grid.fixed:
             print_outcome(answer, out)

@@ -1,0 +1,85 @@
+"""Results in Python: tables, charts with either library, thresholds, and words for what is not there."""
+
+import pytest
+from matplotlib.figure import Figure
+
+from analysis import Results
+from store.files import ResultsError
+
+
+@pytest.fixture(scope="module")
+def found(measured):
+    return Results(measured)
+
+
+def test_tables(found):
+    [sweep, *_] = found.sweeps
+    cells = found.cells(sweep)
+    assert len(cells) == len(cells["cell_id"].unique()) and {"L", "d", "gamma_label", "best_test_acc"} <= {*cells}
+    points = found.points(x="L", by=["d", "gamma"], sweep=sweep)
+    assert [*points.columns[:3]] == ["d", "gamma_label", "L"] and points["n"].sum() == cells["best_test_acc"].notna().sum()
+    rich = found.points(x="L", by="d", sweep=sweep, where={"gamma": 1})
+    assert {*rich["d"]} and len(rich) == (points["gamma_label"] == "1").sum()
+    assert found.sql("SELECT count(*) AS n FROM cells")["n"][0] >= len(cells)
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda r: r.cells(sweep="nope"), "no sweep 'nope'"),
+        (lambda r: r.cells(where={"gama": 1}), "no parameter 'gama'; did you mean 'gamma'"),
+        (lambda r: r.cells(where={"L": -1}), "no network has L = -1; there are"),
+        (lambda r: r.cells(where={"seed": 99}), "no network has seed = 99; there are 0, 1, 2"),
+        (lambda r: r.plot(y="best_test_ac"), "no metric 'best_test_ac'; did you mean 'best_test_acc'"),
+        (lambda r: r.plot(x="task"), "must be a parameter that is a number here"),
+        (lambda r: r.plot(library="mpl"), "say altair, matplotlib"),
+        (lambda r: r.points(centre="mode"), "say mean, median"),
+        (lambda r: r.sql("DROP TABLE cells"), "a DROP statement: this reads results only"),
+        (lambda r: r.threshold("width"), "no curve has two values of width"),
+    ],
+)
+def test_mistakes_are_named(found, ask, words):
+    with pytest.raises(ResultsError, match=words):
+        ask(found)
+
+
+def test_no_results(tmp_path):
+    with pytest.raises(ResultsError, match="no results directory"):
+        Results(tmp_path / "none")
+
+
+def test_the_threshold_and_exponent_of_the_lazy_law(found):
+    """The store is made so that the mean accuracy of lazy networks reaches 0.85 at 0.4 d^1.5."""
+    rows = found.threshold("L", at=0.85, by=["d", "gamma"], where={"gamma": "lazy"})
+    reached = rows[rows["state"] == "reached"]
+    assert len(reached) >= 2
+    # A grid of L and a scatter of 0.004 over seeds leave a few per cent of the threshold.
+    assert [*reached["threshold"] / (0.4 * reached["d"] ** 1.5)] == pytest.approx([1.0] * len(reached), abs=0.15)
+    law = found.exponent("L", over="d", at=0.85, where={"gamma": "lazy"})
+    assert law["exponent"][0] == pytest.approx(1.5, abs=0.15)
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
+def test_charts_are_saved_with_either_library(found, tmp_path, suffix):
+    start = {"svg": b"<", "png": b"\x89PNG", "pdf": b"%PDF"}[suffix]
+    asked = {"x": "L", "by": "gamma", "wait": False}
+    found.plot(**asked).save(tmp_path / f"altair.{suffix}")
+    found.plot(**asked, library="matplotlib").savefig(tmp_path / f"matplotlib.{suffix}")
+    for library in ("altair", "matplotlib"):
+        assert (tmp_path / f"{library}.{suffix}").read_bytes().startswith(start)
+
+
+def test_the_matplotlib_figure_shows_what_the_chart_shows(found):
+    figure = found.plot(x="L", by="gamma", wait=False, library="matplotlib", seeds=True)
+    assert isinstance(figure, Figure) and figure._repr_png_().startswith(b"\x89PNG")
+    main, residuals = figure.axes
+    [legend] = figure.legends
+    names = [text.get_text() for text in legend.get_texts()]
+    assert "Eq. 3" in names and sum(name.startswith("gamma = ") for name in names) >= 2
+    points = found.points(x="L", by="gamma", where={"gamma": 1})
+    [rich] = [line for line in main.lines if line.get_label() == "gamma = 1"]
+    assert {*rich.get_xdata()} <= {*points["L"].astype(float)}
+    assert main.get_ylabel() == "best test accuracy" and "measured" in residuals.get_ylabel()
+    assert figure._suptitle.get_text() and residuals.get_xlabel()
+    logarithmic = found.plot(x="L", by="gamma", wait=False, library="matplotlib", log_x=True, residuals=False)
+    assert [axis.get_xscale() for axis in logarithmic.axes] == ["log"]

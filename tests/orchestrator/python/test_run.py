@@ -1,0 +1,93 @@
+"""Sweeps from Python: what is trained, what comes back, what is raised, and how an interrupt ends them."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from orchestrator import Grid, GridError, ResultsError, SweepError, forecast, run
+from tests.sweeps import counts, wait_until
+
+
+def test_importing_is_cheap():
+    code = "import sys; from orchestrator import Grid, forecast, run; print({'ray', 'torch', 'pandas'} & {*sys.modules})"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+
+
+def test_the_summary_of_a_sweep(small_grid, results, capfd):
+    grid = Grid.load(small_grid)
+    assert forecast(grid, results).networks == 12 and not os.path.exists(results)
+    done = run(grid.replace(L=3, seed=0), results, debug=True, quiet=True)
+    assert done.counts == {"ok": 2, "diverged": 0, "failed": 0, "missing": 0} and not done.interrupted
+    assert repr(done) == f"small: 2 networks: 2 ok. Results: {results}"
+    assert done._repr_html_().startswith("<b>small: 2 networks: 2 ok.") and "<table" in done._repr_html_()
+    assert [*done.table["gamma_label"]] == ["lazy", "1"] and done.failures.empty
+    assert done.results.sweeps == ["small"] and len(done.results.cells()) == 2
+    foreseen = forecast(grid.replace(L=3), results)
+    assert foreseen.networks == 4 and "6 cells, 2 in the store, 4 to train" in repr(foreseen)
+    assert foreseen.table["cells"].sum() == 4 and foreseen.seconds > 0
+    assert capfd.readouterr().out == ""
+
+
+def test_networks_that_diverge_are_told_with_their_reason(small_grid, results):
+    done = run(Grid.load(small_grid).replace(L=3, seed=[0, 1], gamma=1, base_lr=1e9), results, debug=True, quiet=True)
+    assert done.counts["diverged"] == 2 and "2 diverged: " in repr(done)
+    assert [*done.failures["status"]] == ["diverged"] * 2 and done.failures["reason"].notna().all()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"engine": "gramm"}, SweepError, "engine = 'gramm'; did you mean 'gram'"),
+        ({"engine": "langevin"}, SweepError, "langevin cannot train 12 of the 12 cells"),
+        ({"order": "best"}, SweepError, "order = 'best': say seed-first, grid, shuffled"),
+        ({"limit": 0}, SweepError, "limit = 0: must be a whole number >= 1"),
+        ({"grid": "gird.yaml"}, GridError, "gird.yaml: no such file"),
+        ({"results": "s3://bucket/results"}, ResultsError, "s3://bucket"),
+    ],
+)
+def test_bad_input_raises_and_writes_nothing(small_grid, results, options, error, words):
+    with pytest.raises(error, match=words):
+        run(**{"grid": small_grid, "results": results, "debug": True, "quiet": True} | options)
+    assert not os.path.exists(results)
+
+
+def test_in_another_thread_there_are_no_signals_to_handle(small_grid, results):
+    found = []
+    grid = Grid.load(small_grid).replace(L=3, seed=0)
+    thread = threading.Thread(target=lambda: found.append(run(grid, results, debug=True, quiet=True)))
+    thread.start()
+    thread.join()
+    assert found[0].counts["ok"] == 2
+
+
+LONG = {
+    "sweep": "long",
+    "defaults": {"steps": 3000, "eval_every": 1000, "width": 64, "batch": 32, "test_size": 64},
+    "grids": [{"task": "same_different", "L": [3, 5], "d": 16, "gamma": [1], "seed": range(400)}],
+    "resources": {"pack_seconds": 0.5},
+}
+
+
+@pytest.mark.ray
+def test_an_interrupt_drains_and_the_same_call_goes_on(results):
+    """The process that trains is another one: neither Ray nor its end touches this one."""
+    grid = Grid.load(LONG)
+
+    def interrupt():
+        assert wait_until(lambda: os.path.exists(f"{results}/packs") and counts(results)[0] > 0, 200)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    done = run(grid, results, quiet=True)
+    thread.join()
+    assert done.interrupted and 0 < done.counts["ok"] < 800 and "it goes on from there" in repr(done)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    more = run(grid, results, limit=8)
+    assert more.counts["ok"] == done.counts["ok"] + 8 and not more.interrupted
+    with pytest.raises(SweepError, match=r"no Ray cluster answers at '127\.0\.0\.1:1'"):
+        run(grid, results, address="127.0.0.1:1")
