@@ -30,11 +30,11 @@ def outcome(results: str, sweep: str, measures: Sequence[str]) -> dict[str, Any]
         if name == "best_test_acc":
             frame = frame.drop(index=rich.index)
         one = {"measure": name, "title": measure.title, "is_accuracy": measure.is_accuracy, "n_rows": len(frame)}
-        tables += [{**one, "rows": _records(frame.head(MOST))}] if len(frame) else []
-    return {"keys": keys, "theory": _records(rich), "tables": tables}
+        tables += [{**one, "rows": records(frame.head(MOST))}] if len(frame) else []
+    return {"keys": keys, "theory": records(rich), "tables": tables}
 
 
-def _records(frame: "pd.DataFrame") -> list[dict[str, Any]]:
+def records(frame: "pd.DataFrame") -> list[dict[str, Any]]:
     """The rows as plain values, None in place of NaN."""
     import pandas as pd
 

@@ -17,6 +17,7 @@ from analysis.overlays.overlays import Later
 from analysis.report.facts import facts
 from analysis.report.own import described_origins, own_results
 from analysis.report.papers import claims, figures
+from console.commands import command
 from console.words import duration, listed
 from stats import FEW
 from stats.rounding import with_interval
@@ -53,6 +54,7 @@ def build(
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters |= {
+        "command": command,
         "number": _number, "with_interval": with_interval, "advice": lambda one: advice(one, results), "code": _code,
         "duration": duration, "origins": described_origins, "anchor": _anchor,
     }  # fmt: skip

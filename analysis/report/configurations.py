@@ -52,7 +52,7 @@ def table_of(results: str, sweep: str, measure: str, keys: Sequence[str]) -> Tab
 def _last(results: str, selection: Selection, found: Points, known: dict[str, Metric]) -> Any:
     """The mean of the last evaluation, for a metric that is the best of several; None for others."""
     name = f"final_{found.measure.name.removeprefix('best_')}"
-    if not found.measure.name.startswith("best_") or name not in known:
+    if found.frame.empty or not found.measure.name.startswith("best_") or name not in known:
         return None
     of_last = named(points(results, selection, name)).frame
     of_last = of_last.reindex(columns=[*found.keys, "mean"]).rename(columns={"mean": "last"})

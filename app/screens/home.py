@@ -15,7 +15,7 @@ from app.ahead import importing
 from app.leading import looking
 from app.pages import MORE, PAGES
 from app.shared import choice, figure, links, remembered, switch
-from console.commands import sweep_command
+from console.commands import command, sweep_command
 
 COLOURS = {
     "ok": "#277f8e", "diverged": "#d9a500", "failed": "#c2532d", "running": "#9fd3dc", "missing": "#e6e6e6",
@@ -41,7 +41,7 @@ def show(results: str) -> None:
     running = sum(sweep.running for sweep in sweeps)
     _alive(running, live(results))
     for path, problem in remembered(damaged, results):
-        st.warning(f"Not read: `{path}`, {problem}. `python -m orchestrator.store check` tells more.")
+        st.warning(f"Not read: `{path}`, {problem}. `{command('store', 'check')}` tells more.")
     places = [_whole(results, sweep, why.get(sweep.sweep, [])) for sweep in sweeps[:N_OPEN]]
     if older := sweeps[N_OPEN:]:
         st.subheader(f"{len(older)} earlier sweep{'s' * (len(older) > 1)}", anchor=False)

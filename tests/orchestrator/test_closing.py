@@ -29,6 +29,12 @@ def test_a_users_own_task_has_a_table(sweep_here):
     assert re.search(r"gamma_label +n +mean +95% interval +last", done.stdout), done.stdout
 
 
+def test_a_sweep_in_which_all_networks_diverge_ends_with_its_summary(small_grid, sweep_here):
+    done = sweep_here(small_grid, "base_lr=1e12", "gamma=1", "--debug")
+    assert "small: 6 cells: 6 diverged" in done.stdout, (done.stdout, done.stderr)
+    assert "query: " in done.stdout
+
+
 def test_a_long_table_is_shortened_and_says_where_all_is(small_grid, sweep_here):
     done = sweep_here(small_grid, "gamma=lazy", "seed=0", f"base_lr={','.join(f'0.{i}' for i in range(100, 135))}", "--debug")
     assert "the first 30 of 70 configurations; the query below shows all" in done.stdout
