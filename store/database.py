@@ -65,7 +65,7 @@ Opener = Callable[[Files, Snapshot], duckdb.DuckDBPyConnection]
 
 
 def configure(connection: duckdb.DuckDBPyConnection) -> None:
-    """Apply our settings; they belong to each connection, not to the database. No progress bar writes into what people read."""
+    """Apply our settings, which belong to a connection and not to the database. There is no progress bar."""
     connection.execute(_SETTINGS)
     # In a notebook without ipywidgets it is off, and DuckDB then refuses to be told so.
     if connection.execute("SELECT current_setting('enable_progress_bar')").fetchone() != (False,):
