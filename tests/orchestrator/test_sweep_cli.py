@@ -137,7 +137,7 @@ def test_a_users_own_task_without_ray(sweep_here, results):
 
 @pytest.mark.parametrize("module", ["orchestrator.sweep", "orchestrator.store", "analysis.query", "analysis.figures"])
 def test_help_is_cheap(module):
-    code = f"import sys, {module}; sys.exit(' '.join({{'ray', 'torch', 'numba'}} & set(sys.modules)) or 0)"
+    code = f"import sys, {module}; sys.exit(' '.join({{'ray', 'torch', 'numba', 'pandas'}} & set(sys.modules)) or 0)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
