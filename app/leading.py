@@ -20,7 +20,7 @@ class Looking:
         self.results = results
         self.known: dict[str, frozenset[str]] | None = None
         self.n_changes = 0
-        """How often the answer has changed."""
+        """How often the answer has changed, the first one included: until then all pages lead."""
         self.token: str | None = None
         self.running: Future[None] | None = None
         self.lock = threading.Lock()
@@ -40,7 +40,7 @@ class Looking:
     def _ask(self, end: "Future[None]") -> None:
         try:
             found = showing(self.results)
-            self.n_changes += self.known is not None and found != self.known
+            self.n_changes += found != self.known
             self.known = found
         except (ResultsError, QueryError):
             self.token = None  # the page shows the error; the next run asks again

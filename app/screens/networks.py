@@ -42,7 +42,7 @@ def show(results: str) -> None:
             "Containing", key="words", bind="query-params", persist_state="session", width=200,
             help="Words in the reason, the id, or a parameter that is text",
         )  # fmt: skip
-        by_setting = switch("One row a configuration", False, "by_setting", help="Seeds are averaged over")
+        by_setting = switch("One row per configuration", False, "by_setting", help="Seeds are averaged over")
     found = remembered(offered, results, selection)
     selection = _filtered(results, selection, found)
     with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -187,7 +187,7 @@ def test_a_link_reproduces_the_view(page, small_results):
 def test_a_link_with_unknown_values_shows_the_usual_view(page, small_results):
     shown = page("curves", small_results, measure="nonsense", colour="(none)", at_gamma_label="7")
     assert values(shown)["Metric"] == "best_test_acc" and values(shown)["gamma"] in ("1", "lazy")
-    assert [one.value.split(" here")[0] for one in shown.warning] == ["No measure `nonsense`", "No gamma `7`"]
+    assert [one.value.split(" here")[0] for one in shown.warning] == ["No metric `nonsense`", "No gamma `7`"]
 
 
 def test_a_link_to_an_unknown_sweep_says_so_and_names_the_nearest(page, small_results):
