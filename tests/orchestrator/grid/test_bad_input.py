@@ -81,7 +81,7 @@ ONE_VALUE = [
     ({"L": "{log10: [1, 400, 3]}"}, 4, ["largest number"]),
     ({"gamma": "{linspace: [-1, 1, 3]}"}, 7, ["gamma = -1"]),
     ({"dtype": "{range: 3}"}, 9, ["no axis of numbers"]),
-    ({"steps": "2500"}, 9, ["steps = 2500", "1000, the steps between evaluations", "give eval_every", "2000, 3000"]),
+    ({"steps": "2500"}, 9, ["steps = 2500", "eval_every = 1000, its default", "2000, 3000"]),
     ({"eval_every": "7"}, 9, ["steps = 25000", "eval_every = 7"]),
     ({"L": "[2, 3]", "d": "[1, 2, 3]", "zip": "[[L, d]]"}, 9, ["one length", "L has 2, d has 3"]),
     ({"zip": "[[L, q]]"}, 9, ["zip names 'q'", "legal: L, d"]),
