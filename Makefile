@@ -1,8 +1,10 @@
 # make sweep   installs into .venv what is missing and runs the default grid
-# make test    installs what is missing and runs the fast tests, two files at a time
-# make slow    the slow ones: minutes, the paper's numbers at full length
+# make test    installs what is missing and runs the fast tests, two files at a time: 5 minutes on 2 cores
+# make slow    the slow ones: half an hour, the paper's numbers at full length
 # make evidence   trains what evidence/ lacks (some 12 hours on 2 cores, in parts if you like) and writes docs/verdicts.md
 # make lint    format, lint, types and import rules
+# make docs    the documentation as a site, in site/
+# make pictures   its figures and screenshots anew
 # Another Python: make PYTHON=python3.12 sweep
 PYTHON ?= $(shell for p in python3 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' 2>/dev/null && echo $$p && break; done)
@@ -13,7 +15,7 @@ RESULTS ?= results
 N ?= 2
 RUN := PATH="$(CURDIR)/.venv/bin:$$PATH"
 
-.PHONY: help sweep test slow evidence lint install lock clean
+.PHONY: help sweep test slow evidence lint docs pictures install lock clean
 help:
 	@sed -n 's/^# \(make\|Another\)/\1/p' Makefile
 
@@ -35,7 +37,8 @@ test: install
 	@$(PY) -m pytest -n $(N) --dist loadfile
 
 slow: install
-	@$(PY) -m pytest -m slow -rA
+	@$(PY) -m pytest -m "slow and not alone" -n $(N) --dist loadfile -rA
+	@$(PY) -m pytest -m "slow and alone" -rA
 
 # Each sweep trains what neither evidence/ nor RESULTS has, and is kept as soon as it is done. Status 1, some networks failed, stops nothing.
 evidence: install
@@ -52,9 +55,18 @@ lint: install
 	@$(RUN) mypy
 	@$(RUN) lint-imports --config pyproject.toml
 
+# The site in site/. A link or anchor that leads nowhere is an error (--quiet would let it pass). The variable silences a note about MkDocs 2.
+docs: install
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
+
+# Figures and screenshots of the documentation, from evidence/ and a few sweeps in RESULTS; chromium must be on PATH.
+pictures: install
+	@$(PY) -m benchmarks.pictures --results "$(RESULTS)"
+
 # The lock pins what `make` installs; run it after a change of dependencies in pyproject.toml.
 lock:
-	@$(PY) -m uv pip compile --universal --python-version 3.11 --extra dev --extra cloud --no-header --no-annotate \
+	@$(PY) -m uv pip compile --universal --python-version 3.11 $(addprefix --extra ,dev cloud docs mlflow wandb tensorboard) \
+		--no-header --no-annotate \
 		--quiet pyproject.toml -o requirements.lock
 
 clean:

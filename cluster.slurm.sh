@@ -1,6 +1,6 @@
 #!/bin/bash
 # A sweep inside one Slurm allocation: sbatch cluster.slurm.sh grid.yaml [KEY=VALUES]... [OPTIONS of the sweep]...
-# Submit it where the project lies, on a directory that all nodes see. docs/slurm.md walks through it.
+# Submit it where the project lies, on a directory that all nodes see. docs/howto/slurm.md walks through it.
 #
 # Edit the next lines; what is given to sbatch itself, as `sbatch --nodes=4 cluster.slurm.sh ...`, goes before them.
 #SBATCH --job-name=sweep

@@ -1,11 +1,15 @@
 """Analysis of results: `from analysis import Results` opens a results directory in a notebook or a script."""
 
+from pathlib import Path
+from runpy import run_path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from analysis.results import Results
 
 __all__ = ["Results"]
+
+run_path(str(Path(__file__).parents[1] / "console" / "hidden.py"))  # refuses if a file in the working directory hides a package
 
 
 def __getattr__(name: str) -> Any:

@@ -8,15 +8,29 @@ import pandas as pd
 
 from analysis.charts.curves import Look
 from analysis.charts.explore import Choices, Explored, TooMuch, explore
-from analysis.data.choosing import Axes, axes_of, having, measured, rest_of, settled, suggested, suits_log
-from analysis.data.comparing import named
+from analysis.data.choosing import (
+    Axes,
+    axes_of,
+    having,
+    label,
+    measured,
+    rest_of,
+    settled,
+    suggested,
+    suggested_colour,
+    suggested_panels,
+    suits_log,
+)
+from analysis.data.comparing import lacking, named
 from analysis.data.coverage import coverage
 from analysis.data.measures import measures
 from analysis.data.points import Points, Setting, groups, one_setting, settings_of
 from analysis.data.selection import SEED, Selection, Value, axes, grid_keys, seeds_of
 from analysis.data.source import ResultsError
 from analysis.overlays.overlays import Later
+from console.synonyms import meant
 from console.words import listed, nearest, show
+from declarations.key import Key
 
 Where = Mapping[str, Value | Iterable[Value]]
 SIDE_BY_SIDE = 2
@@ -40,9 +54,57 @@ def selected(results: str, sweep: str | None, where: Where | None) -> Selection:
         if key == SEED:
             held = seeds_of(results, whole)
         if not any(v in held for v in values):
-            raise ResultsError(f"no network has {name} = {listed(map(show, values))}; there are {listed(map(show, held))}")
+            raise _no_value(name, values, held)
         found[key] = values
     return whole.only(found)
+
+
+def _no_value(name: str, values: Iterable[Value], held: Sequence[Value]) -> ResultsError:
+    """The error for values that no network has."""
+    values = list(values)
+    meant = nearest(values[0], map(str, held)) if len(values) == 1 else ""
+    return ResultsError(
+        f"no network has {name} = {listed(map(_said, values))}{meant or ';'} there are {listed(map(_said, held))}"
+    )
+
+
+def _said(value: Value) -> str:
+    return "none" if value is None else str(show(value)).strip("'")
+
+
+def where_of(results: str, sweep: str | None, words: Iterable[str]) -> dict[str, list[Value]]:
+    """The values in words such as `d=128,256` and `gamma=lazy`. ResultsError for a word of another form, and for a parameter or
+    a value that the networks of the sweep do not have."""
+    known = axes(results, selected(results, sweep, None))
+    found: dict[str, list[Value]] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not (name.strip() and equals and text.strip()):
+            raise ResultsError(f"{show(word)}: say a parameter and its values, such as d=128,256 or gamma=lazy")
+        name = name.strip()
+        texts = [part.strip() for part in text.split(",") if part.strip()]
+        if name == SEED:
+            if wrong := [part for part in texts if not part.isdecimal()]:
+                raise ResultsError(f"seed = {listed(wrong)}: say whole numbers, such as seed=0,1,2")
+            found[SEED] = [int(part) for part in texts]
+            continue
+        key = key_named(results, name)
+        held = known.get(key, [])
+        values = {part: [value for value in held if _is(value, part)] for part in texts}
+        if lacking := [part for part, fitting in values.items() if not fitting]:
+            raise _no_value(name, lacking, held)
+        found[name] = found.get(name, []) + [value for fitting in values.values() for value in fitting]
+    return found
+
+
+def _is(value: Value, text: str) -> bool:
+    """Whether a value is meant by this text: `1e-3` means 0.001, and `none` a missing value."""
+    if text.lower() == label(value).lower():
+        return True
+    try:
+        return not isinstance(value, bool) and value is not None and float(value) == float(text)
+    except ValueError:  # one of them is a word
+        return False
 
 
 def key_named(results: str, name: str) -> str:
@@ -51,7 +113,7 @@ def key_named(results: str, name: str) -> str:
     if name == "gamma" and "gamma_label" in known:
         return "gamma_label"
     if name not in known:
-        raise ResultsError(f"no parameter {show(name)}{nearest(name, known) or ';'} there are {listed(known)}")
+        raise ResultsError(f"no parameter {show(name)}{meant(name, known) or ';'} there are {listed(known)}")
     return name
 
 
@@ -81,20 +143,26 @@ def asked_points(results: str, selection: Selection, y: str | None) -> Points:
 
 
 def look_for(results: str, points: Points, x: str | None, by: str | None, panels: str | None, **options: Any) -> Look:
-    """Axes of a chart of these points: those asked for, else the ones that suit them."""
+    """Axes of a chart of these points: those asked for, else the ones that suit them. An empty `by` or `panels` is none at all;
+    panels that suit are chosen if neither `x` nor `panels` is named and `suited` is true."""
     offered: Axes = axes_of(points)
+    suits = bool(options.pop("suited", False)) and x is None and panels is None
     if x is None:
         if not offered.numbers:
             raise ResultsError("no parameter that is a number has two values here: there is no curve to draw")
         x, first = suggested(points, offered)
-        by = first if by is None else key_named(results, by)
+        by = first if by is None else key_named(results, by) if by else None
     else:
         x = key_named(results, x)
         x = "gamma" if x == "gamma_label" else x
         if x not in points.frame or not pd.api.types.is_numeric_dtype(points.frame[x]):
             raise ResultsError(f"x = {show(x)}: must be a parameter that is a number here: {listed(offered.numbers)}")
-        by = key_named(results, by) if by else None
-    facet = key_named(results, panels) if panels else None
+        of_panels = key_named(results, panels) if panels else None
+        by = suggested_colour(points, offered, x, of_panels) if by is None else key_named(results, by) if by else None
+    facet = key_named(results, panels) if panels else suggested_panels(points, x, by) if suits else None
+    if suits and facet and by and _is_part_of(by, facet, points):  # a parameter of one network is told apart within its network
+        by, facet = facet, by
+    by = None if by == facet else by
     for key in (by, facet):
         if key and key not in points.keys:
             raise ResultsError(f"these networks have no {key}; they differ in {listed(offered.others)}")
@@ -102,8 +170,15 @@ def look_for(results: str, points: Points, x: str | None, by: str | None, panels
     log_x = suits_log(having(points, x).frame[x]) if log_x is None else log_x
     log_y = options.pop("log_y")
     log_y = points.measure.logarithmic if log_y is None else log_y
-    size = {"width": 340, "height": 240, "columns": SIDE_BY_SIDE} if facet else {}
+    single, several = options.pop("single", {}), options.pop("several", {})
+    size = {"width": 340, "height": 240, "columns": SIDE_BY_SIDE, **several} if facet else dict(single)
     return Look(x, by, facet, log_x=log_x, log_y=log_y, declared=points.declared, **(size | options))
+
+
+def _is_part_of(part: str, key: str, points: Points) -> bool:
+    """Whether `key` is a parameter that only some of the networks or trainings have, of which `part` is the name."""
+    column = points.declared.get(key)
+    return isinstance(column, Key) and column.part == part and bool(lacking(points.frame, key, points.declared).any())
 
 
 def explored(

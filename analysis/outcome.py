@@ -1,35 +1,57 @@
-"""`python -m analysis.outcome --sweep NAME`: rich networks of a sweep beside the theory, as a JSON list on standard output.
+"""`python -m analysis.outcome --sweep NAME`: means of a sweep's configurations, rich networks beside the theory, as JSON.
 
-A sweep calls it at its end. `console.outcome_table.print_outcome` shows the records.
+A sweep calls it at its end. `console.outcome_table` shows the answer.
 """
 
 import argparse
 import json
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST = 1000
+"""Most rows of a table that are handed over; their number is told, too."""
 
 
-def records(results: str, sweep: str) -> list[dict[str, Any]]:
-    """The rows of `rich_networks` as plain values, None in place of NaN."""
-    import pandas as pd  # imported here, so that the help and wrong options need not wait for it
-
+def outcome(results: str, sweep: str, measures: Sequence[str]) -> dict[str, Any]:
+    """The `keys` that tell the sweep's configurations apart, its rich networks beside the `theory`, and `tables`, one for each of
+    the measures, of all other configurations."""
+    from analysis.report.configurations import table_of, telling_keys  # here: help and wrong options need not wait for pandas
     from analysis.report.outcome import rich_networks
 
-    rows = rich_networks(results, sweep).to_dict("records")
-    return [{str(name): None if pd.isna(value) else value for name, value in row.items()} for row in rows]
+    keys = telling_keys(results, sweep)
+    rich = rich_networks(results, sweep)
+    tables = []
+    for name in measures:
+        measure, frame = table_of(results, sweep, name, keys)
+        if name == "best_test_acc":
+            frame = frame.drop(index=rich.index)
+        one = {"measure": name, "title": measure.title, "is_accuracy": measure.is_accuracy, "n_rows": len(frame)}
+        tables += [{**one, "rows": records(frame.head(MOST))}] if len(frame) else []
+    return {"keys": keys, "theory": records(rich), "tables": tables}
+
+
+def records(frame: "pd.DataFrame") -> list[dict[str, Any]]:
+    """The rows as plain values, None in place of NaN."""
+    import pandas as pd
+
+    return [{str(name): None if pd.isna(v) else v for name, v in row.items()} for row in frame.to_dict("records")]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the records; exit with 2 and a message on standard error if the results cannot be read."""
-    parser = argparse.ArgumentParser("python -m analysis.outcome", description="Rich networks of a sweep beside the theory.")
+    """Print the answer; exit with 2 and a message on standard error if the results cannot be read."""
+    parser = argparse.ArgumentParser("python -m analysis.outcome", description="The configurations of a sweep, and their means.")
     parser.add_argument("--sweep", required=True, metavar="NAME", help="the sweep whose networks are listed")
+    parser.add_argument("--measure", action="append", default=[], metavar="NAME", help="a metric to average; may be repeated")
     parser.add_argument("--results", default="results", metavar="DIR_OR_URI", help="where the results are")
     asked = parser.parse_args(arguments)
     from store.files import ResultsError
 
     try:
-        found = records(asked.results, asked.sweep)
+        found = outcome(asked.results, asked.sweep, asked.measure)
     except ResultsError as error:
         print(error, file=sys.stderr)
         return 2

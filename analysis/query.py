@@ -16,6 +16,7 @@ from rich.text import Text
 
 from analysis.data.source import existing
 from analysis.sql.statements import EXAMPLES, bound, checked, in_own_words
+from console.commands import command
 from console.printable import printable
 from console.terminal import stop
 from store.database import locked
@@ -34,13 +35,24 @@ FORMATS = {
 
 @app.command(epilog="Without a query: the views, their columns and examples.")
 def main(
-    sql: Annotated[str | None, typer.Argument(metavar="SQL", help="One query, in DuckDB's SQL.", show_default=False)] = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="SQL", help="One query, in DuckDB's SQL, in quotation marks.", show_default=False),
+    ] = None,
     results: Annotated[str, typer.Option("--results", metavar="DIR_OR_URI", help="Where the results are.")] = "results",
-    form: Annotated[str, typer.Option("--format", metavar="|".join(FORMATS), help="Form of the output.")] = "table",
-    rows: Annotated[int, typer.Option("--rows", min=0, help="Most rows that a table shows; 0 for all.")] = 1000,
+    form: Annotated[
+        str | None,
+        typer.Option("--format", metavar="|".join(FORMATS), help="Form of the output. Default: a table on a terminal, else csv."),
+    ] = None,
+    rows: Annotated[
+        int | None, typer.Option("--rows", min=0, help="Most rows that a table shows; 0 for all. Default: 1000.")
+    ] = None,
 ) -> None:
     """Ask the results in SQL: views cells, curves, neurons and plans. A wrong query exits with 2 and DuckDB's message."""
     try:
+        form = form or ("table" if sys.stdout.isatty() or rows is not None else "csv")
+        rows = 1000 if rows is None else rows
+        sql = _one_query(words or [])
         if form not in FORMATS:
             raise ResultsError(f"--format {form!r} is none of {', '.join(FORMATS)}")
         if sql is None:
@@ -53,6 +65,17 @@ def main(
             _stream(files, sql, form)
     except (ResultsError, duckdb.Error) as error:
         stop(str(error))
+
+
+def _one_query(words: list[str]) -> str | None:
+    """The query; ResultsError says what to type where there are several words, or a results directory in its place."""
+    folders = [word for word in words if word.strip() and " " not in word and Path(word).is_dir()]
+    queries = [word for word in words if word not in folders]
+    if len(folders) == 1 and len(words) <= 2:
+        raise ResultsError(f"results are named by an option: {command('query', *queries, '--results', folders[0])}")
+    if len(words) > 1:
+        raise ResultsError(f"the query must be one word for the shell, in quotation marks: {command('query', ' '.join(words))}")
+    return words[0] if words else None
 
 
 def _fetch(connection: duckdb.DuckDBPyConnection, sql: str, limit: int) -> tuple[list[str], list[str], list[tuple[Any, ...]]]:
@@ -157,7 +180,7 @@ def _show_views(files: Files) -> None:
             console.print(Text(printable(", ".join(f"{name} {kind.lower()}" for name, kind, *_ in described))), style="dim")
     console.print("\nExamples")
     for title, sql in EXAMPLES:
-        console.print(Text(f'  {title}:\n    python -m analysis.query "{sql}"'), soft_wrap=True)
+        console.print(Text(f"  {title}:\n    {command('query', sql)}"), soft_wrap=True)
     console.print("\n--results names the directory, --format the output (table, csv, parquet, json); --help says more.")
 
 

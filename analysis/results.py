@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from analysis.asking import Where, asked_points, explored, key_named, look_for, measure_named, selected, setting_for
-from analysis.charts.explore import Choices
+from analysis.asking import Where, asked_points, key_named, measure_named, selected, setting_for
 from analysis.data.choosing import having
 from analysis.data.coverage import coverage
 from analysis.data.points import CENTRES, points
 from analysis.data.selection import SEED, grid_keys
 from analysis.data.source import ResultsError, existing
+from analysis.drawing import Asked, draw
 from analysis.overlays.waiting import computed, computed_within
 from analysis.scaling.levels import usual_level
 from analysis.scaling.thresholds import exponents, fitted, threshold_table, thresholds
@@ -120,25 +120,23 @@ class Results:
     ) -> Any:
         """A chart of `y` against `x`, one curve for each value of `by`, with 95% intervals, theory and residuals.
 
-        Without `x` the axes are those that suit the networks. Parameters that are neither axes nor in `where` get one value, the
-        paper's where there is one; the chart's subtitle says which. Theory that is not known yet is computed for `wait` seconds,
-        or to the end with `wait=True`; values are kept on disk, and what is left out is told. `width` and `height` of a panel
-        are in pixels. Returns an Altair chart (`chart.save("figure.pdf")`, also .svg, .png, .html), or with
+        Without `x` the axes are those that suit the networks; `x="step"` draws a metric along training. Without `by` the curves
+        differ in the parameter that suits; `by=""` draws a single curve. Parameters that are neither axes nor in `where` get one
+        value, the paper's where there is one; the chart's subtitle says which. Theory that is not known yet is computed for
+        `wait` seconds, or to the end with `wait=True`; values are kept on disk, and what is left out is told. `width` and
+        `height` of a panel are in pixels. Returns an Altair chart (`chart.save("figure.pdf")`, also .svg, .png, .html), or with
         `library="matplotlib"` a matplotlib Figure.
         """
         if library not in ("altair", "matplotlib"):
             raise ResultsError(f"library = {show(library)}: say altair, matplotlib")
-        selection = selected(self.results, sweep, where)
-        found = asked_points(self.results, selection, y)
+        asked = Asked(sweep, where, x, y, by, panels, centre, theory, residuals, intervals, seeds, log_x, log_y)
         size = {name: pixels for name, pixels in (("width", width), ("height", height)) if pixels is not None}
-        look = look_for(self.results, found, x, by, panels, log_x=log_x, log_y=log_y, residual=residuals, **size)
-        choices = Choices(look, (), centre, intervals, seeds, theory)
         compute = (computed if wait else None) if isinstance(wait, bool) else computed_within(wait)
-        drawn = explored(self.results, selection, found, choices, compute)
+        drawn, measure, look = draw(self.results, asked, compute, size, size)
         if library == "matplotlib":
             from analysis.charts.in_matplotlib import figure
 
-            return figure(drawn.drawn, found.measure, look, drawn.caption, centre)
+            return figure(drawn.drawn, measure, look, drawn.caption, centre)
         return drawn.chart.properties(title=_subtitled(drawn.caption, look.width * (look.columns if look.facet else 1)))
 
     def threshold(

@@ -21,6 +21,7 @@ from analysis.scaling.proportion import RATIO, by_proportion
 from analysis.scaling.thresholds import thresholds
 from app.setting import name, one
 from app.shared import choice, remembered, sweep_choice
+from console.commands import sweep_command
 from declarations.metric import Metric
 from stats import Interval
 
@@ -106,7 +107,7 @@ def level_choice(measure: Metric, found: Levels) -> float:
     digits = max(0, -math.floor(math.log10(found.step) + 1e-9))
     return float(
         st.slider(
-            "Accuracy that suffices" if measure.is_accuracy else f"Level of {measure.short}",
+            "Target accuracy" if measure.is_accuracy else f"Target level of {measure.short}",
             found.low, found.high, step=found.step, key=key, bind="query-params", persist_state="session", width=220,
             format=f"%.{digits}f", help=f"At first {found.start:g}: {found.why}.",
         )
@@ -114,9 +115,9 @@ def level_choice(measure: Metric, found: Levels) -> float:
 
 
 def measure_choice(results: str, names: Sequence[str], **more: Any) -> str:
-    """A select box of measures. Its key and words are the same on all pages, so that the choice lasts from one to the next."""
+    """A select box of metrics. Its key and words are the same on all pages, so that the choice lasts from one to the next."""
     known = remembered(measures, results)
-    return str(choice("Measure", names, key="measure", format_func=lambda key: known[key].title, **more))
+    return str(choice("Metric", names, key="measure", format_func=lambda key: known[key].title, **more))
 
 
 def threshold_measures(results: str, selection: Selection) -> list[str]:
@@ -144,14 +145,25 @@ def task_choice(results: str, classifying: bool = True) -> Selection:
     return selection
 
 
-def lacking(found: Points, least: Mapping[str, int], grids: str) -> bool:
-    """Whether the points have too few values of some keys; if so, the page says it and names grids that yield them."""
+def lacking(results: str, found: Points, least: Mapping[str, int], quick: str, others: str = "") -> bool:
+    """Whether the points have too few values of some keys; if so, the page says it and names grids that train some."""
     counts = {key: found.frame[key].nunique() if key in found.keys else 0 for key in least}
-    short = [f"{least[key]} values of {key}" + (f" (it has {n})" if n else "") for key, n in counts.items() if n < least[key]]
+    short = [
+        f"{least[key]} values of {key} (there {'is' if n == 1 else 'are'} {n})" for key, n in counts.items() if n < least[key]
+    ]
     if short:
-        tasks = ", ".join(in_order(found.frame, "task")) if "task" in found.keys else "the selection"
-        st.info(f"This page needs finished networks of {tasks} at {' and '.join(short)}. {grids} yields some.")
+        of_tasks = f" of {', '.join(in_order(found.frame, 'task'))}" if "task" in found.keys else ""
+        nothing_yet(results, f"it needs finished networks{of_tasks} at {' and '.join(short)}", quick, others)
     return bool(short)
+
+
+def nothing_yet(results: str, why: str, quick: str, others: str = "") -> None:
+    """Say in one sentence why the page draws nothing, and show the command that trains some networks for it.
+
+    quick: the grid of the command; others: words about further grids.
+    """
+    st.info(f"Nothing to draw yet: {why}. `{quick}` trains some{f'; {others}' if others else ''}.")
+    st.code(sweep_command(quick, results), language="bash", wrap_lines=True)
 
 
 def rest(found: Points, axes: Iterable[str], prefer: Mapping[str, Value] | None = None) -> Setting:
@@ -179,7 +191,7 @@ def captioned_of(results: str, values: Mapping[str, Value]) -> str:
 def about(results: str, setting: Setting, *more: str, unmixed: str = "") -> str:
     """A caption: what is fixed, how many networks, how many of them did not mix, and more."""
     networks = ", ".join(
-        filter(None, [counted(int(setting.frame["n"].sum()), "network"), unmixed, f"{n_seeds(setting.frame)} a point"])
+        filter(None, [counted(int(setting.frame["n"].sum()), "network"), unmixed, f"{n_seeds(setting.frame)} per point"])
     )
     text = "; ".join(filter(None, [captioned_of(results, setting.values), networks, *more]))
     return text.replace("gamma_label", "gamma") + "."

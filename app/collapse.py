@@ -42,6 +42,9 @@ def collapse(results: str, setting: Setting, asked: Asked) -> None:
     except ValueError as error:
         st.info(f"No collapse: {error}.")
         return
+    if not scaled.quality.n_points:
+        st.info(f"Rescaled by {scaled.by}, no two curves overlap, so there is nothing to compare: choose another exponent.")
+        return
     chart = collapse_chart(scaled, over, against, measure, remembered(declared, results))
     figure(chart)
     q, of_theory = scaled.quality, f", predicted {said}" if said else ""

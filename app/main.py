@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from analysis.data.source import ResultsError
 from app.ahead import CHARTS, import_ahead, open_store
-from app.script import HOME, PAGES
+from app.pages import HOME, PAGES
 from app.shared import results_directory
 
 
@@ -27,8 +27,8 @@ class _Ahead:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and (page := scope["path"].strip("/")) in PAGES.keys() - {HOME}:
-            import_ahead(*CHARTS, f"app.screens.{page}")
+        if scope["type"] == "http" and (page := scope["path"].strip("/") or HOME) in PAGES:
+            import_ahead(*CHARTS, f"app.screens.{page}" if page != HOME else "app.headlines")
         await self.app(scope, receive, send)
 
 

@@ -1,30 +1,16 @@
 """The script that Streamlit runs for each session: the pages over one results directory, with selections in the URL."""
 
 from importlib import import_module
+from typing import Literal
 
 import streamlit as st
 
+from analysis.data.source import ResultsError
 from app.ahead import REST, import_ahead, importing
-from app.shared import guarded, links
-
-# Modules of app/screens, their titles and what they are for. (Streamlit would run those of a folder `pages` as scripts; a deep
-# link that is the first request of a server would then show nothing.)
-PAGES = {
-    "overview": ("Overview", "How far each sweep is, and why networks failed"),
-    "curves": ("Curves", "Any measure against any key, with intervals, theory and residuals"),
-    "dimension": ("Dimension", "Accuracy over L and d, the L that suffices and its exponent"),
-    "noise": ("Noise", "Noisy symbols beside the Bayes classifiers"),
-    "structure": ("Structure", "Hidden weights of one network, and its training curves"),
-    "scaling": ("Scaling", "Thresholds, exponents beside predictions, collapse"),
-    "specialisation": (
-        "Specialisation",
-        "At equilibrium: which pattern of feature learning wins, and neurons that turn to the target",
-    ),
-    "claims": ("Claims", "The paper's statements and whether these networks confirm them"),
-    "sql": ("SQL", "Questions of your own"),
-}
-HOME = next(iter(PAGES))
-"""The page at the bare address; it needs neither pandas nor charts."""
+from app.leading import empty_pages
+from app.pages import FORMER, HOME, MORE, PAGES
+from app.screens import home
+from app.shared import guarded, links, look, results_directory
 
 # Less empty space, charts that shrink with the window, and select boxes without the mark that they need a value.
 STYLE = """<style>
@@ -35,27 +21,42 @@ STYLE = """<style>
 </style>"""
 
 
-def _page(name: str) -> st.Page:
+def _page(name: str, address: str, hidden: bool) -> st.Page:
     title, meaning = PAGES[name]
 
     def show() -> None:
         def screen(results: str) -> None:
+            if name == HOME:  # it need not wait for what is imported in the background
+                return home.show(results)
             with importing:  # a page's modules are imported when it is opened, if they are not yet
                 found = import_module(f"app.screens.{name}")
             found.show(results)
 
         guarded(title, meaning, screen)
 
-    show.__name__ = name
-    return st.Page(show, title=title, url_path=name, default=name == HOME)
+    show.__name__ = address
+    visibility: Literal["visible", "hidden"] = "hidden" if hidden else "visible"
+    return st.Page(show, title=title, url_path=address, default=address == HOME, visibility=visibility)
+
+
+def _without_data() -> frozenset[str]:
+    """The pages that step back in the navigation."""
+    try:
+        results = results_directory()
+        found = empty_pages(results, look(results))
+    except ResultsError:  # the page shows the error
+        return frozenset({MORE})
+    return found or frozenset({MORE})
 
 
 def main() -> None:
     """Show the chosen page; Streamlit calls this at every interaction."""
     st.set_page_config("Sweeps beside the theory", layout="wide")
     st.html(STYLE)
-    links.update({name: _page(name) for name in PAGES})
-    st.navigation(list(links.values()), position="top").run()
+    without_data = _without_data()
+    links.update({name: _page(name, name, name in without_data) for name in PAGES})
+    former = [_page(name, address, True) for address, name in FORMER.items()]
+    st.navigation([*links.values(), *former], position="top").run()
     import_ahead(*REST)  # so that the other pages open at once
 
 

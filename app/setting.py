@@ -37,14 +37,14 @@ def fixed(
     prefer: the values to show first, by default the paper's; linked: values that go before all choices; places: containers to
     fill in turn; more: arguments of the select boxes.
     """
-    options = {key: {_text(key, value): value for value in values_of(found, key)} for key in rest}
+    options = {key: {text_of(key, value): value for value in values_of(found, key)} for key in rest}
     held = {key: st.session_state.get(name(key), st.query_params.get(name(key))) for key in rest}
     wanted = linked or {key: options[key][text] for key, text in held.items() if text in options[key]}
     chosen = settled(found, rest, wanted, st.session_state.get(_LAST), prefer)
     there = fitting(found.frame, chosen, found.declared)
     had = [key for key in rest if not lacking(found.frame, key, found.declared)[there].all()]
     for i, key in enumerate(had):
-        st.session_state[name(key)] = _text(key, chosen[key])
+        st.session_state[name(key)] = text_of(key, chosen[key])
         with places[i % len(places)] if places else nullcontext():
             choice(
                 key.replace("_label", ""), list(options[key]), key=name(key), on_change=_remember, args=(key,), **more,
@@ -59,7 +59,7 @@ def one(found: Keyed, axes: Iterable[str], prefer: Mapping[str, Value] | None = 
     return one_setting(found.frame[matching(found.frame, chosen)], found.keys, axes)
 
 
-def _text(key: str, value: Value) -> str:
+def text_of(key: str, value: Value) -> str:
     """The text of a value in a select box. A row that names no network has the first one."""
     return FIRST_NETWORK if key == "network" and value is None else label(value)
 

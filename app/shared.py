@@ -1,7 +1,6 @@
 """Parts that all pages share: the results directory, selections in the URL, errors, downloads, following a running sweep."""
 
 import argparse
-import io
 import sys
 import threading
 import traceback
@@ -16,7 +15,9 @@ import streamlit as st
 from analysis.data.coverage import sweeps
 from analysis.data.source import QueryError, ResultsError, state
 from analysis.overlays.apart import Apart
-from console.commands import sweep_command
+from app.looks import fit_screen, is_dark, is_narrow
+from console.commands import command, sweep_command
+from console.words import nearest
 
 if TYPE_CHECKING:  # pandas and what needs it take a second to import: pages do that once they need it
     import pandas as pd
@@ -42,7 +43,7 @@ class _Options(argparse.ArgumentParser):
     """Options of the app. An error is shown on the page: its reader sits at a browser, not at the terminal."""
 
     def error(self, message: str) -> NoReturn:
-        raise ResultsError(f"{message}. Type `streamlit run app/main.py -- --results DIR`")
+        raise ResultsError(f"{message}. Type `{command('app', '--results', 'DIR')}`")
 
 
 def results_directory() -> str:
@@ -55,16 +56,21 @@ def results_directory() -> str:
 def guarded(title: str, meaning: str, show: Callable[[str], None]) -> None:
     """Show a page below its title. The page runs again when there is more to show. It says what to type if the store is empty,
     and shows a bad store as an error."""
+    fit_screen()
     st.header(title, help=meaning, anchor=False)
     try:
         results = results_directory()
     except ResultsError as error:
         st.error(str(error))
         return
+    notes = st.container()
     try:
-        st.session_state[_SEEN] = _moment(results)
-        if st.session_state.get(_PAGE) != title:
+        if not st.session_state.pop(_LOOKED, False):
+            st.session_state[_SEEN] = _moment(results)
+        st.session_state[_ENTERED] = st.session_state.get(_PAGE) != title
+        if st.session_state[_ENTERED]:
             st.session_state[_PAGE], st.session_state[_UNLINKED] = title, True
+            st.session_state[_ASTRAY] = {}
         if not remembered(sweeps, results):
             st.info(f"Nothing in `{results}` yet. Type `{sweep_command('grid.yaml', results)}` and leave this page open.")
         else:
@@ -75,6 +81,8 @@ def guarded(title: str, meaning: str, show: Callable[[str], None]) -> None:
         if not _is_ours(error):
             raise
         st.error(str(error))
+    for note in st.session_state.get(_ASTRAY, {}).values():
+        notes.warning(note)
     st.session_state[_FRESH] = True
     _follow(results)
 
@@ -87,10 +95,20 @@ def _is_ours(error: ValueError) -> bool:
 
 
 _SEEN, _FRESH, _PAGE, _UNLINKED, _INSTEAD = "_seen", "_fresh", "_page", "_unlinked", "_instead"
+_LOOKED, _ENTERED = "_looked", "_entered"
+_ASTRAY = "_astray"
+"""The name in the session of the notes on values that a link named and that are not there, by key."""
 
 
 watched: dict[str, Callable[[], int]] = {}
 """By name, a function that counts the finished parts of a page's background work. When a count grows, open pages run again."""
+
+
+def look(results: str) -> str:
+    """The state of the store, read once for the navigation and the page. ResultsError if it cannot be read."""
+    st.session_state[_SEEN] = moment = _moment(results)
+    st.session_state[_LOOKED] = True
+    return moment[0]
 
 
 def _moment(results: str) -> tuple[str, int]:
@@ -130,21 +148,46 @@ def choice(label: str, options: Sequence[Any], default: Any = None, key: str | N
     """A select box whose value lives in the URL, under `key`, and lasts from page to page.
 
     The URL names the default too: the best default changes as a store grows, and a link must not. A value that the next page does
-    not offer comes back on a page that does, unless another was chosen there.
+    not offer comes back on a page that does, unless another was chosen there. A link that names no option gets the default, and
+    the page says so.
     """
     options = list(options)
     key = key or label.lower().replace(" ", "_")
     held = st.session_state.get(key)
     instead: dict[str, tuple[Any, Any]] = st.session_state.setdefault(_INSTEAD, {})
+    first = key not in instead
     chosen, shown = instead.get(key, (held, held))
     wanted = chosen if held == shown else held
+    text = more.get("format_func", str)
+    texts = [str(text(option)) for option in options]
+    if not first and st.session_state.get(_ENTERED) and (asked := st.query_params.get(key)) in texts:
+        wanted = options[texts.index(asked)]  # a link within the app goes before what was chosen on an earlier page
     # Assigned each time: Streamlit keeps in the URL what code assigns, and what the user chose, but no default.
     value = wanted if wanted in options else default if default in options else next(iter(options), None)
     instead[key] = (value if wanted is None else wanted, value)
+    if first:
+        _note_astray(label, key, texts, str(text(value)))
+    elif held != shown:
+        astray().pop(key, None)
     st.session_state[key] = value
     more = {"bind": "query-params", "persist_state": "session", "required": True} | more
     box: Any = st.selectbox  # no overload of it takes options by name
     return box(label, options, index=None, key=key, **more)
+
+
+def _note_astray(label: str, key: str, texts: Sequence[str], shown: str) -> None:
+    """Note that the link to this page names a value of a select box that is not there."""
+    asked = st.query_params.get(key)
+    if asked and asked not in texts:
+        what = label if key.startswith("at_") else label[0].lower() + label[1:]
+        end = nearest(asked, texts) or "."
+        astray()[key] = f"No {what} `{asked}` here{end} This page shows `{shown}` instead."
+
+
+def astray() -> dict[str, str]:
+    """Notes above the page on values that a link named and that are not there, by key; a page may add some."""
+    found: dict[str, str] = st.session_state.setdefault(_ASTRAY, {})
+    return found
 
 
 def switch(label: str, default: bool, key: str, **more: Any) -> bool:
@@ -162,32 +205,38 @@ def sweep_choice(results: str) -> "Selection":
 
 
 def figure(chart: Any, key: str | None = None) -> None:
-    """A chart as analysis draws it, at its own size and in its own colours."""
-    st.altair_chart(chart.properties(autosize="pad"), width="content", theme=None, key=key)
+    """A chart at its own size, in colours that suit the page's background; in a narrow window as wide as that."""
+    from analysis.charts.screens import on_screen, spec_of
+
+    spec = on_screen(spec_of(chart), is_dark(), is_narrow())
+    st.vega_lite_chart(spec=spec | {"autosize": "pad"}, width="content", theme=None, key=key)
 
 
-def downloads(name: str, frame: "pd.DataFrame", chart: Any | None = None, sql: str | None = None) -> None:
-    """Buttons for the figure as SVG and PNG, its data as CSV, and the query behind it. The files are made when a button is
-    pressed."""
-    with st.container(horizontal=True):
-        if chart is not None:
-            for kind, mime in IMAGES.items():
-                st.download_button(
-                    kind.upper(),
-                    partial(_image, chart, kind),
-                    f"{name}.{kind}",
-                    mime,
-                    on_click="ignore",
-                    key=f"{name}-{kind}",
-                )
-        st.download_button(
-            "CSV", lambda: frame.to_csv(index=False), f"{name}.csv", "text/csv", on_click="ignore", key=f"{name}-csv"
-        )
+def downloads(
+    name: str, frame: "pd.DataFrame", chart: Any | None = None, sql: str | None = None, python: str | None = None
+) -> None:
+    """A menu to take away what is shown: the chart as SVG, PNG and PDF, its data as CSV, the query behind it, and the Python
+    lines that give the same in a notebook. The files are made when a button is pressed."""
+    with st.popover("Take it with you", icon=":material/download:", type="tertiary", key=f"take-{name}"):
+        with st.container(horizontal=True):
+            if chart is not None:
+                from analysis.charts.screens import IMAGES, image
+
+                for kind, mime in IMAGES.items():
+                    _file(name, kind, mime, partial(image, chart, kind))
+            _file(name, "csv", "text/csv", lambda: frame.to_csv(index=False))
+            if sql is not None:
+                _file(name, "sql", "text/plain", f"{sql}\n")
+        if python is not None:
+            st.caption("In Python, for example in a notebook:")
+            st.code(python, language="python", wrap_lines=True)
         if sql is not None:
-            st.download_button("SQL", sql + "\n", f"{name}.sql", "text/plain", on_click="ignore", key=f"{name}-sql")
-    if sql is not None:
-        with st.expander("The SQL behind it"):
-            st.code(sql, language="sql")
+            st.caption("The query behind it:")
+            st.code(sql, language="sql", wrap_lines=True)
+
+
+def _file(name: str, kind: str, mime: str, data: Any) -> None:
+    st.download_button(kind.upper(), data, f"{name}.{kind}", mime, on_click="ignore", key=f"{name}-{kind}")
 
 
 class TheoryWorker:
@@ -244,16 +293,3 @@ def compute_later(missing: "Sequence[Later]") -> None:
             st.caption(f"Computing the theory of {n} more point{'s' * (n != 1)}; they appear by themselves and are kept on disk.")
         for error in failed[:1]:
             st.warning(f"Theory could not be computed: {error}")
-
-
-IMAGES = {"svg": "image/svg+xml", "png": "image/png"}
-
-
-def _image(chart: Any, kind: str) -> bytes:
-    if kind == "svg":
-        text = io.StringIO()
-        chart.save(text, format="svg")
-        return text.getvalue().encode()
-    data = io.BytesIO()
-    chart.save(data, format="png", scale_factor=2)
-    return data.getvalue()

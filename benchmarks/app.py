@@ -1,8 +1,10 @@
-"""`python -m benchmarks.app`: seconds and memory of the app in a real browser over a synthetic store of 100,000 cells.
+"""`python -m benchmarks.app [CELLS | DIR]`: seconds and memory of the app in a real browser, over a synthetic store of so many
+cells (100,000 by default) or over a results directory, such as that of `make sweep`.
 
-The seconds are those that a user waits. First paint of a page: from the request to its title and to its finished figure, by a
-fresh server and by one that runs. Change of a control: from the click to the finished figure, while the slow theory is computed,
-because its cache is empty at each server's start.
+The seconds are those that a user waits. Change of page: from the click on another page's link to its first chart, line or
+sentence; at most PAGE_S for the default sweep, and twice that for a million networks. First paint of a page: from the request to
+its title and to its finished figure, by a fresh server and by one that runs. Change of a control: from the click to the finished
+figure, while the slow theory is computed, because its cache is empty at each server's start.
 Memory is the sum over all processes of the app; memory that they share is counted in each.
 """
 
@@ -32,8 +34,12 @@ from benchmarks.views import N_GROUPS, fill
 ROOT = Path(__file__).parent.parent
 REPEATS = 3
 DRAWN = ("curves", "structure", "dimension", "noise", "scaling")
-"""Pages with a chart at their first paint. The page of claims is not among them: its claims come one by one, later."""
+"""Pages with a chart at their first paint, if the store has networks for it."""
 CHART = "[data-testid=stVegaLiteChart] svg"
+SHOWN = f"{CHART}, .board summary, [data-testid=stMain] [data-testid=stAlert]"
+"""The first thing that a page shows: a chart, a line of the scoreboard, or the sentence that says why there is none."""
+PAGE_S = 1.5
+"""Longest wait for a page after a click on its link, in seconds."""
 
 
 def chromium() -> str | None:
@@ -116,6 +122,21 @@ def _changed(page: Page, change: "Change", expected: str) -> float:
     return _timed(wait)
 
 
+def page_changed(page: Page, name: str) -> float:
+    """Seconds from the click on a page's link, in the same session, to the first chart, line or sentence that it shows."""
+    link = page.locator(f'a[href$="/{name}"], a[href*="/{name}?"]').first
+
+    def wait() -> None:
+        link.evaluate("link => link.click()")  # a menu may hide it
+        page.wait_for_url(re.compile(f"/{name}"))
+        page.get_by_role("heading", name=name.capitalize() if name != "sql" else "SQL", exact=True).wait_for(timeout=60_000)
+        page.locator(SHOWN).first.wait_for(timeout=60_000)
+
+    seconds = _timed(wait)
+    settled(page)
+    return seconds
+
+
 def _memory_mb(server: psutil.Process) -> float:
     return float(sum(process.memory_info().rss for process in (server, *server.children(recursive=True))) / 2**20)
 
@@ -138,7 +159,7 @@ def _switch(label: str) -> Change:
     return lambda page: page.get_by_text(label).click
 
 
-LAST = ("measure", _pick("Measure", "last test accuracy"), "measure=last")
+LAST = ("measure", _pick("Metric", "last test accuracy"), "measure=last")
 CHANGES: dict[str, tuple[tuple[str, Change, str], ...]] = {
     "curves": (
         ("d", _pick("d", "64"), "at_d=64"), ("colour", _pick("Colour", "input dimension d"), "colour=input"), LAST,
@@ -146,47 +167,78 @@ CHANGES: dict[str, tuple[tuple[str, Change, str], ...]] = {
     ),
     "dimension": (("gamma", _pick("gamma", "1"), "at_gamma_label=1"), LAST),
     "noise": (LAST,),
-    "scaling": (LAST, ("abscissa", _pick("Threshold over", "d"), "over=d")),
+    "scaling": (LAST, ("abscissa", _pick("Threshold in", "d"), "over=d")),
     "structure": (("L", _pick("L", "3"), "at_L=3"), ("log step", _switch("Log step"), "log_step=true")),
 }  # fmt: skip
 """The changes of each page, in this order: the title of the change, the change, and what the URL holds then."""
 
 
-def main(n_cells: int = 100 * N_GROUPS) -> None:
-    """Print the table."""
+CLICKED = ("curves", "dimension", "noise", "structure", "scaling", "specialisation", "claims")
+"""Pages to which a click leads, in this order."""
+Note = Callable[[str, float], None]
+
+
+def _pages(browser: Any, results: str, folder: str, note: Note, repeat: int) -> float:
+    """Time first paints and changes of controls with fresh servers; the result is the app's memory in MB."""
+    memory = 0.0
+    for name in ("home", *DRAWN):
+        os.environ["XDG_CACHE_HOME"] = os.path.join(folder, f"cache-{repeat}-{name}")  # for the server
+        with server(results) as (url, process):
+            page = browser.new_page(viewport={"width": 1400, "height": 1000})
+            path = "/" if name == "home" else f"/{name}"
+            titled, figure = _first_paint(page, url + path, name in DRAWN)
+            note(f"fresh server: title of {name}", titled)
+            note(f"fresh server: {name}", figure)
+            if name in CHANGES:
+                page.wait_for_timeout(6000)  # the page writes its first selections into the URL
+            for title, change, expected in CHANGES.get(name, ()):
+                note(f"{name}: change of {title}", _changed(page, change, expected))
+            for other in (*DRAWN, "claims") if name == "curves" else ():
+                note(f"server that runs: {other}", _first_paint(page, f"{url}/{other}", other in DRAWN)[1])
+            memory = max(memory, _memory_mb(process))
+            page.close()
+    return memory
+
+
+def _clicks(browser: Any, results: str, folder: str, note: Note, repeat: int) -> float:
+    """Time changes of page in one session, the first visit of each and the second; the result is the app's memory in MB."""
+    os.environ["XDG_CACHE_HOME"] = os.path.join(folder, f"cache-{repeat}-clicks")
+    with server(results) as (url, process):
+        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        note("first page of a fresh server", _first_paint(page, url, False)[1])
+        for visit in ("first", "second"):
+            for name in CLICKED:
+                note(f"{visit} change to {name}", page_changed(page, name))
+        memory = _memory_mb(process)
+        page.close()
+    return memory
+
+
+def main(store: str = str(100 * N_GROUPS)) -> None:
+    """Print the table for a number of synthetic cells, or for a results directory."""
     found: dict[str, list[float]] = {}
     memory = 0.0
     browser_path = chromium()
     if browser_path is None:
         raise SystemExit("no chromium on PATH")
+
+    def note(name: str, seconds: float) -> None:
+        found.setdefault(name, []).append(seconds)
+
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, sync_playwright() as playwright:
-        results = os.path.join(folder, "results")
-        fill(results, n_cells, True, True, 1)
+        results = store
+        if store.isdigit():
+            results = os.path.join(folder, "results")
+            fill(results, int(store), True, True, 1)
         browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"])
-
-        def note(name: str, seconds: float) -> None:
-            found.setdefault(name, []).append(seconds)
-
         for i in range(REPEATS):
-            for name in ("overview", *DRAWN):
-                os.environ["XDG_CACHE_HOME"] = os.path.join(folder, f"cache-{i}-{name}")  # for the server
-                with server(results) as (url, process):
-                    page = browser.new_page(viewport={"width": 1400, "height": 1000})
-                    path = "/" if name == "overview" else f"/{name}"
-                    titled, figure = _first_paint(page, url + path, name in DRAWN)
-                    note(f"fresh server: title of {name}", titled)
-                    note(f"fresh server: {name}", figure)
-                    if name in CHANGES:
-                        page.wait_for_timeout(6000)  # the page writes its first selections into the URL
-                    for title, change, expected in CHANGES.get(name, ()):
-                        note(f"{name}: change of {title}", _changed(page, change, expected))
-                    for other in (*DRAWN, "claims") if name == "curves" else ():
-                        note(f"server that runs: {other}", _first_paint(page, f"{url}/{other}", other in DRAWN)[1])
-                    memory = max(memory, _memory_mb(process))
-                    page.close()
+            memory = max(memory, _clicks(browser, results, folder, note, i))
+            if store.isdigit():  # the changes of controls are those of the synthetic store
+                memory = max(memory, _pages(browser, results, folder, note, i))
         browser.close()
     load = os.getloadavg()[0] / (os.cpu_count() or 1)
-    table = Table(box=SIMPLE_HEAD, title=f"{n_cells:,} cells; load {load:.1f} a core; median of {REPEATS}", title_justify="left")
+    title = f"{int(store):,} cells" if store.isdigit() else store
+    table = Table(box=SIMPLE_HEAD, title=f"{title}; load {load:.1f} a core; median of {REPEATS}", title_justify="left")
     table.add_column("")
     table.add_column("seconds", justify="right")
     for name, times in found.items():
@@ -196,4 +248,4 @@ def main(n_cells: int = 100 * N_GROUPS) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(*sys.argv[1:])

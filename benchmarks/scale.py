@@ -94,8 +94,8 @@ def write_grid(folder: Path, n_packs: int, slots: int | None, pause_s: float) ->
 
 
 def sweep(grid: Path, results: str, *words: str) -> Followed:
-    """Run `orchestrator.sweep` on this grid; --force lets a million cells through."""
-    return follow("orchestrator.sweep", str(grid), "-q", "--force", "--results", results, *words)
+    """Run `orchestrator.sweep` on this grid; --large lets a million cells through."""
+    return follow("orchestrator.sweep", str(grid), "-q", "--large", "--results", results, *words)
 
 
 def check(results: str) -> int:

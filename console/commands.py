@@ -1,8 +1,25 @@
-"""Commands that a person may type next, for the results that they look at."""
+"""Commands that a person may type next, in the form that the person used: `sweep run`, or `python -m orchestrator.sweep`."""
 
+import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+
+FORMS: Mapping[str, tuple[str, ...]] = {
+    "run": ("python", "-m", "orchestrator.sweep"),
+    "query": ("python", "-m", "analysis.query"),
+    "figure": ("python", "-m", "analysis.figures"),
+    "report": ("python", "-m", "analysis.report"),
+    "verdicts": ("python", "-m", "analysis.verdicts"),
+    "app": ("streamlit", "run"),
+    "store": ("python", "-m", "orchestrator.store"),
+    "launch": ("python", "-m", "orchestrator.launch"),
+}
+"""Subcommands of `sweep`, and the words that start the same without it."""
+
+ENTRY = "SWEEP_ENTRY"
+"""The variable of the environment that tells this process and its children that the person typed `sweep`."""
 
 
 def where(results: str) -> list[str]:
@@ -10,9 +27,36 @@ def where(results: str) -> list[str]:
     return [] if Path(results).absolute() == Path("results").absolute() else ["--results", results]
 
 
+def words(name: str, *more: str) -> list[str]:
+    """The words that start a subcommand of `sweep`: `words("store", "status")`."""
+    if os.environ.get(ENTRY):
+        return ["sweep", name, *more]
+    if name == "app":  # the script stands between Streamlit's own words and those of the app
+        page = Path(__file__).resolve().parents[1] / "app" / "main.py"
+        shown = page.relative_to(Path.cwd()) if page.is_relative_to(Path.cwd()) else page
+        return [*FORMS[name], str(shown), *(["--", *more] if more else [])]
+    return [*FORMS[name], *more]
+
+
+def command(name: str, *more: str) -> str:
+    """The words of a command as one line for a shell."""
+    return joined(words(name, *more))
+
+
 def sweep_command(grid: str, results: str, *overrides: str) -> str:
     """The command that trains the missing cells of a grid, into the results that are shown."""
-    return joined(["python", "-m", "orchestrator.sweep", grid, *overrides, *where(results)])
+    return command("run", grid, *overrides, *where(results))
+
+
+@contextmanager
+def modules_named() -> Iterator[None]:
+    """Inside, commands have the form of modules, whatever the person typed: for documents that keep one form."""
+    typed = os.environ.pop(ENTRY, None)
+    try:
+        yield
+    finally:
+        if typed is not None:
+            os.environ[ENTRY] = typed
 
 
 def joined(words: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
-"""The table at the end of a sweep: rich networks beside the theory. The records are those of `python -m analysis.outcome`."""
+"""The tables at the end of a sweep: rich networks beside the theory, and the means of all other configurations. The records are
+those of `python -m analysis.outcome`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -12,46 +13,87 @@ from console.fitting import print_fitting
 from console.printable import printable
 
 MOST_ROWS = 30
+"""Rows of a table, at most; the query that a sweep prints shows all."""
 
 Record = Mapping[str, Any]
-"""One row: the keys of a point, then n, mean, low, high, last, theory, expected and difference; None for no number."""
+"""One row: the keys of a point, then n, mean, low, high and last; None for no number. Beside the theory, also theory, expected
+and difference; elsewhere the number that diverged."""
 
 
-def print_outcome(records: Sequence[Record], out: Console) -> None:
-    """Print the records, at least one, as a table. A narrow terminal gets no intervals, last accuracies or names of theories."""
-    print_fitting([_table(records, brief=False), _table(records, brief=True)], out)
+def print_outcome(answer: Mapping[str, Any], out: Console) -> None:
+    """Print the tables of an answer. A narrow terminal gets no intervals, last values or names of theories."""
+    theory, tables = answer["theory"], answer["tables"]
+    if theory:
+        print_fitting([_beside_theory(theory, brief) for brief in (False, True)], out)
+    for one in tables:
+        print_fitting([_means(one, bool(theory), brief) for brief in (False, True)], out)
 
 
-def _table(records: Sequence[Record], brief: bool) -> Table:
+def _beside_theory(records: Sequence[Record], brief: bool) -> Table:
     theories = list(dict.fromkeys(record["theory"] for record in records))
-    title = f"Best test accuracy of rich networks, mean over n seeds, beside {' and '.join(theories)} [Tong25]"
-    table = Table(box=SIMPLE_HEAD, title=title, title_justify="left")
-    names = list(records[0])
-    keys = [name for name in names[: names.index("n")] if any(record[name] is not None for record in records)]
+    table = _empty(f"Best test accuracy of rich networks, mean over n seeds, beside {' and '.join(theories)} [Tong25]")
+    keys = _keys(records)
     several = len(theories) > 1
-    for name in keys:
-        table.add_column(name, justify="right", no_wrap=True)
-    for name in ("n", "best", *(() if brief else ("95% interval", "last"))):
+    for name in (*keys, "n", "best", *(() if brief else ("95% interval", "last"))):
         table.add_column(name, justify="right", no_wrap=True)
     if several and not brief:
         table.add_column("theory", no_wrap=True)
     for name in ("expected" if several else theories[0], "difference"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in records[:MOST_ROWS]:
-        interval = f"{_accuracy(row['low'])} to {_accuracy(row['high'])}" if row["n"] > 1 else "one seed"
-        more = [] if brief else [interval, _accuracy(row["last"]), *([row["theory"]] if several else [])]
-        beside_it = [_accuracy(row["expected"]), _accuracy(row["difference"], "+")]
-        table.add_row(
-            *(Text(printable(_key(row[key]))) for key in keys), str(row["n"]), _accuracy(row["mean"]), *more, *beside_it
-        )
-    if len(records) > MOST_ROWS:
-        more_points = len(records) - MOST_ROWS
-        table.caption, table.caption_justify = f"and {more_points} more points: see the app or the query below", "left"
+        more = [] if brief else [_interval(row, True), _number(row["last"]), *([row["theory"]] if several else [])]
+        beside_it = [_number(row["expected"]), _number(row["difference"], sign="+")]
+        table.add_row(*_told(row, keys), str(row["n"]), _number(row["mean"]), *more, *beside_it)
+    return _shortened(table, len(records))
+
+
+def _means(one: Mapping[str, Any], are_others: bool, brief: bool) -> Table:
+    """The means of one metric."""
+    records, is_accuracy, title = one["rows"], one["is_accuracy"], one["title"]
+    table = _empty(f"{title[:1].upper()}{title[1:]}{' of the other networks' * are_others}, mean over n seeds")
+    keys = _keys(records)
+    has_last = not brief and any(row["last"] is not None for row in records)
+    has_diverged = any(row["diverged"] for row in records)
+    for name in (*keys, "n", "mean"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, is_shown in (("95% interval", not brief), ("last", has_last), ("diverged", has_diverged)):
+        if is_shown:
+            table.add_column(name, justify="right", no_wrap=True)
+    for row in records[:MOST_ROWS]:
+        more = [] if brief else [_interval(row, is_accuracy)]
+        more += [_number(row["last"], is_accuracy)] * has_last + [str(row["diverged"] or "")] * has_diverged
+        table.add_row(*_told(row, keys), str(row["n"]), _number(row["mean"], is_accuracy), *more)
+    return _shortened(table, one["n_rows"])
+
+
+def _empty(title: str) -> Table:
+    return Table(box=SIMPLE_HEAD, title=title)
+
+
+def _shortened(table: Table, n_records: int) -> Table:
+    """The table, with a line below it if it does not show all of the records."""
+    if n_records > MOST_ROWS:
+        table.caption = f"the first {MOST_ROWS} of {n_records:,} configurations; the query below shows all"
     return table
 
 
-def _accuracy(value: float | None, sign: str = "") -> str:
-    return "nan" if value is None else f"{value:{sign}.3f}"
+def _keys(records: Sequence[Record]) -> list[str]:
+    names = list(records[0])
+    return [name for name in names[: names.index("n")] if any(record[name] is not None for record in records)]
+
+
+def _told(row: Record, keys: Iterable[str]) -> list[Text]:
+    return [Text(printable(_key(row[key]))) for key in keys]
+
+
+def _interval(row: Record, is_accuracy: bool) -> str:
+    if row["low"] is None:
+        return "one seed" if row["n"] == 1 else ""
+    return f"{_number(row['low'], is_accuracy)} to {_number(row['high'], is_accuracy)}"
+
+
+def _number(value: float | None, is_accuracy: bool = True, sign: str = "") -> str:
+    return "nan" if value is None else f"{value:{sign}.3f}" if is_accuracy else f"{value:{sign}.4g}"
 
 
 def _key(value: Any) -> str:

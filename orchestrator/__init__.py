@@ -1,7 +1,11 @@
 """Sweeps: from a grid to stored results. In Python: `from orchestrator import Grid, run`."""
 
 from importlib import import_module
+from pathlib import Path
+from runpy import run_path
 from typing import TYPE_CHECKING, Any
+
+run_path(str(Path(__file__).parents[1] / "console" / "hidden.py"))  # refuses if a file in the working directory hides a package
 
 if TYPE_CHECKING:
     from orchestrator.grid.load import Grid, GridError

@@ -14,6 +14,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from console.commands import command as command_line
 from console.commands import joined
 from console.terminal import stop, told
 from orchestrator.grid.load import GridError, load_grid
@@ -22,7 +23,7 @@ from orchestrator.running.interrupts import INTERRUPTED
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 
-File = Annotated[str, typer.Argument(metavar="CLUSTER.yaml", help="The cluster file: see docs/clusters.md.")]
+File = Annotated[str, typer.Argument(metavar="CLUSTER.yaml", help="The cluster file: see docs/howto/clusters.md.")]
 JOIN_S = 1800
 """Seconds that workers may take to install the project and join."""
 PYTHON = f"cd {CODE} && RAY_AUTH_MODE=token .venv/bin/python"
@@ -47,7 +48,7 @@ def up(file: File, join_s: Annotated[int, typer.Option(help="Seconds that worker
     if _on_head(cluster, f"{PYTHON} -m orchestrator.nodes auto {cluster.at_least} --seconds {join_s}"):
         log = "tail -n 100 /tmp/ray/session_latest/logs/monitor.out"
         _failed(f"not all machines joined; the reason stands at the end of this log: {_by_hand(cluster, file, log)}")
-    told(f"{cluster.name} is up. A sweep on it: python -m orchestrator.launch submit {file} grid.yaml --results DIR_OR_URI")
+    told(f"{cluster.name} is up. A sweep on it: {command_line('launch', 'submit', file, 'grid.yaml', '--results', 'DIR_OR_URI')}")
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -62,7 +63,7 @@ def submit(
         bool, typer.Option("--detach", help="Do not wait; the sweep writes its messages to a log on the head.")
     ] = False,
 ) -> None:
-    """Run a sweep on the cluster's head. Further arguments (gamma=0.1 --limit 10 ...) go to orchestrator.sweep."""
+    """Run a sweep on the cluster's head. Further arguments (gamma=0.1 --limit 10 ...) are those of a sweep."""
     cluster = _checked(file)
     try:
         grid = load_grid(grid_file, [word for word in context.args if "=" in word and not word.startswith("-")])
@@ -197,7 +198,7 @@ def _expect_up(cluster: ClusterFile, file: str) -> None:
     ready = f"test -x {CODE}/.venv/bin/python"
     words = cluster.ssh(cluster.head, ready) if cluster.on_premises else [_ray_program(), "get-head-ip", str(cluster.path)]
     if fault := _fault(words):
-        stop(f"{cluster.name} is not up ({fault}). First: {joined(['python', '-m', 'orchestrator.launch', 'up', file])}")
+        stop(f"{cluster.name} is not up ({fault}). First: {command_line('launch', 'up', file)}")
 
 
 def _on_head(cluster: ClusterFile, command: str) -> int:

@@ -15,7 +15,7 @@ from trainables.training import all_trainings
 
 _HEAD = """# Keys and metrics
 
-Written by `python -m orchestrator.reference > docs/reference.md` from the declarations.
+Written by `python -m orchestrator.reference > docs/reference/keys.md` from the declarations.
 
 A grid sets keys. Each task, network and training has its own. A grid must give a key that has no default, unless its task
 gives one: see the line below each task.
@@ -29,7 +29,7 @@ _TABLE = ["| metric | meaning | bounds | better | of networks with |", "|---|---
 
 
 def reference() -> str:
-    """The page `docs/reference.md`."""
+    """The page `docs/reference/keys.md`."""
     tasks = [task_class(name) for name in task_names() if not task_class(name).file_digest]
     parts: dict[str, list[type[Part]]] = {"Networks": [*all_networks()], "Trainings": [*all_trainings()]}
     lines = [_HEAD]

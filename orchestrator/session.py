@@ -20,12 +20,13 @@ from orchestrator.cost.model import CostModel
 from orchestrator.grid.load import Grid
 from orchestrator.plan.announce import Outlook, announcement, outlook
 from orchestrator.plan.checks import check_own_parts
-from orchestrator.plan.forecast import Forecast, forecast, forecast_table, this_machine
+from orchestrator.plan.forecast import Forecast, forecast, print_forecast, this_machine
 from orchestrator.plan.keeping import keeping_measured
 from orchestrator.plan.machine import Machine
 from orchestrator.plan.missing import enqueue, missing_cells, ordered
 from orchestrator.plan.packing import Filled, Order, PackQueue
 from orchestrator.plan.prepare import prepare
+from orchestrator.plan.reused import reused
 from orchestrator.ray.scratch import remove_left
 from orchestrator.running.beside import BesideTheory
 from orchestrator.running.driver import DebugRunner, Runner, Sweep
@@ -101,6 +102,8 @@ def run_session(grid: Grid, store: Store, options: Options, stage: Stage | None 
     plan = _planned(grid, store, options)
     grid = plan.grid
     odd = check_own_parts(grid, [*plan.todo, *plan.searchers.later] if plan.todo else [])
+    if plan.held and (warning := reused(grid, store, options.whole)):
+        _say(options, warning)
     for line in (announcement(grid, plan.searchers, plan.todo, plan.held), *(f"warning: {words}" for words in odd)):
         _say(options, line)
     costs = _Costs(grid, store, plan, options)
@@ -123,9 +126,8 @@ def run_session(grid: Grid, store: Store, options: Options, stage: Stage | None 
             feed.write_plan()
         beside = ended.beside or BesideTheory.ask(grid.sweep, store.results, grid.cells)
         now = store.statuses() if plan.todo else plan.held
-        complete = report(
-            grid, plan.searchers, store, now, beside, list(options.again), fatal, options.as_json, stage.answer
-        )  # fmt: skip
+        again, as_json = list(options.again), options.as_json
+        complete = report(grid, plan.searchers, store, now, beside, again, fatal, as_json, stage.answer)
     except ResultsError as error:  # the store fails only now, after training: that is exit code 1, not bad input
         complete, fatal = False, fatal or str(error)
     if fatal:
@@ -220,7 +222,7 @@ def _look_ahead(grid: Grid, plan: _Plan, costs: "_Costs", options: Options, stag
         later = {"searches": outlook(plan.searchers, queue)._asdict()} if plan.searchers else {}
         Console().print_json(json.dumps(shown.as_dict() | later), highlight=False)  # FORCE_COLOR would colour it
     elif plan.todo:
-        err.print(forecast_table(shown))
+        print_forecast(shown, err)
         if plan.searchers.n_open:
             err.print(outlook(plan.searchers, queue).describe(), highlight=False)
 

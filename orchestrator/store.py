@@ -1,8 +1,10 @@
 """`python -m orchestrator.store {status,check,compact,copy,export}`: look after a results directory. Sweeps may run meanwhile."""
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from csv import writer
 from pathlib import Path
 from typing import Annotated
 
@@ -12,17 +14,28 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
+from console.groups import OptionsAnywhere
 from console.printable import printable
 from console.terminal import err, stop
+from orchestrator.sharing import check_options, share_runs
 from store.files import Files, LocalFiles, ResultsError, existing, open_files
+from store.sharing.runs import PER
+from store.sharing.trackers import TRACKERS
 from store.upkeep.check import check as check_files
 from store.upkeep.compact import compact as compact_files
 from store.upkeep.copy import copy as copy_rows
 from store.upkeep.export import export as export_views
 from store.upkeep.summary import Summary, summarise
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__, rich_markup_mode=None)
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None, cls=OptionsAnywhere
+)
 Results = Annotated[str, typer.Option("--results", metavar="DIR_OR_URI", help="Where the results are.")]
+
+
+@app.callback()
+def store() -> None:
+    """Look after a results directory. Sweeps may run meanwhile."""
 
 
 @contextmanager
@@ -116,12 +129,47 @@ def export(
         Path | None,
         typer.Option("--out", metavar="DIR", help="Target folder. Default: export/ in the results; for a bucket, ./export."),
     ] = None,
-    csv: Annotated[bool, typer.Option("--csv/--no-csv", help="Also write one CSV file per view.")] = True,
+    csv: Annotated[bool | None, typer.Option("--csv/--no-csv", help="Also write one CSV file per view. [default: csv]")] = None,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="TRACKER", help=f"Share networks as runs of {', '.join(TRACKERS)} instead.")
+    ] = None,
+    sweep: Annotated[
+        list[str] | None, typer.Option("--sweep", metavar="NAME", help="With --to: only this sweep; may be repeated.")
+    ] = None,
+    where: Annotated[
+        str | None, typer.Option("--where", metavar="SQL", help="With --to: only networks for which this is true of `cells`.")
+    ] = None,
+    per: Annotated[
+        str | None,
+        typer.Option(
+            "--per", metavar="WHAT", help="With --to: a run per network (default) or per configuration, over its seeds."
+        ),
+    ] = None,
+    tracking_uri: Annotated[
+        str | None,
+        typer.Option(
+            "--tracking-uri", metavar="URI", help="MLflow's server or database. Default: MLFLOW_TRACKING_URI, or its own."
+        ),
+    ] = None,
+    project: Annotated[str | None, typer.Option("--project", help="W&B's project. Default: the sweep's name.")] = None,
+    entity: Annotated[str | None, typer.Option("--entity", help="W&B's user or team.")] = None,
+    offline: Annotated[
+        bool | None, typer.Option("--offline", help="W&B: write runs into a folder (--out, or here), for `wandb sync`.")
+    ] = None,
 ) -> None:
-    """Write the views as one results.duckdb and as CSV files, for other tools."""
+    """Write the views as one results.duckdb and as CSV files, or with --to share networks as runs of a tracker.
+
+    A second time adds to a tracker what is new. Diverged and failed networks are shared too, with their status and reason.
+    """
+    of_files, of_trackers = {"csv": csv}, {"tracking_uri": tracking_uri, "project": project, "entity": entity, "offline": offline}
     with _existing(results) as files:
         there = isinstance(files, LocalFiles)  # DuckDB cannot write a database file into a bucket
-        written = export_views(files, out or Path(files.root if there else ".", "export"), csv)
+        folder = Path(files.root if there else ".", "export")
+        if to is not None:
+            place = folder / to if out is None and to == "tensorboard" else out
+            return share_runs(files, to, sweep or [], where or "", per or PER[0], {**of_files, **of_trackers, "out": place})
+        check_options({**of_trackers, "sweep": sweep or None, "where": where, "per": per})
+        written = export_views(files, out or folder, csv is not False)
     for path, rows in written.items():
         _echo(f"{path}  {rows:,} rows, {_size(path.stat().st_size)}")
 
@@ -132,10 +180,7 @@ def _echo(text: str) -> None:
 
 
 def _show(found: Summary) -> None:
-    # Piped output must not be folded to 80 columns.
     console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=240)
     cells = ", ".join(f"{n:,} {name}" for name, n in found.cells.items())
     console.print(Text(printable(f"{found.results}: {sum(found.cells.values()):,} cells ({cells})")), soft_wrap=True)
     bad = f", {len(found.bad_files)} of them bad: see check" if found.bad_files else ""
@@ -143,13 +188,16 @@ def _show(found: Summary) -> None:
     for driver in found.drivers:
         console.print(Text(printable(f"running: {driver['cells']:,} cells in flight, {driver['driver']}")), soft_wrap=True)
     states = ("planned", "done", "diverged", "failed", "running", "missing")
-    _table(console, ("sweep", *states), [(s.sweep, *(f"{getattr(s, name):,}" for name in states)) for s in found.sweeps])
-    why = [(f.status, f"{f.cells:,}", f.reason, f.example_cell_id, f.log_path or "") for f in found.failures]
+    _table(console, ("sweep", *states), [(s.sweep, *(str(getattr(s, name)) for name in states)) for s in found.sweeps])
+    why = [(f.status, str(f.cells), f.reason, f.example_cell_id, f.log_path or "") for f in found.failures]
     _table(console, ("status", "cells", "reason", "for example", "log"), why)
 
 
 def _table(console: Console, names: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    if rows:
+    if rows and not console.is_terminal:  # for programs, and for people: no column is padded or folded
+        typer.echo()
+        writer(sys.stdout, lineterminator="\n").writerows([names, *([printable(text) for text in row] for row in rows)])
+    elif rows:
         table = Table(box=None, pad_edge=False)
         for i, name in enumerate(names):
             table.add_column(name, justify="right" if rows[0][i].replace(",", "").isdigit() else "left", overflow="fold")

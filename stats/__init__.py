@@ -12,7 +12,16 @@ from stats.fits import (
     linear_fit,
     power_law,
 )
-from stats.intervals import FEW, LEAST_MEDIAN, Interval, mean_interval, mean_intervals, median_interval, t_intervals
+from stats.intervals import (
+    FEW,
+    LEAST_MEDIAN,
+    Interval,
+    mean_interval,
+    mean_intervals,
+    median_interval,
+    t_intervals,
+    ties_of_shares,
+)
 from stats.thresholds import Threshold, threshold, threshold_interval, threshold_of_means
 
 __all__ = [
@@ -38,4 +47,5 @@ __all__ = [
     "threshold",
     "threshold_interval",
     "threshold_of_means",
+    "ties_of_shares",
 ]

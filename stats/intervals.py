@@ -162,3 +162,9 @@ def t_intervals(
     half = stdtrit(several - 1, 0.5 + level / 2) * sds / np.sqrt(several)
     low, high = means - half, means + half
     return (low, high) if bounds is None else (np.maximum(low, bounds[0]), np.minimum(high, bounds[1]))
+
+
+def ties_of_shares(mean: ArrayLike, n: ArrayLike) -> Floats:
+    """Standard deviation to take for shares of n trials that are equal by chance: the binomial error of one, at least 1/n."""
+    means = np.asarray(mean, dtype=float)
+    return np.asarray(np.maximum(np.sqrt(np.clip(means * (1 - means), 0, None) / n), 1 / np.asarray(n, dtype=float)))

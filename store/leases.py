@@ -36,6 +36,8 @@ class Driver(NamedTuple):
     cell_ids: tuple[str, ...]
     age_s: float
     alive: bool
+    scratch: str = ""
+    """The directory that holds the checkpoints of what it trains; empty if it keeps none."""
 
 
 class Lease:
@@ -70,6 +72,12 @@ class Lease:
             self._wake.set()
         else:
             self.beat()
+
+    def tell(self, **facts: str) -> None:
+        """Add facts about this driver to its lease, and write it."""
+        with self._lock:
+            self._facts |= facts
+            self._write()
 
     def beat(self) -> None:
         """Renew the lease."""
@@ -131,12 +139,13 @@ def drivers(files: Files, max_age_s: float = MAX_AGE_S) -> list[Driver]:
         try:
             facts = json.loads(files.read(entry.path))
             host, pid, started = str(facts["host"]), int(facts["pid"]), str(facts["started"])
-            cells = tuple(str(cell) for cell in facts["cell_ids"])
+            cells, scratch = tuple(str(cell) for cell in facts["cell_ids"]), str(facts.get("scratch", ""))
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue  # gone meanwhile, or not a lease: `check` reports the latter
         gone = host == socket.gethostname() and not is_running(pid)
         who = f"process {pid} on {host} since {started}"
-        found.append(Driver(entry.path, who, cells, age_s(files, entry), alive=not gone and age_s(files, entry) <= max_age_s))
+        alive = not gone and age_s(files, entry) <= max_age_s
+        found.append(Driver(entry.path, who, cells, age_s(files, entry), alive, scratch))
     return found
 
 

@@ -14,6 +14,23 @@ import pytest
 
 from tests.s3_endpoint import Endpoint, endpoint
 
+SLOW = Path(__file__).with_name("slow.txt")
+"""The tests that `make test` leaves to `make slow`, besides those that are marked."""
+UNKNOWN = pytest.StashKey[list[str]]()
+"""Lines of SLOW that name no test that was collected."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests that slow.txt lists, and keep the lines that name no test (tests/test_slow.py)."""
+    listed = {line for line in SLOW.read_text().splitlines() if not line.startswith("#")}
+    named = set()
+    for item in items:
+        names = {item.nodeid, item.nodeid.split("[")[0], item.nodeid.split("::")[0]} & listed
+        if names:
+            item.add_marker("slow")
+            named |= names
+    config.stash[UNKNOWN] = sorted(listed - named)
+
 
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -18,7 +18,7 @@ from tests.hosts import HOME, SHARED, Hosts
 from tests.lab import CHECKOUT, RESULTS, Lab
 from tests.sweeps import counts, wait_for
 
-pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.ray, pytest.mark.timeout(1800)]
 
 GRID = """\
 sweep: hosts
@@ -155,7 +155,7 @@ def test_ctrl_c_reaches_a_sweep_that_was_submitted_and_drains_it(lab):
     results = str(lab.hosts.shared / "drained")
     words = ["python", "-m", "orchestrator.launch", "submit", "lab.yaml", "long.yaml", "--results", f"{SHARED}/drained"]
     with Terminal(lab.hosts["laptop"].command(["env", "-C", CHECKOUT, *words])) as terminal:
-        wait_for(lambda: Path(results, "packs").exists() and hosts_of(results), 200)
+        wait_for(lambda: Path(results, "packs").exists() and hosts_of(results), 600)
         terminal.press("\x03")  # Ctrl-C
         code, said = terminal.end(100)
     assert code == 130, said
@@ -170,12 +170,13 @@ def test_a_host_that_is_lost_costs_nothing_but_its_packs_in_flight(lab):
     words = (f"{HOME}/long.yaml", "seed=range(6)", "--results", shared)
     process = lab.hosts["head"].start(*lab.sweep_command(*words))
     try:
-        wait_for(lambda: Path(results, "packs").exists() and "worker" in hosts_of(results), 200)
+        wait_for(lambda: Path(results, "packs").exists() and "worker" in hosts_of(results), 600)
         before = counts(results)[0]
         lab.hosts.kill("worker")
-        out, _ = process.communicate(timeout=250)
+        out, _ = process.communicate(timeout=600)
     finally:
         process.kill()
+        process.stdout.close()  # left open, it fails the next test
     assert before < 24, "the sweep was over before its host was lost"
     assert process.returncode == 0, out
     assert counts(results) == (24, 24)
@@ -194,15 +195,16 @@ def test_a_host_that_joins_amid_a_sweep_is_given_packs(lab):
     words = (f"{HOME}/long.yaml", "seed=range(100)", "--results", f"{SHARED}/joined")
     process = lab.hosts["head"].start(*lab.sweep_command(*words))
     try:
-        wait_for(lambda: Path(results, "packs").exists() and hosts_of(results), 200)
+        wait_for(lambda: Path(results, "packs").exists() and hosts_of(results), 600)
         assert hosts_of(results) == {"head"}
         lab.hosts.boot("worker")
-        wait_for(lambda: "worker" in hosts_of(results), 250)
+        wait_for(lambda: "worker" in hosts_of(results), 600)
         [driver] = [pid for pid, words in lab.hosts["head"].processes().items() if "-m orchestrator.sweep" in words]
         os.kill(driver, signal.SIGINT)
-        out, _ = process.communicate(timeout=100)
+        out, _ = process.communicate(timeout=600)
     finally:
         process.kill()
+        process.stdout.close()  # left open, it fails the next test
     assert process.returncode == 130, out
     rows, cells = counts(results)
     assert rows == cells < 400

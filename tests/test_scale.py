@@ -16,6 +16,7 @@ def test_packs_that_train_nothing_are_in_the_store_once_each(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_the_whole_benchmark(tmp_path, capsys):
     scale.main([scale.PACKS_A_SEED], [], 0.0, str(tmp_path), debug=True)
     shown = capsys.readouterr().out

@@ -61,6 +61,8 @@ class Explored(NamedTuple):
     sql: str
     """The query for these points, without their intervals."""
     drawn: "Layers"
+    selection: Selection
+    """The networks of these points."""
 
 
 class Layers(NamedTuple):
@@ -88,45 +90,59 @@ def explore(results: str, selection: Selection, points: Points, choices: Choices
         return None
     _check_size(frame, look, choices.raw)
     frame = frame.reset_index(drop=True)
-    data = _legible(with_intervals(frame, points.measure, choices.centre), axes[1:])
+    plain = with_intervals(frame, points.measure, choices.centre)
+    data = legible(plain, axes[1:])
     drawn = data if choices.intervals else data.assign(low=np.nan, high=np.nan)
     theory = residuals = None
     missing: list[overlays.Later] = []
     values = overlays.NOTHING
     if choices.theory or look.residual:
-        beside = overlays.beside(data, points.measure.name, wait=False)
+        beside = overlays.beside(plain, points.measure.name, wait=False)
         values, missing = beside
         panels = [key for key in (look.facet,) if key]
-        theory = overlays.curves(data, points.measure.name, look.x, panels, wait=False) if choices.theory else None
+        if choices.theory:
+            theory = legible(overlays.curves(plain, points.measure.name, look.x, panels, wait=False), panels)
         residuals = with_residuals(drawn, values, choices.centre) if look.residual else None
     raw = None
     if choices.raw:
-        found = seeds(results, selection.only(_where(frame, setting)), points.measure.name, points.keys)
+        found = seeds(results, narrowed(selection, frame, setting), points.measure.name, points.keys)
         raw = _of_points(found, points.keys, frame, data[axes])
     chart = curves_chart(drawn, points.measure, look, theory, residuals, raw, choices.centre)
     keys = with_gamma(axes)
     table = overlays.joined(data[[*keys, *STATISTICS]], values)
     limits = [f"{quoted(look.x)} > 0" if look.log_x else f"{quoted(look.x)} IS NOT NULL"]
-    shown_ones = replace(selection.only(_where(frame, setting)), limits=" AND ".join(limits))
+    shown_ones = replace(narrowed(selection, frame, setting), limits=" AND ".join(limits))
     sql = points_sql(shown_ones, points.measure, keys, FEW)
     layers = Layers(drawn, theory, residuals, raw)
-    return Explored(chart, table, _caption(points, data, setting, axes, choices), missing, sql, layers)
+    return Explored(chart, table, _caption(points, data, setting, axes, choices), missing, sql, layers, shown_ones)
 
 
-def _legible(data: pd.DataFrame, axes: Iterable[str]) -> pd.DataFrame:
-    """The points, with a word in place of each missing value of the keys that tell curves or panels apart: else these points
-    would belong to no group, and would not be drawn."""
+def legible(data: pd.DataFrame, axes: Iterable[str]) -> pd.DataFrame:
+    """The points or rows, with a word in place of each missing value of the keys that tell curves or panels apart.
+
+    Else they would belong to no group, and would not be drawn."""
     words = {key: [label(None if pd.isna(value) else value) for value in data[key]] for key in axes if data[key].isna().any()}
     return data.assign(**words)
 
 
-def _where(shown_ones: pd.DataFrame, setting: Mapping[str, Value]) -> dict[str, Iterable[Value] | Value]:
-    """The setting for a query. It also fits rows that have no such key, and rows that leave the key out because they have its
-    default."""
+def narrowed(selection: Selection, shown_ones: pd.DataFrame, setting: Mapping[str, Value]) -> Selection:
+    """The networks of these points, which are those of a selection that have the values of a setting."""
+    return selection.only(_where(shown_ones, setting))
+
+
+def networks_of(shown_ones: pd.DataFrame, setting: Mapping[str, Value]) -> dict[str, Iterable[Value] | Value]:
+    """The values of keys that select the networks of these points. They also fit rows that have no such key, and rows that leave
+    the key out because they have its default."""
     found: dict[str, Iterable[Value] | Value] = {}
     for key, value in setting.items():
         left_out = shown_ones[key].isna().any() or value in FIRST.get(key, ())
         found[key] = (value, None) if value is not None and left_out else value
+    return found
+
+
+def _where(shown_ones: pd.DataFrame, setting: Mapping[str, Value]) -> dict[str, Iterable[Value] | Value]:
+    """The setting for a query, limited to the versions of the code that are shown."""
+    found = networks_of(shown_ones, setting)
     if VERSION in shown_ones:
         found[VERSION] = [None if pd.isna(version) else version for version in shown_ones[VERSION].unique()]
     return found

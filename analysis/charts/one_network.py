@@ -14,7 +14,7 @@ from analysis.overlays.of_same_different import AT_INITIAL_WEIGHTS, RICH, of_ini
 from declarations.column import Column
 from declarations.keys import KEYS
 from store.database import of_cells
-from store.sql import quoted
+from store.sql import literal, quoted
 from store.views import declared, run
 
 MOST_SEEDS = 30
@@ -71,16 +71,26 @@ def network(results: str, cell_id: str) -> dict[str, Any] | None:
     return run(results, work)
 
 
+def neurons_sql(cell_id: str) -> str:
+    """The query for the hidden neurons of a network."""
+    return f"SELECT * FROM neurons WHERE cell_id = {literal(cell_id)} ORDER BY neuron"
+
+
+def training_sql(cell_ids: Iterable[str]) -> str:
+    """The query for the evaluations of networks."""
+    ids = ", ".join(map(literal, cell_ids))
+    return f"""SELECT cell_id, seed, curves.* EXCLUDE (cell_id)
+FROM curves JOIN cells USING (cell_id)
+WHERE cell_id IN ({ids})
+ORDER BY seed, step"""
+
+
 def training(results: str, cell_ids: Iterable[str]) -> pd.DataFrame:
     """Evaluations of the first MOST_SEEDS networks: cell_id, seed, step, train_loss, train_acc, test_acc, test_auc.
 
     For real targets also eval_test_mse; at equilibrium also chain_alignment_f and chain_train_mse, means over the chains."""
     ids = list(cell_ids)[:MOST_SEEDS]
-    sql = (
-        "SELECT cell_id, seed, curves.* EXCLUDE (cell_id) FROM curves JOIN cells USING (cell_id) "
-        f"WHERE cell_id IN ({', '.join('?' * len(ids))}) ORDER BY seed, step"
-    )
-    return run(results, lambda connection: connection.execute(sql, ids).df(), of_cells(ids))
+    return run(results, lambda connection: connection.execute(training_sql(ids)).df(), of_cells(ids))
 
 
 class Expected(NamedTuple):

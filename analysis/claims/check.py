@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Collection, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ import yaml
 
 from analysis.claims.entries import Claim, read_claims
 from analysis.claims.kinds import KINDS
+from analysis.claims.networks import noting_networks
 from analysis.claims.pictured import QUANTITIES
 from analysis.claims.verdict import Checked, Measured, NotMeasured, judge
+from analysis.data.coverage import sweeps_with
 from analysis.data.measures import MEASURES, measures
 from analysis.overlays.registry import THEORIES
 from console.commands import sweep_command
@@ -59,11 +62,12 @@ def _checked(results: str, claim: Claim) -> Checked:
     if claim.expected is None:
         return Checked(claim, "not measured", NotMeasured(claim.not_measured), claim.not_measured)
     arguments = dict(claim.measure)
-    found: Measured | NotMeasured = KINDS[arguments.pop("kind")](results, **arguments)
+    with noting_networks() as used:
+        found: Measured | NotMeasured = KINDS[arguments.pop("kind")](results, **arguments)
     if isinstance(found, NotMeasured):
         return Checked(claim, "not enough data", found, found.why)
     verdict, why = judge(claim.expected, found.interval)
-    return Checked(claim, verdict, found, why)
+    return Checked(claim, verdict, found, why, sweeps_with(results, used))
 
 
 QUICK = {"same_different": "grids/quick.yaml", "psvrt": "grids/psvrt_quick.yaml", "pentomino": "grids/pentomino_quick.yaml",
@@ -86,14 +90,15 @@ def advice(one: Checked, results: str) -> list[str]:
     return [sweep_command(grid, results) for grid in dict.fromkeys([*([quick] if quick else []), one.claim.grid])]
 
 
-def _kept_by_grid(grid: str) -> set[str]:
+@cache
+def _kept_by_grid(grid: str) -> frozenset[str]:
     """Keys that the command line cannot replace in this grid: the axes of its searches (`find`) and keys that move together
     (`zip`)."""
     kept: set[str] = set()
     for block in yaml.safe_load((ROOT / grid).read_text())["grids"]:
         kept |= {block["find"]["axis"]} if "find" in block else set()
         kept |= {key for group in block.get("zip") or () for key in group}
-    return kept
+    return frozenset(kept)
 
 
 def claims_frame(checked: Iterable[Checked]) -> pd.DataFrame:

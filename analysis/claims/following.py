@@ -1,16 +1,24 @@
-"""The claims of a growing store, checked in the background: known verdicts are shown while others are still computed."""
+"""The claims of a growing store, checked in the background: known verdicts are shown while others are still computed.
 
-from concurrent.futures import Future, wait
-from threading import Lock, Thread
+Claims that have networks are checked first.
+"""
+
+from concurrent.futures import Future
+from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any, NamedTuple
 
+from analysis.claims.board import likely_first
 from analysis.claims.check import check_each, load_claims
 from analysis.claims.entries import Claim
 from analysis.claims.verdict import Checked
 
 PAUSE_S = 30.0
 """Least time between the end of one check and the start of the next: a running sweep changes the store every few seconds."""
+
+
+FIRST = 6
+"""How many verdicts make a first look worth while."""
 
 
 class State(NamedTuple):
@@ -34,38 +42,43 @@ class Following:
         self.to_come: set[str] = set()
         self.token: Any = None
         self.running: Future[None] | None = None
-        self.lock = Lock()
+        self.lock, self.some = Lock(), Event()
 
     def look(self, token: Any, wait_s: float = 0.0) -> State:
         """The present state. Starts a check if `token` differs from that of the last check, none is running and the pause is
         over.
 
-        Waits for a running check, up to `wait_s`.
+        Waits for the end of a running check or for its first verdicts, up to `wait_s`.
         """
         with self.lock:
             rested = self.running is None or (self.running.done() and monotonic() >= self.ended_at + self.pause_s)
             if rested and token != self.token:
                 self.token, self.to_come = token, {claim.id for claim in self.claims}
                 self.running = Future()
+                self.some.clear()
                 # A daemon, unlike a pool's threads: ending the server must not take minutes.
                 Thread(target=self._check, args=(self.running,), name="claims", daemon=True).start()
             running = self.running
         if running is not None:
-            wait([running], wait_s)
+            self.some.wait(wait_s)
         error = running.exception() if running is not None and running.done() else None
         with self.lock:
             return State([self.known[c.id] for c in self.claims if c.id in self.known], len(self.to_come), error)
 
     def _check(self, end: Future[None]) -> None:
         try:
-            for one in check_each(self.results, self.claims):
+            for one in check_each(self.results, likely_first(self.results, self.claims)):
                 with self.lock:
                     self.known[one.claim.id] = one
                     self.to_come.discard(one.claim.id)
                     self.n_done += 1
+                    if len(self.known) >= FIRST:
+                        self.some.set()
         except Exception as error:  # noqa: BLE001 - the page shows any error
             self.ended_at = monotonic()
             end.set_exception(error)
+            self.some.set()
         else:
             self.ended_at = monotonic()
             end.set_result(None)
+            self.some.set()

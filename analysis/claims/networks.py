@@ -1,6 +1,8 @@
 """The networks that a claim is about: raw values, all of one setting."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -20,6 +22,20 @@ from store.views import declared, fetch
 
 Where = Mapping[str, Any]
 """Conditions on networks: a value, a list or a range {at_least, at_most} for each key."""
+
+
+_USED: ContextVar[set[str] | None] = ContextVar("_USED", default=None)
+
+
+@contextmanager
+def noting_networks() -> Iterator[set[str]]:
+    """Yield a set that gets the ids of all networks that are measured meanwhile."""
+    used: set[str] = set()
+    token = _USED.set(used)
+    try:
+        yield used
+    finally:
+        _USED.reset(token)
 
 
 class Networks(NamedTuple):
@@ -141,6 +157,8 @@ def _one_setting(
     setting = one_setting(frame, keys, axes, paper | dict(prefer or {}), known)
     told = [key for key in captioned(unusual(setting.values, known), known) if key not in fixed]
     parts = [described({key: setting.values[key] for key in told if key not in paper})]
+    if (used := _USED.get()) is not None:
+        used.update(setting.frame["cell_id"])
     unmixed = _unmixed(results, setting.frame)
     judged = setting.frame[~setting.frame["cell_id"].isin(unmixed)]
     parts += [f"{key} = {_range(judged[key])}" for key in varying(judged, axes)]

@@ -34,6 +34,8 @@ class Checked(NamedTuple):
     measured: Measured | NotMeasured
     why: str
     """The verdict in a few words."""
+    sweeps: tuple[str, ...] = ()
+    """The sweeps whose networks it rests on."""
 
 
 def judge(expected: Expected, interval: Interval) -> tuple[Verdict, str]:

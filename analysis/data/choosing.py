@@ -75,11 +75,38 @@ def suggested(points: Points, axes: Axes) -> tuple[str, str | None]:
         return n > 1, n > 1 and all(part[values[key]].nunique() > 1 for part in beside), n, points.frame[values[key]].nunique()
 
     x = max(axes.numbers, key=rank)
-    others = [key for key in axes.others if not same_axis(key, x)]
-    there = having(points, x)
-    setting = settled(there, rest_of(there, [x, *others[:1]]), {})
-    part = with_parts(there.frame)[fitting(there.frame, setting, there.declared)]
-    return x, next((key for key in others if part[key].nunique(dropna=False) > 1), None)
+    return x, suggested_colour(points, axes, x)
+
+
+def suggested_colour(points: Points, axes: Axes, x: str, panels: str | None = None) -> str | None:
+    """The key that tells the curves of a first figure over `x` apart; None if no other key varies where its networks are."""
+    others = [key for key in axes.others if not any(taken and same_axis(key, taken) for taken in (x, panels))]
+    part = _first_part(points, [x, *others[:1], *([panels] if panels else [])])
+    return next((key for key in others if part[key].nunique(dropna=False) > 1), None)
+
+
+MOST_PANELS = 6
+"""Most panels of a figure whose panels nobody asked for."""
+
+
+def suggested_panels(points: Points, x: str, colour: str | None) -> str | None:
+    """The key for the panels of a first figure: a further one that varies there, if it has few values; None if none has."""
+    chosen = [key for key in (x, colour) if key]
+    for key in rest_of(having(points, x), chosen):
+        if (points.frame[key].isna() & ~lacking(points.frame, key, points.declared)).any():
+            continue  # a panel of networks that leave the key out has no name
+        part = _first_part(points, [*chosen, key])
+        curves = part.groupby(key, dropna=False)[x].nunique()
+        if 1 < len(curves) <= MOST_PANELS and (curves > 1).sum() > 1:
+            return key
+    return None
+
+
+def _first_part(points: Points, free: Sequence[str]) -> pd.DataFrame:
+    """The points that a first figure shows if these keys are its axes: all other keys have one value."""
+    there = having(points, free[0])
+    setting = settled(there, rest_of(there, free), {})
+    return with_parts(there.frame)[fitting(there.frame, setting, there.declared)]
 
 
 def _first(points: Points) -> tuple[pd.DataFrame, list[pd.DataFrame]]:

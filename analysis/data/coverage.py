@@ -1,5 +1,6 @@
 """How far each sweep is: its planned cells by status, what is being trained, and why cells failed."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import NamedTuple
 
@@ -81,6 +82,27 @@ class Reason(NamedTuple):
 def sweeps(results: str) -> list[str]:
     """Names of all sweeps with a plan; much quicker than `progress`."""
     return [sweep for (sweep,) in fetch(results, "SELECT DISTINCT sweep FROM plans ORDER BY sweep")]
+
+
+def sweeps_with(results: str, cell_ids: Collection[str]) -> tuple[str, ...]:
+    """Names of the sweeps that asked for some of these cells."""
+    if not cell_ids:
+        return ()
+    sql = "SELECT DISTINCT sweep FROM plans WHERE cell_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY sweep"
+    return tuple(sweep for (sweep,) in run(results, lambda connection: connection.execute(sql, [list(cell_ids)]).fetchall()))
+
+
+class Live(NamedTuple):
+    """A sweep's process that is alive: words for it, the number of cells that it trains, and seconds since it last reported."""
+
+    description: str
+    n_cells: int
+    age_s: float
+
+
+def live(results: str) -> list[Live]:
+    """The processes that train into the store now. A sweep that waits for its first worker trains no cell yet."""
+    return [Live(one.description, len(one.cell_ids), one.age_s) for one in drivers(open_files(results)) if one.alive]
 
 
 def progress(results: str) -> list[Progress]:

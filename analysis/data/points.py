@@ -18,7 +18,7 @@ from declarations.key import Key
 from declarations.keys import KEYS
 from declarations.metric import Metric
 from declarations.omitted import LEFT_OUT
-from stats import FEW, LEAST_MEDIAN, Interval, mean_interval, mean_intervals, median_interval, t_intervals
+from stats import FEW, LEAST_MEDIAN, Interval, mean_interval, mean_intervals, median_interval, t_intervals, ties_of_shares
 from store.sql import quoted
 from store.views import declared, run
 
@@ -58,8 +58,11 @@ def groups(results: str, selection: Selection, measure: str = "best_test_acc") -
     return Points(frame.sort_values(sorting(keys)).reset_index(drop=True), keys, what, sql, declared(results))
 
 
-def with_intervals(frame: pd.DataFrame, measure: Metric, centre: str = "mean") -> pd.DataFrame:
-    """Groups with the 95% interval of their mean or median, without their seeds."""
+def with_intervals(frame: pd.DataFrame, measure: Metric, centre: str = "mean", resampled: int | None = None) -> pd.DataFrame:
+    """Groups with the 95% interval of their mean or median, without their seeds.
+
+    `resampled`: the most values of a group for which the bootstrap is worth its time, where Student's t serves as well.
+    """
     bounds = (measure.low, measure.high)
     if centre == "median":
         low, high = np.full((2, len(frame)), np.nan)
@@ -70,7 +73,7 @@ def with_intervals(frame: pd.DataFrame, measure: Metric, centre: str = "mean") -
         ties = sd_of_ties(measure, means, test_sizes(frame, measure))
         low, high = t_intervals(means, np.where(sds == 0, ties, sds), frame["n"].to_numpy(), bounds=bounds)
         # Many seeds: the bootstrap, which does not assume a normal distribution.
-        many = np.flatnonzero(frame["n"] >= FEW)
+        many = np.flatnonzero((frame["n"] >= FEW) & (frame["n"] <= (resampled or np.inf)))
         low[many], high[many] = mean_intervals([frame["seeds"].iloc[i] for i in many], bounds)
     return frame.drop(columns="seeds").assign(low=low, high=high)
 
@@ -79,7 +82,7 @@ def sd_of_ties(measure: Metric, mean: Any, test_size: Any) -> Any:
     """Standard deviation to take for seeds with equal values: for an accuracy the binomial error of one evaluation, else 0."""
     if not measure.is_accuracy:
         return np.zeros_like(mean)
-    return np.maximum(np.sqrt(np.clip(mean * (1 - mean), 0, None) / test_size), 1 / test_size)
+    return ties_of_shares(mean, test_size)
 
 
 def test_sizes(frame: pd.DataFrame, measure: Metric) -> Any:
@@ -232,10 +235,10 @@ def n_seeds(frame: pd.DataFrame) -> str:
 
 
 def averaged(data: pd.DataFrame, centre: str = "mean", intervals: bool = True) -> str:
-    """Words for each point, such as `mean over 6 seeds a point with its 95% interval`; a single network has no interval."""
+    """Words for each point, such as `mean over 6 seeds per point with its 95% interval`; a single network has no interval."""
     if data["n"].max() == 1:
-        return "1 seed a point, without an interval" if intervals else "1 seed a point"
-    return f"{centre} over {n_seeds(data)} a point" + (
+        return "1 seed per point, without an interval" if intervals else "1 seed per point"
+    return f"{centre} over {n_seeds(data)} per point" + (
         " with its 95% interval" if intervals and data["low"].notna().any() else ""
     )
 

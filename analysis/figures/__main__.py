@@ -1,7 +1,7 @@
-"""`python -m analysis.figures 1c`: a figure of the paper from the store, as SVG, PNG and CSV."""
+"""`python -m analysis.figures curve` or `1c`: a figure of one's own sweep, or one of the papers, as SVG, PNG, PDF and CSV."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -10,8 +10,14 @@ from typer.core import TyperCommand
 from analysis.overlays.waiting import computed, left_out
 from console.printable import printable
 from console.terminal import stop
+from console.words import listed, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+CURVE, MAP = "curve", "map"
 
 
 class _WithNames(TyperCommand):
@@ -19,7 +25,7 @@ class _WithNames(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         figure: Any = next(parameter for parameter in self.params if parameter.name == "figure")
-        figure.help = f"One of {__getattr__('NAMES')}."
+        figure.help = f"`{CURVE}` or `{MAP}` of a sweep of yours, or a figure of the papers: {__getattr__('NAMES')}."
         super().format_help(ctx, formatter)
 
 
@@ -38,50 +44,152 @@ def figures(
     sweep: Annotated[
         str | None, typer.Option(help="Draw the networks of this sweep alone; by default those of the whole store.")
     ] = None,
+    x: Annotated[
+        str | None,
+        typer.Option(metavar="KEY", help="curve, map: the parameter along the x axis; `step` for curves along training."),
+    ] = None,
+    y: Annotated[
+        str | None, typer.Option(metavar="METRIC", help="curve, map: the metric; by default the main one of the networks.")
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY", help="curve: the parameter that tells curves apart, or `none`. map: the one along the y axis."
+        ),
+    ] = None,
+    panels: Annotated[
+        str | None, typer.Option(metavar="KEY", help="curve: the parameter with a panel for each value, or `none`.")
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUES", help="curve, map: only networks with these values, such as d=64,128. May be repeated."
+        ),
+    ] = None,
+    centre: Annotated[
+        str | None, typer.Option(metavar="mean|median", help="curve, map: the centre of the seeds. Default: mean.")
+    ] = None,
+    log_x: Annotated[
+        bool | None, typer.Option("--log-x/--linear-x", help="curve: the x axis. Default: what suits the values.")
+    ] = None,
+    log_y: Annotated[
+        bool | None, typer.Option("--log-y/--linear-y", help="curve: the y axis. Default: what suits the metric.")
+    ] = None,
+    seeds: Annotated[bool, typer.Option("--seeds", help="curve: a dot for each network too.")] = False,
+    theory: Annotated[bool, typer.Option(help="curve: the theory of these networks, where there is one.")] = True,
+    residuals: Annotated[bool, typer.Option(help="curve: measured minus theory, below.")] = True,
+    library: Annotated[
+        str | None, typer.Option(metavar="altair|matplotlib", help="curve: what draws it. Default: altair.")
+    ] = None,
     measure: Annotated[
-        str | None, typer.Option(help="Draw a curve, a map or Lstar by this measure, such as final_test_auc, instead of its own.")
+        str | None,
+        typer.Option(
+            metavar="METRIC",
+            help="Figures of the papers: draw a curve, a map or Lstar by this metric, such as final_test_auc.",
+        ),
     ] = None,
     results: Annotated[str, typer.Option(metavar="DIR_OR_URI", help="Where results are stored.")] = "results",
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the three files go.")] = Path("figures"),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the four files go.")] = Path("figures"),
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Their name without its ending. Default: the figure's.")
+    ] = None,
     wait: Annotated[bool, typer.Option(help="Compute theory that takes minutes and is not kept on disk yet.")] = True,
 ) -> None:
-    """Write FIG.svg, FIG.png and FIG.csv: measured means with 95% intervals and the theory beside them."""
+    """Write a figure as SVG, PNG, PDF and CSV: measured means with 95% intervals, and the theory beside them."""
+    own = {
+        "x": x, "y": y, "by": by, "panels": panels, "where": where or None, "centre": centre, "log-x": log_x, "log-y": log_y,
+        "seeds": seeds or None, "no-theory": None if theory else True, "no-residuals": None if residuals else True,
+        "library": library,
+    }  # fmt: skip
+    if name is not None and (Path(name).name != name or name in ("", ".", "..")):
+        stop(f"--name {name}: say a file's name without a folder; --out names the folder")
+    if figure.lower() in (CURVE, MAP):
+        if measure is not None:
+            stop(f"--measure is for figures of the papers: with `{figure}`, name the metric by --y {measure}")
+        title, caption, chart, frame, usual = _own(figure.lower(), results, sweep, own, wait)
+    else:
+        if given := [f"--{option}" for option, value in own.items() if value is not None]:
+            stop(f"{', '.join(given)}: for `{CURVE}` and `{MAP}` only; figure {figure} has axes of its own")
+        title, caption, chart, frame, usual = _of_paper(figure, results, sweep, measure, wait)
+    _written(chart, frame, out, name or usual, f"{title}. {caption}")
+
+
+Parts = tuple[str, str, Any, "pd.DataFrame", str]
+"""Title, caption, chart, data, and the name for the files."""
+
+
+def _own(figure: str, results: str, sweep: str | None, own: dict[str, Any], wait: bool) -> Parts:
+    """The parts of `curve` or `map`, from the values of the options."""
+    from analysis.asking import where_of
+    from analysis.data.source import ResultsError, existing
+    from analysis.drawing import Asked
+    from analysis.figures.own import LIBRARIES, colour_map, curve
+    from console.commands import sweep_command
+
+    library = own["library"] or LIBRARIES[0]
+    if library not in LIBRARIES:
+        stop(f"--library {library}{nearest(library, LIBRARIES) or ';'} there are {listed(LIBRARIES)}")
+    others = ("panels", "log-x", "log-y", "seeds", "no-theory", "no-residuals", "library")
+    if figure == MAP and (given := [f"--{option}" for option in others if own[option] is not None]):
+        stop(f"{', '.join(given)}: for `{CURVE}` only")
+    try:
+        existing(results)
+    except ResultsError as error:
+        stop(f"{error}. {sweep_command('grid.yaml', results)} trains some networks")
+    by, panels = ("" if value == "none" else value for value in (own["by"], own["panels"]))
+    try:
+        asked = Asked(
+            sweep, where_of(results, sweep, own["where"] or ()), own["x"], own["y"], by, panels, own["centre"] or "mean",
+            theory=own["no-theory"] is None, residuals=own["no-theory"] is None and own["no-residuals"] is None,
+            seeds=own["seeds"] is not None, log_x=own["log-x"], log_y=own["log-y"],
+        )  # fmt: skip
+        found = colour_map(results, asked) if figure == MAP else curve(results, asked, computed if wait else left_out, library)
+    except ResultsError as error:
+        stop(str(error))
+    return found.title, found.caption, found.chart, found.frame, found.name
+
+
+def _of_paper(figure: str, results: str, sweep: str | None, measure: str | None, wait: bool) -> Parts:
+    """The parts of a figure of the papers."""
     from analysis.data.coverage import coverage
     from analysis.data.measures import measures
     from analysis.data.source import ResultsError, existing
     from analysis.figures.registry import FIGURES, Missing
 
-    names = {name.lower(): name for name in FIGURES}
+    names = {name.lower(): name for name in (CURVE, MAP, *FIGURES)}
     if figure.lower() not in names:
-        stop(f"no figure {figure!r}: there are {', '.join(FIGURES)}")
+        stop(f"no figure {figure!r}{nearest(figure, names.values()) or ':'} there are {', '.join(names.values())}")
     chosen = FIGURES[names[figure.lower()]]
     try:
         if chosen.grids:
             existing(results)
         sweeps = list(coverage(results)) if sweep is not None else []
         if sweep is not None and sweep not in sweeps:
-            stop(f"no sweep {sweep!r} in {results}: there are {', '.join(sweeps) or 'none'}")
+            stop(f"no sweep {sweep!r} in {results}{nearest(sweep, sweeps) or ':'} there are {listed(sweeps)}")
         if measure is not None and (chosen.draw_by is None or measure not in measures(results)):
             by = ", ".join(f.name for f in FIGURES.values() if f.draw_by)
             known = f"measures {', '.join(measures(results))}" if chosen.draw_by else f"figures that can be: {by}"
             stop(f"figure {chosen.name} cannot be drawn by {measure!r}; {known}")
         drawn = chosen.draw_in_full(results, sweep, computed if wait else left_out, measure)
+        title = chosen.title if measure is None else chosen.title_by(measures(results)[measure])
     except ResultsError as error:
         stop(f"{error}. Its data come from {' or '.join(chosen.commands(results))}" if chosen.grids else str(error))
     if isinstance(drawn, Missing):
         stop(f"figure {chosen.name}: {drawn.needs} in {results}; run {' or '.join(chosen.commands(results))}")
-    name = chosen.name if measure is None else f"{chosen.name}-{measure}"
+    return title, drawn.caption, drawn.chart, drawn.frame, chosen.name if measure is None else f"{chosen.name}-{measure}"
+
+
+def _written(chart: Any, frame: "pd.DataFrame", out: Path, name: str, words: str) -> None:
+    """Write the files; then print words about the figure, and where it is."""
+    from analysis.figures.files import FILES, write
+
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        drawn.chart.save(out / f"{name}.svg")
-        drawn.chart.save(out / f"{name}.png", scale_factor=2)
-        drawn.frame.to_csv(out / f"{name}.csv", index=False)
+        write(chart, frame, out, name)
     except OSError as error:
-        stop(f"cannot write {name}.svg, .png and .csv in {out}: {error.strerror}; name a folder with --out")
+        stop(f"cannot write {name}.{FILES[0]} and the like in {out}: {error.strerror}; name a folder with --out")
     console = Console(highlight=False, soft_wrap=True)
-    by = "" if measure is None else f", by {measures(results)[measure].title}"
-    console.print(printable(f"{chosen.title}{by}. {drawn.caption}"), markup=False)
-    console.print(f"{out / name}.svg, .png, .csv", markup=False)
+    console.print(printable(words), markup=False)
+    console.print(f"{out / name}.{', .'.join(FILES)}", markup=False)
 
 
 if __name__ == "__main__":

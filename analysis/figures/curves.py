@@ -140,12 +140,15 @@ CURVES = {
     ),
 }  # fmt: skip
 
+ACTIVATIONS = "How far activations move"
+"""The words of F1's title that name its measure."""
 PSVRT_QUICK, PENTOMINO_QUICK = "grids/psvrt_quick.yaml", "grids/pentomino_quick.yaml"
 CIFAR = "grids/fig3h_g1.yaml"
 
 
 def _figure(name: str, title: str, grids: tuple[str, ...]) -> Figure:
-    return Figure(name, title, f"[Tong25 Fig. {name}]", grids, CURVES[name].draw, CURVES[name].draw_by)
+    figure = Figure(name, title, f"[Tong25 Fig. {name}]", grids, CURVES[name].draw, CURVES[name].draw_by)
+    return figure._replace(says=ACTIVATIONS) if title.startswith(ACTIVATIONS) else figure
 
 
 CURVE_FIGURES = [
@@ -154,7 +157,7 @@ CURVE_FIGURES = [
     _figure("1f", "Test accuracy against the input dimension, lazy to rich", ("grids/fig1c_1f.yaml", "grids/quick.yaml")),
     _figure("2", "Noisy symbols: test accuracy beside the two Bayes classifiers", ("grids/fig2.yaml", "grids/quick.yaml")),
     _figure("C3", "Rich and ultra-rich test accuracy beside Eq. 3", ("grids/figc3.yaml", "grids/quick.yaml")),
-    _figure("F1", "How far activations move, with and without the prefactor 1/sqrt(d)", ("grids/figf1.yaml", "grids/quick.yaml")),
+    _figure("F1", f"{ACTIVATIONS}, with and without the prefactor 1/sqrt(d)", ("grids/figf1.yaml", "grids/quick.yaml")),
     _figure("3b", "PSVRT: test accuracy against the number of training patterns", ("grids/fig3b.yaml", PSVRT_QUICK)),
     _figure("3c", "PSVRT: test accuracy against the size of the image", ("grids/fig3c.yaml", PSVRT_QUICK)),
     _figure("3e", "Pentomino: test accuracy against the number of training shapes", ("grids/fig3e.yaml", PENTOMINO_QUICK)),

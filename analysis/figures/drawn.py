@@ -8,6 +8,7 @@ import pandas as pd
 
 from analysis.overlays.overlays import Later
 from console.commands import sweep_command
+from declarations.metric import Metric
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,20 @@ class Figure(NamedTuple):
     """Function that draws it from a results directory and a sweep (None: all sweeps)."""
     draw_by: Callable[[str, str | None, str], Drawn | Missing] | None = None
     """Function that draws it by another measure, the third argument; None for a figure that shows one measure alone."""
+    says: str = "test accuracy"
+    """The words of the title that name its own measure."""
 
     @property
     def is_numbered(self) -> bool:
         """Whether its name is the number of a figure of the paper."""
         return f"Fig. {self.name}" in self.source
+
+    def title_by(self, measure: Metric) -> str:
+        """The title of the figure by another measure: that measure's title stands in place of the own one's words."""
+        for own, other in ((self.says, measure.title), (_capital(self.says), _capital(measure.title))):
+            if own in self.title:
+                return self.title.replace(own, other)
+        return f"{self.title}, by {measure.title}"
 
     def draw_in_full(
         self, results: str, sweep: str | None, compute: Callable[[list[Later]], None], measure: str | None = None
@@ -69,6 +79,10 @@ class Figure(NamedTuple):
     def commands(self, results: str) -> list[str]:
         """The commands that yield its data."""
         return [command_of(grid, results) for grid in self.grids]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def command_of(grid: str, results: str) -> str:

@@ -105,7 +105,7 @@ def told(results: str, sweep: str | None, setting: Setting) -> str:
     networks = counted(int(setting.frame["n"].sum()), "network")
     fixed = described(setting.values, captioned(setting.values, declared(results)))
     lost = unmixed(setting.frame, groups(results, Selection(sweep), "unmixed"))
-    return f"{fixed}; {', '.join(filter(None, [networks, lost]))}, {n_seeds(setting.frame)} a point"
+    return f"{fixed}; {', '.join(filter(None, [networks, lost]))}, {n_seeds(setting.frame)} per point"
 
 
 def collapse(results: str, sweep: str | None) -> Drawn | Missing:

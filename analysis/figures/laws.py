@@ -54,8 +54,8 @@ def _draw(results: str, sweep: str | None, measure: str = "best_test_acc") -> Dr
     told = described(setting.values, captioned(setting.values, found.declared))
     caption = (
         f"{told}; {counted(int(setting.frame['n'].sum()), 'network')}, "
-        f"{n_seeds(setting.frame)} a point. {OVER}*: mean {found.measure.title} {level:g}, reached within the range by {reached} "
-        f"of {len(frame)} curves; intervals 95%. Exponents: "
+        f"{n_seeds(setting.frame)} per point. {OVER}*: mean {found.measure.title} {level:g}, reached within the range by "
+        f"{reached} of {len(frame)} curves; intervals 95%. Exponents: "
         + "; ".join(
             exponent_told("lazy" if row[BY] == "lazy" else f"gamma = {row[BY]}", row) + of_theory.get(row[BY], "")
             for row in rows.to_dict("records")

@@ -54,7 +54,7 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
     values = {key: value for key, value in setting.values.items() if key not in evaluated}
     told = described(values, captioned(values, first.declared))
     caption = (
-        f"{told}; {n_seeds(setting.frame)} a point; intervals 95%. {OVER}*: where the mean of the measure reaches its level. "
+        f"{told}; {n_seeds(setting.frame)} per point; intervals 95%. {OVER}*: where the mean of the measure reaches its level. "
         f"Exponents of {OVER}* in {AGAINST}: " + "; ".join(said)
     )
     return Drawn(chart, table, caption + ".", first.sql, missing)
@@ -77,6 +77,6 @@ def _ways(frame: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 
 LOOK_FIGURES = [
-    Figure("Looks", "Lazy networks: the symbols that suffice, L*(d), by how and when one looks", "docs/lazy_failure.md",
+    Figure("Looks", "Lazy networks: the symbols that suffice, L*(d), by how and when one looks", "docs/science/lazy-failure.md",
            ("grids/lstar_measures.yaml",), _draw),
 ]  # fmt: skip

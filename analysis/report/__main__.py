@@ -1,4 +1,4 @@
-"""`python -m analysis.report`: one HTML file with what was run, the claims and the figures of a store beside the theory."""
+"""`python -m analysis.report`: one HTML file with the results of each sweep, then the papers' claims and figures."""
 
 import os
 from pathlib import Path
@@ -15,12 +15,16 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 
 @app.command()
 def report(
+    sweep: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Report this sweep alone. May be repeated. Default: the whole store.")
+    ] = None,
     out: Annotated[Path, typer.Option(metavar="FILE", help="The file to write.")] = Path("report.html"),
     results: Annotated[str, typer.Option(metavar="DIR_OR_URI", help="Where results are stored.")] = "results",
     wait: Annotated[bool, typer.Option(help="Compute theory that takes minutes and is not kept on disk yet.")] = True,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors.")] = False,
 ) -> None:
-    """Write a self-contained report. Theory of infinite width is computed once, in minutes, and kept on disk."""
+    """Write a self-contained report: each sweep's own results first. Theory of infinite width is computed once, in minutes, and
+    kept on disk."""
     from analysis.data.source import ResultsError
     from analysis.report.build import build
     from console.commands import sweep_command
@@ -36,11 +40,13 @@ def report(
     if not os.access(out.absolute().parent, os.W_OK):
         stop(f"cannot write in {out.absolute().parent}: name another file with --out")
     try:
-        html = build(results, computed if wait else left_out, (lambda text: None) if quiet else told)
+        html = build(results, computed if wait else left_out, (lambda text: None) if quiet else told, sweep or None)
         partial = out.with_name(f".{out.name}.inprogress")
         partial.write_text(html)
         partial.replace(out)
     except ResultsError as error:
+        if sweep and (Path(results).is_dir() or "://" in results):
+            stop(str(error))
         stop(f"{error}. {sweep_command('grids/quick.yaml', results)} trains some networks for every figure on symbols")
     except ValueError as error:  # an entry of claims.yaml
         stop(str(error))

@@ -1,67 +1,79 @@
-"""The report: facts, claims and figures of a store in one HTML file that needs no network to be read."""
+"""The report: the results of each sweep, then the papers' claims and figures, in one HTML file that needs no network."""
 
-import base64
-import io
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from analysis.claims.check import advice, check
+from analysis.asking import selected
+from analysis.claims.check import advice
 from analysis.claims.papers import PAPERS
-from analysis.claims.verdict import VERDICTS, Checked, Verdict
+from analysis.data.coverage import progress, reasons
 from analysis.data.source import existing
-from analysis.figures.drawn import Drawn, Figure, Missing
-from analysis.figures.registry import FIGURES
 from analysis.overlays.overlays import Later
 from analysis.report.facts import facts
+from analysis.report.own import described_origins, own_results
+from analysis.report.papers import claims, figures
+from console.commands import command
+from console.words import duration, listed
 from stats import FEW
 from stats.rounding import with_interval
 
+OPEN = 3
+"""Most sweeps of a report whose tables and training curves are open when it is opened."""
 
-def build(results: str, compute: Callable[[list[Later]], None], say: Callable[[str], None] = lambda text: None) -> str:
-    """The report as HTML. `compute` is given theory that takes long; `say` is told what is being done. ResultsError without a
-    store."""
+
+def build(
+    results: str,
+    compute: Callable[[Sequence[Later]], None],
+    say: Callable[[str], None] = lambda text: None,
+    sweeps: Sequence[str] | None = None,
+) -> str:
+    """The report as HTML: of these sweeps, or of the whole store. `compute` is given theory that takes long; `say` gets words
+    about the progress. ResultsError without a store, and for a sweep that it does not have."""
     existing(results)
+    wanted = None if sweeps is None else list(dict.fromkeys(sweeps))
+    for sweep in wanted or ():
+        selected(results, sweep, None)  # refuses an unknown one
     say("reading the store ...")
+    there = {one.sweep: one for one in progress(results)}
+    why = reasons(results)
     about = facts(results)
+    own = []
+    for name in wanted or there:
+        say(f"drawing sweep {name} ...")
+        own.append(own_results(results, there[name], why.get(name, []), compute))
     say("putting the claims to the test ...")
-    checked = check(results)
-    panels = []
-    for figure in FIGURES.values():
-        say(f"drawing figure {figure.name} ...")
-        panels.append(_panel(figure, figure.draw_in_full(results, None, compute), results))
-    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
-    environment.filters |= {"number": _number, "with_interval": with_interval, "advice": lambda one: advice(one, results)}
-    simulated = [one for one in checked if one.claim.grid is None and not one.claim.not_measured]
-    others = [one for one in checked if one.claim.grid is not None or one.claim.not_measured]
-    topics = list(dict.fromkeys(one.claim.topic for one in checked))
-    by_topic = {topic: [one for one in checked if one.claim.topic == topic] for topic in topics}
-    template = environment.get_template("template.html")
-    return template.render(
-        facts=about, papers=PAPERS, few=FEW, panels=panels, counts=_counts(others), simulated=_counts(simulated), topics=by_topic
-    )
-
-
-def _counts(checked: list[Checked]) -> dict[Verdict, int]:
-    return {verdict: sum(one.verdict == verdict for one in checked) for verdict in VERDICTS}
-
-
-def _panel(figure: Figure, drawn: Drawn | Missing, results: str) -> dict[str, Any]:
-    if isinstance(drawn, Missing):
-        return {"figure": figure, "missing": drawn.needs, "commands": figure.commands(results)}
-    svg = io.StringIO()
-    drawn.chart.save(svg, format="svg")
-    data = base64.b64encode(drawn.frame.to_csv(index=False).encode()).decode()
-    return {
-        "figure": figure, "missing": None, "caption": drawn.caption, "sql": drawn.sql,
-        "svg": Markup(svg.getvalue()),
-        "csv": f"data:text/csv;base64,{data}",
+    judged = claims(results, wanted)
+    drawn = figures(results, wanted, compute, say)
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters |= {
+        "command": command,
+        "number": _number, "with_interval": with_interval, "advice": lambda one: advice(one, results), "code": _code,
+        "duration": duration, "origins": described_origins, "anchor": _anchor,
     }  # fmt: skip
+    title = f"Sweep{'s' * (len(wanted) > 1)} {listed(wanted)}" if wanted else "Sweeps beside the theory"
+    return environment.get_template("report.html").render(
+        title=title, facts=about, papers=PAPERS, few=FEW, own=own, opened=len(own) <= OPEN, whole=wanted is None,
+        claims=judged, figures=drawn,
+    )  # fmt: skip
 
 
 def _number(value: float | None) -> str:
     return "" if value is None or np.isnan(value) else f"{value:.3g}" if abs(value) < 100 else f"{value:.0f}"
+
+
+def _code(text: str) -> Markup:
+    """A text with `quoted` words as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+def _anchor(text: str) -> str:
+    """A name that a link within the page can have."""
+    return re.sub(r"[^\w-]+", "-", text)

@@ -15,7 +15,7 @@ def rich_networks(results: str, sweep: str) -> pd.DataFrame:
     """Points of a sweep's rich networks (gamma >= 1) that theory applies to; may be empty.
 
     Columns: the keys, n, mean, low, high (best test accuracy, its 95% interval), last (mean accuracy of the last evaluation),
-    theory, expected, difference (mean minus expected).
+    theory, expected, difference (mean minus expected). The index is that of all points of the sweep.
     """
     selection = Selection(sweep)
     found = points(results, selection)
@@ -26,7 +26,8 @@ def rich_networks(results: str, sweep: str) -> pd.DataFrame:
     frame = found.frame.join(said, how="inner").rename(columns={"value": "expected"})
     frame = frame[(frame["gamma"] >= 1) & (frame["prefactor"] == "sqrt_d")]
     last = points(results, selection, "final_test_acc").frame[[*found.keys, "mean"]].rename(columns={"mean": "last"})
-    frame = frame.merge(last, on=found.keys, how="left").assign(difference=lambda f: f["mean"] - f["expected"])
+    frame = frame.merge(last, on=found.keys, how="left").set_axis(frame.index)  # a merge counts the rows anew, in their order
+    frame = frame.assign(difference=frame["mean"] - frame["expected"])
     told_apart = ["d", "width", *(key for key in varying(frame, found.keys) if key not in ("d", "width", "L")), "L"]
     keys = [key for key in told_apart if key in frame]
-    return frame[[*keys, *COLUMNS]].sort_values(keys, ignore_index=True)
+    return frame[[*keys, *COLUMNS]].sort_values(keys)

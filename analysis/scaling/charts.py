@@ -42,12 +42,14 @@ def threshold_panel(
     task: str | None = None,
     curves: pd.DataFrame | None = None,
     declared: Mapping[str, Column] = KEYS,
+    names: Mapping[float, str] | None = None,
 ) -> Any:
     """Thresholds (`scaling.threshold_table`) with intervals on logarithmic axes, fitted laws with bands, predicted slopes dashed.
 
     A threshold beyond the measured range is a triangle at the end of the range. fits, predictions: by the values of `by` (None
     without one). task: the task of all networks, None if they have several. curves: further dashed lines, with columns for
     `against` and `by`, `value`, and `line`, their name. declared: the columns of the store, for their titles.
+    names: the words for values of `against`, such as lazy.
     """
     low, high = float(table["smallest x"].min()), float(table["largest x"].max())
     at = np.where(
@@ -62,12 +64,16 @@ def threshold_panel(
     )
     log_y = alt.Scale(type="log", nice=False, domain=[low / 1.3, high * 1.3])
     log_x = alt.Scale(type="log", nice=False, padding=18)
-    x = alt.X(f"{against}:Q", title=title_of(against, task, declared), scale=log_x, axis=log_axis(data[against]))
+    axis = log_axis(data[against])
+    if names:
+        labels = "".join(f"datum.value == {float(value)!r} ? {name!r} : " for value, name in names.items())
+        axis = alt.Axis(grid=False, values=list(names), labelExpr=f"{labels}datum.label")
+    x = alt.X(f"{against}:Q", title=title_of(against, task, declared), scale=log_x, axis=axis)
     colour = colour_of(data, by, task, declared) if by else alt.value(NO_SEQUENCE)
     of_state = {words.get(state, state): shape for state, shape in zip(STATES, SHAPES, strict=True)}
     states = [state for state in of_state if (data["state"] == state).any()]
     shape = alt.Shape("state:N", title=f"{over}*", scale=alt.Scale(domain=states, range=[of_state[s] for s in states]))
-    y_title = f"{over}*, the {over} that suffices"
+    y_title = f"threshold {over}*"
     grid = log_axis(pd.Series([low, high]), grid=True, at_values=False)
     y = alt.Y("at:Q", title=y_title, scale=log_y, axis=grid)
     numbers = [alt.Tooltip(f"{name}:Q", format=".4g") for name in ("threshold", "low", "high")]
@@ -181,6 +187,8 @@ def exponent_panel(
     if len(said):
         ticks = alt.Chart(said).encode(x=x, y=alt.Y("predicted:Q", title=title, scale=y_scale), tooltip=["prediction:N"])
         layers.append(ticks.mark_tick(color="black", thickness=2, size=44, orient="horizontal", clip=True))
+        said = said[said["prediction"] != said["prediction"].shift()]  # one label for a row of equal predictions
+        ticks = alt.Chart(said).encode(x=x, y=alt.Y("predicted:Q", title=title, scale=y_scale))
         layers.append(ticks.mark_text(dx=-22, dy=12, align="left", fontSize=11, color="black").encode(text="prediction:N"))
     return alt.layer(*layers).properties(width=width, height=height)
 
@@ -213,7 +221,8 @@ def collapse_panels(
         scale_x = alt.Scale(type="log", nice=False, padding=12)
         on_x = alt.X(f"{x}:Q", title=label, scale=scale_x, axis=log_axis(frame[x], at_values=frame[x].nunique() <= FEW_TICKS))
         scale_y = alt.Scale(domain=_reach(frame["mean"], measure), nice=False)
-        colour = colour_of(frame, against, declared=declared)
+        by_label = against == "gamma" and "gamma_label" in frame
+        colour = colour_of(frame, "gamma_label" if by_label else against, declared=declared)
         base = alt.Chart(frame)
         layers = [
             alt.Chart(frame.dropna(subset=["low", "high"])).mark_rule(opacity=0.6, clip=True).encode(

@@ -40,6 +40,8 @@ class Levels(NamedTuple):
     step: float
     start: float
     why: str
+    searched: bool = False
+    """Whether the networks lie as a search for thresholds leaves them."""
 
 
 def levels(points: pd.DataFrame, measure: Metric, over: str) -> Levels:
@@ -61,8 +63,8 @@ def levels(points: pd.DataFrame, measure: Metric, over: str) -> Levels:
         if narrow.any():
             why = "networks lie closest together about it, as a search leaves them"
             if (usual & (middle <= min(middle.min() * NEAR**3, SEARCHED))).any():
-                return Levels(low, high, step, float(tried[usual][0]), why)
-            return Levels(low, high, step, _roundest(tried[narrow & (crossed == crossed[narrow].max())]), why)
+                return Levels(low, high, step, float(tried[usual][0]), why, True)
+            return Levels(low, high, step, _roundest(tried[narrow & (crossed == crossed[narrow].max())]), why, True)
     if measure.is_accuracy:
         return Levels(low, high, step, LEVEL, "the paper's")
     if not most:

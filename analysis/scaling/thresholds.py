@@ -151,7 +151,7 @@ def fitted(
         if fit:
             found.fits[value] = fit
         elif value not in found.problems:
-            found.problems[value] = f"fewer than two {against} have a threshold"
+            found.problems[value] = f"fewer than two values of {against} have a threshold"
         if said := predicted(over, against, {str(key): group[key].iloc[0] for key in group if key != "threshold"}):
             found.predictions[value] = said
     return found

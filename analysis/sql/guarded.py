@@ -29,6 +29,7 @@ import pyarrow.compute as pc
 
 from analysis.data.source import ResultsError, existing
 from analysis.sql.statements import Bound, bound, in_own_words
+from console.commands import command
 from store.database import fenced
 from store.files import open_files
 from store.views import run
@@ -50,7 +51,7 @@ FILE_ROWS, FILE_TIMEOUT_S = 1_000_000, 60.0
 """Most rows of a file, and the time for it."""
 START_S = 30.0
 """Time in which the process must have started; a query's own time begins after that."""
-FREELY = "`python -m analysis.query` has no such limit"
+FREELY = f"`{command('query')}` has no such limit"
 
 _PLAIN = {f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG")} | {
     "BOOLEAN", "INTEGER", "UINTEGER", "HUGEINT", "FLOAT", "DOUBLE", "VARCHAR", "DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS",

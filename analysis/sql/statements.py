@@ -3,14 +3,16 @@
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import duckdb
-import pandas as pd
 
 from analysis.data.source import ResultsError, existing
 from store.database import locked
 from store.views import run
+
+if TYPE_CHECKING:  # a query on the command line needs no pandas, which takes a second to import
+    import pandas as pd
 
 READING = ("SELECT", "EXPLAIN", "MULTI")
 """Kinds of statement that may only read (MULTI is how DuckDB sees a PIVOT)."""
@@ -143,10 +145,10 @@ def bound(connection: duckdb.DuckDBPyConnection, sql: str, limit: int = 0, as_te
     return Bound(found.columns, types, f"SELECT {chosen} {bracketed(query)}" + (f" LIMIT {limit}" if limit else ""))
 
 
-def answer(results: str, sql: str) -> pd.DataFrame:
+def answer(results: str, sql: str) -> "pd.DataFrame":
     """The whole answer to one reading statement. ResultsError for a statement that does not read, or that DuckDB refuses."""
 
-    def ask(connection: duckdb.DuckDBPyConnection) -> pd.DataFrame:
+    def ask(connection: duckdb.DuckDBPyConnection) -> "pd.DataFrame":
         found = bound(connection, sql)
         try:
             return connection.execute(found.sql).df()

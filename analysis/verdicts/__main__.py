@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from console.commands import modules_named
 from console.terminal import stop, told
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -23,13 +24,13 @@ def verdicts(
 ) -> None:
     """Check all claims and write the page.
 
-    The summary also goes into README.md, between its two lines <!-- verdicts -->, unless --out names another page, as it must for
-    other networks.
+    Its counts by paper also go into README.md, between its two lines <!-- verdicts -->, unless --out names another page, as it
+    must for other networks.
     """
     from analysis.claims.check import check
     from analysis.data.source import ResultsError, existing
     from analysis.verdicts.page import page
-    from analysis.verdicts.summary import replace_file, summary_in, with_summary
+    from analysis.verdicts.summary import by_paper, replace_file, summary_in, with_summary
 
     if out == PAGE and results != EVIDENCE:
         stop(f"{PAGE} and the table in {README} are of {EVIDENCE}/: name another page for the networks in {results} with --out")
@@ -43,10 +44,11 @@ def verdicts(
         existing(results)
         if not quiet:
             told(f"putting the claims to the test on {results} ...")
-        text, short = page(check(results), results, datetime.now(UTC).date(), is_ours=results == EVIDENCE)
+        with modules_named():  # the page says the same whoever makes it
+            text, short = page(check(results), results, datetime.now(UTC).date(), is_ours=results == EVIDENCE)
         replace_file(out, text)
         if out == PAGE:
-            replace_file(README, with_summary(README.read_text(), short, str(README)))
+            replace_file(README, with_summary(README.read_text(), by_paper(short), str(README)))
     except (ResultsError, ValueError) as error:  # ValueError: an entry of a claims file, or a README without markers
         stop(str(error))
     except KeyboardInterrupt:

@@ -22,7 +22,7 @@ _HEAD = """# Verdicts
 Every quantitative statement of the papers with the verdict of the networks that were trained for it: a number, a law,
 an ordering or an equality that networks or a calculation could contradict. `python -m analysis.verdicts` writes this
 page from the networks in """
-_OURS = "[evidence/](../evidence/README.md), which says how to add some; do not edit it.\n"
+_OURS = "`evidence/`, whose README says how to add some; do not edit it.\n"
 _LEGEND = """
 **Confirmed**: the whole 95% interval lies where the statement expects it. **Contradicted**: all of it lies outside.
 **Not enough data**: it reaches across the edge, or there is none; the commands beside it train what may decide.

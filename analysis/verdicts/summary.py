@@ -1,4 +1,4 @@
-"""Counts of verdicts by paper and topic, and the table of them that the README shows."""
+"""Counts of verdicts by paper and topic, and the shorter table of them that the README shows."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -22,6 +22,11 @@ def summary(checked: Iterable[Checked], made: str) -> str:
             name = topic or f"**{PAPERS.get(paper, paper).split(',')[0]}**"
             lines.append(f"| {name} | {' | '.join(str(counts[paper, topic, verdict]) for verdict in VERDICTS)} |")
     return "\n".join([*lines, "", made])
+
+
+def by_paper(text: str) -> str:
+    """The summary without the rows of topics, as the README shows it."""
+    return "\n".join(line for line in text.splitlines() if not line.startswith("| ") or line.startswith(("| statements", "| **")))
 
 
 def summary_in(page: str, name: str) -> str:

@@ -1,102 +1,126 @@
-"""The paper's statements, each with a verdict from the networks in the store."""
+"""The papers' statements as a scoreboard: each with its verdict from the networks in the store, details on a click."""
 
-import pandas as pd
+from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
 import streamlit as st
 
-from analysis.claims.chart import COLOURS, claims_chart
+from analysis.claims.board import MARKS, WITH_DATA, Standing, board, by_command, found_in, standing, strips
+from analysis.claims.chart import claims_chart
 from analysis.claims.check import advice, claims_frame
 from analysis.claims.following import Following
-from analysis.claims.verdict import VERDICTS, Checked, Measured
+from analysis.claims.papers import OURS, PAPERS
+from analysis.claims.verdict import Checked
 from analysis.data.source import state
-from app.shared import choice, downloads, figure, watched
-from stats.rounding import in_digits, with_interval
+from analysis.lines import call_lines
+from app.following import following as _following
+from app.looks import is_dark, is_narrow
+from app.scoreboard import counted, details, section_html
+from app.shared import choice, downloads, figure
 
-ALL = "(choose one)"
-MARKS = dict(zip(VERDICTS, ("✓", "✗", "?", "–"), strict=True))
-
-
-@st.cache_resource
-def _following(results: str) -> Following:
-    return Following(results)
+ALL = "(all papers)"
+SOON_S = 1.0
+"""How often the page looks for new verdicts while claims are being checked."""
+HELP = (
+    "Confirmed: the whole 95% interval lies where the statement expects it. Contradicted: all of it lies outside. Inconclusive: "
+    "it reaches across the edge, and more seeds would decide."
+)
 
 
 def show(results: str) -> None:
     """The page."""
     following = _following(results)
-    watched["claims"] = lambda: following.n_done
-    found = following.look(state(results), wait_s=0.8)
+    found = following.look(state(results), wait_s=1.0)
     if found.error:
         st.error(f"The claims could not be checked: {found.error}")
-    if not found.checked:
-        st.info("Checking the claims; they appear as they come.")
-        return
     if found.n_to_come:
-        st.caption(f"Checking: {found.n_to_come} claims to come.")
-    frame = claims_frame(found.checked)
-    for column, verdict in zip(st.columns([1, 1, 1, 1, 2]), VERDICTS, strict=False):
-        column.metric(f"{MARKS[verdict]} {verdict}", int((frame["verdict"] == verdict).sum()))
-    one = choice("One claim", [ALL, *(claim.id for claim in following.claims)], key="claim", width=360)
-    if one != ALL:
-        checked = [c for c in found.checked if c.claim.id == one]
-        _detail(checked[0], results) if checked else st.info(f"{one} is still to be checked.")
+        _soon(following, following.n_done)
+    if not found.checked:
+        st.info("Checking the statements; they appear as they come.")
         return
-    with st.container(horizontal=True):
-        verdicts = _several("Verdict", list(VERDICTS), "verdict")
-        topics = _several("Topic", list(dict.fromkeys(claim.topic for claim in following.claims)), "topic")
-    kept = frame[frame["verdict"].isin(verdicts) & frame["topic"].isin(topics)]
-    downloads("claims", kept)
-    for topic, part in kept.groupby("topic", sort=False):
-        st.subheader(str(topic), anchor=False)
-        st.dataframe(_styled(part), hide_index=True, height="content", row_height=ROW, column_config=WIDTHS)
-        chart = claims_chart([c for c in found.checked if c.claim.id in set(part["id"])])
-        if chart is not None:
-            with st.expander("Measured beside expected", expanded=True):
-                figure(chart)
-                downloads(f"claims-{topic}", part, chart)
+    if (one := st.query_params.get("claim")) is not None:
+        _one(one, found.checked, following, results)
+        return
+    kept, wanted = _filtered(found.checked)
+    if found.n_to_come:
+        st.caption(f"Checking: {found.n_to_come} statements to come; those with networks come first.")
+    scored = [one for one in kept if standing(one) in wanted]
+    commands = {one.claim.id: advice(one, results) for one in kept}
+    _board(scored, commands)
+    if scored:
+        downloads("claims", claims_frame(kept), claims_chart(scored), python=call_lines(results, "claims", {}))
+    else:
+        st.info("No statement fits this choice.")
+    _folded([one for one in kept if standing(one) not in wanted], commands)
 
 
-ROW = 96
-"""Height of a row in pixels: four to five lines of text, as most cells have at most."""
-WIDTHS = {
-    "verdict": st.column_config.TextColumn(width=140),
-    "id": st.column_config.TextColumn(width=150),
-    "says": st.column_config.TextColumn("statement", width=400),
-    "measured": st.column_config.TextColumn("measured (95% interval)", width=180),
-    "n": st.column_config.NumberColumn(width=50),
-    "expected": st.column_config.TextColumn(width=100),
-    "because": st.column_config.TextColumn("why this tolerance", width=330),
-    "to run": st.column_config.TextColumn(width=170),
-}
+@st.fragment(run_every=SOON_S)
+def _soon(following: Following, n_shown: int) -> None:
+    """Run the page again when there are more verdicts."""
+    if following.n_done > n_shown:
+        st.rerun()
 
 
-def _several(label: str, options: list[str], key: str) -> list[str]:
-    """The chosen options; all of them if none is chosen."""
-    return (
-        list(st.pills(label, options, selection_mode="multi", key=key, bind="query-params", persist_state="session")) or options
-    )
+def _filtered(checked: Sequence[Checked]) -> tuple[list[Checked], tuple[Standing, ...]]:
+    """The claims of the chosen paper that hold the text, and the chosen verdicts; at first, those that come from data."""
+    st.html(f'<span style="font-size:1.25rem">{counted(Counter(map(standing, checked)), is_dark(), named=True)}</span>')
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen: Any = st.pills(
+            "Verdict", list(MARKS), selection_mode="multi", key="verdict", bind="query-params", persist_state="session",
+            help=HELP,
+        )  # fmt: skip
+        there = {one.claim.paper for one in checked}
+        papers = [paper for paper in (*PAPERS, OURS) if paper in there]
+        paper = choice("Paper", [ALL, *papers], ALL, key="paper", width=190)
+        text = st.text_input("With the words", key="words", bind="query-params", persist_state="session", width=200)
+    kept = [one for one in checked if paper in (ALL, one.claim.paper) and found_in(one, text)]
+    return kept, tuple(chosen) or WITH_DATA
 
 
-def _styled(part: pd.DataFrame) -> "pd.io.formats.style.Styler":
-    numbers = part[["measured", "low", "high"]].astype(float).itertuples(index=False)
-    intervals = ["" if pd.isna(measured) else in_digits(measured, low, high) for measured, low, high in numbers]
-    to_run = part["grid"].where(part["verdict"] == "not enough data", "")
-    table = part.assign(measured=intervals, verdict=part["verdict"].map(lambda v: f"{MARKS[v]} {v}"), **{"to run": to_run})
-    table = table[["verdict", "id", "says", "measured", "n", "expected", "because", "source", "why", "note", "to run"]]
-    return table.style.map(lambda text: f"color: {COLOURS[text[2:]]}; font-weight: 600", subset=["verdict"])
+def _board(scored: Sequence[Checked], commands: dict[str, list[str]]) -> None:
+    dark, at = is_dark(), strips(scored)
+    for _, sections in groupby(board(scored), key=lambda section: section.paper):
+        parts = list(sections)
+        st.subheader(parts[0].title, anchor=False)
+        for section in parts:
+            st.html(section_html(section, at, commands, dark, folded=is_narrow()))
 
 
-def _detail(one: Checked, results: str) -> None:
-    claim = one.claim
-    st.subheader(f"{MARKS[one.verdict]} {one.verdict}: {claim.says}", anchor=False)
-    st.markdown(f"**{claim.topic}**, {claim.source}: {one.why.removesuffix('.')}.")
-    if isinstance(one.measured, Measured):
-        st.markdown(f"Measured: **{with_interval(one.measured.interval)}**: {one.measured.what}")
-    if claim.note:
-        st.info(claim.note)
-    if claim.expected is not None:
-        st.markdown(f"Expected: **{claim.expected}**. {claim.because}")
-        st.markdown(f"From: `{claim.grid}`" if claim.grid else "Simulated here.")
+def _folded(left: Sequence[Checked], commands: dict[str, list[str]]) -> None:
+    """The claims that are not on the board, by the grid that yields their networks, or why none does."""
+    dark = is_dark()
+    without = [one for one in left if standing(one) == "no data yet"]
+    if without:
+        with st.expander(f"{len(without)} statements have no networks here yet: which grids train them"):
+            first = {one.claim.id: next(iter(commands[one.claim.id]), "") for one in without}
+            for command, part in by_command(without, first):
+                if command:
+                    st.code(command, language="bash", wrap_lines=True)
+                for section in board(part):
+                    st.html(section_html(section, {}, commands, dark))
+    unmeasured = [one for one in left if standing(one) == "not measured"]
+    if unmeasured:
+        with st.expander(f"{len(unmeasured)} statements are not measured: why not"):
+            for section in board(unmeasured):
+                st.html(section_html(section, {}, {}, dark))
+
+
+def _one(name: str, checked: Sequence[Checked], following: Following, results: str) -> None:
+    """One claim, as a link names it."""
+    if st.button("All statements", icon=":material/arrow_back:"):
+        del st.query_params["claim"]
+        st.rerun()
+    one = next((one for one in checked if one.claim.id == name), None)
+    if one is None:
+        known = any(claim.id == name for claim in following.claims)
+        st.info(f"{name} is still to be checked.") if known else st.warning(f"No statement is named `{name}`.")
+        return
+    st.subheader(f"{MARKS[standing(one)]} {standing(one)}: {one.claim.says}", anchor=False)
+    st.html("".join(f"<p>{text}</p>" for text in details(one, ())))
     for command in advice(one, results):
-        st.code(command, language="bash")
+        st.code(command, language="bash", wrap_lines=True)
     if (chart := claims_chart([one])) is not None:
         figure(chart)
+        downloads(f"claim-{name}", claims_frame([one]), chart)

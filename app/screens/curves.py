@@ -13,7 +13,9 @@ from analysis.data.comparing import named
 from analysis.data.keys import title_of
 from analysis.data.points import CENTRES, Points, task_of
 from analysis.data.selection import Selection, Value
+from analysis.lines import plot_lines
 from app.choosing import grouped, measure_choice
+from app.looks import controls
 from app.setting import fixed
 from app.shared import NONE, choice, compute_later, downloads, figure, remembered, sweep_choice, switch
 
@@ -24,7 +26,7 @@ COLUMNS = 2
 
 def show(results: str) -> None:
     """The page."""
-    with st.sidebar:
+    with controls():
         selection = sweep_choice(results)
         names = remembered(measured, results, selection)
         if not names:
@@ -50,7 +52,13 @@ def show(results: str) -> None:
     figure(found.chart, "curves")
     st.caption(found.caption)
     compute_later(found.missing)
-    downloads(f"{measure}-{look.x}", found.frame, found.chart, found.sql)
+    downloads(
+        f"{measure}-{look.x}",
+        found.frame,
+        found.chart,
+        found.sql,
+        plot_lines(results, selection, points, choices, found.drawn.points),
+    )
     st.dataframe(found.frame, hide_index=True, height=min(400, 38 + 35 * len(found.frame)))
 
 
@@ -86,7 +94,7 @@ def _setting(points: Points, axes: Sequence[str]) -> dict[str, Value]:
     """One value for each key that varies beside the axes."""
     rest = rest_of(points, axes)
     if rest:
-        st.caption("Only seeds are averaged over. All other keys have one value:")
+        st.caption("Values of the other parameters (only seeds are averaged):")
     return fixed(points, rest, places=st.columns(2))
 
 

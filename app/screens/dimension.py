@@ -1,4 +1,4 @@
-"""Accuracy, or AUC, over L and d; the L that suffices for an accuracy; its exponent in d beside Theorem 2 and Eq. 3."""
+"""Accuracy, or AUC, over L and d; the threshold L* for an accuracy; its exponent in d beside Theorem 2 and Eq. 3."""
 
 import numpy as np
 import pandas as pd
@@ -6,6 +6,7 @@ import streamlit as st
 
 from analysis.charts.maps import heat_map, product, theory_contours
 from analysis.data.points import Setting
+from analysis.lines import threshold_lines
 from analysis.overlays import overlays
 from analysis.overlays.theory import BEYOND_SIGN
 from analysis.scaling.predictions import compared, predicted
@@ -24,7 +25,7 @@ from app.choosing import (
 )
 from app.shared import compute_later, downloads, figure, switch
 
-GRIDS = "`grids/fig1e_lazy.yaml` (lazy), `grids/fig1b_rich.yaml` (rich) or, with a little of both, `grids/quick.yaml`"
+QUICK, MORE = "grids/quick.yaml", "`grids/fig1e_lazy.yaml` (lazy) and `grids/fig1b_rich.yaml` (rich) train more"
 
 
 def show(results: str) -> None:
@@ -33,7 +34,7 @@ def show(results: str) -> None:
         selection = task_choice(results)
         measure = accuracy_choice(results, *BEYOND_SIGN)
         found = measured(results, selection, measure)
-        if lacking(found, {"L": 2, "d": 2}, GRIDS):
+        if lacking(results, found, {"L": 2, "d": 2}, QUICK, MORE):
             return
         setting = rest(found, ("L", "d"), {"gamma_label": "lazy", "prefactor": "sqrt_d"})
         level = level_choice(found.measure, started(results, selection, setting, measure, "L"))
@@ -54,10 +55,11 @@ def show(results: str) -> None:
     dots = f"dots: L*, where the mean {found.measure.short} reaches {level:g}, with 95% intervals"
     st.caption(about(results, setting, "white: not measured", dots))
     _state_exponent(table, fit, setting, level)
-    downloads(f"dimension-{setting.values.get('gamma_label', '')}", _numbers(setting, beside.values), chart, found.sql)
+    python = threshold_lines(results, selection, found, setting.values, "L", level, ["d"])
+    downloads(f"dimension-{setting.values.get('gamma_label', '')}", _numbers(setting, beside.values), chart, found.sql, python)
     with st.expander("L* at each d"):
         st.dataframe(_readable(table), hide_index=True, width="content")
-        downloads("thresholds-over-d", table)
+        downloads("thresholds-over-d", table, python=python)
     if beside.missing and switch("Compute the missing points of the infinite-width theory", False, "infinite"):
         compute_later(beside.missing)
 
@@ -66,7 +68,7 @@ def _state_exponent(table: pd.DataFrame, fit: Exponent | None, setting: Setting,
     states = table["state"].value_counts().to_dict()
     counts = (
         f"{states.get('reached', 0)} of {len(table)} d with a curve reach {level:g} within the measured L, "
-        f"{states.get('not reached', 0)} do not, {states.get('already at the smallest x', 0)} reach it at the smallest L already"
+        f"{states.get('not reached', 0)} do not, {states.get('already at the smallest x', 0)} reach it at the smallest L"
     )
     if fit is None:
         st.info(f"No exponent: it needs L* at two d. {counts}.")

@@ -1,17 +1,20 @@
-"""Noisy symbols: accuracy over L for each sigma2, lazy to rich, beside the generalising and the memorising Bayes classifier."""
+"""Noisy symbols: accuracy over L for each sigma2, lazy to rich, compared with the two Bayes classifiers."""
 
 import pandas as pd
 import streamlit as st
 
 from analysis.charts.curves import Look, curves_chart, with_residuals
+from analysis.charts.explore import Choices
 from analysis.charts.noise import GENERALISING, beside_bayes, noisy_settings
+from analysis.data.points import varying
+from analysis.lines import plot_lines
 from analysis.overlays import overlays
-from app.choosing import about, accuracy_choice, interval_text, lacking, measured, rest, task_choice
+from app.choosing import about, accuracy_choice, interval_text, lacking, measured, nothing_yet, rest, task_choice
 from app.shared import compute_later, downloads, figure, switch
 from stats import Interval
 
 AXES = ("L", "gamma_label", "sigma2")
-GRIDS = "`grids/fig2.yaml` or, smaller, `grids/quick.yaml`"
+QUICK, MORE = "grids/quick.yaml", "`grids/fig2.yaml` trains more"
 
 
 def show(results: str) -> None:
@@ -20,17 +23,17 @@ def show(results: str) -> None:
         selection = task_choice(results)
         measure = accuracy_choice(results)
         found = measured(results, selection, measure)
-        if lacking(found, {"L": 2, "sigma2": 1}, GRIDS):
+        if lacking(results, found, {"L": 2, "sigma2": 1}, QUICK, MORE):
             return
         found = found._replace(frame=noisy_settings(found.frame, found.keys).reset_index(drop=True))
         if found.frame.empty:
-            st.info(f"No networks with sigma2 above 0 yet. {GRIDS} yields some.")
+            nothing_yet(results, "it needs networks on noisy symbols, sigma2 above 0", QUICK, MORE)
             return
         setting = rest(found, AXES)
         residual = switch("Residuals", True, "residuals")
     data = setting.frame
     if not (data.groupby("sigma2")["L"].nunique() > 1).any():
-        st.info(f"No two values of L at any one sigma2 in this setting. {GRIDS} yields some.")
+        nothing_yet(results, "it needs two values of L at one sigma2, and this configuration has none", QUICK, MORE)
         return
     beside = overlays.beside(data, measure, wait=False)
     theory = overlays.curves(data, measure, "L", ["sigma2"], wait=False)
@@ -41,13 +44,16 @@ def show(results: str) -> None:
     below = "below: minus the generalising Bayes classifier" if residual else ""
     st.caption(about(results, setting, "mean and its 95% interval", below))
     numbers = overlays.joined(data[[*AXES, "n", "mean", "low", "high", "diverged"]], beside.values)
-    downloads("noise", numbers, chart, found.sql)
+    vary = varying(found.frame, found.keys)
+    choices = Choices(look, tuple((key, value) for key, value in setting.values.items() if key in vary))
+    python = plot_lines(results, selection, found, choices, data)
+    downloads("noise", numbers, chart, found.sql, python)
     table = beside_bayes(data, beside.values)
     st.subheader(
         "At the largest L", anchor=False, help="Measured mean minus the Bayes accuracy, with the 95% interval of the mean"
     )
     st.dataframe(_readable(table), hide_index=True, width="content")
-    downloads("noise-largest-L", table)
+    downloads("noise-largest-L", table, python=python)
     compute_later(beside.missing)
 
 

@@ -1,5 +1,7 @@
 """How many training symbols or samples suffice, how that number grows with another key, and whether curves collapse."""
 
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import streamlit as st
 from analysis.data.keys import title_of
 from analysis.data.points import Setting, grouping_keys, in_order, numeric_keys, task_of
 from analysis.data.source import declared
+from analysis.lines import sql_lines, threshold_lines
 from analysis.scaling.bound import MEANING, lines, slopes
 from analysis.scaling.charts import exponent_chart, threshold_chart
 from analysis.scaling.predictions import Prediction, compared
@@ -22,6 +25,7 @@ from app.choosing import (
     interval_text,
     level_choice,
     measure_choice,
+    nothing_yet,
     rest,
     started,
     task_choice,
@@ -29,12 +33,14 @@ from app.choosing import (
     unmixed,
 )
 from app.collapse import collapse
+from app.looks import is_narrow
 from app.shared import NONE, choice, downloads, figure, remembered, switch
 from console.words import shown
 
-GRIDS = (
-    "`grids/fig1e_lazy.yaml` and `grids/fig1b_rich.yaml`, or `grids/quick.yaml` with a little of both, or the searches "
-    "`grids/lstar_quick.yaml` and, at equilibrium, `grids/nstar_he3_quick.yaml`"
+QUICK = "grids/quick.yaml"
+MORE = (
+    "`grids/fig1e_lazy.yaml` and `grids/fig1b_rich.yaml` train more, and the searches `grids/lstar_quick.yaml` and, at "
+    "equilibrium, `grids/nstar_he3_quick.yaml` train what thresholds need"
 )
 
 
@@ -49,9 +55,10 @@ def show(results: str) -> None:
             found = found._replace(frame=found.frame[found.frame["P"].isna() | (found.frame["P"] > 0)])
         numbers = numeric_keys(found)
         if len(numbers) < 2:
-            st.info(f"Thresholds need networks at several values of two keys, such as L and d. {GRIDS} yield some.")
+            why = "thresholds need finished networks at several values of two parameters, such as L and d"
+            nothing_yet(results, why, QUICK, MORE)
             return
-        over = choice("Threshold over", numbers, "L" if "L" in numbers else "P", key="over", width=140)
+        over = choice("Threshold in", numbers, "L" if "L" in numbers else "P", key="over", width=140)
         against = choice("against", [key for key in numbers if key != over], "d", key="against", width=140)
         of_ratio, of_width = proportions(found)
         if over != "width" and against == "d" and of_ratio > 1 and found.frame["width"].nunique() > 1:
@@ -73,28 +80,46 @@ def show(results: str) -> None:
         level = level_choice(found.measure, first)
     frame = crossings(results, selection, setting, measure, level, over)
     if frame.empty:
-        st.info(f"No curve has two values of {over} in this setting, which a threshold needs. {GRIDS} yield some.")
+        why = f"a threshold needs two values of {over} on a curve, and no curve of this configuration has them"
+        nothing_yet(results, why, QUICK, MORE)
         return
     asked = Asked(over, against, by, found.measure, level)
     why = f"this level: {first.why}" if level == first.start else ""
-    _thresholds(results, asked, frame, setting, why, unmixed(results, selection, setting.frame), found.sql)
+    by_ratio = RATIO in setting.frame  # `Results` knows no such parameter: then the query is all there is
+    of_curves = None if by_ratio else partial(threshold_lines, results, selection, found, setting.values, over, level)
+    _thresholds(results, asked, frame, setting, why, unmixed(results, selection, setting.frame), found.sql, of_curves)
     collapse(results, setting, asked)
 
 
-def _thresholds(results: str, asked: Asked, frame: pd.DataFrame, setting: Setting, why: str, lost: str, sql: str) -> None:
+def _thresholds(
+    results: str,
+    asked: Asked,
+    frame: pd.DataFrame,
+    setting: Setting,
+    why: str,
+    lost: str,
+    sql: str,
+    python: Callable[..., str] | None,
+) -> None:
     """Show chart, laws and table of `crossings`.
 
-    why: words for why this level; lost: words for how many networks did not mix; sql: the query behind them.
+    why: words for why this level; lost: words for how many networks did not converge; sql: the query behind them; python: gives
+    the Python lines, from the keys that tell curves apart and the method of Results.
     """
     over, against, by, measure, level = asked
     values = sorted(frame[against].unique().tolist())
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        within = (values[0], values[-1])
-        if len(values) > 2:
-            within = st.select_slider(
-                f"Fitted from {against}", values, within, key=f"fit_{against}", format_func=shown, width=380, bind="query-params"
-            )
-        offset = switch("With an offset, c + A x^b", False, "offset")
+    names: dict[float, str] = {}
+    if against == "gamma" and "gamma_label" in frame:
+        names = dict(zip(frame["gamma"].tolist(), frame["gamma_label"], strict=True))
+    within, offset = (values[0], values[-1]), False
+    if sum(threshold.reached == "reached" for threshold in frame["threshold"]) > 1:
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            if len(values) > 2:
+                within = st.select_slider(
+                    f"Fitted from {against}", values, within, key=f"fit_{against}", width=380, bind="query-params",
+                    format_func=lambda value: names.get(value, shown(value)),
+                )  # fmt: skip
+            offset = switch("With an offset, c + A x^b", False, "offset")
     laws = fitted(frame, over, against, by, within, offset)
     of_bound = slopes(frame, measure.name, over, against, by, within)
     laws = laws._replace(predictions=laws.predictions | of_bound)
@@ -103,15 +128,18 @@ def _thresholds(results: str, asked: Asked, frame: pd.DataFrame, setting: Settin
     told = [*([by] if by else []), *(["gamma"] if by == "gamma_label" else []), against, *with_width]
     table = threshold_table(frame, told)
     named = {"task": task_of(setting.frame), "declared": remembered(declared, results)}
-    chart = threshold_chart(table, over, against, by, fits, said, curves=lines(frame, measure.name, over, against, by), **named)
-    left, right = st.columns([2, 1])
+    of_theory = lines(frame, measure.name, over, against, by)
+    chart = threshold_chart(table, over, against, by, fits, said, names=names, curves=of_theory, **named)
+    fitted_values = [value for value in (in_order(frame, by) if by else [None]) if value in fits]
+    few = is_narrow() or len(fitted_values) <= FEW_FITS
+    left, right = st.columns([3, 2]) if few else (st.container(), st.container())
     with left:
         figure(chart)
     with right:
-        values = in_order(frame, by) if by else [None]
-        for value in values:
-            if value in fits:
-                _say(value, by, fits[value], said.get(value), over, against)
+        if not few:
+            _tell(fitted_values, str(by), fits, said, over, against)
+        for value in fitted_values if few else ():
+            _say(value, by, fits[value], said.get(value), over, against)
         for lacking in dict.fromkeys(problems.values()):
             of = [shown(value) for value, problem in problems.items() if problem == lacking]
             st.markdown(f"No exponent{f' at {_title(by)} = ' + ', '.join(of) if by else ''}: {lacking}.")
@@ -120,7 +148,8 @@ def _thresholds(results: str, asked: Asked, frame: pd.DataFrame, setting: Settin
     text = f"{over}*: mean {measure.short} {'falls to ' if falls else ''}{level:g}, 95% intervals, {reached} of {len(table)} "
     text += f"curves {'fall to' if falls else 'reach'} it"
     st.caption(about(results, setting, text, why, MEANING if of_bound else "", unmixed=lost))
-    downloads(f"thresholds-{over}-{against}", table, chart, sql)
+    apart = [against, *([by] if by else [])]
+    downloads(f"thresholds-{over}-{against}", table, chart, sql, python(apart) if python else sql_lines(results, sql))
     with st.expander("Table of thresholds"):
         states = [t.describe(over) for t in frame["threshold"]]
         st.dataframe(table.replace({np.inf: np.nan, -np.inf: np.nan}).assign(**{"in words": states}), hide_index=True)
@@ -130,7 +159,27 @@ def _thresholds(results: str, asked: Asked, frame: pd.DataFrame, setting: Settin
         curve = exponent_chart(rows, by, over, against, **named)
         figure(curve)
         st.caption(f"{over}* ~ {against}^exponent for {against} from {within[0]:g} to {within[1]:g}; ticks: predictions.")
-        downloads(f"exponents-{over}-{against}", rows, curve)
+        # Within narrower ends, or with an offset, `Results` fits no exponent: it gives the thresholds to fit.
+        whole = within == (values[0], values[-1]) and not offset
+        of_fits = python(apart, method="exponent" if whole else "threshold") if python else None
+        downloads(f"exponents-{over}-{against}", rows, curve, python=of_fits)
+
+
+FEW_FITS = 4
+"""Most exponents that are told in sentences; more are told in a table."""
+
+
+def _tell(
+    values: Sequence[Any], by: str, fits: Mapping[Any, Exponent], said: Mapping[Any, Prediction], over: str, against: str
+) -> None:
+    """The exponents as a table."""
+    rows = [f"| {_title(by)} | exponent of {over}\\* in {against} | fitted to | predicted | |", "|---|---|---|---|---|"]
+    for value in values:
+        fit, theory = fits[value], said.get(value)
+        span = f"n = {fit.n_used}, {against} = {fit.law.x_low:g} to {fit.law.x_high:g}"
+        told = f"{theory} | {compared(fit.interval, theory)}" if theory else " | "
+        rows.append(f"| {shown(value)} | **{interval_text(fit.interval)}** | {span} | {told} |")
+    st.markdown("\n".join(rows))
 
 
 def _title(by: str) -> str:

@@ -11,6 +11,7 @@ from analysis.charts.one_network import networks
 from analysis.data.choosing import matching
 from analysis.data.points import Setting, counted, varying
 from analysis.data.selection import Selection
+from analysis.lines import sql_lines
 from analysis.scaling.bound import MEASURE, OVER, scaling_of
 from analysis.scaling.overlaps import BOUND, PRIOR, Overlaps, by_chance, expected, overlap_chart, overlaps
 from analysis.scaling.phases import AS_PRIOR, OF, measured_sizes, pattern_table, phase_chart, phase_map
@@ -81,7 +82,7 @@ def _phases(results: str, selection: Selection, network: str) -> Setting | None:
         about = f"Map at N1 = {'N, N being N2' if width1 is None else format(width1, 'g')}. {about}"
     st.caption(about)
     if sizes is not None:
-        downloads(f"patterns-{network}", sizes, chart, found.sql)
+        downloads(f"patterns-{network}", sizes, chart, found.sql, sql_lines(results, found.sql))
         with st.expander("Table of measured sizes"):
             st.dataframe(sizes, hide_index=True)
     return setting
@@ -160,7 +161,7 @@ def _histogram(results: str, row: "pd.Series[Any]", kept: Overlaps) -> None:
         f"{interval}. Neurons beyond {OUTLIER:g} standard deviations, grey lines: {kept.specialised:.3g} of {N} measured, "
         f"{said}{outside}."
     )
-    downloads("overlaps", kept.frame, chart, kept.sql)
+    downloads("overlaps", kept.frame, chart, kept.sql, sql_lines(results, kept.sql))
     with st.expander("Table of the histogram"):
         st.dataframe(kept.frame[kept.frame["neurons"] > 0], hide_index=True)
 

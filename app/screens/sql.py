@@ -10,6 +10,7 @@ from analysis.data.source import QueryError, ResultsError, columns_of_views
 from analysis.sql.guarded import FILE_ROWS, Answer, answer_bytes, guarded_query
 from analysis.sql.statements import EXAMPLES
 from app.shared import remembered
+from console.commands import command
 
 SHOWN = 1000
 """Most rows that the table shows."""
@@ -74,5 +75,5 @@ def _show(results: str, sql: str, answer: Answer, seconds: float) -> None:
             st.download_button(form.upper(), file, f"answer.{form}", mime, on_click="ignore", key=f"answer-{form}")
         st.caption(
             f"{said}, in {seconds:.2f} s. Files have {FILE_ROWS:,} rows and 100 MB at most; "
-            "`python -m analysis.query` has no such limit."
+            f"`{command('query')}` has no such limit."
         )

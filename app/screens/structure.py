@@ -15,9 +15,11 @@ from analysis.charts.one_network import (
     expected,
     network,
     networks,
+    neurons_sql,
     setting_of,
     training,
     training_chart,
+    training_sql,
 )
 from analysis.data.choosing import matching
 from analysis.data.keys import captioned
@@ -28,6 +30,8 @@ from analysis.data.points import described, in_order, means_of, varying
 from analysis.data.selection import SEED, Selection, Value
 from analysis.data.source import declared
 from analysis.figures.structure import neurons_of, structure_chart
+from analysis.lines import sql_lines
+from app.looks import controls, is_narrow
 from app.pictures import learned, saved, seen
 from app.setting import fixed, name
 from app.shared import choice, downloads, figure, remembered, sweep_choice, switch
@@ -42,7 +46,7 @@ one."""
 def show(results: str) -> None:
     """The page."""
     linked = _linked(results)
-    with st.sidebar:
+    with controls():
         selection = sweep_choice(results)
         with_neurons = switch("Only where neurons were saved", _some_hold_neurons(results, selection, linked), "neurons")
         found = remembered(networks, results, selection, with_neurons)
@@ -52,48 +56,59 @@ def show(results: str) -> None:
         cell_id, seeds = _network(found, linked)
         cell = remembered(network, results, cell_id)
         assert cell is not None  # it was just listed
-        others = switch("All seeds of this setting", True, "all_seeds")
+        others = switch("All seeds of this configuration", True, "all_seeds")
         log_step = switch("Log step", cell.get("eval_at") not in (None, EVEN), "log_step")
         log_loss = switch("Log loss", True, "log_loss")
     named = captioned([*found.keys, SEED], remembered(declared, results))
     st.caption(f"{described(cell, named)}; {f'one of {len(seeds)} seeds' if len(seeds) > 1 else 'its only seed'}.")
     neurons = remembered(neurons_of, results, cell_id)
-    train = partial(_training, results, cell, seeds if others else [cell_id], log_step, log_loss)
+    shown = seeds if others else [cell_id]
+    train = partial(_training, results, cell, shown, log_step, log_loss)
     if at_equilibrium(cell):
-        _chains(results, cell, seeds if others else [cell_id])
+        left, right = st.columns(2, gap="medium")
+        with left:
+            _chains(results, cell, shown)
+        with right:
+            _beside_theory(results, seeds, cell)
     elif _has_halves(cell, neurons):
-        side_by_side = st.container(horizontal=True)  # one below the other where they do not fit
-        with side_by_side, st.container(width=430):
-            _weights(cell, neurons)
-        with side_by_side, st.container(width=480):
+        left, right = st.columns(2, gap="medium")  # one below the other in a narrow window
+        with left:
+            _weights(results, cell, neurons)
+        with right:
             train()
         if pictures := saved(results, cell):
             seen(cell, pictures)
             learned(results, cell, pictures)
+        _beside_theory(results, seeds, cell)
     else:
         pictures = saved(results, cell)
         if pictures:
             learned(results, cell, pictures)
-        side_by_side = st.container(horizontal=True)
-        if pictures:
-            with side_by_side, st.container(width=430):
+        left, right = st.columns(2, gap="medium")
+        with left:
+            if pictures:
                 seen(cell, pictures)
-        with side_by_side, st.container(width=480):
             train()
-    _beside_theory(results, seeds, cell)
+        with right:
+            _beside_theory(results, seeds, cell)
     with st.expander("Where it comes from"):
         st.table({key: str(cell[key]) for key in (*found.keys, *ORIGIN) if cell[key] is not None})
 
 
+LINKS = ("cell", "cell_id")
+"""Names under which a link may hold the id of a network."""
+
+
 def _linked(results: str) -> dict[str, Value] | None:
-    """The keys of the network that `?cell_id=...` names; the URL then drops it, so that it counts once."""
-    cell_id = st.query_params.get("cell_id")
-    if not cell_id:
+    """The keys of the network that `?cell=...` names; the URL then drops it, so that it counts once."""
+    link = next((name for name in LINKS if st.query_params.get(name)), None)
+    if link is None:
         return None
-    del st.query_params["cell_id"]  # the keys stand for it from here on
+    cell_id = st.query_params[link]
+    del st.query_params[link]  # the keys stand for it from here on
     found = remembered(setting_of, results, cell_id)
     if found is None:
-        st.warning(f"No network `{cell_id}` in the store.")
+        st.warning(f"No network `{cell_id}` in these results. Another one is shown instead.")
         return None
     return {**found, "cell_id": cell_id}
 
@@ -142,14 +157,15 @@ def _chains(results: str, cell: Mapping[str, Any], cells: list[str]) -> None:
     if not (curves["cell_id"] == cell["cell_id"]).any():
         st.info("Its curve along the chains was not saved.")
         return
-    chart = chains_chart(curves, cell["cell_id"], width=420)
+    chart = chains_chart(curves, cell["cell_id"], width=350)
     figure(chart, "chains")
     mixed = "they mixed" if cell["mixed"] else str(cell["reason"])
     starts = (
         "which start from every pattern of specialised layers" if cell["explored"] == "all" else "of which half start specialised"
     )
     st.caption(f"Means over {cell['chains']} chains, {starts}; the first half is burn-in; {mixed}.")
-    downloads(f"chains-{cell['cell_id']}", curves, chart)
+    sql = training_sql(curves["cell_id"].unique())
+    downloads(f"chains-{cell['cell_id']}", curves, chart, sql, sql_lines(results, sql))
 
 
 def _has_halves(cell: Mapping[str, Any], neurons: pd.DataFrame) -> bool:
@@ -167,15 +183,16 @@ def _number(value: Any) -> float | None:
     return None if value is None or math.isnan(value) else float(value)
 
 
-def _weights(cell: Mapping[str, Any], neurons: pd.DataFrame) -> None:
+def _weights(results: str, cell: Mapping[str, Any], neurons: pd.DataFrame) -> None:
     st.subheader("Hidden weights", anchor=False)
     if neurons.empty:
         st.info("Its neurons were not saved: `save: [curves, neurons]` in the grid does that.")
         return
-    chart = structure_chart(neurons, width=330, height=350)
+    chart = structure_chart(neurons, width=350, height=390)
     figure(chart, "weights")
     st.caption("One point per hidden neuron: the cosine between the two halves of its weights, against its readout.")
-    downloads(f"neurons-{cell['cell_id']}", neurons, chart)
+    sql = neurons_sql(cell["cell_id"])
+    downloads(f"neurons-{cell['cell_id']}", neurons, chart, sql, sql_lines(results, sql))
 
 
 def _training(results: str, cell: Mapping[str, Any], cells: list[str], log_step: bool, log_loss: bool) -> None:
@@ -185,17 +202,18 @@ def _training(results: str, cell: Mapping[str, Any], cells: list[str], log_step:
         st.info("Its training curve was not saved.")
         return
     theory = expected(cell).get("best_test_acc")
-    chart = training_chart(curves, cell["cell_id"], theory and theory.value, cell["loss"], log_step, log_loss, width=330)
+    chart = training_chart(curves, cell["cell_id"], theory and theory.value, cell["loss"], log_step, log_loss, width=350)
     figure(chart, "training")
     said = f"{curves['cell_id'].nunique()} seeds, this one strong" if curves["cell_id"].nunique() > 1 else "this seed"
     means = "loss and training accuracy are means" if curves["train_acc"].notna().any() else "the loss is a mean"
     st.caption(f"{said}; {means} since the evaluation before" + ("; dashed: Eq. 3." if theory else "."))
-    downloads(f"training-{cell['cell_id']}", curves, chart)
+    sql = training_sql(curves["cell_id"].unique())
+    downloads(f"training-{cell['cell_id']}", curves, chart, sql, sql_lines(results, sql))
 
 
 def _beside_theory(results: str, cells: list[str], cell: Mapping[str, Any]) -> None:
     theory = expected(cell)
-    st.subheader("Beside the theory" if theory else "Measured", anchor=False)
+    st.subheader("Compared with theory" if theory else "Measured", anchor=False)
     # Measures that are expressions have no column; the origin has a section below.
     known = {name: measure for name, measure in remembered(measures, results).items() if name in cell and name not in ORIGIN}
     means = remembered(means_of, results, tuple(cells), tuple(known))
@@ -204,13 +222,13 @@ def _beside_theory(results: str, cells: list[str], cell: Mapping[str, Any]) -> N
         if _number(cell[measure]) is None:
             continue
         mean = means.get(measure)
-        rows.append({
-            "measure": known[measure].title, "this network": f"{cell[measure]:.4g}",
-            "mean over seeds": _interval(mean),
-        })  # fmt: skip
+        rows.append({"metric": known[measure].title, "this network": f"{cell[measure]:.4g}"})
+        if not is_narrow():
+            rows[-1]["mean over seeds"] = _interval(mean)
         if theory:
             said = theory.get(measure)
-            rows[-1] |= {"theory": f"{said.value:.4g}" if said else "", "from": said.source if said else ""}
+            rows[-1] |= {"theory": f"{said.value:.4g}" if said else ""}
+            rows[-1] |= {} if is_narrow() else {"from": said.source if said else ""}
     st.table(rows)
 
 

@@ -5,10 +5,11 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from console.synonyms import meant
 from console.words import listed, nearest, show
 from declarations.metrics import METRICS
 from orchestrator.grid.find import Find, find_metrics, parse_find
-from orchestrator.grid.hints import meant, unknown_key
+from orchestrator.grid.hints import unknown_key
 from orchestrator.grid.keys import PARTS, Kind, alike, axis_keys, default_value, legal_keys, part_axis_keys, part_key, usual_kind
 from orchestrator.grid.ruled_out import IsOut, apart, is_pair, ruled_out
 from orchestrator.grid.saving import check_save
@@ -203,7 +204,7 @@ def _one_kind(kind: Kind, kinds: Sequence[Kind], given: dict[str, Item], place: 
     asked = dict.fromkeys(name for name in legal if not any(name in k.task.locations for k in kinds))
     conditions = _conditions(given.get("exclude"), asked, report)
     if not any({"steps", "eval_every"} & set(condition.names) for _, condition in conditions):  # else later, cell by cell
-        _check_steps(axes, zipped, given.get("steps", given.get("eval_every", place)), ctx)
+        _check_steps(axes, zipped, given, place, ctx)
     save = check_save(given.get("save"), kind, kinds, ctx)
     if find and find.metric in ctx.metrics:
         save |= {find.metric}
@@ -297,7 +298,9 @@ def _conditions(item: Item | None, legal: Iterable[str], report: Report) -> list
     return conditions
 
 
-def _check_steps(axes: Mapping[str, Axis], zipped: list[tuple[str, ...]], place: Item, ctx: Context) -> None:
+def _check_steps(
+    axes: Mapping[str, Axis], zipped: list[tuple[str, ...]], given: Mapping[str, Item], block: Item, ctx: Context
+) -> None:
     """Report each combination of the block in which `steps` is not a multiple of `eval_every`."""
     steps, every = axes["steps"], axes["eval_every"]
     if steps.count * every.count > ctx.limit:
@@ -307,4 +310,6 @@ def _check_steps(axes: Mapping[str, Axis], zipped: list[tuple[str, ...]], place:
     wrong = [(s, e) for s, e in dict.fromkeys(pairs) if s % e]
     for s, e in wrong[:SHOWN_PROBLEMS]:
         near = listed(map(str, [s - s % e] * (s > e) + [s - s % e + e]))
-        ctx.report.at(place, f"steps = {s} is not a multiple of eval_every = {e}; the nearest that are: {near}")
+        told = f"eval_every = {e}" + ("" if "eval_every" in given else ", its default")
+        place = given.get("steps", given.get("eval_every", given.get("eval_at", block)))
+        ctx.report.at(place, f"steps = {s} is not a multiple of {told}; the nearest that are: {near}")

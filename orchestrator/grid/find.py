@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from console.synonyms import meant
 from console.words import listed, nearest, show
 from declarations.metrics import METRICS
-from orchestrator.grid.hints import meant
 from orchestrator.grid.keys import Kind, Legal, axis_keys
 from orchestrator.grid.syntax.axes import Axis, parse_axis
 from orchestrator.grid.syntax.problems import Report

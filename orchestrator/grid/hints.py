@@ -3,27 +3,14 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from console.words import listed, nearest, show
-from orchestrator.grid.keys import Kind
+from console.synonyms import ELSEWHERE, meant
+from console.words import listed, show
+from orchestrator.grid.keys import EXAMPLE, Kind, in_short
 from trainables.parts import Part
 from trainables.training import all_trainings
 
 if TYPE_CHECKING:
     from orchestrator.grid.blocks import Context
-
-ELSEWHERE = {
-    "lr": "base_lr", "learning_rate": "base_lr", "epochs": "steps", "n_epochs": "steps", "n_steps": "steps",
-    "optimizer": "training", "optimiser": "training", "model": "network", "architecture": "network", "dataset": "task",
-    "hidden": "width", "n_hidden": "width", "hidden_size": "width", "hidden_dim": "width", "batch_size": "batch",
-    "layers": "depth", "n_layers": "depth", "num_layers": "depth",
-}  # fmt: skip
-"""Words of other tools, and the keys that say the same here."""
-
-
-def meant(word: object, options: Collection[str]) -> str:
-    """`; did you mean 'base_lr'?` for a word of another tool or a misspelt word, else nothing."""
-    here = ELSEWHERE.get(word.lower()) if isinstance(word, str) else None
-    return f"; did you mean {here!r}?" if here in options else nearest(word, options)
 
 
 def unknown_key(key: str, legal: Collection[str], kinds: Sequence[Kind], ctx: "Context") -> str:
@@ -32,7 +19,9 @@ def unknown_key(key: str, legal: Collection[str], kinds: Sequence[Kind], ctx: "C
     here = ELSEWHERE.get(key.lower(), key)
     of_others = "" if here in legal else _owners(here, kinds, ctx) or _owners(key, kinds, ctx)
     hint = of_others or meant(key, legal) or ";"
-    return f"unknown key {show(key)}{hint} legal keys of {names}: {listed(legal)}"
+    if key.rstrip().endswith(")"):
+        hint = f"; it looks like the end of a call: in YAML an axis is written {EXAMPLE};"
+    return f"unknown key {show(key)}{in_short(key)}{hint} legal keys of {names}: {listed(legal)}"
 
 
 def _owners(key: str, kinds: Sequence[Kind], ctx: "Context") -> str:

@@ -4,6 +4,7 @@ Both come from the pydantic fields of the block's task, networks and training.
 """
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -101,7 +102,7 @@ class Legal:
         return checked + 0.0 if isinstance(checked, float) else checked  # -0.0 and 0.0 are one value
 
     def _refusal(self, value: Any, error: ValidationError) -> str:
-        text = f"{self.name} = {show(value)}: "
+        text = f"{self.name}{in_short(self.name)} = {show(value)}: "
         if self.name == "gamma" and isinstance(value, int | float) and not isinstance(value, bool) and value <= 0:
             return text + "must be > 0; the way to say zero is the word `lazy` (the output is then divided by 1e-5)"
         known = self.takes_numbers or self.type in (bool, str) or get_origin(self.type) is Literal
@@ -111,8 +112,24 @@ class Legal:
         if self.takes_numbers and isinstance(value, str):
             if _reads_as_number(value):
                 return text + "; write it without quotes"
+            if call := re.match(r"([a-z]\w*)\s*\(([^()]*)(\)?)", value):
+                name, arguments, is_whole = call.groups()
+                return text + f"; in YAML write {{{name}: [{arguments}]}}" if is_whole else text + f"; in YAML write {EXAMPLE}"
+            if value.startswith("[") and value.endswith("]"):
+                return text + "; write the list without quotes"
             return text + (nearest(value, [LAZY]) if self.name == "gamma" else "")
         return text + nearest(value, map(str, get_args(self.type)))
+
+
+SHORT = {"init": "initial"}
+"""Short words for keys in a grid. No key can be called `init` itself: it is the method by which a network draws its weights."""
+EXAMPLE = "{range: [2, 13]}"
+"""An axis as YAML writes it."""
+
+
+def in_short(key: str) -> str:
+    """` (in short, init)` for a key that has a short word, which a grid may have used; else nothing."""
+    return next((f" (in short, {short})" for short, full in SHORT.items() if full == key), "")
 
 
 def _is_plain(field: FieldInfo) -> bool:

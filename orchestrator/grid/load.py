@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from console.synonyms import ELSEWHERE
 from console.words import listed, nearest, show, shown
 from declarations.metric import Metric
 from orchestrator.grid.blocks import Block, Context, check_block
 from orchestrator.grid.column_kinds import ColumnKinds
 from orchestrator.grid.expand import expand
 from orchestrator.grid.hints import unknown_key
-from orchestrator.grid.keys import legal_keys, usual_kind
+from orchestrator.grid.keys import SHORT, legal_keys, usual_kind
 from orchestrator.grid.searches import Search, Searches
 from orchestrator.grid.syntax.overrides import parse_overrides
 from orchestrator.grid.syntax.problems import GridError, Problem, Report
@@ -205,7 +206,8 @@ def _made(source: Source, report: Report) -> Grid:
     top: dict[str, Item] = root.value
     for key in top:
         if key not in TOP_KEYS:
-            hint = nearest(key, TOP_KEYS) or "; an axis goes into a block under `grids`, or under `defaults`;"
+            said = f"; say {ELSEWHERE[key.lower()]}" if key.lower() in ELSEWHERE else ""
+            hint = nearest(key, TOP_KEYS) or f"{said}; an axis goes into a block under `grids`, or under `defaults`;"
             report.at(replace(top[key], line=top[key].key_line), f"unknown key {show(key)}{hint} legal: {listed(TOP_KEYS)}")
     sweep = _sweep_name(source.name or top.get("sweep"), path, report)
     resources = _resources(top.get("resources"), report)
@@ -218,7 +220,7 @@ def _made(source: Source, report: Report) -> Grid:
     count = sum(block.count for group in blocks for block in group)
     if count > max_cells:
         asked = f"the grid asks for {count:,} cells, over the limit of {max_cells:,}"
-        report.at(Item(None, str(path)), f"{asked}; shorten an axis, or lift it with --force (in Python, max_cells=...)")
+        report.at(Item(None, str(path)), f"{asked}; shorten an axis, or allow it with --large (in Python, max_cells=...)")
         raise GridError(report.problems)
     cells, merged, searches, fixed = _plan(blocks, report)
     if report:
@@ -315,10 +317,6 @@ def _mapping(item: Item | None, name: str, report: Report) -> dict[str, Item]:
 
 
 _EXAMPLES = {"defaults": "steps: 25000, batch: 128", "resources": "gpus_per_pack: auto, cpus_per_pack: 1"}
-
-
-SHORT = {"init": "initial"}
-"""Short words for keys in a grid. No key can be called `init` itself: it is the method by which a network draws its weights."""
 
 
 def _in_full(given: Mapping[str, Item]) -> dict[str, Item]:

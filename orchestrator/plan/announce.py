@@ -54,9 +54,9 @@ class Outlook(NamedTuple):
         """The outlook in words, for display beside a forecast of the next networks."""
         several = "es" * (self.n_searches > 1)
         return (
-            f"These are the next networks of {self.n_searches} search{several}. Bracketing the thresholds takes some "
-            f"{self.bracket_networks} networks and about {duration(self.bracket_wall_s)}, if they may lie anywhere; narrow "
-            f"intervals take more seeds, {self.most_networks} networks at most."
+            f"These are the next networks of {self.n_searches} search{several}. Locating the thresholds takes about "
+            f"{self.bracket_networks} networks ({duration(self.bracket_wall_s)}); narrowing their intervals takes more, at most "
+            f"{self.most_networks} in all."
         )
 
 

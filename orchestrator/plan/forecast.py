@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Group
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from console.fitting import write_plain
 from console.words import duration
 from orchestrator.cards import cards_here
 from orchestrator.grid.load import Resources
@@ -140,8 +141,8 @@ def _differing(shapes: Collection[tuple[Any, ...]]) -> set[str]:
     return {key for shape in shapes for key, value in shape if (key, value) not in shared}
 
 
-def forecast_table(found: Forecast, most: int = 20) -> Group:
-    """The forecast for the terminal, the costliest shapes first. Words that all shapes share stand once, above the table."""
+def print_forecast(found: Forecast, out: Console, most: int = 20) -> None:
+    """Print the forecast, the costliest shapes first. Words that all shapes share stand once, above the table."""
     shapes = sorted(found.shapes, key=lambda s: -s.seconds)
     cells, packs = sum(s.cells for s in shapes), sum(s.packs for s in shapes)
     sizes = f"{cells} cell{'s' * (cells != 1)} in {packs} pack{'s' * (packs != 1)}"
@@ -151,7 +152,7 @@ def forecast_table(found: Forecast, most: int = 20) -> Group:
     words = [s.shape.split() for s in shapes]
     common = [word for word in words[0] if len(shapes) > 1 and all(word in others for others in words)] if words else []
     table = Table(box=SIMPLE_HEAD)
-    for name in ("shape", "engine", "device", "cells", "packs", "time", "GiB a pack"):
+    for name in ("shape", "engine", "device", "cells", "packs", "time", "GiB per pack"):
         table.add_column(name, justify="left" if name in ("shape", "engine", "device") else "right", no_wrap=name != "shape")
     for s, own in zip(shapes[:most], words, strict=False):
         shape = " ".join(word for word in own if word not in common)
@@ -160,4 +161,9 @@ def forecast_table(found: Forecast, most: int = 20) -> Group:
         rest = shapes[most:]
         table.add_row(f"... {len(rest)} more shapes", "", "", str(sum(s.cells for s in rest)), str(sum(s.packs for s in rest)),
                       duration(sum(s.seconds for s in rest)), "")  # fmt: skip
-    return Group(Text(title), *([Text(f"all: {' '.join(common)}")] if common else []), table)
+    for line in (title, *([f"all: {' '.join(common)}"] if common else [])):
+        out.print(Text(line), soft_wrap=True)
+    if out.is_terminal:
+        out.print(table)
+    else:
+        write_plain(table, out)

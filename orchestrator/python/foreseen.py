@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from orchestrator.plan.announce import Outlook
-from orchestrator.plan.forecast import Forecast, forecast_table
+from orchestrator.plan.forecast import Forecast, print_forecast
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Foreseen:
-    """The networks that a sweep would train, and what that takes."""
+    """The networks that a sweep would train, and the time and memory they take."""
 
     lines: tuple[str, ...]
     """The announcement, and warnings."""
     forecast: Forecast
     outlook: Outlook | None
-    """The work that unfinished searches may ask for later."""
+    """The networks that unfinished searches may ask for later."""
 
     @property
     def networks(self) -> int:
@@ -45,7 +45,7 @@ class Foreseen:
         if self.networks:
             text = io.StringIO()
             plain = Console(file=text, width=120, color_system=None, force_terminal=False, force_jupyter=False)
-            plain.print(forecast_table(self.forecast))
+            print_forecast(self.forecast, plain)
             lines += [line.rstrip() for line in text.getvalue().rstrip().splitlines()]
         else:
             lines.append("nothing to train")

@@ -66,8 +66,8 @@ class Apart:
     def run(self, screen: Screen) -> "Apart":
         """Train to the end. An interrupt is passed on: the first drains, the second raises KeyboardInterrupt."""
         news, to_us = os.pipe()
-        # A session of its own: a notebook's stop button signals the whole group of the kernel, and we pass the signal on.
         plain = {name: value for name, value in os.environ.items() if name not in _COLOURS}
+        # A session of its own: a notebook's stop button signals the whole group of the kernel, and we pass the signal on.
         process = subprocess.Popen(
             [sys.executable, "-P", "-c", _START, str(ROOT), str(to_us)],
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, pass_fds=[to_us],

@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from typing import Any
 
 # Ray reads these when it is imported.
@@ -22,8 +22,9 @@ from ray._private.authentication.authentication_token_setup import maybe_enable_
 from ray._private.services import canonicalize_bootstrap_address
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from console.commands import command
 from orchestrator.cards import UNKNOWN_CARD, Card, cards_here
-from orchestrator.code import code_facts
+from orchestrator.code import ROOT, code_facts
 from orchestrator.grid.load import Resources
 from orchestrator.plan.machine import MEMORY_SHARE, Machine
 from orchestrator.ray.fitness import misfit
@@ -61,18 +62,17 @@ def joined(address: str | None) -> Iterator[bool]:
             raise ClusterError(f"a sweep cannot run through Ray Client ({address}): run it on the cluster's head, --address auto")
         try:
             _knock(address)
-            ray.init(address=address, **quiet)
+            with chdir(ROOT):
+                ray.init(address=address, **quiet)
         except ray.exceptions.AuthenticationError as error:
             raise ClusterError(
                 f"the Ray cluster at {address!r} refuses this account's token: ~/.ray/auth_token must be that of the cluster's "
                 "head, where sweeps are best started"
             ) from error
         except (OSError, RuntimeError, ValueError) as error:
-            advice = (
-                "; start one (from a cluster file: orchestrator.launch up), or leave --address out to train on this machine"
-                if address == "auto"
-                else ""
-            )
+            up = command("launch", "up", "CLUSTER.yaml")
+            advice = f"; start one (from a cluster file: {up}), or leave --address out to train on this machine"
+            advice = advice if address == "auto" else ""
             raise ClusterError(f"no Ray cluster answers at {address!r}: {error}{advice}") from error
     else:
         _start_local(quiet)
@@ -101,7 +101,8 @@ def _start_local(quiet: dict[str, Any]) -> None:
     cpus = len(os.sched_getaffinity(0))
     for last in (False, True):
         try:
-            ray.init(address="local", num_cpus=cpus, include_dashboard=False, object_store_memory=200 * 2**20, **quiet)
+            with chdir(ROOT):  # the workers of a driver look for modules in its directory first, where a user's store.py may lie
+                ray.init(address="local", num_cpus=cpus, include_dashboard=False, object_store_memory=200 * 2**20, **quiet)
             return
         except Exception as error:  # Ray raises this very class when its processes are slow or die
             ray.shutdown()

@@ -3,6 +3,7 @@
 import socket
 import time
 
+from console.commands import command
 from orchestrator.code import code_facts
 from store.files import ResultsError, open_files
 
@@ -18,7 +19,7 @@ def misfit(results: str, shared_file: str, code: dict[str, str], patience_s: flo
     if other:
         return (
             f"{machine} runs other code than this one: it has {'; '.join(other)}. Bring both to the same commit and "
-            "requirements.lock (on a cluster from a file: orchestrator.launch up)"
+            f"requirements.lock (on a cluster from a file: {command('launch', 'up', 'CLUSTER.yaml')})"
         )
     unseen = f"{machine} does not see {results}: packs trained there would be lost"
     end = time.monotonic() + patience_s

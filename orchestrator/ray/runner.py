@@ -1,5 +1,6 @@
 """Packs as Ray Tune trials, one trial each. Actors are reused; if a worker is lost, its pack goes on from a checkpoint."""
 
+import json
 import os
 import pickle
 import shutil
@@ -33,6 +34,7 @@ from orchestrator.running.interrupts import give_up
 from orchestrator.running.work import Failure, PackWork
 from store.files import ResultsError
 from store.leases import BEAT_EVERY_S
+from store.under_way import CURVES
 from trainables.basics import CardFault, CardUnusable
 from trainables.trainers.card import card_faults
 
@@ -142,6 +144,8 @@ class PackTrainable(tune.Trainable):
         try:
             with open(os.path.join(checkpoint_dir, "run.pickle"), "wb") as file, card_faults(self.pack["device"]):
                 pickle.dump(self._work().run.state(copied=False), file, protocol=5)  # a copy would take the memory twice
+            with open(os.path.join(checkpoint_dir, CURVES), "w") as curves:  # for whoever looks at the sweep
+                json.dump(self._work().curves_so_far(), curves)
         except CardFault as error:
             raise CardFault(str(error), _node()) from None
         self.saved = time.monotonic()
@@ -298,6 +302,7 @@ class TuneRunner:
         watch = Watch(lambda reason: give_up(sweep, reason))
         with scratch_directory(sweep.store.results, several_nodes) as scratch, warnings.catch_warnings(), watch:
             sweep.on_leaving.append(lambda: remove(scratch))
+            sweep.lease.tell(scratch=scratch)
             warnings.simplefilter("ignore")  # Tune's own deprecations are not the user's concern
             kills, ended = 0, -1
             while True:

@@ -1,4 +1,4 @@
-"""Comparison of a sweep's rich networks with the theory, by `analysis` in a process of its own: no theory is known here."""
+"""The means of a sweep's configurations, by `analysis` in a process of its own: no statistics and no theory are known here."""
 
 import json
 import subprocess
@@ -10,9 +10,6 @@ from typing import Any
 from orchestrator.code import ROOT
 from orchestrator.grid.load import PlannedCell
 from store.files import ResultsError
-from trainables.cell import Cell
-from trainables.networks import TwoLayer
-from trainables.training import SGD
 
 
 def started(words: Sequence[str]) -> "subprocess.Popen[str]":
@@ -20,33 +17,30 @@ def started(words: Sequence[str]) -> "subprocess.Popen[str]":
     return subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def _is_rich(cell: Cell) -> bool:
-    """True if theory may apply to the cell: a rich network of [Tong25] under SGD. Analysis then decides for each network."""
-    return type(cell.network) is TwoLayer and type(cell.training) is SGD and cell.network.gamma >= 1
+def headlines(planned: Sequence[PlannedCell]) -> list[str]:
+    """The metrics by which these cells are judged first, each once."""
+    kinds = {(type(p.cell.training), type(p.cell.task)) for p in planned}
+    return sorted({training.headline_of(task)[0] for training, task in kinds})
 
 
 @dataclass(frozen=True)
 class BesideTheory:
-    """The comparison to come. Its process starts as soon as training ends, and answers while Ray closes."""
+    """The answer to come. Its process starts as soon as training ends, and computes while Ray closes."""
 
-    process: "subprocess.Popen[str] | None"
-    """None if the theory applies to no network of the sweep, so that there is nothing to compare."""
+    process: "subprocess.Popen[str]"
 
     @classmethod
     def ask(cls, sweep: str, results: str, planned: Sequence[PlannedCell]) -> "BesideTheory":
-        """Start the process that compares the sweep, which has these cells, with the theory."""
-        if not any(_is_rich(p.cell) for p in planned):
-            return cls(None)
+        """Start the process that averages the sweep, which has these cells, and compares it with the theory."""
         words = [sys.executable, "-m", "analysis.outcome", "--sweep", sweep, "--results", results]
-        return cls(started(words))
+        return cls(started([*words, *(word for name in headlines(planned) for word in ("--measure", name))]))
 
-    def records(self) -> list[dict[str, Any]]:
-        """One record per point, for `console.outcome_table`; none if no theory applies. ResultsError if the process failed."""
-        if self.process is None:
-            return []
+    def answer(self) -> dict[str, Any]:
+        """The `keys` that vary, and the `theory` and `tables` that `console.outcome_table` prints. ResultsError if the process
+        failed."""
         out, err = self.process.communicate()
         if self.process.returncode:
             said = (err.strip().splitlines() or [f"it ended with {self.process.returncode}"])[-1]
-            raise ResultsError(f"the networks could not be compared with the theory: {said}")
-        found: list[dict[str, Any]] = json.loads(out)
+            raise ResultsError(f"the networks could not be averaged and compared with the theory: {said}")
+        found: dict[str, Any] = json.loads(out)
         return found

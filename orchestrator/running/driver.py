@@ -169,6 +169,7 @@ class DebugRunner:
                     break
                 except Exception as error:  # noqa: BLE001 - whatever a cell raises becomes its row; the sweep goes on
                     result = Failure.of(error)
+                    sweep.tell(result.log.rstrip())
                 if isinstance(result, Outcome):
                     sweep.committed(pack.pack_id, result)
                 elif isinstance(result, Failure):

@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
+from console.commands import ENTRY
+
 if TYPE_CHECKING:
     from orchestrator.running.driver import Sweep
 
@@ -182,6 +184,7 @@ def process_ends(sweep: "Sweep") -> NoReturn:
 
 
 _program = getattr(sys.modules.get("__main__"), "__spec__", None)
-if _program is not None and _program.name == "orchestrator.sweep":  # not if a library or a test imports it
+_by_module = _program is not None and _program.name == "orchestrator.sweep"  # not if a library or a test imports it
+if _by_module or os.environ.get(ENTRY) == str(os.getpid()):
     for _signal in SIGNALS:
         signal.signal(_signal, _leave_imports)

@@ -4,18 +4,16 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from console.commands import joined, where
+from console.commands import command, where
 from console.outcome_table import print_outcome
 from console.printable import printable
-from orchestrator.code import ROOT
 from orchestrator.extras import of_extras
 from orchestrator.grid.load import Grid, PlannedCell
-from orchestrator.running.beside import BesideTheory
+from orchestrator.running.beside import BesideTheory, headlines
 from orchestrator.search.table import print_thresholds, threshold_rows
 from orchestrator.search.under_way import Searchers
 from store.sql import literal, quoted
@@ -32,34 +30,34 @@ def report(
     again: list[str],
     fatal: str,
     as_json: bool,
-    answer: Callable[[dict[str, Any]], None] | None = None,
+    take: Callable[[dict[str, Any]], None] | None = None,
 ) -> bool:
-    """Print the summary, or give it to `answer` as plain values. `held`: the present contents of the store; `again`: the
-    arguments of this sweep.
+    """Print the summary, or give it to `take`. `held`: the present contents of the store; `again`: the arguments of this sweep.
 
     Returns whether every cell was trained, none failed, and every search ended with enough values.
     """
     planned = [grid.cells[i] for i in dict.fromkeys([*grid.fixed, *searchers.asked])]
     counts = Counter(held[p.cell_id].status if p.cell_id in held else "missing" for p in planned)
-    points = beside.records()
+    answer = beside.answer()
     at_equilibrium = any(p.cell.training.family == "sampling" for p in planned)
     unmixed = _unmixed(store, grid.sweep) if at_equilibrium else 0
     lacking = _lacking(planned, store)
     out = Console()
-    if as_json or answer:
+    if as_json or take:
         every = {status: counts[status] for status in ("ok", "diverged", "failed", "missing")}
         summary: dict[str, Any] = {"sweep": grid.sweep, "results": store.results, "cells": len(planned), **every}
-        summary |= {"theory": points} | ({"error": fatal} if fatal else {})
+        summary |= {"theory": answer["theory"], "means": answer["tables"]} | ({"error": fatal} if fatal else {})
         summary |= {"thresholds": threshold_rows(searchers)} if searchers else {}
         summary |= {"unmixed": unmixed} if at_equilibrium else {}
         summary |= {"lacking": lacking} if lacking else {}
-        if answer:
-            answer(_finite(summary))
+        summary = _finite(summary)
+        if take:
+            take(summary)
         else:
-            out.print_json(json.dumps(_finite(summary), allow_nan=False), highlight=False)  # FORCE_COLOR would colour it
+            out.print_json(json.dumps(summary, allow_nan=False), highlight=False)
     else:
-        if points:
-            print_outcome(points, out)
+        if grid.fixed:
+            print_outcome(answer, out)
         if searchers:
             print_thresholds(searchers, out)
         words = ", ".join(f"{n} {status}" for status, n in counts.most_common())
@@ -70,12 +68,12 @@ def report(
             markup=False,
         )
         if unmixed:
-            told = f"{unmixed} of them did not mix: their chains disagree (`r_hat`, `ess`), so take more steps"
+            told = f"{unmixed} of them did not converge (see `r_hat` and `ess`): do not rely on them; raise `steps`"
             out.print(told, highlight=False, soft_wrap=True, markup=False)
         for reason, n in lacking.items():
             out.print(f"  {n} ok, but {printable(reason)}", highlight=False, soft_wrap=True, markup=False)
-        for name, command in _next_commands(grid, store, again, counts, searchers.n_open):
-            out.print(f"  {name + ':':8} {joined(command)}", highlight=False, soft_wrap=True, markup=False)
+        for name, line in _next_commands(grid, store, again, counts, searchers.n_open, answer["keys"]):
+            out.print(f"  {name + ':':8} {line}", highlight=False, soft_wrap=True, markup=False)
     return not (counts["failed"] or counts["missing"] or searchers.n_open or searchers.n_void or lacking)
 
 
@@ -95,35 +93,27 @@ def _lacking(planned: Sequence[PlannedCell], store: Store) -> dict[str, int]:
     return dict(Counter(filter(None, lacking)).most_common(5))
 
 
-def _next_commands(grid: Grid, store: Store, again: list[str], counts: Counter[str], n_open: int) -> list[tuple[str, list[str]]]:
-    """Name and arguments of each command that a user may want now."""
+def _next_commands(
+    grid: Grid, store: Store, again: list[str], counts: Counter[str], n_open: int, keys: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Name and line of each command that a user may want now."""
     here = where(store.results)
-    sweep = ["python", "-m", "orchestrator.sweep", *again, *here]
     commands = []
     if counts["failed"]:
-        commands.append(("failed", ["python", "-m", "orchestrator.store", "status", *here]))
-        commands.append(("retry", [*sweep, "--retry-failed"]))
+        commands.append(("failed", command("store", "status", *here)))
+        commands.append(("retry", command("run", *again, *here, "--retry-failed")))
     elif counts["missing"] or n_open:
-        commands.append(("go on", sweep))
-    commands.append(("query", ["python", "-m", "analysis.query", _query(grid), *here]))
-    commands.append(("report", ["python", "-m", "analysis.report", *here]))
-    page = ROOT / "app" / "main.py"
-    shown = page.relative_to(Path.cwd()) if page.is_relative_to(Path.cwd()) else page
-    commands.append(("app", ["streamlit", "run", str(shown), *(["--", *here] if here else [])]))
+        commands.append(("go on", command("run", *again, *here)))
+    commands.append(("query", command("query", _query(grid, keys), *here)))
+    commands.append(("report", command("report", *here)))
+    commands.append(("app", command("app", *here)))
     return commands
 
 
-def _query(grid: Grid) -> str:
+def _query(grid: Grid, keys: Sequence[str]) -> str:
     """SQL for the mean headline measures over the seeds of this sweep, by the keys that vary in it."""
-    # Many cells share their parts and differ only in the seed, over which the query averages: one of them is enough.
-    some = {(id(p.cell.task), id(p.cell.network), id(p.cell.training)): p.cell for p in grid.cells}.values()
-    rows = [cell.columns() | ({"gamma": cell.gamma_label} if cell.gamma_label else {}) for cell in some]
-    keys = dict.fromkeys(key for row in rows for key in row if key != "seed")
-    varies = [key for key in keys if len({row.get(key) for row in rows}) > 1]
-    varying = [key if key != "gamma" else "gamma_label" for key in varies]
-    measures = dict.fromkeys(cell.training.headline_of(type(cell.task))[0] for cell in some)
-    means = [f"avg({name}) AS {'acc' if name == 'best_test_acc' else name}" for name in measures]
-    names = "".join(f"{quoted(key)}, " for key in varying)
+    means = [f"avg({name}) AS {'acc' if name == 'best_test_acc' else name}" for name in headlines(grid.cells)]
+    names = "".join(f"{quoted(key)}, " for key in keys)
     return (
         f"SELECT {names}count(*) AS n, {', '.join(means)} FROM cells JOIN plans USING (cell_id) "
         f"WHERE sweep = {literal(grid.sweep)} GROUP BY ALL ORDER BY ALL"

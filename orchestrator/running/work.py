@@ -76,6 +76,16 @@ class PackWork:
             self.run.advance(seconds)
             return self.commit(provenance) if self.run.done else None
 
+    def curves_so_far(self) -> list[dict[str, Any]]:
+        """The cells whose curves can be read while they train, each with `cell_id`, its keys under `keys`, and its `curve`."""
+        if not isinstance(self.run, PackRun):  # chains are no training curves
+            return []
+        pairs = zip(self.members, self.run.so_far(), strict=True)
+        return [
+            {"cell_id": one.cell_id, "keys": one.cell.columns() | {"gamma_label": one.cell.gamma_label}, "curve": curve}
+            for one, curve in pairs
+        ]
+
     def commit(self, provenance: Provenance) -> Outcome:
         """Write the pack's file and return the outcome. ResultsError if the store cannot be written."""
         results = self.run.results()

@@ -86,7 +86,7 @@ def print_thresholds(searchers: Searchers, out: Console) -> None:
     if ended := [s for s in searchers.all if s.state.state != "searching"]:
         spent, equal = len(set().union(*(s.taken for s in ended))), sum(s.state.equal_grid for s in ended)
         of = "" if len(ended) == len(searchers.all) else " of the searches at their end"
-        out.print(f"{spent} networks{of}; a grid as fine as the searches are at the threshold takes {equal}.", highlight=False)
+        out.print(f"{spent} networks{of}; a grid with the same spacing and seeds would need {equal}.", highlight=False)
 
 
 MEANINGS = {
@@ -101,7 +101,7 @@ FULL = ("threshold", "95% interval", "networks", "a grid")
 
 
 def _table(searches: Sequence[Searching], find: Find, keys: Sequence[str], columns: Sequence[str]) -> Table:
-    table = Table(box=SIMPLE_HEAD, title=find.describe(), title_justify="left")
+    table = Table(box=SIMPLE_HEAD, title=find.describe())
     for name in (*keys, f"{find.axis}*", *columns[1:]):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
@@ -117,5 +117,5 @@ def _table(searches: Sequence[Searching], find: Find, keys: Sequence[str], colum
             "" if s.state.state == "as asked" else s.state.state,
         )  # fmt: skip
     if len(searches) > MOST_ROWS:
-        table.caption, table.caption_justify = f"and {len(searches) - MOST_ROWS} more: see --json or the app", "left"
+        table.caption = f"and {len(searches) - MOST_ROWS} more: see --json or the app"
     return table

@@ -60,10 +60,14 @@ def summarise(files: Files) -> Summary:
     plans: dict[str, list[str]] = dict(fetch(files, "SELECT sweep, list(cell_id) FROM plans GROUP BY sweep ORDER BY sweep"))
     failures = fetch(
         files,
-        r"""SELECT status, min(first), count(*), first(cell_id ORDER BY log_path IS NULL, cell_id),
+        r"""SELECT status,
+                CASE WHEN min(number) < max(number) THEN regexp_replace(min(first), 'at step [0-9]+',
+                    'at steps ' || min(number)::VARCHAR || ' to ' || max(number)::VARCHAR) ELSE min(first) END,
+                count(*), first(cell_id ORDER BY log_path IS NULL, cell_id),
                 first(log_path ORDER BY log_path IS NULL, cell_id)
-            FROM (SELECT *, coalesce(split_part(trim(reason), chr(10), 1), 'no reason given') AS first
-                  FROM cells WHERE status <> 'ok')
+            FROM (SELECT *, try_cast(regexp_extract(first, 'at step ([0-9]+)', 1) AS HUGEINT) AS number
+                  FROM (SELECT *, coalesce(split_part(trim(reason), chr(10), 1), 'no reason given') AS first
+                  FROM cells WHERE status <> 'ok'))
             GROUP BY status, regexp_replace(first, '[0-9]+', '#', 'g') ORDER BY count(*) DESC, 2""",
     )
     snapshot = take(files)

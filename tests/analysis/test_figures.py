@@ -15,6 +15,7 @@ from analysis.data.paper import ROUNDED
 from analysis.data.points import averaged, task_of
 from analysis.figures.__main__ import NAMES, app
 from analysis.figures.curves import CURVES
+from analysis.figures.files import FILES
 from analysis.figures.registry import FIGURES, Drawn, Missing
 from analysis.theory.rich import test_accuracy as eq3
 from console.terminal import stop
@@ -172,21 +173,22 @@ def test_writes_svg_png_and_csv(measured, tmp_path):
     assert done.exit_code == 0, done.output
     assert (tmp_path / "out" / "C3.svg").read_text().startswith("<svg")
     assert (tmp_path / "out" / "C3.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "out" / "C3.pdf").read_bytes().startswith(b"%PDF")
     rows = list(csv.DictReader((tmp_path / "out" / "C3.csv").read_text().splitlines()))
     assert {r["gamma_label"] for r in rows} == {"1"}
-    assert "4 seeds a point" in done.output.replace("\n", " ")
+    assert "4 seeds per point" in done.output.replace("\n", " ")
 
 
 def test_another_measure_is_drawn_beside_the_files_of_the_own_one(measured, tmp_path):
     args = ["c3", "--measure", "final_test_acc", "--results", measured, "--out", str(tmp_path)]
     done = CliRunner().invoke(app, args)
     assert done.exit_code == 0, done.output
-    assert {file.name for file in tmp_path.iterdir()} == {f"C3-final_test_acc.{kind}" for kind in ("svg", "png", "csv")}
+    assert {file.name for file in tmp_path.iterdir()} == {f"C3-final_test_acc.{kind}" for kind in FILES}
     means = [float(r["mean"]) for r in csv.DictReader((tmp_path / "C3-final_test_acc.csv").read_text().splitlines())]
     # The last accuracy of this store is 0.01 below the best.
     np.testing.assert_allclose(means, drawn(measured, "C3").frame["mean"] - 0.01, atol=1e-9)
     said = done.output.replace("\n", " ")
-    assert "beside Eq. 3, by last test accuracy." in said and "dashed: accuracy 0.85" in said
+    assert "Rich and ultra-rich last test accuracy beside Eq. 3." in said and "dashed: accuracy 0.85" in said
 
 
 @pytest.mark.parametrize(
@@ -194,7 +196,7 @@ def test_another_measure_is_drawn_beside_the_files_of_the_own_one(measured, tmp_
     [
         (["c3", "--measure", "auc"], "figure C3 cannot be drawn by 'auc'; measures best_test_acc"),
         (["1a", "--measure", "final_test_auc"], "figure 1a cannot be drawn by 'final_test_auc'; figures that can be: 1b, 1c"),
-        (["9z"], "no figure '9z': there are 1a, 1b"),
+        (["9z"], "no figure '9z': there are curve, map, 1a, 1b"),
         (["1c", "--sweep", "x"], "no sweep 'x'"),
         (["1d"], "run python -m orchestrator.sweep grid.yaml --results"),
     ],
@@ -220,7 +222,7 @@ def test_stop_says_a_message_as_it_is(capsys):
 
 
 def test_captions_count_one_as_one(tmp_path):
-    """One seed a point; one line of two points beside one of three; one setting more."""
+    """One seed per point; one line of two points beside one of three; one setting more."""
     store = Store(str(tmp_path))
     common = {"task": "psvrt", "d": None, "patches": 5, "patch_size": 5, "seed": 0}
     rows = [
@@ -230,15 +232,15 @@ def test_captions_count_one_as_one(tmp_path):
     ]
     store.commit("p", rows, OWN_KEYS)
     caption = drawn(store.results, "3b").caption
-    assert "; 1 seed a point, without an interval, 3 networks; 1 line that spans less than half" in caption
+    assert "; 1 seed per point, without an interval, 3 networks; 1 line that spans less than half" in caption
     assert caption.endswith("; 1 other setting in the store not shown.")
 
 
 def test_what_a_point_is_by_its_seeds():
     frame = pd.DataFrame({"n": [1, 3], "low": [np.nan, 0.5]})
-    assert averaged(frame) == "mean over 1 to 3 seeds a point with its 95% interval"
-    assert averaged(frame[:1], intervals=False) == "1 seed a point"
-    assert averaged(frame[1:], "median", intervals=False) == "median over 3 seeds a point"
+    assert averaged(frame) == "mean over 1 to 3 seeds per point with its 95% interval"
+    assert averaged(frame[:1], intervals=False) == "1 seed per point"
+    assert averaged(frame[1:], "median", intervals=False) == "median over 3 seeds per point"
 
 
 def test_titles_by_the_task_of_the_points():

@@ -34,7 +34,7 @@ def python(*words: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_table(store: Store) -> None:
-    found = ask(store, "SELECT L, best_test_acc AS acc, reason, finished_at FROM cells ORDER BY L; -- all")
+    found = ask(store, "SELECT L, best_test_acc AS acc, reason, finished_at FROM cells ORDER BY L; -- all", "--format", "table")
     assert found.exit_code == 0
     lines = [line.split() for line in found.stdout.splitlines() if line.strip()]
     assert lines[0] == ["L", "acc", "reason", "finished_at"]
@@ -42,8 +42,12 @@ def test_table(store: Store) -> None:
 
 
 def test_wide_table_in_a_pipe_is_not_folded(store: Store) -> None:
-    lines = [line for line in ask(store, "FROM cells").stdout.splitlines() if line.strip()]
+    lines = [line for line in ask(store, "FROM cells", "--format", "table").stdout.splitlines() if line.strip()]
     assert len(lines) == 2 + 3
+
+
+def test_a_pipe_gets_csv(store: Store) -> None:
+    assert ask(store, "SELECT 1 AS a, 'b,c' AS b").stdout == 'a,b\n1,"b,c"\n'
 
 
 def test_table_stops_at_its_limit_and_says_so(store: Store) -> None:

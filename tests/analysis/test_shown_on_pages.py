@@ -197,6 +197,7 @@ def test_following_checks_again_when_the_store_changes_and_reports_a_failure(mon
             asked.append(claim.id)
             yield Checked(claim, "not enough data", NotMeasured("none"), "none")
 
+    monkeypatch.setattr(following, "likely_first", lambda results, of: of)
     monkeypatch.setattr(following, "check_each", check_each)
     follower = following.Following("none", claims, pause_s=0)
     state = follower.look(1, wait_s=5)

@@ -74,7 +74,7 @@ def test_outliers_stand_beside_the_bound(two_layers):
     found = drawn(two_layers, "Outliers")
     assert found.frame["width"].tolist() == list(WIDTHS)
     np.testing.assert_allclose(np.log(found.frame["mean"] / found.frame["bound"]), np.log(0.9), atol=4 * SD / 2)
-    assert "20 networks, 5 of which did not mix, 4 seeds a point" in found.caption
+    assert "20 networks, 5 of which did not mix, 4 seeds per point" in found.caption
     slope = np.polyfit(np.log(WIDTHS), np.log([asked(a, N) for N, a in ALIGNED.items()]), 1)[0]
     assert f"the bound's {slope:.2f}" in found.caption
 
@@ -114,7 +114,8 @@ def test_three_layers_show_where_neurons_specialise(tmp_path):
     assert first["mean"].tolist() == pytest.approx([2.01, 4.01, 8.01])
     assert first["pattern"].tolist() == ["Sp.-Mag.", "Sp.-Mag.", "GP-Sp."]  # they cost the same near N1 = 110 at this alignment
     assert first["M1"].tolist() == pytest.approx([sp_mag(0.4, 10, n1, 64).M1 for n1 in (8, 64, 512)])
-    assert "9 networks, 3 seeds a point" in found.caption and f"{gp_sp(0.4, 10, 64).M2:.2g} (GP-Sp.) at N1 = 512" in found.caption
+    assert "9 networks, 3 seeds per point" in found.caption
+    assert f"{gp_sp(0.4, 10, 64).M2:.2g} (GP-Sp.) at N1 = 512" in found.caption
 
 
 def test_the_claim_counts_the_first_layer_against_its_energy(tmp_path):

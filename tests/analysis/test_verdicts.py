@@ -12,7 +12,7 @@ from analysis.claims.check import check, load_claims
 from analysis.claims.entries import Claim
 from analysis.verdicts.__main__ import app
 from analysis.verdicts.page import page
-from analysis.verdicts.summary import MARKER, summary_in, with_summary
+from analysis.verdicts.summary import MARKER, by_paper, summary_in, with_summary
 from stats.rounding import in_digits
 from store.store import Store
 from tests.measured_store import measured_store
@@ -54,7 +54,9 @@ def test_the_command_writes_every_statement_once_and_the_summary_into_the_readme
         assert not claim.not_measured or " ".join(claim.not_measured.split()).replace("|", "\\|") in line, claim.id
     assert "172 networks" in text and re.search(r"\n\d{4}-\d\d-\d\d, code of commit \w+", text) and str(here) not in text
     assert readme.startswith("# Mine") and readme.endswith("The rest.\n")
-    assert summary_in(readme, "README.md") == summary_in(text, "page")
+    assert summary_in(readme, "README.md") == by_paper(summary_in(text, "page"))
+    assert re.findall(r"^\| \*\*(.+?)\*\*", readme, re.MULTILINE) == ["Tong & Pehlevan 2025", "Rubin et al. 2025", "this project"]
+    assert not re.search(r"^\| [A-Z]", readme, re.MULTILINE), "topics are for the page"
     measured = next(one for one in checked if one.verdict == "confirmed")
     (line,) = rows[measured.claim.id]
     assert f"{in_digits(*measured.measured.interval[:3])}: " in line and f"| {measured.measured.interval.n} |" in line
@@ -108,7 +110,7 @@ def test_each_sweep_is_told_with_its_networks_and_commits(tmp_path):
 def test_a_statement_of_another_paper_has_a_part_of_its_own(measured):
     mine = Claim.model_validate(UNMEASURED | {"source": "[Mine26] S1"})
     text, short = page(check(measured, [mine]), measured, TODAY, is_ours=True)
-    ours = Claim.model_validate(UNMEASURED | {"source": "this project, docs/theory.md"})
+    ours = Claim.model_validate(UNMEASURED | {"source": "this project, docs/science/theory.md"})
     assert "## Statements of this project\n\n### t\n" in page(check(measured, [ours]), measured, TODAY, is_ours=True)[0]
     assert "## [Mine26]\n\n### Section 1" in text and "x\\|y (S1; `a`)" in text and "| **Mine26** | 0 | 0 | 0 | 1 |" in short
 

@@ -4,8 +4,11 @@ import re
 
 import pytest
 
+from analysis.claims.board import board, strips
+from app.scoreboard import section_html
 from app.script import PAGES
 from benchmarks.app import CHART, chromium, pick, server, settled
+from tests.analysis.test_board import judged
 from tests.measured_store import measured_store
 
 pytestmark = [
@@ -61,7 +64,7 @@ def opened(page, address):
     settled(page)
 
 
-N_CHARTS = {"curves": 1, "dimension": 1, "noise": 1, "structure": 2, "scaling": 3, "specialisation": 1, "claims": 1}
+N_CHARTS = {"curves": 1, "dimension": 1, "noise": 1, "structure": 2, "scaling": 3, "specialisation": 1}
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -100,7 +103,10 @@ def test_curves_control_link_and_download(page, url):
     opened(page, link)
     assert page.get_by_text("gamma_label = lazy").inner_text() == said
 
-    for kind, start in (("CSV", b"L,"), ("SVG", b"<svg"), ("PNG", b"\x89PNG"), ("SQL", b"SELECT")):
+    page.get_by_role("button", name="Take it with you").click()
+    code = page.locator("[data-testid=stCode]").first
+    assert "Results(" in code.inner_text() and 'y="final_test_acc"' in code.inner_text()
+    for kind, start in (("CSV", b"L,"), ("SVG", b"<svg"), ("PNG", b"\x89PNG"), ("PDF", b"%PDF"), ("SQL", b"SELECT")):
         with page.expect_download() as download:
             page.get_by_role("button", name=kind, exact=True).click()
         with open(download.value.path(), "rb") as file:
@@ -108,9 +114,44 @@ def test_curves_control_link_and_download(page, url):
     settled(page)
 
 
-def test_overview_links_to_curves_of_the_sweep(page, url):
+@pytest.mark.parametrize("name", PAGES)
+def test_page_fits_a_phone_in_the_dark(browser, url, name):
+    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark")
+    page = context.new_page()
+    opened(page, f"{url}/{name if name != next(iter(PAGES)) else ''}")
+    if N_CHARTS.get(name):
+        page.locator(CHART).first.wait_for(timeout=30_000)
+        page.wait_for_function("chart => document.querySelector(chart).getBoundingClientRect().right <= 390", arg=CHART)
+        settled(page)
+        sizes = page.locator(CHART).evaluate_all(
+            """charts => charts.map(chart => chart.getBoundingClientRect().width / chart.viewBox.baseVal.width)"""
+        )
+        assert min(sizes) > 0.85, "labels are about as large as they are drawn"
+        assert page.locator(f"{CHART} .mark-text text").first.evaluate("text => getComputedStyle(text).fill") != "rgb(0, 0, 0)"
+    main = page.locator("[data-testid=stMain]")
+    assert main.evaluate("main => main.scrollWidth - main.clientWidth") == 0
+    behind = page.locator("[data-testid=stApp]").evaluate("app => getComputedStyle(app).backgroundColor")
+    assert max(map(int, re.findall(r"\d+", behind)[:3])) < 64
+    assert not page.locator("[data-testid=stException]").count()
+    context.close()
+
+
+def test_a_statement_opens_on_a_click_and_closes_on_another(page):
+    ones = [judged("eq3-L4"), judged("eq3-L5", "contradicted", 0.09), judged("L2-exception", value=0.75)]
+    (section,) = board(ones)
+    page.set_content(section_html(section, strips(ones), {}, dark=False))
+    line = page.get_by_text("With two symbols")
+    measured = page.get_by_text("Measured: 0.750")
+    assert line.is_visible() and not measured.is_visible()
+    line.click()
+    assert measured.is_visible()
+    line.click()
+    assert not measured.is_visible()
+
+
+def test_home_links_to_curves_of_the_sweep(page, url):
     opened(page, url)
-    page.locator("[data-testid=stPageLink] a").first.click()
+    page.locator("[data-testid=stPageLink] a", has_text=re.compile("^Curves")).first.click()
     page.wait_for_url(re.compile(r"/curves\?.*sweep=measured"))
     page.locator(CHART).first.wait_for()
     settled(page)
@@ -146,20 +187,20 @@ def test_selections_last_from_page_to_page(page, url):
     opened(page, f"{url}/curves?measure=last+test+accuracy&colour=%28none%29&at_gamma_label=lazy")
     page.locator(CHART).first.wait_for()
     go(page, "scaling")
-    assert [chosen(page, label) for label in ("Measure", "Colour", "gamma")] == ["last test accuracy", "(none)", "lazy"]
+    assert [chosen(page, label) for label in ("Metric", "Colour", "gamma")] == ["last test accuracy", "(none)", "lazy"]
     go(page, "dimension")
-    assert [chosen(page, label) for label in ("Measure", "gamma")] == ["last test accuracy", "lazy"]
+    assert [chosen(page, label) for label in ("Metric", "gamma")] == ["last test accuracy", "lazy"]
     go(page, "curves")
-    assert [chosen(page, label) for label in ("Measure", "Colour", "gamma")] == ["last test accuracy", "(none)", "lazy"]
+    assert [chosen(page, label) for label in ("Metric", "Colour", "gamma")] == ["last test accuracy", "(none)", "lazy"]
     # What a page cannot show comes back on one that can.
     ratio = "readout ratio |mean a-| / |mean a+|"
-    pick(page, "Measure", ratio)
+    pick(page, "Metric", ratio)
     page.wait_for_url(re.compile("measure=readout"))
     settled(page)
     go(page, "scaling")
-    assert chosen(page, "Measure") == "best test accuracy"
+    assert chosen(page, "Metric") == "best test accuracy"
     go(page, "curves")
-    assert chosen(page, "Measure") == ratio
+    assert chosen(page, "Metric") == ratio
 
 
 def test_empty_store_and_the_page_that_follows_it(page, tmp_path):

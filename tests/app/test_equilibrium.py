@@ -89,7 +89,7 @@ def test_scaling_finds_the_law_and_puts_the_bound_beside_it(monkeypatch, by_the_
         and "the interval holds the prediction" in said
     )
     assert "this level: 5 of 5 curves cross it, as many as cross any level" in said
-    assert "width/d = 1" in said and "160 networks, 4 seeds a point" in said, "all mixed, the wider ones left out"
+    assert "width/d = 1" in said and "160 networks, 4 seeds per point" in said, "all mixed, the wider ones left out"
     table = page.dataframe[0].value
     assert table["d"].tolist() == table["width"].tolist() == list(SIZES)
     # A threshold's error: that of a mean of 4 over the slope of A_f in log P.

@@ -54,7 +54,7 @@ def test_the_script_opens_the_first_page_and_an_empty_store_says_what_to_type(mo
     monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", str(tmp_path / "none")])
     shown = AppTest.from_file(str(Path(app.__file__).parent / "script.py"), default_timeout=60).run()
     assert not shown.exception
-    assert shown.header[0].value == PAGES["overview"][0]
+    assert shown.header[0].value == PAGES["home"][0]
     assert "python -m orchestrator.sweep grid.yaml" in shown.info[0].value
 
 
@@ -82,13 +82,13 @@ def test_theory_is_computed_apart_from_the_server_and_its_errors_are_on_the_page
 
 
 def test_a_results_uri_that_cannot_be_read_is_an_error_on_the_page(page):
-    assert "not supported" in page("overview", "gs://somewhere").error[0].value
+    assert "not supported" in page("home", "gs://somewhere").error[0].value
 
 
 @pytest.mark.parametrize("options", [["--result-dir", "x"], ["elsewhere"], ["--results"]])
 def test_a_wrong_option_is_an_error_on_the_page(monkeypatch, options):
     monkeypatch.setattr(sys, "argv", ["app/main.py", *options])
-    shown = AppTest.from_function(_script, default_timeout=60, args=("overview",)).run()
+    shown = AppTest.from_function(_script, default_timeout=60, args=("home",)).run()
     assert not shown.exception
     assert "-- --results DIR" in shown.error[0].value and "--results" in shown.error[0].value
 
@@ -126,36 +126,40 @@ def test_no_network_is_said_to_run_once_its_lease_has_ended(page, small_results,
     monkeypatch.setattr("app.shared.state", lambda results: "as before")
     with Lease(Store(small_results)) as lease:
         lease.update([f"{0:020x}"])
-        shown = page("overview", small_results)
+        shown = page("home", small_results)
         assert "1 network is being trained" in said(shown)
     assert "being trained" not in said(shown.run())
 
 
-def test_overview_counts_what_is_done_failed_running_and_not_yet(page, small_results):
+def test_home_counts_what_is_done_failed_running_and_not_yet(page, small_results):
     with Lease(Store(small_results)) as lease:
         lease.update([f"{0:020x}"])
-        shown = page("overview", small_results)
+        shown = page("home", small_results)
     bar = next(html.proto.body for html in shown.get("html"))
     assert "16 done" in bar and "1 failed" in bar and "1 running" in bar and "2 not yet" in bar
     assert "80.0% of 20" in shown.markdown[0].value
     assert "1 network is being trained" in said(shown)
     assert "1 of tiny diverged or failed" in shown.expander[0].label
+    assert any("--retry-failed" in text.value for text in shown.markdown)
+    assert len(shown.get("vega_lite_chart")) == 1
     assert "failed at step 0" in shown.get("html")[1].proto.body
     assert "traceback" not in said(shown).lower()
 
 
-def test_overview_of_many_sweeps(page, tmp_path):
+def test_home_of_many_sweeps(page, tmp_path):
     store = Store(str(tmp_path))
     store.commit("one", rows(0, 30))
     for i in range(30):
         store.write_plan(f"sweep{i}", [f"{i:020x}", f"{i + 1000:020x}"], whole=True)
-    shown = page("overview", tmp_path)
-    assert sum("50.0% of 2" in text.value for text in shown.markdown) == 30
+    shown = page("home", tmp_path)
+    assert sum("50.0% of 2" in text.value for text in shown.markdown) == 3  # the others are a line each
+    assert sum("50% of 2" in fold.label for fold in shown.expander) == 27
+    assert "27 earlier sweeps" in [one.value for one in shown.subheader]
 
 
 def test_curves_shows_accuracy_against_L_by_gamma_beside_theory(page, small_results):
     shown = page("curves", small_results)
-    assert values(shown) == {"Sweep": "tiny", "Measure": "best_test_acc", "Across": "L", "Colour": "gamma_label",
+    assert values(shown) == {"Sweep": "tiny", "Metric": "best_test_acc", "Across": "L", "Colour": "gamma_label",
                              "Panels": "(none)", "Centre": "mean"}  # fmt: skip
     table = shown.dataframe[0].value
     assert list(zip(table.L, table.gamma_label, table.n, strict=True)) == [
@@ -165,13 +169,13 @@ def test_curves_shows_accuracy_against_L_by_gamma_beside_theory(page, small_resu
         (4, "1", 4),
     ]
     assert table["Eq. 3"].notna().sum() == 2
-    assert "mean over 4 seeds a point with its 95% interval; 16 networks" in said(shown)
+    assert "mean over 4 seeds per point with its 95% interval; 16 networks" in said(shown)
 
 
 def test_a_link_reproduces_the_view(page, small_results):
     shown = page("curves", small_results, measure="last test accuracy", colour="(none)", at_gamma_label="1", centre="median",
                  theory="false", log_L="true")  # fmt: skip
-    assert values(shown)["Measure"] == "final_test_acc" and values(shown)["gamma"] == "1"
+    assert values(shown)["Metric"] == "final_test_acc" and values(shown)["gamma"] == "1"
     table = shown.dataframe[0].value
     assert "gamma_label" not in table and "final" not in table
     assert list(table.n) == [4, 4]
@@ -182,7 +186,24 @@ def test_a_link_reproduces_the_view(page, small_results):
 
 def test_a_link_with_unknown_values_shows_the_usual_view(page, small_results):
     shown = page("curves", small_results, measure="nonsense", colour="(none)", at_gamma_label="7")
-    assert values(shown)["Measure"] == "best_test_acc" and values(shown)["gamma"] in ("1", "lazy")
+    assert values(shown)["Metric"] == "best_test_acc" and values(shown)["gamma"] in ("1", "lazy")
+    assert [one.value.split(" here")[0] for one in shown.warning] == ["No metric `nonsense`", "No gamma `7`"]
+
+
+def test_a_link_to_an_unknown_sweep_says_so_and_names_the_nearest(page, small_results):
+    shown = page("curves", small_results, sweep="tinny")
+    assert shown.warning[0].value == "No sweep `tinny` here; did you mean 'tiny'? This page shows `tiny` instead."
+    shown.run()
+    assert shown.warning  # until another is chosen
+    shown.selectbox(key="sweep").set_value("(all sweeps)").run()
+    assert not shown.warning
+
+
+def test_pages_without_data_are_named_with_the_grid_that_fills_them(page, small_results):
+    shown = page("more", small_results)
+    text = "".join(one.value for one in shown.markdown)
+    assert "**Dimension**" in text and "**Specialisation**" in text and "**Curves**" not in text
+    assert any("grids/overlaps_he3_quick.yaml" in one.value for one in shown.code)
 
 
 def test_colour_none_asks_for_one_gamma_and_never_averages_over_it(page, small_results):
@@ -232,7 +253,7 @@ def test_structure_shows_the_network_of_the_link_and_its_origin(page, small_resu
 
     found = networks(small_results, Selection("tiny"), True)
     setting = found.frame[(found.frame.L == 4) & (found.frame.gamma_label == "lazy")].iloc[0]
-    shown = page("structure", small_results, cell_id=setting.cells[2])
+    shown = page("structure", small_results, cell=setting.cells[2])
     assert values(shown) == {"Sweep": "tiny", "L": "4", "gamma": "lazy", "seed": "2"}
     assert "one of 4 seeds" in said(shown)
     origin = shown.expander[-1].table[0].value
@@ -262,7 +283,7 @@ def test_structure_shows_what_a_network_sees_and_its_weights_beside_the_lazy_one
     assert [one.value for one in shown.subheader] == ["Hidden weights as images", "What it sees", "Training", "Measured"]
     assert not shown.info and "its only seed" in said(shown)
     measured = shown.table[0].value
-    assert list(measured.columns) == ["measure", "this network", "mean over seeds"] and "alignment" not in str(measured)
+    assert list(measured.columns) == ["metric", "this network", "mean over seeds"] and "alignment" not in str(measured)
     assert values(shown)["gamma"] == "1" and values(shown)["Beside it, the same network at gamma"] == "lazy"
     assert "the 2 most positive readouts above, the 2 most negative below" in said(shown)
     assert drawn(shown) == [2, 1, 0]
@@ -378,7 +399,8 @@ def test_a_lost_file_of_the_network_beside_leaves_the_chosen_one(page, tmp_path)
 
 
 def test_structure_of_a_network_that_is_not_there(page, small_results):
-    assert "No network `nowhere`" in page("structure", small_results, cell_id="nowhere").warning[0].value
+    for link in ("cell", "cell_id"):
+        assert "No network `nowhere` in these results" in page("structure", small_results, **{link: "nowhere"}).warning[0].value
 
 
 def test_sql_answers_and_shows_errors_in_the_words_of_duckdb(page, small_results):

@@ -1,6 +1,7 @@
 """Pages dimension, noise, scaling and claims over stores whose accuracies follow a known law."""
 
 import itertools
+import re
 import sys
 
 import pytest
@@ -124,7 +125,7 @@ def test_dimension_says_that_rich_networks_do_not_depend_on_d(opened, filled):
 
 def test_dimension_by_auc_starts_at_the_level_of_the_figures(opened, filled):
     page = opened("dimension", filled)
-    next(box for box in page.selectbox if box.label == "Measure").set_value("final_test_auc").run()
+    next(box for box in page.selectbox if box.label == "Metric").set_value("final_test_auc").run()
     assert not page.exception
     # The store's AUC reaches 0.95 where the accuracy reaches 0.85.
     assert "3 of 3 d with a curve reach 0.95" in text(page) and "d^2.0" in text(page)
@@ -216,24 +217,28 @@ def test_claims_come_as_they_are_checked(opened, filled, monkeypatch):
     claims._following.clear()
     page = opened("claims", filled)
     for _ in range(20):
-        if len(page.dataframe) == 3 and "to come" not in text(page):
+        if "to come" not in text(page):
             break
         page.run()
     assert not page.exception
-    counts = {m.label[2:]: int(m.value) for m in page.metric}
-    assert sum(counts.values()) == 3 and counts["not measured"] == 1
-    assert len(page.dataframe) == 3  # a table a topic
-    verdict = page.dataframe[0].value["verdict"].iloc[0]
-    assert verdict == "✗ contradicted"  # 0.75 at L = 4 where Eq. 3 says 0.949
+    counts = re.findall(r"<b>(.)</b> (\d+) ([a-z ]+)", html(page))
+    assert counts == [("✗", "1", "contradicted"), ("?", "1", "inconclusive"), ("–", "1", "not measured")]
+    lines = html(page)
+    assert "within 0.03 of Eq. 3" in lines and "expected 0 ± 0.03" in lines  # 0.75 at L = 4 where Eq. 3 says 0.949
+    assert [one.label for one in page.expander] == ["1 statements are not measured: why not"]
+    page.text_input[0].set_value("lazy exponent").run()
+    assert "within 0.03 of Eq. 3" not in html(page) and "lazy-exponent-at-most-2" in html(page)
     one = opened("claims", filled, {"claim": "eq3-L4"})
-    assert "contradicted" in one.subheader[0].value
-    assert "0.949" in text(one) or "Eq. 3" in text(one)
+    assert "✗ contradicted" in one.subheader[0].value and "Measured: <b>" in html(one)
     unmeasured = opened("claims", filled, {"claim": "attention-collapse"})
-    assert "not measured" in unmeasured.subheader[0].value and "No engine samples attention" in text(unmeasured)
-    assert "Expected" not in text(unmeasured) and not unmeasured.code  # no command would decide it
-    none = opened("claims", filled, {"verdict": "confirmed", "topic": "Rich accuracy"})
-    assert not none.exception and none.metric and not none.dataframe  # the one rich claim here is contradicted
+    assert "not measured" in unmeasured.subheader[0].value and "No engine samples attention" in html(unmeasured)
+    assert "Expected" not in html(unmeasured) and not unmeasured.code  # no command would decide it
+    assert "No statement is named `nonsense`" in opened("claims", filled, {"claim": "nonsense"}).warning[0].value
     claims._following.clear()
+
+
+def html(page):
+    return "".join(element.proto.body for element in page.get("html"))
 
 
 @pytest.mark.parametrize("name", ["dimension", "noise", "scaling"])

@@ -1,4 +1,4 @@
-"""A short campaign of kinds that between them strike each part. The long one is run by hand: docs/durability.md."""
+"""A short campaign of kinds that between them strike each part. The long one is run by hand: docs/inside/durability.md."""
 
 import subprocess
 import sys
@@ -16,6 +16,7 @@ SHORT = (
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.ray
 @pytest.mark.timeout(1500)
 def test_a_fault_of_each_part():

@@ -18,7 +18,7 @@ SCRIPT = ROOT / "cluster.slurm.sh"
 JOB_S = 400.0
 """How long a job may take where other work fills the machine; alone it takes half a minute."""
 
-pytestmark = pytest.mark.timeout(1500)
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(1500)]
 
 TASK = (
     (ROOT / "examples" / "parity.py")

@@ -4,11 +4,11 @@ from pathlib import Path
 
 from orchestrator.reference import reference
 
-PAGE = Path(__file__).parents[2] / "docs/reference.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/keys.md"
 
 
 def test_the_page_is_what_the_command_prints():
-    assert PAGE.read_text() == reference(), "python -m orchestrator.reference > docs/reference.md"
+    assert PAGE.read_text() == reference(), "python -m orchestrator.reference > docs/reference/keys.md"
 
 
 def test_every_part_and_metric_is_on_it():

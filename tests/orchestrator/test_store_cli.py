@@ -57,7 +57,7 @@ def test_status_counts(store: Store) -> None:
         {"sweep": "eq3", "planned": 12, "done": 5, "diverged": 2, "failed": 1, "running": 2, "missing": 2}
     ]
     groups = [(group["status"], group["reason"], group["cells"]) for group in answer["failures"]]
-    assert groups == [("failed", "RuntimeError: boom 1", 2), ("diverged", "diverged at step 5", 2)]
+    assert groups == [("failed", "RuntimeError: boom 1", 2), ("diverged", "diverged at steps 5 to 6", 2)]
     assert answer["failures"][0]["log_path"] == "/tmp/log"
     assert [driver["cells"] for driver in answer["drivers"]] == [2]
     assert answer["n_files"] == 4
@@ -69,7 +69,7 @@ def test_status_in_words(store: Store) -> None:
     lines = call(store, "status").stdout.splitlines()
     assert lines[0] == f"{store.results}: 9 cells (5 ok, 2 diverged, 2 failed)"
     assert lines[2].startswith("running: 2 cells in flight, process ")
-    assert [line.split() for line in lines if line.startswith("eq3")] == [["eq3", "12", "5", "2", "1", "2", "2"]]
+    assert "eq3,12,5,2,1,2,2" in lines  # a pipe gets CSV
     assert any("RuntimeError: boom 1" in line and "/tmp/log" in line for line in lines)
 
 
@@ -151,3 +151,34 @@ def test_help_and_unknown_command() -> None:
     text = CliRunner().invoke(app, ["--help"]).stdout
     assert all(command in text for command in ("status", "check", "compact", "copy", "export"))
     assert CliRunner().invoke(app, ["frobnicate"]).exit_code == 2
+
+
+def test_sharing_with_a_tracker(store: Store, tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard", reason="needs the extra tensorboard")
+    fill(store)
+    words = ["export", "--to", "tensorboard", "--sweep", "eq3", "--out", str(tmp_path / "there")]
+    assert call(store, *words).stdout.splitlines()[0] == "eq3: 9 runs added, 0 replaced, 0 there already"
+    found = call(store, *words, "--where", "status = 'ok'")
+    assert (found.exit_code, found.stdout.splitlines()[0]) == (0, "eq3: 0 runs added, 0 replaced, 5 there already")
+    assert f"to look: tensorboard --logdir {tmp_path}/there" in found.stdout
+    assert len(os.listdir(tmp_path / "there" / "eq3")) == 9
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--to mlfow", "unknown destination 'mlfow'; did you mean 'mlflow'? legal: mlflow, wandb, tensorboard"),
+        ("--to tensorboard --sweep eq4", "no finished networks of sweep 'eq4'; did you mean 'eq3'? sweeps here: eq3"),
+        ("--to tensorboard --project x", "--project goes with --to wandb"),
+        ("--to tensorboard --no-csv", "--csv goes with an export to files, without --to"),
+        ("--to tensorboard --per seed", "unknown --per 'seed'; legal: network, configuration"),
+        ("--sweep eq3", "--sweep goes with --to mlflow or --to wandb or --to tensorboard"),
+        ("--to mlflow --where L<<", "--where 'L<<': Parser Error: syntax error at or near"),
+    ],
+)
+def test_sharing_with_bad_input(store: Store, words: str, said: str) -> None:
+    fill(store)
+    found = call(store, "export", *words.split())
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert found.stderr.startswith(said)
+    assert not os.path.exists(os.path.join(store.results, "export"))

@@ -114,6 +114,18 @@ class PackRun:
             )
         return out
 
+    def so_far(self) -> list[dict[str, list[float | None]]]:
+        """The curve of each cell up to now, in the pack's order: `step`, `train_loss`, `train_acc`, and the scores on test
+        examples such as `test_acc`. None stands for no number."""
+        n = bisect_right(self.evaluations, self.step)
+        names = ("train_loss", "train_acc", *(f"test_{name}" for name in self.names))
+        found: list[dict[str, list[float | None]]] = []
+        for c in range(len(self.cells)):
+            of_cell = self.curves[:, c, :n].tolist()
+            numbers = {name: [v if np.isfinite(v) else None for v in row] for name, row in zip(names, of_cell, strict=True)}
+            found.append({"step": [float(step) for step in self.evaluations[:n]], **numbers})
+        return found
+
     def state(self, copied: bool = True) -> dict[str, Any]:
         """Arrays and numbers from which another process can continue. With copied=False they are the trainer's own arrays, which
         later steps change."""

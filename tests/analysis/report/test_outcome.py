@@ -18,7 +18,8 @@ from tests.store_rows import row
 
 def text(frame, width=200, terminal=False):
     shown = io.StringIO()
-    print_outcome(frame.to_dict("records"), Console(width=width, file=shown, force_terminal=terminal, color_system=None))
+    answer = {"theory": outcome.records(frame), "tables": []}
+    print_outcome(answer, Console(width=width, file=shown, force_terminal=terminal, color_system=None))
     return shown.getvalue()
 
 
@@ -96,13 +97,14 @@ def test_the_command_prints_the_records_as_json_and_nothing_else(measured, capsy
         [sys.executable, "-m", "analysis.outcome", "--sweep", "measured", "--results", measured],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    told = json.loads(done.stdout)
+    told = json.loads(done.stdout)["theory"]
     frame = rich_networks(measured, "measured")
     assert [one["n"] for one in told] == frame["n"].tolist() and list(told[0]) == list(frame)
     by_command, by_frame = io.StringIO(), text(frame)
-    print_outcome(told, Console(width=200, file=by_command, color_system=None))
+    print_outcome(json.loads(done.stdout), Console(width=200, file=by_command, color_system=None))
     assert by_command.getvalue() == by_frame
-    assert outcome.main(["--sweep", "other", "--results", measured]) == 0 and capsys.readouterr().out == "[]\n"
+    assert outcome.main(["--sweep", "other", "--results", measured]) == 0
+    assert json.loads(capsys.readouterr().out) == {"keys": [], "theory": [], "tables": []}
 
 
 def test_a_number_that_is_not_there_is_null_and_shown_as_before(tmp_path):
@@ -111,8 +113,10 @@ def test_a_number_that_is_not_there_is_null_and_shown_as_before(tmp_path):
     keys = {"L": 3, "sigma2": 0.0, "prefactor": "sqrt_d", "eval_every": 1000, "base_lr": 0.1, "dtype": "float32"}
     store.commit("p", [row(1, seed=0, best_test_acc=0.9, final_test_acc=0.9, **keys)])
     store.write_plan("s", [f"{1:020x}"])
-    (told,) = outcome.records(store.results, "s")
+    answer = outcome.outcome(store.results, "s", ["best_test_acc"])
+    (told,) = answer["theory"]
+    assert answer["tables"] == []  # beside the theory is enough
     assert told["low"] is None and told["last"] == 0.9 and told["n"] == 1
     shown = io.StringIO()
-    print_outcome([told], Console(width=200, file=shown, color_system=None))
+    print_outcome(answer, Console(width=200, file=shown, color_system=None))
     assert shown.getvalue() == text(rich_networks(store.results, "s")) and "one seed" in shown.getvalue()

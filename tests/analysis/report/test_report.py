@@ -1,13 +1,19 @@
 """The report: one file that needs nothing else, with every figure and claim, or what to run for it."""
 
+import base64
+import io
 import re
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from analysis.claims.check import load_claims
 from analysis.figures.registry import FIGURES
 from analysis.report.__main__ import app
+from analysis.report.table import MOST_ROWS
+from store.store import Store
+from tests.store_rows import keys, row
 
 
 @pytest.fixture(scope="module")
@@ -26,22 +32,53 @@ def test_it_needs_no_network(html):
 
 
 def test_every_figure_is_there_or_says_what_to_run(html):
+    drawn, folded = html.split('<details id="figures-without">')
     for name in FIGURES:
-        panel = html.split(f'<h3 id="fig-{name}">')[1].split("<h3 id=")[0]
-        assert ("<svg" in panel) != ("No data:" in panel), name
-        if "No data:" in panel:
-            assert "python -m orchestrator.sweep" in panel
-    assert html.count("<svg") == len(FIGURES) - 16  # no lazy neurons were saved, nothing of images, nothing at equilibrium
+        if f'<h3 id="fig-{name}">' in drawn:
+            assert re.search("<svg|<img", drawn.split(f'<h3 id="fig-{name}">')[1].split("<h3 ")[0]), name
+        else:
+            entry = folded.split(f'<li id="fig-{name}">')[1].split("</li>")[0]
+            assert "no data" in entry and "python -m orchestrator.sweep" in entry, name
+    assert len(re.findall('<li id="fig-', folded)) == 16  # no lazy neurons were saved, nothing of images, nothing at equilibrium
 
 
-def test_every_claim_has_a_verdict(html):
+def test_every_claim_has_a_verdict_and_those_without_data_are_folded(html):
+    shown, folded = html.split('<details id="claims-without">')
+    folded = folded.split("</details>")[0]
     for claim in load_claims():
-        row = html.split(f'<tr id="claim-{claim.id}">')[1].split("</tr>")[0]
-        verdict = row.split("</td>")[0]
-        assert ("not measured" in verdict) == bool(claim.not_measured), claim.id
-        assert re.search("confirmed|contradicted|not enough data|not measured", verdict), claim.id
-        assert "not enough data" not in verdict or claim.grid is None or claim.grid in row, claim.id
+        if f'<tr id="claim-{claim.id}">' in shown:
+            row = shown.split(f'<tr id="claim-{claim.id}">')[1].split("</tr>")[0]
+            assert re.search("confirmed|contradicted|not enough data", row.split("</td>")[0]), claim.id
+        else:
+            row = folded.split(f'<li id="claim-{claim.id}">')[1].split("</li>")[0]
+            assert ("not measured, " in row) == bool(claim.not_measured), claim.id
+        assert "not enough data" not in row or claim.grid is None or claim.grid in row, claim.id
         assert "None" not in row, claim.id
+    assert f"{folded.count('<li ')} claims of the papers have no data here" in folded
+
+
+def test_own_results_come_first(html):
+    own, papers = html.index('<section id="sweep-measured">'), html.index('<h2 id="claims">')
+    assert own < html.index("<svg") < papers
+    section = html[own : html.index("</section>")]
+    assert "Best test accuracy against" in section and "Test accuracy along training" in section
+    assert "1 diverged" in section and "1 not yet trained" in section
+    assert "is not trained again" in section  # what to do about the diverged one
+
+
+def test_the_table_holds_means_and_intervals_and_its_csv_every_row(html, measured):
+    from analysis.data.points import points
+    from analysis.data.selection import Selection
+
+    table = html.split("of the papers")[0].split("<summary>Table: ")[1].split("</details>")[0]
+    frame = points(measured, Selection("measured")).frame
+    assert table.startswith(f"best test accuracy of {len(frame)} configurations")
+    data = base64.b64decode(table.split('href="data:text/csv;base64,')[1].split('"')[0]).decode()
+    found = pd.read_csv(io.StringIO(data))
+    assert sorted(found["mean"]) == pytest.approx(sorted(frame["mean"]), rel=1e-6)  # seven digits
+    assert table.count("<tr>") - 1 == min(len(frame), MOST_ROWS)
+    first = found.iloc[0]
+    assert f"{first['low']:.3f} to {first['high']:.3f}" in table and "Eq. 3" in table
 
 
 def test_what_was_run_and_by_what(html):
@@ -62,3 +99,39 @@ def test_bad_input(tmp_path, args, words):
     done = CliRunner().invoke(app, [a.format(tmp=tmp_path) for a in args])
     assert done.exit_code == 2 and words in done.stderr.replace("\n", " ")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture(scope="module")
+def two_sweeps(tmp_path_factory):
+    """A user's own task in sweep `mine`, whose parameter is `hops`, and a sweep `other`."""
+    store = Store(str(tmp_path_factory.mktemp("two") / "results"))
+    store.prepare()
+    mine = [
+        row(100 * hops + 10 * i + seed, task="maze", L=None, hops=hops, gamma=gamma, gamma_label=label, seed=seed,
+            best_test_acc=0.5 + 0.01 * hops + 0.001 * seed)
+        for hops in (1, 2, 4) for i, (gamma, label) in enumerate([(1.0, "1"), (0.1, "0.1")]) for seed in range(3)
+    ]  # fmt: skip
+    lost = row(5000, "failed", task="maze", L=None, hops=8, gamma=1.0, gamma_label="1", seed=0, reason="CUDA out of memory")
+    store.commit("mine", [*mine, lost], keys(hops="whole"))
+    store.write_plan("mine", [one["cell_id"] for one in (*mine, lost)], whole=True)
+    other = [row(9000 + i, L=2 + i, seed=0) for i in range(4)]
+    store.commit("other", other)
+    store.write_plan("other", [one["cell_id"] for one in other], whole=True)
+    return store.results
+
+
+def test_a_report_of_one_sweep_shows_that_sweep_alone(two_sweeps, tmp_path):
+    done = CliRunner().invoke(app, ["--sweep", "mine", "--results", two_sweeps, "--out", str(tmp_path / "r.html"), "-q"])
+    assert done.exit_code == 0, done.output
+    html = (tmp_path / "r.html").read_text()
+    assert "sweep-mine" in html and "sweep-other" not in html
+    assert "Best test accuracy against hops" in html and "<dd>1, 2, 4, 8</dd>" in html
+    assert "too little memory" in html and "--retry-failed" in html
+    # Nothing of the papers takes room: every claim is folded, and so is every figure.
+    assert '<table class="claims">' not in html and '<h3 id="fig-' not in html
+    assert html.count("<svg") == 3  # the metric over hops, and two along training
+
+
+def test_an_unknown_sweep_writes_nothing(two_sweeps, tmp_path):
+    done = CliRunner().invoke(app, ["--sweep", "mime", "--results", two_sweeps, "--out", str(tmp_path / "r.html"), "-q"])
+    assert done.exit_code == 2 and "did you mean 'mine'?" in done.stderr and not list(tmp_path.iterdir())

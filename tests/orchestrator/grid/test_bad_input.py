@@ -81,7 +81,7 @@ ONE_VALUE = [
     ({"L": "{log10: [1, 400, 3]}"}, 4, ["largest number"]),
     ({"gamma": "{linspace: [-1, 1, 3]}"}, 7, ["gamma = -1"]),
     ({"dtype": "{range: 3}"}, 9, ["no axis of numbers"]),
-    ({"steps": "2500"}, 9, ["steps = 2500", "eval_every = 1000", "2000, 3000"]),
+    ({"steps": "2500"}, 9, ["steps = 2500", "eval_every = 1000, its default", "2000, 3000"]),
     ({"eval_every": "7"}, 9, ["steps = 25000", "eval_every = 7"]),
     ({"L": "[2, 3]", "d": "[1, 2, 3]", "zip": "[[L, d]]"}, 9, ["one length", "L has 2, d has 3"]),
     ({"zip": "[[L, q]]"}, 9, ["zip names 'q'", "legal: L, d"]),
@@ -212,7 +212,7 @@ def test_an_override_given_twice(problems):
 def test_too_many_cells_are_counted_and_not_made(problems, keys, count):
     message = only(problems(block(**keys)))
     assert f"{count} cells" in message
-    assert "--force" in message
+    assert "--large" in message
 
 
 def test_steps_are_checked_pairwise_and_with_a_zip_by_pairs(problems, tmp_path):

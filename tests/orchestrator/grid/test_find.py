@@ -195,7 +195,7 @@ def test_dry_run_says_the_searches_and_starts_nothing(searching, results):
     done = CliRunner().invoke(app, [str(searching), "--results", results, "--dry-run"])
     assert done.exit_code == 0 and not Path(results).exists()
     assert "4 thresholds to find (L at best_test_acc = 0.8 in 2..64)" in done.output
-    assert "networks at most" in " ".join(done.output.split())
+    assert "at most 304 in all" in " ".join(done.output.split())
 
 
 def test_dry_run_says_the_searches_to_programs_too(searching, results):
@@ -345,7 +345,7 @@ def test_the_table_of_a_search_under_way_promises_nothing(searching, results):
     done = CliRunner().invoke(app, [str(searching), "--results", results, "--debug", "-q", "--limit", "3"])
     rows = [line for line in done.output.splitlines() if "searching" in line and "gamma" not in line]
     assert len([row for row in rows if row.lstrip()[0].isdigit()]) == 4
-    assert not any(word in done.output for word in ("a grid as fine as", ">", "<="))
+    assert not any(word in done.output for word in ("a grid with the same spacing", ">", "<="))
 
 
 def test_searches_of_several_blocks_are_told_apart_by_the_same_keys(searching, results):

@@ -67,7 +67,7 @@ def test_in_another_thread_there_are_no_signals_to_handle(small_grid, results):
 LONG = {
     "sweep": "long",
     "defaults": {"steps": 3000, "eval_every": 1000, "width": 64, "batch": 32, "test_size": 64},
-    "grids": [{"task": "same_different", "L": [3, 5], "d": 16, "gamma": [1], "seed": range(400)}],
+    "grids": [{"task": "same_different", "L": [3, 5], "d": 16, "gamma": [1], "seed": range(4000)}],
     "resources": {"pack_seconds": 0.5},
 }
 
@@ -85,7 +85,7 @@ def test_an_interrupt_drains_and_the_same_call_goes_on(results):
     thread.start()
     done = run(grid, results, quiet=True)
     thread.join()
-    assert done.interrupted and 0 < done.counts["ok"] < 800 and "it goes on from there" in repr(done)
+    assert done.interrupted and 0 < done.counts["ok"] < 8000 and "it goes on from there" in repr(done)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     more = run(grid, results, limit=8)
     assert more.counts["ok"] == done.counts["ok"] + 8 and not more.interrupted

@@ -1,0 +1,87 @@
+"""Which pages of the app have something to show for a sweep, and what would give the others something."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from analysis.data.selection import grid_keys
+from declarations.key import Key
+from store.sql import quoted
+from store.views import declared, fetch
+
+
+class Need(NamedTuple):
+    """The networks that a page shows, in words, and a grid that trains some, with its length on two cores."""
+
+    networks: str
+    grid: str
+    takes: str
+
+
+_QUICK = ("grids/quick.yaml", "a quarter of an hour")
+_SAMPLED = ("grids/overlaps_he3_quick.yaml", "two minutes")
+NEEDS = {
+    "curves": Need("networks at two values of a parameter that is a number", "grid.yaml", "a minute or two"),
+    "dimension": Need("networks of one task at two numbers of training symbols L and two input dimensions d", *_QUICK),
+    "noise": Need("networks with noisy symbols (sigma2 above 0) at two numbers of training symbols L", *_QUICK),
+    "structure": Need(
+        "a finished network; `save: [curves, neurons]` in a grid keeps what it draws", "grid.yaml", "a minute or two"
+    ),
+    "scaling": Need("networks of one task at several values of two parameters, such as L and d", *_QUICK),
+    "specialisation": Need("networks at equilibrium, drawn from the posterior of their weights", *_SAMPLED),
+}
+"""By page, what it needs. Pages that are not here have something to show as soon as there are networks."""
+
+
+class Varying(NamedTuple):
+    """The finished networks of one task in a sweep: their number, the numeric keys that vary, and what else pages ask for."""
+
+    n_ok: int
+    numbers: frozenset[str]
+    """Keys with at least two values, all of them numbers."""
+    positive: frozenset[str]
+    """Keys of `numbers` whose values above 0 vary."""
+    noisy_over_L: bool
+    sampled: bool
+
+
+def showing(results: str) -> dict[str, frozenset[str]]:
+    """By sweep, the pages of NEEDS that have something to show for its networks."""
+    found: dict[str, set[str]] = {}
+    for sweep, of_task in _varying(results):
+        pages = found.setdefault(sweep, set())
+        pages |= {page for page, shows in _SHOWS.items() if of_task.n_ok and shows(of_task)}
+    return {sweep: frozenset(pages) for sweep, pages in found.items()}
+
+
+_SHOWS: dict[str, Callable[[Varying], bool]] = {
+    "curves": lambda found: bool(found.numbers),
+    "dimension": lambda found: {"L", "d"} <= found.numbers and not found.sampled,
+    "noise": lambda found: found.noisy_over_L,
+    "structure": lambda found: True,
+    "scaling": lambda found: len(found.positive) > 1,
+    "specialisation": lambda found: found.sampled,
+}
+
+
+def _varying(results: str) -> list[tuple[str, Varying]]:
+    """The finished networks of each sweep and task. It compares least and greatest values, which is cheaper than to list all."""
+    known = declared(results)
+    keys = [
+        key
+        for key in grid_keys(results)
+        if isinstance(column := known.get(key), Key) and column.kind in ("whole", "number", "single")
+    ]
+    ok = "FILTER (status = 'ok')"
+    ends = ", ".join(
+        f"min({key}) {ok} < max({key}) {ok}, min({key}) FILTER (status = 'ok' AND {key} > 0) < max({key}) {ok}"
+        for key in map(quoted, keys)
+    )
+    noisy = "FILTER (status = 'ok' AND sigma2 > 0)"
+    sql = f"""SELECT sweep, count(*) {ok}, min(L) {noisy} < max(L) {noisy}, count(chains) {ok} > 0, {ends}
+    FROM plans JOIN cells USING (cell_id) GROUP BY sweep, task"""
+    found = []
+    for sweep, n_ok, noisy_over_L, sampled, *differ in fetch(results, sql):
+        numbers = frozenset(key for key, differs in zip(keys, differ[::2], strict=True) if differs)
+        positive = frozenset(key for key, differs in zip(keys, differ[1::2], strict=True) if differs)
+        found.append((sweep, Varying(n_ok, numbers, positive, bool(noisy_over_L), bool(sampled))))
+    return found

@@ -1,0 +1,16 @@
+"""Networks that are in training, with their curves as far as they have come."""
+
+from typing import Any
+
+import pandas as pd
+
+from store.files import open_files
+from store.under_way import curves_under_way
+
+
+def in_training(results: str) -> tuple[list[dict[str, Any]], pd.DataFrame]:
+    """The keys and `cell_id` of each network whose curve can be read now, and these curves, one row per evaluation."""
+    found = curves_under_way(open_files(results))
+    rows = [{"cell_id": cell_id, **one["keys"]} for cell_id, one in found.items()]
+    frames = [pd.DataFrame(one["curve"]).assign(cell_id=cell_id) for cell_id, one in found.items()]
+    return rows, pd.concat(frames, ignore_index=True).astype({"step": int}) if frames else pd.DataFrame()

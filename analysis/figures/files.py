@@ -1,0 +1,24 @@
+"""The files of a figure: SVG, PNG, PDF and CSV."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+IMAGES = ("svg", "png", "pdf")
+FILES = (*IMAGES, "csv")
+
+
+def write(chart: Any, frame: pd.DataFrame, folder: Path, name: str) -> None:
+    """Write a chart of Altair, or a figure of matplotlib, and its data as `folder/name.svg`, .png, .pdf and .csv. OSError if a
+    file cannot be written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for kind in IMAGES:
+        file = folder / f"{name}.{kind}"
+        if hasattr(chart, "savefig"):
+            chart.savefig(file, bbox_inches="tight", dpi=200)
+        elif kind == "png":
+            chart.save(file, scale_factor=2)
+        else:
+            chart.save(file)
+    frame.to_csv(folder / f"{name}.csv", index=False)

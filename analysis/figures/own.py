@@ -1,0 +1,93 @@
+"""Figures of anyone's own sweep: `curve`, any metric against any parameter or along training, and `map`, a metric over two."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from analysis.asking import asked_points, key_named, selected, setting_for
+from analysis.charts.maps import heat_map
+from analysis.data.choosing import having
+from analysis.data.coverage import coverage
+from analysis.data.keys import captioned
+from analysis.data.points import averaged, counted, described, numeric_keys, with_intervals
+from analysis.data.source import ResultsError
+from analysis.drawing import Asked, draw
+from analysis.overlays.overlays import Later
+from console.words import listed, show
+from declarations.statistics import STATISTICS
+
+LIBRARIES = ("altair", "matplotlib")
+
+
+class Own(NamedTuple):
+    """A figure of one's own with its data, a title, a caption, and the name for its files."""
+
+    chart: Any
+    frame: pd.DataFrame
+    title: str
+    caption: str
+    name: str
+
+
+def curve(results: str, asked: Asked, compute: Callable[[Sequence[Later]], None], library: str = "altair") -> Own:
+    """The figure `curve`. ResultsError for a mistake, with what there is instead."""
+    asked = _of_one_sweep(results, replace(asked, suited=True))
+    found, measure, look = draw(results, asked, compute)
+    chart = found.chart
+    if library == "matplotlib":
+        from analysis.charts.in_matplotlib import figure
+
+        chart = figure(found.drawn, measure, look, found.caption, asked.centre)
+    title = f"{_capital(measure.title)} against {look.title_of(look.x, found.drawn.points)}"
+    title = title.replace("against step", "along training")
+    return Own(chart, found.frame, title, found.caption, _file_name(asked.sweep, measure.name, look.x))
+
+
+def colour_map(results: str, asked: Asked) -> Own:
+    """The figure `map`: the metric `asked.y` as colour over `asked.x` and `asked.by`, numbers above 0 with several values.
+
+    The default is the two with most values."""
+    asked = _of_one_sweep(results, asked)
+    selection = selected(results, asked.sweep, asked.where)
+    points = asked_points(results, selection, asked.y)
+    offered = numeric_keys(points)
+    named = [None if key is None else key_named(results, key).replace("gamma_label", "gamma") for key in (asked.x, asked.by)]
+    if wrong := [key for key in named if key is not None and key not in offered]:
+        raise ResultsError(
+            f"a map over {show(wrong[0])}: its axes must be numbers above 0 with several values: {listed(offered)}"
+        )
+    free = sorted((key for key in offered if key not in named), key=lambda key: -points.frame[key].nunique())
+    if len(free) < named.count(None):
+        raise ResultsError(f"a map needs two parameters that are numbers above 0 with several values; there is {listed(offered)}")
+    x, y = (key or free.pop(0) for key in named)
+    if x == y:
+        raise ResultsError(f"a map over {x} and {y}: name two parameters")
+    there = having(having(points, x), y)
+    setting = setting_for(there._replace(frame=there.frame[(there.frame[x] > 0) & (there.frame[y] > 0)]), (x, y))
+    frame = with_intervals(setting.frame, points.measure, asked.centre)
+    told = described(setting.values, captioned(setting.values, points.declared))
+    parts = [told, averaged(frame, asked.centre, intervals=False), counted(int(frame["n"].sum()), "network")]
+    if setting.others:
+        parts.append(f"{counted(setting.others, 'other setting')} not shown")
+    shown = frame.assign(mean=frame[asked.centre])
+    chart = heat_map(shown, points.measure, x, y)
+    title = f"{_capital(points.measure.title)} over {x} and {y}"
+    caption = "; ".join(part for part in parts if part) + "."
+    return Own(chart, frame[[x, y, *STATISTICS]], title, caption, _file_name(asked.sweep, points.measure.name, f"{x}-{y}"))
+
+
+def _of_one_sweep(results: str, asked: Asked) -> Asked:
+    """The question about the store's only sweep, if it has one and none is named."""
+    names = list(coverage(results)) if asked.sweep is None else []
+    return replace(asked, sweep=names[0]) if len(names) == 1 else asked
+
+
+def _file_name(sweep: str | None, measure: str, axes: str) -> str:
+    return re.sub(r"[^\w.-]+", "_", "-".join([sweep or "all", measure, axes]))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,110 @@
+"""Python lines that give in a notebook what a page shows: a call of `analysis.Results` with the same selection."""
+
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from analysis.charts.explore import Choices, networks_of
+from analysis.data.choosing import suits_log
+from analysis.data.points import Points, varying
+from analysis.data.selection import Selection, Value
+from analysis.results import Results
+
+WIDTH = 88
+"""Longest line, in characters: a notebook's cell shows it whole."""
+
+
+def plot_lines(results: str, selection: Selection, points: Points, choices: Choices, shown: pd.DataFrame) -> str:
+    """The call of `Results.plot` that draws the chart of these choices; `shown` are the points in it."""
+    look = choices.look
+    setting = networks_of(shown, dict(choices.setting))
+    options: dict[str, Any] = {
+        "x": look.x, "y": points.measure.name, "by": look.colour, "sweep": selection.sweep,
+        "where": _where(selection, setting), "panels": look.facet, "centre": choices.centre, "theory": choices.theory,
+        "residuals": look.residual, "intervals": choices.intervals, "seeds": choices.raw,
+    }  # fmt: skip
+    if look.log_x or suits_log(shown[look.x]):
+        options["log_x"] = look.log_x
+    if look.log_y != points.measure.logarithmic:
+        options["log_y"] = look.log_y
+    return call_lines(results, "plot", options)
+
+
+def threshold_lines(
+    results: str,
+    selection: Selection,
+    points: Points,
+    setting: Mapping[str, Value],
+    over: str,
+    level: float,
+    by: Iterable[str],
+    method: str = "threshold",
+) -> str:
+    """The call of `Results.threshold`, or with `method` "exponent" of `Results.exponent`, for the curves over `over` of one
+    configuration. `by` names the keys that tell curves apart; the first is that of an exponent."""
+    vary = varying(points.frame, points.keys)
+    where = _where(selection, {key: value for key, value in setting.items() if key in vary})
+    common = {"at": level, "y": points.measure.name, "sweep": selection.sweep, "where": where}
+    keys = [_name(key) for key in by]
+    if method == "exponent":
+        return call_lines(results, method, {"of": over, "over": keys[0], "by": keys[1] if keys[1:] else None} | common)
+    return call_lines(results, method, {"x": over, "by": keys if len(keys) > 1 else keys[0]} | common)
+
+
+def sql_lines(results: str, sql: str) -> str:
+    """The call of `Results.sql` for a query."""
+    return f'{_opened(results)}.sql("""\n{sql.strip()}\n""")' if "\n" in sql else call_lines(results, "sql", {"query": sql})
+
+
+def call_lines(results: str, method: str, options: Mapping[str, Any]) -> str:
+    """A call of a method of Results. Arguments at their defaults are left out."""
+    known = inspect.signature(getattr(Results, method)).parameters
+    said = {key: value for key, value in options.items() if known[key].default != value and value != {}}
+    words = [f"{key}={_text(_name(value) if key in ('x', 'by', 'panels') else value)}" for key, value in said.items()]
+    call = f"Results({_text(results)}).{method}"
+    whole = f"{call}({', '.join(words)})"
+    if len(whole) > WIDTH:
+        whole = f"{call}(\n" + "".join(f"    {word},\n" for word in words) + ")"
+    return f"{_IMPORT}{whole}"
+
+
+_IMPORT = "from analysis import Results\n\n"
+
+
+def _opened(results: str) -> str:
+    return f"{_IMPORT}Results({_text(results)})"
+
+
+def _where(selection: Selection, setting: Mapping[str, Any]) -> dict[str, Any]:
+    found = {key: values[0] if len(values) == 1 else list(values) for key, values in selection.where}
+    found |= {key: list(value) if isinstance(value, tuple) else value for key, value in setting.items()}
+    return {_name(key): _number(value) if key == "gamma_label" else value for key, value in found.items()}
+
+
+def _name(key: Any) -> Any:
+    """`gamma` stands for its label, as in `Results`."""
+    return "gamma" if isinstance(key, str) and key == "gamma_label" else key
+
+
+def _number(label: Any) -> Any:
+    """A label of gamma as one types it: a number, if the number gives the same label."""
+    try:
+        value = float(label)
+    except (TypeError, ValueError):
+        return label
+    if f"{value:g}" != label:
+        return label
+    return int(value) if value.is_integer() else value
+
+
+def _text(value: Any) -> str:
+    """A value in Python, with double quotes."""
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text, value))}]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_text(key)}: {_text(inner)}" for key, inner in value.items()) + "}"
+    return repr(value.item() if hasattr(value, "item") else value)

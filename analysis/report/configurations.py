@@ -1,0 +1,61 @@
+"""The configurations of a sweep, which are its networks but for the seed: the keys that tell them apart, and their means."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from analysis.data.comparing import PARTS, named
+from analysis.data.keys import gamma_once
+from analysis.data.measures import measures
+from analysis.data.points import Points, points
+from analysis.data.selection import Selection, grid_keys
+from declarations.metric import Metric
+from store.sql import quoted
+from store.views import run
+
+
+class Table(NamedTuple):
+    """The configurations that have a metric, one row each: keys, n, mean, low, high, last and diverged."""
+
+    measure: Metric
+    frame: pd.DataFrame
+    """Its index is that of the points of this metric."""
+
+
+def telling_keys(results: str, sweep: str) -> list[str]:
+    """The keys that tell the configurations of a sweep apart, failed ones among them. Keys that follow from the task, network or
+    training are left out."""
+    selection, keys = Selection(sweep), gamma_once(known := grid_keys(results), known)
+    sql = f"SELECT DISTINCT {', '.join(map(quoted, keys))} FROM {selection.source} WHERE {selection.condition}"
+    frame = run(results, lambda connection: connection.execute(sql).df())
+    vary = [key for key in keys if frame[key].nunique(dropna=False) > 1]
+    parts = [key for key in PARTS if key in vary]
+    if not parts:
+        return vary
+    by_part = frame.groupby(parts, dropna=False)
+    return [key for key in vary if key in parts or by_part[key].nunique(dropna=False).max() > 1]
+
+
+def table_of(results: str, sweep: str, measure: str, keys: Sequence[str]) -> Table:
+    """The configurations of a sweep that have this metric; the columns of `keys` in which they differ come first, L last."""
+    selection, known = Selection(sweep), measures(results)
+    found = named(points(results, selection, measure))
+    shown = [key for key in keys if key in found.keys and found.frame[key].nunique(dropna=False) > 1]
+    shown = [*(key for key in shown if key != "L"), *(key for key in shown if key == "L")]
+    frame = found.frame.assign(last=_last(results, selection, found, known))
+    order = ["gamma" if key == "gamma_label" and "gamma" in frame else key for key in shown]
+    frame = frame.sort_values(order, kind="stable") if order else frame
+    return Table(found.measure, frame[[*shown, "n", "mean", "low", "high", "last", "diverged"]])
+
+
+def _last(results: str, selection: Selection, found: Points, known: dict[str, Metric]) -> Any:
+    """The mean of the last evaluation, for a metric that is the best of several; None for others."""
+    name = f"final_{found.measure.name.removeprefix('best_')}"
+    if found.frame.empty or not found.measure.name.startswith("best_") or name not in known:
+        return None
+    of_last = named(points(results, selection, name)).frame
+    of_last = of_last.reindex(columns=[*found.keys, "mean"]).rename(columns={"mean": "last"})
+    if not found.keys:  # no network has finished, or all have one configuration
+        return of_last["last"].reindex(found.frame.index)
+    return found.frame[found.keys].merge(of_last, on=found.keys, how="left")["last"]

@@ -1,0 +1,188 @@
+"""The results of one sweep: what was run, its main metric over its axes, training, a table, failures and thresholds."""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from analysis.charts.along import STEP, evaluated
+from analysis.charts.explore import FIRST
+from analysis.data.choosing import measured, same_axis
+from analysis.data.comparing import named
+from analysis.data.coverage import Progress, Reason
+from analysis.data.failures import remedy
+from analysis.data.keys import captioned, gamma_once, title_of
+from analysis.data.measures import measures
+from analysis.data.points import Points, described, numeric_keys, points
+from analysis.data.selection import SEED, Selection, Value, axes
+from analysis.data.source import ResultsError
+from analysis.drawing import Answer, Asked, draw
+from analysis.overlays.overlays import Later
+from analysis.report.pictures import Picture, picture
+from analysis.report.searched import Searched, searched
+from analysis.report.table import Table, table, told_apart
+from console.words import listed, shown
+from declarations.metrics import METRICS
+from store.views import declared, run
+
+MOST_OWN = 3
+"""Most charts of metrics that a user declared."""
+FEWEST_OF_CHART = 3
+"""Least number of values of a further parameter that gets a chart of its own."""
+MOST_CHARTS = 3
+"""Most charts of the main metric."""
+SIZE = {"width": 400, "height": 260}
+TRAINING = {"width": 215, "height": 170, "columns": 3}
+MOST_LISTED = 12
+"""Most values of a parameter that are written out."""
+
+_ORIGINS = """SELECT host, device, engine, science_version, git_sha, count(*) AS networks, sum(seconds) AS seconds,
+    min(finished_at) AS first, max(finished_at) AS last
+FROM cells JOIN plans USING (cell_id) WHERE sweep = ? AND status <> 'failed' GROUP BY ALL ORDER BY networks DESC"""
+
+
+class Failure(NamedTuple):
+    """A reason why networks have no value, and what a person can do about it."""
+
+    reason: Reason
+    advice: str
+
+
+class OwnResults(NamedTuple):
+    """The part of a report about one sweep."""
+
+    progress: Progress
+    varied: list[tuple[str, str, str]]
+    """Title, name and values of each parameter that varies, the seed last."""
+    fixed: str
+    origins: list[dict[Hashable, Any]]
+    charts: list[Picture]
+    training: list[Picture]
+    table: Table | None
+    failures: list[Failure]
+    searched: list[Searched]
+    notes: list[str]
+    """Why something is not shown."""
+
+
+def own_results(
+    results: str, progress: Progress, reasons: Sequence[Reason], compute: Callable[[Sequence[Later]], None]
+) -> OwnResults:
+    """The results of the sweep of this progress. `compute` gets theory that takes long."""
+    selection = Selection(progress.sweep)
+    origins = run(results, lambda connection: connection.execute(_ORIGINS, [progress.sweep]).df()).to_dict("records")
+    failures = [Failure(reason, remedy(reason.status, reason.reason, results)) for reason in reasons]
+    held = measured(results, selection)
+    if not held:
+        varied, fixed = _settings(results, selection, None)
+        return OwnResults(progress, varied, fixed, origins, [], [], None, failures, [], ["No network has finished yet."])
+    notes: list[str] = []
+    found = named(points(results, selection, held[0]))
+    varied, fixed = _settings(results, selection, told_apart(found))
+    charts = _charts(results, progress.sweep, found, held, compute, notes)
+    training = _training(results, selection, notes)
+    thresholds = searched(results, found)
+    return OwnResults(
+        progress, varied, fixed, origins, charts, training, table(results, selection, found, held), failures, thresholds, notes
+    )
+
+
+def _settings(results: str, selection: Selection, differ: Sequence[str] | None) -> tuple[list[tuple[str, str, str]], str]:
+    """The parameters that vary, and words for the others. differ: those that tell finished networks apart, None if none has
+    finished."""
+    known = declared(results)
+    found = axes(results, selection)
+    names = gamma_once(found, found)
+    sql = f"SELECT list(DISTINCT {SEED} ORDER BY {SEED}) FROM {selection.source} WHERE {selection.condition}"
+    seeds = (run(results, lambda connection: connection.execute(sql).fetchone()) or ([],))[0] or []
+    tasks = found.get("task", [])
+    task = str(tasks[0]) if len(tasks) == 1 else None
+    several = [key for key in captioned(names, known) if len(found[key]) > 1]
+    if differ is not None:  # a key that only some networks have is no axis if these agree in it
+        several = [key for key in several if key in differ or None not in found[key]]
+    varied = [(title_of(key, task, known), key, _written(_filled(key, found[key]))) for key in several]
+    if len(seeds) > 1:
+        varied.append(("seed", SEED, _written(seeds)))
+    fixed = described({key: found[key][0] for key in captioned(names, known) if len(found[key]) == 1})
+    return [(title, key.replace("_label", ""), text) for title, key, text in varied], fixed
+
+
+def _filled(key: str, values: Sequence[Value]) -> list[Value]:
+    """The values with the names of the first network and training, which rows may leave out."""
+    return [FIRST[key][0] if value is None and key in FIRST else value for value in values]
+
+
+def _written(values: Sequence[Value]) -> str:
+    texts = ["not set" if value is None else shown(value) for value in values]
+    if len(texts) <= MOST_LISTED:
+        return ", ".join(texts)
+    return f"{', '.join(texts[:4])}, ..., {', '.join(texts[-2:])} ({len(texts)} values)"
+
+
+def _charts(
+    results: str,
+    sweep: str,
+    found: Points,
+    held: Sequence[str],
+    compute: Callable[[Sequence[Later]], None],
+    notes: list[str],
+) -> list[Picture]:
+    """The main metric over the main axes and over further parameters that vary, then metrics of the user's own."""
+    known = measures(results)
+    first = _drawn(results, Asked(sweep, suited=True), compute, notes)
+    if first is None:
+        return []
+    pictures, shown_ones = [_picture(first, sweep)], {first.look.x, first.look.colour, first.look.facet}
+    same_axes = Asked(sweep, x=first.look.x, by=first.look.colour or "", panels=first.look.facet or "")
+    for name in [name for name in held[1:] if name not in METRICS and name in known][:MOST_OWN]:
+        drawn = _drawn(results, replace(same_axes, y=name), compute, notes)
+        pictures += [_picture(drawn, sweep)] if drawn else []
+    others = [key for key in numeric_keys(found) if not any(other and same_axis(key, other) for other in shown_ones)]
+    for key in [key for key in others if found.frame[key].nunique() >= FEWEST_OF_CHART][: MOST_CHARTS - 1]:
+        drawn = _drawn(results, Asked(sweep, x=key), compute, notes)
+        if drawn and drawn.explored.drawn.points[key].nunique() >= FEWEST_OF_CHART:
+            pictures.append(_picture(drawn, sweep))
+    return pictures
+
+
+def _drawn(results: str, asked: Asked, compute: Callable[[Sequence[Later]], None] | None, notes: list[str]) -> Answer | None:
+    try:
+        return draw(results, asked, compute, single=SIZE, several=TRAINING if asked.x == STEP else None)
+    except ResultsError as error:
+        notes.append(f"{str(error)[:1].upper()}{str(error)[1:]}.")
+        return None
+
+
+def _picture(answer: Answer, sweep: str) -> Picture:
+    explored, measure, look = answer
+    against = "along training" if look.x == STEP else f"against {look.title_of(look.x, explored.drawn.points)}"
+    title = f"{measure.title[:1].upper()}{measure.title[1:]} {against}"
+    name = f"{sweep}-{measure.name}-{look.x}"
+    return picture(title, explored.chart, explored.frame, explored.caption, name, explored.sql)
+
+
+def _training(results: str, selection: Selection, notes: list[str]) -> list[Picture]:
+    """The main metric along training, and the loss."""
+    held = evaluated(results, selection)
+    if not held.metrics:
+        notes.append("No training curve was saved: `save: [curves]` in a grid keeps them.")
+        return []
+    main = next(iter(held.metrics))
+    names = [name for name in (main, held.loss(main)) if name]
+    asked = Asked(selection.sweep, x=STEP, suited=True)
+    drawn = [_drawn(results, replace(asked, y=name), None, notes) for name in names]
+    return [_picture(one, str(selection.sweep)) for one in drawn if one]
+
+
+def described_origins(origins: Sequence[dict[Hashable, Any]]) -> str:
+    """Words for the machines, engines and versions behind a sweep."""
+    if not origins:
+        return ""
+    each = {
+        name: list(dict.fromkeys(str(origin[name]) for origin in origins if origin[name] and not pd.isna(origin[name])))
+        for name in ("engine", "device", "host", "science_version", "git_sha")
+    }
+    each["git_sha"] = [f"{sha[:9]}{'+' if sha.endswith('+') and len(sha) > 9 else ''}" for sha in each["git_sha"]]
+    words = {"engine": "engine", "device": "on", "host": "of", "science_version": "science version", "git_sha": "code"}
+    return ", ".join(f"{words[name]} {listed(values)}" for name, values in each.items() if values)

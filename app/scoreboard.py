@@ -1,0 +1,138 @@
+"""The scoreboard of page Claims as HTML: a line for each statement, which opens on a click without asking the server."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from analysis.charts.screens import dark_colour
+from analysis.claims.board import MARKS, Line, Section, Standing, Strip, standing
+from analysis.claims.chart import COLOURS
+from analysis.claims.verdict import Checked, Measured
+from stats.rounding import in_digits, with_interval
+
+# Rows of one width: mark, statement, strip, numbers. On a phone, strip and numbers stand below the statement.
+_STYLE = """<style>
+.board details {border-bottom: 1px solid rgba(128,128,128,.22)}
+.board details.section {border: 0; margin: 0}
+.board details.section > summary {display: block; padding-top: .5rem}
+.board details details details {margin-left: 1.7rem}
+.board summary {display: grid; grid-template-columns: 1.4rem minmax(0,1fr) 8rem 13.5rem; gap: .2rem .8rem; padding: .38rem .2rem;
+  cursor: pointer; align-items: center; list-style: none; font-size: .95rem; line-height: 1.35}
+.board summary::-webkit-details-marker {display: none}
+.board summary:hover {background: rgba(128,128,128,.1)}
+.board .mark {font-weight: 700; text-align: center}
+.board .numbers {font-size: .85rem; opacity: .85; font-variant-numeric: tabular-nums}
+.board .strip {position: relative; height: 12px; background: rgba(128,128,128,.14); border-radius: 3px; overflow: hidden}
+.board .strip i {position: absolute; display: block}
+.board .more {padding: .2rem .4rem .9rem 2.2rem; font-size: .9rem; line-height: 1.5; overflow-wrap: anywhere}
+.board .more p {margin: .25rem 0}
+.board code {background: rgba(128,128,128,.16); padding: .05rem .3rem; border-radius: 3px; font-size: .85em}
+.board .more .command {display: block; padding: .35rem .5rem; margin: .3rem 0; white-space: pre-wrap}
+.board a {color: inherit; opacity: .75}
+@media (max-width: 640px) {
+  .board summary {grid-template-columns: 1.4rem minmax(0,1fr)}
+  .board .strip, .board .numbers {grid-column: 2}
+  .board .more {padding-left: .6rem}
+  .board details details details {margin-left: .6rem}
+}
+</style>"""
+
+
+def colours(dark: bool) -> dict[Standing, str]:
+    """The colour of each standing on a light or a dark page."""
+    of = {"inconclusive": "not enough data", "no data yet": "not enough data"}
+    plain = {name: COLOURS[of.get(name, name)] for name in MARKS}  # type: ignore[index]
+    return {name: dark_colour(colour) if dark else colour for name, colour in plain.items()}
+
+
+def counted(counts: "Counter[Standing]", dark: bool, named: bool = False) -> str:
+    """Marks with their counts, such as `✓ 12 ✗ 3`; `named` adds the words for each mark."""
+    shades = colours(dark)
+    parts = []
+    for name, mark in MARKS.items():
+        if counts[name]:
+            words = f"<b>{mark}</b> {counts[name]}{f' {name}' if named else ''}"
+            parts.append(f'<span style="color:{shades[name]}" title="{counts[name]} {name}">{words}</span>')
+    return " &nbsp; ".join(parts)
+
+
+def section_html(
+    section: Section, strips: Mapping[str, Strip], commands: Mapping[str, Sequence[str]], dark: bool, folded: bool = False
+) -> str:
+    """All lines of a section below its heading with counts; `folded`: they appear on a click. `commands`: by claim, what may
+    decide it."""
+    lines = "".join(_line(line, strips, commands, dark) for line in section.lines)
+    head = f"<b>{escape(section.heading)}</b> &nbsp; {counted(section.counts, dark)}"
+    start = f'<details class="section"{"" if folded else " open"}>'
+    return f'{_STYLE}<div class="board">{start}<summary>{head}</summary>{lines}</details></div>'
+
+
+def _line(line: Line, strips: Mapping[str, Strip], commands: Mapping[str, Sequence[str]], dark: bool) -> str:
+    if len(line.claims) == 1:
+        return _claim(line.claims[0], strips, commands, dark)
+    parts, n = line.counts, len(line.claims)
+    most = next(name for name in MARKS if parts[name])
+    mark = MARKS[most] if len(parts) == 1 else "±"
+    colour = colours(dark)[most] if len(parts) == 1 else "inherit"
+    shown = [(strips[one.claim.id], standing(one)) for one in line.claims if one.claim.id in strips]
+    inner = "".join(_claim(one, strips, commands, dark) for one in line.claims)
+    return (
+        f'<details><summary><span class="mark" style="color:{colour}">{mark}</span><span>{_words(line.says)}</span>'
+        f'{_strip(shown, dark)}<span class="numbers">{n} statements: {counted(parts, dark)}</span></summary>{inner}</details>'
+    )
+
+
+def _claim(one: Checked, strips: Mapping[str, Strip], commands: Mapping[str, Sequence[str]], dark: bool) -> str:
+    claim, stands = one.claim, standing(one)
+    strip = [(strips[claim.id], stands)] if claim.id in strips else []
+    numbers = _short(one)
+    return (
+        f'<details><summary title="{stands}"><span class="mark" style="color:{colours(dark)[stands]}">{MARKS[stands]}</span>'
+        f'<span>{_words(claim.says)}</span>{_strip(strip, dark)}<span class="numbers">{numbers}</span></summary>'
+        f'<div class="more">{"".join(f"<p>{text}</p>" for text in details(one, commands.get(claim.id, ())))}</div></details>'
+    )
+
+
+def _short(one: Checked) -> str:
+    if not isinstance(one.measured, Measured):
+        return escape(standing(one))
+    value, low, high = one.measured.interval[:3]
+    return f"{escape(in_digits(value, low, high).split(' (')[0])}, expected {escape(str(one.claim.expected))}"
+
+
+def details(one: Checked, commands: Sequence[str]) -> list[str]:
+    """Paragraphs of HTML that say what is known of a claim."""
+    claim, found = one.claim, []
+    if isinstance(one.measured, Measured):
+        found.append(f"Measured: <b>{escape(with_interval(one.measured.interval))}</b>. {_words(one.measured.what)}.")
+    if claim.expected is not None:
+        found.append(f"Expected: <b>{escape(str(claim.expected))}</b>. {_words(claim.because)}")
+    found.append(f"<b>{standing(one).capitalize()}</b>: {_words(one.why.removesuffix('.'))}.")
+    if claim.note:
+        found.append(f"Note: {_words(claim.note)}")
+    found += [f'To decide it: <code class="command">{escape(command)}</code>' for command in commands]
+    origin = f"networks of <code>{escape(claim.grid)}</code>" if claim.grid else "needs no networks"
+    link = f'<a href="?claim={escape(claim.id)}" target="_blank">{escape(claim.id)}</a>'
+    found.append(f"{escape(claim.source)}; {claim.topic}; {origin}; link to this statement: {link}")
+    return found
+
+
+def _words(text: str) -> str:
+    """Text with `code` in it, as HTML."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text.strip()))
+
+
+def _strip(shown: Sequence[tuple[Strip, Standing]], dark: bool) -> str:
+    """Intervals on a strip on which the region expected is green."""
+    if not shown:
+        return '<span class="strip" style="visibility:hidden"></span>'
+    shades, marks = colours(dark), []
+    left, right = shown[0][0].region
+    marks.append(f'<i style="left:{left:.1f}%;width:{right - left:.1f}%;top:0;bottom:0;background:rgba(60,170,100,.3)"></i>')
+    for strip, stands in shown:
+        bar = f"left:{strip.low:.1f}%;width:{max(0.5, strip.high - strip.low):.1f}%;top:5px;height:2px"
+        dot = f"left:calc({strip.at:.1f}% - 3px);width:6px;top:3px;height:6px;border-radius:3px"
+        marks += [f'<i style="{place};background:{shades[stands]}"></i>' for place in (bar, dot)]
+    said = "the 95% interval beside what is expected (green)"
+    return f'<span class="strip" role="img" aria-label="{said}" title="{said}">{"".join(marks)}</span>'

@@ -1,0 +1,209 @@
+"""Each sweep's main result, how far it is, its verdicts, why networks failed, and what to look at next."""
+
+from datetime import UTC, datetime
+from html import escape
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from analysis.data.coverage import Live, Progress, Reason, live, progress, reasons
+from analysis.data.failures import remedy
+from analysis.data.showing import NEEDS
+from analysis.data.source import damaged, state
+from app.ahead import importing
+from app.leading import looking
+from app.pages import MORE, PAGES
+from app.shared import choice, figure, links, remembered, switch
+from console.commands import command, sweep_command
+
+COLOURS = {
+    "ok": "#277f8e", "diverged": "#d9a500", "failed": "#c2532d", "running": "#9fd3dc", "missing": "#e6e6e6",
+}  # fmt: skip
+WORDS = {"ok": "done", "diverged": "diverged", "failed": "failed", "running": "running", "missing": "not yet"}
+N_OPEN = 3
+"""Sweeps that are shown whole; the others, which finished earlier, are one line each until they are opened."""
+
+
+class _Place(NamedTuple):
+    """Where the parts of a sweep come that need pandas: they are filled after the text of all sweeps is there."""
+
+    sweep: str
+    chart: Any
+    verdicts: Any
+    following: Any
+
+
+def show(results: str) -> None:
+    """The page."""
+    # Which networks are being trained is read afresh each time (`remembered` says why): 0.4 s for 100,000 networks on busy cores.
+    sweeps, why = progress(results), remembered(reasons, results)
+    running = sum(sweep.running for sweep in sweeps)
+    _alive(running, live(results))
+    for path, problem in remembered(damaged, results):
+        st.warning(f"Not read: `{path}`, {problem}. `{command('store', 'check')}` tells more.")
+    places = [_whole(results, sweep, why.get(sweep.sweep, [])) for sweep in sweeps[:N_OPEN]]
+    if older := sweeps[N_OPEN:]:
+        st.subheader(f"{len(older)} earlier sweep{'s' * (len(older) > 1)}", anchor=False)
+        places += [place for sweep in older if (place := _folded(results, sweep, why.get(sweep.sweep, [])))]
+    below = st.container()
+    _link_on(results, places)
+    with importing:  # the text stands; charts need modules that take a second to import
+        headlines: Any = import_module("app.headlines")
+    for place in places:
+        with place.chart.container():
+            headlines.chart(results, place.sweep)
+    found, n_to_come = headlines.checked(results, may_start=not running)
+    for place in places:
+        with place.verdicts.container():
+            headlines.verdicts(place.sweep, found, n_to_come)
+    with below:
+        if switch("Show which networks are there", False, "there"):
+            _networks(results, [sweep.sweep for sweep in sweeps])
+
+
+def _alive(running: int, processes: list[Live]) -> None:
+    """Say what is being trained, or what a sweep waits for that trains nothing."""
+    if running:
+        st.caption(f"{running:,} network{'s are' if running > 1 else ' is'} being trained; this page follows by itself.")
+    elif processes:
+        who = processes[0]
+        st.caption(f"A sweep ({who.description}) is at work but trains no network now: it waits for a worker, or plans. "
+                   "This page follows by itself.")  # fmt: skip
+
+
+def _whole(results: str, sweep: Progress, why: list[Reason]) -> _Place:
+    """A sweep with all that is known of it."""
+    with st.container(border=True):
+        name, bar, when = st.columns([2, 6, 3], vertical_alignment="center")
+        share = 100 * sweep.done / max(1, sweep.planned)
+        name.markdown(f"**{_plain(sweep.sweep)}**  \n{share:.{0 if share in (0, 100) else 1}f}% of {sweep.planned:,}")
+        bar.html(_bar(sweep))
+        when.caption(_when(sweep))
+        return _parts(results, sweep, why)
+
+
+def _folded(results: str, sweep: Progress, why: list[Reason]) -> _Place | None:
+    """A line that opens; None while it is closed: what is in it is then neither asked for nor drawn."""
+    share = 100 * sweep.done / max(1, sweep.planned)
+    last = f", last finished {sweep.last:%Y-%m-%d %H:%M} UTC" if sweep.last else ""
+    bad = f", :red[{sweep.failed:,} failed]" if sweep.failed else ""
+    label = f"**{_plain(sweep.sweep)}** {share:.0f}% of {sweep.planned:,}{bad}{last}"
+    fold = st.expander(label, on_change="rerun", key=f"open_{sweep.sweep}")
+    if not fold.open:
+        return None
+    with fold:
+        st.html(_bar(sweep))
+        return _parts(results, sweep, why)
+
+
+def _parts(results: str, sweep: Progress, why: list[Reason]) -> _Place:
+    left, right = st.columns([6, 5])
+    chart = left.empty()
+    with right:
+        if sweep.missing and not sweep.running:
+            command = sweep_command("GRID", results)
+            st.caption(f"{sweep.missing:,} not trained yet. `{command}` with its grid trains only those.")
+        verdicts, following = st.empty(), st.empty()
+    if why:
+        n, kinds = sum(reason.n for reason in why), len(why)
+        with st.expander(f"{n:,} of {_plain(sweep.sweep)} diverged or failed, for {kinds} reason{'s' * (kinds != 1)}"):
+            st.html(_table(why))
+            for advice in dict.fromkeys(remedy(reason.status, reason.reason, results) for reason in why):
+                st.markdown(advice)
+            st.page_link(links["networks"], label="These networks", query_params={"sweep": sweep.sweep, "state": "not ok"})
+    return _Place(sweep.sweep, chart, verdicts, following)
+
+
+def _link_on(results: str, places: list[_Place]) -> None:
+    """Links to the pages that have something to show for each sweep; the page of those that have nothing for any."""
+    known = looking(results).look(state(results))
+    for place in places:
+        shows = NEEDS if known is None else known.get(place.sweep, ())
+        names = [name for name in PAGES if name in shows or name == "networks"]
+        with place.following.container(gap=None):
+            st.caption("What to look at next")
+            for name in names:
+                label = f"**{PAGES[name][0]}** {PAGES[name][1][0].lower()}{PAGES[name][1][1:]}"
+                st.page_link(links[name], label=label, query_params={"sweep": place.sweep})
+    if known is not None and (lacking := frozenset(NEEDS).difference(*known.values())):
+        titles = ", ".join(PAGES[name][0] for name in NEEDS if name in lacking)
+        st.page_link(links[MORE], label=f"Nothing yet for {titles}: which grids fill them")
+
+
+def _plain(name: str) -> str:
+    """A sweep's name without marks of Markdown."""
+    return name.replace("*", "").replace("[", "").replace("]", "")
+
+
+def _table(why: list[Reason]) -> str:
+    """The reasons as HTML: Streamlit's own tables import pandas, which this page does without."""
+    head = "".join(f"<th>{name}</th>" for name in ("networks", "status", "reason", "for example", "log"))
+    rows = "".join(
+        f"<tr><td>{r.n:,}</td><td>{escape(r.status)}</td><td>{escape(r.reason)}</td><td><code>{escape(r.cell_id)}</code></td>"
+        f"<td><code>{escape(r.log_path or '')}</code></td></tr>"
+        for r in why
+    )
+    style = "<style>.reasons td, .reasons th {padding: 2px 14px 2px 0; text-align: left; font-size: 0.9rem}</style>"
+    return f'{style}<table class="reasons"><tr>{head}</tr>{rows}</table>'
+
+
+def _bar(sweep: Progress) -> str:
+    counts = {name: getattr(sweep, name) for name in WORDS}
+    parts = "".join(
+        f'<div title="{n:,} {WORDS[name]}" style="width:{100 * n / max(1, sweep.planned):.3f}%;background:{COLOURS[name]}"></div>'
+        for name, n in counts.items()
+    )
+    words = " &nbsp; ".join(
+        f'<span style="color:{COLOURS[name]}">&#9632;</span> {n:,} {WORDS[name]}'
+        for name, n in counts.items()
+        if n or name == "ok"
+    )
+    return (
+        f'<div role="img" aria-label="{escape(sweep.sweep)}: {sweep.done} of {sweep.planned}">'
+        f'<div style="display:flex;height:14px;border-radius:4px;overflow:hidden;background:#eee">{parts}</div>'
+        f'<div style="font-size:0.85rem;margin-top:4px">{words}</div></div>'
+    )
+
+
+def _when(sweep: Progress) -> str:
+    if sweep.last is None:
+        return "nothing finished yet"
+    ago = (datetime.now(UTC).replace(tzinfo=None) - sweep.last).total_seconds()
+    said = f"last finished {_span(ago)} ago" if 0 <= ago < 86400 else f"last finished {sweep.last:%Y-%m-%d %H:%M} UTC"
+    if sweep.per_minute:
+        said += f"  \n{sweep.per_minute:.3g} a minute then"
+        left = (sweep.missing + sweep.running) / sweep.per_minute
+        if sweep.running and left:
+            said += f", about {_span(60 * left)} to go"
+    return said
+
+
+def _span(seconds: float) -> str:
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def _networks(results: str, sweeps: list[str]) -> None:
+    """Numbers of finished networks over two keys; only the grid knows which are still to come."""
+    from analysis.charts.census import census, census_chart, keys_of, task_in
+    from analysis.data.selection import Selection
+    from analysis.data.source import declared
+
+    columns = st.columns([2, 2, 2, 6])
+    with columns[0]:
+        selection = Selection(choice("Of sweep", sweeps, key="there_sweep"))
+    keys = remembered(keys_of, results, selection)
+    if len(keys) < 2:
+        st.caption("Fewer than two keys vary.")
+        return
+    with columns[1]:
+        x = choice("Across", keys, keys[0], "there_x")
+    others = [key for key in keys if key != x]
+    with columns[2]:
+        y = choice("Down", others, others[0], "there_y")
+    task = remembered(task_in, results, selection)
+    frame = remembered(census, results, selection, x, y)
+    figure(census_chart(frame, x, y, task, remembered(declared, results)))

@@ -1,0 +1,165 @@
+"""All networks in a table, a page at a time; the training curves of those picked, and what differs between two."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from analysis.data.coverage import reasons
+from analysis.data.keys import title_of
+from analysis.data.listing import (
+    PAGE,
+    SORTED_NUMBERS,
+    STATES,
+    Asked,
+    Offered,
+    Table,
+    grouped,
+    listed,
+    offered,
+    pages,
+)
+from analysis.data.measures import measures
+from analysis.data.selection import Selection, Value
+from analysis.data.source import declared
+from app.picked import pick, picked, show_picked, times_unticked
+from app.setting import text_of
+from app.shared import astray, choice, downloads, remembered, sweep_choice, switch
+from app.training_now import show_in_training
+
+MOST_OPTIONS = 200
+"""Most values of a parameter that a filter offers."""
+
+
+def show(results: str) -> None:
+    """The page."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        with st.container(width=220):
+            selection = sweep_choice(results)
+        state = choice("Status", list(STATES), "any", key="state", width=120)
+        words = st.text_input(
+            "Containing", key="words", bind="query-params", persist_state="session", width=200,
+            help="Words in the reason, the id, or a parameter that is text",
+        )  # fmt: skip
+        by_setting = switch("One row per configuration", False, "by_setting", help="Seeds are averaged over")
+    found = remembered(offered, results, selection)
+    selection = _filtered(results, selection, found)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        asked, columns = _order(results, Asked(selection, str(state), words or ""), found, by_setting)
+    show_in_training(results)
+    if by_setting:
+        _table_of_settings(results, asked, found)
+    else:
+        _table_of_networks(results, asked, found, columns)
+    show_picked(results)
+
+
+def _filtered(results: str, selection: Selection, found: Offered) -> Selection:
+    """The selection limited to the chosen values of the parameters that vary."""
+    held = {key: values for key, values in found.varying.items() if 1 < len(values) <= MOST_OPTIONS}
+    if not held:
+        return selection
+    with st.expander("Filter by parameters", expanded=any(f"only_{key}" in st.query_params for key in held)):
+        places = st.columns(4)
+        chosen: dict[str, list[Value]] = {}
+        for i, (key, values) in enumerate(held.items()):
+            by_text = {text_of(key, value): value for value in values}
+            with places[i % len(places)]:
+                texts = _several(key.replace("_label", ""), list(by_text), f"only_{key}")
+            if texts:
+                chosen[key] = [by_text[text] for text in texts]
+    return selection.only(chosen)
+
+
+def _several(label: str, options: Sequence[str], key: str, default: Sequence[str] = (), **more: Any) -> list[str]:
+    """A box of several options, whose value lives in the URL; a link that names others is told so above the page."""
+    lost = [text for text in st.query_params.get_all(key) if text not in options] if key not in st.session_state else []
+    if lost:
+        what = label if key.startswith("only_") else label.lower()
+        astray()[key] = f"No {what} {', '.join(f'`{text}`' for text in lost)} here."
+    more = {"bind": "query-params", "persist_state": "session", "placeholder": "all"} | more
+    return list(st.multiselect(label, options, default=list(default), key=key, **more))
+
+
+def _order(results: str, asked: Asked, found: Offered, by_setting: bool) -> tuple[Asked, list[str]]:
+    """The order of the table, and its columns."""
+    known, columns = remembered(declared, results), list[str]()
+    if by_setting:
+        order = choice("Sorted by", [*found.varying, *SORTED_NUMBERS], "n", key="setting_order", width=170)
+    else:
+        offers = found.columns
+        first = found.first(asked.state != "ok" and _some_bad(results, asked.selection.sweep))
+        words = {name: title_of(name, declared=known) if name in found.varying else name for name in offers}
+        columns = _several(
+            "Columns", offers, "columns", first, width=640, placeholder="cell_id alone",
+            help="  \n".join(f"`{name}`: {words[name]}" for name in found.varying),
+        )  # fmt: skip
+        order = choice("Sorted by", offers, "finished_at", key="order", width=170)
+    descending = switch("Largest first", True, "descending")
+    return Asked(asked.selection, asked.state, asked.text, str(order), descending), columns
+
+
+def _some_bad(results: str, sweep: str | None) -> bool:
+    """Whether networks of a sweep, or of the store, failed or diverged."""
+    return any(why for name, why in remembered(reasons, results).items() if sweep in (None, name))
+
+
+def _table_of_networks(results: str, asked: Asked, found: Offered, columns: list[str]) -> None:
+    table, page = _paged(lambda page: remembered(listed, results, asked, tuple(columns), page))
+    if table.frame.empty:
+        st.info("No network fits; take a limit away above.")
+        return
+    _rows(results, table.frame, [[cell_id] for cell_id in table.frame["cell_id"]], f"{asked}{columns}{page}", ["cell_id"])
+    downloads("networks", table.frame, None, table.sql)
+
+
+def _table_of_settings(results: str, asked: Asked, found: Offered) -> None:
+    known = remembered(measures, results)
+    measure = choice("Metric", found.metrics, key="measure", width=260, format_func=lambda name: known[name].title)
+    if measure is None:
+        st.info("No network here has finished, so that there is nothing to average.")
+        return
+    table, page = _paged(lambda page: remembered(grouped, results, asked, measure, tuple(found.varying), page))
+    if table.frame.empty:
+        st.info("No configuration fits; take a limit away above.")
+        return
+    ids = [list(cells) for cells in table.frame["cells"]]
+    _rows(results, table.frame.drop(columns="cells"), ids, f"{asked}{measure}{page}", [])
+    st.caption(
+        f"`mean` with its 95% interval `low` to `high` of {remembered(measures, results)[measure].title}, over `n` networks."
+    )
+    downloads("configurations", table.frame.drop(columns="cells"), None, table.sql)
+
+
+def _paged(ask: Any) -> tuple[Table, int]:
+    """The page of a table that is looked at, and its number; below it is said how many there are."""
+    wanted = st.session_state.get("page", st.query_params.get("page", 1))
+    page = int(wanted) if str(wanted).isdecimal() and int(wanted) > 0 else 1
+    table: Table = ask(page)
+    most = pages(table.n)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if most > 1:
+            st.session_state["page"] = min(page, most)
+            page = int(st.number_input(f"Page, of {most:,}", 1, most, key="page", bind="query-params", width=150))
+        first = PAGE * (min(page, most) - 1)
+        rows = f"{first + 1:,} to {first + len(table.frame):,} of {table.n:,}" if most > 1 else f"{table.n:,}"
+        st.caption(f"{rows} row{'s' * (table.n != 1)}. Tick rows to see their training curves, two to compare them.")
+    return table, page
+
+
+def _rows(results: str, frame: pd.DataFrame, ids: list[list[str]], view: str, last: list[str]) -> None:
+    """The rows, of which some can be ticked; each stands for the networks `ids`."""
+    held = set(picked())
+    ticked = [i for i, cells in enumerate(ids) if held.intersection(cells)]
+    order = [name for name in frame.columns if name not in last] + last
+    known = remembered(measures, results)
+    config = {name: st.column_config.NumberColumn(format="%.4g") for name in frame.columns if name in known}
+    config |= {name: st.column_config.NumberColumn(format="%.4g") for name in ("mean", "low", "high") if name in frame}
+    config |= {"finished_at": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss")}
+    chosen = st.dataframe(
+        frame, hide_index=True, height=min(460, 38 + 35 * len(frame)), column_order=order, column_config=config,
+        on_select="rerun", selection_mode="multi-row", selection_default={"selection": {"rows": ticked}},
+        key=f"rows {view} {times_unticked()}",
+    )  # fmt: skip
+    pick(ids, chosen["selection"]["rows"])

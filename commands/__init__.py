@@ -1,0 +1,1 @@
+"""The installed command `sweep`: every other command under one name."""

@@ -1,0 +1,32 @@
+"""`sweep app`: the pages over a results directory, in a browser."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from console.terminal import stop
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+PAGE = Path(__file__).resolve().parents[1] / "app" / "main.py"
+
+
+@app.command()
+def pages(
+    results: Annotated[str, typer.Option(metavar="DIR_OR_URI", help="Where the results are.")] = "results",
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="The port of the server. Default: the first free one from 8501 on.")
+    ] = None,
+    address: Annotated[
+        str, typer.Option(metavar="HOST", help="The address to listen at. There is no log-in: beyond this machine, use a tunnel.")
+    ] = "localhost",
+) -> None:
+    """Serve the app, until Ctrl-C. It follows running sweeps."""
+    if not PAGE.exists():
+        stop(f"the app is not installed: there is no {PAGE}", 1)
+    words = [sys.executable, "-P", "-m", "streamlit", "run", str(PAGE), "--server.address", address]  # -P: see console.hidden
+    words += ["--server.port", str(port)] if port else []
+    sys.stdout.flush()
+    os.execv(sys.executable, [*words, "--", "--results", results])

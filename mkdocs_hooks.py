@@ -1,0 +1,117 @@
+"""What the documentation site makes at build time: formulas as MathML, and pages that are derived from declarations in the code.
+
+MathML is drawn by every browser of 2023 and later, so the site loads no script or font from the net.
+"""
+
+import html
+import importlib
+import re
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import typer
+import yaml
+from latex2mathml.converter import convert
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+from mkdocs.utils import get_relative_url
+
+ROOT = Path(__file__).parent
+_EXPORTS = "<!-- everything that orchestrator exports -->"
+ENTRY_POINT = "sweep"
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages that are made from the code."""
+    for path, text in {"reference/commands.md": commands_page(), "reference/figures.md": figures_page()}.items():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Put what `orchestrator` exports where the page about Python says so, each name at the module that defines it."""
+    if _EXPORTS not in markdown:
+        return markdown
+    orchestrator = importlib.import_module("orchestrator")
+    found = [(name, getattr(orchestrator, name)) for name in getattr(orchestrator, "__all__", ())]
+    return markdown.replace(_EXPORTS, "\n\n".join(f"::: {thing.__module__}.{name}" for name, thing in found))
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Turn what `pymdownx.arithmatex` marked as a formula into MathML."""
+    return re.sub(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', _mathml, html, flags=re.DOTALL)
+
+
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    """Take the script by which the search works from the disk from this site, and refuse what is loaded from the net."""
+    output = output.replace("https://unpkg.com/iframe-worker/shim", get_relative_url("assets/iframe-worker.js", page.url))
+    if found := re.search(r'<(?:script|img|link)[^>]+(?:src|href)="https?://[^"]+"', output):
+        raise PluginError(f"{page.file.src_path} loads something from the net: {found[0]}")
+    return output
+
+
+def on_post_template(output_content: str, template_name: str, **_: Any) -> str:
+    """The same for the page 404.html, which has no address of its own."""
+    return output_content.replace("https://unpkg.com/iframe-worker/shim", "assets/iframe-worker.js")
+
+
+def _mathml(match: re.Match[str]) -> str:
+    return convert(html.unescape(match[3]), display="block" if match[2] == "[" else "inline")
+
+
+def commands_page() -> str:
+    """Every command with its help."""
+    lines = [
+        "# Commands",
+        "",
+        "Made from the commands themselves: `--help` after any of them prints the same.",
+        "",
+        "Exit codes: 0 all done; 1 some networks failed or are missing, or a check found something; 2 bad input, nothing was",
+        "started or written; 130 interrupted, after running packs finished.",
+        "",
+    ]
+    (entry,) = entry_points(group="console_scripts", name=ENTRY_POINT)
+    for words, told in _helps(typer.main.get_command(importlib.import_module(entry.module).app), ENTRY_POINT):
+        lines += [f"## `{words}`", "", f"```text\n{told}\n```", ""]
+    return "\n".join(lines)
+
+
+def _helps(command: Any, words: str, parent: Any = None) -> Iterator[tuple[str, str]]:
+    """The words that call a command, and what its --help prints; those of its subcommands after it."""
+    context = command.context_class(command, info_name=words.split()[-1] if parent else words, parent=parent, terminal_width=100)
+    yield words, command.get_help(context).strip()
+    for name in command.list_commands(context) if hasattr(command, "list_commands") else ():
+        yield from _helps(command.get_command(context, name), f"{words} {name}", context)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", r"\|").replace("<", "&lt;")
+
+
+def figures_page() -> str:
+    """Every figure and every grid that comes with the project."""
+    from analysis.figures.registry import FIGURES
+
+    lines = [
+        "# Figures and grids",
+        "",
+        "Made from the registry of figures and from the grid files. `sweep figure NAME` draws a figure as SVG, PNG and CSV.",
+        "The first grid is the paper's own; a smaller one may follow.",
+        "",
+        "## Figures",
+        "",
+        "| figure | what it shows | source | grids that yield its data |",
+        "|---|---|---|---|",
+    ]
+    for figure in FIGURES.values():
+        grids = ", ".join(f"`{grid}`" for grid in figure.grids) or "none: theory alone"
+        lines.append(f"| `{figure.name}` | {_cell(figure.title)} | {_cell(figure.source)} | {grids} |")
+    lines += ["", "## Grids", "", "| file | sweep | what it holds |", "|---|---|---|"]
+    for path in [ROOT / "grid.yaml", *sorted((ROOT / "grids").rglob("*.yaml"))]:
+        text = path.read_text()
+        comment = re.match(r"(?:#.*\n)*", text)
+        about = " ".join(line.lstrip("# ") for line in (comment[0] if comment else "").splitlines())
+        lines.append(f"| `{path.relative_to(ROOT)}` | `{yaml.safe_load(text)['sweep']}` | {_cell(about)} |")
+    return "\n".join([*lines, ""])

@@ -1,0 +1,37 @@
+"""A sweep's name that was used before with other settings: its networks would be averaged and drawn together."""
+
+from console.words import shown
+from declarations.key import Key
+from orchestrator.grid.load import Grid
+from store.sql import literal, quoted
+from store.store import Store
+from store.views import declared, fetch
+
+
+def reused(grid: Grid, store: Store, whole: bool) -> str:
+    """The keys that have one value in this grid and another one in all networks planned under its name so far, as a warning.
+
+    Nothing if the grid was only extended or thinned along its axes. `whole`: its plan replaces the earlier one."""
+    kinds = {(id(p.cell.task), id(p.cell.network), id(p.cell.training)): p.cell for p in grid.cells}.values()
+    rows = [{**cell.columns(), **({"gamma_label": cell.gamma_label} if cell.gamma_label else {})} for cell in kinds]
+    keys = [name for name, column in declared(store.results).items() if isinstance(column, Key) and column.part != "seed"]
+    values = {key: {row.get(key) for row in rows} for key in keys if key != "gamma"}  # its label is one for all lazy networks
+    held = {name for (name,) in fetch(store.results, "SELECT column_name FROM (DESCRIBE cells)")}
+    fixed = {key: of_key.pop() for key, of_key in values.items() if key in held and len(of_key) == 1 and None not in of_key}
+    if not fixed:
+        return ""
+    columns = ", ".join(f"list(DISTINCT {quoted(key)})" for key in fixed)
+    [stored] = fetch(store.results, f"SELECT {columns} FROM cells JOIN plans USING (cell_id) WHERE sweep = {literal(grid.sweep)}")
+    pairs = zip(fixed.items(), stored, strict=True)
+    told = [
+        f"{key} = {shown(found[0])} (here {shown(here)})"
+        for (key, here), found in pairs
+        if found and len(found) == 1 and found != [here]
+    ]
+    if not told:
+        return ""
+    then = "leave the sweep's plan now, and stay in the results" if whole else "are averaged and drawn with these"
+    return (
+        f"warning: {grid.sweep} is also the name of networks with {'; '.join(told)}: they {then}. "
+        "To keep the two apart, give this sweep another name by --name"
+    )

@@ -1,0 +1,89 @@
+"""The scoreboard of claims: where each stands, lines for statements that differ in numbers, and the order of checks."""
+
+import re
+
+from analysis.claims.board import MARKS, WITH_DATA, board, found_in, likely_first, lines_of, standing, strips
+from analysis.claims.check import load_claims
+from analysis.claims.papers import OURS, PAPERS
+from analysis.claims.verdict import Checked, Measured, NotMeasured
+from app.scoreboard import section_html
+from stats import Interval
+from store.store import Store
+from tests.store_rows import row
+
+CLAIMS = {claim.id: claim for claim in load_claims()}
+
+
+def judged(name, verdict="confirmed", value=0.0, half=0.01):
+    return Checked(
+        CLAIMS[name], verdict, Measured(Interval(value, value - half, value + half, 5), "of networks"), "it lies there"
+    )
+
+
+def without(name):
+    return Checked(CLAIMS[name], "not enough data", NotMeasured("none"), "none")
+
+
+def test_an_open_verdict_is_inconclusive_only_where_something_was_measured():
+    open_one = judged("eq3-L4", "not enough data")
+    assert [standing(one) for one in (judged("eq3-L4"), open_one, without("eq3-L4"))] == [
+        "confirmed",
+        "inconclusive",
+        "no data yet",
+    ]
+    assert {*WITH_DATA} < {*MARKS}
+
+
+def test_statements_that_differ_in_numbers_share_a_line():
+    names = [f"eq3-error-{gamma}-L{L}" for gamma in (1, 10, 100) for L in (3, 4, 5)]
+    lines = lines_of([*map(judged, names), judged("eq3-L4", "contradicted")])
+    assert [len(line.claims) for line in lines] == [9, 1]
+    assert (
+        lines[0].says
+        == "Trained on 3 to 5 symbols, networks of gamma = 1, 10, 100 have the test error of Eq. 3 within a factor of 1.5."
+    )
+    assert lines[1].says == CLAIMS["eq3-L4"].says and dict(lines[1].counts) == {"contradicted": 1}
+
+
+def test_every_claim_stands_once_on_the_board_by_paper_and_section():
+    sections = board(without(name) for name in CLAIMS)
+    assert sorted(one.claim.id for part in sections for line in part.lines for one in line.claims) == sorted(CLAIMS)
+    assert list(dict.fromkeys(part.paper for part in sections)) == [*PAPERS, OURS]
+    assert len({(part.paper, part.heading) for part in sections}) == len(sections)
+    assert all(line.says and "#" not in line.says for part in sections for line in part.lines)
+
+
+def test_a_strip_shows_the_interval_in_or_outside_the_region():
+    inside, outside = judged("eq3-L4"), judged("eq3-L5", "contradicted", 0.09)
+    of_inside, of_outside = strips([inside, outside]).values()
+    assert of_inside.region[0] < of_inside.low < of_inside.at < of_inside.high < of_inside.region[1]
+    assert of_outside.low > of_outside.region[1]
+    assert strips([without("eq3-L4")]) == {}
+
+
+def test_a_section_as_html_has_a_line_for_each_and_escapes_what_it_shows():
+    ones = [judged("eq3-L4"), judged("eq3-L5", "contradicted", 0.09), without("L2-exception")]
+    (section,) = board([one._replace(why="a < b & `c`") for one in ones])
+    found = section_html(section, strips(ones), {"L2-exception": ["sweep run <grid>"]}, dark=False)
+    assert found.count("<details") == found.count("</details>") == 1 + 1 + 2 + 1  # section, line of two, its two, single one
+    assert "a &lt; b &amp; <code>c</code>" in found and "sweep run &lt;grid&gt;" in found
+    assert re.search(r'<details class="section" open>', found)
+    assert "open" not in section_html(section, {}, {}, dark=True, folded=True).split("<summary>")[0]
+
+
+def test_claims_with_networks_are_checked_first_and_those_that_nothing_measures_last(tmp_path):
+    store = Store(str(tmp_path))
+    store.commit(
+        "one", [row(seed, task="psvrt", L=32, d=None, patches=5, patch_size=5, width=512, seed=seed) for seed in range(3)]
+    )
+    ordered = likely_first(store.results, list(CLAIMS.values()))
+    assert sorted(claim.id for claim in ordered) == sorted(CLAIMS)
+    tasks = [claim.measure.get("of", {}).get("task") for claim in ordered if claim.measure.get("of")]
+    assert tasks[0] == "psvrt" and "same_different" in tasks[tasks.index("psvrt") :]
+    n_unmeasured = sum(not claim.measure for claim in ordered)
+    assert not any(claim.measure for claim in ordered[-n_unmeasured:])
+
+
+def test_words_find_a_claim_by_what_it_says_or_its_id():
+    one = judged("eq3-L4")
+    assert found_in(one, "") and found_in(one, "EQ3 rich") and found_in(one, "tong25 fig. c3") and not found_in(one, "eq3 parity")

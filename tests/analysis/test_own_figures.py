@@ -1,0 +1,91 @@
+"""Figures of one's own sweep: any metric against any parameter, along training, and over two parameters."""
+
+import csv
+
+import pytest
+from typer.testing import CliRunner
+
+from analysis.data.measures import MEASURES
+from analysis.figures.__main__ import app
+from analysis.figures.files import FILES
+from analysis.figures.registry import FIGURES
+
+
+def drawn(measured, folder, *words):
+    """The rows of the CSV, and what was printed."""
+    done = CliRunner().invoke(app, [*words, "--results", measured, "--out", str(folder), "--name", "f", "--no-wait"])
+    assert done.exit_code == 0, done.output
+    assert {file.name for file in folder.iterdir()} == {f"f.{kind}" for kind in FILES}
+    return list(csv.DictReader((folder / "f.csv").read_text().splitlines())), done.stdout
+
+
+def test_no_option_draws_the_main_metric_of_the_only_sweep(measured, tmp_path):
+    done = CliRunner().invoke(app, ["curve", "--results", measured, "--out", str(tmp_path), "--no-wait"])
+    assert done.exit_code == 0, done.output
+    assert {file.stem for file in tmp_path.iterdir()} == {"measured-best_test_acc-L"}
+    assert done.stdout.startswith("Best test accuracy against training symbols L. ")
+
+
+def test_the_asked_axes_and_values(measured, tmp_path):
+    words = ["--sweep", "measured", "--x", "d", "--y", "final_test_acc", "--by", "L", "--where", "gamma=1", "--where", "L=3,5"]
+    rows, said = drawn(measured, tmp_path, "curve", *words)
+    assert {row["d"] for row in rows} == {"64", "128", "256"} and {row["L"] for row in rows} == {"3", "5"}
+    assert all(float(row["low"]) < float(row["mean"]) < float(row["high"]) for row in rows)
+    assert said.startswith("Last test accuracy against input dimension d. ") and "4 seeds per point" in said.replace("\n", " ")
+
+
+@pytest.mark.parametrize("words", [["--by", "none", "--no-theory"], ["--panels", "d", "--no-residuals", "--seeds", "--log-x"]])
+def test_options_of_a_curve(measured, tmp_path, words):
+    rows, _ = drawn(measured, tmp_path, "curve", "--x", "L", "--where", "gamma=1", *words)
+    assert ("Eq. 3" in rows[0]) == ("--panels" in words)
+    assert ("d" in rows[0]) == ("--panels" in words)
+
+
+def test_along_training(measured, tmp_path):
+    rows, said = drawn(measured, tmp_path, "curve", "--x", "step", "--y", "train_loss", "--by", "L", "--where", "gamma=lazy")
+    assert {row["step"] for row in rows} == {"0", "1000", "2000"} and {float(row["mean"]) for row in rows} == {0.5}
+    assert said.startswith("Training loss along training. ")
+    assert len({row["L"] for row in rows}) == 7
+
+
+def test_a_map_over_two_parameters(measured, tmp_path):
+    rows, said = drawn(measured, tmp_path, "map", "--where", "gamma=lazy", "--x", "d", "--by", "L")
+    assert len(rows) == 21 and "Best test accuracy over d and L" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--sweep", "mesured"], "did you mean 'measured'? there are measured"),
+        (["--x", "witdh"], "did you mean 'width'?"),
+        (["--x", "task"], "must be a parameter that is a number here: L, d"),
+        (["--y", "best_tst_acc"], "did you mean 'best_test_acc'?"),
+        (["--where", "gamma=lzay"], "did you mean 'lazy'? there are lazy, 0.0001"),
+        (["--where", "d=65"], "no network has d = 65"),
+        (["--where", "d"], "say a parameter and its values, such as d=128,256"),
+        (["--x", "step", "--y", "tset_acc"], "no 'tset_acc' along training; did you mean 'test_acc'?"),
+        (["--centre", "meen"], "did you mean 'mean'?"),
+        (["--library", "ggplot"], "there are altair, matplotlib"),
+        (["--measure", "final_test_acc"], "name the metric by --y final_test_acc"),
+        (["--name", "a/b"], "--out names the folder"),
+    ],
+)
+def test_a_mistake_names_what_there_is_and_writes_nothing(measured, tmp_path, words, message):
+    done = CliRunner().invoke(app, ["curve", *words, "--results", measured, "--out", str(tmp_path / "out")])
+    assert done.exit_code == 2 and message in done.stderr.replace("\n", " "), done.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_axes_are_for_ones_own_figures(measured):
+    done = CliRunner().invoke(app, ["1c", "--x", "d", "--results", measured])
+    assert done.exit_code == 2 and "--x: for `curve` and `map` only" in done.stderr
+
+
+def test_titles_by_another_measure_name_it():
+    other = MEASURES["final_test_auc"]
+    assert FIGURES["1c"].title_by(other).lower().startswith(f"{other.title} against the number of training symbols".lower())
+    for figure in FIGURES.values():
+        if figure.draw_by is not None:
+            assert other.title.lower() in figure.title_by(other).lower() and "est accuracy" not in figure.title_by(other), (
+                figure.name
+            )

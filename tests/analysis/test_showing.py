@@ -1,0 +1,30 @@
+"""Which pages have something to show for a sweep."""
+
+import pytest
+
+from analysis.data.showing import NEEDS, showing
+from store.store import Store
+from tests.store_rows import row
+
+COMMON = {"structure"}
+
+
+@pytest.mark.parametrize(
+    ("cells", "pages"),
+    [
+        ([{"L": 3}, {"L": 3}], COMMON),
+        ([{"L": 3}, {"L": 4}], COMMON | {"curves"}),
+        ([{"L": 3, "d": 8}, {"L": 4, "d": 16}], COMMON | {"curves", "dimension", "scaling"}),
+        ([{"L": 3, "sigma2": 1.0}, {"L": 4, "sigma2": 1.0}], COMMON | {"curves", "noise"}),
+        ([{"L": 3, "sigma2": 0.0}, {"L": 4, "sigma2": 1.0}], COMMON | {"curves"}),  # one L at each noise; only one sigma2 above 0
+        ([{"L": 3, "d": 8, "status": "failed"}, {"L": 4, "d": 16, "status": "diverged"}], set()),
+        ([{"task": "he3", "L": None, "chains": 4, "kappa": 1.0, "training": "langevin"}], COMMON | {"specialisation"}),
+    ],
+)
+def test_pages_by_what_varies_among_finished_networks(tmp_path, cells, pages):
+    store = Store(str(tmp_path))
+    found = [row(i, **cell) for i, cell in enumerate(cells)]
+    store.commit("p", found)
+    store.write_plan("one", [cell["cell_id"] for cell in found], whole=True)
+    assert showing(str(tmp_path)) == {"one": frozenset(pages)}
+    assert pages <= {*NEEDS}

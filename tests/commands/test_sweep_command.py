@@ -1,0 +1,131 @@
+"""The command `sweep`: its subcommands, where options may stand, and a user's own files in the working directory."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from commands.main import SUBCOMMANDS, app
+from console.commands import ENTRY, FORMS, command, modules_named, words
+from console.hidden import PACKAGES
+from store.views import fetch
+
+ROOT = Path(__file__).resolve().parents[2]
+SWEEP = str(Path(sys.executable).with_name("sweep"))
+MINI = """\
+sweep: mini
+defaults: {steps: 100, eval_every: 50, width: 8, batch: 16, test_size: 32}
+grids:
+  - {task: same_different, L: 3, d: 4, gamma: [1, lazy], seed: 0}
+"""
+
+
+def called(*args):
+    return CliRunner().invoke(app, [*map(str, args)], prog_name="sweep", env={"COLUMNS": "200"})
+
+
+@pytest.fixture
+def crowded(tmp_path):
+    """A working directory with a user's own files, each named like a package of this project."""
+    for name in (*PACKAGES, "orchestrator", "analysis", "app", "commands"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('this is a file of the user')\n")
+    (tmp_path / "mini.yaml").write_text(MINI)
+    return tmp_path
+
+
+def test_help_names_every_subcommand_and_imports_none():
+    code = """if True:
+        import sys
+        from commands.main import app
+        try:
+            app(["--help"])
+        finally:
+            print({"ray", "torch", "duckdb", "pandas"} & set(sys.modules))"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert all(f"  {name} " in done.stdout for name in SUBCOMMANDS)
+    assert done.stdout.rstrip().endswith("set()"), done
+    assert set(FORMS) == set(SUBCOMMANDS) - {"plan"}
+
+
+def test_version_is_that_of_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert called("--version").output == f"sweep {project['version']}\n"
+
+
+@pytest.mark.parametrize("name", [name for name in SUBCOMMANDS if name != "launch"])
+def test_each_subcommand_has_its_help(name):
+    done = called(name, "--help")
+    assert done.exit_code == 0 and f"sweep {name}" in done.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--results", "DIR", "store", "status", "--json"),
+        ("store", "--results", "DIR", "--json", "status"),
+        ("store", "--json", "status", "--results=DIR"),
+        ("--json", "store", "status", "--results", "DIR"),
+    ],
+)
+def test_options_stand_before_or_behind_the_subcommand(words, tmp_path):
+    (tmp_path / "status").mkdir()  # a directory named like a subcommand is still the value of its option
+    done = called(*(word.replace("DIR", str(tmp_path / "status")) for word in words))
+    assert done.exit_code == 0, done.output
+    assert '"results"' in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["grid.yaml", "gamma=1"], "type `sweep run grid.yaml gamma=1`"),
+        (["SELECT 1"], "type `sweep query 'SELECT 1'`"),
+        (["stor"], "no command 'stor'; did you mean 'store'?"),
+        (["store", "stauts"], "did you mean 'status'?"),
+        (["plan", "gamma=1", "grid.yaml"], "the grid comes first, then the axes"),
+        (["query", ".", "SELECT 1"], "results are named by an option"),
+        (["query", "SELECT", "1"], "in quotation marks"),
+    ],
+)
+def test_what_was_meant_is_recognised(args, says):
+    done = called(*args)
+    assert done.exit_code == 2 and says in done.output
+
+
+def test_hints_have_the_form_that_was_typed(monkeypatch):
+    assert command("query", "SELECT 'a'") == "python -m analysis.query \"SELECT 'a'\""
+    assert words("app", "--results", "r")[-4:][1:] == ["--", "--results", "r"]
+    monkeypatch.setenv(ENTRY, str(os.getpid()))
+    assert command("query", "SELECT 1") == "sweep query 'SELECT 1'"
+    assert words("app", "--results", "r") == ["sweep", "app", "--results", "r"]
+    with modules_named():
+        assert command("report") == "python -m analysis.report"
+    assert command("report") == "sweep report"
+
+
+@pytest.mark.parametrize("how", ["--debug", pytest.param("--max-concurrent=1", marks=pytest.mark.ray)])
+def test_a_users_own_files_do_not_matter(crowded, how):
+    done = subprocess.run([SWEEP, "run", "mini.yaml", how], capture_output=True, text=True, cwd=crowded, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "  query:   sweep query " in done.stdout and "Eq. 3" in done.stdout  # the comparison is a process of its own
+    assert fetch(str(crowded / "results"), "SELECT count(*) FROM cells WHERE status = 'ok'") == [(2,)]
+
+
+@pytest.mark.parametrize("module", ["orchestrator.sweep", "orchestrator.store", "analysis.query"])
+def test_a_module_says_what_hides_a_package(tmp_path, module):
+    (tmp_path / "store.py").write_text("")
+    done = subprocess.run([sys.executable, "-m", module, "a b"], capture_output=True, text=True, cwd=tmp_path, check=False)
+    name = next(name for name, form in FORMS.items() if form[-1] == module)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"{tmp_path}/store.py hides the package `store` of this project: rename it, or type `sweep {name} 'a b'`\n"
+    )
+
+
+def test_an_import_says_what_hides_a_package(tmp_path):
+    (tmp_path / "stats.py").write_text("")
+    done = subprocess.run([sys.executable, "-c", "import analysis"], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.stderr.endswith(f"ImportError: {tmp_path}/stats.py hides the package `stats` of this project: rename it\n")
