@@ -50,6 +50,7 @@ def main(
 ) -> None:
     """Ask the results in SQL: views cells, curves, neurons and plans. A wrong query exits with 2 and DuckDB's message."""
     try:
+        chosen = form is not None
         form = form or ("table" if sys.stdout.isatty() or rows is not None else "csv")
         rows = 1000 if rows is None else rows
         sql = _one_query(words or [])
@@ -62,7 +63,7 @@ def main(
         if form == "table":
             _show(*run(files, lambda connection: _fetch(connection, sql, rows), opener=locked), limit=rows)
         else:
-            _stream(files, sql, form)
+            _stream(files, sql, form, as_it_is=chosen)
     except (ResultsError, duckdb.Error) as error:
         stop(str(error))
 
@@ -87,7 +88,9 @@ def _fetch(connection: duckdb.DuckDBPyConnection, sql: str, limit: int) -> tuple
         raise in_own_words(error) from None
 
 
-def _stream(files: Files, sql: str, form: str) -> None:
+def _stream(files: Files, sql: str, form: str, as_it_is: bool) -> None:
+    """Write the answer to standard output. A form that nobody chose may end on a terminal, as by `| head`: control characters in
+    it are then shown as `\\x1b`."""
     if form == "parquet" and sys.stdout.isatty():
         raise ResultsError("parquet is binary: send it to a file with > result.parquet")
     with tempfile.TemporaryDirectory() as folder:
@@ -105,7 +108,11 @@ def _stream(files: Files, sql: str, form: str) -> None:
         # Written aside first: standard output gets the whole answer or nothing.
         run(files, copy, opener=locked)
         with aside.open("rb") as source:
-            shutil.copyfileobj(source, sys.stdout.buffer)
+            if as_it_is:
+                shutil.copyfileobj(source, sys.stdout.buffer)
+            else:
+                for line in source:
+                    sys.stdout.buffer.write(printable(line.decode()).encode())
         sys.stdout.buffer.flush()
 
 

@@ -147,8 +147,8 @@ def test_the_app_shows_markup_as_text(hostile: Store) -> None:
     [
         (orchestrator.store.app, ["status"]),
         (orchestrator.store.app, ["check"]),
-        (analysis.query.app, ["--format", "table", "SELECT reason, host, log_path, sweep FROM cells JOIN plans USING (cell_id)"]),
-        (analysis.query.app, ["--format", "table", "SELECT 1 AS \"\x1b[31m[red]\""]),
+        (analysis.query.app, ["SELECT reason, host, log_path, sweep FROM cells JOIN plans USING (cell_id)"]),
+        (analysis.query.app, ["SELECT 1 AS \"\x1b[31m[red]\""]),
         (analysis.query.app, ["SELECT error(max(reason)) FROM cells"]),
     ],
 )  # fmt: skip
