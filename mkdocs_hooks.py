@@ -1,4 +1,4 @@
-"""What the documentation site makes at build time: formulas as MathML, and pages that are derived from declarations in the code.
+"""Hooks of the documentation site at build time: formulas as MathML, and pages that are derived from declarations in the code.
 
 MathML is drawn by every browser of 2023 and later, so the site loads no script or font from the net.
 """

@@ -1,4 +1,4 @@
-"""Which pages of the app have something to show for a sweep, and what would give the others something."""
+"""The pages of the app that have something to show for a sweep, and what would give the others something."""
 
 from collections.abc import Callable
 from typing import NamedTuple

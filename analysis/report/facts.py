@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from analysis.data.coverage import coverage, reasons
 from analysis.data.source import damaged
 from store.views import run
 
@@ -20,14 +19,11 @@ FROM cells WHERE status = 'ok' GROUP BY ALL ORDER BY networks DESC
 
 
 def facts(results: str) -> dict[str, Any]:
-    """Sweeps with their counts and failures, the origins of all networks, and this machine."""
+    """The results, the origins of all networks, damaged files, and this machine."""
     origins = run(results, lambda connection: connection.execute(_ORIGINS).df()).to_dict("records")
-    counts = coverage(results)
     return {
         "results": results,
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "sweeps": counts,
-        "reasons": reasons(results),
         "damaged": damaged(results),
         "origins": origins,
         "networks": sum(origin["networks"] for origin in origins),

@@ -1,6 +1,9 @@
 """A small store, trained here, that all tests of the app read."""
 
+import sys
+
 import pytest
+from streamlit.testing.v1 import AppTest
 
 
 @pytest.fixture(scope="session")
@@ -29,3 +32,28 @@ def own_cache(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
         yield
+
+
+def script_of_page(name):
+    """The script of one page, which Streamlit runs as a text."""
+    from importlib import import_module
+
+    from app.shared import guarded
+
+    guarded(name, "", import_module(f"app.screens.{name}").show)
+
+
+@pytest.fixture
+def page(monkeypatch):
+    """Opens a page over a store, with these selections in its URL."""
+
+    def open_page(name, results, **query):
+        monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", str(results)])
+        shown = AppTest.from_function(script_of_page, default_timeout=60, args=(name,))
+        for key, value in query.items():
+            shown.query_params[key] = value
+        shown = shown.run()
+        assert not shown.exception, shown.exception
+        return shown
+
+    return open_page

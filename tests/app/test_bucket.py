@@ -10,7 +10,7 @@ from analysis.data.source import state
 from analysis.sql.guarded import close_waiting, guarded_query
 from store.files import open_files
 from store.snapshot import FOLDERS, LOGS
-from tests.app.test_main import _script
+from tests.app.conftest import script_of_page
 
 
 def copied(directory: str, uri: str) -> None:
@@ -45,6 +45,6 @@ def test_sql_of_strangers_in_its_own_process(small_results, bucket):
 
 def test_an_address_that_cannot_work_is_an_error_on_the_page(s3, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", "s3://not-there/x"])
-    shown = AppTest.from_function(_script, default_timeout=60, args=("home",)).run()
+    shown = AppTest.from_function(script_of_page, default_timeout=60, args=("home",)).run()
     assert not shown.exception
     assert "there is no bucket 'not-there'" in shown.error[0].value

@@ -14,32 +14,11 @@ from declarations.key import Key
 from store.leases import Lease
 from store.store import Store
 from store.views import fetch
+from tests.app.conftest import script_of_page
 from tests.pictured_store import pictured_store
 from tests.store_rows import OWN_KEYS, row, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Streamlit's own
-
-
-def _script(name):
-    from importlib import import_module
-
-    from app.shared import guarded
-
-    guarded(name, "", import_module(f"app.screens.{name}").show)
-
-
-@pytest.fixture
-def page(monkeypatch):
-    def open_page(name, results, **query):
-        monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", str(results)])
-        shown = AppTest.from_function(_script, default_timeout=60, args=(name,))
-        for key, value in query.items():
-            shown.query_params[key] = value
-        shown = shown.run()
-        assert not shown.exception, shown.exception
-        return shown
-
-    return open_page
 
 
 def said(shown):
@@ -88,7 +67,7 @@ def test_a_results_uri_that_cannot_be_read_is_an_error_on_the_page(page):
 @pytest.mark.parametrize("options", [["--result-dir", "x"], ["elsewhere"], ["--results"]])
 def test_a_wrong_option_is_an_error_on_the_page(monkeypatch, options):
     monkeypatch.setattr(sys, "argv", ["app/main.py", *options])
-    shown = AppTest.from_function(_script, default_timeout=60, args=("home",)).run()
+    shown = AppTest.from_function(script_of_page, default_timeout=60, args=("home",)).run()
     assert not shown.exception
     assert "-- --results DIR" in shown.error[0].value and "--results" in shown.error[0].value
 

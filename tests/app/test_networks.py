@@ -1,10 +1,8 @@
 """Page Networks without a browser: its table, its limits, the ticked networks, and those in training."""
 
 import json
-import sys
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from analysis.data.selection import Selection
 from store.leases import Lease
@@ -16,47 +14,26 @@ from tests.store_rows import row, rows
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Streamlit's own
 
 
-def _script():
-    from app.screens import networks
-    from app.shared import guarded
-
-    guarded("networks", "", networks.show)
-
-
-@pytest.fixture
-def opened(monkeypatch):
-    def open_page(results, **query):
-        monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", str(results)])
-        shown = AppTest.from_function(_script, default_timeout=60)
-        for key, value in query.items():
-            shown.query_params[key] = value
-        shown = shown.run()
-        assert not shown.exception, shown.exception
-        return shown
-
-    return open_page
-
-
 def words(shown):
     return "\n".join(one.value for kind in ("caption", "markdown", "warning", "error", "info") for one in getattr(shown, kind))
 
 
-def test_the_table_shows_what_varies_first_and_keeps_to_its_order_and_limits(opened, small_results):
-    shown = opened(small_results, order="best_test_acc", only_gamma_label="1")
+def test_the_table_shows_what_varies_first_and_keeps_to_its_order_and_limits(page, small_results):
+    shown = page("networks", small_results, order="best_test_acc", only_gamma_label="1")
     table = shown.dataframe[0].value
     names = list(table.columns)
     assert names[:2] == ["cell_id", "L"] and names.index("gamma_label") < names.index("seed") < names.index("best_test_acc")
     assert len(table) == 9 and set(table.gamma_label) == {"1"}
     assert table.best_test_acc.dropna().is_monotonic_decreasing
-    failed = opened(small_results, state="failed").dataframe[0].value
+    failed = page("networks", small_results, state="failed").dataframe[0].value
     assert list(failed.cell_id) == ["f" * 20] and failed.reason[0] == "failed at step 0"
-    assert list(opened(small_results, words="failed AT").dataframe[0].value.cell_id) == ["f" * 20]
+    assert list(page("networks", small_results, words="failed AT").dataframe[0].value.cell_id) == ["f" * 20]
 
 
-def test_a_configuration_is_a_row_with_the_mean_that_curves_shows(opened, small_results):
+def test_a_configuration_is_a_row_with_the_mean_that_curves_shows(page, small_results):
     from analysis.data.points import points
 
-    shown = opened(small_results, by_setting="true", setting_order="mean")
+    shown = page("networks", small_results, by_setting="true", setting_order="mean")
     table = shown.dataframe[0].value
     expected = points(small_results, Selection("tiny")).frame.sort_values("mean", ascending=False)
     assert list(table["mean"])[:4] == pytest.approx(list(expected["mean"]))
@@ -64,11 +41,11 @@ def test_a_configuration_is_a_row_with_the_mean_that_curves_shows(opened, small_
     assert table.failed.sum() == 1  # a configuration of which no network finished is there too
 
 
-def test_two_ticked_networks_stand_side_by_side(opened, small_results):
+def test_two_ticked_networks_stand_side_by_side(page, small_results):
     ids = [
         i for (i,) in fetch(small_results, "SELECT cell_id FROM cells WHERE L = 3 AND seed = 0 AND status = 'ok' ORDER BY gamma")
     ]
-    shown = opened(small_results, picked=",".join(ids))
+    shown = page("networks", small_results, picked=",".join(ids))
     assert [one.value for one in shown.subheader] == ["2 ticked", "Side by side"]
     table = shown.dataframe[1].value
     assert list(table.columns) == ["parameters", "gamma lazy", "gamma 1", "difference"]
@@ -77,8 +54,8 @@ def test_two_ticked_networks_stand_side_by_side(opened, small_results):
     assert {"gamma lazy", "gamma 1"} <= set(str(chart["vconcat"][0]["encoding"]["color"]).replace("'", '"').split('"'))
 
 
-def test_a_failed_network_tells_its_reason_its_log_and_what_to_do(opened, small_results):
-    text = words(shown := opened(small_results, picked="f" * 20))
+def test_a_failed_network_tells_its_reason_its_log_and_what_to_do(page, small_results):
+    text = words(shown := page("networks", small_results, picked="f" * 20))
     assert "failed at step 0" in text and "--retry-failed" in text and f"logs/{'f' * 20}.txt" in text
     assert shown.code[-1].value == "Traceback ..."
 
@@ -92,23 +69,23 @@ def test_a_log_elsewhere_is_never_read(tmp_path):
     assert log_of(str(tmp_path / "results"), "logs/../../secret.txt") is None
 
 
-def test_what_a_link_names_and_is_not_there_is_told(opened, small_results):
-    text = words(opened(small_results, picked="nowhere", only_L="7", columns="nonsense"))
+def test_what_a_link_names_and_is_not_there_is_told(page, small_results):
+    text = words(page("networks", small_results, picked="nowhere", only_L="7", columns="nonsense"))
     assert "No network `nowhere` in the store" in text and "No L `7` here" in text and "No columns `nonsense` here" in text
 
 
-def test_many_rows_come_in_pages(opened, tmp_path):
+def test_many_rows_come_in_pages(page, tmp_path):
     store = Store(str(tmp_path))
     cells = rows(0, 250)
     store.commit("one", cells)
     store.write_plan("many", [cell["cell_id"] for cell in cells], whole=True)
-    shown = opened(tmp_path, order="seed", descending="false", page="3")
+    shown = page("networks", tmp_path, order="seed", descending="false", page="3")
     assert "201 to 250 of 250 rows" in words(shown)
     assert list(shown.dataframe[0].value.seed) == list(range(200, 250))
-    assert "201 to 250" in words(opened(tmp_path, page="99"))  # beyond the last page lies the last
+    assert "201 to 250" in words(page("networks", tmp_path, page="99"))  # beyond the last page lies the last
 
 
-def test_networks_in_training_show_their_curve_so_far(opened, tmp_path):
+def test_networks_in_training_show_their_curve_so_far(page, tmp_path):
     store = Store(str(tmp_path / "results"))
     store.commit("one", [row(0)])
     store.write_plan("late", [f"{0:020x}", f"{1:020x}"], whole=True)
@@ -122,8 +99,8 @@ def test_networks_in_training_show_their_curve_so_far(opened, tmp_path):
         lease.tell(scratch=str(scratch))
         lease.update([f"{1:020x}"])
         lease.beat()
-        shown = opened(store.results)
+        shown = page("networks", store.results)
         assert "In training: 1 network with a curve so far" in [one.label for one in shown.expander]
         assert "L = 3" in shown.get("vega_lite_chart")[0].proto.spec
         (place / CURVES).write_text("[{")  # being written
-        assert not opened(store.results).get("vega_lite_chart")
+        assert not page("networks", store.results).get("vega_lite_chart")
