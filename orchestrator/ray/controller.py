@@ -7,8 +7,10 @@ A sweep needs no such state: it resumes from its store.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 import ray.tune.tune
+from ray.air._internal import usage
 from ray.tune.execution.tune_controller import TuneController
 from ray.tune.experiment import Trial
 
@@ -46,10 +48,13 @@ class ForgetfulController(TuneController):
 
 @contextmanager
 def forgetful() -> Iterator[None]:
-    """Inside, `Tuner.fit` uses ForgetfulController. Tune has no parameter for its controller."""
-    module: Any = ray.tune.tune
-    usual, module.TuneController = module.TuneController, ForgetfulController
-    try:
+    """Inside, `Tuner.fit` uses ForgetfulController and counts no callbacks for Ray's statistics of use.
+
+    Tune has no parameter for its controller. Counting callbacks imports each tracker of experiments that is installed:
+    W&B and MLflow take seconds, and leave folders in /tmp.
+    """
+    with (
+        mock.patch.object(ray.tune.tune, "TuneController", ForgetfulController),
+        mock.patch.object(usage, "tag_callbacks", lambda callbacks: False),
+    ):
         yield
-    finally:
-        module.TuneController = usual

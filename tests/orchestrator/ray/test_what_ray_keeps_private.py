@@ -2,9 +2,9 @@
 
 import ast
 import inspect
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -16,6 +16,8 @@ CALLED = {
     "ray._private.authentication.authentication_token_setup.maybe_enable_token_auth_if_token_available": ["warn_if_disabled"],
     "ray._private.services.canonicalize_bootstrap_address": ["addr"],
     "ray._raylet.GcsClient": [],
+    "ray.air._internal.usage": [],
+    "ray.air._internal.usage.tag_callbacks": ["callbacks"],
     "ray.tune.execution.tune_controller.TuneController": [],
     "ray.tune.execution.tune_controller.TuneController.checkpoint": ["force", "wait"],
     "ray.tune.execution.tune_controller.TuneController._mark_trial_to_checkpoint": ["trial"],
@@ -40,7 +42,7 @@ READ = {
     "tune/constants.py": ["TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "TUNE_DISABLE_SIGINT_HANDLER", "TUNE_MAX_PENDING_TRIALS_PG"],
     "tune/execution/experiment_state.py": ["TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S"],
     "tune/trainable/trainable.py": ["RAY_CHDIR_TO_TRIAL_DIR"],
-    "tune/tune.py": ["RAY_AIR_NEW_OUTPUT", "runner = TuneController("],
+    "tune/tune.py": ["RAY_AIR_NEW_OUTPUT", "runner = TuneController(", "air_usage.tag_callbacks(callbacks)"],
 }
 """Variables of the environment, files and names that are told to Ray or looked for, by a file of Ray's where they stand."""
 
@@ -79,11 +81,7 @@ def test_nothing_else_is_taken():
 def test_it_is_there(name):
     import ray  # noqa: F401 - its parts are imported in its order
 
-    module = name.rpartition(".")[0]
-    module = module.removesuffix(".TuneController")  # of a method
-    found = import_module(module)
-    for part in name.removeprefix(f"{module}.").split("."):
-        found = getattr(found, part)
+    found = resolve_name(name)
     if CALLED[name]:
         assert set(CALLED[name]) <= set(inspect.signature(found).parameters)
 
