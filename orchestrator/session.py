@@ -4,7 +4,7 @@ import gc
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -281,22 +281,33 @@ def _refuse_too_large(queue: PackQueue, later: Sequence[int]) -> None:
 
 @contextmanager
 def _runner(grid: Grid, options: Options) -> Iterator[tuple[Runner, Machine]]:
-    _say(options, "training in this process" if options.debug else "starting Ray ...")
     if options.debug:
+        _say(options, "training in this process")
         yield DebugRunner(), this_machine(grid.resources, max_concurrent=1)
         return
     from orchestrator.ray.cluster import ClusterError, StartError, joined
 
     try:
         with orchestrator.running.interrupts.ends_noticed(), words_apart(err), ExitStack() as ray:
-            with orchestrator.running.interrupts.keeping_signals():
+            with _awaiting(options, "starting Ray ..."), orchestrator.running.interrupts.keeping_signals():
                 nodes_may_join = ray.enter_context(joined(options.address))
             from orchestrator.ray.runner import TuneRunner  # while Ray's first workers start
 
             runner = TuneRunner(grid.resources, options.max_concurrent, nodes_may_join=nodes_may_join)
             yield runner, runner.machine()
+            with _awaiting(options, "closing Ray ...", is_news=False):
+                ray.close()
     except ClusterError as error:
         raise SweepError(str(error), 1 if isinstance(error, StartError) else 2) from error
+
+
+def _awaiting(options: Options, text: str, is_news: bool = True) -> AbstractContextManager[object]:
+    """Tells what is awaited inside: on a terminal by a moving line, elsewhere by a line where it `is_news`."""
+    if options.say is told and err.is_terminal and not options.quiet:
+        return err.status(text)
+    if is_news:
+        _say(options, text)
+    return nullcontext()
 
 
 def _say(options: Options, text: str) -> None:

@@ -34,6 +34,8 @@ from store.files import open_files, temporary
 RECLAIM_EVERY_S = 0.05
 """Seconds until our signal handlers are installed again while Ray closes. In between, a SIGTERM may end the command without a
 message."""
+PRELOADED = "trainables.trainers.run,orchestrator.ray.runner"
+"""Modules that each worker of a local Ray imports as soon as it starts, while the driver still gets ready."""
 PROBE_S = 120.0
 """Seconds that a node may take to answer; it may have to start a process and import the package."""
 
@@ -99,6 +101,7 @@ def _leave() -> None:
 def _start_local(quiet: dict[str, Any]) -> None:
     """Start a Ray on this machine's cores. Ray gives its processes 30 s, which is little on a busy machine: so try twice."""
     cpus = len(os.sched_getaffinity(0))
+    os.environ.setdefault("RAY_preload_python_modules", PRELOADED)
     for last in (False, True):
         try:
             with chdir(ROOT):  # the workers of a driver look for modules in its directory first, where a user's store.py may lie

@@ -1,16 +1,18 @@
-"""A Tune controller for sweeps of any length. It forgets each trial that has ended, and writes no state of trials.
+"""Tune, fitted to sweeps: its controller forgets trials that ended and writes no state of them; its workers start sooner.
 
 Tune's own controller keeps every trial and looks through all of them; each checkpoint of a trial makes it write the state of all.
 A sweep needs no such state: it resumes from its store.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
+import ray
 import ray.tune.tune
 from ray.air._internal import usage
+from ray.tune.execution import class_cache
 from ray.tune.execution.tune_controller import TuneController
 from ray.tune.experiment import Trial
 
@@ -47,14 +49,22 @@ class ForgetfulController(TuneController):
 
 
 @contextmanager
-def forgetful() -> Iterator[None]:
-    """Inside, `Tuner.fit` uses ForgetfulController and counts no callbacks for Ray's statistics of use.
+def tuned(local: bool) -> Iterator[None]:
+    """Inside, `Tuner.fit` forgets trials that ended, and starts its first worker sooner. Tune has no parameters for this.
 
-    Tune has no parameter for its controller. Counting callbacks imports each tracker of experiments that is installed:
-    W&B and MLflow take seconds, and leave folders in /tmp.
+    `local`: Ray's processes were started by this one and have its environment. Then workers need no environment of their own, and
+    a trial takes one that Ray has started already, where Tune would start another beside it. Callbacks are not counted for Ray's
+    statistics of use: the count imports each tracker of experiments that is installed; W&B and MLflow take seconds, and leave
+    folders in /tmp.
     """
-    with (
-        mock.patch.object(ray.tune.tune, "TuneController", ForgetfulController),
-        mock.patch.object(usage, "tag_callbacks", lambda callbacks: False),
-    ):
+    with ExitStack() as patched:
+        patched.enter_context(mock.patch.object(ray.tune.tune, "TuneController", ForgetfulController))
+        patched.enter_context(mock.patch.object(usage, "tag_callbacks", lambda callbacks: False))
+        if local:
+            patched.enter_context(mock.patch.object(class_cache._ActorClassCache, "get", _actor_class))
         yield
+
+
+def _actor_class(cache: Any, trainable: type) -> Any:
+    """The trainable's actor class, without an environment of its own."""
+    return cache._cache.setdefault(trainable, ray.remote(trainable))

@@ -25,7 +25,7 @@ from orchestrator.code import code_facts
 from orchestrator.grid.load import PlannedCell, Resources
 from orchestrator.plan.machine import Machine
 from orchestrator.plan.packing import Pack
-from orchestrator.ray.controller import forgetful
+from orchestrator.ray.controller import tuned
 from orchestrator.ray.fitness import misfit
 from orchestrator.ray.liveness import Watch
 from orchestrator.ray.scratch import remove, scratch_directory
@@ -165,6 +165,7 @@ class PackSearcher(Searcher):
         self.packs: dict[str, Pack] = {}
 
     def suggest(self, trial_id: str) -> Any:
+        self.sweep.redraw()  # Tune asks many times a second: so the clock goes on while workers start
         if self.sweep.queue.draining:
             return Searcher.FINISHED
         rooms = self._rooms()
@@ -332,7 +333,7 @@ class TuneRunner:
             checkpoint_config=tune.CheckpointConfig(num_to_keep=1, checkpoint_at_end=False),
             verbose=0,
         )
-        with forgetful():
+        with tuned(local=not self.nodes_may_join):
             tune.Tuner(trainable, tune_config=tuning, run_config=run).fit()
 
 

@@ -63,7 +63,7 @@ class Sweep:
     def drain(self) -> None:
         """Start no further pack; those in flight finish."""
         self.queue.draining = True
-        self._redraw()
+        self.redraw()
 
     def started(self, pack: Pack) -> None:
         """Record that a pack is in flight."""
@@ -130,9 +130,10 @@ class Sweep:
     def cannot_go_on(self, reason: str) -> None:
         """Start no further pack: the store cannot be written, or a worker may not train for this sweep."""
         self.queue.stop(reason)
-        self._redraw()
+        self.redraw()
 
-    def _redraw(self) -> None:
+    def redraw(self) -> None:
+        """Show the present state when the display's next picture is due."""
         if self.display:
             self.display.changed()
 
@@ -143,7 +144,7 @@ class Sweep:
             self._leased = in_flight
             packs = list(self.queue.in_flight.values())  # a copy: the lease reads it later, when other packs may be in flight
             self.lease.update(self.grid.cells[i].cell_id for p in packs for i in p.cells)
-        self._redraw()
+        self.redraw()
 
 
 class DebugRunner:

@@ -18,6 +18,8 @@ CALLED = {
     "ray._raylet.GcsClient": [],
     "ray.air._internal.usage": [],
     "ray.air._internal.usage.tag_callbacks": ["callbacks"],
+    "ray.tune.execution.class_cache": [],
+    "ray.tune.execution.class_cache._ActorClassCache.get": ["self", "trainable_cls"],
     "ray.tune.execution.tune_controller.TuneController": [],
     "ray.tune.execution.tune_controller.TuneController.checkpoint": ["force", "wait"],
     "ray.tune.execution.tune_controller.TuneController._mark_trial_to_checkpoint": ["trial"],
@@ -35,11 +37,13 @@ READ = {
     "_private/accelerators/__init__.py": ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"],
     "_private/authentication/authentication_token_setup.py": ["RAY_AUTH_MODE"],
     "_private/node.py": ["set_sigterm_handler(sigterm_handler)"],  # orchestrator.running.interrupts takes it back
+    "_private/workers/default_worker.py": ["try_import_each_module(module_names_to_import)"],  # RAY_preload_python_modules
     "_private/services.py": ["ray_current_cluster"],  # cluster.slurm.sh
     "autoscaler/_private/commands.py": ["RAY_UP_enable_autoscaler_v2", "~/ray_bootstrap_key.pem", "~/ray_bootstrap_config.yaml"],
     "autoscaler/_private/local/config.py": ["cluster-{}.state"],
     "autoscaler/ray-schema.json": ["file_mounts", "head_start_ray_commands"],
     "tune/constants.py": ["TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "TUNE_DISABLE_SIGINT_HANDLER", "TUNE_MAX_PENDING_TRIALS_PG"],
+    "tune/execution/class_cache.py": ["self._cache[trainable_cls]"],
     "tune/execution/experiment_state.py": ["TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S"],
     "tune/trainable/trainable.py": ["RAY_CHDIR_TO_TRIAL_DIR"],
     "tune/tune.py": ["RAY_AIR_NEW_OUTPUT", "runner = TuneController(", "air_usage.tag_callbacks(callbacks)"],
