@@ -1,6 +1,5 @@
 """Reads a grid: YAML -> checked blocks -> cells. All problems are reported together, before anything starts."""
 
-import difflib
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -12,21 +11,18 @@ from console.synonyms import ELSEWHERE
 from console.words import listed, nearest, show, shown
 from declarations.metric import Metric
 from orchestrator.grid.blocks import Block, Context, check_block
-from orchestrator.grid.column_kinds import ColumnKinds
 from orchestrator.grid.expand import expand
 from orchestrator.grid.hints import unknown_key
 from orchestrator.grid.keys import SHORT, legal_keys, usual_kind
+from orchestrator.grid.own_parts import FILES, own_parts
 from orchestrator.grid.searches import Search, Searches
+from orchestrator.grid.syntax.files import read_text
 from orchestrator.grid.syntax.overrides import parse_overrides
 from orchestrator.grid.syntax.problems import GridError, Problem, Report
 from orchestrator.grid.syntax.values import REPLACED, item_of, replaced_axes, varying
 from orchestrator.grid.syntax.yaml_lines import Item, parse_yaml
-from orchestrator.grid.user_files import UserFile, UserFileError, UserParts, register_user_file
+from orchestrator.grid.user_files import UserFile
 from trainables.cell import Cell
-from trainables.metrics import Requested, requested_metric, requested_names
-from trainables.networks import Network, all_networks
-from trainables.tasks import Task, task_class, task_names
-from trainables.training import training_class
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,11 +32,6 @@ __all__ = ["DEFAULT_MAX_CELLS", "Carried", "Grid", "GridError", "PlannedCell", "
 DEFAULT_MAX_CELLS = 200_000
 """A grid with more cells is taken for a mistake and refused, unless forced."""
 
-MAX_FILE_MB = 1
-"""Largest size of a grid, or of a file of a user's own parts."""
-
-FILES = ("tasks", "networks", "metrics")
-"""Keys that list files of a user's own parts."""
 TOP_KEYS = ("sweep", *FILES, "defaults", "grids", "resources")
 
 
@@ -192,7 +183,7 @@ def load_grid(
     GridError names everything that is wrong."""
     report = Report()
     where = Item(None, str(path))
-    text = _read(Path(path), where, report)
+    text = read_text(Path(path), where, report)
     root = _parse(text, where, report) if text is not None else None
     if root is None:
         raise GridError(report.problems)
@@ -211,7 +202,7 @@ def _made(source: Source, report: Report) -> Grid:
             report.at(replace(top[key], line=top[key].key_line), f"unknown key {show(key)}{hint} legal: {listed(TOP_KEYS)}")
     sweep = _sweep_name(source.name or top.get("sweep"), path, report)
     resources = _resources(top.get("resources"), report)
-    own = _user_files(top, path.parent, report)
+    own = own_parts(top, path.parent, report)
     defaults = _in_full(_mapping(top.get("defaults"), "defaults", report))
     ctx = Context(defaults, source.given, own.tasks, own.networks, own.metrics, own.all_known, max_cells, report)
     blocks = [check_block(item, ctx) for item in _block_items(top.get("grids"), root, report)]
@@ -257,31 +248,6 @@ def _plan(blocks: list[list[Block]], report: Report) -> tuple[tuple[PlannedCell,
     place = {cell_id: i for i, cell_id in enumerate(planned)} if searches else {}
     wanted = range(len(planned)) if not searches else [place[cell_id] for cell_id in planned if cell_id in fixed]
     return tuple(planned.values()), merged, searches.made(place), tuple(wanted)
-
-
-def _read(path: Path, where: Item, report: Report) -> str | None:
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_FILE_MB * 2**20 + 1)
-    except FileNotFoundError:
-        neighbours = [p.name for p in path.parent.glob("*" + path.suffix)] if path.suffix and path.parent.is_dir() else []
-        near = difflib.get_close_matches(path.name, neighbours, n=1)
-        report.at(where, f"no such file{f'; did you mean {str(path.with_name(near[0]))!r}?' if near else ''}")
-        return None
-    except IsADirectoryError:
-        report.at(where, "is a directory; name the file in it")
-        return None
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        report.at(where, f"cannot be read: {getattr(error, 'strerror', None) or error}")
-        return None
-    if len(data) > MAX_FILE_MB * 2**20:
-        report.at(where, f"is larger than {MAX_FILE_MB} MB; a grid is a page of text")
-        return None
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        report.at(replace(where, line=data.count(b"\n", 0, error.start) + 1), "not a text file in UTF-8")
-        return None
 
 
 def _parse(text: str, where: Item, report: Report) -> Item | None:
@@ -344,87 +310,6 @@ def _resources(item: Item | None, report: Report) -> Resources:
             legal = "`auto` or a number >= 0" if key == "gpus_per_pack" else "a number > 0"
             report.at(part, f"resources: {key} = {show(part.value)}: must be {legal}")
     return Resources(**given)
-
-
-class _Own(NamedTuple):
-    """A user's own files, and the parts that blocks may name: those of the package and those of the files."""
-
-    files: tuple[UserFile, ...]
-    tasks: dict[str, type[Task]]
-    networks: list[type[Network]]
-    metrics: dict[str, Requested]
-    all_known: bool
-    """Whether all files were good."""
-
-
-def _user_files(top: dict[str, Item], folder: Path, report: Report) -> _Own:
-    tasks = {name: task_class(name) for name in task_names() if not task_class(name).file_digest}
-    networks = [network for network in all_networks() if not network.file_digest]
-    every = {name: requested_metric(name) for name in requested_names()}
-    metrics = {name: asked for name, asked in every.items() if not asked.metric.digest}
-    files: dict[UserFile, None] = {}
-    own_tasks: dict[type[Task], Item] = {}
-    kinds, are_good = ColumnKinds(), True
-    for key in FILES:
-        item = top.get(key)
-        if item is None or item.value is None:
-            continue
-        for part in item.items:
-            found = _user_file(key, part, folder, kinds, report)
-            if found is None:
-                are_good = False
-                continue
-            for name, kind in found.tasks.items():
-                if tasks.setdefault(name, kind) is not kind:
-                    report.at(part, f"{key}: {show(part.value)} defines {name}, which another of these files defines too")
-            for network in found.networks:
-                if any(n.name == network.name and n is not network for n in networks):
-                    report.at(part, f"{key}: {show(part.value)} defines {network.name}, which another of these files defines too")
-                networks.append(network)
-            for name, asked in found.metrics.items():
-                alike = [other for other in metrics if other.lower() == name.lower()]  # names of columns do not differ by case
-                if any(metrics[other] is not asked for other in alike):
-                    report.at(part, f"{key}: {show(part.value)} defines {name}, which another of these files defines too")
-                metrics[name] = asked
-            own_tasks |= dict.fromkeys(found.tasks.values(), part)
-            files[found.file] = None
-    if are_good:
-        _check_default_networks(own_tasks, networks, report)
-    return _Own(tuple(files), tasks, list(dict.fromkeys(networks)), metrics, are_good)
-
-
-def _check_default_networks(tasks: dict[type[Task], Item], networks: list[type[Network]], report: Report) -> None:
-    """Report tasks of a user whose default network does not exist, or cannot be trained by the task's default training."""
-    for task, part in tasks.items():
-        name, training = task.default_of("network"), task.default_of("training")
-        legal = [network.name for network in networks if network.family == training_class(training).family]
-        if name not in legal:
-            hint = nearest(name, legal) or ";"
-            told = f"task {task.name} has the default network {show(name)}{hint} {training} trains {listed(legal)}"
-            report.at(part, f"tasks: {show(part.value)}: {told}")
-
-
-def _user_file(key: str, part: Item, folder: Path, kinds: ColumnKinds, report: Report) -> UserParts | None:
-    """The parts in the file that an item of `tasks:`, `networks:` or `metrics:` names; None, with a report, for a bad file."""
-    if not isinstance(part.value, str) or not part.value:
-        report.at(part, f"{key}: {show(part.value)}: must be the path of a Python file, such as {key}: [{_FILE_OF[key]}]")
-        return None
-    path = folder / part.value
-    read = Report()
-    source = _read(path, replace(part, where=str(path), line=None), read)
-    if source is None:
-        report.at(part, f"{key}: {listed(map(str, read.problems))}")
-        return None
-    try:
-        found = register_user_file(UserFile(str(path), source), wanted=key)
-        kinds.add(found)
-        return found
-    except UserFileError as error:
-        report.at(Item(None, str(path), error.line), f"{error} (a {key[:-1]} file of {part.where}:{part.line})")
-        return None
-
-
-_FILE_OF = {"tasks": "parity.py", "networks": "own_network.py", "metrics": "own_metric.py"}
 
 
 def _block_items(item: Item | None, root: Item, report: Report) -> list[Item]:
