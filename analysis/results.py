@@ -171,7 +171,7 @@ class Results:
     ) -> pd.DataFrame:
         """The power with which the threshold of `of` grows with `over`, one row for each value of `by`: `exponent`, its 95%
         interval `low` to `high`, the thresholds `n` that it rests on, those left out, and the theory's `prediction` where there
-        is one."""
+        is one. NaN where fewer than three thresholds are reached: through two points every power law is perfect."""
         keys = [over, *([by] if by else [])]
         frame, names = self._thresholds(of, at, y, keys, sweep, where)
         against, told = names[0], names[1] if by else "task"
