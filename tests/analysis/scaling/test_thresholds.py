@@ -68,7 +68,7 @@ def test_an_exponent_of_open_intervals_says_so():
 
 def _rising_to(reach: int) -> pd.DataFrame:
     """Thresholds of L at d = 8 to 64, of which those of d <= `reach` lie within the range of L."""
-    return pd.DataFrame([{"d": d, "L": L, "n": 4, "mean": 0.9 if L > d and d <= reach else 0.5, "sd": 0.01}
+    return pd.DataFrame([{"d": d, "L": L, "n": 4, "mean": 0.9 if d < L and d <= reach else 0.5, "sd": 0.01}
                          for d in (8, 16, 32, 64) for L in (4, 8, 16, 32, 64)])  # fmt: skip
 
 
