@@ -123,7 +123,7 @@ def test_lstar_at_a_level_of_ones_own(measured, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"), [("1f --at 0.9", "figure 1f has no level; figures that have one: Lstar"), ("curve --at 0.9", "`curve` has")]
+    ("words", "said"), [("1f --at 0.9", "1f has no level; figures that have one: Lstar"), ("curve --at 0.9", "`curve` has none")]
 )
 def test_a_level_where_there_is_none(measured, tmp_path, words, said):
     done = CliRunner().invoke(app, [*words.split(), "--results", measured, "--out", str(tmp_path)])
