@@ -21,7 +21,8 @@ STYLE = """<style>
 </style>"""
 
 
-def _page(name: str, address: str, hidden: bool) -> st.Page:
+def page_of(name: str, address: str, hidden: bool) -> st.Page:
+    """A page of the app under an address; a hidden one is not in the navigation."""
     title, meaning = PAGES[name]
 
     def show() -> None:
@@ -54,8 +55,8 @@ def main() -> None:
     st.set_page_config("Sweeps beside the theory", layout="wide")
     st.html(STYLE)
     without_data = _without_data()
-    links.update({name: _page(name, name, name in without_data) for name in PAGES})
-    former = [_page(name, address, True) for address, name in FORMER.items()]
+    links.update({name: page_of(name, name, name in without_data) for name in PAGES})
+    former = [page_of(name, address, True) for address, name in FORMER.items()]
     st.navigation([*links.values(), *former], position="top").run()
     import_ahead(*REST)  # so that the other pages open at once
 

@@ -118,14 +118,14 @@ def test_lstar_by_another_measure(store, measure, law):
 
 
 def test_curves_and_maps_by_another_measure(store):
-    curve = FIGURES["1c"].draw_by(store, None, "final_test_auc")
+    curve = FIGURES["1c"].draw_by(store, None, measure="final_test_auc")
     d = int(curve.caption.split("d = ")[1].split(",")[0])
     expected = [crossing(n, d, "AUC", 0.95) for n in curve.frame["L"]]
     np.testing.assert_allclose(curve.frame["mean"], expected, atol=4 * SD / 2)
     assert "dashed: final_test_auc 0.95" in curve.caption
     level = [layer for layer in str(curve.chart.to_dict()).split("'level'")]
     assert len(level) > 1
-    drawn = FIGURES["1e"].draw_by(store, None, "final_test_auc")
+    drawn = FIGURES["1e"].draw_by(store, None, measure="final_test_auc")
     assert "mean final_test_auc reaches 0.95" in drawn.caption
     value = float(drawn.caption.split("L* ~ d^")[1].split(" ")[0])
     assert value == pytest.approx(LAWS["AUC"][1], abs=0.1)

@@ -38,8 +38,11 @@ def script_of_page(name):
     """The script of one page, which Streamlit runs as a text."""
     from importlib import import_module
 
-    from app.shared import guarded
+    from app.pages import PAGES
+    from app.script import page_of
+    from app.shared import guarded, links
 
+    links.update({other: page_of(other, other, False) for other in PAGES})  # as the app does: pages link to each other
     guarded(name, "", import_module(f"app.screens.{name}").show)
 
 
