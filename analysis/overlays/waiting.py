@@ -1,21 +1,52 @@
 """Theory that takes seconds to minutes, computed with a progress bar for a command that waits, and kept on disk."""
 
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from rich.progress import track
 
 from analysis.overlays.overlays import Later
 from console.terminal import err, told
+from console.words import duration
+
+EVERY_S = 30.0
+"""Seconds between two lines of progress where there is no terminal for a bar."""
 
 
 def computed(missing: Sequence[Later]) -> None:
-    """Compute theory that takes long, with a progress bar; each value is kept on disk, so that Ctrl-C loses one at most."""
+    """Compute theory that takes long, with a progress bar, or with a line now and then where there is no terminal. Each value is
+    kept on disk, so that Ctrl-C loses one at most."""
     words = f"theory of {len(missing)} points, which is kept on disk (--no-wait leaves it out)"
-    if not err.is_terminal:
-        told(f"computing {words} ...")
-    for later in track(missing, words, console=err, transient=True, disable=not err.is_terminal):
-        later.compute()
+    if err.is_terminal:
+        for later in track(missing, words, console=err, transient=True):
+            later.compute()
+        return
+    told(f"computing {words} ...")
+    done = 0
+    with _lines(lambda: f"theory of {done} of {len(missing)} points computed"):
+        for later in missing:
+            later.compute()
+            done += 1
+
+
+@contextmanager
+def _lines(says: Callable[[], str]) -> Iterator[None]:
+    """Print a line every half minute, with the time that has passed. A thread prints it: one point alone may take minutes."""
+    start, over = time.monotonic(), threading.Event()
+
+    def run() -> None:
+        while not over.wait(EVERY_S):
+            told(f"{says()}, {duration(time.monotonic() - start)}")
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def computed_within(seconds: float) -> Callable[[Sequence[Later]], None]:
