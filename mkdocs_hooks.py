@@ -110,7 +110,7 @@ def figures_page() -> str:
     lines = [
         "# Figures and grids",
         "",
-        "Made from the registry of figures and from the grid files. `sweep figure NAME` draws a figure as SVG, PNG and CSV.",
+        "Made from the registry of figures and from the grid files. `sweep figure NAME` draws a figure as SVG, PNG and PDF, with its data as CSV.",
         "The first grid is the paper's own; a smaller one may follow.",
         "",
         "## Figures",

@@ -21,7 +21,7 @@ JUDGES = ("analysis", "declarations", "stats", "store")
 _HEAD = """# Verdicts
 
 Every quantitative statement of the papers with the verdict of the networks that were trained for it: a number, a law,
-an ordering or an equality that networks or a calculation could contradict. `python -m analysis.verdicts` writes this
+an ordering or an equality that networks or a calculation could contradict. `sweep verdicts` writes this
 page from the networks in """
 _OURS = "`evidence/`, whose README says how to add some; do not edit it.\n"
 _LEGEND = """
