@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 
-ELEMENTS = frozenset(
-    "a abbr annotation article aside autoref b blockquote br button caption code dd del details div dl dt em figcaption figure form h1 h2 h3 h4"
-    " h5 h6 hr i img input ins kbd label li math menclose mfenced mfrac mi mn mo mover mpadded mphantom mroot mrow ms mspace msqrt"
-    " mstyle msub msubsup msup mtable mtd mtext mtr munder munderover nav ol p pre q s samp section semantics small span strong sub"
-    " summary sup svg table tbody td tfoot th thead tr tt u ul var path".split()
-)
+_ELEMENTS = """
+a abbr annotation article aside autoref b blockquote br button caption code dd del details div dl dt em figcaption figure form
+h1 h2 h3 h4 h5 h6 hr i img input ins kbd label li math menclose mfenced mfrac mi mn mo mover mpadded mphantom mroot mrow ms mspace
+msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover nav ol p path pre q s samp section semantics small span
+strong sub summary sup svg table tbody td tfoot th thead tr tt u ul var
+"""
+ELEMENTS = frozenset(_ELEMENTS.split())
 """Elements of HTML and MathML that a page may consist of; `autoref` becomes a link of mkdocstrings later."""
 
 _NOT_PROSE = (

@@ -14,14 +14,15 @@ from typing import Any
 
 import typer
 import yaml
-from console.markdown import escaped
 from latex2mathml.converter import convert
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.utils import get_relative_url
 
+from console.markdown import escaped
+
 sys.path.insert(0, str(Path(__file__).parent))  # MkDocs loads this file alone
-from mkdocs_checks import swallowed, unknown_elements  # noqa: E402
+from mkdocs_checks import swallowed, unknown_elements
 
 ROOT = Path(__file__).parent
 _EXPORTS = "<!-- everything that orchestrator exports -->"
@@ -97,7 +98,7 @@ def commands_page() -> str:
 
 def _helps(command: Any, words: str, parent: Any = None) -> Iterator[tuple[str, str]]:
     """The words that call a command, and what its --help prints; those of its subcommands after it."""
-    context = command.context_class(command, info_name=words.split()[-1] if parent else words, parent=parent, terminal_width=100)
+    context = command.context_class(command, info_name=words.split()[-1] if parent else words, parent=parent, terminal_width=90)
     yield words, command.get_help(context).strip()
     for name in command.list_commands(context) if hasattr(command, "list_commands") else ():
         yield from _helps(command.get_command(context, name), f"{words} {name}", context)
@@ -110,7 +111,8 @@ def figures_page() -> str:
     lines = [
         "# Figures and grids",
         "",
-        "Made from the registry of figures and from the grid files. `sweep figure NAME` draws a figure as SVG, PNG and PDF, with its data as CSV.",
+        "Made from the registry of figures and from the grid files. `sweep figure NAME` draws a figure as SVG, PNG and PDF,",
+        "with its data as CSV.",
         "The first grid is the paper's own; a smaller one may follow.",
         "",
         "## Figures",

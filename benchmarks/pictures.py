@@ -1,8 +1,8 @@
 """`python -m benchmarks.pictures [NAME]...`: the pictures of the README and the documentation, made anew into docs/pictures.
 
-Figures are drawn from the networks in evidence/ or, where a grid is named below, from a sweep in --results. A sweep that is there
-and done is taken as it is; only one that is missing is trained first, seconds to minutes each. Screenshots of the app are taken in
-a headless Chromium. Look at what changed before you commit it.
+Figures are drawn from the networks in evidence/ or, where a grid is named below, from a sweep in --results. A sweep that is done
+there is taken as it is; one that is missing is trained first, which takes seconds to minutes. Screenshots of the app are taken
+in a headless Chromium. Look at what changed before you commit it.
 """
 
 import argparse
@@ -159,7 +159,7 @@ def main() -> None:
     """Make the pictures that are named, or all."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pictures", description=__doc__)
     parser.add_argument("names", nargs="*", help=f"of {', '.join([*FIGURES, *SCREENS])}; default: all")
-    parser.add_argument("--results", default="results", help="where the sweeps of some pictures are, or are trained (default: results)")
+    parser.add_argument("--results", default="results", help="where sweeps are, or are trained (default: results)")
     asked = parser.parse_args()
     if unknown := [name for name in asked.names if name not in FIGURES | SCREENS]:
         parser.error(f"no picture {', '.join(unknown)}")

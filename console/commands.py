@@ -50,7 +50,7 @@ def sweep_command(grid: str, results: str, *overrides: str) -> str:
 
 @contextmanager
 def documented() -> Iterator[None]:
-    """Inside, commands have the form of the documentation, `sweep run`, whatever the person typed: for pages that keep one form."""
+    """Inside, commands have the form of the documentation, `sweep run`, whatever the person typed: for a page of one form."""
     typed = os.environ.get(ENTRY)
     os.environ[ENTRY] = typed or "documented"
     try:

@@ -1,4 +1,4 @@
-"""A user's own metric: a grid lists this file under `metrics:` and says `save: [sparsity]`."""
+"""A user's own metric. Its grid has `metrics: [own_metric.py]` and `save: [sparsity]`."""
 
 from trainables.metrics import Probe, metric
 

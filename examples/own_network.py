@@ -1,4 +1,4 @@
-"""A user's own network: gated neurons. Run it: sweep run examples/own_network_grid.yaml"""
+"""A user's own network: gated neurons. Run: sweep run examples/own_network_grid.yaml"""
 
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -13,7 +13,8 @@ Array = np.ndarray[Any, Any]
 
 
 class Gated(Network):
-    """g(x) = sum_i a_i (w_i . x) phi(v_i . x), phi the gate: bilinear, GLU and ReGLU units [Shazeer20]."""
+    """g(x) = sum_i a_i (w_i . x) phi(v_i . x), phi the gate: bilinear, GLU and ReGLU
+    units [Shazeer20]."""
 
     name: ClassVar[str] = "gated"  # the value of `network:` in a grid
 

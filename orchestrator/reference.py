@@ -61,7 +61,9 @@ def _part(part: type[Part]) -> list[str]:
     ]
     words = declared(part)
     for name, legal in keys_of(part).items():
-        lines.append(f"| `{name}` | {escaped(words[name].title_for(part.name))} | {escaped(legal.legal)} | {_default(part, name)} |")
+        lines.append(
+            f"| `{name}` | {escaped(words[name].title_for(part.name))} | {escaped(legal.legal)} | {_default(part, name)} |"
+        )
     return [*lines, ""]
 
 

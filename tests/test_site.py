@@ -66,6 +66,16 @@ def test_what_a_browser_does_not_know_is_found():
 @pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: str(page.relative_to(ROOT)))
 def test_code_fits_into_the_width_of_a_page(page):
     """Tables that a command printed (`text`) may be wider: they scroll."""
-    for language, block in re.findall(r"^```(yaml|python|console|sql|bash)\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE):
+    for language, block in re.findall(
+        r"^```(yaml|python|console|sql|bash)\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE
+    ):
         wide = [line for line in block.splitlines() if len(line) > COLUMNS]
         assert not wide, f"{language}: " + "\n".join(wide)
+
+
+def test_the_tutorials_link_into_the_app_names_what_the_app_offers():
+    from analysis.data.keys import title_of
+
+    page = (ROOT / "docs/start/first-sweep.md").read_text()
+    (panels,) = re.findall(r"localhost:8501/curves\?sweep=dimension&panels=([^)]+)\)", page)
+    assert panels.replace("+", " ") == title_of("d", "same_different")
