@@ -6,7 +6,8 @@ MathML is drawn by every browser of 2023 and later, so the site loads no script 
 import html
 import importlib
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,11 @@ from latex2mathml.converter import convert
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.utils import get_relative_url
+
+from console.markdown import escaped
+
+sys.path.insert(0, str(Path(__file__).parent))  # MkDocs loads this file alone
+from mkdocs_checks import swallowed, unknown_elements
 
 ROOT = Path(__file__).parent
 _EXPORTS = "<!-- everything that orchestrator exports -->"
@@ -30,8 +36,10 @@ def on_files(files: Files, config: Any) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put what `orchestrator` exports where the page about Python says so, each name at the module that defines it."""
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Refuse what Markdown would swallow. Put what `orchestrator` exports where the page about Python says so, each name at the
+    module that defines it."""
+    _refuse(page, swallowed(markdown))
     if _EXPORTS not in markdown:
         return markdown
     orchestrator = importlib.import_module("orchestrator")
@@ -39,9 +47,16 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     return markdown.replace(_EXPORTS, "\n\n".join(f"::: {thing.__module__}.{name}" for name, thing in found))
 
 
-def on_page_content(html: str, **_: Any) -> str:
-    """Turn what `pymdownx.arithmatex` marked as a formula into MathML."""
-    return re.sub(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', _mathml, html, flags=re.DOTALL)
+def on_page_content(html: str, page: Any, **_: Any) -> str:
+    """Turn what `pymdownx.arithmatex` marked as a formula into MathML; refuse elements that no browser knows."""
+    html = re.sub(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', _mathml, html, flags=re.DOTALL)
+    _refuse(page, unknown_elements(html))
+    return html
+
+
+def _refuse(page: Any, found: Iterable[str]) -> None:
+    if mistakes := list(found):
+        raise PluginError("\n".join(f"{page.file.src_path}: {mistake}" for mistake in mistakes))
 
 
 def on_post_page(output: str, page: Any, **_: Any) -> str:
@@ -58,7 +73,10 @@ def on_post_template(output_content: str, template_name: str, **_: Any) -> str:
 
 
 def _mathml(match: re.Match[str]) -> str:
-    return convert(html.unescape(match[3]), display="block" if match[2] == "[" else "inline")
+    """A formula; one on a line of its own lies in a box that scrolls where it is too narrow."""
+    if match[2] == "(":
+        return convert(html.unescape(match[3]), display="inline")
+    return f'<div class="formula">{convert(html.unescape(match[3]), display="block")}</div>'
 
 
 def commands_page() -> str:
@@ -80,14 +98,10 @@ def commands_page() -> str:
 
 def _helps(command: Any, words: str, parent: Any = None) -> Iterator[tuple[str, str]]:
     """The words that call a command, and what its --help prints; those of its subcommands after it."""
-    context = command.context_class(command, info_name=words.split()[-1] if parent else words, parent=parent, terminal_width=100)
+    context = command.context_class(command, info_name=words.split()[-1] if parent else words, parent=parent, terminal_width=90)
     yield words, command.get_help(context).strip()
     for name in command.list_commands(context) if hasattr(command, "list_commands") else ():
         yield from _helps(command.get_command(context, name), f"{words} {name}", context)
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", r"\|").replace("<", "&lt;")
 
 
 def figures_page() -> str:
@@ -97,7 +111,8 @@ def figures_page() -> str:
     lines = [
         "# Figures and grids",
         "",
-        "Made from the registry of figures and from the grid files. `sweep figure NAME` draws a figure as SVG, PNG and CSV.",
+        "Made from the registry of figures and from the grid files. `sweep figure NAME` draws a figure as SVG, PNG and PDF,",
+        "with its data as CSV.",
         "The first grid is the paper's own; a smaller one may follow.",
         "",
         "## Figures",
@@ -107,11 +122,11 @@ def figures_page() -> str:
     ]
     for figure in FIGURES.values():
         grids = ", ".join(f"`{grid}`" for grid in figure.grids) or "none: theory alone"
-        lines.append(f"| `{figure.name}` | {_cell(figure.title)} | {_cell(figure.source)} | {grids} |")
+        lines.append(f"| `{figure.name}` | {escaped(figure.title)} | {escaped(figure.source)} | {grids} |")
     lines += ["", "## Grids", "", "| file | sweep | what it holds |", "|---|---|---|"]
     for path in [ROOT / "grid.yaml", *sorted((ROOT / "grids").rglob("*.yaml"))]:
         text = path.read_text()
         comment = re.match(r"(?:#.*\n)*", text)
         about = " ".join(line.lstrip("# ") for line in (comment[0] if comment else "").splitlines())
-        lines.append(f"| `{path.relative_to(ROOT)}` | `{yaml.safe_load(text)['sweep']}` | {_cell(about)} |")
+        lines.append(f"| `{path.relative_to(ROOT)}` | `{yaml.safe_load(text)['sweep']}` | {escaped(' '.join(about.split()))} |")
     return "\n".join([*lines, ""])

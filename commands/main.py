@@ -28,13 +28,17 @@ SUBCOMMANDS = {
     "run": Subcommand("Train the networks of a grid that are missing from the results.", "orchestrator.sweep", quiet_pipe=False),
     "plan": Subcommand("Say what `run` would train, and how long it would take.", "orchestrator.sweep", "plan_app"),
     "query": Subcommand("Ask the results in SQL.", "analysis.query"),
-    "figure": Subcommand("Draw a figure as SVG, PNG and CSV.", "analysis.figures.__main__"),
+    "figure": Subcommand("Draw a figure as SVG, PNG and PDF, with its data as CSV.", "analysis.figures.__main__"),
     "report": Subcommand("Write one HTML file: what was run, figures, claims.", "analysis.report.__main__"),
     "verdicts": Subcommand("Check every statement of the papers, and write the page of verdicts.", "analysis.verdicts.__main__"),
     "app": Subcommand("Show the results in a browser.", "commands.app", quiet_pipe=False),
     "store": Subcommand("Look after a results directory: status, check, compact, copy, export.", "orchestrator.store"),
     "launch": Subcommand("Start, use and stop a cluster: up, submit, status, down.", "orchestrator.launch", quiet_pipe=False),
 }
+
+
+_MORE = """`sweep COMMAND --help` says more. Options may stand before or behind the command. The documentation is in docs/, from
+docs/index.md on; `make docs` builds it as a site, site/index.html."""
 
 
 class _Lazy(OptionsAnywhere):
@@ -78,7 +82,7 @@ def _show_version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(epilog="`sweep COMMAND --help` says more. Options may stand before or behind the command.")
+@app.callback(epilog=_MORE)
 def sweep(
     version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")] = False,
 ) -> None:

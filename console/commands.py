@@ -49,14 +49,15 @@ def sweep_command(grid: str, results: str, *overrides: str) -> str:
 
 
 @contextmanager
-def modules_named() -> Iterator[None]:
-    """Inside, commands have the form of modules, whatever the person typed: for documents that keep one form."""
-    typed = os.environ.pop(ENTRY, None)
+def documented() -> Iterator[None]:
+    """Inside, commands have the form of the documentation, `sweep run`, whatever the person typed: for a page of one form."""
+    typed = os.environ.get(ENTRY)
+    os.environ[ENTRY] = typed or "documented"
     try:
         yield
     finally:
-        if typed is not None:
-            os.environ[ENTRY] = typed
+        if typed is None:
+            del os.environ[ENTRY]
 
 
 def joined(words: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from console.markdown import escaped
 from declarations.metric import Metric
 from declarations.metrics import METRICS
 from orchestrator.grid.keys import keys_of
@@ -53,14 +54,16 @@ def _part(part: type[Part]) -> list[str]:
     family = f", trained by {part.family}" if issubclass(part, Network) else ""
     about = (part.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
     lines = [
-        f"**`{part.name}`**{family}: {' '.join(about.split())}",
+        f"**`{part.name}`**{family}: {escaped(' '.join(about.split()))}",
         "",
         "| key | meaning | legal values | default |",
         "|---|---|---|---|",
     ]
     words = declared(part)
     for name, legal in keys_of(part).items():
-        lines.append(f"| `{name}` | {words[name].title_for(part.name)} | {legal.legal} | {_default(part, name)} |")
+        lines.append(
+            f"| `{name}` | {escaped(words[name].title_for(part.name))} | {escaped(legal.legal)} | {_default(part, name)} |"
+        )
     return [*lines, ""]
 
 
@@ -85,7 +88,7 @@ def _defaults_of(task: type[Task]) -> str:
 def _metric(metric: Metric) -> str:
     low, high = (f"{bound:g}" if abs(bound) != float("inf") else "" for bound in (metric.low, metric.high))
     bounds = f"{low} to {high}".strip() if low or high else ""
-    return f"| `{metric.name}` | {metric.title.replace('|', '&#124;')} | {bounds} | {metric.better} | {_conditions(metric)} |"
+    return f"| `{metric.name}` | {escaped(metric.title)} | {bounds} | {metric.better} | {_conditions(metric)} |"
 
 
 def _conditions(metric: Metric) -> str:

@@ -14,6 +14,7 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
+from console.commands import command
 from console.groups import OptionsAnywhere
 from console.printable import printable
 from console.terminal import err, stop
@@ -59,6 +60,14 @@ def status(
         typer.echo(json.dumps(found.as_json(), indent=2))
     else:
         _show(found)
+        if not any(found.cells.values()):
+            for folder in _results_below(files):
+                _echo(f"{folder} holds results: {command('store', 'status', '--results', str(folder))}")
+
+
+def _results_below(files: Files) -> list[Path]:
+    """Results directories in this folder: that of a project may have been named in place of its results."""
+    return sorted(plans.parent for plans in Path(files.root).glob("*/plans")) if isinstance(files, LocalFiles) else []
 
 
 @app.command()

@@ -24,7 +24,7 @@ from trainables.tasks.base import TaskError
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 plan_app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
-GridFile = Annotated[str, typer.Argument(metavar="GRID.yaml", help="The experiment: see the README, 'How to write a grid'.")]
+GridFile = Annotated[str, typer.Argument(metavar="GRID.yaml", help="The experiment. How to write one: docs/howto/grids.md.")]
 Overrides = Annotated[
     list[str] | None, typer.Argument(metavar="[KEY=VALUES]...", help="Replace an axis: gamma=0.1,1 seed=range(3) steps=2000")
 ]

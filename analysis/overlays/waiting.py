@@ -1,6 +1,9 @@
 """Theory that takes seconds to minutes: computed with its progress for a command that waits, kept on disk, or left out."""
 
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from rich.progress import track
 
@@ -8,26 +11,43 @@ from analysis.overlays.overlays import Compute, Later
 from console.terminal import err, told
 from console.words import duration
 
-LINE_EVERY_S = 30.0
-"""Seconds between two lines of progress where standard error is no terminal."""
+EVERY_S = 30.0
+"""Seconds between two lines of progress where there is no terminal for a bar."""
 
 
 def computed(missing: list[Later]) -> bool:
-    """Compute theory that takes long, and show how far it is; each value is kept on disk, so that Ctrl-C loses one at most."""
+    """Compute theory that takes long, with a progress bar, or with a line now and then where there is no terminal. Each value is
+    kept on disk, so that Ctrl-C loses one at most."""
     words = f"theory of {len(missing)} points, which is kept on disk (--no-wait leaves it out)"
     if err.is_terminal:
         for later in track(missing, words, console=err, transient=True):
             later.compute()
         return True
     told(f"computing {words} ...")
-    began = said = time.monotonic()
-    for done, later in enumerate(missing, 1):
-        later.compute()
-        now = time.monotonic()
-        if now - said > LINE_EVERY_S and done < len(missing):
-            said = now
-            told(f"{done} of {len(missing)} points, elapsed {duration(now - began)}")
+    done = 0
+    with _lines(lambda: f"theory of {done} of {len(missing)} points computed"):
+        for later in missing:
+            later.compute()
+            done += 1
     return True
+
+
+@contextmanager
+def _lines(says: Callable[[], str]) -> Iterator[None]:
+    """Print a line every half minute, with the time that has passed. A thread prints it: one point alone may take minutes."""
+    start, over = time.monotonic(), threading.Event()
+
+    def run() -> None:
+        while not over.wait(EVERY_S):
+            told(f"{says()}, {duration(time.monotonic() - start)}")
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def computed_within(seconds: float) -> Compute:

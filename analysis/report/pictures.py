@@ -37,11 +37,10 @@ def image(chart: Any, title: str) -> Markup:
     chart.save(text, format="svg")
     svg = _slim(text.getvalue())
     size = re.search(r'width="([\d.]+)"', svg)
-    wide = size is not None and float(size[1]) > NARROW
+    width = float(size[1]) if size else 0.0
     if len(svg) <= MOST_SVG:
-        return Markup('<div class="scroll chart{}" role="img" aria-label="{}">{}</div>').format(
-            " wide" if wide else "", title, Markup(svg)
-        )
+        wide = Markup(' wide" style="--width: {:.0f}px').format(width) if width > NARROW else ""
+        return Markup('<div class="scroll chart{}" role="img" aria-label="{}">{}</div>').format(wide, title, Markup(svg))
     data = io.BytesIO()
     chart.save(data, format="png", scale_factor=1.5)
     source = base64.b64encode(data.getvalue()).decode()

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from console.commands import modules_named
+from console.commands import documented
 from console.terminal import stop, told
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -44,7 +44,7 @@ def verdicts(
         existing(results)
         if not quiet:
             told(f"putting the claims to the test on {results} ...")
-        with modules_named():  # the page says the same whoever makes it
+        with documented():  # the page says the same whoever makes it
             text, short = page(check(results), results, datetime.now(UTC).date(), is_ours=results == EVIDENCE)
         replace_file(out, text)
         if out == PAGE:

@@ -10,6 +10,7 @@ from analysis.claims.entries import Claim
 from analysis.claims.papers import OURS, PAPERS
 from analysis.claims.verdict import Checked, Measured
 from analysis.verdicts.summary import MARKER, summary
+from console.markdown import escaped
 from stats.rounding import in_digits
 from store.provenance import commit_of
 from store.views import fetch
@@ -20,7 +21,7 @@ JUDGES = ("analysis", "declarations", "stats", "store")
 _HEAD = """# Verdicts
 
 Every quantitative statement of the papers with the verdict of the networks that were trained for it: a number, a law,
-an ordering or an equality that networks or a calculation could contradict. `python -m analysis.verdicts` writes this
+an ordering or an equality that networks or a calculation could contradict. `sweep verdicts` writes this
 page from the networks in """
 _OURS = "`evidence/`, whose README says how to add some; do not edit it.\n"
 _LEGEND = """
@@ -76,22 +77,22 @@ def basis(claims: Iterable[Claim], results: str) -> str:
 
 def _of_claim(one: Checked, trained_into: str) -> str:
     claim, measured = one.claim, one.measured
-    statement = f"{claim.says} ({claim.source.removeprefix(f'[{claim.paper}] ')}; `{claim.id}`)"
+    statement = f"{escaped(claim.says)} ({escaped(claim.source.removeprefix(f'[{claim.paper}] '))}; `{claim.id}`)"
     n = str(measured.interval.n) if isinstance(measured, Measured) else ""
-    return _row(f"**{one.verdict}**", statement, _told(one, trained_into), str(claim.expected or ""), n)
+    return _row(f"**{one.verdict}**", statement, _told(one, trained_into), escaped(str(claim.expected or "")), n)
 
 
 def _told(one: Checked, trained_into: str) -> str:
     """The value with its interval and what it is of; else the reason that there is none. What may decide an open claim."""
     parts = []
     if isinstance(one.measured, Measured):
-        parts.append(f"{in_digits(*one.measured.interval[:3])}: {one.measured.what}")
+        parts.append(f"{in_digits(*one.measured.interval[:3])}: {escaped(one.measured.what)}")
     if not isinstance(one.measured, Measured) or one.verdict == "not enough data":
-        parts.append(one.why)
+        parts.append(escaped(one.why))
     # The last command is the longest, at the paper's length.
     parts += [f"run `{command}`" for command in advice(one, trained_into)[-1:]]
     if one.verdict == "contradicted" and one.claim.note:
-        parts.append(f"*{one.claim.note.strip()}*")
+        parts.append(f"*{escaped(one.claim.note.strip())}*")
     return "<br>".join(parts)
 
 
@@ -101,8 +102,7 @@ def _table(columns: dict[str, str]) -> list[str]:
 
 
 def _row(*cells: str) -> str:
-    texts = [" ".join(cell.split()).replace("|", r"\|") for cell in cells]
-    return f"| {' | '.join(texts)} |"
+    return f"| {' | '.join(' '.join(cell.split()) for cell in cells)} |"
 
 
 def _short(sha: str) -> str:

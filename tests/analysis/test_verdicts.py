@@ -112,7 +112,7 @@ def test_a_statement_of_another_paper_has_a_part_of_its_own(measured):
     text, short = page(check(measured, [mine]), measured, TODAY, is_ours=True)
     ours = Claim.model_validate(UNMEASURED | {"source": "this project, docs/science/theory.md"})
     assert "## Statements of this project\n\n### t\n" in page(check(measured, [ours]), measured, TODAY, is_ours=True)[0]
-    assert "## [Mine26]\n\n### Section 1" in text and "x\\|y (S1; `a`)" in text and "| **Mine26** | 0 | 0 | 0 | 1 |" in short
+    assert "## [Mine26]\n\n### Section 1" in text and "x&#124;y (S1; `a`)" in text and "| **Mine26** | 0 | 0 | 0 | 1 |" in short
 
 
 def test_the_summary_replaces_what_stood_between_the_markers():

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from commands.main import SUBCOMMANDS, app
-from console.commands import ENTRY, FORMS, command, modules_named, words
+from console.commands import ENTRY, FORMS, command, documented, words
 from console.hidden import PACKAGES
 from store.views import fetch
 
@@ -101,9 +101,10 @@ def test_hints_have_the_form_that_was_typed(monkeypatch):
     monkeypatch.setenv(ENTRY, str(os.getpid()))
     assert command("query", "SELECT 1") == "sweep query 'SELECT 1'"
     assert words("app", "--results", "r") == ["sweep", "app", "--results", "r"]
-    with modules_named():
-        assert command("report") == "python -m analysis.report"
-    assert command("report") == "sweep report"
+    monkeypatch.delenv(ENTRY)
+    with documented():
+        assert command("report") == "sweep report"
+    assert command("report") == "python -m analysis.report"
 
 
 @pytest.mark.parametrize("how", ["--debug", pytest.param("--max-concurrent=1", marks=pytest.mark.ray)])

@@ -81,6 +81,14 @@ def test_status_of_an_empty_directory(store: Store) -> None:
     ]
 
 
+def test_status_of_the_folder_around_results_names_them(store: Store) -> None:
+    fill(store)
+    around = Path(store.results).parent
+    found = CliRunner().invoke(app, ["status", "--results", str(around)])
+    told = f"{store.results} holds results: python -m orchestrator.store status --results {store.results}"
+    assert found.exit_code == 0 and found.stdout.splitlines()[-1] == told
+
+
 def test_check(store: Store) -> None:
     store.commit("p", rows(0, 3))
     found = call(store, "check")

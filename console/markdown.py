@@ -1,0 +1,23 @@
+"""Text for pages of Markdown: what somebody wrote as plain text shows there as it was written."""
+
+import re
+
+_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
+"""Code in backticks, whose characters Markdown leaves alone."""
+
+
+def escaped(text: str) -> str:
+    """The text with the stars, underscores, brackets and bars literal that Markdown, HTML or a table would take for its own. Code
+    in backticks stays as it is."""
+    parts, start = [], 0
+    for code in _CODE.finditer(text):
+        parts += [_literal(text[start : code.start()]), code[0]]
+        start = code.end()
+    return "".join([*parts, _literal(text[start:])])
+
+
+def _literal(text: str) -> str:
+    text = re.sub(r"&(?=#?\w+;)", "&amp;", text).replace("|", "&#124;")
+    text = re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)
+    text = re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", text)
+    return text.replace("*", r"\*")
