@@ -162,7 +162,7 @@ def _accuracies(curves: pd.DataFrame, cell_id: str, x: Any, theory: float | None
     y = alt.Y(
         "accuracy:Q",
         title="accuracy, AUC" if "test_auc" in there else "accuracy",
-        scale=alt.Scale(domain=[low, 1.01], nice=False),
+        scale=alt.Scale(domain=[low, 1.0], nice=False),
         axis=alt.Axis(minExtent=EXTENT),
     )
     colour = alt.Color("series:N", title=None, sort=words, scale=alt.Scale(domain=words, range=colours),

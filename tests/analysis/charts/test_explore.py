@@ -113,7 +113,7 @@ def test_reasons_are_grouped_over_their_numbers(store):
     store.commit("bad", [row(7000 + i, status="diverged") for i in range(3)])
     store.write_plan("sweep", [f"{7000 + i:020x}" for i in range(3)])
     (reason,) = reasons(store.results)["sweep"]
-    assert (reason.status, reason.n, reason.reason, reason.cell_id) == ("diverged", 3, "diverged at step 7000", f"{7000:020x}")
+    assert (reason.status, reason.n, reason.reason, reason.cell_id) == ("diverged", 3, "diverged at steps 7000 to 7002", f"{7000:020x}")
 
 
 def test_the_state_changes_with_commits_and_leases_alone(store):
