@@ -46,12 +46,11 @@ def threshold_lines(
     """The call of `Results.threshold`, or with `method` "exponent" of `Results.exponent`, for the curves over `over` of one
     configuration. `by` names the keys that tell curves apart; the first is that of an exponent."""
     vary = varying(points.frame, points.keys)
-    ratio = setting.get(RATIO)
     where = _where(selection, {key: value for key, value in setting.items() if key in vary and key != RATIO})
     common = {"at": level, "y": points.measure.name, "sweep": selection.sweep, "where": where}
     keys = [_name(key) for key in by]
-    if ratio is not None:  # `Results` knows no such parameter: the widths of the proportion are picked from all
-        return f'{call_lines(results, "threshold", {"x": over, "by": [*keys, "width"]} | common)}.query("width == {ratio:g} * d")'
+    if RATIO in setting:
+        return call_lines(results, "threshold", {"x": over, "by": [*keys, "width"]} | common) + _at_ratio(setting)
     if method == "exponent":
         return call_lines(results, method, {"of": over, "over": keys[0], "by": keys[1] if keys[1:] else None} | common)
     return call_lines(results, method, {"x": over, "by": keys if len(keys) > 1 else keys[0]} | common)
@@ -63,12 +62,17 @@ def rescaled_lines(
     """Lines that give the curves over `over` at each `against` of one configuration, with their abscissa in units of `law`, an
     expression such as `(points["d"] / 64) ** 2`; without a law, the curves as measured."""
     vary = varying(points.frame, points.keys)
-    where = _where(selection, {key: value for key, value in setting.items() if key in vary and key != over})
+    where = _where(selection, {key: value for key, value in setting.items() if key in vary and key not in (over, RATIO)})
     options = {"x": over, "y": points.measure.name, "by": against, "sweep": selection.sweep, "where": where}
-    lines = call_lines(results, "points", options)
+    lines = call_lines(results, "points", options) + _at_ratio(setting)
     if law is None:
         return lines
     return f'{lines.replace(_IMPORT, f"{_IMPORT}points = ")}\npoints["rescaled"] = points["{over}"] / {law}'
+
+
+def _at_ratio(setting: Mapping[str, Value]) -> str:
+    """The end of a line that keeps to networks of one width/d: `Results` knows no such parameter, and gives all widths."""
+    return f'.query("width == {setting[RATIO]:g} * d")' if RATIO in setting else ""
 
 
 def sql_lines(results: str, sql: str) -> str:

@@ -6,11 +6,10 @@ import streamlit as st
 from analysis.data.points import Points, Setting, in_order, with_intervals
 from analysis.data.selection import Selection
 from analysis.data.source import declared
-from analysis.lines import rescaled_lines, sql_lines
+from analysis.lines import rescaled_lines
 from analysis.scaling.bound import BOUND_UNIT, MEANING, predicted_samples, scaling_of
 from analysis.scaling.charts import collapse_chart
 from analysis.scaling.predictions import predicted
-from analysis.scaling.proportion import RATIO
 from analysis.scaling.rescaling import Family, best, doubted, family, in_units, middle_of, rescaled
 from app.choosing import Asked, interval_text, number
 from app.shared import choice, downloads, figure, remembered
@@ -62,10 +61,7 @@ def collapse(results: str, selection: Selection, found: Points, setting: Setting
         f", of {q.n_total}; by {scaled.by}{of_theory}{of_bound}; means with 95% intervals."
     )
     frame = scaled.frame[[over, against, "rescaled", "n", "mean", "low", "high", "error"]]
-    if RATIO in data:  # `Results` knows no such parameter
-        python = sql_lines(results, found.sql)
-    else:
-        python = rescaled_lines(results, selection, found, setting.values, over, against, law)
+    python = rescaled_lines(results, selection, found, setting.values, over, against, law)
     downloads(f"collapse-{over}-{against}", frame, chart, found.sql, python)
 
 

@@ -22,7 +22,7 @@ STYLE = """<style>
 [data-testid=stVegaLiteChart] {overflow-x: auto; max-width: 100%}
 [data-testid=stPageLink] a {height: auto} [data-testid=stPageLink] a * {white-space: normal; overflow: visible}
 [data-testid=stAlert] pre, [data-testid=stAlert] pre code {white-space: pre-wrap; overflow-wrap: anywhere}
-[data-baseweb=select] [value] {overflow: hidden; text-overflow: ellipsis}
+[data-testid=stSelectbox] input {text-overflow: ellipsis}
 @media (max-width: 640px) {
   [data-testid=stMainBlockContainer] {padding: 3.5rem 1rem 2rem 1rem}
   [data-testid=stHorizontalBlock] {flex-wrap: wrap}

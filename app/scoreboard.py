@@ -20,7 +20,7 @@ _STYLE = """<style>
 .board summary {display: grid; grid-template-columns: 1.4rem minmax(0,1fr) 8rem 13.5rem; gap: .2rem .8rem; padding: .38rem .2rem;
   cursor: pointer; align-items: center; list-style: none; font-size: .95rem; line-height: 1.35}
 .board summary::-webkit-details-marker {display: none}
-.board .arrow {display: inline-block; opacity: .6; transition: transform .12s}
+.board .arrow {display: inline-block; width: .7em; font-weight: 700; opacity: .7; transition: transform .12s}
 .board details[open] > summary .arrow {transform: rotate(90deg)}
 .board summary:hover {background: rgba(128,128,128,.1)}
 .board .mark {font-weight: 700; text-align: center}
@@ -41,7 +41,7 @@ _STYLE = """<style>
 </style>"""
 
 
-_ARROW = '<span class="arrow">&#9656;</span> '
+_ARROW = '<span class="arrow">&#8250;</span> '
 """Tells that a line opens."""
 
 

@@ -159,7 +159,8 @@ def _y_scale(points: pd.DataFrame, measure: Metric, look: Look, theory: pd.DataF
         )
     low, high = float(values.min()), float(values.max())
     if measure.is_accuracy:
-        floor = min(0.45, low - 0.02) if low < 0.6 else low - 0.02  # chance is shown where some curve is near it
+        # Chance is shown where some curve is near it; close to 1, the axis keeps to what is there.
+        floor = min(0.45, low - 0.02) if low < 0.6 else low - min(0.02, max(0.001, (1 - low) / 3))
         return alt.Scale(domain=[max(floor, 0.0), 1.0], nice=False, zero=False)
     if low == high:
         low, high = low - 0.05, high + 0.05

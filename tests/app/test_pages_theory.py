@@ -105,6 +105,21 @@ def test_an_empty_store_does_not_fail(opened, tmp_path, name):
     assert page.info
 
 
+def test_a_page_without_data_names_the_sweeps_that_have_some(opened, filled, parity, tmp_path):
+    store = Store(str(tmp_path / "results"))
+    store.prepare()
+    of_law = [one for d, L in itertools.product(DS, (4, 16)) for one in cells(L=L, d=d, sigma2=1.0, accuracy=0.9)]
+    of_parity = cells(task="parity", L=None, d=10, k=2, accuracy=0.9)
+    store.commit("p", of_law + of_parity, OWN_KEYS)
+    store.write_plan("law", [one["cell_id"] for one in of_law], whole=True)
+    store.write_plan("parity", [one["cell_id"] for one in of_parity], whole=True)
+    for name in ("dimension", "noise", "scaling"):
+        page = opened(name, store.results, {"sweep": "parity"})
+        assert not page.exception and "Choose another sweep: `law` has what this page shows" in page.info[0].value
+        assert not page.code  # no grid to run
+    assert "Nothing to draw" not in text(opened("dimension", store.results, {"sweep": "law"}))
+
+
 def test_dimension_recovers_the_exponent_2_of_lazy_networks(opened, filled):
     page = opened("dimension", filled)
     assert not page.exception
@@ -226,6 +241,7 @@ def test_claims_come_as_they_are_checked(opened, filled, monkeypatch):
     lines = html(page)
     assert "within 0.03 of Eq. 3" in lines and "expected 0 ± 0.03" in lines  # 0.75 at L = 4 where Eq. 3 says 0.949
     assert [one.label for one in page.expander] == ["1 statements are not measured: why not"]
+    assert next(box for box in page.selectbox if box.label == "About networks of").options == ["(all sweeps)", "law"]
     page.text_input[0].set_value("lazy exponent").run()
     assert "within 0.03 of Eq. 3" not in html(page) and "lazy-exponent-at-most-2" in html(page)
     one = opened("claims", filled, {"claim": "eq3-L4"})
