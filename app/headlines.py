@@ -25,7 +25,7 @@ def chart(results: str, sweep: str) -> None:
         st.caption(f"No chart: {error}.")
         return
     if found is None:
-        st.caption("No chart yet: no parameter that is a number has two values among its finished networks.")
+        st.caption("No chart yet: it needs finished networks at two values of a parameter that is a number.")
         return
     figure(found.chart, f"headline-{sweep}")
     st.caption(found.caption)
