@@ -85,12 +85,14 @@ def curves_chart(
 
 def styled(chart: Any) -> Any:
     """The chart with the quiet look that all charts share."""
-    return (
-        chart.configure_view(stroke="#bbb")
-        .configure_axis(gridColor="#eee", domainColor="#888", tickColor="#888", labelFontSize=11, titleFontSize=12)
-        .configure_legend(labelFontSize=11, titleFontSize=11, symbolStrokeWidth=3, symbolOpacity=1)
-        .configure_title(fontSize=13, anchor="start", fontWeight="normal")
+    found = chart.copy(deep=False)  # each of Altair's own configure_... copies the whole chart, for a tenth of a page's time
+    found.config = alt.Config(
+        view=alt.ViewConfig(stroke="#bbb"),
+        axis=alt.AxisConfig(gridColor="#eee", domainColor="#888", tickColor="#888", labelFontSize=11, titleFontSize=12),
+        legend=alt.LegendConfig(labelFontSize=11, titleFontSize=11, symbolStrokeWidth=3, symbolOpacity=1),
+        title=alt.TitleConfig(fontSize=13, anchor="start", fontWeight="normal"),
     )
+    return found
 
 
 def colours(n: int) -> list[str]:

@@ -152,9 +152,10 @@ def rest_of(points: Keyed, chosen: Iterable[str]) -> list[str]:
 def along_with(points: Keyed, x: str) -> list[str]:
     """Keys that change along with `x` and with nothing else: they have one value at each of its values, as P where a grid sets
     it by the width. A curve over `x` holds all their values, and averages over none."""
-    vary = [key for key in differing(points.frame, points.keys, points.declared) if not same_axis(key, x)]
     frame = points.frame.dropna(subset=[x])
-    return [key for key in vary if len(frame) and frame.groupby(x)[key].nunique(dropna=False).max() == 1]
+    others = [key for key in gamma_once(points.keys, frame) if not same_axis(key, x)]
+    n = frame[x].nunique()
+    return [key for key in others if frame[key].nunique(dropna=False) > 1 and len(frame[[x, key]].drop_duplicates()) == n]
 
 
 def rest_beside(points: Keyed, axes: Sequence[str]) -> list[str]:
