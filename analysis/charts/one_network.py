@@ -204,6 +204,6 @@ def _lines(frame: pd.DataFrame, cell_id: str, x: Any, y: Any, value: str, series
     if (~here).any():
         others = alt.Chart(frame[~here]).mark_line(strokeWidth=0.7, opacity=0.45, clip=True)
         layers.append(others.encode(x=x, y=y, color=color, detail="cell_id:N", tooltip=hover))
-    strong = alt.Chart(frame[here]).mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=18), clip=True)
+    strong = alt.Chart(frame[here]).mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=18))
     layers.append(strong.encode(x=x, y=y, color=color, tooltip=hover))
     return layers
