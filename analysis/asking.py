@@ -14,7 +14,7 @@ from analysis.data.choosing import (
     having,
     label,
     measured,
-    rest_of,
+    rest_beside,
     settled,
     suggested,
     suggested_colour,
@@ -187,7 +187,7 @@ def explored(results: str, selection: Selection, points: Points, choices: Choice
     look = choices.look
     there = having(points, look.x)
     held = [key for key in (look.x, look.colour, look.facet) if key]
-    setting = settled(there, rest_of(there, held), dict(choices.setting))
+    setting = settled(there, rest_beside(there, held), dict(choices.setting))
     choices = replace(choices, setting=tuple(setting.items()))
     try:
         found = explore(results, selection, points, choices)

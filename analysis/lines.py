@@ -11,6 +11,7 @@ from analysis.data.choosing import suits_log
 from analysis.data.points import Points, varying
 from analysis.data.selection import Selection, Value
 from analysis.results import Results
+from analysis.scaling.proportion import RATIO
 
 WIDTH = 88
 """Longest line, in characters: a notebook's cell shows it whole."""
@@ -45,12 +46,33 @@ def threshold_lines(
     """The call of `Results.threshold`, or with `method` "exponent" of `Results.exponent`, for the curves over `over` of one
     configuration. `by` names the keys that tell curves apart; the first is that of an exponent."""
     vary = varying(points.frame, points.keys)
-    where = _where(selection, {key: value for key, value in setting.items() if key in vary})
+    where = _where(selection, {key: value for key, value in setting.items() if key in vary and key != RATIO})
     common = {"at": level, "y": points.measure.name, "sweep": selection.sweep, "where": where}
     keys = [_name(key) for key in by]
+    if RATIO in setting:
+        return call_lines(results, "threshold", {"x": over, "by": [*keys, "width"]} | common) + _at_ratio(setting)
     if method == "exponent":
         return call_lines(results, method, {"of": over, "over": keys[0], "by": keys[1] if keys[1:] else None} | common)
     return call_lines(results, method, {"x": over, "by": keys if len(keys) > 1 else keys[0]} | common)
+
+
+def rescaled_lines(
+    results: str, selection: Selection, points: Points, setting: Mapping[str, Value], over: str, against: str, law: str | None
+) -> str:
+    """Lines that give the curves over `over` at each `against` of one configuration, with their abscissa in units of `law`, an
+    expression such as `(points["d"] / 64) ** 2`; without a law, the curves as measured."""
+    vary = varying(points.frame, points.keys)
+    where = _where(selection, {key: value for key, value in setting.items() if key in vary and key not in (over, RATIO)})
+    options = {"x": over, "y": points.measure.name, "by": against, "sweep": selection.sweep, "where": where}
+    lines = call_lines(results, "points", options) + _at_ratio(setting)
+    if law is None:
+        return lines
+    return f'{lines.replace(_IMPORT, f"{_IMPORT}points = ")}\npoints["rescaled"] = points["{over}"] / {law}'
+
+
+def _at_ratio(setting: Mapping[str, Value]) -> str:
+    """The end of a line that keeps to networks of one width/d: `Results` knows no such parameter, and gives all widths."""
+    return f'.query("width == {setting[RATIO]:g} * d")' if RATIO in setting else ""
 
 
 def sql_lines(results: str, sql: str) -> str:
@@ -70,7 +92,9 @@ def call_lines(results: str, method: str, options: Mapping[str, Any]) -> str:
     return f"{_IMPORT}{whole}"
 
 
-_IMPORT = "from analysis import Results\n\n"
+BLANK = "\n\n"
+"""Stands between the import and the lines below it."""
+_IMPORT = f"from analysis import Results{BLANK}"
 
 
 def _opened(results: str) -> str:

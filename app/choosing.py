@@ -14,13 +14,16 @@ from analysis.data.keys import captioned
 from analysis.data.measures import measures
 from analysis.data.points import Points, Setting, counted, described, groups, in_order, n_seeds, settings_of, with_intervals
 from analysis.data.selection import Selection, Value, axes
-from analysis.data.source import declared
+from analysis.data.showing import NEEDS
+from analysis.data.source import declared, state
 from analysis.overlays.theory import ACCURACIES
 from analysis.scaling.levels import Levels, levels
 from analysis.scaling.proportion import RATIO, by_proportion
 from analysis.scaling.thresholds import thresholds
+from app.leading import looking
+from app.pages import PAGES
 from app.setting import name, one
-from app.shared import choice, remembered, sweep_choice
+from app.shared import choice, links, remembered, sweep_choice
 from console.commands import sweep_command
 from declarations.metric import Metric
 from stats import Interval
@@ -145,23 +148,39 @@ def task_choice(results: str, classifying: bool = True) -> Selection:
     return selection
 
 
-def lacking(results: str, found: Points, least: Mapping[str, int], quick: str, others: str = "") -> bool:
-    """Whether the points have too few values of some keys; if so, the page says it and names grids that train some."""
+def lacking(results: str, page: str, found: Points, least: Mapping[str, int], others: str = "") -> bool:
+    """Whether the points have too few values of some keys; if so, the page says it, and where there are some."""
     counts = {key: found.frame[key].nunique() if key in found.keys else 0 for key in least}
     short = [
         f"{least[key]} values of {key} (there {'is' if n == 1 else 'are'} {n})" for key, n in counts.items() if n < least[key]
     ]
     if short:
         of_tasks = f" of {', '.join(in_order(found.frame, 'task'))}" if "task" in found.keys else ""
-        nothing_yet(results, f"it needs finished networks{of_tasks} at {' and '.join(short)}", quick, others)
+        nothing_yet(results, page, f"it needs finished networks{of_tasks} at {' and '.join(short)}", others)
     return bool(short)
 
 
-def nothing_yet(results: str, why: str, quick: str, others: str = "") -> None:
-    """Say in one sentence why the page draws nothing, and show the command that trains some networks for it.
+MOST_LINKED = 5
+"""Most sweeps that are named where a page has nothing to draw of the chosen one."""
 
-    quick: the grid of the command; others: words about further grids.
+
+def nothing_yet(results: str, page: str, why: str, others: str = "") -> None:
+    """Say in one sentence why the page draws nothing. If other sweeps have networks for it, name them with links; else show the
+    command that trains some.
+
+    page: one of NEEDS; others: words about further grids.
     """
+    known = looking(results).look(state(results)) or {}
+    there = [sweep for sweep, pages in known.items() if page in pages and sweep != st.session_state.get("sweep")]
+    if there:
+        few = ", ".join(f"`{sweep}`" for sweep in there[:MOST_LINKED])
+        more = f" and {len(there) - MOST_LINKED} more" if len(there) > MOST_LINKED else ""
+        have = "has" if len(there) == 1 else "have"
+        st.info(f"Nothing to draw of this choice: {why}. Choose another sweep: {few}{more} {have} what this page shows.")
+        for sweep in there[:MOST_LINKED] if links else ():
+            st.page_link(links[page], label=f"{PAGES[page][0]} of {sweep}", query_params={"sweep": sweep})
+        return
+    quick = NEEDS[page].grid
     st.info(f"Nothing to draw yet: {why}. `{quick}` trains some{f'; {others}' if others else ''}.")
     st.code(sweep_command(quick, results), language="bash", wrap_lines=True)
 

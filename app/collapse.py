@@ -3,20 +3,23 @@ of the bound."""
 
 import streamlit as st
 
-from analysis.data.points import Setting, in_order, with_intervals
+from analysis.data.points import Points, Setting, in_order, with_intervals
+from analysis.data.selection import Selection
 from analysis.data.source import declared
+from analysis.lines import rescaled_lines
 from analysis.scaling.bound import BOUND_UNIT, MEANING, predicted_samples, scaling_of
 from analysis.scaling.charts import collapse_chart
 from analysis.scaling.predictions import predicted
-from analysis.scaling.rescaling import Family, best, doubted, family, in_units, rescaled
+from analysis.scaling.rescaling import Family, best, doubted, family, in_units, middle_of, rescaled
 from app.choosing import Asked, interval_text, number
 from app.shared import choice, downloads, figure, remembered
 
 GIVEN, BEST, BOUND = "an exponent", "the best exponent", BOUND_UNIT
 
 
-def collapse(results: str, setting: Setting, asked: Asked) -> None:
-    """Show the choice of curves and units, the curves before and after rescaling, and how well they collapse."""
+def collapse(results: str, selection: Selection, found: Points, setting: Setting, asked: Asked) -> None:
+    """Show the choice of curves and units, the curves before and after rescaling, and how well they collapse. `found`: the points
+    that `setting` is part of."""
     st.subheader(
         "Collapse", anchor=False, help="S near 1: the curves fall together within their errors [Houdayer & Hartmann 2004]"
     )
@@ -27,18 +30,22 @@ def collapse(results: str, setting: Setting, asked: Asked) -> None:
         if by:
             value = choice("Curves of " + by.replace("_label", ""), in_order(data, by), key="collapse_of", width=170)
             data, key = data[data[by] == value], f"exponent_{value}"  # each group has its own prediction
+            setting = setting._replace(values={**setting.values, by: value})
         scaling = scaling_of(data, measure.name, over) if against == "d" and 0 < level < 1 else None
         ways = [GIVEN, BEST, *([BOUND] if scaling else [])]
         way = choice("Rescaled by", ways, BOUND if scaling else GIVEN, key="rescaled_by", width=190)
         said = predicted(over, against, {str(name): data[name].iloc[0] for name in data})
         default = said.exponent if said else 1.0
         e = number("Exponent", -4.0, 6.0, default, 0.05, key, disabled=way != GIVEN)
+    law: str | None = None
     try:
         curves = family(data, over, against, measure.is_accuracy)
         if way == BOUND and scaling:
             scaled = in_units(curves, predicted_samples(curves.frame, scaling, level), BOUND_UNIT)
         else:
-            scaled = rescaled(curves, _best(curves, against) if way == BEST else e)
+            e = _best(curves, against) if way == BEST else e
+            scaled = rescaled(curves, e)
+            law = f'(points["{against}"] / {middle_of(curves):.6g}) ** {e:.4g}'
     except ValueError as error:
         st.info(f"No collapse: {error}.")
         return
@@ -53,7 +60,9 @@ def collapse(results: str, setting: Setting, asked: Asked) -> None:
         f"S = {q.quality:.3g} over {q.n_points} points rescaled, {q.unscaled_quality:.3g} over {q.n_unscaled_points} as measured"
         f", of {q.n_total}; by {scaled.by}{of_theory}{of_bound}; means with 95% intervals."
     )
-    downloads(f"collapse-{over}-{against}", scaled.frame[[over, against, "rescaled", "n", "mean", "low", "high", "error"]], chart)
+    frame = scaled.frame[[over, against, "rescaled", "n", "mean", "low", "high", "error"]]
+    python = rescaled_lines(results, selection, found, setting.values, over, against, law)
+    downloads(f"collapse-{over}-{against}", frame, chart, found.sql, python)
 
 
 def _best(curves: Family, against: str) -> float:

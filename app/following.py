@@ -10,5 +10,10 @@ from app.shared import watched
 def following(results: str) -> Following:
     """The one of this server for a store. Open pages run again as verdicts become known."""
     found = Following(results)
-    watched["claims"] = lambda: found.n_done
+
+    def n_done() -> int:
+        found.resume()  # open pages ask every few seconds, so that a check that had to wait starts without a visit
+        return found.n_done
+
+    watched["claims"] = n_done
     return found

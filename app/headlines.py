@@ -4,14 +4,15 @@ from collections import Counter
 
 import streamlit as st
 
+from analysis.claims.board import MARKS
 from analysis.claims.verdict import Checked
 from analysis.data.selection import Selection
 from analysis.data.source import ResultsError, state
 from analysis.headline import headline
 from app.following import following
+from app.screens.claims import RESTS_ON, STORE
 from app.shared import figure, links, remembered
 
-MARKS = {"confirmed": "✓", "contradicted": "✗", "not enough data": "?"}
 MOST_NAMED = 3
 """Most contradicted claims of a sweep that are named."""
 
@@ -24,33 +25,42 @@ def chart(results: str, sweep: str) -> None:
         st.caption(f"No chart: {error}.")
         return
     if found is None:
-        st.caption("No chart yet: no parameter that is a number has two values among its finished networks.")
+        st.caption("No chart yet: it needs finished networks at two values of a parameter that is a number.")
         return
     figure(found.chart, f"headline-{sweep}")
     st.caption(found.caption)
 
 
-def checked(results: str, may_start: bool) -> tuple[list[Checked], int]:
-    """The verdicts known so far, and the number of claims to come. `may_start`: whether to check the store's present networks."""
-    known = following(results)
-    found = known.look(state(results) if may_start else known.token)
-    return found.checked, found.n_to_come
+def checked(results: str, may_start: bool) -> tuple[list[Checked], str]:
+    """The verdicts known so far, and words about those to come; no words if all rest on the present networks. `may_start`:
+    whether to check these networks now."""
+    known, now = following(results), state(results)
+    found = known.look(now if may_start else known.token)
+    if found.n_to_come:
+        return found.checked, f"{found.n_to_come} statements still to be checked; their verdicts appear by themselves"
+    if known.token == now:
+        return found.checked, ""
+    when = "in a moment" if may_start else "once no network is in training"
+    return found.checked, f"the newest networks are judged {when}"
 
 
-def verdicts(sweep: str, found: list[Checked], n_to_come: int) -> None:
-    """Counts of the verdicts that rest on a sweep's networks; the contradicted statements by name."""
+def verdicts(sweep: str, found: list[Checked], to_come: str) -> None:
+    """Counts of the verdicts that rest on a sweep's networks; the contradicted statements by name. `to_come`: words about
+    verdicts that are not known yet."""
     of_sweep = [one for one in found if sweep in one.sweeps]
     if not of_sweep:
-        words = "being checked; they appear by themselves" if n_to_come else "no statement of a paper is about these networks"
-        st.caption(f"Verdicts: {words}.")
+        st.caption(f"Verdicts: {to_come or 'no statement of a paper is about these networks'}.")
         return
     counts = Counter(one.verdict for one in of_sweep)
+    n = len(of_sweep)
+    st.caption(f"Verdicts on {n} statement{'s' * (n != 1)} about this sweep's networks")
     with st.container(horizontal=True, gap="small"):
         for verdict, mark in MARKS.items():
-            if n := counts[verdict]:  # type: ignore[index]
-                words = "open" if verdict == "not enough data" else verdict
-                st.page_link(links["claims"], label=f"{mark} {n} {words}", query_params={"verdict": verdict})
+            if counts[verdict]:
+                query = {"verdict": verdict, RESTS_ON: sweep}
+                st.page_link(links["claims"], label=f"{mark} {counts[verdict]} {verdict}", query_params=query)
+        st.page_link(links["claims"], label="Claims: all statements", query_params={RESTS_ON: STORE})
     for one in [one for one in of_sweep if one.verdict == "contradicted"][:MOST_NAMED]:
         st.page_link(links["claims"], label=f"✗ {one.claim.says}", query_params={"claim": one.claim.id})
-    if n_to_come:
-        st.caption(f"{n_to_come} statements still to be checked.")
+    if to_come:
+        st.caption(f"{to_come[0].upper()}{to_come[1:]}.")

@@ -22,6 +22,7 @@ class Looking:
         self.n_changes = 0
         """How often the answer has changed, the first one included: until then all pages lead."""
         self.token: str | None = None
+        """The state that was asked for last."""
         self.running: Future[None] | None = None
         self.lock = threading.Lock()
 
@@ -29,23 +30,33 @@ class Looking:
         """By sweep, the pages of NEEDS that have something to show; None while that is not known. Waits up to `wait_s` for a
         running question."""
         with self.lock:
-            if token != self.token and (self.running is None or self.running.done()):
-                self.token, self.running = token, Future()
-                threading.Thread(target=self._ask, args=(self.running,), name="leading", daemon=True).start()
+            if token != self.token:
+                self.token = token
+                if self.running is None or self.running.done():
+                    self.running = Future()
+                    threading.Thread(target=self._ask, args=(self.running,), name="leading", daemon=True).start()
             running = self.running
         if running is not None:
             wait([running], wait_s)
         return self.known
 
     def _ask(self, end: "Future[None]") -> None:
+        asked = self.token
         try:
-            found = showing(self.results)
-            self.n_changes += found != self.known
-            self.known = found
+            while True:
+                found = showing(self.results)
+                self.n_changes += found != self.known
+                self.known = found
+                with self.lock:
+                    # A state that came meanwhile is asked for at once: if the store then rests, no later look would do it.
+                    if asked == self.token:
+                        end.set_result(None)
+                        return
+                    asked = self.token
         except (ResultsError, QueryError):
-            self.token = None  # the page shows the error; the next run asks again
-        finally:
-            end.set_result(None)
+            with self.lock:
+                self.token = None  # the page shows the error; the next run asks again
+                end.set_result(None)
 
 
 @st.cache_resource

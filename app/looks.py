@@ -20,6 +20,9 @@ export default function ({ setStateValue, data }) {
 STYLE = """<style>
 @media (min-width: 641px) and (max-width: 1600px) {[data-testid=stMainBlockContainer] {padding-left: 3rem; padding-right: 3rem}}
 [data-testid=stVegaLiteChart] {overflow-x: auto; max-width: 100%}
+[data-testid=stPageLink] a {height: auto} [data-testid=stPageLink] a * {white-space: normal; overflow: visible}
+[data-testid=stAlert] pre, [data-testid=stAlert] pre code {white-space: pre-wrap; overflow-wrap: anywhere}
+[data-testid=stSelectbox] input {text-overflow: ellipsis}
 @media (max-width: 640px) {
   [data-testid=stMainBlockContainer] {padding: 3.5rem 1rem 2rem 1rem}
   [data-testid=stHorizontalBlock] {flex-wrap: wrap}
@@ -54,6 +57,11 @@ def is_narrow() -> bool:
 def controls() -> Any:
     """The place for a page's controls: beside the page, or in a narrow window above what they change, folded."""
     return st.expander("Choose what is shown", icon=":material/tune:") if is_narrow() else st.sidebar
+
+
+def controls_above() -> Any:
+    """The place for controls above what they change: side by side, or in a narrow window folded."""
+    return controls() if is_narrow() else st.container(horizontal=True, vertical_alignment="bottom")
 
 
 def is_dark() -> bool:

@@ -11,6 +11,7 @@ from analysis.data.source import ResultsError
 from app.ahead import CHARTS, import_ahead, open_store
 from app.pages import HOME, PAGES
 from app.shared import results_directory
+from console.commands import name_entry_point
 
 
 @asynccontextmanager
@@ -32,4 +33,5 @@ class _Ahead:
         await self.app(scope, receive, send)
 
 
+name_entry_point()
 app = st.App("script.py", lifespan=_lifespan, middleware=[Middleware(_Ahead)])

@@ -11,13 +11,15 @@ from analysis.charts.several import along_training, curves_of, several_chart, sq
 from analysis.data.failures import log_of, remedy
 from analysis.data.listing import differences, rows_of, told_apart
 from analysis.data.measures import measures
+from analysis.lines import sql_lines
 from app.shared import astray, downloads, figure, links, remembered, switch
 from console.words import shown
 
 PICKED = "picked"
 """The ids of the ticked networks in the URL, with commas between them."""
 _HELD, _UNTICKED = "_picked", "_unticked"
-MOST = MOST_SEEDS
+MOST, MOST_WRAPPED = MOST_SEEDS, 3
+"""Most networks in the chart, and most beside which long names have room to wrap."""
 
 
 def picked() -> list[str]:
@@ -95,7 +97,8 @@ def _curves(results: str, labels: dict[str, str]) -> None:
     figure(chart, "several")
     if without := len(ids) - curves["cell_id"].nunique():
         st.caption(f"{without} of {len(ids)} kept no curve.")
-    downloads("training-curves", curves.dropna(axis="columns", how="all"), chart, sql_of_curves(ids))
+    sql = sql_of_curves(ids)
+    downloads("training-curves", curves.dropna(axis="columns", how="all"), chart, sql, sql_lines(results, sql))
 
 
 def _apart(results: str, rows: list[dict[str, Any]], labels: dict[str, str]) -> None:
@@ -113,7 +116,10 @@ def _apart(results: str, rows: list[dict[str, Any]], labels: dict[str, str]) -> 
             if len(rows) == 2 and all(isinstance(value, int | float) for value in values):
                 line["difference"] = f"{values[1] - values[0]:+.4g}"
             lines.append(line)
-        st.dataframe(pd.DataFrame(lines), hide_index=True, height="content")
+        if len(rows) <= MOST_WRAPPED:
+            st.table(lines)
+        else:
+            st.dataframe(pd.DataFrame(lines), hide_index=True, height="content")
     same = [kind for kind, differing in found.items() if not differing]
     if same:
         st.caption(f"They agree in all {' and '.join(same)}.")

@@ -13,6 +13,8 @@ from analysis.data.pictures import Pictures, of_other_gamma, pictures_of
 from analysis.data.source import ResultsError
 from app.shared import NONE, choice, downloads, figure, remembered
 
+IN_FILES = "Pictures lie in files of their own beside the networks, which no query reaches: the CSV holds every number of them."
+
 
 def saved(results: str, cell: Mapping[str, Any]) -> Pictures | None:
     """The pictures of a network (a row of `cells`). None if they were not saved or their file is lost; the page then says why.
@@ -38,7 +40,7 @@ def seen(cell: Mapping[str, Any], pictures: Pictures) -> None:
     chart = whole(examples_chart(pictures))
     figure(chart, "examples")
     st.caption("The first examples of either label that it was trained on.")
-    downloads(f"examples-{cell['cell_id']}", pictures.only("example"), chart)
+    downloads(f"examples-{cell['cell_id']}", pictures.only("example"), chart, note=IN_FILES)
 
 
 def learned(results: str, cell: Mapping[str, Any], pictures: Pictures) -> None:
@@ -71,7 +73,7 @@ def _weights(results: str, cell: Mapping[str, Any], pictures: Pictures) -> None:
     alone = "" if others else " No network that differs from it in gamma alone has saved weights."
     st.caption(f"Weights of single hidden neurons in the shape of the input: {said_of(pictures)}.{alone}")
     frame = pd.concat([one.only("weights").assign(network=name) for name, one in shown.items()], ignore_index=True)
-    downloads(f"weights-{cell['cell_id']}", frame, chart)
+    downloads(f"weights-{cell['cell_id']}", frame, chart, note=IN_FILES)
 
 
 def _others(results: str, cell_id: str) -> dict[str, str]:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from analysis.charts.screens import dark_colour
-from analysis.claims.board import MARKS, Line, Section, Standing, Strip, standing
+from analysis.claims.board import MARKS, Line, Section, Strip
 from analysis.claims.chart import COLOURS
-from analysis.claims.verdict import Checked, Measured
+from analysis.claims.verdict import Checked, Measured, Verdict
 from stats.rounding import in_digits, with_interval
 
 # Rows of one width: mark, statement, strip, numbers. On a phone, strip and numbers stand below the statement.
@@ -20,6 +20,8 @@ _STYLE = """<style>
 .board summary {display: grid; grid-template-columns: 1.4rem minmax(0,1fr) 8rem 13.5rem; gap: .2rem .8rem; padding: .38rem .2rem;
   cursor: pointer; align-items: center; list-style: none; font-size: .95rem; line-height: 1.35}
 .board summary::-webkit-details-marker {display: none}
+.board .arrow {display: inline-block; width: .7em; font-weight: 700; opacity: .7; transition: transform .12s}
+.board details[open] > summary .arrow {transform: rotate(90deg)}
 .board summary:hover {background: rgba(128,128,128,.1)}
 .board .mark {font-weight: 700; text-align: center}
 .board .numbers {font-size: .85rem; opacity: .85; font-variant-numeric: tabular-nums}
@@ -39,14 +41,16 @@ _STYLE = """<style>
 </style>"""
 
 
-def colours(dark: bool) -> dict[Standing, str]:
-    """The colour of each standing on a light or a dark page."""
-    of = {"inconclusive": "not enough data", "no data yet": "not enough data"}
-    plain = {name: COLOURS[of.get(name, name)] for name in MARKS}  # type: ignore[index]
-    return {name: dark_colour(colour) if dark else colour for name, colour in plain.items()}
+_ARROW = '<span class="arrow">&#8250;</span> '
+"""Tells that a line opens."""
 
 
-def counted(counts: "Counter[Standing]", dark: bool, named: bool = False) -> str:
+def colours(dark: bool) -> dict[Verdict, str]:
+    """The colour of each verdict on a light or a dark page."""
+    return {name: dark_colour(COLOURS[name]) if dark else COLOURS[name] for name in MARKS}
+
+
+def counted(counts: "Counter[Verdict]", dark: bool, named: bool = False) -> str:
     """Marks with their counts, such as `✓ 12 ✗ 3`; `named` adds the words for each mark."""
     shades = colours(dark)
     parts = []
@@ -63,7 +67,7 @@ def section_html(
     """All lines of a section below its heading with counts; `folded`: they appear on a click. `commands`: by claim, what may
     decide it."""
     lines = "".join(_line(line, strips, commands, dark) for line in section.lines)
-    head = f"<b>{escape(section.heading)}</b> &nbsp; {counted(section.counts, dark)}"
+    head = f"{_ARROW}<b>{escape(section.heading)}</b> &nbsp; {counted(section.counts, dark)}"
     start = f'<details class="section"{"" if folded else " open"}>'
     return f'{_STYLE}<div class="board">{start}<summary>{head}</summary>{lines}</details></div>'
 
@@ -75,28 +79,28 @@ def _line(line: Line, strips: Mapping[str, Strip], commands: Mapping[str, Sequen
     most = next(name for name in MARKS if parts[name])
     mark = MARKS[most] if len(parts) == 1 else "±"
     colour = colours(dark)[most] if len(parts) == 1 else "inherit"
-    shown = [(strips[one.claim.id], standing(one)) for one in line.claims if one.claim.id in strips]
+    shown = [(strips[one.claim.id], one.verdict) for one in line.claims if one.claim.id in strips]
     inner = "".join(_claim(one, strips, commands, dark) for one in line.claims)
     return (
-        f'<details><summary><span class="mark" style="color:{colour}">{mark}</span><span>{_words(line.says)}</span>'
+        f'<details><summary><span class="mark" style="color:{colour}">{mark}</span><span>{_ARROW}{_words(line.says)}</span>'
         f'{_strip(shown, dark)}<span class="numbers">{n} statements: {counted(parts, dark)}</span></summary>{inner}</details>'
     )
 
 
 def _claim(one: Checked, strips: Mapping[str, Strip], commands: Mapping[str, Sequence[str]], dark: bool) -> str:
-    claim, stands = one.claim, standing(one)
+    claim, stands = one.claim, one.verdict
     strip = [(strips[claim.id], stands)] if claim.id in strips else []
     numbers = _short(one)
     return (
         f'<details><summary title="{stands}"><span class="mark" style="color:{colours(dark)[stands]}">{MARKS[stands]}</span>'
-        f'<span>{_words(claim.says)}</span>{_strip(strip, dark)}<span class="numbers">{numbers}</span></summary>'
+        f'<span>{_ARROW}{_words(claim.says)}</span>{_strip(strip, dark)}<span class="numbers">{numbers}</span></summary>'
         f'<div class="more">{"".join(f"<p>{text}</p>" for text in details(one, commands.get(claim.id, ())))}</div></details>'
     )
 
 
 def _short(one: Checked) -> str:
     if not isinstance(one.measured, Measured):
-        return escape(standing(one))
+        return escape(one.verdict)
     value, low, high = one.measured.interval[:3]
     return f"{escape(in_digits(value, low, high).split(' (')[0])}, expected {escape(str(one.claim.expected))}"
 
@@ -108,7 +112,7 @@ def details(one: Checked, commands: Sequence[str]) -> list[str]:
         found.append(f"Measured: <b>{escape(with_interval(one.measured.interval))}</b>. {_words(one.measured.what)}.")
     if claim.expected is not None:
         found.append(f"Expected: <b>{escape(str(claim.expected))}</b>. {_words(claim.because)}")
-    found.append(f"<b>{standing(one).capitalize()}</b>: {_words(one.why.removesuffix('.'))}.")
+    found.append(f"<b>{one.verdict.capitalize()}</b>: {_words(one.why.removesuffix('.'))}.")
     if claim.note:
         found.append(f"Note: {_words(claim.note)}")
     found += [f'To decide it: <code class="command">{escape(command)}</code>' for command in commands]
@@ -123,7 +127,7 @@ def _words(text: str) -> str:
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text.strip()))
 
 
-def _strip(shown: Sequence[tuple[Strip, Standing]], dark: bool) -> str:
+def _strip(shown: Sequence[tuple[Strip, Verdict]], dark: bool) -> str:
     """Intervals on a strip on which the region expected is green."""
     if not shown:
         return '<span class="strip" style="visibility:hidden"></span>'

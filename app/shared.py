@@ -213,10 +213,15 @@ def figure(chart: Any, key: str | None = None) -> None:
 
 
 def downloads(
-    name: str, frame: "pd.DataFrame", chart: Any | None = None, sql: str | None = None, python: str | None = None
+    name: str,
+    frame: "pd.DataFrame",
+    chart: Any | None = None,
+    sql: str | None = None,
+    python: str | None = None,
+    note: str | None = None,
 ) -> None:
     """A menu to take away what is shown: the chart as SVG, PNG and PDF, its data as CSV, the query behind it, and the Python
-    lines that give the same in a notebook. The files are made when a button is pressed."""
+    lines that give the same in a notebook; or a `note` on why there are none. The files are made when a button is pressed."""
     with st.popover("Take it with you", icon=":material/download:", type="tertiary", key=f"take-{name}"):
         with st.container(horizontal=True):
             if chart is not None:
@@ -230,6 +235,8 @@ def downloads(
         if python is not None:
             st.caption("In Python, for example in a notebook:")
             st.code(python, language="python", wrap_lines=True)
+        if note is not None:
+            st.caption(note)
         if sql is not None:
             st.caption("The query behind it:")
             st.code(sql, language="sql", wrap_lines=True)

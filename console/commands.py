@@ -2,6 +2,8 @@
 
 import os
 import shlex
+import shutil
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,6 +48,14 @@ def command(name: str, *more: str) -> str:
 def sweep_command(grid: str, results: str, *overrides: str) -> str:
     """The command that trains the missing cells of a grid, into the results that are shown."""
     return command("run", grid, *overrides, *where(results))
+
+
+def name_entry_point() -> None:
+    """From here on, commands have the form of the entry point `sweep`, if it is installed. A page in a browser calls this: its
+    reader need not know how the server was started."""
+    beside = Path(sys.executable).with_name("sweep")
+    if beside.exists() or shutil.which("sweep"):
+        os.environ.setdefault(ENTRY, "app")
 
 
 @contextmanager

@@ -8,10 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.charts.curves import Look, curves_chart, with_residuals
-from analysis.data.choosing import (
-    having,
-    label,
-)
+from analysis.data.choosing import along_with, having, label
 from analysis.data.comparing import differing, fitting, of_commonest_version, own
 from analysis.data.keys import captioned, gamma_once, of_data, with_gamma
 from analysis.data.parts import with_parts
@@ -190,6 +187,10 @@ def _caption(points: Points, data: pd.DataFrame, setting: Mapping[str, Value], a
         averaged(data, choices.centre, choices.intervals),
         counted(int(data["n"].sum()), "network"),
     ]
+    look = choices.look
+    parts += [_together(data, key, look.x) for key in along_with(points._replace(frame=data), look.x) if key in data]
+    if look.colour and len(data) > 1 and (data.groupby([key for key in axes if key != look.x])[look.x].nunique() == 1).all():
+        parts.append(f"each curve has a single {look.x}, so that no points are joined")
     if choices.intervals and data["low"].isna().any() and data["n"].max() > 1:
         need = "six seeds" if choices.centre == "median" else "two seeds"
         parts.append(f"no interval where there are fewer than {need}")
@@ -232,6 +233,12 @@ def _sizes(points: Points, data: pd.DataFrame) -> list[str]:
 def _one(points: Points, data: pd.DataFrame, key: str) -> bool:
     """Whether all points whose parts have the key have the same value, and some have one."""
     return not differing(data, [key], points.declared) and bool(data[key].notna().any())
+
+
+def _together(data: pd.DataFrame, key: str, x: str) -> str:
+    """`P changes along with width: 512 to 2048`."""
+    values = data.sort_values(x)[key].tolist()
+    return f"{key.replace('_label', '')} changes along with {x}: {label(values[0])} to {label(values[-1])}"
 
 
 def _each(data: pd.DataFrame, key: str, compared: list[str]) -> str:

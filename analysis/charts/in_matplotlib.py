@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.charts.curves import DASHES, Look, colours, log_axis
+from analysis.charts.curves import DASHES, Look, colours, log_axis, wide_curves
 from analysis.charts.explore import Layers
 from analysis.data.points import in_order
 from analysis.data.source import ResultsError
@@ -94,7 +94,18 @@ def _hues(points: pd.DataFrame, look: Look) -> dict[Any, str]:
     return dict(zip(values, colours(len(values)), strict=True))
 
 
+def _barred(data: pd.DataFrame, points: pd.DataFrame, look: Look) -> list[Any]:
+    """The curves of a panel whose intervals are bars, as in the Altair chart of these `points`."""
+    ends = points[["low", "high"]].to_numpy(float)
+    ends = ends[np.isfinite(ends) & (ends > (0 if look.log_y else -np.inf))]
+    if not len(ends):
+        return []
+    least = float(ends.min())
+    return wide_curves(data.assign(low=data["low"].clip(least)), look.colour, (least, float(ends.max())), look.log_y)
+
+
 def _curves(axis: Any, panel: Layers, layers: Layers, measure: Metric, look: Look, centre: str) -> None:
+    barred = _barred(panel.points, layers.points, look)
     for value, hue in _hues(layers.points, look).items():
         data = panel.points if look.colour is None else panel.points[panel.points[look.colour] == value]
         data = data.sort_values(look.x)
@@ -104,7 +115,10 @@ def _curves(axis: Any, panel: Layers, layers: Layers, measure: Metric, look: Loo
         low, high = data["low"].to_numpy(float), data["high"].to_numpy(float)
         if len(data) == 1:
             axis.vlines(x, low, high, color=hue, alpha=0.4, linewidth=3)
-        axis.fill_between(x, low, high, color=hue, alpha=0.22, linewidth=0)
+        if value in barred:
+            axis.vlines(x, low, high, color=hue, alpha=0.7, linewidth=1)
+        else:
+            axis.fill_between(x, low, high, color=hue, alpha=0.22, linewidth=0)
         if panel.raw is not None:
             raw = panel.raw if look.colour is None else panel.raw[panel.raw[look.colour] == value]
             axis.scatter(raw[look.x], raw["value"], s=5, color=hue, alpha=0.5)

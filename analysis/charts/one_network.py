@@ -162,7 +162,7 @@ def _accuracies(curves: pd.DataFrame, cell_id: str, x: Any, theory: float | None
     y = alt.Y(
         "accuracy:Q",
         title="accuracy, AUC" if "test_auc" in there else "accuracy",
-        scale=alt.Scale(domain=[low, 1.01], nice=False),
+        scale=alt.Scale(domain=[low, 1.0], nice=False),
         axis=alt.Axis(minExtent=EXTENT),
     )
     colour = alt.Color("series:N", title=None, sort=words, scale=alt.Scale(domain=words, range=colours),
@@ -204,6 +204,6 @@ def _lines(frame: pd.DataFrame, cell_id: str, x: Any, y: Any, value: str, series
     if (~here).any():
         others = alt.Chart(frame[~here]).mark_line(strokeWidth=0.7, opacity=0.45, clip=True)
         layers.append(others.encode(x=x, y=y, color=color, detail="cell_id:N", tooltip=hover))
-    strong = alt.Chart(frame[here]).mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=18), clip=True)
+    strong = alt.Chart(frame[here]).mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=18))
     layers.append(strong.encode(x=x, y=y, color=color, tooltip=hover))
     return layers

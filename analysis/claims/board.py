@@ -1,34 +1,30 @@
-"""The scoreboard of claims: each with where it stands, by paper and section; statements that differ in numbers share a line."""
+"""The scoreboard of claims: each with its verdict, by paper and section; statements that differ in numbers share a line."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
 from analysis.claims.chart import EDGE, positions
 from analysis.claims.entries import Claim
 from analysis.claims.papers import OURS, PAPERS
-from analysis.claims.verdict import Checked, Measured
+from analysis.claims.verdict import Checked, Measured, Verdict
 from analysis.data.selection import Selection, grid_keys
 from store.sql import literal, quoted
 from store.views import run
 
-Standing = Literal["confirmed", "contradicted", "inconclusive", "no data yet", "not measured"]
-MARKS: dict[Standing, str] = {"confirmed": "✓", "contradicted": "✗", "inconclusive": "?", "no data yet": "○", "not measured": "–"}
-"""Where a claim may stand, with a mark for each. A verdict "not enough data" is inconclusive where something was measured."""
-WITH_DATA: tuple[Standing, ...] = ("confirmed", "contradicted", "inconclusive")
+MARKS: dict[Verdict, str] = {"confirmed": "✓", "contradicted": "✗", "not enough data": "?", "not measured": "–"}
+"""A mark for each verdict."""
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
-def standing(one: Checked) -> Standing:
-    """Where a claim stands."""
-    if one.verdict != "not enough data":
-        return one.verdict
-    return "inconclusive" if isinstance(one.measured, Measured) else "no data yet"
+def has_data(one: Checked) -> bool:
+    """Whether some networks say something about a claim, if only an open verdict."""
+    return isinstance(one.measured, Measured)
 
 
 class Strip(NamedTuple):
@@ -47,9 +43,9 @@ class Line(NamedTuple):
     claims: list[Checked]
 
     @property
-    def counts(self) -> "Counter[Standing]":
-        """How many of the claims stand where."""
-        return Counter(map(standing, self.claims))
+    def counts(self) -> "Counter[Verdict]":
+        """The number of its claims with each verdict."""
+        return Counter(one.verdict for one in self.claims)
 
 
 class Section(NamedTuple):
@@ -62,8 +58,8 @@ class Section(NamedTuple):
     lines: list[Line]
 
     @property
-    def counts(self) -> "Counter[Standing]":
-        """How many of its claims stand where."""
+    def counts(self) -> "Counter[Verdict]":
+        """The number of its claims with each verdict."""
         return sum((line.counts for line in self.lines), Counter())
 
 

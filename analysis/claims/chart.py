@@ -37,6 +37,7 @@ def positions(checked: Iterable[Checked]) -> pd.DataFrame:
         rows.append(
             {"id": one.claim.id, "topic": one.claim.topic, "verdict": one.verdict, "at": at, "low": low, "high": high,
              "region_low": region[0], "region_high": region[1], "expected": str(one.claim.expected),
+             "middle": middle, "unit": unit,
              "measured": f"{interval.value:.4g} ({interval.low:.4g} to {interval.high:.4g})"}
         )  # fmt: skip
     return pd.DataFrame(rows)
@@ -50,8 +51,7 @@ def claims_chart(checked: Iterable[Checked], width: int = 560) -> alt.TopLevelMi
     for name in ("at", "low", "high"):
         data[name] = data[name].clip(-EDGE, EDGE)
     scale = alt.Scale(domain=[-EDGE, EDGE], nice=False)
-    labels = "datum.value == -1 ? 'expected from' : datum.value == 1 ? 'to' : ''"
-    axis = alt.Axis(values=[-1, 0, 1], labelExpr=labels, grid=True, title=None)
+    axis = _axis_of_one(data) if len(data) == 1 else _common_axis()
     y = alt.Y("id:N", title=None, sort=data["id"].tolist(), axis=alt.Axis(labelLimit=260, grid=False))
     used = [v for v in VERDICTS if (data["verdict"] == v).any()]
     domain = alt.Scale(domain=used, range=[COLOURS[v] for v in used])
@@ -67,3 +67,19 @@ def claims_chart(checked: Iterable[Checked], width: int = 560) -> alt.TopLevelMi
             x=alt.X("at:Q", scale=scale), y=y, color=colour, shape=shape, tooltip=["id", "verdict", "measured", "expected"]),
     ]  # fmt: skip
     return styled(alt.layer(*layers).properties(width=width, height=alt.Step(20)))
+
+
+def _common_axis() -> alt.Axis:
+    """The axis of several claims, each of which has a unit of its own."""
+    labels = "datum.value == -1 ? 'expected from' : datum.value == 1 ? 'to' : ''"
+    return alt.Axis(values=[-1, 0, 1], labelExpr=labels, grid=True, title=None)
+
+
+def _axis_of_one(data: pd.DataFrame) -> alt.Axis:
+    """The axis of a single claim, in the numbers that were measured."""
+    (one,) = data.to_dict("records")
+    numbers = {at: f"{one['middle'] + at * one['unit']:.4g}" for at in range(-int(EDGE), int(EDGE) + 1)}
+    labels = " : ".join(f"datum.value == {at} ? '{number}'" for at, number in numbers.items())
+    return alt.Axis(
+        values=list(numbers), labelExpr=f"{labels} : ''", grid=True, title=f"measured; expected: {one['expected']} (green)"
+    )

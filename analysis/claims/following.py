@@ -41,6 +41,8 @@ class Following:
         """Number of single checks since the start: a claim that was checked twice counts twice."""
         self.to_come: set[str] = set()
         self.token: Any = None
+        self.waiting: Any = None
+        """A token that a look brought before a check could start; None if there is none."""
         self.running: Future[None] | None = None
         self.lock, self.some = Lock(), Event()
 
@@ -52,6 +54,7 @@ class Following:
         """
         with self.lock:
             rested = self.running is None or (self.running.done() and monotonic() >= self.ended_at + self.pause_s)
+            self.waiting = token if token != self.token and not rested else None
             if rested and token != self.token:
                 self.token, self.to_come = token, {claim.id for claim in self.claims}
                 self.running = Future()
@@ -64,6 +67,11 @@ class Following:
         error = running.exception() if running is not None and running.done() else None
         with self.lock:
             return State([self.known[c.id] for c in self.claims if c.id in self.known], len(self.to_come), error)
+
+    def resume(self) -> None:
+        """Start the check that an earlier look asked for during a check or a pause, as soon as that is over."""
+        if self.waiting is not None:
+            self.look(self.waiting)
 
     def _check(self, end: Future[None]) -> None:
         try:

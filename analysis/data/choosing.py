@@ -21,13 +21,16 @@ MAIN = ("best_test_acc", "final_test_acc", "alignment_f", "test_mse")
 
 
 def measured(results: str, selection: Selection) -> list[str]:
-    """Names of the measures that some selected network has a value of; the one of MAIN that most networks have comes first."""
+    """Names of the measures that some selected network has a value of; the first of MAIN that at
+    least three quarters as many networks have as any other of MAIN comes first."""
     known = measures(results)
     counts = ", ".join(f"count({measure.sql})" for measure in known.values())
     sql = f"SELECT {counts} FROM {selection.source} WHERE {selection.condition}"
     row = run(results, lambda connection: connection.execute(sql).fetchone()) or ()
     found = {name: n for name, n in zip(known, row, strict=False) if n}
-    main = max((name for name in MAIN if name in found), key=lambda name: found[name], default=None)
+    most = max((found[name] for name in MAIN if name in found), default=0)
+    # The first of them that is not rare: pages of one store open with the same measure, also if some networks have another one.
+    main = next((name for name in MAIN if 4 * found.get(name, 0) >= 3 * max(most, 1)), None)
     return sorted(found, key=lambda name: name != main)
 
 
@@ -81,6 +84,8 @@ def suggested(points: Points, axes: Axes) -> tuple[str, str | None]:
 def suggested_colour(points: Points, axes: Axes, x: str, panels: str | None = None) -> str | None:
     """The key that tells the curves of a first figure over `x` apart; None if no other key varies where its networks are."""
     others = [key for key in axes.others if not any(taken and same_axis(key, taken) for taken in (x, panels))]
+    together = along_with(points, x)
+    others = [key for key in others if key not in together]
     part = _first_part(points, [x, *others[:1], *([panels] if panels else [])])
     return next((key for key in others if part[key].nunique(dropna=False) > 1), None)
 
@@ -92,7 +97,7 @@ MOST_PANELS = 6
 def suggested_panels(points: Points, x: str, colour: str | None) -> str | None:
     """The key for the panels of a first figure: a further one that varies there, if it has few values; None if none has."""
     chosen = [key for key in (x, colour) if key]
-    for key in rest_of(having(points, x), chosen):
+    for key in rest_beside(having(points, x), chosen):
         if (points.frame[key].isna() & ~lacking(points.frame, key, points.declared)).any():
             continue  # a panel of networks that leave the key out has no name
         part = _first_part(points, [*chosen, key])
@@ -105,7 +110,7 @@ def suggested_panels(points: Points, x: str, colour: str | None) -> str | None:
 def _first_part(points: Points, free: Sequence[str]) -> pd.DataFrame:
     """The points that a first figure shows if these keys are its axes: all other keys have one value."""
     there = having(points, free[0])
-    setting = settled(there, rest_of(there, free), {})
+    setting = settled(there, rest_beside(there, free), {})
     return with_parts(there.frame)[fitting(there.frame, setting, there.declared)]
 
 
@@ -142,6 +147,21 @@ def rest_of(points: Keyed, chosen: Iterable[str]) -> list[str]:
     vary = [key for key in differing(points.frame, points.keys, points.declared) if not any(same_axis(key, c) for c in chosen)]
     belong = own(points.frame, vary, chosen, points.declared)
     return [key for key in vary if key not in belong]
+
+
+def along_with(points: Keyed, x: str) -> list[str]:
+    """Keys that change along with `x` and with nothing else: they have one value at each of its values, as P where a grid sets
+    it by the width. A curve over `x` holds all their values, and averages over none."""
+    frame = points.frame.dropna(subset=[x])
+    others = [key for key in gamma_once(points.keys, frame) if not same_axis(key, x)]
+    n = frame[x].nunique()
+    return [key for key in others if frame[key].nunique(dropna=False) > 1 and len(frame[[x, key]].drop_duplicates()) == n]
+
+
+def rest_beside(points: Keyed, axes: Sequence[str]) -> list[str]:
+    """`rest_of` for curves over the first of `axes`, without the keys that change along with it."""
+    together = along_with(points, axes[0])
+    return [key for key in rest_of(points, axes) if key not in together]
 
 
 def settled(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.data.parts import with_parts
+from analysis.data.parts import parts_alone, with_parts
 from analysis.data.points import Points, varying
 from analysis.data.selection import VERSION, Value
 from declarations.column import Column
@@ -38,7 +38,7 @@ def lacking(frame: pd.DataFrame, key: str, declared: Mapping[str, Column]) -> "p
     has = frame[key].notna()
     if not parts:
         return pd.Series(not has.any(), frame.index)
-    by_name = with_parts(frame)
+    by_name = parts_alone(frame)
     return ~has.groupby([by_name[name] for name in parts], dropna=False).transform("any").astype(bool)
 
 

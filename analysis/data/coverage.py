@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from store.files import open_files
 from store.leases import drivers
+from store.upkeep.reasons import FIRST_LINES, ONE_REASON
 from store.views import fetch, run
 
 _QUERY = """
@@ -37,11 +38,10 @@ SELECT sweep, count(*), count(*) FILTER (status = 'ok'), count(*) FILTER (status
 FROM planned GROUP BY sweep ORDER BY any_value(last) DESC NULLS LAST, sweep
 """
 
-# Reasons that differ in numbers alone count as one.
-_REASONS = r"""
-SELECT sweep, status, min(first), count(*), min(cell_id), arg_min(log_path, cell_id)
-FROM (SELECT *, coalesce(split_part(trim(reason), chr(10), 1), 'no reason given') AS first
-      FROM cells JOIN plans USING (cell_id) WHERE status <> 'ok')
+# Reasons that differ in numbers alone count as one, which names the range of steps as `store status` does.
+_REASONS = rf"""
+SELECT sweep, status, {ONE_REASON}, count(*), min(cell_id), arg_min(log_path, cell_id)
+FROM ({FIRST_LINES.format(source="cells JOIN plans USING (cell_id)")})
 GROUP BY sweep, status, regexp_replace(first, '[0-9]+', '#', 'g') ORDER BY sweep, count(*) DESC, 3
 """
 

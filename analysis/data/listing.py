@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from analysis.data.choosing import measured
-from analysis.data.keys import gamma_once, with_gamma
-from analysis.data.measures import measures
+from analysis.data.keys import captioned, gamma_once, with_gamma
+from analysis.data.measures import LAST, measures
 from analysis.data.points import with_intervals
 from analysis.data.selection import SEED, Selection, Value, axes, grid_keys
+from declarations.column import Column
 from declarations.fact import FACTS
 from stats import FEW
 from store.sql import literal, quoted
@@ -42,6 +43,8 @@ class Offered(NamedTuple):
     metrics: list[str]
     """The metrics that some network has, the main one first."""
     facts: list[str]
+    declared: Mapping[str, Column]
+    """The columns of the store."""
 
     @property
     def columns(self) -> list[str]:
@@ -49,9 +52,15 @@ class Offered(NamedTuple):
         return [*self.varying, SEED, *self.facts[:1], *self.metrics, *self.facts[1:], *self.fixed]
 
     def first(self, some_bad: bool) -> list[str]:
-        """The columns to show first; `some_bad`: whether some networks failed or diverged."""
-        reason = ["reason"] if some_bad else []
-        return [*self.varying, SEED, "status", *self.metrics[:2], "engine", "seconds", "finished_at", *reason]
+        """The columns to show first: results, then what varies. `some_bad`: whether some networks failed or diverged."""
+        bad = ["status", "reason"] if some_bad else []
+        main = [name for name in self.metrics if name != LAST][:1]
+        ends = [
+            name for name in self.metrics if name.startswith("final_") and "acc" in name and "test" in name and name not in main
+        ]
+        beside = ends[:1] or [name for name in self.metrics if name not in (*main, LAST)][:1]
+        wanted = [*bad, *main, *beside, LAST, *captioned(self.varying, self.declared), SEED, "finished_at"]
+        return [name for name in wanted if name in self.columns]
 
 
 def offered(results: str, selection: Selection) -> Offered:
@@ -63,7 +72,7 @@ def offered(results: str, selection: Selection) -> Offered:
     there = columns_of(results)
     return Offered(
         several, {key: values for key, values in keys.items() if key not in several}, measured(results, selection),
-        [name for name in dict.fromkeys(facts) if name in there],
+        [name for name in dict.fromkeys(facts) if name in there], declared(results),
     )  # fmt: skip
 
 

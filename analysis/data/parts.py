@@ -20,6 +20,11 @@ def with_parts(frame: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def parts_alone(frame: pd.DataFrame) -> pd.DataFrame:
+    """The columns `task`, where there is one, `network` and `training` of `with_parts`, without a copy of all others."""
+    return with_parts(frame[[name for name in ("task", "network", "training", *_OF_SAMPLERS) if name in frame]])
+
+
 def _implied(frame: pd.DataFrame) -> "pd.Series[Any]":
     sampled = pd.Series(False, frame.index)
     for key in _OF_SAMPLERS:

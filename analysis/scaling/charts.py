@@ -227,9 +227,9 @@ def collapse_panels(
         layers = [
             alt.Chart(frame.dropna(subset=["low", "high"])).mark_rule(opacity=0.6, clip=True).encode(
                 x=on_x, y=alt.Y("low:Q", scale=scale_y), y2="high:Q", color=colour),
-            base.mark_line(strokeWidth=1.5, clip=True).encode(
+            base.mark_line(strokeWidth=1.5).encode(
                 x=on_x, y=alt.Y("mean:Q", title=measure.title, scale=scale_y), color=colour),
-            base.mark_point(filled=True, size=40, opacity=1, clip=True).encode(
+            base.mark_point(filled=True, size=40, opacity=1).encode(
                 x=on_x, y=alt.Y("mean:Q", title=measure.title, scale=scale_y), color=colour,
                 tooltip=[over, against, alt.Tooltip("mean:Q", format=".4f"), alt.Tooltip("low:Q", format=".4f"),
                          alt.Tooltip("high:Q", format=".4f"), "n:Q"]),
@@ -243,7 +243,7 @@ def _reach(means: "pd.Series[float]", measure: Metric) -> list[float]:
     off."""
     low, high = float(means.min()), float(means.max())
     if measure.is_accuracy:
-        return [min(0.45, low - 0.02), 1.01]
+        return [min(0.45, low - 0.02), 1.0]
     beyond = 0.1 * (high - low) or 0.1
     return [low - beyond, high + beyond]
 

@@ -48,4 +48,4 @@ def compared(interval: Interval, prediction: Prediction) -> str:
     if prediction.is_bound:
         where = "lies within" if high <= said else "lies above" if low > said else "reaches across"
         return f"the interval {where} the bound"
-    return "the interval holds the prediction" if low <= said <= high else "the interval does not hold the prediction"
+    return "the interval contains the prediction" if low <= said <= high else "the interval does not contain the prediction"

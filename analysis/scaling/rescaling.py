@@ -65,11 +65,16 @@ class Rescaled(NamedTuple):
 
 def rescaled(curves: Family, exponent: float) -> Rescaled:
     """The family with this exponent; `rescaled` is over / (against / its geometric mean)^exponent, which keeps the size of x."""
-    middle = float(np.exp(np.log(curves.scales).mean()))
+    middle = middle_of(curves)
     found = collapse(curves.curves, np.asarray(curves.scales) ** exponent)
     x = curves.frame[curves.over] / (curves.frame[curves.against] / middle) ** exponent
     unit = f"({curves.against} / mean {curves.against})^{exponent:.3g}"
     return Rescaled(curves.frame.assign(rescaled=x), found, unit, f"{curves.against}^{exponent:.3g}")
+
+
+def middle_of(curves: Family) -> float:
+    """The geometric mean of `against`, the unit of its powers."""
+    return float(np.exp(np.log(curves.scales).mean()))
 
 
 def in_units(curves: Family, units: "pd.Series[float]", name: str) -> Rescaled:

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.claims.board import MARKS, WITH_DATA, Standing, board, by_command, found_in, standing, strips
+from analysis.claims.board import MARKS, board, by_command, found_in, has_data, strips
 from analysis.claims.chart import claims_chart
 from analysis.claims.check import advice, claims_frame
 from analysis.claims.following import Following
@@ -20,12 +20,16 @@ from app.looks import is_dark, is_narrow
 from app.scoreboard import counted, details, section_html
 from app.shared import choice, downloads, figure
 
-ALL = "(all papers)"
+ALL, STORE = "(all papers)", "(all sweeps)"
+RESTS_ON = "rests_on"
+"""The name in the URL of the sweep whose networks a statement's verdict rests on. It has its own: a sweep chosen on another
+page hides no verdict here."""
 SOON_S = 1.0
 """How often the page looks for new verdicts while claims are being checked."""
 HELP = (
-    "Confirmed: the whole 95% interval lies where the statement expects it. Contradicted: all of it lies outside. Inconclusive: "
-    "it reaches across the edge, and more seeds would decide."
+    "Confirmed: the whole 95% interval lies where the statement expects it. Contradicted: all of it lies outside. Not enough "
+    "data: it reaches across the edge, and more seeds would decide, or there are no networks yet. Not measured: nothing here "
+    "decides it."
 )
 
 
@@ -43,17 +47,17 @@ def show(results: str) -> None:
     if (one := st.query_params.get("claim")) is not None:
         _one(one, found.checked, following, results)
         return
-    kept, wanted = _filtered(found.checked)
+    kept, scored = _filtered(found.checked)
     if found.n_to_come:
         st.caption(f"Checking: {found.n_to_come} statements to come; those with networks come first.")
-    scored = [one for one in kept if standing(one) in wanted]
     commands = {one.claim.id: advice(one, results) for one in kept}
     _board(scored, commands)
     if scored:
         downloads("claims", claims_frame(kept), claims_chart(scored), python=call_lines(results, "claims", {}))
     else:
         st.info("No statement fits this choice.")
-    _folded([one for one in kept if standing(one) not in wanted], commands)
+    on_board = {one.claim.id for one in scored}
+    _folded([one for one in kept if one.claim.id not in on_board], commands)
 
 
 @st.fragment(run_every=SOON_S)
@@ -63,9 +67,10 @@ def _soon(following: Following, n_shown: int) -> None:
         st.rerun()
 
 
-def _filtered(checked: Sequence[Checked]) -> tuple[list[Checked], tuple[Standing, ...]]:
-    """The claims of the chosen paper that hold the text, and the chosen verdicts; at first, those that come from data."""
-    st.html(f'<span style="font-size:1.25rem">{counted(Counter(map(standing, checked)), is_dark(), named=True)}</span>')
+def _filtered(checked: Sequence[Checked]) -> tuple[list[Checked], list[Checked]]:
+    """The claims of the chosen paper and sweep that hold the text, and those of them with a chosen verdict; at first, all that
+    some networks say something about."""
+    counts = st.empty()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen: Any = st.pills(
             "Verdict", list(MARKS), selection_mode="multi", key="verdict", bind="query-params", persist_state="session",
@@ -74,9 +79,13 @@ def _filtered(checked: Sequence[Checked]) -> tuple[list[Checked], tuple[Standing
         there = {one.claim.paper for one in checked}
         papers = [paper for paper in (*PAPERS, OURS) if paper in there]
         paper = choice("Paper", [ALL, *papers], ALL, key="paper", width=190)
+        sweeps = sorted({sweep for one in checked for sweep in one.sweeps})
+        sweep = choice("About networks of", [STORE, *sweeps], STORE, key=RESTS_ON, width=190)
         text = st.text_input("With the words", key="words", bind="query-params", persist_state="session", width=200)
-    kept = [one for one in checked if paper in (ALL, one.claim.paper) and found_in(one, text)]
-    return kept, tuple(chosen) or WITH_DATA
+    fits = [one for one in checked if sweep in (STORE, *one.sweeps)]
+    counts.html(f'<span style="font-size:1.25rem">{counted(Counter(one.verdict for one in fits), is_dark(), named=True)}</span>')
+    kept = [one for one in fits if paper in (ALL, one.claim.paper) and found_in(one, text)]
+    return kept, [one for one in kept if (one.verdict in chosen if chosen else has_data(one))]
 
 
 def _board(scored: Sequence[Checked], commands: dict[str, list[str]]) -> None:
@@ -91,7 +100,7 @@ def _board(scored: Sequence[Checked], commands: dict[str, list[str]]) -> None:
 def _folded(left: Sequence[Checked], commands: dict[str, list[str]]) -> None:
     """The claims that are not on the board, by the grid that yields their networks, or why none does."""
     dark = is_dark()
-    without = [one for one in left if standing(one) == "no data yet"]
+    without = [one for one in left if one.verdict == "not enough data" and not has_data(one)]
     if without:
         with st.expander(f"{len(without)} statements have no networks here yet: which grids train them"):
             first = {one.claim.id: next(iter(commands[one.claim.id]), "") for one in without}
@@ -100,7 +109,7 @@ def _folded(left: Sequence[Checked], commands: dict[str, list[str]]) -> None:
                     st.code(command, language="bash", wrap_lines=True)
                 for section in board(part):
                     st.html(section_html(section, {}, commands, dark))
-    unmeasured = [one for one in left if standing(one) == "not measured"]
+    unmeasured = [one for one in left if one.verdict == "not measured"]
     if unmeasured:
         with st.expander(f"{len(unmeasured)} statements are not measured: why not"):
             for section in board(unmeasured):
@@ -117,10 +126,11 @@ def _one(name: str, checked: Sequence[Checked], following: Following, results: s
         known = any(claim.id == name for claim in following.claims)
         st.info(f"{name} is still to be checked.") if known else st.warning(f"No statement is named `{name}`.")
         return
-    st.subheader(f"{MARKS[standing(one)]} {standing(one)}: {one.claim.says}", anchor=False)
+    st.subheader(f"{MARKS[one.verdict]} {one.verdict}: {one.claim.says}", anchor=False)
     st.html("".join(f"<p>{text}</p>" for text in details(one, ())))
     for command in advice(one, results):
         st.code(command, language="bash", wrap_lines=True)
     if (chart := claims_chart([one])) is not None:
         figure(chart)
-        downloads(f"claim-{name}", claims_frame([one]), chart)
+        lines = call_lines(results, "claims", {})
+        downloads(f"claim-{name}", claims_frame([one]), chart, python=f'{lines}.query("id == {name!r}")')

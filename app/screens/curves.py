@@ -8,7 +8,7 @@ import streamlit as st
 
 from analysis.charts.curves import Look
 from analysis.charts.explore import Choices, Explored, TooMuch, explore
-from analysis.data.choosing import axes_of, having, measured, rest_of, same_axis, suggested, suits_log
+from analysis.data.choosing import axes_of, having, measured, rest_beside, same_axis, suggested, suits_log
 from analysis.data.comparing import named
 from analysis.data.keys import title_of
 from analysis.data.points import CENTRES, Points, task_of
@@ -26,19 +26,20 @@ COLUMNS = 2
 
 def show(results: str) -> None:
     """The page."""
-    with controls():
+    place = controls()
+    with place:
         selection = sweep_choice(results)
         names = remembered(measured, results, selection)
-        if not names:
-            st.info("No finished networks yet.")
-            return
-        measure = measure_choice(results, names)
-        points = remembered(_named, results, selection, measure)
-        axes = axes_of(points)
-        if not axes.numbers:
-            st.info("No key that is a number has two values here. Choose another sweep, or all sweeps.")
-            return
-        look = _look(points)
+        measure = measure_choice(results, names) if names else ""
+        points = remembered(_named, results, selection, measure) if names else None
+        look = _look(points) if points is not None and axes_of(points).numbers else None
+    if points is None:
+        st.info("No finished networks yet. Curves come as packs finish; this page follows by itself.")
+        return
+    if look is None:
+        st.info("No parameter that is a number has two values here. Choose another sweep, or all sweeps.")
+        return
+    with place:
         setting = _setting(having(points, look.x), [key for key in (look.x, look.colour, look.facet) if key])
         choices = _choices(points, look, setting)
     try:
@@ -47,7 +48,7 @@ def show(results: str) -> None:
         st.warning(f"{error}.")
         return
     if found is None:
-        st.info("No networks with these values together; choose others on the left.")
+        st.info("No networks with these values together; choose others.")
         return
     figure(found.chart, "curves")
     st.caption(found.caption)
@@ -92,7 +93,7 @@ def _look(points: Points) -> Look:
 
 def _setting(points: Points, axes: Sequence[str]) -> dict[str, Value]:
     """One value for each key that varies beside the axes."""
-    rest = rest_of(points, axes)
+    rest = rest_beside(points, axes)
     if rest:
         st.caption("Values of the other parameters (only seeds are averaged):")
     return fixed(points, rest, places=st.columns(2))

@@ -23,19 +23,22 @@ from app.choosing import (
     started,
     task_choice,
 )
+from app.looks import controls_above
 from app.shared import compute_later, downloads, figure, switch
 
-QUICK, MORE = "grids/quick.yaml", "`grids/fig1e_lazy.yaml` (lazy) and `grids/fig1b_rich.yaml` (rich) train more"
+MORE = "`grids/fig1e_lazy.yaml` (lazy) and `grids/fig1b_rich.yaml` (rich) train more"
 
 
 def show(results: str) -> None:
     """The page."""
-    with st.container(horizontal=True):
+    place = controls_above()
+    with place:
         selection = task_choice(results)
         measure = accuracy_choice(results, *BEYOND_SIGN)
-        found = measured(results, selection, measure)
-        if lacking(results, found, {"L": 2, "d": 2}, QUICK, MORE):
-            return
+    found = measured(results, selection, measure)
+    if lacking(results, "dimension", found, {"L": 2, "d": 2}, MORE):
+        return
+    with place:
         setting = rest(found, ("L", "d"), {"gamma_label": "lazy", "prefactor": "sqrt_d"})
         level = level_choice(found.measure, started(results, selection, setting, measure, "L"))
     contour = crossings(results, selection, setting, measure, level, "L")
@@ -59,7 +62,7 @@ def show(results: str) -> None:
     downloads(f"dimension-{setting.values.get('gamma_label', '')}", _numbers(setting, beside.values), chart, found.sql, python)
     with st.expander("L* at each d"):
         st.dataframe(_readable(table), hide_index=True, width="content")
-        downloads("thresholds-over-d", table, python=python)
+        downloads("thresholds-over-d", table, None, found.sql, python)
     if beside.missing and switch("Compute the missing points of the infinite-width theory", False, "infinite"):
         compute_later(beside.missing)
 

@@ -53,10 +53,10 @@ def show(results: str) -> None:
     for place in places:
         with place.chart.container():
             headlines.chart(results, place.sweep)
-    found, n_to_come = headlines.checked(results, may_start=not running)
+    found, to_come = headlines.checked(results, may_start=not running)
     for place in places:
         with place.verdicts.container():
-            headlines.verdicts(place.sweep, found, n_to_come)
+            headlines.verdicts(place.sweep, found, to_come)
     with below:
         if switch("Show which networks are there", False, "there"):
             _networks(results, [sweep.sweep for sweep in sweeps])
@@ -172,11 +172,15 @@ def _when(sweep: Progress) -> str:
     ago = (datetime.now(UTC).replace(tzinfo=None) - sweep.last).total_seconds()
     said = f"last finished {_span(ago)} ago" if 0 <= ago < 86400 else f"last finished {sweep.last:%Y-%m-%d %H:%M} UTC"
     if sweep.per_minute:
-        said += f"  \n{sweep.per_minute:.3g} a minute then"
+        said += f"  \n{_rate(sweep.per_minute)} a minute then"
         left = (sweep.missing + sweep.running) / sweep.per_minute
         if sweep.running and left:
             said += f", about {_span(60 * left)} to go"
     return said
+
+
+def _rate(per_minute: float) -> str:
+    return f"{per_minute:,.0f}" if per_minute >= 100 else f"{per_minute:.2g}"
 
 
 def _span(seconds: float) -> str:

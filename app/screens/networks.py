@@ -23,6 +23,7 @@ from analysis.data.listing import (
 from analysis.data.measures import measures
 from analysis.data.selection import Selection, Value
 from analysis.data.source import declared
+from analysis.lines import sql_lines
 from app.picked import pick, picked, show_picked, times_unticked
 from app.setting import text_of
 from app.shared import astray, choice, downloads, remembered, sweep_choice, switch
@@ -44,6 +45,11 @@ def show(results: str) -> None:
         )  # fmt: skip
         by_setting = switch("One row per configuration", False, "by_setting", help="Seeds are averaged over")
     found = remembered(offered, results, selection)
+    if not found.varying and not found.fixed:
+        of = "this sweep" if selection.sweep else "these sweeps"
+        st.info(f"No network of {of} has finished yet. Rows come as packs finish; this page follows by itself.")
+        show_in_training(results)
+        return
     selection = _filtered(results, selection, found)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         asked, columns = _order(results, Asked(selection, str(state), words or ""), found, by_setting)
@@ -111,7 +117,7 @@ def _table_of_networks(results: str, asked: Asked, found: Offered, columns: list
         st.info("No network fits; take a limit away above.")
         return
     _rows(results, table.frame, [[cell_id] for cell_id in table.frame["cell_id"]], f"{asked}{columns}{page}", ["cell_id"])
-    downloads("networks", table.frame, None, table.sql)
+    downloads("networks", table.frame, None, table.sql, sql_lines(results, table.sql))
 
 
 def _table_of_settings(results: str, asked: Asked, found: Offered) -> None:
@@ -129,7 +135,7 @@ def _table_of_settings(results: str, asked: Asked, found: Offered) -> None:
     st.caption(
         f"`mean` with its 95% interval `low` to `high` of {remembered(measures, results)[measure].title}, over `n` networks."
     )
-    downloads("configurations", table.frame.drop(columns="cells"), None, table.sql)
+    downloads("configurations", table.frame.drop(columns="cells"), None, table.sql, sql_lines(results, table.sql))
 
 
 def _paged(ask: Any) -> tuple[Table, int]:

@@ -10,30 +10,33 @@ from analysis.data.points import varying
 from analysis.lines import plot_lines
 from analysis.overlays import overlays
 from app.choosing import about, accuracy_choice, interval_text, lacking, measured, nothing_yet, rest, task_choice
+from app.looks import controls_above
 from app.shared import compute_later, downloads, figure, switch
 from stats import Interval
 
 AXES = ("L", "gamma_label", "sigma2")
-QUICK, MORE = "grids/quick.yaml", "`grids/fig2.yaml` trains more"
+MORE = "`grids/fig2.yaml` trains more"
 
 
 def show(results: str) -> None:
     """The page."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    place = controls_above()
+    with place:
         selection = task_choice(results)
         measure = accuracy_choice(results)
-        found = measured(results, selection, measure)
-        if lacking(results, found, {"L": 2, "sigma2": 1}, QUICK, MORE):
-            return
-        found = found._replace(frame=noisy_settings(found.frame, found.keys).reset_index(drop=True))
-        if found.frame.empty:
-            nothing_yet(results, "it needs networks on noisy symbols, sigma2 above 0", QUICK, MORE)
-            return
+    found = measured(results, selection, measure)
+    if lacking(results, "noise", found, {"L": 2, "sigma2": 1}, MORE):
+        return
+    found = found._replace(frame=noisy_settings(found.frame, found.keys).reset_index(drop=True))
+    if found.frame.empty:
+        nothing_yet(results, "noise", "it needs networks on noisy symbols, sigma2 above 0", MORE)
+        return
+    with place:
         setting = rest(found, AXES)
         residual = switch("Residuals", True, "residuals")
     data = setting.frame
     if not (data.groupby("sigma2")["L"].nunique() > 1).any():
-        nothing_yet(results, "it needs two values of L at one sigma2, and this configuration has none", QUICK, MORE)
+        nothing_yet(results, "noise", "it needs two values of L at one sigma2, and this configuration has none", MORE)
         return
     beside = overlays.beside(data, measure, wait=False)
     theory = overlays.curves(data, measure, "L", ["sigma2"], wait=False)
@@ -42,7 +45,8 @@ def show(results: str) -> None:
     chart = curves_chart(data, found.measure, look, theory, to_generalising)
     figure(chart)
     below = "below: minus the generalising Bayes classifier" if residual else ""
-    st.caption(about(results, setting, "mean and its 95% interval", below))
+    alone = "a point of one seed has no interval" if data["n"].min() == 1 < data["n"].max() else ""
+    st.caption(about(results, setting, "mean and its 95% interval", alone, below))
     numbers = overlays.joined(data[[*AXES, "n", "mean", "low", "high", "diverged"]], beside.values)
     vary = varying(found.frame, found.keys)
     choices = Choices(look, tuple((key, value) for key, value in setting.values.items() if key in vary))
@@ -53,7 +57,7 @@ def show(results: str) -> None:
         "At the largest L", anchor=False, help="Measured mean minus the Bayes accuracy, with the 95% interval of the mean"
     )
     st.dataframe(_readable(table), hide_index=True, width="content")
-    downloads("noise-largest-L", table, python=python)
+    downloads("noise-largest-L", table, None, found.sql, python)
     compute_later(beside.missing)
 
 

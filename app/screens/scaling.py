@@ -11,7 +11,7 @@ import streamlit as st
 from analysis.data.keys import title_of
 from analysis.data.points import Setting, grouping_keys, in_order, numeric_keys, task_of
 from analysis.data.source import declared
-from analysis.lines import sql_lines, threshold_lines
+from analysis.lines import BLANK, threshold_lines
 from analysis.scaling.bound import MEANING, lines, slopes
 from analysis.scaling.charts import exponent_chart, threshold_chart
 from analysis.scaling.predictions import Prediction, compared
@@ -33,11 +33,10 @@ from app.choosing import (
     unmixed,
 )
 from app.collapse import collapse
-from app.looks import is_narrow
+from app.looks import controls_above, is_narrow
 from app.shared import NONE, choice, downloads, figure, remembered, switch
 from console.words import shown
 
-QUICK = "grids/quick.yaml"
 MORE = (
     "`grids/fig1e_lazy.yaml` and `grids/fig1b_rich.yaml` train more, and the searches `grids/lstar_quick.yaml` and, at "
     "equilibrium, `grids/nstar_he3_quick.yaml` train what thresholds need"
@@ -46,18 +45,20 @@ MORE = (
 
 def show(results: str) -> None:
     """The page."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    place = controls_above()
+    with place:
         selection = task_choice(results, classifying=False)
         names = threshold_measures(results, selection)
         measure = measure_choice(results, names, width=220) if names else "best_test_acc"
-        found = grouped(results, selection, measure)
-        if "P" in found.keys:  # P = 0 is the prior alone, and has no logarithm
-            found = found._replace(frame=found.frame[found.frame["P"].isna() | (found.frame["P"] > 0)])
-        numbers = numeric_keys(found)
-        if len(numbers) < 2:
-            why = "thresholds need finished networks at several values of two parameters, such as L and d"
-            nothing_yet(results, why, QUICK, MORE)
-            return
+    found = grouped(results, selection, measure)
+    if "P" in found.keys:  # P = 0 is the prior alone, and has no logarithm
+        found = found._replace(frame=found.frame[found.frame["P"].isna() | (found.frame["P"] > 0)])
+    numbers = numeric_keys(found)
+    if len(numbers) < 2:
+        why = "thresholds need finished networks at several values of two parameters, such as L and d"
+        nothing_yet(results, "scaling", why, MORE)
+        return
+    with place:
         over = choice("Threshold in", numbers, "L" if "L" in numbers else "P", key="over", width=140)
         against = choice("against", [key for key in numbers if key != over], "d", key="against", width=140)
         of_ratio, of_width = proportions(found)
@@ -81,14 +82,13 @@ def show(results: str) -> None:
     frame = crossings(results, selection, setting, measure, level, over)
     if frame.empty:
         why = f"a threshold needs two values of {over} on a curve, and no curve of this configuration has them"
-        nothing_yet(results, why, QUICK, MORE)
+        nothing_yet(results, "scaling", why, MORE)
         return
     asked = Asked(over, against, by, found.measure, level)
     why = f"this level: {first.why}" if level == first.start else ""
-    by_ratio = RATIO in setting.frame  # `Results` knows no such parameter: then the query is all there is
-    of_curves = None if by_ratio else partial(threshold_lines, results, selection, found, setting.values, over, level)
+    of_curves = partial(threshold_lines, results, selection, found, setting.values, over, level)
     _thresholds(results, asked, frame, setting, why, unmixed(results, selection, setting.frame), found.sql, of_curves)
-    collapse(results, setting, asked)
+    collapse(results, selection, found, setting, asked)
 
 
 def _thresholds(
@@ -99,7 +99,7 @@ def _thresholds(
     why: str,
     lost: str,
     sql: str,
-    python: Callable[..., str] | None,
+    python: Callable[..., str],
 ) -> None:
     """Show chart, laws and table of `crossings`.
 
@@ -149,7 +149,11 @@ def _thresholds(
     text += f"curves {'fall to' if falls else 'reach'} it"
     st.caption(about(results, setting, text, why, MEANING if of_bound else "", unmixed=lost))
     apart = [against, *([by] if by else [])]
-    downloads(f"thresholds-{over}-{against}", table, chart, sql, python(apart) if python else sql_lines(results, sql))
+    # Within narrower ends, with an offset, or at one proportion, `Results` fits no exponent: it gives the thresholds to fit.
+    whole = within == (values[0], values[-1]) and not offset and not with_width
+    of_fits = python(apart, method="exponent" if whole and fits else "threshold")
+    lines_of_chart = f"{python(apart)}\n\n{of_fits.partition(BLANK)[2]}" if whole and fits else of_fits
+    downloads(f"thresholds-{over}-{against}", table, chart, sql, lines_of_chart)
     with st.expander("Table of thresholds"):
         states = [t.describe(over) for t in frame["threshold"]]
         st.dataframe(table.replace({np.inf: np.nan, -np.inf: np.nan}).assign(**{"in words": states}), hide_index=True)
@@ -159,10 +163,7 @@ def _thresholds(
         curve = exponent_chart(rows, by, over, against, **named)
         figure(curve)
         st.caption(f"{over}* ~ {against}^exponent for {against} from {within[0]:g} to {within[1]:g}; ticks: predictions.")
-        # Within narrower ends, or with an offset, `Results` fits no exponent: it gives the thresholds to fit.
-        whole = within == (values[0], values[-1]) and not offset
-        of_fits = python(apart, method="exponent" if whole else "threshold") if python else None
-        downloads(f"exponents-{over}-{against}", rows, curve, python=of_fits)
+        downloads(f"exponents-{over}-{against}", rows, curve, sql, of_fits)
 
 
 FEW_FITS = 4

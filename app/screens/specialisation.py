@@ -9,7 +9,7 @@ import streamlit as st
 
 from analysis.charts.one_network import networks
 from analysis.data.choosing import matching
-from analysis.data.points import Setting, counted, varying
+from analysis.data.points import Setting, counted, one_setting, settings_of, varying
 from analysis.data.selection import Selection
 from analysis.lines import sql_lines
 from analysis.scaling.bound import MEASURE, OVER, scaling_of
@@ -23,6 +23,7 @@ from app.shared import choice, downloads, figure, links, remembered, sweep_choic
 from console.commands import sweep_command
 
 COUNTS, ALIGNMENT = ("n_specialised_1", "n_specialised_2"), "alignment_f"
+AXES = ("d", "width", "P")
 GRIDS = {
     "2-layer erf, He_3": "`grids/nstar_he3_quick.yaml` samples some of several d and N",
     "2-layer erf, He_3, mean field": "`grids/nstar_he3_quick.yaml` samples a few, `grids/nstar_he3.yaml` more",
@@ -42,8 +43,17 @@ def show(results: str) -> None:
 
 
 def _most(results: str, selection: Selection) -> str:
-    """The network with most points."""
-    return max(OF, key=lambda network: len(measured(results, selection.only(OF[network]), ALIGNMENT).frame))
+    """The network whose map shows most points at first, or that has most points where no map shows any."""
+
+    def rank(network: str) -> tuple[int, int]:
+        found = measured(results, selection.only(OF[network]), COUNTS[0])
+        n = len(measured(results, selection.only(OF[network]), ALIGNMENT).frame)
+        if found.frame.empty or not {*AXES} <= {*found.keys}:
+            return 0, n
+        first = one_setting(found.frame, found.keys, AXES, settings_of(found.frame) | {"scaling": "standard"}, found.declared)
+        return len(first.frame[["d", "width"]].drop_duplicates()), n
+
+    return max(OF, key=rank)
 
 
 def _phases(results: str, selection: Selection, network: str) -> Setting | None:
@@ -52,10 +62,9 @@ def _phases(results: str, selection: Selection, network: str) -> Setting | None:
     found = measured(results, selection, ALIGNMENT)
     sizes, about, setting = None, f"No such network here yet: {GRIDS[network]}.", None
     width1: float | None = None
-    axes = {"d", "width", "P"}
-    if {"d", "width", "P"} <= {*found.keys} and not found.frame.empty:
+    if {*AXES} <= {*found.keys} and not found.frame.empty:
         with st.container(horizontal=True):
-            setting = rest(found, axes)
+            setting = rest(found, AXES)
         of_layers = [measured(results, selection, name).frame for name in COUNTS]
         counts = {
             i: part
@@ -108,7 +117,7 @@ def _neurons(results: str, selection: Selection, setting: Setting | None) -> Non
         held = {key: value for key, value in setting.values.items() if key in found.frame}
         found = found._replace(frame=found.frame[matching(found.frame, held)])
     if found.frame.empty:
-        st.info(f"No histogram of overlaps {'in this setting, only in others' if n else 'yet'}: {_saving(results)}.")
+        _no_histogram(results, n > 0)
         return
     names = varying(found.frame, found.keys)
     with st.container(horizontal=True):
@@ -116,7 +125,7 @@ def _neurons(results: str, selection: Selection, setting: Setting | None) -> Non
     row = found.frame[matching(found.frame, chosen)].iloc[0]
     kept = remembered(overlaps, results, tuple(row["cells"]), _first_width(row))
     if kept is None:
-        st.info(f"These networks kept no histogram: {_saving(results)}.")
+        _no_histogram(results, False)
         return
     _histogram(results, row, kept)
 
@@ -126,9 +135,13 @@ def _first_width(row: "pd.Series[Any]") -> int:
     return int(row["width1"] if "width1" in row and not pd.isna(row["width1"]) else row["width"])
 
 
-def _saving(results: str) -> str:
-    command = sweep_command("grids/overlaps_he3_quick.yaml", results)
-    return f"`save: [curves, neurons]` in a grid of networks at equilibrium keeps them, `{command}` some"
+def _no_histogram(results: str, elsewhere: bool) -> None:
+    """Say that these networks kept no histogram, and what to do. `elsewhere`: whether networks of other settings kept some."""
+    if elsewhere:
+        st.info("These networks kept no histogram of overlaps, others of this kind did: choose other values above.")
+        return
+    st.info("These networks kept no histogram of overlaps: `save: [curves, neurons]` in a grid does that. One that does:")
+    st.code(sweep_command("grids/overlaps_he3_quick.yaml", results), language="bash", wrap_lines=True)
 
 
 def _largest(frame: pd.DataFrame) -> dict[str, Any]:

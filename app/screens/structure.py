@@ -46,13 +46,15 @@ one."""
 def show(results: str) -> None:
     """The page."""
     linked = _linked(results)
-    with controls():
+    place = controls()
+    with place:
         selection = sweep_choice(results)
         with_neurons = switch("Only where neurons were saved", _some_hold_neurons(results, selection, linked), "neurons")
         found = remembered(networks, results, selection, with_neurons)
-        if found.frame.empty:
-            st.info("No such networks" + (": a grid with `save: [curves, neurons]` saves them." if with_neurons else " yet."))
-            return
+    if found.frame.empty:
+        st.info("No such networks" + (": a grid with `save: [curves, neurons]` saves them." if with_neurons else " yet."))
+        return
+    with place:
         cell_id, seeds = _network(found, linked)
         cell = remembered(network, results, cell_id)
         assert cell is not None  # it was just listed

@@ -6,6 +6,7 @@ from typing import Any
 from store.files import Files
 from store.leases import drivers
 from store.snapshot import take
+from store.upkeep.reasons import FIRST_LINES, ONE_REASON
 from store.views import fetch
 from store.weights import WEIGHTS
 
@@ -60,14 +61,10 @@ def summarise(files: Files) -> Summary:
     plans: dict[str, list[str]] = dict(fetch(files, "SELECT sweep, list(cell_id) FROM plans GROUP BY sweep ORDER BY sweep"))
     failures = fetch(
         files,
-        r"""SELECT status,
-                CASE WHEN min(number) < max(number) THEN regexp_replace(min(first), 'at step [0-9]+',
-                    'at steps ' || min(number)::VARCHAR || ' to ' || max(number)::VARCHAR) ELSE min(first) END,
+        rf"""SELECT status, {ONE_REASON},
                 count(*), first(cell_id ORDER BY log_path IS NULL, cell_id),
                 first(log_path ORDER BY log_path IS NULL, cell_id)
-            FROM (SELECT *, try_cast(regexp_extract(first, 'at step ([0-9]+)', 1) AS HUGEINT) AS number
-                  FROM (SELECT *, coalesce(split_part(trim(reason), chr(10), 1), 'no reason given') AS first
-                  FROM cells WHERE status <> 'ok'))
+            FROM ({FIRST_LINES.format(source="cells")})
             GROUP BY status, regexp_replace(first, '[0-9]+', '#', 'g') ORDER BY count(*) DESC, 2""",
     )
     snapshot = take(files)

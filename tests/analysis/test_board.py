@@ -2,10 +2,11 @@
 
 import re
 
-from analysis.claims.board import MARKS, WITH_DATA, board, found_in, likely_first, lines_of, standing, strips
+from analysis.claims.board import MARKS, board, found_in, has_data, likely_first, lines_of, strips
+from analysis.claims.chart import claims_chart
 from analysis.claims.check import load_claims
 from analysis.claims.papers import OURS, PAPERS
-from analysis.claims.verdict import Checked, Measured, NotMeasured
+from analysis.claims.verdict import VERDICTS, Checked, Measured, NotMeasured
 from app.scoreboard import section_html
 from stats import Interval
 from store.store import Store
@@ -24,14 +25,11 @@ def without(name):
     return Checked(CLAIMS[name], "not enough data", NotMeasured("none"), "none")
 
 
-def test_an_open_verdict_is_inconclusive_only_where_something_was_measured():
-    open_one = judged("eq3-L4", "not enough data")
-    assert [standing(one) for one in (judged("eq3-L4"), open_one, without("eq3-L4"))] == [
-        "confirmed",
-        "inconclusive",
-        "no data yet",
-    ]
-    assert {*WITH_DATA} < {*MARKS}
+def test_the_board_says_verdicts_in_their_own_words():
+    assert tuple(MARKS) == VERDICTS
+    assert [has_data(one) for one in (judged("eq3-L4", "not enough data"), without("eq3-L4"))] == [True, False]
+    (section,) = board([judged("eq3-L4", "not enough data"), without("L2-exception")])
+    assert section.counts == {"not enough data": 2} and "not enough data" in section_html(section, {}, {}, dark=False)
 
 
 def test_statements_that_differ_in_numbers_share_a_line():
@@ -68,7 +66,9 @@ def test_a_section_as_html_has_a_line_for_each_and_escapes_what_it_shows():
     assert found.count("<details") == found.count("</details>") == 1 + 1 + 2 + 1  # section, line of two, its two, single one
     assert "a &lt; b &amp; <code>c</code>" in found and "sweep run &lt;grid&gt;" in found
     assert re.search(r'<details class="section" open>', found)
-    assert "open" not in section_html(section, {}, {}, dark=True, folded=True).split("<summary>")[0]
+    folded = section_html(section, {}, {}, dark=True, folded=True)
+    assert "<details open" not in folded and 'class="section" open' not in folded
+    assert folded.count('class="arrow"') == folded.count("<summary")  # what opens shows it
 
 
 def test_claims_with_networks_are_checked_first_and_those_that_nothing_measures_last(tmp_path):
@@ -87,3 +87,9 @@ def test_claims_with_networks_are_checked_first_and_those_that_nothing_measures_
 def test_words_find_a_claim_by_what_it_says_or_its_id():
     one = judged("eq3-L4")
     assert found_in(one, "") and found_in(one, "EQ3 rich") and found_in(one, "tong25 fig. c3") and not found_in(one, "eq3 parity")
+
+
+def test_the_chart_of_one_claim_has_its_numbers_on_the_axis():
+    axis = claims_chart([judged("eq3-L4")]).to_dict()["layer"][0]["encoding"]["x"]["axis"]
+    assert "datum.value == 0 ? '0'" in axis["labelExpr"] and "datum.value == 1 ? '0.03'" in axis["labelExpr"]
+    assert "expected: 0 ± 0.03" in axis["title"]

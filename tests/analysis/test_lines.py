@@ -9,7 +9,8 @@ from analysis.data.choosing import axes_of, having, rest_of, settled, suggested
 from analysis.data.comparing import named
 from analysis.data.points import groups, one_setting
 from analysis.data.selection import Selection
-from analysis.lines import call_lines, plot_lines, sql_lines, threshold_lines
+from analysis.lines import call_lines, plot_lines, rescaled_lines, sql_lines, threshold_lines
+from analysis.scaling.rescaling import family, middle_of, rescaled
 from analysis.scaling.thresholds import threshold_table, thresholds
 from store.store import Store
 from tests.measured_store import measured_store
@@ -87,6 +88,19 @@ def test_the_lines_of_thresholds_give_the_same(measured, label, by):
     pd.testing.assert_frame_equal(got[expected.columns], expected)
     of_law = value_of(threshold_lines(measured, selection, points, found.values, "L", 0.85, by, method="exponent"))
     assert len(of_law) == expected[by[1:]].drop_duplicates().shape[0] if by[1:] else len(of_law) == 1
+
+
+def test_the_lines_of_a_collapse_give_its_points(measured):
+    selection = Selection("measured").only({"task": "same_different"})
+    points = groups(measured, selection)
+    found = one_setting(points.frame, points.keys, ["L", "d"], {"gamma_label": "lazy", "sigma2": 0.0})
+    curves = family(found.frame, "L", "d")
+    expected = rescaled(curves, 2.0).frame.sort_values(["d", "L"], ignore_index=True)
+    lines = rescaled_lines(measured, selection, points, found.values, "L", "d", f'(points["d"] / {middle_of(curves)!r}) ** 2')
+    names: dict = {}
+    exec(lines, names)
+    got = names["points"].sort_values(["d", "L"], ignore_index=True)
+    assert list(got["rescaled"]) == pytest.approx(list(expected["rescaled"])) and list(got["n"]) == list(expected["n"])
 
 
 def test_the_lines_of_a_query_give_its_answer(measured):

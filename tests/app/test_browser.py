@@ -209,7 +209,7 @@ def test_empty_store_and_the_page_that_follows_it(page, tmp_path):
 
     with server(tmp_path / "results") as (address, _):
         opened(page, f"{address}/curves")
-        page.get_by_text("python -m orchestrator.sweep grid.yaml").wait_for()
+        page.get_by_text("sweep run grid.yaml").wait_for()  # the form of the entry point, which is installed here
         store = Store(str(tmp_path / "results"))
         cells = rows(0, 22)
         store.commit("one", cells)

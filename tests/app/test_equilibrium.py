@@ -86,7 +86,7 @@ def test_scaling_finds_the_law_and_puts_the_bound_beside_it(monkeypatch, by_the_
     assert (
         f"Predicted: {expected:.2f} [bound over these sizes]" in said
         and "large-deviation bound at the very d and N" in said
-        and "the interval holds the prediction" in said
+        and "the interval contains the prediction" in said
     )
     assert "this level: 5 of 5 curves cross it, as many as cross any level" in said
     assert "width/d = 1" in said and "160 networks, 4 seeds per point" in said, "all mixed, the wider ones left out"

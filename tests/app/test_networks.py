@@ -18,11 +18,21 @@ def words(shown):
     return "\n".join(one.value for kind in ("caption", "markdown", "warning", "error", "info") for one in getattr(shown, kind))
 
 
-def test_the_table_shows_what_varies_first_and_keeps_to_its_order_and_limits(page, small_results):
+def test_a_sweep_of_which_nothing_has_finished_says_what_comes(page, tmp_path):
+    store = Store(str(tmp_path))
+    store.write_plan("early", [f"{0:020x}"], whole=True)
+    for name in ("networks", "curves"):
+        shown = page(name, tmp_path)
+        assert "has finished yet. Rows" in words(shown) or "No finished networks yet" in words(shown)
+        assert not shown.dataframe and not shown.warning
+
+
+def test_the_table_shows_results_first_and_keeps_to_its_order_and_limits(page, small_results):
     shown = page("networks", small_results, order="best_test_acc", only_gamma_label="1")
     table = shown.dataframe[0].value
     names = list(table.columns)
-    assert names[:2] == ["cell_id", "L"] and names.index("gamma_label") < names.index("seed") < names.index("best_test_acc")
+    assert names[:6] == ["cell_id", "status", "reason", "best_test_acc", "final_test_acc", "seconds"]
+    assert {"L", "gamma_label"} < {*names[6:]} and names[-1] == "finished_at"
     assert len(table) == 9 and set(table.gamma_label) == {"1"}
     assert table.best_test_acc.dropna().is_monotonic_decreasing
     failed = page("networks", small_results, state="failed").dataframe[0].value
@@ -47,7 +57,7 @@ def test_two_ticked_networks_stand_side_by_side(page, small_results):
     ]
     shown = page("networks", small_results, picked=",".join(ids))
     assert [one.value for one in shown.subheader] == ["2 ticked", "Side by side"]
-    table = shown.dataframe[1].value
+    table = shown.table[0].value
     assert list(table.columns) == ["parameters", "gamma lazy", "gamma 1", "difference"]
     assert list(table.parameters) == ["gamma", "gamma_label"]
     chart = json.loads(shown.get("vega_lite_chart")[0].proto.spec)

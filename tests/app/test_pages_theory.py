@@ -105,6 +105,21 @@ def test_an_empty_store_does_not_fail(opened, tmp_path, name):
     assert page.info
 
 
+def test_a_page_without_data_names_the_sweeps_that_have_some(opened, filled, parity, tmp_path):
+    store = Store(str(tmp_path / "results"))
+    store.prepare()
+    of_law = [one for d, L in itertools.product(DS, (4, 16)) for one in cells(L=L, d=d, sigma2=1.0, accuracy=0.9)]
+    of_parity = cells(task="parity", L=None, d=10, k=2, accuracy=0.9)
+    store.commit("p", of_law + of_parity, OWN_KEYS)
+    store.write_plan("law", [one["cell_id"] for one in of_law], whole=True)
+    store.write_plan("parity", [one["cell_id"] for one in of_parity], whole=True)
+    for name in ("dimension", "noise", "scaling"):
+        page = opened(name, store.results, {"sweep": "parity"})
+        assert not page.exception and "Choose another sweep: `law` has what this page shows" in page.info[0].value
+        assert not page.code  # no grid to run
+    assert "Nothing to draw" not in text(opened("dimension", store.results, {"sweep": "law"}))
+
+
 def test_dimension_recovers_the_exponent_2_of_lazy_networks(opened, filled):
     page = opened("dimension", filled)
     assert not page.exception
@@ -120,7 +135,7 @@ def test_dimension_recovers_the_exponent_2_of_lazy_networks(opened, filled):
 def test_dimension_says_that_rich_networks_do_not_depend_on_d(opened, filled):
     page = opened("dimension", filled, {"at_gamma_label": "1"})
     assert "d^0.00" in text(page) or "d^-0.00" in text(page)
-    assert "does not depend on d; the interval holds the prediction" in text(page)
+    assert "does not depend on d; the interval contains the prediction" in text(page)
 
 
 def test_dimension_by_auc_starts_at_the_level_of_the_figures(opened, filled):
@@ -157,7 +172,7 @@ def test_scaling_puts_exponents_beside_predictions(opened, filled):
     lazy = next(s for s in said if "gamma = lazy" in s)
     rich = next(s for s in said if "gamma = 1:" in s)
     assert "d^2.0" in lazy and "Theorem 2" in lazy and "n = 3" in lazy
-    assert "0 [Eq. 3]; the interval holds the prediction" in rich
+    assert "0 [Eq. 3]; the interval contains the prediction" in rich
     assert "S = " in text(page)
     best = opened("scaling", filled, {"at_sigma2": "0", "rescaled_by": "the best exponent"})
     assert any("Best: **d^2.0" in m.value for m in best.markdown)
@@ -222,10 +237,11 @@ def test_claims_come_as_they_are_checked(opened, filled, monkeypatch):
         page.run()
     assert not page.exception
     counts = re.findall(r"<b>(.)</b> (\d+) ([a-z ]+)", html(page))
-    assert counts == [("✗", "1", "contradicted"), ("?", "1", "inconclusive"), ("–", "1", "not measured")]
+    assert counts == [("✗", "1", "contradicted"), ("?", "1", "not enough data"), ("–", "1", "not measured")]
     lines = html(page)
     assert "within 0.03 of Eq. 3" in lines and "expected 0 ± 0.03" in lines  # 0.75 at L = 4 where Eq. 3 says 0.949
     assert [one.label for one in page.expander] == ["1 statements are not measured: why not"]
+    assert next(box for box in page.selectbox if box.label == "About networks of").options == ["(all sweeps)", "law"]
     page.text_input[0].set_value("lazy exponent").run()
     assert "within 0.03 of Eq. 3" not in html(page) and "lazy-exponent-at-most-2" in html(page)
     one = opened("claims", filled, {"claim": "eq3-L4"})

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from commands.main import SUBCOMMANDS, app
-from console.commands import ENTRY, FORMS, command, documented, words
+from console.commands import ENTRY, FORMS, command, documented, name_entry_point, words
 from console.hidden import PACKAGES
 from store.views import fetch
 
@@ -105,6 +105,18 @@ def test_hints_have_the_form_that_was_typed(monkeypatch):
     with documented():
         assert command("report") == "sweep report"
     assert command("report") == "python -m analysis.report"
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_a_page_names_the_entry_point_where_it_is_installed(monkeypatch, tmp_path, installed):
+    monkeypatch.setenv(ENTRY, "")
+    monkeypatch.delenv(ENTRY)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    if installed:
+        (tmp_path / "sweep").touch()
+    name_entry_point()
+    assert command("query") == ("sweep query" if installed else "python -m analysis.query")
 
 
 @pytest.mark.parametrize("how", ["--debug", pytest.param("--max-concurrent=1", marks=pytest.mark.ray)])

@@ -3,11 +3,11 @@
 import pandas as pd
 import pytest
 
-from analysis.charts.curves import Look, curves_chart
+from analysis.charts.curves import DASHES, Look, curves_chart
 from declarations.metrics import METRICS
 
 POINTS = pd.DataFrame({
-    "L": [3, 4, 3], "d": [8, 8, 16], "mean": [0.81, 0.9, 0.7], "median": [0.81, 0.9, 0.7], "sd": 0.1, "n": 2, "diverged": 0,
+    "L": [3, 4, 3], "d": [8, 8, 16], "mean": [0.81, 0.9, 0.7], "median": [0.81, 0.9, 0.7], "sd": 0.1, "n": 6, "diverged": 0,
     "low": [0.54, 0.7, -0.1], "high": [1.0, 1.0, 0.95],
 })  # fmt: skip
 
@@ -44,3 +44,29 @@ def test_intervals_that_reach_0_are_drawn_to_the_end_of_a_logarithmic_axis():
 def test_the_interval_of_a_single_point_is_a_rule():
     assert bands(chart(POINTS, "readout_ratio"))["rule"] == [-0.1]
     assert "rule" not in {layer["mark"]["type"] for layer in chart(POINTS[:2], "readout_ratio")["layer"]}
+
+
+def test_wide_intervals_of_few_seeds_are_thin_bars_and_keep_their_numbers():
+    two = POINTS[:2].assign(n=2)
+    told = chart(two, "best_test_acc")
+    assert bands(told) == {"area": [], "rule": [0.54, 0.7]}
+    (bar,) = [layer for layer in told["layer"] if layer["mark"]["type"] == "rule"]
+    assert {"low", "high"} <= {one["field"] for one in bar["encoding"]["tooltip"]}
+    narrow = two.assign(low=two["mean"] - 0.01, high=two["mean"] + 0.01)
+    assert "rule" not in bands(chart(narrow, "best_test_acc"))  # a band that hides nothing stays one
+
+
+def test_an_accuracy_axis_ends_at_1_and_cuts_no_point_there():
+    told = chart(POINTS, "best_test_acc")
+    assert told["layer"][0]["encoding"]["y"]["scale"]["domain"][1] == 1
+    assert not [layer for layer in told["layer"] if layer["mark"]["type"] == "point" and layer["mark"].get("clip")]
+
+
+def test_each_theory_of_a_legend_has_its_own_dash_in_all_panels():
+    theory = pd.DataFrame({"theory": ["a", "b", "c"], "curve": [1, 2, 3], "L": 3.0, "value": 0.9, "d": [8, 8, 16]})
+    look = Look("L", None, "d")
+    told = curves_chart(POINTS, METRICS["best_test_acc"], look, theory).to_dict()
+    layers = [layer for panel in told["concat"] for layer in panel["layer"]]
+    scales = [layer["encoding"]["strokeDash"]["scale"] for layer in layers if "strokeDash" in layer["encoding"]]
+    assert [scale["domain"] for scale in scales] == [["a", "b", "c"]] * 2 and scales[0] == scales[1]
+    assert len(set(map(tuple, DASHES))) == len(DASHES)

@@ -1,5 +1,7 @@
 """The app's requests to analysis: progress, axes and settings of a first figure, medians, many intervals, the store's state."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from analysis.data.coverage import progress, reasons
 from analysis.data.points import groups, means_of, points, with_intervals
 from analysis.data.selection import Selection
 from analysis.data.source import state
+from analysis.headline import headline
 from stats import FEW, mean_interval, mean_intervals, median_interval
 from store.leases import Lease
 from store.store import Store
@@ -113,7 +116,8 @@ def test_reasons_are_grouped_over_their_numbers(store):
     store.commit("bad", [row(7000 + i, status="diverged") for i in range(3)])
     store.write_plan("sweep", [f"{7000 + i:020x}" for i in range(3)])
     (reason,) = reasons(store.results)["sweep"]
-    assert (reason.status, reason.n, reason.reason, reason.cell_id) == ("diverged", 3, "diverged at step 7000", f"{7000:020x}")
+    told = (reason.status, reason.n, reason.reason, reason.cell_id)
+    assert told == ("diverged", 3, "diverged at steps 7000 to 7002", f"{7000:020x}")
 
 
 def test_the_state_changes_with_commits_and_leases_alone(store):
@@ -176,3 +180,12 @@ def test_images_are_first_shown_at_the_settings_of_their_task(tmp_path):
     assert "patch_size = 5, " in drawn.caption and "; 1 seed per point, without an interval; 2 networks; " in drawn.caption
     assert drawn.caption.endswith("2 points of other width, patches, base_lr not shown.")
     assert "training patterns L" in str(drawn.chart.to_dict())
+
+
+def test_a_key_that_changes_along_with_the_abscissa_neither_splits_nor_hides_points(tmp_path):
+    store = Store(str(tmp_path))
+    store.commit("one", [row(i, L=3, width=8 * 2**i, d=100 * 2**i, seed=0) for i in range(4)])
+    store.write_plan("zipped", [f"{i:020x}" for i in range(4)], whole=True)
+    found = headline(store.results, Selection("zipped"))
+    assert len(found.frame) == 4 and list(found.frame.columns)[1] == "n"  # one curve through all points
+    assert re.search(r"(d changes along with width: 100 to 800|width changes along with d: 8 to 64)", found.caption)
