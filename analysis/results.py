@@ -25,6 +25,12 @@ from store.views import run
 __all__ = ["Results", "ResultsError"]
 
 
+SINGLE = {"width": 420, "height": 260}
+"""Size of a single panel in pixels. With its legend it is as wide as a page of a paper, 6 inches."""
+SEVERAL = {"width": 240, "height": 180}
+"""Size of each of several panels."""
+
+
 class Results:
     """The networks of a results directory or a bucket.
 
@@ -117,27 +123,36 @@ class Results:
         library: Literal["altair", "matplotlib"] = "altair",
         width: int | None = None,
         height: int | None = None,
+        title: str | None = None,
     ) -> Any:
         """A chart of `y` against `x`, one curve for each value of `by`, with 95% intervals, theory and residuals.
 
         Without `x` the axes are those that suit the networks; `x="step"` draws a metric along training. Without `by` the curves
         differ in the parameter that suits; `by=""` draws a single curve. Parameters that are neither axes nor in `where` get one
         value, the paper's where there is one; the chart's subtitle says which. Theory that is not known yet is computed for
-        `wait` seconds, or to the end with `wait=True`; values are kept on disk, and what is left out is told. `width` and
-        `height` of a panel are in pixels. Returns an Altair chart (`chart.save("figure.pdf")`, also .svg, .png, .html), or with
-        `library="matplotlib"` a matplotlib Figure.
+        `wait` seconds, or to the end with `wait=True`; values are kept on disk, and what is left out is told.
+
+        `title`: by default the parameters that all networks share, the intervals and n; `title=""` draws none, and the chart's
+        `description` still holds these words. `width` and `height` of a panel are in pixels: 96 to the inch in a PDF.
+
+        Returns an Altair chart (`chart.save("figure.pdf")`, also .svg, .png, .html), or with `library="matplotlib"` a matplotlib
+        Figure, whose title and legend fit any size: `fig.set_size_inches(3.3, 2.5)`.
         """
         if library not in ("altair", "matplotlib"):
             raise ResultsError(f"library = {show(library)}: say altair, matplotlib")
         asked = Asked(sweep, where, x, y, by, panels, centre, theory, residuals, intervals, seeds, log_x, log_y)
         size = {name: pixels for name, pixels in (("width", width), ("height", height)) if pixels is not None}
         compute = (computed if wait else None) if isinstance(wait, bool) else computed_within(wait)
-        drawn, measure, look = draw(self.results, asked, compute, size, size)
+        drawn, measure, look = draw(self.results, asked, compute, SINGLE | size, SEVERAL | size)
         if library == "matplotlib":
             from analysis.charts.in_matplotlib import figure
 
-            return figure(drawn.drawn, measure, look, drawn.caption, centre)
-        return drawn.chart.properties(title=_subtitled(drawn.caption, look.width * (look.columns if look.facet else 1)))
+            return figure(drawn.drawn, measure, look, drawn.caption, title, centre)
+        from analysis.charts.shown_chart import shown
+
+        words = drawn.caption if title is None else title
+        titled = {"title": _titled(words, look.width * (look.columns if look.facet else 1), title is None)} if words else {}
+        return shown(drawn.chart).properties(description=drawn.caption, **titled)
 
     def threshold(
         self,
@@ -214,11 +229,13 @@ def _filled(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.dropna(axis="columns", how="all") if len(frame) else frame
 
 
-def _subtitled(caption: str, width: int) -> Any:
-    """A caption as a chart's subtitle, in lines of the chart's width."""
+def _titled(words: str, width: int, is_caption: bool) -> Any:
+    """Words above a chart, in lines of the chart's width; those of a caption are smaller and grey."""
     import textwrap
 
     import altair as alt
 
-    lines = textwrap.wrap(caption, max(40, width // 6))
+    if not is_caption:
+        return alt.TitleParams(textwrap.wrap(words, max(30, width // 7)), anchor="start")
+    lines = textwrap.wrap(words, max(40, width // 6))
     return alt.TitleParams(" ", subtitle=lines, fontSize=1, subtitleColor="#666", subtitleFontSize=11, anchor="start")
