@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from analysis.asking import Where, asked_points, key_named, measure_named, selected, setting_for
@@ -17,7 +18,9 @@ from analysis.overlays.waiting import computed, computed_within
 from analysis.scaling.levels import usual_level
 from analysis.scaling.thresholds import exponents, fitted, threshold_table, thresholds
 from analysis.sql.statements import answer
+from console.plain import spelled
 from console.words import listed, show
+from declarations.metric import Metric
 from declarations.statistics import STATISTICS
 from store.sql import quoted
 from store.views import run
@@ -39,10 +42,11 @@ class Results:
     A mistake raises ResultsError, whose message says what there is.
     """
 
+    @spelled
     def __init__(self, results: str | Path = "results") -> None:
         """Open `results`: a directory, or a URI such as `s3://bucket/prefix`. ResultsError if it holds no results."""
         self.results = str(results)
-        existing(self.results)
+        existing(self.results, "name it in Results(...)")
 
     def __repr__(self) -> str:
         return f"Results({self.results!r})"
@@ -52,10 +56,12 @@ class Results:
         """Names of the sweeps that have networks here."""
         return list(coverage(self.results))
 
+    @spelled
     def sql(self, query: str) -> pd.DataFrame:
         """The answer to a query in DuckDB's SQL over the views `cells`, `curves`, `neurons` and `plans`. It can only read."""
         return answer(self.results, query)
 
+    @spelled
     def cells(self, sweep: str | None = None, where: Where | None = None) -> pd.DataFrame:
         """One row per network, failed ones included: parameters, status, metrics and origin. Columns without a value are left
         out."""
@@ -63,6 +69,7 @@ class Results:
         sql = f"SELECT cells.* FROM {selection.source} WHERE {selection.condition}"
         return _filled(run(self.results, lambda connection: connection.execute(sql).df()))
 
+    @spelled
     def curves(self, sweep: str | None = None, where: Where | None = None) -> pd.DataFrame:
         """One row per network and evaluation: `cell_id`, the parameters that vary, `seed`, `step` and the metrics along
         training."""
@@ -75,6 +82,7 @@ class Results:
         ORDER BY {names}, cell_id, step"""
         return _filled(run(self.results, lambda connection: connection.execute(sql).df()))
 
+    @spelled
     def points(
         self,
         x: str | None = None,
@@ -103,6 +111,7 @@ class Results:
         order = ["gamma" if key == "gamma_label" and "gamma" in frame else key for key in first]
         return frame.sort_values(order, kind="stable")[[*first, *others, *STATISTICS]].reset_index(drop=True)
 
+    @spelled
     def plot(
         self,
         x: str | None = None,
@@ -154,6 +163,7 @@ class Results:
         titled = {"title": _titled(words, look.width * (look.columns if look.facet else 1), title is None)} if words else {}
         return shown(drawn.chart).properties(description=drawn.caption, **titled)
 
+    @spelled
     def threshold(
         self,
         x: str = "L",
@@ -174,6 +184,7 @@ class Results:
         keep = [key for key in keys if frame[key].nunique(dropna=False) > 1 or (by is not None and key in by)]
         return threshold_table(frame, keep)
 
+    @spelled
     def exponent(
         self,
         of: str = "L",
@@ -191,8 +202,20 @@ class Results:
         frame, names = self._thresholds(of, at, y, keys, sweep, where)
         against, told = names[0], names[1] if by else "task"
         laws = fitted(frame, of, against, told)
+        if not laws.fits and self._has_exponent(over, of, at, y, by, sweep, where):
+            raise ResultsError(f"no threshold of {of} is reached at two values of {over}: say of={over!r}, over={of!r}")
         return exponents(laws, frame, told, against)
 
+    def _has_exponent(self, of: str, over: str, *asked: Any) -> bool:
+        """Whether the thresholds of `of` have an exponent over `over`; the rest is asked for as in `exponent`."""
+        at, y, by, sweep, where = asked
+        try:
+            frame, names = self._thresholds(of, at, y, [over, *([by] if by else [])], sweep, where)
+        except ResultsError:  # there are no such curves
+            return False
+        return bool(fitted(frame, of, names[0], names[1] if by else "task").fits)
+
+    @spelled
     def claims(self, sweep: str | None = None) -> pd.DataFrame:
         """One row per statement of the papers: its verdict on the networks here, the value `measured` with its interval, the
         number of networks `n` behind it, the value `expected`, and why."""
@@ -216,12 +239,21 @@ class Results:
         level = usual_level(found.measure) if at is None else at
         if pd.isna(level):
             raise ResultsError(f"say `at`: no level of {found.measure.title} is usual")
+        _check_level(level, found.measure)
         there = having(found, x)
         frame = there.frame if by is None else setting_for(there, [x, *names]).frame
         rows = thresholds(frame, level, x, found.measure.falls, found.declared)
         if rows.empty:
             raise ResultsError(f"no curve has two values of {x}, which a threshold needs")
         return rows, names
+
+
+def _check_level(level: Any, measure: Metric) -> None:
+    """ResultsError if a measure cannot cross this level."""
+    if isinstance(level, bool) or not isinstance(level, int | float | np.number):
+        raise ResultsError(f"at = {show(level)}: must be a number")
+    if not measure.low <= level <= measure.high:
+        raise ResultsError(f"at = {level:g}: {measure.name} lies between {measure.low:g} and {measure.high:g}")
 
 
 def _filled(frame: pd.DataFrame) -> pd.DataFrame:

@@ -91,4 +91,5 @@ def _shown_class(kind: Any) -> Any:
 
 def shown(chart: Any) -> Any:
     """The chart as one that shows and saves itself so."""
-    return _shown_class(type(chart))(*chart._args, **chart._kwds)
+    kind: Any = type(chart)
+    return _shown_class(kind)(*chart._args, **chart._kwds)
