@@ -1,6 +1,6 @@
 """A question about results as people put it in Python or on a command line: names checked, one configuration chosen."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +27,7 @@ from analysis.data.measures import measures
 from analysis.data.points import Points, Setting, groups, one_setting, settings_of
 from analysis.data.selection import SEED, Selection, Value, axes, grid_keys, seeds_of
 from analysis.data.source import ResultsError
-from analysis.overlays.overlays import Later
+from analysis.overlays.overlays import Compute
 from console.synonyms import meant
 from console.words import listed, nearest, show
 from declarations.key import Key
@@ -181,9 +181,7 @@ def _is_part_of(part: str, key: str, points: Points) -> bool:
     return isinstance(column, Key) and column.part == part and bool(lacking(points.frame, key, points.declared).any())
 
 
-def explored(
-    results: str, selection: Selection, points: Points, choices: Choices, compute: Callable[[Sequence[Later]], None] | None
-) -> Explored:
+def explored(results: str, selection: Selection, points: Points, choices: Choices, compute: Compute | None) -> Explored:
     """The chart of one configuration of these points. `compute` gets theory that is not on disk yet. ResultsError if no network
     fits, or more than a chart can show."""
     look = choices.look
@@ -193,8 +191,7 @@ def explored(
     choices = replace(choices, setting=tuple(setting.items()))
     try:
         found = explore(results, selection, points, choices)
-        if found is not None and found.missing and compute is not None:
-            compute(found.missing)
+        if found is not None and found.missing and compute is not None and compute(found.missing):
             found = explore(results, selection, points, choices)
     except TooMuch as error:
         raise ResultsError(str(error)) from None

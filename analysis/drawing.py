@@ -1,6 +1,6 @@
 """Charts by name: any metric against any parameter or along training, as Python, the command line and reports ask for them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from analysis.data.keys import with_gamma
 from analysis.data.points import CENTRES, Points
 from analysis.data.selection import Selection, grid_keys
 from analysis.data.source import ResultsError
-from analysis.overlays.overlays import Later
+from analysis.overlays.overlays import Compute
 from console.words import listed, nearest, show
 from declarations.metric import Metric
 
@@ -54,7 +54,7 @@ class Answer(NamedTuple):
 def draw(
     results: str,
     asked: Asked,
-    compute: Callable[[Sequence[Later]], None] | None,
+    compute: Compute | None,
     single: Mapping[str, int] | None = None,
     several: Mapping[str, int] | None = None,
 ) -> Answer:

@@ -197,13 +197,13 @@ class Results:
     ) -> pd.DataFrame:
         """The power with which the threshold of `of` grows with `over`, one row for each value of `by`: `exponent`, its 95%
         interval `low` to `high`, the thresholds `n` that it rests on, those left out, and the theory's `prediction` where there
-        is one."""
+        is one. NaN where fewer than three thresholds are reached: through two points every power law is perfect."""
         keys = [over, *([by] if by else [])]
         frame, names = self._thresholds(of, at, y, keys, sweep, where)
         against, told = names[0], names[1] if by else "task"
         laws = fitted(frame, of, against, told)
         if not laws.fits and self._has_exponent(over, of, at, y, by, sweep, where):
-            raise ResultsError(f"no threshold of {of} is reached at two values of {over}: say of={over!r}, over={of!r}")
+            raise ResultsError(f"no exponent of {of} over {over}, but there is one of {over} over {of}: say of={over!r}, over={of!r}")
         return exponents(laws, frame, told, against)
 
     def _has_exponent(self, of: str, over: str, *asked: Any) -> bool:

@@ -14,12 +14,12 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from console.codes import INTERRUPTED
 from console.commands import command as command_line
 from console.commands import joined
 from console.terminal import stop, told
 from orchestrator.grid.load import GridError, load_grid
 from orchestrator.ray.cluster_file import CODE, TOKEN, ClusterFile, ClusterFileError, load_cluster_file, uncommitted
-from orchestrator.running.interrupts import INTERRUPTED
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)
 

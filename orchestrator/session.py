@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from rich.console import Console
 
 import orchestrator.running.interrupts
+from console.codes import INTERRUPTED
 from console.plain import PlainError
 from console.terminal import complain, err, told
 from console.words import listed
@@ -133,7 +134,7 @@ def run_session(grid: Grid, store: Store, options: Options, stage: Stage | None 
         complete, fatal = False, fatal or str(error)
     if fatal:
         complain(f"the sweep could not go on: {fatal}")
-    return orchestrator.running.interrupts.INTERRUPTED if ended.interrupted else 0 if complete and not fatal else 1
+    return INTERRUPTED if ended.interrupted else 0 if complete and not fatal else 1
 
 
 def check_engine(grid: Grid, engine: str | None) -> None:

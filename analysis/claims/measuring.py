@@ -237,7 +237,7 @@ def exponent_of(curves: pd.DataFrame, level: float, over: str, against: str) -> 
             f"the level {level:g} is not reached at some {against} below {reached.max():g}: more {over} are needed"
         )
     fit = exponent(curves, against)
-    if fit is None or fit.n_used < FEWEST_OF_LAW:
+    if fit is None:
         return NotMeasured(f"the level {level:g} is reached within the range at fewer than {FEWEST_OF_LAW} values of {against}")
     return fit
 

@@ -1,15 +1,18 @@
 """`python -m analysis.figures curve` or `1c`: a figure of one's own sweep, or one of the papers, as SVG, PNG, PDF and CSV."""
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Console
 from typer.core import TyperCommand
 
+from analysis.overlays.overlays import Compute, Later
 from analysis.overlays.waiting import computed, left_out
+from console.codes import INTERRUPTED
 from console.printable import printable
-from console.terminal import stop
+from console.terminal import stop, told
 from console.words import listed, nearest
 
 if TYPE_CHECKING:
@@ -88,6 +91,9 @@ def figures(
             help="Figures of the papers: draw a curve, a map or Lstar by this metric, such as final_test_auc.",
         ),
     ] = None,
+    at: Annotated[
+        float | None, typer.Option(metavar="LEVEL", help="Figure Lstar: the level that the metric reaches. Default: the paper's.")
+    ] = None,
     results: Annotated[str, typer.Option(metavar="DIR_OR_URI", help="Where results are stored.")] = "results",
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the four files go.")] = Path("figures"),
     name: Annotated[
@@ -106,19 +112,46 @@ def figures(
     if figure.lower() in (CURVE, MAP):
         if measure is not None:
             stop(f"--measure is for figures of the papers: with `{figure}`, name the metric by --y {measure}")
-        title, caption, chart, frame, usual = _own(figure.lower(), results, sweep, own, wait)
+        if at is not None:
+            stop(f"--at is for figures of the papers that show where a level is reached; `{figure}` has none")
+        draw = partial(_own, figure.lower(), results, sweep, own)
     else:
         if given := [f"--{option}" for option, value in own.items() if value is not None]:
             stop(f"{', '.join(given)}: for `{CURVE}` and `{MAP}` only; figure {figure} has axes of its own")
-        title, caption, chart, frame, usual = _of_paper(figure, results, sweep, measure, wait)
-    _written(chart, frame, out, name or usual, f"{title}. {caption}")
+        draw = partial(_of_paper, figure, results, sweep, measure, at)
+    missing: list[Later] = []
+
+    def noted(later: list[Later]) -> bool:
+        missing.extend(later)
+        return False
+
+    drawn = draw(noted if wait else left_out)
+    files = _written(drawn, out, name)
+    if missing:
+        told(f"{files} are written, without the theory of {len(missing)} points; Ctrl-C leaves them so")
+        try:
+            computed(missing)
+        except KeyboardInterrupt:
+            told("the figure stays without that theory; what was computed of it is kept on disk")
+            raise typer.Exit(INTERRUPTED) from None
+        drawn = draw(left_out)
+        files = _written(drawn, out, name)
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(printable(f"{drawn.title}. {drawn.caption}"), markup=False)
+    console.print(files, markup=False)
 
 
-Parts = tuple[str, str, Any, "pd.DataFrame", str]
-"""Title, caption, chart, data, and the name for the files."""
+class Parts(NamedTuple):
+    """A figure, and the usual name of its files."""
+
+    title: str
+    caption: str
+    chart: Any
+    frame: "pd.DataFrame"
+    name: str
 
 
-def _own(figure: str, results: str, sweep: str | None, own: dict[str, Any], wait: bool) -> Parts:
+def _own(figure: str, results: str, sweep: str | None, own: dict[str, Any], compute: Compute) -> Parts:
     """The parts of `curve` or `map`, from the values of the options."""
     from analysis.asking import where_of
     from analysis.data.source import ResultsError, existing
@@ -143,13 +176,13 @@ def _own(figure: str, results: str, sweep: str | None, own: dict[str, Any], wait
             theory=own["no-theory"] is None, residuals=own["no-theory"] is None and own["no-residuals"] is None,
             seeds=own["seeds"] is not None, log_x=own["log-x"], log_y=own["log-y"],
         )  # fmt: skip
-        found = colour_map(results, asked) if figure == MAP else curve(results, asked, computed if wait else left_out, library)
+        found = colour_map(results, asked) if figure == MAP else curve(results, asked, compute, library)
     except ResultsError as error:
         stop(str(error))
-    return found.title, found.caption, found.chart, found.frame, found.name
+    return Parts(found.title, found.caption, found.chart, found.frame, found.name)
 
 
-def _of_paper(figure: str, results: str, sweep: str | None, measure: str | None, wait: bool) -> Parts:
+def _of_paper(figure: str, results: str, sweep: str | None, measure: str | None, level: float | None, compute: Compute) -> Parts:
     """The parts of a figure of the papers."""
     from analysis.data.coverage import coverage
     from analysis.data.measures import measures
@@ -170,26 +203,29 @@ def _of_paper(figure: str, results: str, sweep: str | None, measure: str | None,
             by = ", ".join(f.name for f in FIGURES.values() if f.draw_by)
             known = f"measures {', '.join(measures(results))}" if chosen.draw_by else f"figures that can be: {by}"
             stop(f"figure {chosen.name} cannot be drawn by {measure!r}; {known}")
-        drawn = chosen.draw_in_full(results, sweep, computed if wait else left_out, measure)
+        if level is not None and not chosen.has_level:
+            have = ", ".join(f.name for f in FIGURES.values() if f.has_level)
+            stop(f"figure {chosen.name} has no level; figures that have one: {have}")
+        drawn = chosen.draw_in_full(results, sweep, compute, measure, level)
         title = chosen.title if measure is None else chosen.title_by(measures(results)[measure])
     except ResultsError as error:
         stop(f"{error}. Its data come from {' or '.join(chosen.commands(results))}" if chosen.grids else str(error))
     if isinstance(drawn, Missing):
         stop(f"figure {chosen.name}: {drawn.needs} in {results}; run {' or '.join(chosen.commands(results))}")
-    return title, drawn.caption, drawn.chart, drawn.frame, chosen.name if measure is None else f"{chosen.name}-{measure}"
+    usual = chosen.name if measure is None else f"{chosen.name}-{measure}"
+    return Parts(title, drawn.caption, drawn.chart, drawn.frame, usual)
 
 
-def _written(chart: Any, frame: "pd.DataFrame", out: Path, name: str, words: str) -> None:
-    """Write the files; then print words about the figure, and where it is."""
+def _written(drawn: Parts, out: Path, name: str | None) -> str:
+    """Write the files, by their usual name if none is given; say where they are."""
     from analysis.figures.files import FILES, write
 
+    name = name or drawn.name
     try:
-        write(chart, frame, out, name)
+        write(drawn.chart, drawn.frame, out, name)
     except OSError as error:
         stop(f"cannot write {name}.{FILES[0]} and the like in {out}: {error.strerror}; name a folder with --out")
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(printable(words), markup=False)
-    console.print(f"{out / name}.{', .'.join(FILES)}", markup=False)
+    return f"{out / name}.{', .'.join(FILES)}"
 
 
 if __name__ == "__main__":

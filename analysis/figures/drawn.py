@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analysis.overlays.overlays import Later
+from analysis.overlays.overlays import Compute, Later
 from console.commands import sweep_command
 from declarations.metric import Metric
 
@@ -42,10 +42,13 @@ class Figure(NamedTuple):
     """Grids that yield its data: the paper's own, then a smaller one; overrides may follow a grid's name."""
     draw: Callable[[str, str | None], Drawn | Missing]
     """Function that draws it from a results directory and a sweep (None: all sweeps)."""
-    draw_by: Callable[[str, str | None, str], Drawn | Missing] | None = None
-    """Function that draws it by another measure, the third argument; None for a figure that shows one measure alone."""
+    draw_by: Callable[..., Drawn | Missing] | None = None
+    """Function that draws it by another `measure`, and at another `level` if it `has_level`; None for a figure that shows one
+    measure alone."""
     says: str = "test accuracy"
     """The words of the title that name its own measure."""
+    has_level: bool = False
+    """Whether it shows where a measure reaches a level."""
 
     @property
     def is_numbered(self) -> bool:
@@ -60,21 +63,21 @@ class Figure(NamedTuple):
         return f"{self.title}, by {measure.title}"
 
     def draw_in_full(
-        self, results: str, sweep: str | None, compute: Callable[[list[Later]], None], measure: str | None = None
+        self, results: str, sweep: str | None, compute: Compute, measure: str | None = None, level: float | None = None
     ) -> Drawn | Missing:
-        """The figure that `draw` gives, or `draw_by` another measure. Theory that takes long is handed to `compute`, then the
-        figure is drawn again. ValueError if the figure shows one measure alone."""
-        if measure is not None and self.draw_by is None:
-            raise ValueError(f"figure {self.name} shows one measure alone")
+        """The figure that `draw` gives, or `draw_by` another measure or at another level. Theory that takes long is handed to
+        `compute`, then the figure is drawn again. ValueError if the figure shows one measure alone, or has no level."""
+        if (measure is not None and self.draw_by is None) or (level is not None and not self.has_level):
+            raise ValueError(f"figure {self.name} shows one measure alone, or no level")
+        other = {key: value for key, value in (("measure", measure), ("level", level)) if value is not None}
 
         def draw() -> Drawn | Missing:
-            return self.draw(results, sweep) if measure is None or not self.draw_by else self.draw_by(results, sweep, measure)
+            return self.draw_by(results, sweep, **other) if self.draw_by and other else self.draw(results, sweep)
 
         drawn = draw()
-        if isinstance(drawn, Missing) or not drawn.missing:
-            return drawn
-        compute(drawn.missing)
-        return draw()
+        if not isinstance(drawn, Missing) and drawn.missing and compute(drawn.missing):
+            return draw()
+        return drawn
 
     def commands(self, results: str) -> list[str]:
         """The commands that yield its data."""

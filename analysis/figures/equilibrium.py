@@ -21,7 +21,7 @@ from analysis.scaling.bound import BOUND_UNIT, MEASURE, ONSET, lines, multiples,
 from analysis.scaling.charts import collapse_panels, threshold_panel
 from analysis.scaling.proportion import in_proportion, width_as
 from analysis.scaling.rescaling import Family, best, doubted, family, in_units
-from analysis.scaling.thresholds import FEWEST_OF_LAW, fitted, threshold_table, thresholds
+from analysis.scaling.thresholds import fitted, threshold_table, thresholds
 from analysis.theory.large_deviation import Size, as_scaling, slope
 from analysis.theory.patterns import NETWORKS, exponents
 from stats import collapse as score
@@ -74,7 +74,7 @@ def p_star(results: str, sweep: str | None) -> Drawn | Missing:
 def _laws(curves: pd.DataFrame, against: Size) -> tuple[Any, pd.DataFrame, list[str]]:
     """A panel of thresholds over d or width with the fitted laws and the bound, its table, and the laws in words."""
     table = threshold_table(curves, [SCALING, "d", "width"])
-    fits = {name: fit for name, fit in fitted(curves, "P", against, SCALING).fits.items() if fit.n_used >= FEWEST_OF_LAW}
+    fits = fitted(curves, "P", against, SCALING).fits
     said, size, bounds = [], "d" if against == "d" else "N", lines(curves, MEASURE, "P", against, SCALING)
     for name, group in table.groupby(SCALING):
         reached, laws = group[group["state"] == "reached"], []

@@ -23,12 +23,12 @@ BY, OVER, AGAINST = "gamma_label", "L", "d"
 NOISELESS: dict[str, Value | list[Value]] = {**SD, "sigma2": [0.0, None], "prefactor": "sqrt_d"}
 
 
-def _draw(results: str, sweep: str | None, measure: str = "best_test_acc") -> Drawn | Missing:
+def _draw(results: str, sweep: str | None, measure: str = "best_test_acc", level: float | None = None) -> Drawn | Missing:
     selection = Selection(sweep).only(NOISELESS)
     found = points(results, selection, measure)
-    level = usual_level(found.measure)
+    level = usual_level(found.measure) if level is None else level
     if np.isnan(level):
-        return Missing(f"no level of {found.measure.title} is usual: page Scaling has one of your choice")
+        return Missing(f"no level of {found.measure.title} is usual: say one with --at")
     if found.frame.empty or any(found.frame[key].nunique() < 2 for key in (OVER, AGAINST)):
         return Missing("no networks at two L and two d")
     setting = one_setting(found.frame, found.keys, (OVER, AGAINST, BY), PAPER, found.declared)
@@ -43,7 +43,7 @@ def _draw(results: str, sweep: str | None, measure: str = "best_test_acc") -> Dr
     left = threshold_panel(
         table, OVER, AGAINST, BY, laws.fits, laws.predictions, width=330, height=300, task="same_different",
         curves=as_lines(theory, AGAINST, BY),
-    )  # fmt: skip
+    ).properties(title=f"mean {found.measure.title} {level:g}")  # fmt: skip
     panels = [left]
     if rows["exponent"].notna().any():
         panels.append(exponent_panel(rows, BY, OVER, AGAINST, width=300, height=300, task="same_different"))
@@ -79,11 +79,12 @@ def exponent_told(name: str, row: dict[Hashable, Any]) -> str:
     if np.isnan(row["exponent"]):
         return f"{name}: too few thresholds"
     said = f", predicted {row['prediction']}" if row["prediction"] else ""
+    lost = f", {row['not reached']} not reached: drawn towards 0" if row["not reached"] else ""
     open_ends = f", {row['open']} of them open at an end of the range: too narrow" if row["open"] else ""
-    return f"{name}: {row['exponent']:.2f} ({row['low']:.2f} to {row['high']:.2f}, n = {row['n']}{open_ends}){said}"
+    return f"{name}: {row['exponent']:.2f} ({row['low']:.2f} to {row['high']:.2f}, n = {row['n']}{lost}{open_ends}){said}"
 
 
 LAW_FIGURES = [
     Figure("Lstar", "The symbols that suffice, L*(d), and their exponent in d against gamma", "[Tong25 Eq. 3, Theorem 2]",
-           ("grids/lstar.yaml", "grids/lstar_quick.yaml"), _draw, _draw),
+           ("grids/lstar.yaml", "grids/lstar_quick.yaml"), _draw, _draw, has_level=True),
 ]  # fmt: skip

@@ -1,7 +1,6 @@
 """Figures of anyone's own sweep: `curve`, any metric against any parameter or along training, and `map`, a metric over two."""
 
 import re
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from analysis.data.keys import captioned
 from analysis.data.points import averaged, counted, described, numeric_keys, with_intervals
 from analysis.data.source import ResultsError
 from analysis.drawing import Asked, draw
-from analysis.overlays.overlays import Later
+from analysis.overlays.overlays import Compute
 from console.words import listed, show
 from declarations.statistics import STATISTICS
 
@@ -32,7 +31,7 @@ class Own(NamedTuple):
     name: str
 
 
-def curve(results: str, asked: Asked, compute: Callable[[Sequence[Later]], None], library: str = "altair") -> Own:
+def curve(results: str, asked: Asked, compute: Compute, library: str = "altair") -> Own:
     """The figure `curve`. ResultsError for a mistake, with what there is instead."""
     asked = _of_one_sweep(results, replace(asked, suited=True))
     found, measure, look = draw(results, asked, compute)

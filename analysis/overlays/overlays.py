@@ -22,6 +22,10 @@ class Later(NamedTuple):
     """Picklable, for a process of its own (`analysis.overlays.apart`)."""
 
 
+Compute = Callable[[list[Later]], bool]
+"""A function that computes missing theory, or leaves it out. Whether any was computed, so that a chart is drawn again."""
+
+
 class Beside(NamedTuple):
     """Theory beside some points. `values` has columns theory, point (the label of a point's row), value and error (the standard
     error of a value that is drawn at random). `missing` are values that are still to be computed."""

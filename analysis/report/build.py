@@ -13,7 +13,7 @@ from analysis.claims.check import advice
 from analysis.claims.papers import PAPERS
 from analysis.data.coverage import progress, reasons
 from analysis.data.source import existing
-from analysis.overlays.overlays import Later
+from analysis.overlays.overlays import Compute
 from analysis.report.facts import facts
 from analysis.report.own import described_origins, own_results
 from analysis.report.papers import claims, figures
@@ -28,7 +28,7 @@ OPEN = 3
 
 def build(
     results: str,
-    compute: Callable[[Sequence[Later]], None],
+    compute: Compute,
     say: Callable[[str], None] = lambda text: None,
     sweeps: Sequence[str] | None = None,
 ) -> str:

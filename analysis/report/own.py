@@ -1,6 +1,6 @@
 """The results of one sweep: what was run, its main metric over its axes, training, a table, failures and thresholds."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from analysis.data.points import Points, described, numeric_keys, points
 from analysis.data.selection import SEED, Selection, Value, axes
 from analysis.data.source import ResultsError
 from analysis.drawing import Answer, Asked, draw
-from analysis.overlays.overlays import Later
+from analysis.overlays.overlays import Compute
 from analysis.report.pictures import Picture, picture
 from analysis.report.searched import Searched, searched
 from analysis.report.table import Table, table, told_apart
@@ -66,9 +66,7 @@ class OwnResults(NamedTuple):
     """Why something is not shown."""
 
 
-def own_results(
-    results: str, progress: Progress, reasons: Sequence[Reason], compute: Callable[[Sequence[Later]], None]
-) -> OwnResults:
+def own_results(results: str, progress: Progress, reasons: Sequence[Reason], compute: Compute) -> OwnResults:
     """The results of the sweep of this progress. `compute` gets theory that takes long."""
     selection = Selection(progress.sweep)
     origins = run(results, lambda connection: connection.execute(_ORIGINS, [progress.sweep]).df()).to_dict("records")
@@ -125,7 +123,7 @@ def _charts(
     sweep: str,
     found: Points,
     held: Sequence[str],
-    compute: Callable[[Sequence[Later]], None],
+    compute: Compute,
     notes: list[str],
 ) -> list[Picture]:
     """The main metric over the main axes and over further parameters that vary, then metrics of the user's own."""
@@ -146,7 +144,7 @@ def _charts(
     return pictures
 
 
-def _drawn(results: str, asked: Asked, compute: Callable[[Sequence[Later]], None] | None, notes: list[str]) -> Answer | None:
+def _drawn(results: str, asked: Asked, compute: Compute | None, notes: list[str]) -> Answer | None:
     try:
         return draw(results, asked, compute, single=SIZE, several=TRAINING if asked.x == STEP else None)
     except ResultsError as error:

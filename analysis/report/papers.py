@@ -10,7 +10,7 @@ from analysis.data.measures import measures
 from analysis.data.selection import Selection, grid_keys
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.registry import FIGURES
-from analysis.overlays.overlays import Later
+from analysis.overlays.overlays import Compute
 from analysis.report.pictures import Picture, picture
 from store.sql import literal, quoted
 from store.views import run
@@ -118,9 +118,7 @@ def _condition(where: Mapping[str, Any], keys: set[str]) -> str:
     return " AND ".join(f"({limit})" for limit in limits) or "true"
 
 
-def figures(
-    results: str, sweeps: Sequence[str] | None, compute: Callable[[list[Later]], None], say: Callable[[str], None]
-) -> Figures:
+def figures(results: str, sweeps: Sequence[str] | None, compute: Compute, say: Callable[[str], None]) -> Figures:
     """The figures of the papers, from the networks of each of these sweeps, or from those of the whole store."""
     drawn: list[OfPaper] = []
     of_theory: list[OfPaper] = []

@@ -89,15 +89,16 @@ class Exponent(NamedTuple):
     @property
     def censored(self) -> str:
         """How many thresholds were left out, and why; and how many of the others are open."""
+        drawn = " (so the exponent is drawn towards 0)" if self.n_not_reached else ""
         open_ends = f", {self.n_open} with an interval beyond the range: the exponent's is too narrow" if self.n_open else ""
-        return f"{self.n_not_reached} not reached, {self.n_below_range} already at the smallest{open_ends}"
+        return f"{self.n_not_reached} not reached{drawn}, {self.n_below_range} already at the smallest{open_ends}"
 
 
 def exponent(
     frame: pd.DataFrame, against: str = "d", within: tuple[float, float] = (0.0, np.inf), offset: bool = False
 ) -> Exponent | None:
-    """The exponent of `thresholds` that differ in `against` alone, over its values `within` these ends; None if fewer than two
-    thresholds are reached.
+    """The exponent of `thresholds` that differ in `against` alone, over its values `within` these ends; None if fewer than
+    FEWEST_OF_LAW thresholds are reached.
 
     The interval comes from the thresholds' own uncertainty, or from their scatter about the law if that is larger (misfit above
     1). `offset` fits a constant beside the power and needs four thresholds: ValueError if there are fewer or no fit is found.
@@ -105,7 +106,7 @@ def exponent(
     frame = frame[frame[against].between(*within)]
     found = list(frame["threshold"])
     reached = [t.reached == "reached" for t in found]
-    if sum(reached) < 2:
+    if sum(reached) < FEWEST_OF_LAW:
         return None
     n_open = sum(t.reached == "reached" and bool(np.isinf([t.low, t.high]).any()) for t in found)
     if offset:
@@ -113,7 +114,7 @@ def exponent(
         n_not_reached = sum(t.reached == "not reached" for t in found)
         return Exponent(law.exponent, law, law.n, n_not_reached, len(found) - law.n - n_not_reached, n_open)
     fit = exponent_of_thresholds(frame[against].to_numpy(float), found)
-    interval = fit.law.exponent if fit.misfit > 1 and fit.n_used > 2 else fit.exponent
+    interval = fit.law.exponent if fit.misfit > 1 else fit.exponent
     return Exponent(interval, fit.law, fit.n_used, fit.n_not_reached, fit.n_below_range, n_open)
 
 
@@ -151,7 +152,7 @@ def fitted(
         if fit:
             found.fits[value] = fit
         elif value not in found.problems:
-            found.problems[value] = f"fewer than two values of {against} have a threshold"
+            found.problems[value] = f"that needs {FEWEST_OF_LAW} values of {against} with a threshold in the range of {over}"
         if said := predicted(over, against, {str(key): group[key].iloc[0] for key in group if key != "threshold"}):
             found.predictions[value] = said
     return found
@@ -162,7 +163,7 @@ def exponents(
 ) -> pd.DataFrame:
     """One row per value of `by`: the exponent of `fitted` with these arguments, its interval and the thresholds it rests on.
 
-    A value with too few thresholds has no exponent.
+    A value with fewer than FEWEST_OF_LAW thresholds has no exponent.
     """
     rows = []
     for value in in_order(frame, by):

@@ -1,4 +1,4 @@
-"""A sweep's name that was used before with other settings: its networks would be averaged and drawn together."""
+"""A sweep's name that was used before, with other settings or for other networks."""
 
 from console.words import shown
 from declarations.key import Key
@@ -9,9 +9,30 @@ from store.views import declared, fetch
 
 
 def reused(grid: Grid, store: Store, whole: bool) -> str:
-    """The keys that have one value in this grid and another one in all networks planned under its name so far, as a warning.
+    """A warning where other networks have this grid's name: those of another setting, or those that leave the sweep's plan.
 
-    Nothing if the grid was only extended or thinned along its axes. `whole`: its plan replaces the earlier one."""
+    `whole`: the plan of this grid replaces the earlier one."""
+    return _of_other_settings(grid, store, whole) or (_leaving(grid, store) if whole else "")
+
+
+def _leaving(grid: Grid, store: Store) -> str:
+    """Networks in the store that were planned under this name and are not in the grid."""
+    name = literal(grid.sweep)
+    held = fetch(store.results, f"SELECT DISTINCT cell_id FROM plans JOIN cells USING (cell_id) WHERE sweep = {name}")
+    n = len({cell_id for (cell_id,) in held} - {planned.cell_id for planned in grid.cells})
+    if not n:
+        return ""
+    networks, they, leave, stay = ("network", "it", "leaves", "stays") if n == 1 else ("networks", "they", "leave", "stay")
+    return (
+        f"warning: {n:,} {networks} of {grid.sweep} so far {'is' if n == 1 else 'are'} not in this grid: {they} {leave} the "
+        f"sweep's plan now, and {stay} in the results. To keep the two apart, give this sweep another name by --name"
+    )
+
+
+def _of_other_settings(grid: Grid, store: Store, whole: bool) -> str:
+    """The keys that have one value in this grid and another one in all networks planned under its name so far.
+
+    Nothing if the grid was only extended or thinned along its axes."""
     kinds = {(id(p.cell.task), id(p.cell.network), id(p.cell.training)): p.cell for p in grid.cells}.values()
     rows = [{**cell.columns(), **({"gamma_label": cell.gamma_label} if cell.gamma_label else {})} for cell in kinds]
     keys = [name for name, column in declared(store.results).items() if isinstance(column, Key) and column.part != "seed"]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
+from console.codes import INTERRUPTED
 from console.plain import spelled
 from console.terminal import told
 from console.words import listed, nearest, show
@@ -18,7 +19,6 @@ from orchestrator.python.process import Apart
 from orchestrator.python.screen import say_here, screen_here
 from orchestrator.python.summary import Summary
 from orchestrator.running.driver import Sweep
-from orchestrator.running.interrupts import INTERRUPTED
 from orchestrator.session import Options, Stage, SweepError, run_session
 from store.store import Store
 from trainables.engines import ENGINES

@@ -19,11 +19,12 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from console.codes import INTERRUPTED
 from console.terminal import told
 from orchestrator.code import ROOT
 from orchestrator.grid.load import Grid, GridError
 from orchestrator.grid.user_files import register_user_file
-from orchestrator.running.interrupts import INTERRUPTED, SIGNALS, leave
+from orchestrator.running.interrupts import SIGNALS, leave
 from orchestrator.running.progress import Screen, Snapshot
 from orchestrator.session import Options, Stage, SweepError, run_session
 from store.files import ResultsError

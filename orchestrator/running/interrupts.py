@@ -10,13 +10,12 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
+from console.codes import INTERRUPTED
 from console.commands import ENTRY
 
 if TYPE_CHECKING:
     from orchestrator.running.driver import Sweep
 
-INTERRUPTED = 130
-"""Exit code."""
 SIGNALS = tuple(
     s for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if s != signal.SIGHUP or signal.getsignal(s) != signal.SIG_IGN
 )

@@ -89,3 +89,42 @@ def test_titles_by_another_measure_name_it():
             assert other.title.lower() in figure.title_by(other).lower() and "est accuracy" not in figure.title_by(other), (
                 figure.name
             )
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_figure_is_written_before_its_slow_theory(measured, tmp_path, monkeypatch, ends):
+    """Ctrl-C during the theory leaves the measured figure; without it the figure is written again."""
+    seen = []
+
+    def instead(missing):
+        seen.append((len(missing), sorted(file.suffix for file in tmp_path.iterdir())))
+        if ends:
+            raise KeyboardInterrupt
+        return True
+
+    monkeypatch.setattr("analysis.figures.__main__.computed", instead)
+    words = ["curve", "--sweep", "measured", "--x", "L", "--by", "gamma", "--results", measured, "--out", str(tmp_path)]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == (130 if ends else 0), done.output
+    ((n, files),) = seen
+    assert n > 0 and files == [".csv", ".pdf", ".png", ".svg"]
+    assert f"are written, without the theory of {n} points; Ctrl-C leaves them so" in done.stderr.replace("\n", " ")
+    assert ("stays without that theory" in done.stderr) == ends and ("Best test accuracy" in done.stdout) != ends
+
+
+def test_lstar_at_a_level_of_ones_own(measured, tmp_path):
+    for level in ("0.7", "0.85"):
+        out = tmp_path / level
+        done = CliRunner().invoke(app, ["Lstar", "--at", level, "--results", measured, "--out", str(out), "--no-wait"])
+        assert done.exit_code == 0 and f"mean best test accuracy {level}, " in done.stdout.replace("\n", " "), done.output
+    of = [list(csv.DictReader((tmp_path / level / "Lstar.csv").read_text().splitlines())) for level in ("0.7", "0.85")]
+    lower, usual = ([float(row["threshold"]) for row in rows if row["gamma_label"] == "lazy"] for rows in of)
+    assert len(usual) > 1 and all(low < high for low, high in zip(lower, usual, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [("1f --at 0.9", "1f has no level; figures that have one: Lstar"), ("curve --at 0.9", "`curve` has none")]
+)
+def test_a_level_where_there_is_none(measured, tmp_path, words, said):
+    done = CliRunner().invoke(app, [*words.split(), "--results", measured, "--out", str(tmp_path)])
+    assert done.exit_code == 2 and said in done.stderr.replace("\n", " "), done.output

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.data.points import points
 from analysis.data.selection import Selection
-from analysis.scaling.thresholds import exponent, threshold_table, thresholds
+from analysis.scaling.thresholds import exponent, fitted, threshold_table, thresholds
 from tests.measured_store import LAZY_EXPONENT, SEEDS, lazy_threshold
 
 
@@ -64,3 +64,19 @@ def test_an_exponent_of_open_intervals_says_so():
     fit = exponent(thresholds(rising, 0.85))
     assert fit is not None and fit.n_used == 3 and fit.n_open == 1
     assert fit.censored.endswith("1 with an interval beyond the range: the exponent's is too narrow")
+
+
+def _rising_to(reach: int) -> pd.DataFrame:
+    """Thresholds of L at d = 8 to 64, of which those of d <= `reach` lie within the range of L."""
+    return pd.DataFrame([{"d": d, "L": L, "n": 4, "mean": 0.9 if d < L and d <= reach else 0.5, "sd": 0.01}
+                         for d in (8, 16, 32, 64) for L in (4, 8, 16, 32, 64)])  # fmt: skip
+
+
+def test_two_thresholds_give_no_exponent():
+    found = fitted(thresholds(_rising_to(16), 0.85), "L", "d", None)
+    assert found.fits == {} and found.problems == {None: "that needs 3 values of d with a threshold in the range of L"}
+
+
+def test_an_exponent_without_the_largest_thresholds_says_that_it_is_drawn_towards_0():
+    fit = fitted(thresholds(_rising_to(32), 0.85), "L", "d", None).fits[None]
+    assert fit.n_used == 3 and fit.censored.startswith("1 not reached (so the exponent is drawn towards 0), 0 already")
