@@ -203,7 +203,9 @@ class Results:
         against, told = names[0], names[1] if by else "task"
         laws = fitted(frame, of, against, told)
         if not laws.fits and self._has_exponent(over, of, at, y, by, sweep, where):
-            raise ResultsError(f"no exponent of {of} over {over}, but there is one of {over} over {of}: say of={over!r}, over={of!r}")
+            raise ResultsError(
+                f"no exponent of {of} over {over}, but there is one of {over} over {of}: say of={over!r}, over={of!r}"
+            )
         return exponents(laws, frame, told, against)
 
     def _has_exponent(self, of: str, over: str, *asked: Any) -> bool:
