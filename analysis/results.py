@@ -93,14 +93,15 @@ class Results:
         centre: Literal["mean", "median"] = "mean",
     ) -> pd.DataFrame:
         """One row per configuration, averaged over seeds only: each parameter that varies (`by` and `x` first), then `n`, `mean`,
-        `median`, `sd`, `low` and `high` (the 95% interval of the `centre`), and the number that `diverged`.
+        `median`, `sd`, `low` and `high` (the 95% interval of the `centre`), and the number that `diverged`
+        and is averaged nowhere (n = 0 if all did).
 
         `y`: the metric, by default the main one of these networks.
         """
         if centre not in CENTRES:
             raise ResultsError(f"centre = {show(centre)}: say {listed(CENTRES)}")
         selection = selected(self.results, sweep, where)
-        found = points(self.results, selection, measure_named(self.results, y, selection), centre)
+        found = points(self.results, selection, measure_named(self.results, y, selection), centre).with_lost()
         first = [key_named(self.results, key) for key in ((by,) if isinstance(by, str) else by)]
         first += [key_named(self.results, x)] if x else []
         frame = found.frame

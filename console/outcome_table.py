@@ -62,7 +62,8 @@ def _means(one: Mapping[str, Any], are_others: bool, brief: bool) -> Table:
     for row in records[:MOST_ROWS]:
         more = [] if brief else [_interval(row, is_accuracy)]
         more += [_number(row["last"], is_accuracy)] * has_last + [str(row["diverged"] or "")] * has_diverged
-        table.add_row(*_told(row, keys), str(row["n"]), _number(row["mean"], is_accuracy), *more)
+        mean = _number(row["mean"], is_accuracy) if row["n"] else "none"
+        table.add_row(*_told(row, keys), str(row["n"]), mean, *more)
     return _shortened(table, one["n_rows"])
 
 

@@ -13,7 +13,7 @@ from analysis.data.choosing import (
     label,
 )
 from analysis.data.comparing import differing, fitting, of_commonest_version, own
-from analysis.data.keys import captioned, of_data, with_gamma
+from analysis.data.keys import captioned, gamma_once, of_data, with_gamma
 from analysis.data.parts import with_parts
 from analysis.data.points import (
     Points,
@@ -26,7 +26,7 @@ from analysis.data.points import (
 )
 from analysis.data.selection import VERSION, Selection, Value, points_sql
 from analysis.overlays import overlays
-from console.words import shown
+from console.words import listed, shown
 from declarations.omitted import FIRST_NETWORK, FIRST_SAMPLER, FIRST_TRAINING
 from declarations.statistics import STATISTICS
 from stats import FEW
@@ -35,6 +35,8 @@ from store.sql import quoted
 MOST_POINTS = 4000
 """Most points or raw values in a chart: more are slow to draw and cannot be read."""
 MOST_PANELS = 12
+MOST_NAMED = 3
+"""Most places without a point, and most keys of the points left out, that a caption names."""
 FIRST = {"network": (FIRST_NETWORK,), "training": (FIRST_TRAINING, FIRST_SAMPLER)}
 """Values of networks and trainings that rows may leave out."""
 
@@ -195,10 +197,27 @@ def _caption(points: Points, data: pd.DataFrame, setting: Mapping[str, Value], a
         parts.append("an interval that reaches 0 is drawn down to the end of the axis")
     if diverged:
         parts.append(f"{counted(diverged, 'diverged one')} left out")
+    parts += _lost(points, setting, axes)
     others = len(points.frame) - len(data)
     if others:
-        parts.append(f"{counted(others, 'point')} of other settings not shown")
+        vary = gamma_once([key for key in setting if points.frame[key].nunique(dropna=False) > 1], points.frame)
+        of = listed([key.removesuffix("_label") for key in vary]) if 0 < len(vary) <= MOST_NAMED else "settings"
+        parts.append(f"{counted(others, 'point')} of other {of} not shown")
     return "; ".join(part for part in parts if part) + "."
+
+
+def _lost(points: Points, setting: Mapping[str, Value], axes: Sequence[str]) -> list[str]:
+    """The places of the chart that have no point because all networks there diverged, in words."""
+    if points.lost.empty:
+        return []
+    frame = points.lost[fitting(points.lost, setting, points.declared)]
+    told = [key for key in axes if key in frame and frame[key].notna().any()]
+    if frame.empty or not told:
+        return []
+    places = frame[told].drop_duplicates()
+    first = [described(dict(zip(told, row, strict=True))) for row in places.head(MOST_NAMED).itertuples(index=False)]
+    more = f" and {len(places) - MOST_NAMED} others" if len(places) > MOST_NAMED else ""
+    return [f"no point at {' or '.join(first)}{more}: all {counted(int(frame['diverged'].sum()), 'network')} diverged there"]
 
 
 def _sizes(points: Points, data: pd.DataFrame) -> list[str]:

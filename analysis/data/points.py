@@ -18,6 +18,7 @@ from declarations.key import Key
 from declarations.keys import KEYS
 from declarations.metric import Metric
 from declarations.omitted import LEFT_OUT
+from declarations.statistics import SEEDS, STATISTICS
 from stats import FEW, LEAST_MEDIAN, Interval, mean_interval, mean_intervals, median_interval, t_intervals, ties_of_shares
 from store.sql import quoted
 from store.views import declared, run
@@ -32,6 +33,16 @@ class Points(NamedTuple):
     sql: str
     declared: Mapping[str, Column] = KEYS
     """The columns of the store."""
+    lost: pd.DataFrame = pd.DataFrame()
+    """Rows in which n = 0: their networks, except failed ones, all diverged."""
+
+    def with_lost(self) -> "Points":
+        """The points, and last those that are `lost`."""
+        if self.lost.empty:
+            return self
+        lost = self.lost.dropna(axis="columns", how="all")
+        keys = [key for key in map(str, self.lost) if key in self.keys or (key in lost and key not in {*STATISTICS, SEEDS})]
+        return self._replace(frame=pd.concat([self.frame, lost], ignore_index=True), keys=keys)
 
 
 CENTRES = ("mean", "median")
@@ -53,9 +64,10 @@ def groups(results: str, selection: Selection, measure: str = "best_test_acc") -
     keys = grid_keys(results)
     sql = points_sql(selection, what, keys, LEAST_MEDIAN)
     frame = run(results, lambda connection: connection.execute(sql).df())
-    keys = [key for key in keys if frame[key].notna().any()]
-    frame = frame[[*keys, "n", "mean", "median", "sd", "seeds", "diverged"]]
-    return Points(frame.sort_values(sorting(keys)).reset_index(drop=True), keys, what, sql, declared(results))
+    frame = frame[[*keys, "n", "mean", "median", "sd", "seeds", "diverged"]].sort_values(sorting(keys))
+    there, lost = (frame[rows].reset_index(drop=True) for rows in (frame["n"] > 0, frame["n"] == 0))
+    empty = [key for key in keys if there[key].isna().all()]
+    return Points(there.drop(columns=empty), [key for key in keys if key not in empty], what, sql, declared(results), lost)
 
 
 def with_intervals(frame: pd.DataFrame, measure: Metric, centre: str = "mean", resampled: int | None = None) -> pd.DataFrame:

@@ -107,7 +107,8 @@ def points_sql(selection: Selection, measure: Metric, keys: Iterable[str], few: 
     """SQL with one row per group of cells that differ in their seed only; a group of `few` values or more lists them, for a
     bootstrap.
 
-    `n` is the number of cells with a value; diverged cells are counted apart, never averaged.
+    `n` is the number of cells with a value; diverged cells are counted apart, never averaged. Groups in which all cells diverged
+    are rows with n = 0.
     """
     names = ", ".join(map(quoted, keys))
     value = f"{measure.sql}) FILTER (status = 'ok' AND isfinite({measure.sql})"
@@ -118,5 +119,5 @@ def points_sql(selection: Selection, measure: Metric, keys: Iterable[str], few: 
 FROM {selection.source}
 WHERE {selection.condition}
 GROUP BY {names}
-HAVING count({value}) > 0
+HAVING count({value}) > 0 OR bool_and(status <> 'ok') AND bool_or(status = 'diverged')
 ORDER BY {names}"""

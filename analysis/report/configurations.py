@@ -40,7 +40,7 @@ def telling_keys(results: str, sweep: str) -> list[str]:
 def table_of(results: str, sweep: str, measure: str, keys: Sequence[str]) -> Table:
     """The configurations of a sweep that have this metric; the columns of `keys` in which they differ come first, L last."""
     selection, known = Selection(sweep), measures(results)
-    found = named(points(results, selection, measure))
+    found = named(points(results, selection, measure).with_lost())
     shown = [key for key in keys if key in found.keys and found.frame[key].nunique(dropna=False) > 1]
     shown = [*(key for key in shown if key != "L"), *(key for key in shown if key == "L")]
     frame = found.frame.assign(last=_last(results, selection, found, known))

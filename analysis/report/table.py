@@ -49,8 +49,9 @@ def table(results: str, selection: Selection, found: Points, held: Sequence[str]
     known = measures(results)
     own = [name for name in held[1:] if name not in METRICS]
     further = [name for name in dict.fromkeys([*own, *(n for n in _LAST.get(held[0], ()) if n in held)])][:MOST_FURTHER]
-    keys = told_apart(found)
     said = beside(found.frame, held[0], wait=False).values
+    found = found.with_lost()
+    keys = told_apart(found)
     theories = list(dict.fromkeys(said["theory"]))
     frame = found.frame
     if len(said):

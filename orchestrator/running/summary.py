@@ -99,8 +99,9 @@ def _next_commands(
     """Name and line of each command that a user may want now."""
     here = where(store.results)
     commands = []
+    if counts["failed"] or counts["diverged"]:
+        commands.append(("why", command("store", "status", *here)))
     if counts["failed"]:
-        commands.append(("failed", command("store", "status", *here)))
         commands.append(("retry", command("run", *again, *here, "--retry-failed")))
     elif counts["missing"] or n_open:
         commands.append(("go on", command("run", *again, *here)))

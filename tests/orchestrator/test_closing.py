@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from analysis import Results
 from store.views import fetch
 
 
@@ -33,6 +34,16 @@ def test_a_sweep_in_which_all_networks_diverge_ends_with_its_summary(small_grid,
     done = sweep_here(small_grid, "base_lr=1e12", "gamma=1", "--debug")
     assert "small: 6 cells: 6 diverged" in done.stdout, (done.stdout, done.stderr)
     assert "query: " in done.stdout
+
+
+def test_a_configuration_whose_networks_all_diverged_has_its_row_and_the_command_that_says_why(small_grid, sweep_here, results):
+    done = sweep_here(small_grid, "base_lr=0.1,1e12", "gamma=1", "L=3", "--debug")
+    assert re.search(r"1e\+12 +0 +none +3\n", done.stdout), done.stdout
+    assert re.search(r"why: +python -m orchestrator.store status", done.stdout)
+    points = Results(results).points(by="base_lr")
+    assert points[["n", "diverged"]].values.tolist() == [[3, 0], [0, 3]]
+    caption = Results(results).plot(x="base_lr", wait=False).to_json()
+    assert "no point at base_lr = 1e+12: all 3 networks diverged there" in caption
 
 
 def test_a_long_table_is_shortened_and_says_where_all_is(small_grid, sweep_here):

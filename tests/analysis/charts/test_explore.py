@@ -75,7 +75,7 @@ def test_the_chart_shows_the_setting_alone_and_says_so(store):
     drawn = explore(store.results, Selection("sweep"), found, Choices(Look("L"), (("d", 64), ("width", 16)), raw=True))
     assert list(drawn.frame["L"]) == [3, 4] and list(drawn.frame["n"]) == [12, 12]
     assert drawn.caption.startswith("d = 64, width = 16, steps = 3000, prefactor = sqrt_d; mean over 12 seeds per point")
-    assert "24 networks; 4 points of other settings not shown" in drawn.caption
+    assert "24 networks; 4 points of other d, width not shown" in drawn.caption
     assert "Eq. 3" in drawn.frame
     assert explore(store.results, Selection("sweep"), found, Choices(Look("L"), (("d", 64), ("width", 32)))) is None
 
@@ -174,5 +174,5 @@ def test_images_are_first_shown_at_the_settings_of_their_task(tmp_path):
     assert settled(found, rest_of(found, ["L"]), {}) == {"width": 512, "patches": 5, "base_lr": 0.5}
     drawn = explore(store.results, Selection(), found, Choices(Look("L"), (("width", 512), ("patches", 5), ("base_lr", 0.5))))
     assert "patch_size = 5, " in drawn.caption and "; 1 seed per point, without an interval; 2 networks; " in drawn.caption
-    assert drawn.caption.endswith("2 points of other settings not shown.")
+    assert drawn.caption.endswith("2 points of other width, patches, base_lr not shown.")
     assert "training patterns L" in str(drawn.chart.to_dict())
