@@ -3,6 +3,7 @@
 # make slow    the slow ones: half an hour, the paper's numbers at full length
 # make evidence   trains what evidence/ lacks (some 12 hours on 2 cores, in parts if you like) and writes docs/verdicts.md
 # make lint    format, lint, types and import rules
+# make notebook   installs JupyterLab into .venv and opens examples/first_sweep.ipynb in it
 # make docs    the documentation as a site, in site/
 # make pictures   its figures and screenshots anew
 # Another Python: make PYTHON=python3.12 sweep
@@ -15,7 +16,7 @@ RESULTS ?= results
 N ?= 2
 RUN := PATH="$(CURDIR)/.venv/bin:$$PATH"
 
-.PHONY: help sweep test slow evidence lint docs pictures install lock clean
+.PHONY: help sweep test slow evidence lint notebook docs pictures install lock clean
 help:
 	@sed -n 's/^# \(make\|Another\)/\1/p' Makefile
 
@@ -31,7 +32,7 @@ install: .venv/.installed
 	@touch $@
 
 sweep: install
-	@$(PY) -m orchestrator.sweep grid.yaml
+	@.venv/bin/sweep run grid.yaml
 
 test: install
 	@$(PY) -m pytest -n $(N) --dist loadfile
@@ -54,6 +55,12 @@ lint: install
 	@$(RUN) ruff format --check .
 	@$(RUN) mypy
 	@$(RUN) lint-imports --config pyproject.toml
+
+# The kernel `Python 3` is that of .venv. Results of the notebook go to examples/results.
+notebook: install
+	@$(PY) -c "import jupyterlab, ipykernel, matplotlib" 2>/dev/null || \
+		$(PY) -m uv pip install --quiet --python $(PY) -r pyproject.toml --extra notebook
+	@.venv/bin/jupyter lab examples/first_sweep.ipynb
 
 # The site in site/. A link or anchor that leads nowhere is an error (--quiet would let it pass). The variable silences a note about MkDocs 2.
 docs: install

@@ -32,6 +32,8 @@ ENTRY_POINT = "sweep"
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages that are made from the code."""
     for path, text in {"reference/commands.md": commands_page(), "reference/figures.md": figures_page()}.items():
+        if stub := files.get_file_from_path(path):  # what the repository shows at this place
+            files.remove(stub)
         files.append(File.generated(config, path, content=text))
     return files
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from analysis.asking import Where, asked_points, key_named, measure_named, selected, setting_for
@@ -17,12 +18,20 @@ from analysis.overlays.waiting import computed, computed_within
 from analysis.scaling.levels import usual_level
 from analysis.scaling.thresholds import exponents, fitted, threshold_table, thresholds
 from analysis.sql.statements import answer
+from console.plain import spelled
 from console.words import listed, show
+from declarations.metric import Metric
 from declarations.statistics import STATISTICS
 from store.sql import quoted
 from store.views import run
 
 __all__ = ["Results", "ResultsError"]
+
+
+SINGLE = {"width": 420, "height": 260}
+"""Size of a single panel in pixels. With its legend it is as wide as a page of a paper, 6 inches."""
+SEVERAL = {"width": 240, "height": 180}
+"""Size of each of several panels."""
 
 
 class Results:
@@ -33,10 +42,11 @@ class Results:
     A mistake raises ResultsError, whose message says what there is.
     """
 
+    @spelled
     def __init__(self, results: str | Path = "results") -> None:
         """Open `results`: a directory, or a URI such as `s3://bucket/prefix`. ResultsError if it holds no results."""
         self.results = str(results)
-        existing(self.results)
+        existing(self.results, "name it in Results(...)")
 
     def __repr__(self) -> str:
         return f"Results({self.results!r})"
@@ -46,10 +56,12 @@ class Results:
         """Names of the sweeps that have networks here."""
         return list(coverage(self.results))
 
+    @spelled
     def sql(self, query: str) -> pd.DataFrame:
         """The answer to a query in DuckDB's SQL over the views `cells`, `curves`, `neurons` and `plans`. It can only read."""
         return answer(self.results, query)
 
+    @spelled
     def cells(self, sweep: str | None = None, where: Where | None = None) -> pd.DataFrame:
         """One row per network, failed ones included: parameters, status, metrics and origin. Columns without a value are left
         out."""
@@ -57,6 +69,7 @@ class Results:
         sql = f"SELECT cells.* FROM {selection.source} WHERE {selection.condition}"
         return _filled(run(self.results, lambda connection: connection.execute(sql).df()))
 
+    @spelled
     def curves(self, sweep: str | None = None, where: Where | None = None) -> pd.DataFrame:
         """One row per network and evaluation: `cell_id`, the parameters that vary, `seed`, `step` and the metrics along
         training."""
@@ -69,6 +82,7 @@ class Results:
         ORDER BY {names}, cell_id, step"""
         return _filled(run(self.results, lambda connection: connection.execute(sql).df()))
 
+    @spelled
     def points(
         self,
         x: str | None = None,
@@ -98,6 +112,7 @@ class Results:
         order = ["gamma" if key == "gamma_label" and "gamma" in frame else key for key in first]
         return frame.sort_values(order, kind="stable")[[*first, *others, *STATISTICS]].reset_index(drop=True)
 
+    @spelled
     def plot(
         self,
         x: str | None = None,
@@ -118,28 +133,38 @@ class Results:
         library: Literal["altair", "matplotlib"] = "altair",
         width: int | None = None,
         height: int | None = None,
+        title: str | None = None,
     ) -> Any:
         """A chart of `y` against `x`, one curve for each value of `by`, with 95% intervals, theory and residuals.
 
         Without `x` the axes are those that suit the networks; `x="step"` draws a metric along training. Without `by` the curves
         differ in the parameter that suits; `by=""` draws a single curve. Parameters that are neither axes nor in `where` get one
         value, the paper's where there is one; the chart's subtitle says which. Theory that is not known yet is computed for
-        `wait` seconds, or to the end with `wait=True`; values are kept on disk, and what is left out is told. `width` and
-        `height` of a panel are in pixels. Returns an Altair chart (`chart.save("figure.pdf")`, also .svg, .png, .html), or with
-        `library="matplotlib"` a matplotlib Figure.
+        `wait` seconds, or to the end with `wait=True`; values are kept on disk, and what is left out is told.
+
+        `title`: by default the parameters that all networks share, the intervals and n; `title=""` draws none, and the chart's
+        `description` still holds these words. `width` and `height` of a panel are in pixels: 96 to the inch in a PDF.
+
+        Returns an Altair chart (`chart.save("figure.pdf")`, also .svg, .png, .html), or with `library="matplotlib"` a matplotlib
+        Figure, whose title and legend fit any size: `fig.set_size_inches(3.3, 2.5)`.
         """
         if library not in ("altair", "matplotlib"):
             raise ResultsError(f"library = {show(library)}: say altair, matplotlib")
         asked = Asked(sweep, where, x, y, by, panels, centre, theory, residuals, intervals, seeds, log_x, log_y)
         size = {name: pixels for name, pixels in (("width", width), ("height", height)) if pixels is not None}
         compute = (computed if wait else None) if isinstance(wait, bool) else computed_within(wait)
-        drawn, measure, look = draw(self.results, asked, compute, size, size)
+        drawn, measure, look = draw(self.results, asked, compute, SINGLE | size, SEVERAL | size)
         if library == "matplotlib":
             from analysis.charts.in_matplotlib import figure
 
-            return figure(drawn.drawn, measure, look, drawn.caption, centre)
-        return drawn.chart.properties(title=_subtitled(drawn.caption, look.width * (look.columns if look.facet else 1)))
+            return figure(drawn.drawn, measure, look, drawn.caption, title, centre)
+        from analysis.charts.shown_chart import shown
 
+        words = drawn.caption if title is None else title
+        titled = {"title": _titled(words, look.width * (look.columns if look.facet else 1), title is None)} if words else {}
+        return shown(drawn.chart).properties(description=drawn.caption, **titled)
+
+    @spelled
     def threshold(
         self,
         x: str = "L",
@@ -160,6 +185,7 @@ class Results:
         keep = [key for key in keys if frame[key].nunique(dropna=False) > 1 or (by is not None and key in by)]
         return threshold_table(frame, keep)
 
+    @spelled
     def exponent(
         self,
         of: str = "L",
@@ -177,8 +203,22 @@ class Results:
         frame, names = self._thresholds(of, at, y, keys, sweep, where)
         against, told = names[0], names[1] if by else "task"
         laws = fitted(frame, of, against, told)
+        if not laws.fits and self._has_exponent(over, of, at, y, by, sweep, where):
+            raise ResultsError(
+                f"no exponent of {of} over {over}, but there is one of {over} over {of}: say of={over!r}, over={of!r}"
+            )
         return exponents(laws, frame, told, against)
 
+    def _has_exponent(self, of: str, over: str, *asked: Any) -> bool:
+        """Whether the thresholds of `of` have an exponent over `over`; the rest is asked for as in `exponent`."""
+        at, y, by, sweep, where = asked
+        try:
+            frame, names = self._thresholds(of, at, y, [over, *([by] if by else [])], sweep, where)
+        except ResultsError:  # there are no such curves
+            return False
+        return bool(fitted(frame, of, names[0], names[1] if by else "task").fits)
+
+    @spelled
     def claims(self, sweep: str | None = None) -> pd.DataFrame:
         """One row per statement of the papers: its verdict on the networks here, the value `measured` with its interval, the
         number of networks `n` behind it, the value `expected`, and why."""
@@ -202,6 +242,7 @@ class Results:
         level = usual_level(found.measure) if at is None else at
         if pd.isna(level):
             raise ResultsError(f"say `at`: no level of {found.measure.title} is usual")
+        _check_level(level, found.measure)
         there = having(found, x)
         frame = there.frame if by is None else setting_for(there, [x, *names]).frame
         rows = thresholds(frame, level, x, found.measure.falls, found.declared)
@@ -210,16 +251,26 @@ class Results:
         return rows, names
 
 
+def _check_level(level: Any, measure: Metric) -> None:
+    """ResultsError if a measure cannot cross this level."""
+    if isinstance(level, bool) or not isinstance(level, int | float | np.number):
+        raise ResultsError(f"at = {show(level)}: must be a number")
+    if not measure.low <= level <= measure.high:
+        raise ResultsError(f"at = {level:g}: {measure.name} lies between {measure.low:g} and {measure.high:g}")
+
+
 def _filled(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame without columns that hold no value. One without rows keeps all."""
     return frame.dropna(axis="columns", how="all") if len(frame) else frame
 
 
-def _subtitled(caption: str, width: int) -> Any:
-    """A caption as a chart's subtitle, in lines of the chart's width."""
+def _titled(words: str, width: int, is_caption: bool) -> Any:
+    """Words above a chart, in lines of the chart's width; those of a caption are smaller and grey."""
     import textwrap
 
     import altair as alt
 
-    lines = textwrap.wrap(caption, max(40, width // 6))
+    if not is_caption:
+        return alt.TitleParams(textwrap.wrap(words, max(30, width // 7)), anchor="start")
+    lines = textwrap.wrap(words, max(40, width // 6))
     return alt.TitleParams(" ", subtitle=lines, fontSize=1, subtitleColor="#666", subtitleFontSize=11, anchor="start")

@@ -12,6 +12,7 @@ from rich.console import Console
 
 import orchestrator.running.interrupts
 from console.codes import INTERRUPTED
+from console.plain import PlainError
 from console.terminal import complain, err, told
 from console.words import listed
 from orchestrator.cards import why_no_card
@@ -46,7 +47,7 @@ from store.views import run as run_query
 from trainables.engines import ENGINES
 
 
-class SweepError(Exception):
+class SweepError(PlainError):
     """The sweep cannot start, or cannot go on. `exit_code`: 2 if other arguments may help, 1 if it is no fault of theirs."""
 
     def __init__(self, message: str, exit_code: int = 2) -> None:

@@ -5,13 +5,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from console.plain import PlainError
+
 if TYPE_CHECKING:
     from rich.console import Console
 
 Array = np.ndarray[Any, Any]
 
 
-class TaskError(Exception):
+class TaskError(PlainError):
     """Something that a task needs besides its keys is missing or unusable. The message is one line and says how to fix it."""
 
 

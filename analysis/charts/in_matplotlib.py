@@ -1,7 +1,7 @@
 """Curves with intervals, theory and residuals as a matplotlib figure, from the frames that the Altair charts draw."""
 
 import itertools
-import textwrap
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -18,15 +18,13 @@ DPI = 100
 """Pixels per inch: `Look` counts in pixels, matplotlib in inches."""
 LEGEND = 150
 """Width of the legend in pixels."""
-LETTER = 6.3
-"""Width of a letter of the caption in pixels, on average."""
-MARKS = "osD^v"
-"""Marks of the residuals to each theory."""
+MARKS = "sD^vP"
+"""Marks of the residuals to each theory, if there are several."""
 
 
-def figure(layers: Layers, measure: Metric, look: Look, caption: str, centre: str = "mean") -> Any:
-    """A matplotlib Figure: one panel for each value of the facet, residuals below it. ResultsError if matplotlib is not
-    installed."""
+def figure(layers: Layers, measure: Metric, look: Look, caption: str, title: str | None = None, centre: str = "mean") -> Any:
+    """A matplotlib Figure: one panel for each value of the facet, residuals below it, and the title, by default the caption,
+    above. ResultsError if matplotlib is not installed."""
     try:
         from analysis.charts.shown_figure import ShownFigure
     except ImportError:
@@ -66,11 +64,21 @@ def figure(layers: Layers, measure: Metric, look: Look, caption: str, centre: st
     _alike(mains)
     if has_residuals:
         _alike([axes[(i // columns) * step + 1][i % columns] for i in range(len(values))])
-    named = {name: handle for axis in mains for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)}
-    if named:
-        made.legend([*named.values()], [*named], loc="outside right center", fontsize="small", frameon=False)
-    made.suptitle("\n".join(textwrap.wrap(caption, max(40, int(width / LETTER)))), fontsize="small", x=0.01, ha="left")
+    named = {name: handle for axis in axes.flat for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)}
+    made.named(caption, title, _with_marks(named, layers.residuals if has_residuals else None))
     return made
+
+
+def _with_marks(named: dict[str, Any], residuals: pd.DataFrame | None) -> dict[str, Any]:
+    """The legend's lines by name; those of several theories with the mark of the residuals to each."""
+    theories = [] if residuals is None else [*dict.fromkeys(residuals["theory"])]
+    marks = dict(zip(theories, itertools.cycle(MARKS))) if len(theories) > 1 else {}
+    lines = {}
+    for name, handle in named.items():
+        lines[name] = copy(handle)
+        if name in marks:
+            lines[name].set(marker=marks[name], markersize=4, markerfacecolor="#777", markeredgecolor="#777")
+    return lines
 
 
 def _alike(mains: list[Any]) -> None:
@@ -141,7 +149,8 @@ def _residuals(axis: Any, residuals: pd.DataFrame | None, points: pd.DataFrame, 
     axis.spines[["top", "right"]].set_visible(False)
     if residuals is None:
         return
-    for theory, mark in zip(dict.fromkeys(residuals["theory"]), itertools.cycle(MARKS)):
+    theories = [*dict.fromkeys(residuals["theory"])]
+    for theory, mark in zip(theories, itertools.cycle(MARKS if len(theories) > 1 else "o")):
         for value, hue in _hues(points, look).items():
             data = residuals[residuals["theory"] == theory]
             data = data if look.colour is None else data[data[look.colour] == value]

@@ -168,7 +168,7 @@ def _own(figure: str, results: str, sweep: str | None, own: dict[str, Any], comp
     try:
         existing(results)
     except ResultsError as error:
-        stop(f"{error}. {sweep_command('grid.yaml', results)} trains some networks")
+        stop(str(error) if Path(results).is_file() else f"{error}. {sweep_command('grid.yaml', results)} trains some networks")
     by, panels = ("" if value == "none" else value for value in (own["by"], own["panels"]))
     try:
         asked = Asked(

@@ -45,7 +45,7 @@ def report(
         partial.write_text(html)
         partial.replace(out)
     except ResultsError as error:
-        if sweep and (Path(results).is_dir() or "://" in results):
+        if Path(results).is_file() or (sweep and (Path(results).is_dir() or "://" in results)):
             stop(str(error))
         stop(f"{error}. {sweep_command('grids/quick.yaml', results)} trains some networks for every figure on symbols")
     except ValueError as error:  # an entry of claims.yaml

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from console.synonyms import ELSEWHERE, meant
 from console.words import listed, show
+from declarations.omitted import FIRST_NETWORK
 from orchestrator.grid.keys import EXAMPLE, Kind, in_short
 from trainables.parts import Part
 from trainables.training import all_trainings
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 def unknown_key(key: str, legal: Collection[str], kinds: Sequence[Kind], ctx: "Context") -> str:
     """The message for a key that none of these kinds of cells has."""
-    names = " and ".join(dict.fromkeys(kind.task.name for kind in kinds))
+    names = " and ".join(dict.fromkeys(map(_name, kinds)))
     here = ELSEWHERE.get(key.lower(), key)
     of_others = "" if here in legal else _owners(here, kinds, ctx) or _owners(key, kinds, ctx)
     hint = of_others or meant(key, legal) or ";"
@@ -41,6 +42,12 @@ def _owners(key: str, kinds: Sequence[Kind], ctx: "Context") -> str:
         able = _names(training for training in all_trainings() if training.family in far)
         return f"; {key} is a key of networks under training {able}, not under {_names(here['training'])};"
     return ""
+
+
+def _name(kind: Kind) -> str:
+    """`same_different`, or `same_different with network gated` where its network is another than the first."""
+    others = [network.name for network in kind.networks if network.name != FIRST_NETWORK]
+    return f"{kind.task.name} with network {' or '.join(others)}" if others else kind.task.name
 
 
 def _names(parts: Iterable[type[Part]]) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NoReturn, get_args
 
 from console.codes import INTERRUPTED
+from console.plain import spelled
 from console.terminal import told
 from console.words import listed, nearest, show
 from orchestrator.grid.load import DEFAULT_MAX_CELLS, Grid
@@ -26,6 +27,7 @@ Gridlike = Grid | str | Path | Mapping[str, Any]
 """A grid, or what `Grid.load` makes one from."""
 
 
+@spelled
 def run(
     grid: Gridlike,
     results: str | Path = "results",
@@ -82,6 +84,7 @@ def run(
     return Summary.of(made, store, answers[-1] if answers else {}, code == INTERRUPTED)
 
 
+@spelled
 def forecast(
     grid: Gridlike,
     results: str | Path = "results",

@@ -1,5 +1,6 @@
 """One sweep while it trains: how each pack ended, and the rows that record failures. Knows no Ray."""
 
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -154,6 +155,7 @@ class DebugRunner:
         return measured_on_card()
 
     def run(self, sweep: Sweep) -> None:
+        seen: set[object] = set()
         while pack := sweep.queue.next():
             members = [sweep.grid.cells[i] for i in pack.cells]
             sweep.started(pack)
@@ -170,10 +172,21 @@ class DebugRunner:
                     break
                 except Exception as error:  # noqa: BLE001 - whatever a cell raises becomes its row; the sweep goes on
                     result = Failure.of(error)
-                    sweep.tell(result.log.rstrip())
+                    _tell_once(sweep, result, error, seen)
                 if isinstance(result, Outcome):
                     sweep.committed(pack.pack_id, result)
                 elif isinstance(result, Failure):
                     sweep.failed(pack.pack_id, result)
                 elif work is not None:
                     sweep.progressed(pack.pack_id, work.fraction)
+
+
+def _tell_once(sweep: Sweep, failure: Failure, error: Exception, seen: set[object]) -> None:
+    """Tell a failure: its traceback the first time that these lines fail, later its reason alone where that is another.
+    Cells that failed together are trained in smaller packs, which fail alike."""
+    lines = tuple((frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__))
+    if lines not in seen:
+        sweep.tell(failure.log.rstrip())
+    elif failure.reason not in seen:
+        sweep.tell(failure.reason)
+    seen.update([lines, failure.reason])

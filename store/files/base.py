@@ -13,6 +13,8 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
+from console.plain import PlainError
+
 LARGE_BYTES = 8 << 20
 """From this size on, a file keeps a connection busy by itself."""
 RESERVE_BYTES = 64 << 20
@@ -24,7 +26,7 @@ UNUSABLE = re.compile(r"[*?[\x00-\x1f\ud800-\udfff]")
 which UTF-8 cannot hold."""
 
 
-class ResultsError(Exception):
+class ResultsError(PlainError):
     """The results directory cannot be used; the message is for a person."""
 
 

@@ -25,9 +25,12 @@ class LocalFiles:
         return 4
 
     def exists(self) -> bool:
+        if os.path.exists(self.root) and not os.path.isdir(self.root):
+            raise ResultsError(f"{self.root} is a file, and results are kept in a directory: name another place")
         return os.path.isdir(self.root)
 
     def prepare(self, need_bytes: int = 0) -> None:
+        self.exists()
         try:
             os.makedirs(self.root, exist_ok=True)
             free = shutil.disk_usage(self.root).free
@@ -36,7 +39,7 @@ class LocalFiles:
         if free < need_bytes + RESERVE_BYTES:
             raise ResultsError(
                 f"too little disk for the results in {self.root}: {_gb(need_bytes + RESERVE_BYTES)} GB needed, "
-                f"{_gb(free)} GB free; free some or choose another place with --results"
+                f"{_gb(free)} GB free; free some or choose another place for the results"
             )
         probe = temporary("probe")
         self.write(probe, b"probe")

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -249,6 +250,7 @@ def test_parts_whose_networks_are_all_done_are_not_looked_at(tmp_path, sweep_her
 
 TRAIN = """
 import pickle
+import re
 from orchestrator.grid.user_files import register_user_file
 from orchestrator.running.work import PackWork, Provenance
 for file in pickle.load(open("files", "rb")):
@@ -308,3 +310,25 @@ def test_an_edited_network_gives_new_networks_and_an_edited_metric_does_not(tmp_
 
     assert ids() == ids() == ids(metric=METRIC + "\n# edited\n")
     assert set(ids()).isdisjoint(ids(network=NETWORK + "\n# edited\n"))
+
+
+def test_under_debug_a_traceback_is_printed_once_for_all_networks_that_fail_alike(tmp_path, sweep_here):
+    """Networks that failed together are trained again in smaller packs. The network raises once the grid has been checked."""
+    gate = '        gate = x @ parameters["v"]\n'
+    raising = NETWORK.replace(gate, f'        if self.trains():\n            raise ValueError("cannot go on")\n{gate}')
+    raising += """
+    def trains(self) -> bool:
+        import traceback
+        return any(frame.name == "advance" for frame in traceback.extract_stack())
+"""
+    grid = own_grid(tmp_path, network=raising, blocks=GATED.replace(", sparsity", ""))
+    done = sweep_here(grid, "--debug")
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.count("Traceback (most recent call last)") == 1, done.stderr
+    line = line_of(raising, "raise ValueError")
+    assert re.search(rf'own_network.py", line {line}, in features', done.stderr)
+
+
+def test_a_misspelled_key_of_an_own_network_names_that_network(tmp_path, sweep_here):
+    grid = own_grid(tmp_path, blocks=GATED.replace("gate:", "gat:"))
+    assert "did you mean 'gate'? legal keys of parity with network gated: " in sweep_here(grid, "--dry-run").stderr

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
+from console.plain import PlainError
+
 COMMAND_LINE = "command line"
 """The place of problems in overrides."""
 
@@ -20,7 +22,7 @@ class Problem:
         return f"{self.where}:{self.line}: {self.message}" if self.line else f"{self.where}: {self.message}"
 
 
-class GridError(Exception):
+class GridError(PlainError):
     """All problems of a grid together; as text, one line per problem."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:

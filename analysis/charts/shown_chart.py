@@ -1,0 +1,95 @@
+"""An Altair chart that a notebook shows without the net, that leaves a picture in the saved notebook, and that saves itself for a
+paper."""
+
+import io
+import re
+import struct
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+
+from analysis.data.source import ResultsError
+from console.words import listed, show
+
+FORMATS = ("pdf", "svg", "png", "html", "json")
+_DEFAULT = "default"
+"""The renderer that Altair starts with: its HTML loads scripts from the net."""
+_SHARPNESS = 2
+"""Pixels of the picture in a notebook per pixel of the chart, along each side: screens of laptops have as many."""
+_POINTS = 0.75
+"""Points in a PDF per pixel: a pixel is 1/96 inch, as in browsers, and a point 1/72."""
+_DRAWN_IN = "application/vnd.vegalite.v5+json"
+"""The kind of chart that JupyterLab and VS Code draw by themselves, without the net. They know no later version of Vega-Lite;
+these charts are the same in both."""
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
+
+
+class _Shown:
+    """The ways in which a chart of `shown` differs from Altair's. Charts derived from it, as by `properties`, have them too."""
+
+    def _repr_mimebundle_(self: Any, *_: Any, **more: Any) -> Any:
+        """A picture, which every notebook shows, beside the chart for front ends that draw it themselves. A renderer that the
+        user chose (`altair.renderers.enable`) is used instead."""
+        if alt.renderers.active != _DEFAULT:
+            return super()._repr_mimebundle_(**more)  # type: ignore[misc]
+        drawn = io.BytesIO()
+        super().save(drawn, format="png", scale_factor=_SHARPNESS)  # type: ignore[misc]
+        width, height = (side // _SHARPNESS for side in struct.unpack(">2I", drawn.getvalue()[16:24]))
+        spec = self.to_dict(context={"pre_transform": False})
+        bundle = {_DRAWN_IN: spec | {"$schema": _SCHEMA}, "image/png": drawn.getvalue(), "text/plain": spec["description"]}
+        return bundle, {"image/png": {"width": width, "height": height}}
+
+    def save(self: Any, fp: Any, format: str | None = None, scale_factor: float = 1, **more: Any) -> None:
+        """Save as `.pdf`, `.svg`, `.png`, `.html` (which opens offline) or `.json`. ResultsError if that cannot be written.
+
+        A pixel of the chart is 1/96 inch in a PDF, times `scale_factor`.
+        """
+        format = format or (Path(fp).suffix.removeprefix(".").lower() if isinstance(fp, str | Path) else None)
+        if isinstance(fp, str | Path) and format not in FORMATS:
+            raise ResultsError(
+                f"cannot save {show(str(fp))}: its name must end with one of {listed(f'.{one}' for one in FORMATS)}"
+            )
+        more = {"inline": True} | more if format == "html" else more
+        try:
+            if format == "pdf":
+                self._save_pdf(fp, scale_factor)
+            else:
+                super().save(fp, format=format, scale_factor=scale_factor, **more)  # type: ignore[misc]
+        except OSError as error:
+            raise ResultsError(f"cannot write {fp}: {error.strerror}") from None
+
+    def _save_pdf(self: Any, fp: Any, scale_factor: float) -> None:
+        """Save as a PDF by way of an SVG: Altair's own PDF has one size, a point per pixel."""
+        import vl_convert
+
+        drawn = io.StringIO()
+        super().save(drawn, format="svg")  # type: ignore[misc]
+        made = vl_convert.svg_to_pdf(_sized(drawn.getvalue(), scale_factor * _POINTS))
+        if isinstance(fp, str | Path):
+            Path(fp).write_bytes(made)
+        else:
+            fp.write(made)
+
+
+def _sized(svg: str, factor: float) -> str:
+    """The picture with its width and height times a factor; its view box, in which it is drawn, stays."""
+
+    def times(match: re.Match[str]) -> str:
+        return f'{match[1]}="{float(match[2]) * factor:g}"'
+
+    head, end, rest = svg.partition(">")
+    return re.sub(r'(?<=\s)(width|height)="([\d.]+)"', times, head) + end + rest
+
+
+@cache
+def _shown_class(kind: Any) -> Any:
+    """The class of such charts of a kind: its name and module stay those of Altair's."""
+    return type(kind.__name__, (_Shown, kind), {"__module__": kind.__module__, "__doc__": kind.__doc__})
+
+
+def shown(chart: Any) -> Any:
+    """The chart as one that shows and saves itself so."""
+    kind: Any = type(chart)
+    return _shown_class(kind)(*chart._args, **chart._kwds)
