@@ -1,10 +1,10 @@
 """Results in a notebook or a script: tables, charts beside theory, thresholds, verdicts and SQL."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
 
 from analysis.asking import Where, asked_points, key_named, measure_named, selected, setting_for
@@ -15,12 +15,11 @@ from analysis.data.selection import SEED, grid_keys
 from analysis.data.source import ResultsError, existing
 from analysis.drawing import Asked, draw
 from analysis.overlays.waiting import computed, computed_within
-from analysis.scaling.levels import usual_level
+from analysis.scaling.levels import check_level, usual_level
 from analysis.scaling.thresholds import exponents, fitted, threshold_table, thresholds
 from analysis.sql.statements import answer
 from console.plain import spelled
 from console.words import listed, show
-from declarations.metric import Metric
 from declarations.statistics import STATISTICS
 from store.sql import quoted
 from store.views import run
@@ -93,8 +92,8 @@ class Results:
         centre: Literal["mean", "median"] = "mean",
     ) -> pd.DataFrame:
         """One row per configuration, averaged over seeds only: each parameter that varies (`by` and `x` first), then `n`, `mean`,
-        `median`, `sd`, `low` and `high` (the 95% interval of the `centre`), and the number that `diverged`
-        and is averaged nowhere (n = 0 if all did).
+        `median`, `sd`, `low` and `high` (the 95% interval of the `centre`), and the number that `diverged`,
+        which no mean includes; n = 0 where no other network finished.
 
         `y`: the metric, by default the main one of these networks.
         """
@@ -152,7 +151,8 @@ class Results:
             raise ResultsError(f"library = {show(library)}: say altair, matplotlib")
         asked = Asked(sweep, where, x, y, by, panels, centre, theory, residuals, intervals, seeds, log_x, log_y)
         size = {name: pixels for name, pixels in (("width", width), ("height", height)) if pixels is not None}
-        compute = (computed if wait else None) if isinstance(wait, bool) else computed_within(wait)
+        in_full = partial(computed, otherwise="wait=False leaves it out")
+        compute = (in_full if wait else None) if isinstance(wait, bool) else computed_within(wait)
         drawn, measure, look = draw(self.results, asked, compute, SINGLE | size, SEVERAL | size)
         if library == "matplotlib":
             from analysis.charts.in_matplotlib import figure
@@ -242,21 +242,13 @@ class Results:
         level = usual_level(found.measure) if at is None else at
         if pd.isna(level):
             raise ResultsError(f"say `at`: no level of {found.measure.title} is usual")
-        _check_level(level, found.measure)
+        check_level(level, found.measure)
         there = having(found, x)
         frame = there.frame if by is None else setting_for(there, [x, *names]).frame
         rows = thresholds(frame, level, x, found.measure.falls, found.declared)
         if rows.empty:
             raise ResultsError(f"no curve has two values of {x}, which a threshold needs")
         return rows, names
-
-
-def _check_level(level: Any, measure: Metric) -> None:
-    """ResultsError if a measure cannot cross this level."""
-    if isinstance(level, bool) or not isinstance(level, int | float | np.number):
-        raise ResultsError(f"at = {show(level)}: must be a number")
-    if not measure.low <= level <= measure.high:
-        raise ResultsError(f"at = {level:g}: {measure.name} lies between {measure.low:g} and {measure.high:g}")
 
 
 def _filled(frame: pd.DataFrame) -> pd.DataFrame:

@@ -53,10 +53,12 @@ class Looking:
                         end.set_result(None)
                         return
                     asked = self.token
-        except (ResultsError, QueryError):
+        except Exception as error:
             with self.lock:
-                self.token = None  # the page shows the error; the next run asks again
+                self.token = None  # the next run asks again
                 end.set_result(None)
+            if not isinstance(error, ResultsError | QueryError):  # the page shows these
+                raise
 
 
 @st.cache_resource

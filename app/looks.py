@@ -20,7 +20,8 @@ export default function ({ setStateValue, data }) {
 STYLE = """<style>
 @media (min-width: 641px) and (max-width: 1600px) {[data-testid=stMainBlockContainer] {padding-left: 3rem; padding-right: 3rem}}
 [data-testid=stVegaLiteChart] {overflow-x: auto; max-width: 100%}
-[data-testid=stPageLink] a {height: auto} [data-testid=stPageLink] a * {white-space: normal; overflow: visible}
+[data-testid=stPageLink] a {height: auto; padding-top: .3rem; padding-bottom: .3rem}
+[data-testid=stPageLink] a * {white-space: normal; overflow: visible; line-height: 1.35}
 [data-testid=stAlert] pre, [data-testid=stAlert] pre code {white-space: pre-wrap; overflow-wrap: anywhere}
 [data-testid=stSelectbox] input {text-overflow: ellipsis}
 @media (max-width: 640px) {

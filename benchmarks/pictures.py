@@ -43,6 +43,8 @@ class Screen(NamedTuple):
     part: str | None = None
     """The element to show, as a CSS selector; None for the whole window."""
     height: int = HEIGHT
+    shown: str = ""
+    """Words that the page has once its verdicts are there."""
 
 
 FIGURES: dict[str, tuple[Figure, ...]] = {
@@ -61,13 +63,13 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
 _EQ3 = ("eq3", "grid.yaml")
 _CHART = "[data-testid=stVegaLiteChart]"
 SCREENS = {
-    "app-home": Screen("?sweep=eq3", _EQ3),
+    "app-home": Screen("?sweep=eq3", _EQ3, shown="Verdicts on "),
     "app-networks": Screen("networks?sweep=eq3", _EQ3),
     "app-curves": Screen("curves?sweep=eq3", _EQ3),
-    "app-dimension": Screen("dimension"),
+    "app-dimension": Screen("dimension?sweep=quick", height=1000),
     "app-structure": Screen("structure", height=1100),
     "app-specialisation": Screen("specialisation", part=_CHART),
-    "app-claims": Screen("claims"),
+    "app-claims": Screen("claims", shown="Take it with you"),
 }
 """Pages of the app by the name of their picture."""
 
@@ -111,7 +113,7 @@ def is_done(sweep: str, results: str) -> bool:
         found = {one.sweep: one for one in progress(results)}
     except ResultsError:
         return False
-    return sweep in found and found[sweep].missing == 0
+    return sweep in found and found[sweep].missing + found[sweep].running == 0
 
 
 def _side_by_side(files: list[Path], out: Path) -> None:
@@ -140,11 +142,17 @@ def photograph(names: list[str], results: str) -> None:
         browser.close()
 
 
+_CHECKED = """words => { const text = document.body.innerText
+  return text.includes(words) && !/still to be checked|statements to come/.test(text) }"""
+"""Whether a page has these words and no longer waits for verdicts."""
+
+
 def _photograph(page: "Page", url: str, name: str) -> None:
     screen, out = SCREENS[name], PICTURES / f"{name}.png"
     page.set_viewport_size({"width": WIDTH, "height": screen.height})
     page.goto(f"{url}/{screen.address}")
     page.locator("[data-testid=stHeading]").first.wait_for(timeout=120_000)
+    page.wait_for_function(_CHECKED, arg=screen.shown, timeout=600_000)
     settled(page)
     page.wait_for_timeout(3000)  # a chart is drawn a moment after the script has run
     settled(page)

@@ -21,7 +21,8 @@ FORMS: Mapping[str, tuple[str, ...]] = {
 """Subcommands of `sweep`, and the words that start the same without it."""
 
 ENTRY = "SWEEP_ENTRY"
-"""The variable of the environment that tells this process and its children that the person typed `sweep`."""
+"""The variable of the environment that gives commands the form `sweep run`: the id of the process in which `sweep` was typed, or
+words where no one typed it."""
 
 
 def where(results: str) -> list[str]:
@@ -68,6 +69,8 @@ def documented() -> Iterator[None]:
     finally:
         if typed is None:
             del os.environ[ENTRY]
+        else:
+            os.environ[ENTRY] = typed
 
 
 def joined(words: Sequence[str]) -> str:

@@ -10,8 +10,6 @@ from typing import TypeVar
 from console.words import listed, nearest, show
 
 _OURS = Path(__file__).parents[1]
-_USERS = ("examples", "tests")
-"""Folders beside our packages whose code is as a user's own."""
 F = TypeVar("F", bound=Callable[..., object])
 
 
@@ -31,7 +29,8 @@ def _is_ours(name: str) -> bool:
     path = Path(name)
     if "site-packages" in path.parts or name.startswith("<frozen"):
         return True
-    return path.is_relative_to(_OURS) and path.relative_to(_OURS).parts[0] not in _USERS
+    parts = path.relative_to(_OURS).parts if path.is_relative_to(_OURS) else ()
+    return len(parts) > 1 and (_OURS / parts[0] / "__init__.py").exists()  # our packages; a user's files may lie beside them
 
 
 def _place(frame: traceback.FrameSummary) -> str:

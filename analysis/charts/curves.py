@@ -63,7 +63,7 @@ def curves_chart(
     one row per network, with `value`.
     """
     values = [None] if look.facet is None else in_order(points, look.facet)
-    scale = _y_scale(points, measure, look, theory, centre)
+    scale = y_scale(points, measure, look, theory, centre)
     # One list for all panels: they share a legend, in which each theory has a dash of its own.
     theories = [] if theory is None else list(dict.fromkeys(theory["theory"]))
     panels = []
@@ -149,7 +149,7 @@ def _of(frame: pd.DataFrame, facet: str | None, value: Any) -> pd.DataFrame:
     return frame if facet is None or facet not in frame else frame[frame[facet] == value]
 
 
-def _y_scale(points: pd.DataFrame, measure: Metric, look: Look, theory: pd.DataFrame | None, centre: str) -> Any:
+def y_scale(points: pd.DataFrame, measure: Metric, look: Look, theory: pd.DataFrame | None, centre: str) -> Any:
     """One scale for all panels, in which all intervals lie. On a logarithmic axis, only their positive parts do."""
     frames = [points[name] for name in (centre, "low", "high")] + ([] if theory is None or theory.empty else [theory["value"]])
     values = np.concatenate([frame.to_numpy(float) for frame in frames])

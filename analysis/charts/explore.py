@@ -218,7 +218,8 @@ def _lost(points: Points, setting: Mapping[str, Value], axes: Sequence[str]) -> 
     places = frame[told].drop_duplicates()
     first = [described(dict(zip(told, row, strict=True))) for row in places.head(MOST_NAMED).itertuples(index=False)]
     more = f" and {len(places) - MOST_NAMED} others" if len(places) > MOST_NAMED else ""
-    return [f"no point at {' or '.join(first)}{more}: all {counted(int(frame['diverged'].sum()), 'network')} diverged there"]
+    diverged = counted(int(frame["diverged"].sum()), "network")
+    return [f"no point at {' or '.join(first)}{more}, where none finished and {diverged} diverged"]
 
 
 def _sizes(points: Points, data: pd.DataFrame) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.charts.curves import DASHES, Look, colours, log_axis, wide_curves
+from analysis.charts.curves import DASHES, Look, colours, log_axis, wide_curves, y_scale
 from analysis.charts.explore import Layers
 from analysis.data.points import in_order
 from analysis.data.source import ResultsError
@@ -102,18 +102,14 @@ def _hues(points: pd.DataFrame, look: Look) -> dict[Any, str]:
     return dict(zip(values, colours(len(values)), strict=True))
 
 
-def _barred(data: pd.DataFrame, points: pd.DataFrame, look: Look) -> list[Any]:
-    """The curves of a panel whose intervals are bars, as in the Altair chart of these `points`."""
-    ends = points[["low", "high"]].to_numpy(float)
-    ends = ends[np.isfinite(ends) & (ends > (0 if look.log_y else -np.inf))]
-    if not len(ends):
-        return []
-    least = float(ends.min())
-    return wide_curves(data.assign(low=data["low"].clip(least)), look.colour, (least, float(ends.max())), look.log_y)
+def _barred(data: pd.DataFrame, layers: Layers, measure: Metric, look: Look, centre: str) -> list[Any]:
+    """The curves of a panel whose intervals are bars, as in the Altair chart."""
+    least, most = y_scale(layers.points, measure, look, layers.theory, centre).domain
+    return wide_curves(data.assign(low=data["low"].clip(least)), look.colour, (least, most), look.log_y)
 
 
 def _curves(axis: Any, panel: Layers, layers: Layers, measure: Metric, look: Look, centre: str) -> None:
-    barred = _barred(panel.points, layers.points, look)
+    barred = _barred(panel.points, layers, measure, look, centre)
     for value, hue in _hues(layers.points, look).items():
         data = panel.points if look.colour is None else panel.points[panel.points[look.colour] == value]
         data = data.sort_values(look.x)

@@ -54,7 +54,8 @@ class Following:
         """
         with self.lock:
             rested = self.running is None or (self.running.done() and monotonic() >= self.ended_at + self.pause_s)
-            self.waiting = token if token != self.token and not rested else None
+            if token != self.token:
+                self.waiting = None if rested else token
             if rested and token != self.token:
                 self.token, self.to_come = token, {claim.id for claim in self.claims}
                 self.running = Future()

@@ -34,7 +34,7 @@ class Points(NamedTuple):
     declared: Mapping[str, Column] = KEYS
     """The columns of the store."""
     lost: pd.DataFrame = pd.DataFrame()
-    """Rows in which n = 0: their networks, except failed ones, all diverged."""
+    """Rows with n = 0: of their networks none finished, and some diverged."""
 
     def with_lost(self) -> "Points":
         """The points, and last those that are `lost`."""

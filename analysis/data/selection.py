@@ -107,8 +107,8 @@ def points_sql(selection: Selection, measure: Metric, keys: Iterable[str], few: 
     """SQL with one row per group of cells that differ in their seed only; a group of `few` values or more lists them, for a
     bootstrap.
 
-    `n` is the number of cells with a value; diverged cells are counted apart, never averaged. Groups in which all cells diverged
-    are rows with n = 0.
+    `n` is the number of cells with a value; diverged cells are counted apart, never averaged. Groups with no cell that is ok
+    and some that diverged are rows with n = 0.
     """
     names = ", ".join(map(quoted, keys))
     value = f"{measure.sql}) FILTER (status = 'ok' AND isfinite({measure.sql})"

@@ -4,13 +4,23 @@ import hashlib
 
 from duckdb import Error as QueryError
 
-from store.files import ResultsError, existing, open_files
+from store.files import NoResults, ResultsError, existing, open_files
 from store.kept import ASKED_ONCE
 from store.leases import drivers
 from store.snapshot import FOLDERS, take
 from store.views import VIEWS, declared, run
 
-__all__ = ["QueryError", "ResultsError", "columns_of_views", "damaged", "declared", "existing", "open_ahead", "state"]
+__all__ = [
+    "NoResults",
+    "QueryError",
+    "ResultsError",
+    "columns_of_views",
+    "damaged",
+    "declared",
+    "existing",
+    "open_ahead",
+    "state",
+]
 
 
 def state(results: str) -> str:

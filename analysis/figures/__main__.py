@@ -154,7 +154,7 @@ class Parts(NamedTuple):
 def _own(figure: str, results: str, sweep: str | None, own: dict[str, Any], compute: Compute) -> Parts:
     """The parts of `curve` or `map`, from the values of the options."""
     from analysis.asking import where_of
-    from analysis.data.source import ResultsError, existing
+    from analysis.data.source import NoResults, ResultsError, existing
     from analysis.drawing import Asked
     from analysis.figures.own import LIBRARIES, colour_map, curve
     from console.commands import sweep_command
@@ -167,8 +167,10 @@ def _own(figure: str, results: str, sweep: str | None, own: dict[str, Any], comp
         stop(f"{', '.join(given)}: for `{CURVE}` only")
     try:
         existing(results)
+    except NoResults as error:
+        stop(f"{error}. {sweep_command('grid.yaml', results)} trains some networks")
     except ResultsError as error:
-        stop(str(error) if Path(results).is_file() else f"{error}. {sweep_command('grid.yaml', results)} trains some networks")
+        stop(str(error))
     by, panels = ("" if value == "none" else value for value in (own["by"], own["panels"]))
     try:
         asked = Asked(
@@ -186,7 +188,7 @@ def _of_paper(figure: str, results: str, sweep: str | None, measure: str | None,
     """The parts of a figure of the papers."""
     from analysis.data.coverage import coverage
     from analysis.data.measures import measures
-    from analysis.data.source import ResultsError, existing
+    from analysis.data.source import NoResults, ResultsError, existing
     from analysis.figures.registry import FIGURES, Missing
 
     names = {name.lower(): name for name in (CURVE, MAP, *FIGURES)}
@@ -208,11 +210,13 @@ def _of_paper(figure: str, results: str, sweep: str | None, measure: str | None,
             stop(f"figure {chosen.name} has no level; figures that have one: {have}")
         drawn = chosen.draw_in_full(results, sweep, compute, measure, level)
         title = chosen.title if measure is None else chosen.title_by(measures(results)[measure])
+    except NoResults as error:
+        stop(f"{error}. Its data come from {' or '.join(chosen.commands(results))}")
     except ResultsError as error:
-        stop(f"{error}. Its data come from {' or '.join(chosen.commands(results))}" if chosen.grids else str(error))
+        stop(str(error))
     if isinstance(drawn, Missing):
         stop(f"figure {chosen.name}: {drawn.needs} in {results}; run {' or '.join(chosen.commands(results))}")
-    usual = chosen.name if measure is None else f"{chosen.name}-{measure}"
+    usual = "-".join([chosen.name, *([] if measure is None else [measure]), *([] if level is None else [f"{level:g}"])])
     return Parts(title, drawn.caption, drawn.chart, drawn.frame, usual)
 
 

@@ -66,9 +66,12 @@ class Figure(NamedTuple):
         self, results: str, sweep: str | None, compute: Compute, measure: str | None = None, level: float | None = None
     ) -> Drawn | Missing:
         """The figure that `draw` gives, or `draw_by` another measure or at another level. Theory that takes long is handed to
-        `compute`, then the figure is drawn again. ValueError if the figure shows one measure alone, or has no level."""
-        if (measure is not None and self.draw_by is None) or (level is not None and not self.has_level):
-            raise ValueError(f"figure {self.name} shows one measure alone, or no level")
+        `compute`; if that computed some, the figure is drawn again. ValueError if the figure shows one measure alone, or has no
+        level."""
+        if measure is not None and self.draw_by is None:
+            raise ValueError(f"figure {self.name} shows one measure alone")
+        if level is not None and not self.has_level:
+            raise ValueError(f"figure {self.name} has no level")
         other = {key: value for key, value in (("measure", measure), ("level", level)) if value is not None}
 
         def draw() -> Drawn | Missing:

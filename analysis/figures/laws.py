@@ -12,10 +12,11 @@ from analysis.data.keys import captioned
 from analysis.data.paper import PAPER
 from analysis.data.points import counted, described, n_seeds, one_setting, points
 from analysis.data.selection import Selection, Value
+from analysis.data.source import ResultsError
 from analysis.figures.curves import SD
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.scaling.charts import exponent_panel, threshold_panel
-from analysis.scaling.levels import usual_level
+from analysis.scaling.levels import check_level, usual_level
 from analysis.scaling.of_theory import as_lines, theory_thresholds
 from analysis.scaling.thresholds import exponents, fitted, threshold_table, thresholds
 
@@ -26,9 +27,10 @@ NOISELESS: dict[str, Value | list[Value]] = {**SD, "sigma2": [0.0, None], "prefa
 def _draw(results: str, sweep: str | None, measure: str = "best_test_acc", level: float | None = None) -> Drawn | Missing:
     selection = Selection(sweep).only(NOISELESS)
     found = points(results, selection, measure)
+    if level is None and np.isnan(usual_level(found.measure)):
+        raise ResultsError(f"no level of {found.measure.title} is usual: say one with --at")
     level = usual_level(found.measure) if level is None else level
-    if np.isnan(level):
-        return Missing(f"no level of {found.measure.title} is usual: say one with --at")
+    check_level(level, found.measure)
     if found.frame.empty or any(found.frame[key].nunique() < 2 for key in (OVER, AGAINST)):
         return Missing("no networks at two L and two d")
     setting = one_setting(found.frame, found.keys, (OVER, AGAINST, BY), PAPER, found.declared)

@@ -49,8 +49,8 @@ def _draw(results: str, sweep: str | None, gamma_label: str, measure: str = "bes
 
 
 def _figure(name: str, title: str, source: str, grids: tuple[str, ...], gamma_label: str) -> Figure:
-    def draw(results: str, sweep: str | None, **measure: str) -> Drawn | Missing:
-        return _draw(results, sweep, gamma_label, **measure)
+    def draw(results: str, sweep: str | None, **other: str) -> Drawn | Missing:
+        return _draw(results, sweep, gamma_label, **other)
 
     return Figure(name, title, source, grids, draw, draw)
 

@@ -15,10 +15,10 @@ EVERY_S = 30.0
 """Seconds between two lines of progress where there is no terminal for a bar."""
 
 
-def computed(missing: list[Later]) -> bool:
+def computed(missing: list[Later], otherwise: str = "--no-wait leaves it out") -> bool:
     """Compute theory that takes long, with a progress bar, or with a line now and then where there is no terminal. Each value is
-    kept on disk, so that Ctrl-C loses one at most."""
-    words = f"theory of {len(missing)} points, which is kept on disk (--no-wait leaves it out)"
+    kept on disk, so that Ctrl-C loses one at most. `otherwise`: how to do without it."""
+    words = f"theory of {len(missing)} points, which is kept on disk ({otherwise})"
     if err.is_terminal:
         for later in track(missing, words, console=err, transient=True):
             later.compute()

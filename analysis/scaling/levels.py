@@ -6,15 +6,17 @@ of x, the rungs, lie close together about the threshold and far apart elsewhere.
 gap    distance in log x of the two points of a curve between which its means reach a level
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from analysis.data.paper import LEVEL
 from analysis.data.points import counted, least_accuracy
+from analysis.data.source import ResultsError
 from analysis.scaling.bound import ONSET
 from analysis.scaling.thresholds import curves_of
+from console.words import show
 from declarations.metric import Metric
 
 SEARCHED = 1 / 3
@@ -30,6 +32,14 @@ _USUAL = {"alignment_f": ONSET, "final_test_auc": 0.95}
 def usual_level(measure: Metric) -> float:
     """The level at which figures draw thresholds of a measure: the paper's for accuracies, NaN if there is none."""
     return LEVEL if measure.is_accuracy else _USUAL.get(measure.name, np.nan)
+
+
+def check_level(level: Any, measure: Metric) -> None:
+    """ResultsError if a measure cannot cross this level."""
+    if isinstance(level, bool) or not isinstance(level, int | float | np.number):
+        raise ResultsError(f"at = {show(level)}: must be a number")
+    if not measure.low <= level <= measure.high:
+        raise ResultsError(f"at = {level:g}: {measure.name} lies between {measure.low:g} and {measure.high:g}")
 
 
 class Levels(NamedTuple):

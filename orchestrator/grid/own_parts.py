@@ -16,8 +16,8 @@ from trainables.networks import Network, all_networks
 from trainables.tasks import Task, task_class, task_names
 from trainables.training import training_class
 
-FILES = ("tasks", "networks", "metrics")
-"""Keys that list files of a user's own parts."""
+FILES = {"tasks": "parity.py", "networks": "own_network.py", "metrics": "own_metric.py"}
+"""Keys that list files of a user's own parts, each with the name of an example."""
 
 
 class OwnParts(NamedTuple):
@@ -82,7 +82,7 @@ def _check_default_networks(tasks: dict[type[Task], Item], networks: list[type[N
 def _user_file(key: str, part: Item, folder: Path, kinds: ColumnKinds, report: Report) -> UserParts | None:
     """The parts in the file that an item of `tasks:`, `networks:` or `metrics:` names; None, with a report, for a bad file."""
     if not isinstance(part.value, str) or not part.value:
-        report.at(part, f"{key}: {show(part.value)}: must be the path of a Python file, such as {key}: [{_FILE_OF[key]}]")
+        report.at(part, f"{key}: {show(part.value)}: must be the path of a Python file, such as {key}: [{FILES[key]}]")
         return None
     path = folder / part.value
     read = Report()
@@ -97,6 +97,3 @@ def _user_file(key: str, part: Item, folder: Path, kinds: ColumnKinds, report: R
     except UserFileError as error:
         report.at(Item(None, str(path), error.line), f"{error} (a {key[:-1]} file of {part.where}:{part.line})")
         return None
-
-
-_FILE_OF = {"tasks": "parity.py", "networks": "own_network.py", "metrics": "own_metric.py"}

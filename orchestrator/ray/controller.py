@@ -52,10 +52,11 @@ class ForgetfulController(TuneController):
 def tuned(local: bool) -> Iterator[None]:
     """Inside, `Tuner.fit` forgets trials that ended, and starts its first worker sooner. Tune has no parameters for this.
 
+    Callbacks are not counted for Ray's statistics of use: the count imports each tracker of experiments that is installed, of
+    which W&B and MLflow take seconds, and W&B leaves folders in /tmp.
+
     `local`: Ray's processes were started by this one and have its environment. Then workers need no environment of their own, and
-    a trial takes one that Ray has started already, where Tune would start another beside it. Callbacks are not counted for Ray's
-    statistics of use: the count imports each tracker of experiments that is installed; W&B and MLflow take seconds, and leave
-    folders in /tmp.
+    a trial takes one that Ray has started already, where Tune would start another beside it.
     """
     with ExitStack() as patched:
         patched.enter_context(mock.patch.object(ray.tune.tune, "TuneController", ForgetfulController))
@@ -67,4 +68,6 @@ def tuned(local: bool) -> Iterator[None]:
 
 def _actor_class(cache: Any, trainable: type) -> Any:
     """The trainable's actor class, without an environment of its own."""
-    return cache._cache.setdefault(trainable, ray.remote(trainable))
+    if trainable not in cache._cache:
+        cache._cache[trainable] = ray.remote(trainable)
+    return cache._cache[trainable]

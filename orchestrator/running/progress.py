@@ -23,8 +23,8 @@ class Snapshot:
     remaining_s: float
     draining: bool
     last: tuple[str, ...]
-    is_training: bool = True
-    """Whether a worker has trained; before, workers start and load their libraries."""
+    has_trained: bool = True
+    """Whether some steps were trained; before, workers start and load their libraries."""
     about: str = ""
     """How far the searches are. While they go on, the number of cells to come is unknown."""
 
@@ -40,7 +40,7 @@ class Snapshot:
             eta = f"draining, about {duration(self.remaining_s)} to go"
         elif self.about:
             eta = self.about
-        rate = f"{self.rate:.1f} cells/s" if self.is_training else "waiting for the first worker"
+        rate = f"{self.rate:.1f} cells/s" if self.has_trained else "loading libraries"
         parts = [f"{self.done}/{self.total} cells", rate, eta, f"elapsed {duration(self.elapsed_s)}"]
         if self.failed:
             parts.insert(1, f"{self.failed} failed")
@@ -62,7 +62,7 @@ def snapshot(queue: PackQueue, elapsed_s: float, pace: float = 1.0, about: str =
         remaining_s=pace * queue.remaining_seconds(),
         draining=queue.draining,
         last=tuple(_told(queue.plan[i].cell, value) for i, value in queue.latest),
-        is_training=bool(queue.ended or queue.fraction),
+        has_trained=bool(queue.ended or queue.fraction),
         about=about,
     )
 

@@ -7,6 +7,7 @@ from store.files.base import (
     UNUSABLE,
     Entry,
     Files,
+    NoResults,
     ResultsError,
     age_s,
     side_by_side,
@@ -16,6 +17,6 @@ from store.files.local import LocalFiles
 from store.files.opening import existing, open_files
 
 __all__ = [
-    "LARGE_BYTES", "RESERVE_BYTES", "UNFINISHED", "UNUSABLE", "Entry", "Files", "LocalFiles", "ResultsError", "age_s",
-    "existing", "open_files", "side_by_side", "temporary",
+    "LARGE_BYTES", "RESERVE_BYTES", "UNFINISHED", "UNUSABLE", "Entry", "Files", "LocalFiles", "NoResults", "ResultsError",
+    "age_s", "existing", "open_files", "side_by_side", "temporary",
 ]  # fmt: skip

@@ -30,6 +30,10 @@ class ResultsError(PlainError):
     """The results directory cannot be used; the message is for a person."""
 
 
+class NoResults(ResultsError):
+    """There is no results directory of this name."""
+
+
 class Entry(NamedTuple):
     """One file: its path below the root, size in bytes, time of last change in seconds since 1970 by the clock of `Files.now`.
 

@@ -3,7 +3,7 @@
 import os
 import re
 
-from store.files.base import UNUSABLE, Files, ResultsError
+from store.files.base import UNUSABLE, Files, NoResults, ResultsError
 from store.files.local import LocalFiles
 
 
@@ -11,7 +11,7 @@ def existing(results: str, named: str = "name it with --results") -> Files:
     """The file system of an existing results directory; ResultsError if there is none. `named`: how a person names another."""
     files = open_files(results)
     if not files.exists():
-        raise ResultsError(f"no results directory at {files.root}: {named}, or run a sweep first")
+        raise NoResults(f"no results directory at {files.root}: {named}, or run a sweep first")
     return files
 
 

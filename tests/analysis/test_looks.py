@@ -6,6 +6,7 @@ import pytest
 
 from analysis.claims.check import check, load_claims
 from analysis.data.measures import MEASURES
+from analysis.data.source import ResultsError
 from analysis.figures.registry import FIGURES, Drawn, Missing
 from analysis.overlays.overlays import Beside
 from analysis.scaling import of_theory
@@ -114,7 +115,8 @@ def test_lstar_by_another_measure(store, measure, law):
     value, low, high = exponent(found.caption, "lazy")
     assert low <= LAWS[law][1] <= high and value == pytest.approx(LAWS[law][1], abs=0.1)
     assert f"{MEASURES[measure].title} {0.95 if law == 'AUC' else 0.85:g}" in found.caption
-    assert isinstance(FIGURES["Lstar"].draw_by(store, None, "readout_ratio"), Missing)
+    with pytest.raises(ResultsError, match=r"no level of readout ratio .* is usual: say one with --at"):
+        FIGURES["Lstar"].draw_by(store, None, "readout_ratio")
 
 
 def test_curves_and_maps_by_another_measure(store):

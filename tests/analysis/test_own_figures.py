@@ -117,13 +117,19 @@ def test_lstar_at_a_level_of_ones_own(measured, tmp_path):
         out = tmp_path / level
         done = CliRunner().invoke(app, ["Lstar", "--at", level, "--results", measured, "--out", str(out), "--no-wait"])
         assert done.exit_code == 0 and f"mean best test accuracy {level}, " in done.stdout.replace("\n", " "), done.output
-    of = [list(csv.DictReader((tmp_path / level / "Lstar.csv").read_text().splitlines())) for level in ("0.7", "0.85")]
+    of = [list(csv.DictReader((tmp_path / x / f"Lstar-{x}.csv").read_text().splitlines())) for x in ("0.7", "0.85")]
     lower, usual = ([float(row["threshold"]) for row in rows if row["gamma_label"] == "lazy"] for rows in of)
     assert len(usual) > 1 and all(low < high for low, high in zip(lower, usual, strict=True))
 
 
 @pytest.mark.parametrize(
-    ("words", "said"), [("1f --at 0.9", "1f has no level; figures that have one: Lstar"), ("curve --at 0.9", "`curve` has none")]
+    ("words", "said"),
+    [
+        ("Lstar --at 85", "at = 85: best_test_acc lies between 0 and 1"),
+        ("Lstar --measure readout_ratio", "no level of readout ratio |mean a-| / |mean a+| is usual: say one with --at"),
+        ("1f --at 0.9", "1f has no level; figures that have one: Lstar"),
+        ("curve --at 0.9", "`curve` has none"),
+    ],
 )
 def test_a_level_where_there_is_none(measured, tmp_path, words, said):
     done = CliRunner().invoke(app, [*words.split(), "--results", measured, "--out", str(tmp_path)])

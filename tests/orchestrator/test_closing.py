@@ -43,7 +43,7 @@ def test_a_configuration_whose_networks_all_diverged_has_its_row_and_the_command
     points = Results(results).points(by="base_lr")
     assert points[["n", "diverged"]].values.tolist() == [[3, 0], [0, 3]]
     caption = Results(results).plot(x="base_lr", wait=False).to_json()
-    assert "no point at base_lr = 1e+12: all 3 networks diverged there" in caption
+    assert "no point at base_lr = 1e+12, where none finished and 3 networks diverged" in caption
 
 
 def test_a_long_table_is_shortened_and_says_where_all_is(small_grid, sweep_here):
