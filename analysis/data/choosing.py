@@ -21,8 +21,8 @@ MAIN = ("best_test_acc", "final_test_acc", "alignment_f", "test_mse")
 
 
 def measured(results: str, selection: Selection) -> list[str]:
-    """Names of the measures that some selected network has a value of; the first of MAIN that at
-    least three quarters as many networks have as any other of MAIN comes first."""
+    """Names of the measures that some selected network has a value of. First stands the first of MAIN that is not rare: at
+    least three quarters as many networks have it as the commonest of MAIN."""
     known = measures(results)
     counts = ", ".join(f"count({measure.sql})" for measure in known.values())
     sql = f"SELECT {counts} FROM {selection.source} WHERE {selection.condition}"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from store.files import open_files
 from store.leases import drivers
-from store.upkeep.reasons import FIRST_LINES, ONE_REASON
+from store.upkeep.reasons import ALIKE, FIRST_LINES, ONE_REASON
 from store.views import fetch, run
 
 _QUERY = """
@@ -42,7 +42,7 @@ FROM planned GROUP BY sweep ORDER BY any_value(last) DESC NULLS LAST, sweep
 _REASONS = rf"""
 SELECT sweep, status, {ONE_REASON}, count(*), min(cell_id), arg_min(log_path, cell_id)
 FROM ({FIRST_LINES.format(source="cells JOIN plans USING (cell_id)")})
-GROUP BY sweep, status, regexp_replace(first, '[0-9]+', '#', 'g') ORDER BY sweep, count(*) DESC, 3
+GROUP BY sweep, status, {ALIKE} ORDER BY sweep, count(*) DESC, 3
 """
 
 

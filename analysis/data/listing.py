@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analysis.data.choosing import measured
+from analysis.data.choosing import MAIN, measured
 from analysis.data.keys import captioned, gamma_once, with_gamma
 from analysis.data.measures import LAST, measures
 from analysis.data.points import with_intervals
@@ -55,10 +55,8 @@ class Offered(NamedTuple):
         """The columns to show first: results, then what varies. `some_bad`: whether some networks failed or diverged."""
         bad = ["status", "reason"] if some_bad else []
         main = [name for name in self.metrics if name != LAST][:1]
-        ends = [
-            name for name in self.metrics if name.startswith("final_") and "acc" in name and "test" in name and name not in main
-        ]
-        beside = ends[:1] or [name for name in self.metrics if name not in (*main, LAST)][:1]
+        others = [name for name in self.metrics if name not in (*main, LAST)]
+        beside = ([name for name in MAIN if name in others] or others)[:1]
         wanted = [*bad, *main, *beside, LAST, *captioned(self.varying, self.declared), SEED, "finished_at"]
         return [name for name in wanted if name in self.columns]
 

@@ -6,7 +6,7 @@ from typing import Any
 from store.files import Files
 from store.leases import drivers
 from store.snapshot import take
-from store.upkeep.reasons import FIRST_LINES, ONE_REASON
+from store.upkeep.reasons import ALIKE, FIRST_LINES, ONE_REASON
 from store.views import fetch
 from store.weights import WEIGHTS
 
@@ -65,7 +65,7 @@ def summarise(files: Files) -> Summary:
                 count(*), first(cell_id ORDER BY log_path IS NULL, cell_id),
                 first(log_path ORDER BY log_path IS NULL, cell_id)
             FROM ({FIRST_LINES.format(source="cells")})
-            GROUP BY status, regexp_replace(first, '[0-9]+', '#', 'g') ORDER BY count(*) DESC, 2""",
+            GROUP BY status, {ALIKE} ORDER BY count(*) DESC, 2""",
     )
     snapshot = take(files)
     entries = {file.entry for file in (*snapshot.rows, *snapshot.plans)} | set(snapshot.superseded) | set(snapshot.bad)

@@ -90,6 +90,12 @@ def test_it_is_there(name):
         assert set(CALLED[name]) <= set(inspect.signature(found).parameters)
 
 
+def test_workers_load_modules_that_exist():
+    from orchestrator.ray.cluster import PRELOADED
+
+    assert [name for name in PRELOADED.split(",") if find_spec(name) is None] == []
+
+
 def test_the_controller_has_its_trials_where_they_are_forgotten():
     from ray.tune.execution.tune_controller import TuneController
 
