@@ -13,6 +13,7 @@ from analysis.claims.entries import Claim
 from analysis.verdicts.__main__ import app
 from analysis.verdicts.page import page
 from analysis.verdicts.summary import MARKER, by_paper, summary_in, with_summary
+from console.markdown import escaped
 from stats.rounding import in_digits
 from store.store import Store
 from tests.measured_store import measured_store
@@ -51,7 +52,7 @@ def test_the_command_writes_every_statement_once_and_the_summary_into_the_readme
         (line,) = rows[claim.id]
         assert (verdicts[claim.id] == "not measured") == bool(claim.not_measured), claim.id
         assert claim.grid is None or verdicts[claim.id] != "not enough data" or claim.grid in line, claim.id
-        assert not claim.not_measured or " ".join(claim.not_measured.split()).replace("|", "\\|") in line, claim.id
+        assert not claim.not_measured or escaped(" ".join(claim.not_measured.split())) in line, claim.id
     assert "172 networks" in text and re.search(r"\n\d{4}-\d\d-\d\d, code of commit \w+", text) and str(here) not in text
     assert readme.startswith("# Mine") and readme.endswith("The rest.\n")
     assert summary_in(readme, "README.md") == by_paper(summary_in(text, "page"))

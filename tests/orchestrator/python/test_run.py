@@ -66,7 +66,7 @@ def test_in_another_thread_there_are_no_signals_to_handle(small_grid, results):
 
 LONG = {
     "sweep": "long",
-    "defaults": {"steps": 3000, "eval_every": 1000, "width": 64, "batch": 32, "test_size": 64},
+    "defaults": {"steps": 60_000, "eval_every": 20_000, "width": 64, "batch": 32, "test_size": 64},
     "grids": [{"task": "same_different", "L": [3, 5], "d": 16, "gamma": [1], "seed": range(4000)}],
     "resources": {"pack_seconds": 0.5},
 }
