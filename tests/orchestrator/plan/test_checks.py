@@ -43,7 +43,7 @@ def test_labels_of_another_kind_and_nothing_about_what_needs_the_task(tmp_path):
 
 
 def test_a_network_and_a_metric_each_with_its_own_file(tmp_path):
-    network = NETWORK.replace('"a": rng', '"b": np.ones(m), "a": rng')
+    network = NETWORK.replace('"a": a', '"b": np.ones(m), "a": a')
     apply = line_of(network, "def apply")
     words = "network gated: apply lets no gradient reach parameter 'b', as for all examples it is zero; "
     metric = METRIC.replace(".mean())", ".sum())")
