@@ -211,9 +211,9 @@ def _clicks(browser: Any, results: str, folder: str, note: Note, repeat: int) ->
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
         note("first page of a fresh server", _first_paint(page, url, False)[1])
         for visit in ("first", "second"):
-            # Pages without data step back from the navigation.
-            for name in [name for name in CLICKED if _link(page, name).count()]:
-                note(f"{visit} change to {name}", page_changed(page, name))
+            for name in CLICKED:
+                if _link(page, name).count():  # a page without data steps back from the navigation once that is known
+                    note(f"{visit} change to {name}", page_changed(page, name))
         memory = _memory_mb(process)
         page.close()
     return memory
