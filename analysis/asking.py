@@ -62,10 +62,8 @@ def selected(results: str, sweep: str | None, where: Where | None) -> Selection:
 def _no_value(name: str, values: Iterable[Value], held: Sequence[Value]) -> ResultsError:
     """The error for values that no network has."""
     values = list(values)
-    meant = nearest(values[0], map(str, held)) if len(values) == 1 else ""
-    return ResultsError(
-        f"no network has {name} = {listed(map(_said, values))}{meant or ';'} there are {listed(map(_said, held))}"
-    )
+    near = nearest(values[0], map(str, held)) if len(values) == 1 else ""
+    return ResultsError(f"no network has {name} = {listed(map(_said, values))}{near or ';'} there are {listed(map(_said, held))}")
 
 
 def _said(value: Value) -> str:
@@ -98,7 +96,7 @@ def where_of(results: str, sweep: str | None, words: Iterable[str]) -> dict[str,
 
 
 def _is(value: Value, text: str) -> bool:
-    """Whether a value is meant by this text: `1e-3` means 0.001, and `none` a missing value."""
+    """True if the text means this value: `1e-3` means 0.001, and `none` a missing value."""
     if text.lower() == label(value).lower():
         return True
     try:
@@ -176,7 +174,7 @@ def look_for(results: str, points: Points, x: str | None, by: str | None, panels
 
 
 def _is_part_of(part: str, key: str, points: Points) -> bool:
-    """Whether `key` is a parameter that only some of the networks or trainings have, of which `part` is the name."""
+    """True if only some of the networks or trainings have the parameter `key`; `part` is `network` or `training`."""
     column = points.declared.get(key)
     return isinstance(column, Key) and column.part == part and bool(lacking(points.frame, key, points.declared).any())
 

@@ -15,7 +15,7 @@ from analysis.data.points import CENTRES, Points
 from analysis.data.selection import Selection, grid_keys
 from analysis.data.source import ResultsError
 from analysis.overlays.overlays import Compute
-from console.words import listed, nearest, show
+from console.words import capital, listed, nearest, show
 from declarations.metric import Metric
 
 
@@ -40,7 +40,7 @@ class Asked:
     log_x: bool | None = None
     log_y: bool | None = None
     suited: bool = False
-    """Whether panels are chosen too, where neither `x` nor `panels` is named."""
+    """If true, panels are chosen too where neither `x` nor `panels` is named."""
 
 
 class Answer(NamedTuple):
@@ -49,6 +49,13 @@ class Answer(NamedTuple):
     explored: Explored
     measure: Metric
     look: Look
+
+    @property
+    def title(self) -> str:
+        """`Best test accuracy against input dimension d`, `Training loss along training`."""
+        look = self.look
+        along = "along training" if look.x == STEP else f"against {look.title_of(look.x, self.explored.drawn.points)}"
+        return f"{capital(self.measure.title)} {along}"
 
 
 def draw(

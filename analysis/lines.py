@@ -67,7 +67,7 @@ def rescaled_lines(
     lines = call_lines(results, "points", options) + _at_ratio(setting)
     if law is None:
         return lines
-    return f'{lines.replace(_IMPORT, f"{_IMPORT}points = ")}\npoints["rescaled"] = points["{over}"] / {law}'
+    return f'{_IMPORT}points = {lines.removeprefix(_IMPORT)}\npoints["rescaled"] = points["{over}"] / {law}'
 
 
 def _at_ratio(setting: Mapping[str, Value]) -> str:
@@ -92,9 +92,12 @@ def call_lines(results: str, method: str, options: Mapping[str, Any]) -> str:
     return f"{_IMPORT}{whole}"
 
 
-BLANK = "\n\n"
-"""Stands between the import and the lines below it."""
-_IMPORT = f"from analysis import Results{BLANK}"
+_IMPORT = "from analysis import Results\n\n"
+
+
+def together(*lines: str) -> str:
+    """Several of these below one import."""
+    return _IMPORT + "\n\n".join(one.removeprefix(_IMPORT) for one in lines)
 
 
 def _opened(results: str) -> str:

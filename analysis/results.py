@@ -10,13 +10,14 @@ import pandas as pd
 from analysis.asking import Where, asked_points, key_named, measure_named, selected, setting_for
 from analysis.data.choosing import having
 from analysis.data.coverage import coverage
+from analysis.data.keys import ordering
 from analysis.data.points import CENTRES, points
 from analysis.data.selection import SEED, grid_keys
 from analysis.data.source import ResultsError, existing
 from analysis.drawing import Asked, draw
 from analysis.overlays.waiting import computed, computed_within
 from analysis.scaling.levels import check_level, usual_level
-from analysis.scaling.thresholds import exponents, fitted, threshold_table, thresholds
+from analysis.scaling.thresholds import Fitted, exponents, fitted, threshold_table, thresholds
 from analysis.sql.statements import answer
 from console.plain import spelled
 from console.words import listed, show
@@ -108,7 +109,7 @@ class Results:
         if lacking:
             raise ResultsError(f"these networks have no {listed(lacking)}; they have {listed(found.keys)}")
         others = [key for key in found.keys if frame[key].nunique(dropna=False) > 1 and key not in first]
-        order = ["gamma" if key == "gamma_label" and "gamma" in frame else key for key in first]
+        order = [ordering(key, frame) for key in first]
         return frame.sort_values(order, kind="stable")[[*first, *others, *STATISTICS]].reset_index(drop=True)
 
     @spelled
@@ -199,24 +200,23 @@ class Results:
         """The power with which the threshold of `of` grows with `over`, one row for each value of `by`: `exponent`, its 95%
         interval `low` to `high`, the thresholds `n` that it rests on, those left out, and the theory's `prediction` where there
         is one. NaN where fewer than three thresholds are reached: through two points every power law is perfect."""
-        keys = [over, *([by] if by else [])]
-        frame, names = self._thresholds(of, at, y, keys, sweep, where)
-        against, told = names[0], names[1] if by else "task"
-        laws = fitted(frame, of, against, told)
-        if not laws.fits and self._has_exponent(over, of, at, y, by, sweep, where):
-            raise ResultsError(
-                f"no exponent of {of} over {over}, but there is one of {over} over {of}: say of={over!r}, over={of!r}"
-            )
-        return exponents(laws, frame, told, against)
 
-    def _has_exponent(self, of: str, over: str, *asked: Any) -> bool:
-        """Whether the thresholds of `of` have an exponent over `over`; the rest is asked for as in `exponent`."""
-        at, y, by, sweep, where = asked
-        try:
+        def laws(of: str, over: str) -> tuple[Fitted, pd.DataFrame, str, str]:
             frame, names = self._thresholds(of, at, y, [over, *([by] if by else [])], sweep, where)
-        except ResultsError:  # there are no such curves
-            return False
-        return bool(fitted(frame, of, names[0], names[1] if by else "task").fits)
+            against, told = names[0], names[1] if by else "task"
+            return fitted(frame, of, against, told), frame, told, against
+
+        found = laws(of, over)
+        if not found[0].fits:
+            try:
+                swapped = laws(over, of)[0].fits
+            except ResultsError:  # there are no such curves
+                swapped = {}
+            if swapped:
+                raise ResultsError(
+                    f"no exponent of {of} over {over}, but there is one of {over} over {of}: say of={over!r}, over={of!r}"
+                )
+        return exponents(*found)
 
     @spelled
     def claims(self, sweep: str | None = None) -> pd.DataFrame:

@@ -149,7 +149,7 @@ def task_choice(results: str, classifying: bool = True) -> Selection:
 
 
 def lacking(results: str, page: str, found: Points, least: Mapping[str, int], others: str = "") -> bool:
-    """Whether the points have too few values of some keys; if so, the page says it, and where there are some."""
+    """Say so, and where there are more, if the points have too few values of some keys; true if they have."""
     counts = {key: found.frame[key].nunique() if key in found.keys else 0 for key in least}
     short = [
         f"{least[key]} values of {key} (there {'is' if n == 1 else 'are'} {n})" for key, n in counts.items() if n < least[key]

@@ -3,6 +3,7 @@ of the bound."""
 
 import streamlit as st
 
+from analysis.data.keys import spoken
 from analysis.data.points import Points, Setting, in_order, with_intervals
 from analysis.data.selection import Selection
 from analysis.data.source import declared
@@ -28,7 +29,7 @@ def collapse(results: str, selection: Selection, found: Points, setting: Setting
     with st.container(horizontal=True, vertical_alignment="bottom"):
         key = "exponent"
         if by:
-            value = choice("Curves of " + by.replace("_label", ""), in_order(data, by), key="collapse_of", width=170)
+            value = choice("Curves of " + spoken(by), in_order(data, by), key="collapse_of", width=170)
             data, key = data[data[by] == value], f"exponent_{value}"  # each group has its own prediction
             setting = setting._replace(values={**setting.values, by: value})
         scaling = scaling_of(data, measure.name, over) if against == "d" and 0 < level < 1 else None

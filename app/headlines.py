@@ -12,6 +12,7 @@ from analysis.headline import headline
 from app.following import following
 from app.screens.claims import RESTS_ON, STORE
 from app.shared import figure, links, remembered
+from console.words import capital
 
 MOST_NAMED = 3
 """Most contradicted claims of a sweep that are named."""
@@ -63,4 +64,4 @@ def verdicts(sweep: str, found: list[Checked], to_come: str) -> None:
     for one in [one for one in of_sweep if one.verdict == "contradicted"][:MOST_NAMED]:
         st.page_link(links["claims"], label=f"✗ {one.claim.says}", query_params={"claim": one.claim.id})
     if to_come:
-        st.caption(f"{to_come[0].upper()}{to_come[1:]}.")
+        st.caption(f"{capital(to_come)}.")

@@ -51,7 +51,7 @@ def _told() -> None:
 
 
 def is_narrow() -> bool:
-    """Whether the window is as narrow as that of a phone."""
+    """True in a window as narrow as that of a phone."""
     return bool(st.session_state.get(_NARROW, False))
 
 

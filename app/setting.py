@@ -8,6 +8,7 @@ import streamlit as st
 
 from analysis.data.choosing import Keyed, label, matching, rest_of, settled, values_of
 from analysis.data.comparing import fitting, lacking
+from analysis.data.keys import spoken
 from analysis.data.points import Setting, one_setting
 from analysis.data.selection import Value
 from app.shared import choice
@@ -47,7 +48,7 @@ def fixed(
         st.session_state[name(key)] = text_of(key, chosen[key])
         with places[i % len(places)] if places else nullcontext():
             choice(
-                key.replace("_label", ""), list(options[key]), key=name(key), on_change=_remember, args=(key,), **more,
+                spoken(key), list(options[key]), key=name(key), on_change=_remember, args=(key,), **more,
             )  # fmt: skip
     return {key: chosen[key] for key in rest}
 

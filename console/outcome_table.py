@@ -11,6 +11,7 @@ from rich.text import Text
 
 from console.fitting import print_fitting
 from console.printable import printable
+from console.words import capital
 
 MOST_ROWS = 30
 """Rows of a table, at most; the query that a sweep prints shows all."""
@@ -50,7 +51,7 @@ def _beside_theory(records: Sequence[Record], brief: bool) -> Table:
 def _means(one: Mapping[str, Any], are_others: bool, brief: bool) -> Table:
     """The means of one metric."""
     records, is_accuracy, title = one["rows"], one["is_accuracy"], one["title"]
-    table = _empty(f"{title[:1].upper()}{title[1:]}{' of the other networks' * are_others}, mean over n seeds")
+    table = _empty(f"{capital(title)}{' of the other networks' * are_others}, mean over n seeds")
     keys = _keys(records)
     has_last = not brief and any(row["last"] is not None for row in records)
     has_diverged = any(row["diverged"] for row in records)

@@ -39,6 +39,11 @@ def listed(options: Iterable[str]) -> str:
     return ", ".join(options) or "none"
 
 
+def capital(text: str) -> str:
+    """The text with its first letter as at the start of a sentence."""
+    return text[:1].upper() + text[1:]
+
+
 def pydantic_reason(error: ValidationError) -> str:
     """pydantic's message in one line, without its web addresses."""
     return "; ".join(

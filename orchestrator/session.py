@@ -104,7 +104,7 @@ def run_session(grid: Grid, store: Store, options: Options, stage: Stage | None 
     plan = _planned(grid, store, options)
     grid = plan.grid
     odd = check_own_parts(grid, [*plan.todo, *plan.searchers.later] if plan.todo else [])
-    if plan.held and (warning := reused(grid, store, options.whole)):
+    if plan.held and (warning := reused(grid, store, plan.held, options.whole)):
         _say(options, warning)
     for line in (announcement(grid, plan.searchers, plan.todo, plan.held), *(f"warning: {words}" for words in odd)):
         _say(options, line)
@@ -305,7 +305,7 @@ def _runner(grid: Grid, options: Options) -> Iterator[tuple[Runner, Machine]]:
 
 def _awaiting(options: Options, text: str, is_news: bool = True) -> AbstractContextManager[object]:
     """Tells what is awaited inside: on a terminal by a moving line, elsewhere by a line where it `is_news`."""
-    if options.say is told and err.is_terminal and not options.quiet:
+    if err.is_terminal and not options.quiet:
         return err.status(text)
     if is_news:
         _say(options, text)

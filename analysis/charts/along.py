@@ -9,6 +9,7 @@ import pandas as pd
 
 from analysis.charts.curves import Look, curves_chart
 from analysis.charts.explore import Explored, Layers, legible
+from analysis.data.keys import spoken
 from analysis.data.parts import with_parts
 from analysis.data.points import averaged, counted, described, in_order, with_intervals
 from analysis.data.selection import Selection, Value
@@ -116,4 +117,4 @@ def _some(frame: pd.DataFrame, key: str | None, most: int) -> tuple[pd.DataFrame
     if len(values) <= most:
         return frame, []
     kept = [values[i] for i in np.unique(np.linspace(0, len(values) - 1, most).round().astype(int))]
-    return frame[frame[key].isin(kept)], [f"{len(kept)} of {len(values)} values of {str(key).replace('_label', '')} shown"]
+    return frame[frame[key].isin(kept)], [f"{len(kept)} of {len(values)} values of {spoken(str(key))} shown"]

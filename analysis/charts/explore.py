@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.charts.curves import Look, curves_chart, with_residuals
 from analysis.data.choosing import along_with, having, label
 from analysis.data.comparing import differing, fitting, of_commonest_version, own
-from analysis.data.keys import captioned, gamma_once, of_data, with_gamma
+from analysis.data.keys import captioned, gamma_once, of_data, spoken, with_gamma
 from analysis.data.parts import with_parts
 from analysis.data.points import (
     Points,
@@ -202,7 +202,7 @@ def _caption(points: Points, data: pd.DataFrame, setting: Mapping[str, Value], a
     others = len(points.frame) - len(data)
     if others:
         vary = gamma_once([key for key in setting if points.frame[key].nunique(dropna=False) > 1], points.frame)
-        of = listed([key.removesuffix("_label") for key in vary]) if 0 < len(vary) <= MOST_NAMED else "settings"
+        of = listed([spoken(key) for key in vary]) if 0 < len(vary) <= MOST_NAMED else "settings"
         parts.append(f"{counted(others, 'point')} of other {of} not shown")
     return "; ".join(part for part in parts if part) + "."
 
@@ -239,7 +239,7 @@ def _one(points: Points, data: pd.DataFrame, key: str) -> bool:
 def _together(data: pd.DataFrame, key: str, x: str) -> str:
     """`P changes along with width: 512 to 2048`."""
     values = data.sort_values(x)[key].tolist()
-    return f"{key.replace('_label', '')} changes along with {x}: {label(values[0])} to {label(values[-1])}"
+    return f"{spoken(key)} changes along with {x}: {label(values[0])} to {label(values[-1])}"
 
 
 def _each(data: pd.DataFrame, key: str, compared: list[str]) -> str:

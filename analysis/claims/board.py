@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def has_data(one: Checked) -> bool:
-    """Whether some networks say something about a claim, if only an open verdict."""
+    """True if some networks say something about a claim, if only an open verdict."""
     return isinstance(one.measured, Measured)
 
 
@@ -138,7 +138,7 @@ def _condition(of: dict[str, object]) -> str:
 
 
 def found_in(one: Checked, text: str) -> bool:
-    """Whether all words of a text occur in what a claim says, its id, topic or source."""
+    """True if all words of a text occur in what a claim says, its id, topic or source."""
     claim = one.claim
     where = f"{claim.says} {claim.id} {claim.topic} {claim.source} {claim.grid or ''}".lower()
     return all(word in where for word in text.lower().split())

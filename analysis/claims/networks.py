@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analysis.data.keys import captioned
+from analysis.data.keys import captioned, spoken
 from analysis.data.measures import measures
 from analysis.data.paper import settings
 from analysis.data.parts import are_at_equilibrium
@@ -183,7 +183,7 @@ def _unmixed(results: str, frame: pd.DataFrame) -> frozenset[str]:
 
 def _again(frame: pd.DataFrame, known: Mapping[str, Column], longer: bool) -> tuple[str, ...]:
     keys = [key for key in captioned(map(str, frame), known) if isinstance(known.get(key), Key) and key not in ("task", "seed")]
-    told = {key.removesuffix("_label"): frame[key].dropna().unique() for key in keys}
+    told = {spoken(key): frame[key].dropna().unique() for key in keys}
     seeds_ = (1 if longer else 2) * (int(frame["seed"].max()) + 1)
     if longer:
         told["steps"] = 4 * told["steps"]

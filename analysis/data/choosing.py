@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import pandas as pd
 
 from analysis.data.comparing import PARTS, differing, fitting, lacking, most_parts, own
-from analysis.data.keys import gamma_once, is_label
+from analysis.data.keys import gamma_once, is_label, ordering
 from analysis.data.measures import measures
 from analysis.data.parts import with_parts
 from analysis.data.points import Points, one_setting, settings_of
@@ -207,7 +207,7 @@ def matching(frame: pd.DataFrame, values: Mapping[str, Value]) -> "pd.Series[boo
 
 def values_of(points: Keyed, key: str) -> list[Value]:
     """The sorted values of a key among points: labels of gamma by gamma, None last if a part that has the key leaves it out."""
-    frame = points.frame.sort_values("gamma" if key == "gamma_label" and "gamma" in points.frame else key)
+    frame = points.frame.sort_values(ordering(key, points.frame))
     known = frame[key].dropna().unique().tolist()
     none = points.frame[key].isna() & ~lacking(points.frame, key, points.declared)
     return [*known, *([None] if none.any() else [])]

@@ -17,6 +17,11 @@ def title_of(key: str, task: str | None = None, declared: Mapping[str, Column] =
     return column.title_for(task) if isinstance(column, Key) else key
 
 
+def spoken(key: str) -> str:
+    """The name by which people know a key: `gamma` for `gamma_label`."""
+    return key.removesuffix("_label")
+
+
 def is_label(key: str, declared: Mapping[str, Column] = KEYS) -> bool:
     """Whether the key follows from others and serves to tell networks apart, like `gamma_label`."""
     column = declared.get(key)
@@ -32,6 +37,11 @@ def with_gamma(keys: Iterable[str]) -> list[str]:
     """Each of the keys once, and `gamma` if its label is among them: labels are sorted by gamma."""
     known = list(dict.fromkeys(keys))
     return [*known, "gamma"] if "gamma_label" in known and "gamma" not in known else known
+
+
+def ordering(key: str, among: Container[str]) -> str:
+    """The column that gives the order of a key's values: gamma itself for its label, if it is `among` the columns."""
+    return "gamma" if key == "gamma_label" and "gamma" in among else key
 
 
 def captioned(keys: Iterable[str], declared: Mapping[str, Column] = KEYS) -> list[str]:

@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -16,7 +16,7 @@ from console.terminal import stop, told
 from console.words import listed, nearest
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from analysis.figures.drawn import Titled
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -141,18 +141,8 @@ def figures(
     console.print(files, markup=False)
 
 
-class Parts(NamedTuple):
-    """A figure, and the usual name of its files."""
-
-    title: str
-    caption: str
-    chart: Any
-    frame: "pd.DataFrame"
-    name: str
-
-
-def _own(figure: str, results: str, sweep: str | None, own: dict[str, Any], compute: Compute) -> Parts:
-    """The parts of `curve` or `map`, from the values of the options."""
+def _own(figure: str, results: str, sweep: str | None, own: dict[str, Any], compute: Compute) -> "Titled":
+    """The figure `curve` or `map`, from the values of the options."""
     from analysis.asking import where_of
     from analysis.data.source import NoResults, ResultsError, existing
     from analysis.drawing import Asked
@@ -178,17 +168,19 @@ def _own(figure: str, results: str, sweep: str | None, own: dict[str, Any], comp
             theory=own["no-theory"] is None, residuals=own["no-theory"] is None and own["no-residuals"] is None,
             seeds=own["seeds"] is not None, log_x=own["log-x"], log_y=own["log-y"],
         )  # fmt: skip
-        found = colour_map(results, asked) if figure == MAP else curve(results, asked, compute, library)
+        return colour_map(results, asked) if figure == MAP else curve(results, asked, compute, library)
     except ResultsError as error:
         stop(str(error))
-    return Parts(found.title, found.caption, found.chart, found.frame, found.name)
 
 
-def _of_paper(figure: str, results: str, sweep: str | None, measure: str | None, level: float | None, compute: Compute) -> Parts:
-    """The parts of a figure of the papers."""
+def _of_paper(
+    figure: str, results: str, sweep: str | None, measure: str | None, level: float | None, compute: Compute
+) -> "Titled":
+    """A figure of the papers."""
     from analysis.data.coverage import coverage
     from analysis.data.measures import measures
     from analysis.data.source import NoResults, ResultsError, existing
+    from analysis.figures.drawn import Titled
     from analysis.figures.registry import FIGURES, Missing
 
     names = {name.lower(): name for name in (CURVE, MAP, *FIGURES)}
@@ -217,10 +209,10 @@ def _of_paper(figure: str, results: str, sweep: str | None, measure: str | None,
     if isinstance(drawn, Missing):
         stop(f"figure {chosen.name}: {drawn.needs} in {results}; run {' or '.join(chosen.commands(results))}")
     usual = "-".join([chosen.name, *([] if measure is None else [measure]), *([] if level is None else [f"{level:g}"])])
-    return Parts(title, drawn.caption, drawn.chart, drawn.frame, usual)
+    return Titled(title, drawn.caption, drawn.chart, drawn.frame, usual)
 
 
-def _written(drawn: Parts, out: Path, name: str | None) -> str:
+def _written(drawn: "Titled", out: Path, name: str | None) -> str:
     """Write the files, by their usual name if none is given; say where they are."""
     from analysis.figures.files import FILES, write
 

@@ -8,6 +8,7 @@ import pandas as pd
 
 from analysis.overlays.overlays import Compute, Later
 from console.commands import sweep_command
+from console.words import capital
 from declarations.metric import Metric
 
 
@@ -23,6 +24,16 @@ class Drawn:
     """The query behind it; None for a figure of theory alone."""
     missing: list[Later] = field(default_factory=list)
     """Theory that is left out because it takes long; once it is computed, drawing again shows it."""
+
+
+class Titled(NamedTuple):
+    """A figure with its title, and the usual name of its files."""
+
+    title: str
+    caption: str
+    chart: Any
+    frame: pd.DataFrame
+    name: str
 
 
 @dataclass(frozen=True)
@@ -48,7 +59,7 @@ class Figure(NamedTuple):
     says: str = "test accuracy"
     """The words of the title that name its own measure."""
     has_level: bool = False
-    """Whether it shows where a measure reaches a level."""
+    """True for a figure that shows where a measure reaches a level."""
 
     @property
     def is_numbered(self) -> bool:
@@ -57,7 +68,7 @@ class Figure(NamedTuple):
 
     def title_by(self, measure: Metric) -> str:
         """The title of the figure by another measure: that measure's title stands in place of the own one's words."""
-        for own, other in ((self.says, measure.title), (_capital(self.says), _capital(measure.title))):
+        for own, other in ((self.says, measure.title), (capital(self.says), capital(measure.title))):
             if own in self.title:
                 return self.title.replace(own, other)
         return f"{self.title}, by {measure.title}"
@@ -85,10 +96,6 @@ class Figure(NamedTuple):
     def commands(self, results: str) -> list[str]:
         """The commands that yield its data."""
         return [command_of(grid, results) for grid in self.grids]
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def command_of(grid: str, results: str) -> str:

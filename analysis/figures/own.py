@@ -2,9 +2,6 @@
 
 import re
 from dataclasses import replace
-from typing import Any, NamedTuple
-
-import pandas as pd
 
 from analysis.asking import asked_points, key_named, selected, setting_for
 from analysis.charts.maps import heat_map
@@ -14,38 +11,28 @@ from analysis.data.keys import captioned
 from analysis.data.points import averaged, counted, described, numeric_keys, with_intervals
 from analysis.data.source import ResultsError
 from analysis.drawing import Asked, draw
+from analysis.figures.drawn import Titled
 from analysis.overlays.overlays import Compute
-from console.words import listed, show
+from console.words import capital, listed, show
 from declarations.statistics import STATISTICS
 
 LIBRARIES = ("altair", "matplotlib")
 
 
-class Own(NamedTuple):
-    """A figure of one's own with its data, a title, a caption, and the name for its files."""
-
-    chart: Any
-    frame: pd.DataFrame
-    title: str
-    caption: str
-    name: str
-
-
-def curve(results: str, asked: Asked, compute: Compute, library: str = "altair") -> Own:
+def curve(results: str, asked: Asked, compute: Compute, library: str = "altair") -> Titled:
     """The figure `curve`. ResultsError for a mistake, with what there is instead."""
     asked = _of_one_sweep(results, replace(asked, suited=True))
-    found, measure, look = draw(results, asked, compute)
+    answer = draw(results, asked, compute)
+    found, measure, look = answer
     chart = found.chart
     if library == "matplotlib":
         from analysis.charts.in_matplotlib import figure
 
         chart = figure(found.drawn, measure, look, found.caption, asked.centre)
-    title = f"{_capital(measure.title)} against {look.title_of(look.x, found.drawn.points)}"
-    title = title.replace("against step", "along training")
-    return Own(chart, found.frame, title, found.caption, _file_name(asked.sweep, measure.name, look.x))
+    return Titled(answer.title, found.caption, chart, found.frame, _file_name(asked.sweep, measure.name, look.x))
 
 
-def colour_map(results: str, asked: Asked) -> Own:
+def colour_map(results: str, asked: Asked) -> Titled:
     """The figure `map`: the metric `asked.y` as colour over `asked.x` and `asked.by`, numbers above 0 with several values.
 
     The default is the two with most values."""
@@ -73,9 +60,9 @@ def colour_map(results: str, asked: Asked) -> Own:
         parts.append(f"{counted(setting.others, 'other setting')} not shown")
     shown = frame.assign(mean=frame[asked.centre])
     chart = heat_map(shown, points.measure, x, y)
-    title = f"{_capital(points.measure.title)} over {x} and {y}"
+    title = f"{capital(points.measure.title)} over {x} and {y}"
     caption = "; ".join(part for part in parts if part) + "."
-    return Own(chart, frame[[x, y, *STATISTICS]], title, caption, _file_name(asked.sweep, points.measure.name, f"{x}-{y}"))
+    return Titled(title, caption, chart, frame[[x, y, *STATISTICS]], _file_name(asked.sweep, points.measure.name, f"{x}-{y}"))
 
 
 def _of_one_sweep(results: str, asked: Asked) -> Asked:
@@ -86,7 +73,3 @@ def _of_one_sweep(results: str, asked: Asked) -> Asked:
 
 def _file_name(sweep: str | None, measure: str, axes: str) -> str:
     return re.sub(r"[^\w.-]+", "_", "-".join([sweep or "all", measure, axes]))
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

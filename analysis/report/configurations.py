@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from analysis.data.comparing import PARTS, named
-from analysis.data.keys import gamma_once
+from analysis.data.keys import gamma_once, ordering
 from analysis.data.measures import measures
 from analysis.data.points import Points, points
 from analysis.data.selection import Selection, grid_keys
@@ -44,7 +44,7 @@ def table_of(results: str, sweep: str, measure: str, keys: Sequence[str]) -> Tab
     shown = [key for key in keys if key in found.keys and found.frame[key].nunique(dropna=False) > 1]
     shown = [*(key for key in shown if key != "L"), *(key for key in shown if key == "L")]
     frame = found.frame.assign(last=_last(results, selection, found, known))
-    order = ["gamma" if key == "gamma_label" and "gamma" in frame else key for key in shown]
+    order = [ordering(key, frame) for key in shown]
     frame = frame.sort_values(order, kind="stable") if order else frame
     return Table(found.measure, frame[[*shown, "n", "mean", "low", "high", "last", "diverged"]])
 

@@ -12,7 +12,7 @@ from analysis.data.choosing import measured, same_axis
 from analysis.data.comparing import named
 from analysis.data.coverage import Progress, Reason
 from analysis.data.failures import remedy
-from analysis.data.keys import captioned, gamma_once, title_of
+from analysis.data.keys import captioned, gamma_once, spoken, title_of
 from analysis.data.measures import measures
 from analysis.data.points import Points, described, numeric_keys, points
 from analysis.data.selection import SEED, Selection, Value, axes
@@ -22,7 +22,7 @@ from analysis.overlays.overlays import Compute
 from analysis.report.pictures import Picture, picture
 from analysis.report.searched import Searched, searched
 from analysis.report.table import Table, table, told_apart
-from console.words import listed, shown
+from console.words import capital, listed, shown
 from declarations.metrics import METRICS
 from store.views import declared, run
 
@@ -103,7 +103,7 @@ def _settings(results: str, selection: Selection, differ: Sequence[str] | None) 
     if len(seeds) > 1:
         varied.append(("seed", SEED, _written(seeds)))
     fixed = described({key: found[key][0] for key in captioned(names, known) if len(found[key]) == 1})
-    return [(title, key.replace("_label", ""), text) for title, key, text in varied], fixed
+    return [(title, spoken(key), text) for title, key, text in varied], fixed
 
 
 def _filled(key: str, values: Sequence[Value]) -> list[Value]:
@@ -148,16 +148,14 @@ def _drawn(results: str, asked: Asked, compute: Compute | None, notes: list[str]
     try:
         return draw(results, asked, compute, single=SIZE, several=TRAINING if asked.x == STEP else None)
     except ResultsError as error:
-        notes.append(f"{str(error)[:1].upper()}{str(error)[1:]}.")
+        notes.append(f"{capital(str(error))}.")
         return None
 
 
 def _picture(answer: Answer, sweep: str) -> Picture:
     explored, measure, look = answer
-    against = "along training" if look.x == STEP else f"against {look.title_of(look.x, explored.drawn.points)}"
-    title = f"{measure.title[:1].upper()}{measure.title[1:]} {against}"
     name = f"{sweep}-{measure.name}-{look.x}"
-    return picture(title, explored.chart, explored.frame, explored.caption, name, explored.sql)
+    return picture(answer.title, explored.chart, explored.frame, explored.caption, name, explored.sql)
 
 
 def _training(results: str, selection: Selection, notes: list[str]) -> list[Picture]:

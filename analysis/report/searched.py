@@ -8,6 +8,7 @@ import pandas as pd
 
 from analysis.asking import setting_for
 from analysis.data.comparing import named
+from analysis.data.keys import spoken
 from analysis.data.points import Points, grouping_keys, numeric_keys, task_of
 from analysis.report.pictures import Picture, picture
 from analysis.scaling.charts import threshold_chart
@@ -55,7 +56,7 @@ def _over(found: Points, over: str, numbers: list[str]) -> Searched | None:
     table = threshold_table(rows, keys)
     verb = "falls to" if found.measure.falls else "reaches"
     title = f"The least {over} at which the mean {found.measure.title} {verb} {level.start:g}"
-    heads = [*(key.replace("_label", "") for key in keys), f"{over}*", "95% interval", "seeds"]
+    heads = [*(spoken(key) for key in keys), f"{over}*", "95% interval", "seeds"]
     texts = [
         [*(_text(row[key]) for key in keys), _value(row), _interval(row), str(row["n"])]
         for row in table.head(MOST_ROWS).to_dict("records")
@@ -65,7 +66,7 @@ def _over(found: Points, over: str, numbers: list[str]) -> Searched | None:
 
 
 def _looks_searched(frame: pd.DataFrame, over: str) -> bool:
-    """Whether the curves have values of their own, as a search leaves them. A grid has the same ones for all curves, and an even
+    """True if the curves have values of their own, as a search leaves them. A grid has the same ones for all curves, and an even
     one only looks as if its networks lay closer together at one end."""
     each = [frozenset(curve[over]) for _, curve in curves_of(frame, over)]
     if not each or np.median([len(values) for values in each]) < FEWEST_TRIED:
@@ -99,7 +100,7 @@ def _law(found: Points, frame: pd.DataFrame, over: str, level: float, numbers: l
 
 
 def _said(value: object, by: str | None, fit: Exponent, over: str, against: str) -> str:
-    name = "" if by is None else f"{by.replace('_label', '')} = {shown(value)}: "
+    name = "" if by is None else f"{spoken(by)} = {shown(value)}: "
     interval = f"{fit.interval.value:.2f} ({fit.interval.low:.2f} to {fit.interval.high:.2f})"
     return f"{name}{over}* ~ {against}^{interval}, n = {fit.n_used}; {fit.censored}"
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from analysis.data.comparing import PARTS, differing, named
-from analysis.data.keys import captioned
+from analysis.data.keys import captioned, spoken
 from analysis.data.measures import measures
 from analysis.data.points import Points, groups, sorting
 from analysis.data.selection import VERSION, Selection
@@ -41,7 +41,7 @@ class Table(NamedTuple):
     n: int
     csv: str
     cut: bool
-    """Whether the CSV lacks rows too."""
+    """True if the CSV lacks rows too."""
 
 
 def table(results: str, selection: Selection, found: Points, held: Sequence[str]) -> Table:
@@ -66,7 +66,7 @@ def table(results: str, selection: Selection, found: Points, held: Sequence[str]
     frame = frame.sort_values(order, kind="stable") if order else frame
     n_diverged = ["diverged"] if frame["diverged"].any() else []
     heads = [
-        *(key.replace("_label", "") for key in keys), "n", known[held[0]].title, "95% interval", *theories,
+        *(spoken(key) for key in keys), "n", known[held[0]].title, "95% interval", *theories,
         *(known[name].title for name in further), *n_diverged,
     ]  # fmt: skip
     columns = [*theories, *further]

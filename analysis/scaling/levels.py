@@ -51,7 +51,7 @@ class Levels(NamedTuple):
     start: float
     why: str
     searched: bool = False
-    """Whether the networks lie as a search for thresholds leaves them."""
+    """True if the networks lie as a search for thresholds leaves them."""
 
 
 def levels(points: pd.DataFrame, measure: Metric, over: str) -> Levels:

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from analysis.data.coverage import reasons
-from analysis.data.keys import title_of
+from analysis.data.keys import spoken, title_of
 from analysis.data.listing import (
     PAGE,
     SORTED_NUMBERS,
@@ -72,7 +72,7 @@ def _filtered(results: str, selection: Selection, found: Offered) -> Selection:
         for i, (key, values) in enumerate(held.items()):
             by_text = {text_of(key, value): value for value in values}
             with places[i % len(places)]:
-                texts = _several(key.replace("_label", ""), list(by_text), f"only_{key}")
+                texts = _several(spoken(key), list(by_text), f"only_{key}")
             if texts:
                 chosen[key] = [by_text[text] for text in texts]
     return selection.only(chosen)

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from analysis.data.keys import title_of
+from analysis.data.keys import spoken, title_of
 from analysis.data.points import Setting, grouping_keys, in_order, numeric_keys, task_of
 from analysis.data.source import declared
-from analysis.lines import BLANK, threshold_lines
+from analysis.lines import threshold_lines, together
 from analysis.scaling.bound import MEANING, lines, slopes
 from analysis.scaling.charts import exponent_chart, threshold_chart
 from analysis.scaling.predictions import Prediction, compared
@@ -142,7 +142,7 @@ def _thresholds(
             _say(value, by, fits[value], said.get(value), over, against)
         for lacking in dict.fromkeys(problems.values()):
             of = [shown(value) for value, problem in problems.items() if problem == lacking]
-            st.markdown(f"No exponent{f' at {_title(by)} = ' + ', '.join(of) if by else ''}: {lacking}.")
+            st.markdown(f"No exponent{f' at {spoken(by)} = ' + ', '.join(of) if by else ''}: {lacking}.")
     reached = int((table["state"] == "reached").sum())
     falls = measure.falls
     text = f"{over}*: mean {measure.short} {'falls to ' if falls else ''}{level:g}, 95% intervals, {reached} of {len(table)} "
@@ -152,13 +152,13 @@ def _thresholds(
     # Within narrower ends, with an offset, or at one proportion, `Results` fits no exponent: it gives the thresholds to fit.
     whole = within == (values[0], values[-1]) and not offset and not with_width
     of_fits = python(apart, method="exponent" if whole and fits else "threshold")
-    lines_of_chart = f"{python(apart)}\n\n{of_fits.partition(BLANK)[2]}" if whole and fits else of_fits
+    lines_of_chart = together(python(apart), of_fits) if whole and fits else of_fits
     downloads(f"thresholds-{over}-{against}", table, chart, sql, lines_of_chart)
     with st.expander("Table of thresholds"):
         states = [t.describe(over) for t in frame["threshold"]]
         st.dataframe(table.replace({np.inf: np.nan, -np.inf: np.nan}).assign(**{"in words": states}), hide_index=True)
     if by and len(fits) > 1:
-        st.subheader(f"The exponent by {_title(by)}", anchor=False)
+        st.subheader(f"The exponent by {spoken(by)}", anchor=False)
         rows = exponents(laws, frame, by, against, within)
         curve = exponent_chart(rows, by, over, against, **named)
         figure(curve)
@@ -174,7 +174,7 @@ def _tell(
     values: Sequence[Any], by: str, fits: Mapping[Any, Exponent], said: Mapping[Any, Prediction], over: str, against: str
 ) -> None:
     """The exponents as a table."""
-    rows = [f"| {_title(by)} | exponent of {over}\\* in {against} | fitted to | predicted | |", "|---|---|---|---|---|"]
+    rows = [f"| {spoken(by)} | exponent of {over}\\* in {against} | fitted to | predicted | |", "|---|---|---|---|---|"]
     for value in values:
         fit, theory = fits[value], said.get(value)
         span = f"n = {fit.n_used}, {against} = {fit.law.x_low:g} to {fit.law.x_high:g}"
@@ -183,12 +183,8 @@ def _tell(
     st.markdown("\n".join(rows))
 
 
-def _title(by: str) -> str:
-    return by.replace("_label", "")
-
-
 def _say(value: Any, by: str | None, fit: Exponent, said: Prediction | None, over: str, against: str) -> None:
-    name = "" if by is None else f"{_title(by)} = {shown(value)}: "
+    name = "" if by is None else f"{spoken(by)} = {shown(value)}: "
     text = f"**{name}{over}\\* ~ {against}^{interval_text(fit.interval)}**, n = {fit.n_used}"
     text += f" ({against} = {fit.law.x_low:g} to {fit.law.x_high:g})"
     if fit.law.offset:

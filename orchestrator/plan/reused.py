@@ -5,21 +5,21 @@ from declarations.key import Key
 from orchestrator.grid.load import Grid
 from store.sql import literal, quoted
 from store.store import Store
-from store.views import declared, fetch
+from store.views import Statuses, declared, fetch
 
 
-def reused(grid: Grid, store: Store, whole: bool) -> str:
+def reused(grid: Grid, store: Store, held: Statuses, whole: bool) -> str:
     """A warning where other networks have this grid's name: those of another setting, or those that leave the sweep's plan.
 
-    `whole`: the plan of this grid replaces the earlier one."""
-    return _of_other_settings(grid, store, whole) or (_leaving(grid, store) if whole else "")
+    `held`: the contents of the store. `whole`: the plan of this grid replaces the earlier one."""
+    return _of_other_settings(grid, store, whole) or (_leaving(grid, store, held) if whole else "")
 
 
-def _leaving(grid: Grid, store: Store) -> str:
+def _leaving(grid: Grid, store: Store, held: Statuses) -> str:
     """Networks in the store that were planned under this name and are not in the grid."""
-    name = literal(grid.sweep)
-    held = fetch(store.results, f"SELECT DISTINCT cell_id FROM plans JOIN cells USING (cell_id) WHERE sweep = {name}")
-    n = len({cell_id for (cell_id,) in held} - {planned.cell_id for planned in grid.cells})
+    planned = fetch(store.results, f"SELECT DISTINCT cell_id FROM plans WHERE sweep = {literal(grid.sweep)}")
+    here = {one.cell_id for one in grid.cells}
+    n = sum(cell_id in held and cell_id not in here for (cell_id,) in planned)
     if not n:
         return ""
     networks, they, leave, stay = ("network", "it", "leaves", "stays") if n == 1 else ("networks", "they", "leave", "stay")

@@ -24,7 +24,7 @@ class Snapshot:
     draining: bool
     last: tuple[str, ...]
     has_trained: bool = True
-    """Whether some steps were trained; before, workers start and load their libraries."""
+    """True once some steps were trained; before, workers start and load their libraries."""
     about: str = ""
     """How far the searches are. While they go on, the number of cells to come is unknown."""
 
