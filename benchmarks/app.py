@@ -33,6 +33,8 @@ from benchmarks.views import N_GROUPS, fill
 
 ROOT = Path(__file__).parent.parent
 REPEATS = 3
+MERGED = 500_000
+"""From so many cells on, the synthetic store is compacted, as docs/howto/sharing.md tells users to do."""
 DRAWN = ("curves", "structure", "dimension", "noise", "scaling")
 """Pages with a chart at their first paint, if the store has networks for it."""
 CHART = "[data-testid=stVegaLiteChart] svg"
@@ -234,7 +236,7 @@ def main(store: str = str(100 * N_GROUPS)) -> None:
         results = store
         if store.isdigit():
             results = os.path.join(folder, "results")
-            fill(results, int(store), True, True, 1)
+            fill(results, int(store), int(store) < MERGED, True, 1)
         browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"])
         for i in range(REPEATS):
             memory = max(memory, _clicks(browser, results, folder, note, i))

@@ -1,7 +1,7 @@
 """The check of all claims on one store, and the commands that may decide claims that are left open."""
 
 import inspect
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -49,13 +49,7 @@ def load_claims(*paths: Path, known_measures: Collection[str] = MEASURES) -> lis
 
 def check(results: str, claims: Iterable[Claim] | None = None) -> list[Checked]:
     """Verdicts on the claims (by default all) from the networks of a store, whichever sweeps trained them."""
-    return list(check_each(results, claims))
-
-
-def check_each(results: str, claims: Iterable[Claim] | None = None) -> Iterator[Checked]:
-    """The verdicts of `check`, each as soon as it is known."""
-    for claim in load_claims(known_measures=measures(results)) if claims is None else claims:
-        yield _checked(results, claim)
+    return [_checked(results, claim) for claim in (load_claims(known_measures=measures(results)) if claims is None else claims)]
 
 
 def _checked(results: str, claim: Claim) -> Checked:

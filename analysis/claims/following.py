@@ -4,19 +4,19 @@ Claims that have networks are checked first.
 """
 
 from concurrent.futures import Future
+from functools import partial
 from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any, NamedTuple
 
+from analysis.apart import Apart
 from analysis.claims.board import likely_first
-from analysis.claims.check import check_each, load_claims
+from analysis.claims.check import check, load_claims
 from analysis.claims.entries import Claim
 from analysis.claims.verdict import Checked
 
 PAUSE_S = 30.0
 """Least time between the end of one check and the start of the next: a running sweep changes the store every few seconds."""
-
-
 FIRST = 6
 """How many verdicts make a first look worth while."""
 
@@ -31,10 +31,11 @@ class State(NamedTuple):
 
 
 class Following:
-    """Checks the claims of one store anew whenever its token changes, one check at a time."""
+    """Checks the claims of one store anew whenever its token changes, one check at a time, in a process of its own."""
 
     def __init__(self, results: str, claims: list[Claim] | None = None, pause_s: float = PAUSE_S) -> None:
         self.pause_s, self.ended_at = pause_s, 0.0
+        self.apart = Apart()
         self.results, self.claims = results, load_claims() if claims is None else claims
         self.known: dict[str, Checked] = {}
         self.n_done = 0
@@ -76,18 +77,18 @@ class Following:
 
     def _check(self, end: Future[None]) -> None:
         try:
-            for one in check_each(self.results, likely_first(self.results, self.claims)):
+            for claim in self.apart.compute(partial(likely_first, self.results, self.claims)):
+                (one,) = self.apart.compute(partial(check, self.results, [claim]))
                 with self.lock:
                     self.known[one.claim.id] = one
                     self.to_come.discard(one.claim.id)
                     self.n_done += 1
                     if len(self.known) >= FIRST:
                         self.some.set()
-        except Exception as error:  # noqa: BLE001 - the page shows any error
-            self.ended_at = monotonic()
-            end.set_exception(error)
-            self.some.set()
-        else:
-            self.ended_at = monotonic()
-            end.set_result(None)
-            self.some.set()
+            error = None
+        except Exception as raised:  # noqa: BLE001 - the page shows any error
+            error = raised
+        self.apart.close()
+        self.ended_at = monotonic()
+        end.set_exception(error) if error else end.set_result(None)
+        self.some.set()

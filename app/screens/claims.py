@@ -36,7 +36,7 @@ HELP = (
 def show(results: str) -> None:
     """The page."""
     following = _following(results)
-    found = following.look(state(results), wait_s=1.0)
+    found = following.look(state(results), wait_s=0.5)
     if found.error:
         st.error(f"The claims could not be checked: {found.error}")
     if found.n_to_come:

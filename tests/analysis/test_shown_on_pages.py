@@ -192,21 +192,21 @@ def test_following_checks_again_when_the_store_changes_and_reports_a_failure(mon
     claims = load_claims()[:3]
     asked = []
 
-    def check_each(results, of):
-        for claim in of:
-            asked.append(claim.id)
-            yield Checked(claim, "not enough data", NotMeasured("none"), "none")
+    def check(results, of):
+        asked.extend(claim.id for claim in of)
+        return [Checked(claim, "not enough data", NotMeasured("none"), "none") for claim in of]
 
     monkeypatch.setattr(following, "likely_first", lambda results, of: of)
-    monkeypatch.setattr(following, "check_each", check_each)
+    monkeypatch.setattr(following, "check", check)
     follower = following.Following("none", claims, pause_s=0)
+    monkeypatch.setattr(follower.apart, "compute", lambda work: work())
     state = follower.look(1, wait_s=5)
     assert [c.claim.id for c in state.checked] == [c.id for c in claims] and state.n_to_come == 0
     follower.look(1, wait_s=5)
     assert len(asked) == 3
     follower.look(2, wait_s=5)
     assert len(asked) == 6
-    monkeypatch.setattr(following, "check_each", lambda results, of: 1 / 0)
+    monkeypatch.setattr(following, "check", lambda results, of: 1 / 0)
     state = follower.look(3, wait_s=5)
     assert isinstance(state.error, ZeroDivisionError)
     assert len(state.checked) == 3

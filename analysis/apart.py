@@ -1,4 +1,4 @@
-"""A process of its own, at the lowest priority, for work that takes minutes: `python -m analysis.overlays.apart`.
+"""A process of its own, at a low priority, for work that takes minutes: `python -m analysis.apart`.
 
 In the server's own process such work made pages three times as slow, by Python's lock and the threads of linear algebra.
 """
@@ -17,6 +17,8 @@ from typing import IO, TypeVar, cast
 T = TypeVar("T")
 
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
+NICE = 10
+"""The priority, as `nice` counts: a tenth of a processor's time where another process of ordinary priority wants it all."""
 TRIES = 2
 """How often work is tried if its process dies: the system may have killed the process for memory that other programs took."""
 
@@ -64,8 +66,8 @@ class Apart:
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None:
             self._process = subprocess.Popen(  # away from the terminal, whose Ctrl+C is for this process
-                [sys.executable, "-m", "analysis.overlays.apart"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                cwd=Path(__file__).parents[2], env=os.environ | ONE_THREAD, start_new_session=True,
+                [sys.executable, "-m", "analysis.apart"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                cwd=Path(__file__).parents[1], env=os.environ | ONE_THREAD, start_new_session=True,
             )  # fmt: skip
         return self._process
 
@@ -82,7 +84,7 @@ class Apart:
 
 def main() -> None:
     """Do the work that comes by standard input, answer on standard output, and end when the asking process has ended."""
-    os.nice(19)
+    _give_way()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what the work prints must not mix with answers
     asked: SimpleQueue[bytes] = SimpleQueue()
@@ -95,6 +97,14 @@ def main() -> None:
             answer = pickle.dumps((None, f"{type(error).__name__}: {error}"))
         answers.write(answer)
         answers.flush()
+
+
+def _give_way() -> None:
+    """Leave processors to others that want them. Where Linux shares them among sessions first, nice counts within a session alone,
+    and this process has one of its own."""
+    os.nice(NICE)
+    with suppress(OSError):  # other systems, and containers that do not let it
+        Path("/proc/self/autogroup").write_text(str(NICE))
 
 
 def _listen(asked: SimpleQueue[bytes]) -> None:

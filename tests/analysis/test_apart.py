@@ -8,10 +8,11 @@ import sys
 import time
 from functools import partial
 from operator import truediv
+from pathlib import Path
 
 import pytest
 
-from analysis.overlays.apart import ONE_THREAD, TRIES, Apart, ApartError
+from analysis.apart import NICE, ONE_THREAD, TRIES, Apart, ApartError
 
 
 @pytest.fixture
@@ -24,7 +25,9 @@ def apart():
 def test_answers_come_from_another_process_of_low_priority_with_one_thread(apart):
     pid = apart.compute(os.getpid)
     assert pid != os.getpid() and apart.compute(os.getpid) == pid
-    assert apart.compute(partial(os.getpriority, os.PRIO_PROCESS, 0)) == 19
+    assert apart.compute(partial(os.getpriority, os.PRIO_PROCESS, 0)) == NICE
+    if (session := Path(f"/proc/{pid}/autogroup")).exists():
+        assert session.read_text().endswith(f"nice {NICE}\n")
     assert {name: apart.compute(partial(os.getenv, name)) for name in ONE_THREAD} == ONE_THREAD
     apart.compute(partial(print, "is no answer"))
     assert apart.compute(partial(math.sqrt, 4)) == 2
@@ -49,7 +52,7 @@ def test_a_process_that_dies_is_started_again_and_one_that_always_dies_is_told(a
 
 def test_it_ends_with_the_one_who_asked_even_amid_work(tmp_path):
     code = (
-        "import os, time, threading\nfrom functools import partial\nfrom analysis.overlays.apart import Apart\n"
+        "import os, time, threading\nfrom functools import partial\nfrom analysis.apart import Apart\n"
         "apart = Apart()\nprint(apart.compute(os.getpid), flush=True)\n"
         "threading.Thread(target=apart.compute, args=(partial(time.sleep, 600),), daemon=True).start()\ntime.sleep(600)"
     )
