@@ -100,8 +100,8 @@ def main() -> None:
 
 
 def _give_way() -> None:
-    """Leave processors to others that want them. Where Linux shares them among sessions first, nice counts within a session alone,
-    and this process has one of its own."""
+    """Leave processors to others that want them. Linux may share them among sessions first, and nice counts within a session
+    alone: this process has one of its own."""
     os.nice(NICE)
     with suppress(OSError):  # other systems, and containers that do not let it
         Path("/proc/self/autogroup").write_text(str(NICE))

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from analysis import Results
+from orchestrator.running import summary
 from store.views import fetch
 
 
@@ -85,3 +86,10 @@ def test_a_named_sweep_is_stored_under_its_name_and_goes_on_under_it(small_grid,
     done = sweep_here(small_grid, "--name", "mine", "--limit", "1", "--debug")
     assert fetch(results, "SELECT DISTINCT sweep FROM plans") == [("mine",)]
     assert re.search(r"go on: +python -m orchestrator.sweep \S+ --name mine --results", done.stdout)
+
+
+def test_a_store_of_many_files_is_told_the_command_that_merges_them(small_grid, sweep_here, results, monkeypatch):
+    told = f"faster:  python -m orchestrator.store compact --results {results}"
+    assert told not in sweep_here(small_grid, "--debug").stdout
+    monkeypatch.setattr(summary, "MANY_PACKS", 1)
+    assert told in sweep_here(small_grid, "--debug").stdout
