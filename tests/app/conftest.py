@@ -26,6 +26,14 @@ def small_results(tmp_path_factory):
     return results
 
 
+@pytest.fixture
+def claims_checked_here(monkeypatch):
+    """Claims are checked in this process: one apart gives way to other tests, for a minute or more beside many."""
+    from analysis.apart import Apart
+
+    monkeypatch.setattr(Apart, "compute", lambda self, work: work())
+
+
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory):
     """A cache of theory that tests and the servers they start do not share with their user."""

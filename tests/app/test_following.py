@@ -7,6 +7,9 @@ from analysis.claims.following import Following
 from app import headlines, leading
 from app.leading import Looking
 
+WAIT_S = 300
+"""The process that checks claims gives way to all others, so it may take minutes; no test waits longer than it must."""
+
 
 def test_a_state_that_comes_during_a_question_is_asked_for_at_once(monkeypatch):
     asked, go_on = threading.Event(), threading.Event()
@@ -31,15 +34,15 @@ def test_a_state_that_comes_during_a_question_is_asked_for_at_once(monkeypatch):
 def test_a_check_that_had_to_wait_starts_without_a_new_look(tmp_path):
     (simulated,) = [claim for claim in load_claims() if claim.id == "L2-exception"]
     found = Following(str(tmp_path), [simulated], pause_s=3600)
-    found.look("early", wait_s=30)
-    assert found.running.result(30) is None
+    found.look("early", wait_s=WAIT_S)
+    assert found.running.result(WAIT_S) is None
     found.look("late")
     assert found.token == "early"  # within the pause
     found.resume()
     assert found.token == "early"
     found.pause_s = 0
     found.resume()
-    assert found.token == "late" and found.running.result(30) is None and found.waiting is None
+    assert found.token == "late" and found.running.result(WAIT_S) is None and found.waiting is None
 
 
 def test_verdicts_that_are_not_known_yet_are_not_called_none(monkeypatch, tmp_path):

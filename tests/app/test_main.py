@@ -53,8 +53,8 @@ def test_theory_is_computed_apart_from_the_server_and_its_errors_are_on_the_page
     shown = AppTest.from_function(script, default_timeout=60).run()
     assert "theory of 2 more points" in said(shown) or shown.warning
     worker = _theory_worker()
-    assert worker.asked["parent"].result(60) == os.getpid()
-    assert worker.asked["wrong"].exception(60)
+    assert worker.asked["parent"].result(300) == os.getpid()
+    assert worker.asked["wrong"].exception(300)
     shown.run()
     assert "Theory could not be computed: ZeroDivisionError" in shown.warning[0].value
     assert "more point" not in said(shown)

@@ -221,7 +221,7 @@ def test_scaling_shows_one_exponent_in_words_and_in_the_chart(opened, tmp_path, 
         assert any(f"gamma = {label}: " in m.value and f"d^{value:.2f}" in m.value for m in page.markdown)
 
 
-def test_claims_come_as_they_are_checked(opened, filled, monkeypatch):
+def test_claims_come_as_they_are_checked(opened, filled, monkeypatch, claims_checked_here):
     from analysis.claims import following
     from analysis.claims.check import load_claims
 
@@ -231,11 +231,10 @@ def test_claims_come_as_they_are_checked(opened, filled, monkeypatch):
 
     claims._following.clear()
     page = opened("claims", filled)
-    for _ in range(20):
-        if "to come" not in text(page):
-            break
-        page.run()
     assert not page.exception
+    claims._following(filled).running.result(timeout=300)
+    page.run()
+    assert not page.exception and "to come" not in text(page)
     counts = re.findall(r"<b>(.)</b> (\d+) ([a-z ]+)", html(page))
     assert counts == [("✗", "1", "contradicted"), ("?", "1", "not enough data"), ("–", "1", "not measured")]
     lines = html(page)
