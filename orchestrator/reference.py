@@ -4,11 +4,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from console.markdown import escaped
+from console.words import listed
 from declarations.metric import Metric
 from declarations.metrics import METRICS
 from orchestrator.grid.keys import keys_of
 from trainables.cell import default_of
-from trainables.metrics import requested_metric, requested_names
+from trainables.metrics import metric_groups, requested_metric, requested_names
 from trainables.networks import Network, all_networks
 from trainables.parts import Part, declared
 from trainables.tasks import Task, task_class, task_names
@@ -46,6 +47,10 @@ def reference() -> str:
     asked = [requested_metric(name).metric for name in requested_names()]
     if asked := [metric for metric in asked if not metric.digest]:
         lines += ["", "A grid asks for these by `save:`:", "", *_TABLE, *map(_metric, asked)]
+        lines += [
+            "",
+            *(f"`save: [{g.name}]` asks for {listed(f'`{name}`' for name in g.metrics)}." for g in metric_groups().values()),
+        ]
     return "\n".join(lines) + "\n"
 
 

@@ -5,8 +5,10 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # as in a worker: one core a pack
 import contextlib
 import io
+import json
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from uuid import uuid4
 
@@ -64,6 +66,20 @@ class Answered:
 def theory_is_asked_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sweeps within a test's own process; those that a test starts as commands ask as they do for a user."""
     monkeypatch.setattr("orchestrator.running.beside.started", Answered)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A cache that tests and the commands they start do not share with their user. Compiled loops are shared, which no test can
+    spoil; and no sweep measures this machine, which would take it a minute beside other tests."""
+    from console.cache import cache_folder
+    from orchestrator.cost.calibration import Rates, rates_file
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NUMBA_CACHE_DIR", os.environ.get("NUMBA_CACHE_DIR") or str(cache_folder()))
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+        rates_file().write_text(json.dumps(asdict(Rates())))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ import numpy as np
 
 from trainables.cell import Cell
 
-Purpose = Literal["symbols", "weights", "batches", "order", "test"]
+Purpose = Literal["symbols", "weights", "batches", "order", "test", "richness"]
 
 BLOCK_STEPS = 10
 """Training steps whose batches are drawn together as one block."""

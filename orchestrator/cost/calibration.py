@@ -63,7 +63,7 @@ class Rates:
 
 def machine_rates(say: Callable[[str], None]) -> Rates:
     """This machine's rates. They are measured now, in some twenty seconds, unless they were measured before."""
-    path = _path()
+    path = rates_file()
     try:
         return Rates(**json.loads(path.read_text()))
     except (OSError, ValueError, TypeError, AttributeError):  # missing, torn or of another version: measured again
@@ -84,7 +84,7 @@ def with_card_rates(rates: Rates, card: Card, say: Callable[[str], None], measur
 
     `measure` measures them.
     """
-    path = _path(card.name, "card")
+    path = rates_file(card.name, "card")
     try:
         return _joined(rates, json.loads(path.read_text()))
     except (OSError, ValueError, TypeError, AttributeError):  # missing, torn or of another version: measured again
@@ -131,7 +131,8 @@ def _measured() -> Rates:
     return Rates(**json.loads(done.stdout.splitlines()[-1]))  # libraries may print before the rates
 
 
-def _path(*words: str) -> Path:
+def rates_file(*words: str) -> Path:
+    """Where the rates of this machine and code are kept; those of a card with its name among the words."""
     here = (Path(__file__).with_name(name) for name in ("calibration.py", "measure.py"))
     made = [platform.machine(), cpu_name(), version("torch"), version("numba"), *words]
     return cache_folder() / f"rates-{digest([*(ROOT / 'trainables').rglob('*.py'), *here], *made)}.json"

@@ -7,6 +7,7 @@ from console.words import listed, nearest, show
 from declarations.lists import LISTS
 from orchestrator.grid.keys import Kind, axis_keys
 from orchestrator.grid.syntax.yaml_lines import Item
+from trainables.metrics import metric_groups
 
 if TYPE_CHECKING:
     from orchestrator.grid.blocks import Context
@@ -19,18 +20,26 @@ def check_save(item: Item | None, kind: Kind, kinds: Sequence[Kind], ctx: "Conte
     if item is None:
         return DEFAULT_SAVE
     parts = item.items
-    saveable = (*LISTS, *ctx.metrics)
+    saveable = (*LISTS, *metric_groups(), *ctx.metrics)
     for part in parts:
         if not isinstance(part.value, str) or part.value not in saveable:
             if ctx.all_files_known or not isinstance(part.value, str):
                 hint = nearest(part.value, saveable) or ";"
                 ctx.report.at(part, f"save: unknown {show(part.value)}{hint} legal: {listed(saveable)}, or []")
             continue
-        if reason := _not_saved(part.value, kind, ctx):
-            others_have = any(not _not_saved(part.value, other, ctx) for other in kinds)
+        names = _names(part.value)
+        if reason := next(filter(None, (_not_saved(name, kind, ctx) for name in names)), ""):
+            others_have = any(not any(_not_saved(name, other, ctx) for name in names) for other in kinds)
             two = "; others of this block have them: write two blocks, each with its own save" * others_have
             ctx.report.at(part, f"save: {reason}{two}")
-    return frozenset(part.value for part in parts if isinstance(part.value, str) and part.value in saveable)
+    asked = [part.value for part in parts if isinstance(part.value, str) and part.value in saveable]
+    return frozenset(name for one in asked for name in _names(one))
+
+
+def _names(asked: str) -> tuple[str, ...]:
+    """The metrics of a group, or what is asked for by its own name."""
+    group = metric_groups().get(asked)
+    return group.metrics if group else (asked,)
 
 
 def _not_saved(name: str, kind: Kind, ctx: "Context") -> str:

@@ -90,6 +90,8 @@ def register_user_file(f: UserFile, wanted: str = "") -> UserParts:
     for asked in found.metrics.values():
         if asked.name in metrics.requested_names() and not metrics.requested_metric(asked.name).metric.digest:
             raise UserFileError(f"the name {asked.name!r} belongs to a metric of this package; choose another")
+        if asked.name in metrics.metric_groups():
+            raise UserFileError(f"the name {asked.name!r} belongs to a group of metrics of this package; choose another")
         metrics.register(asked)
     return found._replace(file=f)
 

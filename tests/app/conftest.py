@@ -34,14 +34,6 @@ def claims_checked_here(monkeypatch):
     monkeypatch.setattr(Apart, "compute", lambda self, work: work())
 
 
-@pytest.fixture(scope="session", autouse=True)
-def own_cache(tmp_path_factory):
-    """A cache of theory that tests and the servers they start do not share with their user."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
-        yield
-
-
 def script_of_page(name):
     """The script of one page, which Streamlit runs as a text."""
     from importlib import import_module

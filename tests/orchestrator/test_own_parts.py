@@ -284,7 +284,7 @@ def _importing():
 
 @needs_stacked
 def test_the_example_trains_two_networks_side_by_side(sweep_here, results):
-    overrides = ["steps=100", "eval_every=50", "seed=0", "L=4"]
+    overrides = ["steps=100", "eval_every=50", "seed=0", "L=4", "save=curves,sparsity,richness"]
     done = sweep_here(EXAMPLES / "own_network_grid.yaml", *overrides, "--debug")
     assert done.returncode == 0, done.stderr
     found = {(network, gate): value for network, gate, value in rows(results, "coalesce(network, 'relu2'), gate, sparsity")}
@@ -292,6 +292,8 @@ def test_the_example_trains_two_networks_side_by_side(sweep_here, results):
     assert found["gated", "linear"] == found["gated", "sigmoid"] == 0
     assert 0.2 < found["gated", "relu"] < 0.8 and 0.2 < found["relu2", None] < 0.8
     assert declared(results)["gate"].title == "gate"
+    laziness = {gate: value for gate, value in rows(results, "gate, d_lr")}
+    assert all(0 < value < 1 for value in laziness.values()) and laziness["relu"] != laziness["sigmoid"]
     assert "0 to train" in sweep_here(EXAMPLES / "own_network_grid.yaml", *overrides, "--debug").stderr
 
 

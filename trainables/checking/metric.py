@@ -2,6 +2,7 @@
 
 import numbers
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,12 @@ import torch
 from trainables.cell import Cell
 from trainables.checking.part import Checked, Finding, Wrong, collected
 from trainables.checking.task import N
-from trainables.checking.tensors import as_inputs, as_tensors, noise, one_thread
+from trainables.checking.tensors import noise, one_thread
 from trainables.checking.values import fresh_generator, reseeded, same, shown
 from trainables.metrics import Probe, Requested
+from trainables.tasks.base import Array
+from trainables.tensors import as_inputs, as_tensors, features_of
+from trainables.trainers.base import Probed
 
 
 def check_metric(asked: Requested, cell: Cell) -> list[Finding]:
@@ -46,17 +50,22 @@ def _probe(cell: Cell) -> Probe:
     """A probe of the cell's network with perturbed weights, because at the initial weights a centred output is 0."""
     network, task = cell.network, cell.task
     inputs, targets = task.test_examples(fresh_generator(), task.draw_symbols(fresh_generator()), N)
-    start = as_tensors(cell, network.init(fresh_generator(), cell))
+    initial = network.init(fresh_generator(), cell)
+    start = as_tensors(cell, initial)
     theta = {name: value + 0.1 * noise(value, 1) for name, value in start.items()}
-    x = as_inputs(cell, inputs)
-    with torch.no_grad():
-        f = network.apply(theta, x, cell)
-        if getattr(network, "centred", False):
-            f = f - network.apply(start, x, cell)
-        features = network.features(theta, x, cell)
     parameters = {name: value.numpy() for name, value in theta.items()}
+
+    def at(x: Array) -> Probed:
+        seen = as_inputs(cell, x)
+        with torch.no_grad():
+            f = network.apply(theta, seen, cell)
+            if network.is_centred:
+                f = f - network.apply(start, seen, cell)
+        return Probed((f / cell.epsilon).numpy(), features_of(cell, parameters, x), parameters)
+
+    found = at(inputs)
     return Probe(
-        cell, inputs, targets, (f / cell.epsilon).numpy(), None if features is None else features.numpy().copy(), parameters
+        cell, inputs, targets, found.outputs, found.features, parameters, at, at_start=partial(features_of, cell, initial)
     )
 
 

@@ -12,8 +12,9 @@ from console.words import listed
 from trainables.cell import Cell
 from trainables.checking.part import Checked, Finding, Wrong, collected, drawn_twice
 from trainables.checking.task import N
-from trainables.checking.tensors import as_inputs, as_tensors, close, equal, noise, one_thread, type_name
+from trainables.checking.tensors import close, equal, noise, one_thread, type_name
 from trainables.checking.values import fresh_generator, not_finite, shown
+from trainables.tensors import as_inputs, as_tensors
 
 N_ROWS = 3
 """Number of examples that a network also gets alone, to see whether their outputs depend on the other examples."""

@@ -1,15 +1,13 @@
 """Tensors for checks of networks, and comparisons of tensors."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from trainables.cell import Cell
 from trainables.checking.values import fresh_generator
-from trainables.tasks.base import Array
 
 
 @contextmanager
@@ -21,20 +19,6 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def as_inputs(cell: Cell, x: Array) -> Tensor:
-    """Inputs (n, input_dim) in the type that the cell trains in; tokens stay whole numbers."""
-    return torch.tensor(x, dtype=torch.int64 if cell.task.inputs == "tokens" else _dtype(cell))
-
-
-def as_tensors(cell: Cell, parameters: Mapping[str, Array]) -> dict[str, Tensor]:
-    """Parameters in the type that the cell trains in."""
-    return {name: torch.tensor(values, dtype=_dtype(cell)) for name, values in parameters.items()}
-
-
-def _dtype(cell: Cell) -> Any:
-    return torch.float64 if cell.dtype == "float64" else torch.float32
 
 
 def noise(theta: Tensor, k: int) -> Tensor:

@@ -1,10 +1,22 @@
-"""The metrics that a grid may ask for by `save:`. Adding one: a file of its own here, and its name in the line below."""
+"""The metrics that a grid may ask for by `save:`. Adding one: a file of its own here, and its name in the lines below."""
 
-from trainables.metrics.base import Probe, Requested, metric, register, requested_metric, requested_names
-from trainables.metrics.participation import participation
+from trainables.metrics import richness
+from trainables.metrics.base import (
+    Group,
+    Probe,
+    Requested,
+    metric,
+    metric_groups,
+    register,
+    register_group,
+    requested_metric,
+    requested_names,
+)
 
-_metrics: tuple[Requested, ...] = (participation,)
-for _metric in _metrics:
+for _metric in richness.METRICS:
     register(_metric)
+register_group(richness.RICHNESS)
 
-__all__ = ["Probe", "Requested", "metric", "register", "requested_metric", "requested_names"]
+__all__ = [
+    "Group", "Probe", "Requested", "metric", "metric_groups", "register", "register_group", "requested_metric", "requested_names",
+]  # fmt: skip

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from declarations.metric import Condition, Metric
 from trainables.cell import Cell
+
+if TYPE_CHECKING:
+    from trainables.trainers.base import Probed
 
 Array = np.ndarray[Any, Any]
 
@@ -15,7 +18,7 @@ DESCENT: tuple[Condition, ...] = ((("sampled", ("no",)),),)
 """Networks that learn by gradient descent."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Probe:
     """A trained network at its probe set: the fresh test examples of its last evaluation."""
 
@@ -30,6 +33,10 @@ class Probe:
     """(n, m), activations of the last hidden layer; None for a network that has none."""
     parameters: Mapping[str, Array]
     """Parameters by name; the two-layer network has w (D, m) and a (m,)."""
+    at: "Callable[[Array], Probed]"
+    """The network as it is now at other inputs (n, input_dim)."""
+    at_start: Callable[[Array], Array | None]
+    """The features (n, m) at initialisation, at other inputs."""
 
 
 Measure = Callable[[Probe], float | None]
@@ -79,13 +86,32 @@ def metric(
     return declared
 
 
+class Group(NamedTuple):
+    """Metrics that a grid may ask for together, by the name of the group."""
+
+    name: str
+    metrics: tuple[str, ...]
+
+
 _REQUESTED: dict[str, Requested] = {}
+_GROUPS: dict[str, Group] = {}
 
 
 def register(found: Requested) -> Requested:
     """Make a metric known to grids by its name. Registering the same name again replaces it."""
     _REQUESTED[found.name] = found
     return found
+
+
+def register_group(found: Group) -> Group:
+    """Make a group of registered metrics known to grids by its name."""
+    _GROUPS[found.name] = found
+    return found
+
+
+def metric_groups() -> dict[str, Group]:
+    """All groups of metrics by name."""
+    return dict(_GROUPS)
 
 
 def requested_metric(name: str) -> Requested:

@@ -1,13 +1,16 @@
 """Measures the metrics that a grid asked for, on a trained pack."""
 
 from collections.abc import Sequence
+from functools import partial
 from math import isfinite, isnan
 from typing import TYPE_CHECKING
 
 from console.words import in_a_line
-from trainables.metrics.base import Probe, requested_metric
+from trainables.cell import Cell
+from trainables.metrics.base import Array, Probe, requested_metric
 from trainables.result import number
 from trainables.streams import stream, stream_owner
+from trainables.tensors import features_of
 
 if TYPE_CHECKING:
     from trainables.trainers.run import PackRun
@@ -46,4 +49,11 @@ def probe_of(run: "PackRun", c: int) -> Probe:
     symbols = cell.task.draw_symbols(stream(owner, "symbols"))
     inputs, targets = cell.task.test_examples(stream(owner, "test", run.step), symbols, cell.test_size)
     seen = run.trainer.probed(c, inputs)
-    return Probe(cell, inputs, targets, seen.outputs, seen.features, seen.parameters)
+    return Probe(
+        cell, inputs, targets, seen.outputs, seen.features, seen.parameters,
+        at=partial(run.trainer.probed, c), at_start=partial(_features_at_start, cell),
+    )  # fmt: skip
+
+
+def _features_at_start(cell: Cell, x: Array) -> Array | None:
+    return features_of(cell, cell.network.init(stream(stream_owner(cell), "weights"), cell), x)

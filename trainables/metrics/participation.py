@@ -3,6 +3,7 @@
 import numpy as np
 
 from trainables.metrics.base import Probe, metric
+from trainables.richness import alignment
 
 
 @metric("participation ratio of the features' covariance", low=1, logarithmic=True)
@@ -12,9 +13,6 @@ def participation(probe: Probe) -> float | None:
     1 if the features vary along one direction, m if they vary equally along all m; None for a network without features or with
     constant ones [Gao & Ganguli 2015].
     """
-    if probe.features is None:
-        return None
-    centred = probe.features.astype(np.float64) - probe.features.mean(axis=0)
-    covariance = centred.T @ centred
-    squared = float(np.square(covariance).sum())
-    return float(np.trace(covariance)) ** 2 / squared if squared else None
+    n = len(probe.inputs)
+    features = None if probe.features is None else alignment.centred(probe.features, np.full(n, 1 / n))
+    return None if features is None else alignment.participation(features)

@@ -11,8 +11,13 @@ from trainables.tasks import SameDifferent
 CELL = cell_of(SameDifferent(L=4, d=8), width=16, gamma=1.0, seed=0)
 
 
+def never(inputs):
+    raise AssertionError("the participation ratio needs no other inputs")
+
+
 def ratio(features):
-    return participation.measure(Probe(CELL, np.zeros((2, 16)), np.zeros(2), np.zeros(2), features, {}))
+    n = 2 if features is None else len(features)
+    return participation.measure(Probe(CELL, np.zeros((n, 16)), np.zeros(n), np.zeros(n), features, {}, at=never, at_start=never))
 
 
 def test_known_covariances():

@@ -1,0 +1,142 @@
+"""The metrics of richness on networks that were trained here, whatever trained them."""
+
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+
+from trainables.cell import cell_of
+from trainables.engines import descent_engine
+from trainables.metrics import Probe, metric_groups, requested_metric
+from trainables.metrics.measuring import measured
+from trainables.metrics.richness import N
+from trainables.tasks import SameDifferent
+from trainables.trainers.base import Probed
+from trainables.trainers.run import PackRun
+
+NAMES = metric_groups()["richness"].metrics
+CLASSES_ALONE = ("d_lr_proj", "d_lr_rank", "nc1", "nc1_regularised", "tr_sw")
+TASK = SameDifferent(L=5, d=16)
+
+
+def trained(cells, engine="gram"):
+    run = PackRun(cells, descent_engine(engine).trainer(cells))
+    while not run.done:
+        run.advance(0.0)
+    return run
+
+
+def values(run, c=0):
+    found, failures = measured(run, c, NAMES)
+    assert not failures
+    return found
+
+
+def a_cell(**more):
+    return cell_of(TASK, **({"width": 24, "gamma": 1.0, "seed": 3, "steps": 60, "eval_every": 30, "base_lr": 0.3} | more))
+
+
+def test_the_published_anchors_of_same_different():
+    cells = [
+        cell_of(SameDifferent(L=8, d=16), width=128, gamma=gamma, seed=seed, steps=3000, eval_every=3000)
+        for gamma in (1.0, 1e-5 / 4)
+        for seed in range(2)
+    ]
+    run = trained(cells)
+    found = [values(run, c) for c in range(4)]
+    assert np.mean([one["d_lr"] for one in found[:2]]) == pytest.approx(0.463, abs=0.03)
+    assert np.mean([one["d_lr"] for one in found[2:]]) == pytest.approx(0.956, abs=0.03)
+    assert all(one["d_lr_test"] > one["d_lr"] + 0.05 for one in found[:2])  # unseen symbols use weaker features
+    assert all(one["s_init"] == pytest.approx(1, abs=1e-6) for one in found[2:])  # lazy: features stay
+    assert all(one["s_init"] < 0.8 for one in found[:2])
+
+
+@pytest.mark.parametrize("engine", ["gram", "batched", "stacked"])
+@pytest.mark.parametrize("gamma", [1.0, 1e-5])
+def test_every_engine_gives_the_same(engine, gamma):
+    cell = a_cell(gamma=gamma, dtype="float64")
+    expected, found = values(trained([cell], "reference")), values(trained([cell], engine))
+    assert {name for name, value in expected.items() if value is None} == set(CLASSES_ALONE)
+    for name in set(NAMES) - set(CLASSES_ALONE):
+        assert found[name] == pytest.approx(expected[name], rel=1e-6, abs=1e-6), name
+
+
+def test_single_precision_is_near():
+    expected = values(trained([a_cell(dtype="float64")], "reference"))
+    found = values(trained([a_cell()]))
+    assert [found[name] for name in ("d_lr", "d_lr_test", "s_init")] == pytest.approx(
+        [expected[name] for name in ("d_lr", "d_lr_test", "s_init")], abs=1e-4
+    )
+
+
+def test_it_depends_on_its_cell_alone():
+    one = values(trained([a_cell()]))
+    assert values(trained([a_cell(seed=1), a_cell(gamma=0.1), a_cell()]), 2) == one
+    halfway = PackRun([a_cell()], descent_engine("gram").trainer([a_cell()]))
+    halfway.advance(0.0)
+    resumed = PackRun([a_cell()], descent_engine("gram").trainer([a_cell()]))
+    resumed.load(halfway.state())
+    while not resumed.done:
+        resumed.advance(0.0)
+    assert values(resumed) == one
+
+
+def made(outputs, features, start=None, task=TASK):
+    """A probe of a network that is a pair of functions of the inputs."""
+    cell = cell_of(task, width=24, gamma=1.0, seed=0)
+
+    def at(x):
+        return Probed(outputs(x), None if features is None else features(x), {})
+
+    empty = np.zeros((0, cell.task.input_dim))
+    return Probe(cell, empty, np.zeros(0), np.zeros(0), None, MappingProxyType({"w": np.array([1.0, 2.0])}),
+                 at=at, at_start=start or (lambda x: None))  # fmt: skip
+
+
+def value(name, probe):
+    return requested_metric(name).measure(probe)
+
+
+def test_what_is_not_defined_is_none_and_neither_0_nor_1():
+    constant = made(lambda x: np.full(len(x), 0.1 + 0.2), lambda x: x)
+    dead = made(lambda x: x[:, 0], lambda x: np.zeros((len(x), 4)))
+    nothing = made(lambda x: x[:, 0], None)
+    for probe in (constant, dead, nothing):
+        assert value("d_lr", probe) is None and value("d_lr_test", probe) is None
+    for name in set(NAMES) - {"theta_norm2", "d_lr_rank"}:
+        assert name == "participation" or value(name, nothing) is None, name
+    assert value("d_eff_rho", dead) is None and value("s_init", dead) is None
+    assert value("d_eff_util", made(lambda x: np.zeros(len(x)), lambda x: x)) is None
+    assert value("theta_norm2", nothing) == 5
+
+
+def test_features_that_have_not_changed_are_aligned_with_those_at_the_start():
+    same = made(lambda x: x[:, 0], lambda x: x, start=lambda x: 2 * x + 1)
+    assert value("s_init", same) == pytest.approx(1, abs=1e-12)
+    other = made(lambda x: x[:, 0], lambda x: x[:, :4], start=lambda x: x[:, 20:24])
+    assert value("s_init", other) < 0.5
+
+
+def test_equal_examples_are_evaluated_once():
+    seen = []
+
+    def outputs(x):
+        seen.append(len(x))
+        return x[:, 0]
+
+    value("d_lr", made(outputs, lambda x: x))
+    assert seen == [TASK.L**2, N]  # all pairs of symbols; fresh examples all differ
+
+
+def test_all_metrics_of_a_network_draw_and_evaluate_once():
+    calls = []
+
+    def outputs(x):
+        calls.append(len(x))
+        return x[:, 0]
+
+    probe = made(outputs, lambda x: x)
+    for name in NAMES:
+        if name != "participation":
+            value(name, probe)
+    assert len(calls) == 2

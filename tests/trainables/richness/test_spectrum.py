@@ -1,0 +1,73 @@
+"""Eigenfunctions, quality and utilisation of features whose spectrum is known [Nam26]."""
+
+import numpy as np
+import pytest
+
+from trainables.richness.spectrum import constant_overlap, effective_dimension, eigenfunctions, quality
+
+
+def even(n):
+    return np.full(n, 1 / n)
+
+
+@pytest.mark.parametrize(("n", "p"), [(400, 12), (8, 12)])
+def test_eigenvalues_add_up_and_functions_are_orthonormal(n, p):
+    features = np.random.default_rng(0).standard_normal((n, p)) + 0.5
+    found = eigenfunctions(features, even(n))
+    assert found.rho.sum() == pytest.approx(np.square(features).sum(1).mean())
+    assert np.all(np.diff(found.rho) <= 0) and len(found.rho) == min(n, p)
+    assert found.on_train.T @ found.on_train / n == pytest.approx(np.eye(len(found.rho)), abs=1e-10)
+    kernel = (found.on_train * found.rho) @ found.on_train.T
+    assert kernel == pytest.approx(features @ features.T, abs=1e-10)
+
+
+def test_all_of_a_target_that_the_features_span_is_found():
+    rng = np.random.default_rng(1)
+    train, fresh = rng.standard_normal((300, 20)), rng.standard_normal((500, 20))
+    found = eigenfunctions(train, even(300))
+    for values in (fresh @ rng.standard_normal((20, 3)), fresh @ rng.standard_normal(20)):
+        grown = np.cumsum(quality(found, fresh, values))
+        assert grown[-1] == pytest.approx(1, abs=1e-8)
+        assert np.all(np.diff(grown) >= -1e-12) and np.all(grown <= 1 + 1e-8)
+    outside = quality(found, fresh, rng.standard_normal(500))
+    assert outside.sum() == pytest.approx(
+        20 / 500, abs=0.05
+    )  # the share of a space of 500 dimensions that 20 span, and its spread
+
+
+def test_functions_that_overlap_on_fresh_examples_count_once():
+    rng = np.random.default_rng(2)
+    found = eigenfunctions(rng.standard_normal((300, 20)), even(300))
+    fresh = rng.standard_normal((30, 20))
+    values = fresh @ np.ones(20)
+    e = fresh @ found.directions
+    plain = np.square(e.T @ values) / np.square(e).sum(0) / np.square(values).sum()
+    assert plain.sum() > 1  # without orthogonalisation
+    assert quality(found, fresh, values).sum() == pytest.approx(1, abs=1e-8)
+
+
+def test_more_functions_than_fresh_examples_are_cut():
+    rng = np.random.default_rng(3)
+    found = eigenfunctions(rng.standard_normal((300, 20)), even(300))
+    assert len(quality(found, rng.standard_normal((7, 20)), rng.standard_normal(7))) == 7
+
+
+@pytest.mark.parametrize("d", [1, 5, 30])
+def test_equal_values_after_the_first_count_each(d):
+    assert effective_dimension(np.array([9.0, *[0.3] * d])) == pytest.approx(1 + d)
+
+
+def test_one_direction_alone_counts_one():
+    assert effective_dimension(np.array([3.0])) == effective_dimension(np.array([3.0, 0.0, 0.0])) == 1
+
+
+def test_the_constant_among_the_eigenfunctions():
+    rng = np.random.default_rng(4)
+    offset = eigenfunctions(rng.standard_normal((400, 5)) + 10, even(400))
+    assert constant_overlap(offset, even(400)) > 0.99
+    centred = rng.standard_normal((400, 5))
+    assert constant_overlap(eigenfunctions(centred - centred.mean(0), even(400)), even(400)) == pytest.approx(0, abs=1e-10)
+
+
+def test_dead_features_have_no_functions():
+    assert eigenfunctions(np.zeros((10, 4)), even(10)) is None

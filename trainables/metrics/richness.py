@@ -1,0 +1,236 @@
+"""How rich a trained network is [Nam26]: `save: [richness]` asks for all of these metrics.
+
+They are taken on probe sets of N examples: of a fixed training set the first N, else N fresh training examples, and N fresh test
+examples. With n different inputs d_lr is too high by about (1 - d_lr) PR/(2n), PR as `participation` measures it.
+"""
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from trainables.metrics.base import Array, Group, Probe, Requested, metric
+from trainables.metrics.participation import participation
+from trainables.richness import alignment, spectrum
+from trainables.richness.collapse import Collapse, classes_of, collapse
+from trainables.richness.spectrum import Eigenfunctions
+from trainables.streams import stream, stream_owner
+
+if TYPE_CHECKING:
+    from trainables.trainers.base import Probed
+
+N = 1024
+"""Examples of a probe set."""
+
+
+class _Sample(NamedTuple):
+    """Different examples of a probe set, the share of each (n,), and the network's outputs and features on them."""
+
+    inputs: Array
+    targets: Array
+    share: Array
+    seen: "Probed"
+
+    @property
+    def features(self) -> Array | None:
+        """(n, p) centred; None if there are none, or if they are constant."""
+        return None if self.seen.features is None else alignment.centred(self.seen.features, self.share)
+
+    @property
+    def outputs(self) -> Array | None:
+        """(n, C) centred; None if they are constant."""
+        return alignment.centred(self.seen.outputs, self.share)
+
+
+class _Richness:
+    """What the metrics of one network share, each computed once. It does not hold the probe, and so not the pack."""
+
+    def __init__(self, probe: Probe) -> None:
+        task, owner = probe.cell.task, stream_owner(probe.cell)
+        symbols = task.draw_symbols(stream(owner, "symbols"))
+        fixed = task.n_train
+        drawn = task.train_examples(stream(owner, "richness" if fixed is None else "batches"), symbols, fixed or N)
+        self.train = _sample(probe, *(part[:N] for part in drawn))
+        self.test = _sample(probe, *task.test_examples(stream(owner, "richness", 1), symbols, N))
+        start = probe.at_start(self.train.inputs)
+        self.start = None if start is None else alignment.centred(start, self.train.share)
+        self.theta_norm2 = sum(float(np.square(one, dtype=np.float64).sum()) for one in probe.parameters.values())
+        self.n_outputs = task.n_outputs
+
+    @cached_property
+    def pair(self) -> tuple[Array, Array] | None:
+        """Centred features and outputs on training examples."""
+        return _pair(self.train)
+
+    @cached_property
+    def functions(self) -> Eigenfunctions | None:
+        features = self.train.seen.features
+        return None if features is None else spectrum.eigenfunctions(features, self.train.share)
+
+    @cached_property
+    def utilisation(self) -> Array | None:
+        """Qhat(k) of the outputs on fresh examples."""
+        return self._quality(self.test.seen.outputs)
+
+    @cached_property
+    def quality(self) -> Array | None:
+        """Q*(k) of the targets of fresh examples."""
+        targets = self.test.targets
+        if self.n_outputs > 1 and targets.ndim == 1:
+            targets = np.eye(self.n_outputs)[targets]
+        return self._quality(targets)
+
+    @cached_property
+    def collapse(self) -> Collapse | None:
+        features, classes = self.train.seen.features, classes_of(self.train.targets)
+        if self.n_outputs == 1 or features is None or classes is None:
+            return None
+        return collapse(features, classes, self.train.share)
+
+    def _quality(self, values: Array) -> Array | None:
+        features = self.test.seen.features
+        if self.functions is None or features is None or not np.any(values):
+            return None
+        return spectrum.quality(self.functions, features, values)
+
+    def leading(self, quality: Array | None) -> float | None:
+        """Pi(k): the sum of the first C, the first two if there is one output."""
+        return None if quality is None else float(quality[: max(2, self.n_outputs)].sum())
+
+
+def _sample(probe: Probe, inputs: Array, targets: Array) -> _Sample:
+    """The network on a probe set, each example once."""
+    whole = np.column_stack([inputs, targets])
+    _, first, counts = np.unique(whole, axis=0, return_index=True, return_counts=True)
+    return _Sample(inputs[first], targets[first], counts / len(whole), probe.at(inputs[first]))
+
+
+def _pair(sample: _Sample) -> tuple[Array, Array] | None:
+    features, outputs = sample.features, sample.outputs
+    # As many inputs as outputs can lie in any directions.
+    return None if features is None or outputs is None or len(outputs) <= outputs.shape[1] else (features, outputs)
+
+
+_KNOWN: WeakKeyDictionary[Probe, _Richness] = WeakKeyDictionary()
+
+
+def _of(probe: Probe) -> _Richness:
+    if probe not in _KNOWN:
+        _KNOWN[probe] = _Richness(probe)
+    return _KNOWN[probe]
+
+
+@metric("laziness D_LR of features and outputs", low=0, high=1, better="lower")
+def d_lr(probe: Probe) -> float | None:
+    """1 - CKA of last hidden features and outputs on training examples: 0 for the richest training [Nam26 App. E.1]. None if
+    either is constant."""
+    pair = _of(probe).pair
+    return alignment.d_lr(*pair) if pair else None
+
+
+@metric("laziness D_LR on fresh examples", low=0, high=1, better="lower")
+def d_lr_test(probe: Probe) -> float | None:
+    """`d_lr` on fresh test examples, such as symbols that training did not show."""
+    pair = _pair(_of(probe).test)
+    return alignment.d_lr(*pair) if pair else None
+
+
+@metric("laziness D_LR of the span of several outputs", low=0, high=1, better="lower")
+def d_lr_proj(probe: Probe) -> float | None:
+    """D_LR by the projection onto the outputs' `d_lr_rank` leading directions [Nam26 Eq. 4]. None for one output, where it is
+    `d_lr`."""
+    pair, rank = _of(probe).pair, d_lr_rank.measure(probe)
+    return alignment.d_lr_of_span(*pair, int(rank)) if pair and rank else None
+
+
+@metric("rank of the centred targets", low=0)
+def d_lr_rank(probe: Probe) -> float | None:
+    """Rank of the centred training targets, C - 1 for C classes; None for one output."""
+    own = _of(probe)
+    if own.n_outputs == 1:
+        return None
+    targets = own.train.targets
+    if targets.ndim == 1:
+        return float(len(np.unique(targets)) - 1)
+    apart = alignment.centred(targets, own.train.share)
+    return 0.0 if apart is None else float(np.linalg.matrix_rank(apart))
+
+
+@metric("alignment of features with those at initialisation", low=0, high=1)
+def s_init(probe: Probe) -> float | None:
+    """CKA of the features at initialisation and now, on training examples: 1 if they have not changed [Nam26]."""
+    own = _of(probe)
+    features = own.train.features
+    return None if features is None or own.start is None else alignment.cka(own.start, features)
+
+
+@metric("squared norm of all parameters", low=0, logarithmic=True)
+def theta_norm2(probe: Probe) -> float:
+    """Sum of the squares of all parameters."""
+    return _of(probe).theta_norm2
+
+
+@metric("effective dimension of the features' spectrum", low=1, logarithmic=True)
+def d_eff_rho(probe: Probe) -> float | None:
+    """1 + exp(entropy of the eigenvalues rho_2, rho_3, ...) of the features' kernel on training examples [Nam26 Eq. 9]. The first
+    eigenfunction is taken to be the constant: see `const_overlap`."""
+    found = _of(probe).functions
+    return spectrum.effective_dimension(found.rho) if found else None
+
+
+@metric("effective dimension of the features that the output uses", low=1, logarithmic=True)
+def d_eff_util(probe: Probe) -> float | None:
+    """`d_eff_rho` of the utilisation Qhat(k): the share of the outputs that the k-th eigenfunction adds, on fresh examples."""
+    used = _of(probe).utilisation
+    return None if used is None else spectrum.effective_dimension(used)
+
+
+@metric("share of the output that the leading features hold", low=0, high=1)
+def pi_hat_C(probe: Probe) -> float | None:
+    """Utilisation of the first C eigenfunctions for C outputs, of the first two for one, on fresh examples; 1 for the richest
+    training [Nam26 Eq. 6]."""
+    own = _of(probe)
+    return own.leading(own.utilisation)
+
+
+@metric("share of the target that the leading features hold", low=0, high=1, better="higher")
+def pi_target_C(probe: Probe) -> float | None:
+    """Quality of the first C eigenfunctions for C outputs, of the first two for one, on fresh examples [Nam26 Eq. 5]."""
+    own = _of(probe)
+    return own.leading(own.quality)
+
+
+@metric("overlap of the leading eigenfunction with the constant", low=0, high=1)
+def const_overlap(probe: Probe) -> float | None:
+    """|<1|e_1>| on training examples. [Nam26] finds above 0.95, and so leaves out e_1 in effective dimensions."""
+    own = _of(probe)
+    return spectrum.constant_overlap(own.functions, own.train.share) if own.functions else None
+
+
+@metric("neural collapse NC1", low=0, logarithmic=True)
+def nc1(probe: Probe) -> float | None:
+    """Tr(S_W S_b^+)/C of the features of C classes, with a true pseudo-inverse [Papyan20]; None for one output."""
+    found = _of(probe).collapse
+    return found.nc1 if found else None
+
+
+@metric("neural collapse with the regularised inverse of [Nam26]", low=0, logarithmic=True)
+def nc1_regularised(probe: Probe) -> float | None:
+    """Tr(S_W (S_b + 1e-4)^-1), sums over classes, as [Nam26] computes it: mostly 1e4 Tr(S_W)."""
+    found = _of(probe).collapse
+    return found.nc1_regularised if found else None
+
+
+@metric("variability of features within classes Tr(S_W)", low=0, logarithmic=True)
+def tr_sw(probe: Probe) -> float | None:
+    """Sum over classes of the features' variance; None for one output [Nam26]."""
+    found = _of(probe).collapse
+    return found.tr_sw if found else None
+
+
+METRICS: tuple[Requested, ...] = (
+    d_lr, d_lr_test, d_lr_proj, d_lr_rank, s_init, theta_norm2, participation, d_eff_rho, d_eff_util, pi_hat_C, pi_target_C,
+    const_overlap, nc1, nc1_regularised, tr_sw,
+)  # fmt: skip
+RICHNESS = Group("richness", tuple(one.name for one in METRICS))

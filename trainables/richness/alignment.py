@@ -1,0 +1,52 @@
+"""The low-rank measure D_LR and centred kernel alignment [Nam26 Eq. 4, App. E.1]; |.| is the Frobenius norm."""
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+CONSTANT = 1e-12
+"""Features whose centred norm is below this share of their norm are constant but for rounding."""
+
+
+def centred(values: Array, share: Array) -> Array | None:
+    """H X: rows less their mean over the sample, each times the root of its share, (n, k). None if they are constant."""
+    values = values.astype(np.float64).reshape(len(values), -1)
+    root = np.sqrt(share)[:, None]
+    found = root * (values - share @ values)
+    size = np.linalg.norm(found)
+    return found if np.isfinite(size) and size > CONSTANT * np.linalg.norm(root * values) else None
+
+
+def gram_norm(x: Array) -> float:
+    """|X'X|, by the smaller of X'X and XX'."""
+    return float(np.linalg.norm(x @ x.T if len(x) < x.shape[1] else x.T @ x))
+
+
+def cka(x: Array, y: Array) -> float:
+    """Centred kernel alignment |X'Y|^2 / (|X'X| |Y'Y|) of centred arrays, in [0, 1] [Kornblith19]."""
+    if len(x) < min(x.shape[1], y.shape[1]):  # <XX', YY'> = |X'Y|^2 takes fewer products then
+        one, other = x @ x.T, y @ y.T
+        return float(np.vdot(one, other) / (np.linalg.norm(one) * np.linalg.norm(other)))
+    return float(np.square(x.T @ y).sum() / (gram_norm(x) * gram_norm(y)))
+
+
+def d_lr(features: Array, outputs: Array) -> float:
+    """D_LR = 1 - CKA of centred features and outputs, in [0, 1]: 0 if the features vary equally along the outputs' directions and
+    along no others, as in the richest training [Nam26 App. E.1, which gave the published numbers]."""
+    return 1 - cka(features, outputs)
+
+
+def d_lr_of_span(features: Array, outputs: Array, rank: int) -> float:
+    """D_LR of the span of the outputs' `rank` leading directions Q, 1 - |X'Q|^2 / (|X'X| sqrt(rank)) [Nam26 Definition 1, Eq. 4].
+
+    It equals `d_lr` if the outputs vary equally along these directions; so always for one output.
+    """
+    q = np.linalg.svd(outputs, full_matrices=False)[0][:, :rank]
+    return 1 - float(np.square(features.T @ q).sum()) / (gram_norm(features) * rank**0.5)
+
+
+def participation(features: Array) -> float:
+    """(Tr T)^2 / |T|^2 for the covariance T of centred features: the number of directions along which they vary."""
+    return (float(np.square(features).sum()) / gram_norm(features)) ** 2

@@ -1,0 +1,68 @@
+"""Eigenfunctions of the features' kernel, and how much of target and outputs the leading ones hold [Nam26 Eq. 5, 6, 9, App. C].
+
+The paper omits 1/n in rho_k, and the square in Eq. 5 is a misprint: Pi(p) = 1 for a target within the features' span needs
+<e|P e> = |P e|^2.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+SMALLEST = 1e-10
+"""Eigenvalues below this share of the largest are rounding."""
+
+
+class Eigenfunctions(NamedTuple):
+    """Of the uncentred kernel Phi Phi' of the training sample, by falling eigenvalue: K of them."""
+
+    rho: Array
+    """(K,), eigenvalues; they add up to the mean of |Phi|^2."""
+    on_train: Array
+    """(n, K), values on the training sample, of mean square 1."""
+    directions: Array
+    """(p, K): Phi(x) times these is the values at any inputs."""
+
+
+def eigenfunctions(features: Array, share: Array) -> Eigenfunctions | None:
+    """The eigenfunctions of a training sample; None if all features are 0."""
+    root, features = np.sqrt(share)[:, None], features.astype(np.float64)
+    rows = root * features
+    is_wide = len(rows) < rows.shape[1]
+    values, vectors = np.linalg.eigh(rows @ rows.T if is_wide else rows.T @ rows)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    kept = values > SMALLEST * max(values[0], 0.0)
+    if not kept.any():
+        return None
+    rho, vectors = values[kept], vectors[:, kept]
+    directions = rows.T @ (vectors / rho) if is_wide else vectors / np.sqrt(rho)
+    return Eigenfunctions(rho, features @ directions, directions)
+
+
+def constant_overlap(found: Eigenfunctions, share: Array) -> float:
+    """|<1|e_1>|: 1 if the leading eigenfunction is the constant."""
+    return float(abs(share @ found.on_train[:, 0]))
+
+
+def quality(found: Eigenfunctions, features: Array, values: Array) -> Array:
+    """Q(k) (K,): the share of the span of `values` (n, C) that the k-th eigenfunction adds to those before it, on a fresh sample
+    with these features. Its sums Pi(k) lie in [0, 1]; with the network's own outputs it is the utilisation.
+
+    K is at most n: more functions span every sample.
+    """
+    e = features.astype(np.float64) @ found.directions[:, : len(features)]
+    orthonormal = np.linalg.qr(e)[0]
+    values = values.astype(np.float64).reshape(len(values), -1)
+    basis, sizes, _ = np.linalg.svd(values, full_matrices=False)
+    basis = basis[:, sizes > sizes[0] * max(values.shape) * np.finfo(np.float64).eps]
+    return np.asarray(np.square(basis.T @ orthonormal).sum(0) / basis.shape[1])
+
+
+def effective_dimension(values: Array) -> float:
+    """1 + exp(entropy of values[1:] as shares): the number of directions, the first counted as one [Nam26 Eq. 9]."""
+    rest = values[1:]
+    if not (rest > 0).any():
+        return 1.0
+    q = rest[rest > 0] / rest.sum()
+    return 1 + float(np.exp(-(q @ np.log(q))))
