@@ -5,6 +5,8 @@ import sys
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from analysis.apart import Apart
+
 
 @pytest.fixture(scope="session")
 def small_results(tmp_path_factory):
@@ -29,8 +31,6 @@ def small_results(tmp_path_factory):
 @pytest.fixture
 def claims_checked_here(monkeypatch):
     """Claims are checked in this process: one apart gives way to other tests, for a minute or more beside many."""
-    from analysis.apart import Apart
-
     monkeypatch.setattr(Apart, "compute", lambda self, work: work())
 
 

@@ -27,8 +27,7 @@ sys.exit(failed)
 """
 WITH_TORCH = (
     *(f"trainables.checking.{name}" for name in ("metric", "network", "tensors")),
-    *("trainables.features.vgg", "trainables.metrics.measuring", "trainables.networks.layers", "trainables.tensors"),
-    "trainables.training.losses",
+    *("trainables.features.vgg", "trainables.networks.layers", "trainables.tensors", "trainables.training.losses"),
 )
 """Seconds to import; what needs them imports them when it computes."""
 COMPUTING = ("trainables.equilibrium", "trainables.kernels", "trainables.trainers")

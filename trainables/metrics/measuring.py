@@ -10,7 +10,6 @@ from trainables.cell import Cell
 from trainables.metrics.base import Array, Probe, requested_metric
 from trainables.result import number
 from trainables.streams import stream, stream_owner
-from trainables.tensors import features_of
 
 if TYPE_CHECKING:
     from trainables.trainers.run import PackRun
@@ -56,4 +55,6 @@ def probe_of(run: "PackRun", c: int) -> Probe:
 
 
 def _features_at_start(cell: Cell, x: Array) -> Array | None:
+    from trainables.tensors import features_of  # torch, which the driver of a sweep does without
+
     return features_of(cell, cell.network.init(stream(stream_owner(cell), "weights"), cell), x)

@@ -32,7 +32,7 @@ def classes_of(targets: Array) -> Array | None:
 
 
 def collapse(features: Array, classes: Array, share: Array) -> Collapse | None:
-    """Of features (n, p) of examples of known classes; None if the means of the classes are equal."""
+    """The collapse of features (n, p) of examples of known classes; None if the means of the classes are equal."""
     features = features.astype(np.float64)
     kinds = np.unique(classes)
     means, within, total = np.empty((len(kinds), features.shape[1])), [], 0.0

@@ -15,7 +15,7 @@ SMALLEST = 1e-10
 
 
 class Eigenfunctions(NamedTuple):
-    """Of the uncentred kernel Phi Phi' of the training sample, by falling eigenvalue: K of them."""
+    """The K eigenfunctions of the uncentred kernel Phi Phi' of the training sample, by falling eigenvalue."""
 
     rho: Array
     """(K,), eigenvalues; they add up to the mean of |Phi|^2."""
