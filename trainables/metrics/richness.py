@@ -44,7 +44,7 @@ class _Sample(NamedTuple):
 
 
 class _Richness:
-    """Probe sets of one network and what its metrics share, each computed once. It does not hold the probe, and so not the pack."""
+    """Probe sets of one network, and what its metrics share, each computed once. It does not hold the probe, nor so the pack."""
 
     def __init__(self, probe: Probe) -> None:
         task, owner = probe.cell.task, stream_owner(probe.cell)
