@@ -180,7 +180,9 @@ def _panel(
     titled: bool = True,
 ) -> Any:
     data, x, colour = of["points"], x_of(points, look, titled), colour_of(points, look.colour, declared=look.declared)
-    y = alt.Y(f"{centre}:Q", title=measure.title, scale=scale)
+    # By default a logarithmic axis writes all of 0.001, 0.002, 0.004 as 0.00.
+    axis: Any = alt.Axis(format="~g") if look.log_y else alt.Undefined
+    y = alt.Y(f"{centre}:Q", title=measure.title, scale=scale, axis=axis)
     keys = [key for key in dict.fromkeys([look.x, look.colour, look.facet]) if key]
     numbers = [alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "median", "low", "high", "sd")]
     hover = [*keys, "n:Q", *numbers, *(["diverged:Q"] if data["diverged"].any() else [])]

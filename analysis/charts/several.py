@@ -58,7 +58,7 @@ def several_chart(
             scale=alt.Scale(type="log" if log_step else "linear", nice=False),
         )  # fmt: skip
         scale = alt.Scale(type="log") if is_loss and log_y else alt.Scale(zero=False)
-        y = alt.Y(f"{name}:Q", title=title, scale=scale, axis=alt.Axis(minExtent=45, tickCount=5))
+        y = alt.Y(f"{name}:Q", title=title, scale=scale, axis=alt.Axis(minExtent=45, tickCount=5, format="~g"))
         hover = ["network:N", "cell_id:N", "step:Q", alt.Tooltip(f"{name}:Q", format=".4g")]
         line = alt.Chart(part[["cell_id", "network", "step", name]]).mark_line(clip=True, point=alt.OverlayMarkDef(size=14))
         panels.append(line.encode(x=x, y=y, color=colour, detail="cell_id:N", tooltip=hover).properties(width=width, height=180))
