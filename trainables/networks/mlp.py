@@ -46,6 +46,8 @@ class MLP(Network):
     gamma: Annotated[float, Field(gt=0)] = 1.0
     """The output is divided by gamma."""
     centred: Annotated[bool, Field(title="output less output at initialisation")] = False
+    trained: Annotated[Literal["all", "last"], Field(title="trained layers")] = "all"
+    """`last`: the hidden layers stay as they were drawn, so the features do not change."""
 
     def check(self, cell: "Cell") -> None:
         super().check(cell)
@@ -62,12 +64,18 @@ class MLP(Network):
         return [fan_in**-0.5 if self.parametrisation == "ntk" else 1.0 for fan_in, _ in self.fans(cell)]
 
     def rates(self, training: "Training") -> dict[str, float]:
+        hidden = range(1, self.depth + 1) if self.trained == "last" else ()
+        held = {f"{name}{layer}": 0.0 for layer in hidden for name in ("wb" if self.bias else "w")}
+        return self._rates(training) | held
+
+    def _rates(self, training: "Training") -> dict[str, float]:
+        """The factors that the parametrisation requires."""
         if self.parametrisation != "mup":
             return {}
         m, last = float(self.width), self.depth + 1
         if isinstance(training, Descent) and training.is_normalised:
             return {f"w{layer}": 1 / m for layer in range(2, last + 1)}
-        return {"w1": m, f"w{last}": 1 / m, **{f"b{layer}": m for layer in range(1, last)}}
+        return {"w1": m, f"w{last}": 1 / m, **({f"b{layer}": m for layer in range(1, last)} if self.bias else {})}
 
     def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
         """w1 (input_dim, width), ..., the readout (width, n_outputs), and biases, float32."""

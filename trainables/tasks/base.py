@@ -79,6 +79,11 @@ class Task(Part, ABC):
         return None
 
     @property
+    def target_scale(self) -> float:
+        """Factor of the targets e_k that the mean squared error takes for class k."""
+        return 1.0
+
+    @property
     def patch_length(self) -> int | None:
         """Length of the patches that an input consists of; None for inputs without patches."""
         return None

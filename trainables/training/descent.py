@@ -91,6 +91,8 @@ class Descent(Training):
             raise ValueError(f"training {self.name} learns from examples, and task {cell.task.name} has P = 0 of them")
         if self.loss == "cross_entropy" and cell.task.targets == "real":
             raise ValueError(f"loss cross_entropy needs labels, and the targets of {cell.task.name} are real numbers; take mse")
+        if self.loss == "cross_entropy" and cell.task.target_scale != 1:
+            raise ValueError("loss cross_entropy has classes for targets, which alpha cannot divide; take mse, or alpha: 1")
 
     @classmethod
     def headline_of(cls, task: "type[Task]") -> tuple[str, str]:

@@ -1,7 +1,8 @@
 """Losses of outputs f, and their slopes.
 
 cross_entropy   of labels in {0, 1} with logit f, or of classes with logits f
-mse             (f - y)^2, summed over the components of a vector, with y = -1 and 1 for labels 0 and 1, and y = e_k for class k
+mse             (f - y)^2, summed over the components of a vector, with y = -1 and 1 for labels 0 and 1, and for class k
+                e_k times the task's `target_scale`
 
 Both are means over the examples. Label 1 is predicted if f > 0, and the class of the greatest component of f.
 """
@@ -50,7 +51,11 @@ def loss_of(cell: "Cell") -> Loss:
     def neither(f: Tensor, y: Tensor) -> Tensor:
         return torch.full_like(each(f, y), torch.nan)
 
-    wanted, right = {"binary": (_sign, _has_sign), "classes": (_unit, _is_greatest), "real": (_itself, neither)}[targets]
+    def unit(f: Tensor, y: Tensor) -> Tensor:
+        return _unit(f, y) if scale == 1 else _unit(f, y).mul_(scale)
+
+    scale = cell.task.target_scale
+    wanted, right = {"binary": (_sign, _has_sign), "classes": (unit, _is_greatest), "real": (_itself, neither)}[targets]
     return Loss(each, lambda f, y: (f - wanted(f, y)).mul_(2), right)
 
 
