@@ -84,7 +84,7 @@ def test_the_last_layer_alone_keeps_the_features():
 
 
 def test_a_network_that_may_learn_the_code_is_richer_and_knows_less():
-    """[Nam26 Fig. 1]. The audit saw, with one seed, test accuracy 0.098 and d_lr 0.085; 0.303 and 0.351 with the last layer alone."""
+    """[Nam26 Fig. 1]. The audit saw, one seed, test accuracy 0.098 and d_lr 0.085; with the last layer alone 0.303 and 0.351."""
     cells = [a_cell(seed, trained=trained, code=4.0) for trained in ("all", "last") for seed in range(2)]
     found = {}
     for trained in ("all", "last"):
