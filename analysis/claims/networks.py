@@ -1,6 +1,6 @@
 """The networks that a claim is about: raw values, all of one setting."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -72,14 +72,20 @@ class Networks(NamedTuple):
 
 
 def networks(
-    results: str, of: Mapping[str, Any], measure: str, axes: Iterable[str] = (), prefer: Mapping[str, Any] | None = None
+    results: str,
+    of: Mapping[str, Any],
+    measure: str,
+    axes: Iterable[str] = (),
+    prefer: Mapping[str, Any] | None = None,
+    among: Collection[str] | None = None,
 ) -> Networks:
     """Networks that fit `of` (a value, a list, or a range {at_least, at_most} for each key) and vary in `axes` only.
 
-    If there are several settings of the other keys, the one nearest to `prefer` is taken. The frame may be empty.
+    If there are several settings of the other keys, the one nearest to `prefer` is taken. `among` are the ids of the networks
+    to choose from, by default all. The frame may be empty.
     """
     keys = grid_keys(results)
-    frame = _finished(results, of, measure, keys, axes)
+    frame = _finished(results, of, measure, keys, axes, among)
     return frame if isinstance(frame, Networks) else _one_setting(results, frame, keys, of, measure, axes, prefer)
 
 
@@ -90,12 +96,13 @@ def both_sides(
     measure: str,
     axes: Iterable[str] = (),
     prefer: Mapping[str, Any] | None = None,
+    among: Collection[str] | None = None,
 ) -> tuple[Networks, Networks]:
-    """Networks that fit `of`, and networks that fit `minus`. Both share one setting of all keys except `axes` and the keys in
-    which `of` and `minus` differ."""
+    """Networks that fit `of`, and networks that fit `minus`, as in `networks`. Both share one setting of all keys except `axes`
+    and the keys in which `of` and `minus` differ."""
     keys, axes = grid_keys(results), list(axes)
     shared = {key: value for key, value in of.items() if key in minus and minus[key] == value}
-    frame = _finished(results, shared, measure, keys, [*axes, *of, *minus])
+    frame = _finished(results, shared, measure, keys, [*axes, *of, *minus], among)
     if isinstance(frame, Networks):
         return frame, frame
     sides = [_held(frame, side) for side in (of, minus)]
@@ -119,14 +126,16 @@ ONE_SIDE = "no setting of the other keys has networks of both sides"
 
 
 def _finished(
-    results: str, of: Mapping[str, Any], measure: str, keys: list[str], axes: Iterable[str]
+    results: str, of: Mapping[str, Any], measure: str, keys: list[str], axes: Iterable[str], among: Collection[str] | None
 ) -> "pd.DataFrame | Networks":
-    """All finished networks that fit `of`; if there are none, empty Networks that say why."""
+    """All finished networks of `among` that fit `of`; if there are none, empty Networks that say why."""
     ranges = {key: value for key, value in of.items() if isinstance(value, Mapping)}
     if unknown := {*of, *axes} - {*keys}:
         return Networks(pd.DataFrame(columns=[*keys, "seed", "value"]), f"no networks have a key {', '.join(sorted(unknown))}")
     selection = Selection().only({key: value for key, value in of.items() if key not in ranges})
     frame = _held(seeds(results, selection, measure, keys).assign(n=1), ranges)
+    if among is not None:
+        frame = frame[frame["cell_id"].isin(among)]
     return Networks(frame, "no finished networks of this kind in the store") if frame.empty else frame
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.claims.measuring import Found
 from analysis.claims.networks import Networks, Where, both_sides, networks
 from analysis.claims.verdict import Measured, NotMeasured
-from analysis.data.pictures import Pictures, pictures_of
+from analysis.data.pictures import Pictures, pictures_of, with_pictures
 from analysis.data.source import ResultsError
 from stats import mean_interval
 
@@ -43,25 +43,32 @@ QUANTITIES: dict[str, tuple[str, Callable[[Pictures], Array]]] = {
 def extremes(results: str, quantity: str, of: Where, over: Where | None = None, prefer: Where | None = None) -> Found:
     """Mean over seeds of a quantity of the most extreme neurons; if `over` is given, the geometric mean of its ratio to that of
     those networks, in pairs that share the seed."""
-    if over is None:
-        sides: tuple[Networks, ...] = (networks(results, of, "best_test_acc", prefer=prefer),)
-    else:
-        sides = both_sides(results, of, over, "best_test_acc", prefer=prefer)
-    if sides[0].frame.empty:
-        return NotMeasured(sides[0].what)
+
+    def found(among: frozenset[str] | None) -> tuple[Networks, ...]:
+        if over is None:
+            return (networks(results, of, "best_test_acc", prefer=prefer, among=among),)
+        return both_sides(results, of, over, "best_test_acc", prefer=prefer, among=among)
+
+    # A setting whose networks saved no weights must not hide one whose networks did.
+    sides = found(with_pictures(results))
+    if any(side.frame.empty for side in sides):
+        sides = found(None)
+        if any(side.frame.empty for side in sides):
+            return NotMeasured(sides[0].what)
+        return NotMeasured(f"no network of these has saved its weights: {sides[0].what}")
     values = [_by_seed(results, quantity, side) for side in sides]
     if any(side.empty for side in values):
-        return NotMeasured(f"no network of these has saved its weights: {sides[0].what}")
+        return NotMeasured(f"the files of weights of these networks are gone or damaged: {sides[0].what}")
     told = f"{QUANTITIES[quantity][0]}, most extreme readouts of"
     if over is None:
         return Measured(mean_interval(values[0]), f"{told} {len(values[0])} networks; {sides[0].what}", sides[0].again)
     both = (values[0] / values[1]).dropna()
     if both.empty:
         return NotMeasured(f"no two networks that share the seed: {sides[0].what}")
-    found = mean_interval(np.log(both))
-    value, low, high = (float(np.exp(end)) for end in found[:3])
+    mean = mean_interval(np.log(both))
+    value, low, high = (float(np.exp(end)) for end in mean[:3])
     what = f"ratio of {told} {len(both)} pairs of networks; {sides[0].what}"
-    return Measured(found._replace(value=value, low=low, high=high), what, sides[0].again)
+    return Measured(mean._replace(value=value, low=low, high=high), what, sides[0].again)
 
 
 def _by_seed(results: str, quantity: str, found: Networks) -> "pd.Series[float]":

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.data.selection import SEED, grid_keys
 from store.files import open_files
 from store.sql import literal, quoted
-from store.views import run
+from store.views import fetch, run
 from store.weights import read_pictures
 
 Array = np.ndarray[Any, Any]
@@ -83,6 +83,11 @@ def pictures_of(results: str, cell_id: str) -> Pictures | None:
         same=np.array([row["same"] for row in examples], bool),
         rulings=rows[0]["rulings"] if rows else None,
     )
+
+
+def with_pictures(results: str) -> frozenset[str]:
+    """The ids of all networks whose grid saved weights."""
+    return frozenset(cell_id for (cell_id,) in fetch(results, "SELECT DISTINCT cell_id FROM internal.weights"))
 
 
 def _stacked(rows: list[dict[str, Any]]) -> Array:

@@ -11,7 +11,10 @@ import pytest
 
 from analysis.claims import simulated
 from analysis.claims.check import check, load_claims
-from tests.analysis.claims.made_stores import NOISE, made_store, networks, sides, values
+from orchestrator.grid.load import load_grid
+from orchestrator.running.work import Provenance, common_columns, declared_of
+from store.store import Store
+from tests.analysis.claims.made_stores import NOISE, ROOT, made_store, networks, sides, values
 
 CLAIMS = [claim for claim in load_claims() if "kind" in claim.measure]
 OF_NETWORKS = [claim for claim in CLAIMS if claim.grid is not None]
@@ -82,3 +85,14 @@ def test_draws_decide_it(claim, tmp_path, monkeypatch):
         monkeypatch.setattr(simulated, "kept", lambda draw, *size, drawn=drawn: drawn[draw.__name__])
         (one,) = check(str(tmp_path), [claim])
         assert one.verdict == verdict, f"made {value:g}, expected {claim.expected}: {one.why}: {one.measured}"
+
+
+@named([claim for claim in OF_NETWORKS if claim.measure["kind"] == "extremes"])
+def test_networks_that_kept_no_weights_do_not_stand_before_those_that_did(claim, tmp_path):
+    value, verdict = values(claim)[0]
+    results = made_store(claim, value, tmp_path)
+    more = load_grid(ROOT / claim.grid, ["L=2", "seed=range(9)"]).cells  # more seeds, at another L
+    rows = [{**common_columns(p, "other", Provenance("", "made")), "status": "ok", "best_test_acc": 1.0} for p in more]
+    Store(results).commit("other", rows, declared_of(more))
+    (one,) = check(results, [claim])
+    assert one.verdict == verdict, f"{one.why}: {one.measured}"
