@@ -8,18 +8,16 @@ import pytest
 from tests.campaign.__main__ import main
 from tests.orchestrator.conftest import ROOT
 
-SHORT = (
-    "kill-actor", "kill-driver", "kill-raylet", "ctrl-c-twice", "disk-full", "damage-amid", "damage-at-rest", "two-drivers-kill",
-    "s3-errors", "card-errors",
-)  # fmt: skip
-"""Some three minutes. A host that dies is struck in tests/test_hosts.py."""
+SHORT = ("kill-raylet", "disk-full", "damage-amid", "damage-at-rest", "s3-errors")
+"""Faults that no other test strikes a whole sweep with. Killed workers, killed and interrupted drivers and two drivers are in
+tests/orchestrator/test_sweep_ray.py, failing cards in ray/test_faults_of_cards.py, a host that dies in tests/test_hosts.py."""
 
 
 @pytest.mark.slow
 @pytest.mark.alone
 @pytest.mark.ray
 @pytest.mark.timeout(1500)
-def test_a_fault_of_each_part():
+def test_faults_of_a_whole_sweep():
     # In a process of its own, as it adopts and ends processes.
     words = ["--seed", "1", "--count", str(len(SHORT)), "--jobs", "2", "--again", "debug", "--fault", *SHORT]
     done = subprocess.run([sys.executable, "-m", "tests.campaign", *words], cwd=ROOT, capture_output=True, text=True, check=False)

@@ -135,7 +135,7 @@ def test_nodes_share_the_packs_and_a_second_submission_trains_nothing(slurm, sub
 @pytest.mark.slow
 @pytest.mark.ray
 def test_warned_then_cancelled_then_requeued_it_trains_each_cell_once(slurm, submit, write_grid, results, tmp_path):
-    grid = write_grid("long", seeds=12, steps=8000, pack_seconds=0.01)  # a pack for each cell on a machine of any speed
+    grid = write_grid("long", seeds=12, steps=4000, pack_seconds=0.01)  # a pack for each cell on a machine of any speed
     warned = submit(2, grid)
     wait_for_cells(slurm, warned, results, 0, tmp_path)
     slurm.run("scancel", "--batch", "--signal=INT", warned)  # what --signal=B:INT@120 sends before the time is over

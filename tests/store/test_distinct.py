@@ -73,7 +73,7 @@ PLAN = st.tuples(st.sampled_from(["a", "b"]), st.lists(st.integers(0, 5), max_si
 DEED = st.one_of(PACK, PACK, PACK, PLAN, st.sampled_from(["compact", "compact now"]))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(deeds=st.lists(DEED, max_size=9))
 def test_views_are_the_plain_window(tmp_path_factory: pytest.TempPathFactory, deeds: list[Any]) -> None:
     store = Store(str(tmp_path_factory.mktemp("results")))

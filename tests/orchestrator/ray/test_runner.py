@@ -137,7 +137,7 @@ def test_a_pack_whose_card_failed_three_times_goes_back(noisy_grid, results, arg
 
 @pytest.mark.slow
 def test_a_killed_worker_goes_on_from_its_checkpoint(noisy_grid, results):
-    grid = noisy_grid(64000)
+    grid = noisy_grid(24000)
     with joined(None):
         runner = TuneRunner(Resources(), checkpoint_s=1.0)
         sweep = sweep_of(grid, results, runner)
