@@ -26,13 +26,13 @@ class Metric(Column):
     """Whether networks that have learnt more have higher or lower values, so that a level makes a threshold; empty if neither."""
     logarithmic: bool = False
     """Whether a logarithmic axis suits it."""
-    per: Literal["network", "evaluation", "neuron", "bin"] = "network"
+    per: Literal["network", "evaluation", "neuron", "bin", "eigenfunction"] = "network"
     of: tuple[Condition, ...] = ()
     """Conditions, one of which must hold for a network to have it; all networks have it if there are none."""
     expression: str = ""
     """SQL over the columns of `cells`, for a metric without a column of its own."""
     column: str = ""
-    """The files' column that holds its list of values, if it is per evaluation, neuron or bin; empty for `per:name`."""
+    """The files' column that holds its list of values, if it is not per network; empty for `per:name`."""
     digest: str = ""
     """The digest of the file that declares a user's own metric; empty for all others."""
     diagnostic: bool = False

@@ -49,7 +49,7 @@ def reference() -> str:
         lines += ["", "A grid asks for these by `save:`:", "", *_TABLE, *map(_metric, asked)]
         lines += [
             "",
-            *(f"`save: [{g.name}]` asks for {listed(f'`{name}`' for name in g.metrics)}." for g in metric_groups().values()),
+            *(f"`save: [{g.name}]` asks for {listed(f'`{name}`' for name in g.members)}." for g in metric_groups().values()),
         ]
     return "\n".join(lines) + "\n"
 

@@ -31,8 +31,8 @@ BEST = f"{RANK}, {_MEASURED}, holds_neurons DESC, holds_curves DESC, {_KEEPS}, {
 """Order among the rows of one cell: the first row is the cell's. A newer row wins only if it holds no less."""
 BEST_NEURONS = f"{RANK}, holds_neurons DESC, holds_curves DESC, {_KEEPS}, {_MEASURED}, {_LAST}"
 """The order that picks the row for `neurons`, in case the cell's row holds more metrics but no neurons."""
-BEST_CURVE = f"{RANK}, holds_curves DESC, holds_neurons DESC, {_KEEPS}, {_MEASURED}, {_LAST}"
-"""The order that picks the row for `curves`."""
+BEST_CURVE = f"{RANK}, holds_curves DESC, {_MEASURED}, holds_neurons DESC, {_KEEPS}, {_LAST}"
+"""The order that picks the row for `curves`. Metrics on request may be among its curves."""
 BEST_WEIGHTS = f"{RANK}, {_KEEPS}, holds_neurons DESC, holds_curves DESC, {_MEASURED}, {_LAST}"
 """The order that picks the row for `internal.weights`."""
 ORDERS = {"best": BEST, "best_neurons": BEST_NEURONS, "best_curve": BEST_CURVE, "best_weights": BEST_WEIGHTS}
@@ -99,12 +99,12 @@ def _views_over(files: Files, snapshot: Snapshot, described: Sequence[LiveFile])
     further = [column for file in dict.fromkeys(file.further for file in snapshot.rows) for column in file]
     curves = _lists("evaluation", further)
     neurons = _lists("neuron", further)
-    longest = f"greatest({', '.join(f'len({column})' for column in neurons.values())})"
     connection.execute(f"""
         CREATE VIEW cells AS {_cells(snapshot.rows, described)};
         CREATE VIEW curves AS SELECT cell_id, {_unnested(curves)} FROM internal.best_curve;
         CREATE VIEW neurons AS
-            SELECT cell_id, unnest(range({longest})) AS neuron, {_unnested(neurons)} FROM internal.best_neurons;
+            SELECT cell_id, unnest(range({_longest(neurons)})) AS neuron, {_unnested(neurons)} FROM internal.best_neurons;
+        CREATE VIEW spectra AS {_spectra(_lists("eigenfunction", further))};
         CREATE VIEW internal.weights AS
             SELECT cell_id, weights_file FROM internal.best_weights WHERE weights_file IS NOT NULL;
         CREATE VIEW plans AS {_plans(connection, files, snapshot.plans)};
@@ -152,6 +152,17 @@ def _lists(per: str, further: Iterable[Column]) -> dict[str, str]:
     """The quoted list columns of the metrics that have one value per `per`, by the metric's name."""
     declared = (*DECLARED.values(), *further)
     return {one.name: in_quotes(column_of(one)) for one in declared if isinstance(one, Metric) and one.per == per}
+
+
+def _spectra(lists: Mapping[str, str]) -> str:
+    """SQL of the view `spectra`, which is empty if no file has a metric per eigenfunction."""
+    if not lists:
+        return "SELECT cell_id, NULL::BIGINT AS eigenfunction FROM internal.no_rows WHERE false"
+    return f"SELECT cell_id, unnest(range(1, {_longest(lists)} + 1)) AS eigenfunction, {_unnested(lists)} FROM internal.best"
+
+
+def _longest(lists: Mapping[str, str]) -> str:
+    return f"greatest({', '.join(f'len({column})' for column in lists.values())})"
 
 
 def _unnested(lists: Mapping[str, str]) -> str:

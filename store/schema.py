@@ -60,7 +60,8 @@ BESIDE = ("_file", "_row", "file_row_number")
 """Columns, in lower case, that readers add to those of a file."""
 
 _OF_ANALYSIS = (*STATISTICS, SEEDS, *SHOWN)
-RESERVED = frozenset(name.lower() for name in (*SCHEMA.names, *PLAN_SCHEMA.names, *METRICS, "neuron", *BESIDE, *_OF_ANALYSIS))
+_INDICES = ("neuron", "eigenfunction")
+RESERVED = frozenset(name.lower() for name in (*SCHEMA.names, *PLAN_SCHEMA.names, *METRICS, *_INDICES, *BESIDE, *_OF_ANALYSIS))
 """Names, in lower case, that no further column may have. DuckDB ignores case, and a join of two views would be ambiguous."""
 
 _SINGLE_VALUES = [(field.name, field.type) for field in SCHEMA if not pa.types.is_nested(field.type)]

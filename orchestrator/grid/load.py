@@ -50,7 +50,7 @@ class Carried(NamedTuple):
     request: str
     metric: Metric | None
     """Its declaration; None if no network in the store has a value."""
-    value: float | None
+    value: float | list[float | None] | None
     reason: str
 
 

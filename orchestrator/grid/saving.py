@@ -37,9 +37,9 @@ def check_save(item: Item | None, kind: Kind, kinds: Sequence[Kind], ctx: "Conte
 
 
 def _names(asked: str) -> tuple[str, ...]:
-    """The metrics of a group, or what is asked for by its own name."""
+    """The members of a group, or what is asked for by its own name."""
     group = metric_groups().get(asked)
-    return group.metrics if group else (asked,)
+    return group.members if group else (asked,)
 
 
 def _not_saved(name: str, kind: Kind, ctx: "Context") -> str:

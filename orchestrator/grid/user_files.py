@@ -22,6 +22,7 @@ from store.columns import check_further
 from store.schema import RESERVED
 from trainables import metrics, networks, tasks
 from trainables.metrics import Requested
+from trainables.metrics.base import Per
 from trainables.networks import Network
 from trainables.parts import KINDS, Part, declared, kind_of, plain_type
 from trainables.tasks import Task, task_class, task_names
@@ -214,6 +215,8 @@ def _check_metric(f: UserFile, found: Requested) -> None:
         raise UserFileError(f"metric {metric.name}: low ({metric.low:g}) must be below high ({metric.high:g})", line)
     if metric.better not in ("higher", "lower", ""):
         raise UserFileError(f"metric {metric.name}: better must be 'higher', 'lower' or ''", line)
+    if metric.per not in (legal := get_args(Per)):
+        raise UserFileError(f"metric {metric.name}: per must be one of {listed(legal)}, not {show(metric.per)}", line)
     taken = (*BLOCK_KEYS, *METRICS, *_package_keys(), *LISTS)
     if metric.name.lower() in RESERVED or metric.name in taken:
         raise UserFileError(f"metric {metric.name}: the results have a column of this name; choose another", line)

@@ -11,6 +11,7 @@ from declarations.metric import Metric
 from orchestrator.extras import of_extras
 from orchestrator.grid.load import Carried, Grid
 from orchestrator.plan.missing import missing_cells
+from store.columns import column_of
 from store.sql import in_quotes
 from store.views import Statuses, declared_in, run
 from trainables.metrics import requested_metric, requested_names
@@ -63,8 +64,8 @@ def _stored(results: str, requests: Mapping[str, frozenset[str]]) -> dict[str, t
     def work(connection: duckdb.DuckDBPyConnection) -> tuple[dict[str, Metric], dict[str, dict[str, Any]]]:
         every = {name.lower(): column for name, column in declared_in(connection).items()}
         there = {name: column for name, column in every.items() if name in names and isinstance(column, Metric)}
-        columns = ", ".join(["cell_id", "reason", *map(in_quotes, there)])
-        found = connection.execute(f"SELECT {columns} FROM cells WHERE cell_id IN (SELECT unnest(?))", [list(requests)])
+        columns = ", ".join(["cell_id", "reason", *(in_quotes(column_of(one)) for one in there.values())])
+        found = connection.execute(f"SELECT {columns} FROM internal.best WHERE cell_id IN (SELECT unnest(?))", [list(requests)])
         return there, {row[0]: dict(zip(["reason", *there], row[1:], strict=True)) for row in found.fetchall()}
 
     declared, rows = run(results, work)

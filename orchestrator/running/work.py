@@ -20,6 +20,7 @@ from trainables.cell import Cell
 from trainables.engines import ENGINES
 from trainables.engines.base import Result
 from trainables.metrics import requested_metric, requested_names
+from trainables.metrics.base import MOST
 from trainables.metrics.measuring import measured
 from trainables.pictures import MOST_EXTREME, OF_EACH_LABEL, pictures_of, pictures_of_weights
 from trainables.result import CellResult
@@ -61,6 +62,8 @@ class PackWork:
         self.engine = engine
         with card_faults(device):
             self.run = ENGINES[engine].make(cells, device)
+        if isinstance(self.run, PackRun):  # chains have no metrics on request
+            self.run.watch([[name for name in _asked(one) if _is_watched(name)] for one in members])
 
     @property
     def fraction(self) -> float:
@@ -105,7 +108,7 @@ class PackWork:
         if not isinstance(self.run, PackRun) or not isinstance(result, CellResult) or result.status != "ok":
             return row  # diverged networks have nothing to look at, and networks at equilibrium are samples
         lacking = dict[str, str]()
-        names = sorted(planned.save.intersection(requested_names()))
+        names = _asked(planned)
         if names:
             values, lacking = measured(self.run, c, names)
             row |= values
@@ -121,6 +124,15 @@ class PackWork:
         holds = [*map(held_as, names), *(one.request for one in planned.carried)]
         reasons = [*(why_without(extra, error) for extra, error in lacking.items()), *(one.reason for one in planned.carried)]
         return {**row, "measured": holds or None, "reason": "; ".join(filter(None, reasons)) or None}
+
+
+def _asked(planned: PlannedCell) -> list[str]:
+    """Names of the metrics on request that are to be saved of a cell."""
+    return sorted(planned.save.intersection(requested_names()))
+
+
+def _is_watched(name: str) -> bool:
+    return requested_metric(name).metric.per == "evaluation"
 
 
 def _check_pictures(cell: Cell) -> None:
@@ -179,7 +191,8 @@ def row_bytes(planned: PlannedCell) -> int:
     neurons, examples = 2 * MOST_EXTREME, 2 * OF_EACH_LABEL
     numbers = neurons * cell.task.input_dim + examples * cell.task.shown_size
     weights = 4 * numbers + (neurons + examples) * _PICTURE_BYTES if "weights" in save else 0
-    return 1024 + curve + (8 * cell.width if "neurons" in save else 0) + weights
+    asked = 4 * sum(len(cell.evaluations) if _is_watched(name) else MOST for name in _asked(planned))
+    return 1024 + curve + (8 * cell.width if "neurons" in save else 0) + weights + asked
 
 
 def device_name(device: str) -> str:

@@ -11,7 +11,13 @@ from store.files import Files, ResultsError, temporary
 from store.sql import literal
 from store.views import VIEWS, run
 
-ORDER = {"cells": "cell_id", "curves": "cell_id, step", "neurons": "cell_id, neuron", "plans": "sweep, cell_id"}
+ORDER = {
+    "cells": "cell_id",
+    "curves": "cell_id, step",
+    "neurons": "cell_id, neuron",
+    "spectra": "cell_id, eigenfunction",
+    "plans": "sweep, cell_id",
+}
 
 
 def export(files: Files, out: Path, csv: bool = True) -> dict[Path, int]:

@@ -40,7 +40,8 @@ def test_columns_are_the_designs(store: Store, filled: bool) -> None:
     assert columns(store, "curves") == ["cell_id", "step", "train_loss", "train_acc", "test_acc", "test_auc", *ours]
     assert columns(store, "neurons") == ["cell_id", "neuron", "readout", "alignment"]
     assert columns(store, "plans") == ["sweep", "cell_id"]
-    assert fetch(store.results, "SHOW TABLES") == [("cells",), ("curves",), ("neurons",), ("plans",)]
+    assert fetch(store.results, "SHOW TABLES") == [("cells",), ("curves",), ("neurons",), ("plans",), ("spectra",)]
+    assert columns(store, "spectra") == ["cell_id", "eigenfunction"]  # further ones are asked for
 
 
 def test_lists_unnest(store: Store) -> None:

@@ -36,14 +36,21 @@ def _of_metric(asked: Requested, cell: Cell) -> Iterator[Finding]:
         raise Wrong(part.finding("", "changed the probe's arrays in place; wanted a copy to be changed"))
     with reseeded(2):
         again = part.call("", lambda: asked.measure(probe))
-    if value is not None and not isinstance(value, numbers.Real | np.bool_):
-        raise Wrong(part.finding("", f"gave {shown(value)}; wanted a number, or None where it is undefined"))
+    is_list = asked.metric.per == "eigenfunction"
+    if value is not None and not (_are_numbers(value) if is_list else isinstance(value, numbers.Real | np.bool_)):
+        wanted = "an array (k,) of numbers" if is_list else "a number"
+        raise Wrong(part.finding("", f"gave {shown(value)}; wanted {wanted}, or None where it is undefined"))
     if not same(value, again):
         hint = "it may use no random numbers but those of a generator of its own with a fixed seed"
         yield part.finding("", f"gave {shown(value)} and then {shown(again)} for the same network; wanted one value: {hint}")
     low, high = asked.metric.low, asked.metric.high
-    if value is not None and np.isfinite(float(value)) and not asked.allows(float(value)):
+    values = [] if value is None else [float(one) for one in np.atleast_1d(value)]
+    if any(np.isfinite(one) and not asked.allows(one) for one in values):
         yield part.finding("", f"gave {shown(value)}; wanted a number between its low = {low:g} and high = {high:g}")
+
+
+def _are_numbers(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim == 1 and np.issubdtype(value.dtype, np.number)
 
 
 def _probe(cell: Cell) -> Probe:

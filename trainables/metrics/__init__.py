@@ -13,9 +13,10 @@ from trainables.metrics.base import (
     requested_names,
 )
 
-for _metric in richness.METRICS:
+for _metric in (*richness.METRICS, *richness.CURVE):
     register(_metric)
-register_group(richness.RICHNESS)
+for _group in richness.GROUPS:
+    register_group(_group)
 
 __all__ = [
     "Group", "Probe", "Requested", "metric", "metric_groups", "register", "register_group", "requested_metric", "requested_names",

@@ -1,4 +1,4 @@
-"""Interface of a metric on request: a number for a trained network, from its parameters and its outputs on a probe set."""
+"""Interface of a metric on request: what is measured of a network, from its parameters and its outputs on a probe set."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
+Per = Literal["network", "evaluation", "eigenfunction"]
 DESCENT: tuple[Condition, ...] = ((("sampled", ("no",)),),)
 """Networks that learn by gradient descent."""
 
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """A trained network at its probe set: the fresh test examples of its last evaluation."""
+    """A network at its probe set: the fresh test examples of this evaluation, of a trained network the last one."""
 
     cell: Cell
     inputs: Array
@@ -39,12 +40,19 @@ class Probe:
     """The features (n, m) at initialisation, at other inputs."""
 
 
-Measure = Callable[[Probe], float | None]
+MOST = 64
+"""Values that the results keep of a metric per eigenfunction: the first ones."""
+
+Measure = Callable[[Probe], Any]
+"""A number, an array (k,) for a metric per eigenfunction, or None where the metric is undefined."""
 
 
 @dataclass(frozen=True)
 class Requested:
-    """A metric that a grid asks for by `save:`, and its function, which gives None or NaN where the metric is undefined."""
+    """A metric that a grid asks for by `save:`, and its function, which gives None or NaN where the metric is undefined.
+
+    A metric per evaluation is measured at each evaluation, any other one at the end of training.
+    """
 
     metric: Metric
     measure: Measure
@@ -73,13 +81,14 @@ def metric(
     unit: str = "",
     logarithmic: bool = False,
     is_accuracy: bool = False,
+    per: Per = "network",
 ) -> Callable[[Measure], Requested]:
     """Decorator that declares a function as a metric with this title and bounds; the metric has the function's name."""
 
     def declared(measure: Measure) -> Requested:
         found = Metric(
-            measure.__name__, title, unit=unit, low=low, high=high, better=better, logarithmic=logarithmic, of=DESCENT,
-            on_request=True, is_accuracy=is_accuracy,
+            measure.__name__, title, "number" if per == "network" else "single", unit=unit, low=low, high=high, better=better,
+            logarithmic=logarithmic, of=DESCENT, on_request=True, is_accuracy=is_accuracy, per=per,
         )  # fmt: skip
         return Requested(found, measure)
 
@@ -87,10 +96,10 @@ def metric(
 
 
 class Group(NamedTuple):
-    """Metrics that a grid may ask for together, by the name of the group."""
+    """Metrics and lists that a grid may ask for together, by the name of the group."""
 
     name: str
-    metrics: tuple[str, ...]
+    members: tuple[str, ...]
 
 
 _REQUESTED: dict[str, Requested] = {}

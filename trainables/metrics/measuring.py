@@ -1,27 +1,44 @@
-"""Measures the metrics that a grid asked for, on a trained pack."""
+"""Measures the metrics that a grid asked for, on a pack: at each evaluation, and when it is trained."""
 
 from collections.abc import Sequence
 from functools import partial
 from math import isfinite, isnan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from console.words import in_a_line
 from trainables.cell import Cell
-from trainables.metrics.base import Array, Probe, requested_metric
+from trainables.metrics.base import MOST, Array, Probe, Requested, requested_metric
 from trainables.result import number
 from trainables.streams import stream, stream_owner
 
 if TYPE_CHECKING:
     from trainables.trainers.run import PackRun
 
+Value = float | list[float | None] | None
+"""A metric's value, or its values per evaluation or eigenfunction; None where it is undefined."""
 
-def measured(run: "PackRun", c: int, names: Sequence[str]) -> tuple[dict[str, float | None], dict[str, str]]:
-    """Values of these metrics for cell c, on the test examples of its last step, and the errors of those that failed.
 
+def measured(run: "PackRun", c: int, names: Sequence[str]) -> tuple[dict[str, Value], dict[str, str]]:
+    """Values of these metrics of trained cell c, and the errors of those that failed, each by the metric's name.
+
+    They are measured on the test examples of the last step; those of a metric per evaluation were measured at each of them.
     The value is None if the metric is undefined or failed: it raised an exception, or gave a value that is infinite or beyond its
     bounds.
     """
-    values, failures = dict[str, float | None](), dict[str, str]()
+    watched = run.watched(c)
+    values, failures = values_of(run, c, [name for name in names if name not in watched])
+    for name, (curve, error) in watched.items():
+        values[name] = [number(value) for value in curve]
+        if error:
+            failures[name] = error
+    return values, failures
+
+
+def values_of(run: "PackRun", c: int, names: Sequence[str]) -> tuple[dict[str, Value], dict[str, str]]:
+    """Values of these metrics for cell c as it is now, and the errors of those that failed, each by the metric's name."""
+    if not names:
+        return {}, {}
+    values, failures = dict[str, Value](), dict[str, str]()
     try:
         probe = probe_of(run, c)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the network is kept, whatever its features raise
@@ -30,15 +47,26 @@ def measured(run: "PackRun", c: int, names: Sequence[str]) -> tuple[dict[str, fl
         asked, values[name] = requested_metric(name), None
         try:
             value = asked.measure(probe)
-            if value is not None and not isnan(value):
-                if not isfinite(value):
-                    raise ValueError(f"it gave {value:g}; wanted a finite number, or None where it is undefined")
-                if not asked.allows(value):
-                    raise ValueError(f"it gave {value:g}, which is not between {asked.metric.low:g} and {asked.metric.high:g}")
-                values[name] = number(value)
+            if value is None:
+                continue
+            if asked.metric.per == "eigenfunction":
+                values[name] = [_checked(asked, one) for one in value[:MOST]]
+            else:
+                values[name] = _checked(asked, value)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the network is kept, whatever a metric raises
             failures[name] = in_a_line(error)
     return values, failures
+
+
+def _checked(asked: Requested, value: Any) -> float | None:
+    """The value as a row holds it, None for NaN. ValueError if it is infinite or beyond the metric's bounds."""
+    if isnan(value):
+        return None
+    if not isfinite(value):
+        raise ValueError(f"it gave {value:g}; wanted a finite number, or None where it is undefined")
+    if not asked.allows(value):
+        raise ValueError(f"it gave {value:g}, which is not between {asked.metric.low:g} and {asked.metric.high:g}")
+    return number(value)
 
 
 def probe_of(run: "PackRun", c: int) -> Probe:

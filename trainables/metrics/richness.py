@@ -1,10 +1,12 @@
-"""How rich a trained network is [Nam26]: `save: [richness]` asks for all of these metrics.
+"""How rich a network is [Nam26]: `save: [richness]` asks for all metrics of the trained network, `save: [richness_curve]` for
+D_LR and the effective dimension at each evaluation.
 
 They are taken on probe sets of N examples: of a fixed training set the first N, else N fresh training examples, and N fresh test
 examples. With n different inputs d_lr is too high by about (1 - d_lr) PR/(2n), PR as `participation` measures it.
 """
 
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -49,14 +51,25 @@ class _Richness:
     def __init__(self, probe: Probe) -> None:
         task, owner = probe.cell.task, stream_owner(probe.cell)
         symbols = task.draw_symbols(stream(owner, "symbols"))
-        fixed = task.n_train
-        drawn = task.train_examples(stream(owner, "richness" if fixed is None else "batches"), symbols, fixed or N)
-        self.train = _sample(probe, *(part[:N] for part in drawn))
-        self.test = _sample(probe, *task.test_examples(stream(owner, "richness", 1), symbols, N))
-        start = probe.at_start(self.train.inputs)
-        self.start = None if start is None else alignment.centred(start, self.train.share)
-        self.theta_norm2 = sum(float(np.square(one, dtype=np.float64).sum()) for one in probe.parameters.values())
+        fixed, at, at_start = task.n_train, probe.at, probe.at_start
+        self._train = partial(task.train_examples, stream(owner, "richness" if fixed is None else "batches"), symbols, fixed or N)
+        self._test = partial(task.test_examples, stream(owner, "richness", 1), symbols, N)
+        self._at, self._at_start = at, at_start
         self.n_outputs = task.n_outputs
+
+    @cached_property
+    def train(self) -> _Sample:
+        return _sample(self._at, *(part[:N] for part in self._train()))
+
+    @cached_property
+    def test(self) -> _Sample:
+        return _sample(self._at, *self._test())
+
+    @cached_property
+    def start(self) -> Array | None:
+        """Centred features at initialisation on training examples."""
+        found = self._at_start(self.train.inputs)
+        return None if found is None else alignment.centred(found, self.train.share)
 
     @cached_property
     def pair(self) -> tuple[Array, Array] | None:
@@ -99,11 +112,11 @@ class _Richness:
         return None if quality is None else float(quality[: max(2, self.n_outputs)].sum())
 
 
-def _sample(probe: Probe, inputs: Array, targets: Array) -> _Sample:
+def _sample(at: "Callable[[Array], Probed]", inputs: Array, targets: Array) -> _Sample:
     """The network on a probe set, each example once."""
     whole = np.column_stack([inputs, targets])
     _, first, counts = np.unique(whole, axis=0, return_index=True, return_counts=True)
-    return _Sample(inputs[first], targets[first], counts / len(whole), probe.at(inputs[first]))
+    return _Sample(inputs[first], targets[first], counts / len(whole), at(inputs[first]))
 
 
 def _pair(sample: _Sample) -> tuple[Array, Array] | None:
@@ -168,7 +181,7 @@ def s_init(probe: Probe) -> float | None:
 @metric("squared norm of all parameters", low=0, logarithmic=True)
 def theta_norm2(probe: Probe) -> float:
     """Sum of the squares of all parameters."""
-    return _of(probe).theta_norm2
+    return sum(float(np.square(one, dtype=np.float64).sum()) for one in probe.parameters.values())
 
 
 @metric("effective dimension of the features' spectrum", low=1, logarithmic=True)
@@ -229,8 +242,43 @@ def tr_sw(probe: Probe) -> float | None:
     return found.tr_sw if found else None
 
 
+@metric("eigenvalue rho_k of the features' kernel over rho_1", low=0, high=1, logarithmic=True, per="eigenfunction")
+def rho(probe: Probe) -> Array | None:
+    """Eigenvalues of the uncentred kernel of the features on training examples, over the largest [Nam26 Fig. 1]."""
+    found = _of(probe).functions
+    return found.rho / found.rho[0] if found else None
+
+
+@metric("quality Q*(k): share of the target that eigenfunction k adds", low=0, high=1, per="eigenfunction")
+def quality(probe: Probe) -> Array | None:
+    """The share of the target's span that the k-th eigenfunction adds to those before it, on fresh examples [Nam26 Eq. 5]."""
+    return _of(probe).quality
+
+
+@metric("utilisation Qhat(k): share of the output that eigenfunction k adds", low=0, high=1, per="eigenfunction")
+def utilisation(probe: Probe) -> Array | None:
+    """`quality` of the network's own outputs in place of the target [Nam26 Eq. 6]."""
+    return _of(probe).utilisation
+
+
+@metric("laziness D_LR of features and outputs", low=0, high=1, better="lower", per="evaluation")
+def curve_d_lr(probe: Probe) -> float | None:
+    """`d_lr` at each evaluation."""
+    return d_lr.measure(probe)
+
+
+@metric("effective dimension of the features' spectrum", low=1, logarithmic=True, per="evaluation")
+def curve_d_eff(probe: Probe) -> float | None:
+    """`d_eff_rho` at each evaluation."""
+    return d_eff_rho.measure(probe)
+
+
 METRICS: tuple[Requested, ...] = (
     d_lr, d_lr_test, d_lr_proj, d_lr_rank, s_init, theta_norm2, participation, d_eff_rho, d_eff_util, pi_hat_C, pi_target_C,
-    const_overlap, nc1, nc1_regularised, tr_sw,
+    const_overlap, nc1, nc1_regularised, tr_sw, rho, quality, utilisation,
 )  # fmt: skip
-RICHNESS = Group("richness", tuple(one.name for one in METRICS))
+CURVE: tuple[Requested, ...] = (curve_d_lr, curve_d_eff)
+GROUPS = (
+    Group("richness", tuple(one.name for one in METRICS)),
+    Group("richness_curve", ("curves", *(one.name for one in CURVE))),
+)

@@ -2,13 +2,14 @@
 
 import time
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from copy import copy
 from typing import Any
 
 import numpy as np
 
 from trainables.cell import Cell
+from trainables.metrics.measuring import values_of
 from trainables.result import SCORES, CellResult
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks.base import Array
@@ -31,6 +32,9 @@ class PackRun:
         self.names = SCORES[cells[0].task.targets]
         # Mean loss, training accuracy and scores at each evaluation.
         self.curves = np.full((2 + len(self.names), len(self.cells), len(self.evaluations)), np.nan)
+        self._watched: tuple[tuple[str, ...], ...] = ((),) * len(self.cells)
+        self._seen: dict[str, Array] = {}  # metric: (C, K)
+        self._unseen: dict[tuple[str, int], str] = {}  # metric and cell: the first error
         # Loss and right predictions of each step since the last evaluation: summed at once, so that pauses change no digit.
         self._steps = np.zeros((2, len(self.cells), cells[0].eval_every))
 
@@ -41,6 +45,16 @@ class PackRun:
     @property
     def done(self) -> bool:
         return self.step >= self.n_steps or bool(self.diverged_at.all())
+
+    def watch(self, names: Sequence[Collection[str]]) -> None:
+        """Measure these metrics of each cell, in the pack's order, at each evaluation to come."""
+        self._watched = tuple(tuple(sorted(of_cell)) for of_cell in names)
+        shape = (len(self.cells), len(self.evaluations))
+        self._seen = {name: np.full(shape, np.nan) for of_cell in self._watched for name in of_cell}
+
+    def watched(self, c: int) -> dict[str, tuple[Array, str]]:
+        """The watched metrics of cell c by name: values (K,) at each evaluation, and the error that ended their measurement."""
+        return {name: (self._seen[name][c], self._unseen.get((name, c), "")) for name in self._watched[c]}
 
     def advance(self, seconds: float) -> None:
         """Train for about this long, at least one block of steps."""
@@ -72,7 +86,17 @@ class PackRun:
             loss_mean, right_mean = self._steps[:, :, : after - last].mean(2)
             train_acc = right_mean / self.cells[0].batch
             self.curves[:, :, k] = [loss_mean, train_acc, *self.trainer.evaluate(self.step, self.cells[0].test_size)]
+            self._watch(k)
         return n
+
+    def _watch(self, k: int) -> None:
+        """Measure what is watched at evaluation k. A metric that failed for a cell is not tried again for it."""
+        for c, names in enumerate(self._watched):
+            wanted = [name for name in names if (name, c) not in self._unseen and not self.diverged_at[c]]
+            values, failures = values_of(self, c, wanted)
+            for name, value in values.items():
+                self._seen[name][c, k] = np.nan if value is None else value
+            self._unseen |= {(name, c): error for name, error in failures.items()}
 
     def _note_divergence(self, loss: Array) -> None:
         """A NaN or infinite loss ends its cell alone: the pack trains on and that cell's further numbers are dropped."""
@@ -129,7 +153,8 @@ class PackRun:
     def state(self, copied: bool = True) -> dict[str, Any]:
         """Arrays and numbers from which another process can continue. With copied=False they are the trainer's own arrays, which
         later steps change."""
-        own = {k: copy(getattr(self, k)) for k in ("step", "seconds", "diverged_at", "curves", "_steps")}
+        own = {k: copy(getattr(self, k)) for k in ("step", "seconds", "diverged_at", "curves", "_steps", "_unseen")}
+        own["_seen"] = {name: values.copy() for name, values in self._seen.items()}
         return {**own, "trainer": {k: v.copy() if copied else v for k, v in self.trainer.state().items()}}
 
     def load(self, state: dict[str, Any]) -> None:

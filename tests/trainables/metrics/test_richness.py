@@ -1,20 +1,25 @@
 """The metrics of richness on networks that were trained here, whatever trained them."""
 
+import subprocess
+import sys
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 import pytest
 
+from store.views import fetch
 from trainables.cell import cell_of
 from trainables.engines import descent_engine
-from trainables.metrics import Probe, metric_groups, requested_metric
+from trainables.metrics import Probe, base, metric_groups, requested_metric
+from trainables.metrics.base import MOST
 from trainables.metrics.measuring import measured
 from trainables.metrics.richness import N
 from trainables.tasks import SameDifferent
 from trainables.trainers.base import Probed
 from trainables.trainers.run import PackRun
 
-NAMES = metric_groups()["richness"].metrics
+NAMES = metric_groups()["richness"].members
 CLASSES_ALONE = ("d_lr_proj", "d_lr_rank", "nc1", "nc1_regularised", "tr_sw")
 TASK = SameDifferent(L=5, d=16)
 
@@ -124,8 +129,11 @@ def test_equal_examples_are_evaluated_once():
         seen.append(len(x))
         return x[:, 0]
 
-    value("d_lr", made(outputs, lambda x: x))
-    assert seen == [TASK.L**2, N]  # all pairs of symbols; fresh examples all differ
+    probe = made(outputs, lambda x: x)
+    value("d_lr", probe)
+    assert seen == [TASK.L**2]  # all pairs of symbols
+    value("d_lr_test", probe)
+    assert seen == [TASK.L**2, N]  # fresh examples all differ
 
 
 def test_all_metrics_of_a_network_draw_and_evaluate_once():
@@ -140,3 +148,90 @@ def test_all_metrics_of_a_network_draw_and_evaluate_once():
         if name != "participation":
             value(name, probe)
     assert len(calls) == 2
+
+
+def test_spectra_add_up_to_what_the_numbers_say():
+    found = values(trained([a_cell()]))
+    rho, quality, utilisation = (np.array(found[name]) for name in ("rho", "quality", "utilisation"))
+    assert len(rho) <= 24 and rho[0] == 1 and (np.diff(rho) <= 0).all()  # no more than the width
+    for shares, leading in ((quality, "pi_target_C"), (utilisation, "pi_hat_C")):
+        assert (shares >= 0).all() and shares.sum() <= 1 + 1e-9
+        assert shares[:2].sum() == pytest.approx(found[leading])
+    assert utilisation.sum() < 1  # the centred output is not linear in the features: its part at initialisation is taken off
+
+
+def test_no_more_eigenfunctions_are_kept_than_are_shown():
+    cell = cell_of(SameDifferent(L=12, d=64), width=100, gamma=1e-5, seed=3, steps=20, eval_every=20)
+    assert len(values(trained([cell]))["rho"]) == MOST
+
+
+class Watched:
+    """Runs of two cells of which the first is watched."""
+
+    def __init__(self, *names):
+        self.names, self.cells = names, [a_cell(), a_cell(gamma=0.1)]
+
+    def run(self):
+        run = PackRun(self.cells, descent_engine("gram").trainer(self.cells))
+        run.watch([self.names, ()])
+        return run
+
+    def ended(self, run):
+        while not run.done:
+            run.advance(0.0)
+        return measured(run, 0, self.names)
+
+
+def test_curves_of_richness_end_at_the_numbers_of_the_trained_network():
+    watched = Watched("curve_d_lr", "curve_d_eff")
+    run = watched.run()
+    found, failures = watched.ended(run)
+    assert not failures and run.watched(1) == {}
+    end = values(run)
+    assert [len(curve) for curve in found.values()] == [2, 2]
+    assert found["curve_d_lr"][-1] == end["d_lr"] and found["curve_d_eff"][-1] == end["d_eff_rho"]
+    assert found["curve_d_lr"][0] != found["curve_d_lr"][1]
+
+
+def test_curves_go_on_after_a_restart():
+    watched = Watched("curve_d_lr")
+    first = watched.run()
+    while not first.step >= 30:
+        first.advance(0.0)
+    second = watched.run()
+    second.load(first.state())
+    assert watched.ended(second) == watched.ended(watched.run())
+
+
+def test_a_metric_that_fails_at_an_evaluation_is_told_and_not_tried_again(monkeypatch):
+    tried = []
+
+    def fails(probe):
+        tried.append(probe)
+        raise ValueError("no such thing")
+
+    asked = replace(requested_metric("curve_d_lr"), measure=fails)
+    monkeypatch.setitem(base._REQUESTED, "curve_d_lr", asked)
+    watched = Watched("curve_d_lr")
+    found, failures = watched.ended(watched.run())
+    assert found == {"curve_d_lr": [None, None]} and "no such thing" in failures["curve_d_lr"]
+    assert len(tried) == 1
+
+
+def test_curves_and_spectra_are_in_the_views(tmp_path):
+    (tmp_path / "rich.yaml").write_text(
+        "sweep: rich\ngrids:\n  - {task: same_different, L: 4, d: 8, width: 16, gamma: 1, seed: {range: 2}, steps: 40, "
+        "eval_every: 20, test_size: 64, save: [richness, richness_curve]}\n"
+    )
+    results = str(tmp_path / "results")
+    words = ["-m", "orchestrator.sweep", str(tmp_path / "rich.yaml"), "--results", results, "--debug"]
+    assert subprocess.run([sys.executable, *words], check=False, capture_output=True).returncode == 0
+    assert fetch(results, "SELECT step, count(curve_d_lr), count(curve_d_eff) FROM curves GROUP BY ALL ORDER BY ALL") == [
+        (20, 2, 2), (40, 2, 2),
+    ]  # fmt: skip
+    last = "SELECT max(abs(d_lr - curve_d_lr)) FROM cells JOIN curves USING (cell_id) WHERE step = 40"
+    assert fetch(results, last)[0][0] < 1e-6  # curves are kept in single precision
+    spectra = "SELECT count(*), count(rho), count(quality), count(utilisation) FROM spectra WHERE eigenfunction = 1"
+    assert fetch(results, spectra) == [(2, 2, 2, 2)]
+    done = subprocess.run([sys.executable, *words], check=False, capture_output=True, text=True)
+    assert "0 to train" in done.stderr
