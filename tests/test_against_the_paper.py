@@ -1,7 +1,7 @@
 """Slow: the numbers of `grids/acceptance.yaml` and `acceptance_images.yaml` beside the paper's. `make slow` prints them.
 
-The networks of the first are those of evidence/; its seed 0 is trained anew and compared with what lies there. The second is
-trained whole. `ACCEPTANCE_RESULTS` may name a store with both, which other sweeps may share.
+The networks are those of evidence/, or of the store that `ACCEPTANCE_RESULTS` names; other sweeps may share it. Seed 0 is trained
+anew and compared with what lies there.
 """
 
 import os
@@ -33,12 +33,10 @@ LAZY = f"select seed, dtype, best_test_acc {OF_THE_SWEEP} and gamma_label = 'laz
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """Seed 0 of `acceptance`, and all of `acceptance_images`, trained by the code as it is."""
-    if given := os.environ.get("ACCEPTANCE_RESULTS"):
-        return given
+    """Seed 0 of both sweeps, trained by the code as it is."""
     results = str(tmp_path_factory.mktemp("acceptance"))
-    for words in (["grids/acceptance.yaml", "seed=0"], ["grids/acceptance_images.yaml"]):
-        command = [sys.executable, "-m", "orchestrator.sweep", *words, "--results", results]
+    for sweep in ("acceptance", "acceptance_images"):
+        command = [sys.executable, "-m", "orchestrator.sweep", f"grids/{sweep}.yaml", "seed=0", "--results", results]
         done = subprocess.run(command, cwd=ROOT, check=False, text=True, stdout=subprocess.PIPE)
         assert done.returncode == 0, done.stdout
     return results
@@ -55,20 +53,15 @@ def connection(results):
         yield connection
 
 
-@pytest.fixture
-def images(trained):
-    with connect(trained) as connection:
-        yield connection
-
-
 def test_networks_trained_anew_are_those_of_evidence(results, trained):
-    rows = f"select cell_id, best_test_acc, readout_ratio {OF_THE_SWEEP} and seed = 0"
+    rows = """select distinct cell_id, best_test_acc, readout_ratio from cells join plans using (cell_id)
+        where sweep in ('acceptance', 'acceptance_images') and status = 'ok' and seed = 0"""
     anew, kept = ({row[0]: row[1:] for row in fetch(where, rows)} for where in (trained, results))
-    assert len(anew) == 17 and anew.keys() <= kept.keys()
+    assert len(anew) == 17 + 7 and anew.keys() <= kept.keys()
     for cell_id, (accuracy, ratio) in anew.items():
         # Equal to the last digit on one kind of processor. Another one rounds otherwise: some of 1,024 test examples may differ.
         assert accuracy == pytest.approx(kept[cell_id][0], abs=0.01)
-        assert ratio == pytest.approx(kept[cell_id][1], rel=0.02)
+        assert ratio is kept[cell_id][1] is None or ratio == pytest.approx(kept[cell_id][1], rel=0.02)
 
 
 def test_rich_accuracy_is_near_eq3(results):
@@ -111,9 +104,9 @@ def test_lazy_float32_agrees_with_float64(connection, n_symbols):
 @pytest.mark.parametrize(
     ("task", "n_symbols", "patches", "least"), [("psvrt", 256, 4, 0.05), ("psvrt", 256, 6, 0.15), ("pentomino", 10, 2, 0.15)]
 )
-def test_rich_networks_compare_images_better_than_lazy_ones(images, task, n_symbols, patches, least):
+def test_rich_networks_compare_images_better_than_lazy_ones(connection, task, n_symbols, patches, least):
     """The bounds are what issue 5 asks of 10,000 steps and four seeds; a pair of networks shares symbols, weights and batches."""
-    rows = images.execute(IMAGES, [task, n_symbols, patches]).fetchall()
+    rows = connection.execute(IMAGES, [task, n_symbols, patches]).fetchall()
     rich, lazier = (np.array([accuracy for label, _, accuracy in rows if label == gamma]) for gamma in ("1", "0.01"))
     gain = rich - lazier
     print(
@@ -133,10 +126,10 @@ def held_out_sums(seed: int) -> tuple[np.ndarray, np.ndarray]:
     return one, other
 
 
-def test_pentomino_with_all_shapes_but_two(images):
+def test_pentomino_with_all_shapes_but_two(connection):
     """Networks that compare sums over rotations cannot tell shapes apart whose sums are equal, as of T and W, or of F and its
     mirror image: 17 of the 153 pairs. The first six seeds whose pair differs are those that the bound is for."""
-    accuracy = {seed: best for _, seed, best in images.execute(IMAGES, ["pentomino", 16, 2]).fetchall()}
+    accuracy = {seed: best for _, seed, best in connection.execute(IMAGES, ["pentomino", 16, 2]).fetchall()}
     alike = {seed for seed in accuracy if np.array_equal(*held_out_sums(seed))}
     for seed, best in accuracy.items():
         print(f"pentomino, L = 16, seed {seed}: best {best:.3f}{', pair with equal sums over rotations' * (seed in alike)}")
