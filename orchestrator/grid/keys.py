@@ -85,7 +85,8 @@ class Legal:
         text = " ".join(
             [_KINDS.get(annotation) or f"a {getattr(annotation, '__name__', annotation)}", " and ".join(bounds)]
         ).strip()
-        return f"{text}, or the word `lazy`" if self.name == "gamma" else text
+        word = LAZY if self.name == "gamma" else _word(self.field)
+        return f"{text}, or the word `{word}`" if word else text
 
     def check(self, value: Any) -> Any:
         """The value as the cell holds it; ValueError says what is wrong with it."""
@@ -117,7 +118,7 @@ class Legal:
                 return text + f"; in YAML write {{{name}: [{arguments}]}}" if is_whole else text + f"; in YAML write {EXAMPLE}"
             if value.startswith("[") and value.endswith("]"):
                 return text + "; write the list without quotes"
-            return text + (nearest(value, [LAZY]) if self.name == "gamma" else "")
+            return text + nearest(value, [LAZY] if self.name == "gamma" else [_word(self.field)])
         return text + nearest(value, map(str, get_args(self.type)))
 
 
@@ -134,7 +135,14 @@ def in_short(key: str) -> str:
 
 def _is_plain(field: FieldInfo) -> bool:
     """Whether `Legal.legal` describes all constraints of the field."""
-    return all(isinstance(m, Ge | Gt | Le | Lt) for m in field.metadata)
+    plain = (Ge, Gt, Le, Lt, BeforeValidator) if _word(field) else (Ge, Gt, Le, Lt)
+    return all(isinstance(m, plain) for m in field.metadata)
+
+
+def _word(field: FieldInfo) -> str:
+    """The word that stands for one of a field's numbers; empty if none does."""
+    extra = field.json_schema_extra
+    return str(extra.get("word", "")) if isinstance(extra, dict) else ""
 
 
 def _reads_as_number(text: str) -> bool:

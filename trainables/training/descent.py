@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 State = dict[str, "Tensor"]
 """An optimiser's state of one parameter of C networks, such as moments: tensors by name, each shaped as the parameter."""
+FULL_BATCH = 0
+"""The value of `batch` for the whole training set in each step."""
 Scheduled = Union[float, "Tensor"]
 """A number of `Descent.schedule`: on a GPU a tensor without dimensions, as recorded steps read it anew at each repetition."""
 
@@ -46,8 +48,6 @@ class Descent(Training):
     free: ClassVar[tuple[str, ...]] = ("base_lr",)
     measured_by: ClassVar[tuple[str, ...]] = ("eval_every", "eval_at", "test_size", "final_test_size")
     """Keys that say when and on how many examples a network is measured. They leave its training as it is."""
-    is_full_batch: ClassVar[bool] = False
-    """Whether each step takes the whole training set."""
     is_normalised: ClassVar[bool] = False
     """Whether the length of a step is independent of the gradient's length, as in Adam."""
 
@@ -89,6 +89,9 @@ class Descent(Training):
     def check(self, cell: "Cell") -> None:
         if cell.task.n_train == 0:
             raise ValueError(f"training {self.name} learns from examples, and task {cell.task.name} has P = 0 of them")
+        if self.is_full_batch and cell.task.n_train is None:
+            told, hint = ("gd", "take sgd") if self.name == "gd" else (f"{self.name} with batch = full", "give batch a number")
+            raise ValueError(f"training {told} takes a training set of P examples, and task {cell.task.name} has none; {hint}")
         if self.loss == "cross_entropy" and cell.task.targets == "real":
             raise ValueError(f"loss cross_entropy needs labels, and the targets of {cell.task.name} are real numbers; take mse")
         if self.loss == "cross_entropy" and cell.task.target_scale != 1:
@@ -98,8 +101,15 @@ class Descent(Training):
     def headline_of(cls, task: "type[Task]") -> tuple[str, str]:
         return cls.headline if task.targets != "real" else ("test_mse", "test mean squared error")
 
+    @property
+    def is_full_batch(self) -> bool:
+        """Whether each step takes the whole training set."""
+        return False
+
     def examples(self, task: "Task") -> int:
         """Number of examples in one step."""
+        if self.is_full_batch:
+            return task.n_train or 0
         raise NotImplementedError
 
     def rate(self, cell: "Cell") -> float:
@@ -141,10 +151,20 @@ class Descent(Training):
         raise NotImplementedError
 
 
-class Minibatch(Descent):
-    """Each step takes a batch: a fresh one, or one drawn with replacement from a fixed training set."""
+def _as_count(value: Any) -> Any:
+    return FULL_BATCH if value == "full" else value
 
-    batch: Annotated[int, Field(ge=1)] = 128
+
+class Minibatch(Descent):
+    """Each step takes a batch: a fresh one, one drawn with replacement from a fixed training set, or the whole set."""
+
+    batch: Annotated[
+        int, BeforeValidator(_as_count), Field(ge=FULL_BATCH, json_schema_extra={"word": "full"})
+    ] = 128  # fmt: skip
+
+    @property
+    def is_full_batch(self) -> bool:
+        return self.batch == FULL_BATCH
 
     def examples(self, task: "Task") -> int:
-        return self.batch
+        return self.batch or super().examples(task)

@@ -8,23 +8,15 @@ from trainables.training.descent import Descent, Scheduled, State
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from trainables.cell import Cell
-    from trainables.tasks.base import Task
-
 
 class GD(Descent):
     """theta <- theta - rate g, g the gradient of the mean loss over the P training examples."""
 
     name: ClassVar[str] = "gd"
-    is_full_batch: ClassVar[bool] = True
 
-    def check(self, cell: "Cell") -> None:
-        super().check(cell)
-        if not cell.task.n_train:
-            raise ValueError(f"training gd takes a training set of P examples, and task {cell.task.name} has none; take sgd")
-
-    def examples(self, task: "Task") -> int:
-        return task.n_train or 0
+    @property
+    def is_full_batch(self) -> bool:
+        return True
 
     def update(
         self,

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.grid.load import Grid, Resources, load_grid
+from orchestrator.grid.syntax.problems import GridError
 from trainables.cell import cell_of, lazy_gamma
 from trainables.tasks import SameDifferent
 
@@ -224,3 +225,15 @@ def test_evaluations_by_decades_are_a_mapping_or_a_text(plan):
     found = plan(eval_at="[{log: 8}, log 3, even]").cells
     assert [one.cell.training.eval_at for one in found] == ["log 8", "log 3", "even"]
     assert [one.cell.training.eval_at for one in plan("eval_at=log(4)").cells] == ["log 4"]
+
+
+FULL = """sweep: full
+grids: [{task: clusters, d: 10, classes: 3, P: 60, width: 16, training: adamw, batch: %s, seed: 0}]
+"""
+
+
+def test_a_full_batch_is_a_word_or_0(plan):
+    cells = plan(text=FULL % "[full, 0, 16]").cells
+    assert [(one.cell.training.batch, one.cell.batch) for one in cells] == [(0, 60), (16, 16)]
+    with pytest.raises(GridError, match="batch = 'ful': must be a whole number >= 0, or the word `full`; did you mean 'full'"):
+        plan(text=FULL % "ful")

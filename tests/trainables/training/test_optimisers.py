@@ -79,14 +79,20 @@ def test_agrees_with_torch(case):
             np.testing.assert_allclose(ours[name], theirs, rtol=0, atol=EXACT)
 
 
-def test_gd_takes_the_whole_set_at_each_step():
-    cell = cell_of(Hermite3(d=6, P=20), network="mlp", training="gd", width=8, dtype="float64", steps=10, eval_every=10, seed=3)
+@pytest.mark.parametrize(("training", "optimiser"), [
+    ({"training": "gd"}, partial(SGD, lr=0.1)),
+    ({"training": "sgd", "batch": "full", "momentum": 0.9}, partial(SGD, lr=0.1, momentum=0.9)),
+    ({"training": "adamw", "batch": "full", "beta2": 0.98, "weight_decay": 0.3},
+     partial(torch.optim.AdamW, lr=1e-3, betas=(0.9, 0.98), weight_decay=0.3)),
+])  # fmt: skip
+def test_a_full_batch_is_the_whole_set_at_each_step(training, optimiser):
+    cell = cell_of(Hermite3(d=6, P=20), network="mlp", width=8, dtype="float64", steps=10, eval_every=10, seed=3, **training)
     owner = stream_owner(cell)
     symbols = cell.task.draw_symbols(stream(owner, "symbols"))
     x, y = map(torch.from_numpy, cell.task.train_examples(stream(owner, "batches"), symbols, 20))
     drawn = cell.network.init(stream(owner, "weights"), cell)
     theta = {name: torch.from_numpy(value).double().requires_grad_() for name, value in drawn.items()}
-    steps, losses = SGD(list(theta.values()), lr=0.1), []
+    steps, losses = optimiser(list(theta.values())), []
     for _ in range(10):
         loss = mse_loss(cell.network.apply(theta, x.double(), cell), y)
         losses.append(loss.item())
@@ -95,12 +101,14 @@ def test_gd_takes_the_whole_set_at_each_step():
         steps.step()
     np.testing.assert_allclose(Stacked([cell]).train(0, 10)[0][0], losses, rtol=0, atol=EXACT)
     assert cell.batch == 20
-    assert "batch" not in cell.columns()
+    assert cell.columns().get("batch", 0) == 0
 
 
 def test_gd_needs_a_training_set():
     with pytest.raises(ValidationError, match="task same_different has none; take sgd"):
         cell_of(TASK, network="mlp", training="gd", width=8, seed=0)
+    with pytest.raises(ValidationError, match=r"adam with batch = full takes .* same_different has none; give batch a number"):
+        cell_of(TASK, network="mlp", training="adam", batch="full", width=8, seed=0)
     with pytest.raises(ValidationError, match="training gd learns from examples, and task parity2 has P = 0"):
         cell_of(Parity2(d=4, P=0), network="mlp", training="gd", width=8, seed=0)
 
