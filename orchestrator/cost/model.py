@@ -17,6 +17,7 @@ from declarations.key import Key
 from orchestrator.cost.calibration import Rates, cpu_name
 from store.sql import quoted
 from store.views import declared_in
+from trainables.basics import TaskError
 from trainables.cell import Cell, cell_of
 from trainables.engines import ENGINES
 from trainables.engines.base import among_groups
@@ -213,6 +214,6 @@ def _cell_of(keys: dict[str, Any], version: str, places: _Places) -> Cell | None
     try:
         task = task_type(**{k: keys[k] for k in task_type.model_fields if k in keys}, **place)
         cell = cell_of(task, **given)
-    except (ValidationError, KeyError):
+    except (ValidationError, TaskError, KeyError):
         return None
     return cell if cell.version == version else None

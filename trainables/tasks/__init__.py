@@ -3,15 +3,21 @@
 from trainables.tasks.base import Task, register, task_class, task_names
 from trainables.tasks.cifar100 import CIFAR100
 from trainables.tasks.clusters import Clusters
+from trainables.tasks.digits import Digits, DigitsValue, MNIST5k, MNIST5kValue
+from trainables.tasks.modular import Modular
 from trainables.tasks.pentomino import Pentomino
 from trainables.tasks.psvrt import PSVRT
 from trainables.tasks.same_different import SameDifferent
+from trainables.tasks.step import Step
 from trainables.tasks.teachers import Hermite3, Linear, Parity2
 
-for _task in (SameDifferent, PSVRT, Pentomino, CIFAR100, Hermite3, Linear, Parity2, Clusters):
+for _task in (
+    SameDifferent, PSVRT, Pentomino, CIFAR100, Hermite3, Linear, Parity2, Clusters, Digits, MNIST5k, DigitsValue, MNIST5kValue,
+    Modular, Step,
+):  # fmt: skip
     register(_task)
 
 __all__ = [
-    "CIFAR100", "PSVRT", "Clusters", "Hermite3", "Linear", "Parity2", "Pentomino", "SameDifferent", "Task",
-    "register", "task_class", "task_names",
+    "CIFAR100", "PSVRT", "Clusters", "Digits", "DigitsValue", "Hermite3", "Linear", "MNIST5k", "MNIST5kValue", "Modular",
+    "Parity2", "Pentomino", "SameDifferent", "Step", "Task", "register", "task_class", "task_names",
 ]  # fmt: skip

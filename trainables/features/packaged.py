@@ -1,0 +1,56 @@
+"""Images that lie as a table in a Python package. The table is read, the package never imported."""
+
+import gzip
+import hashlib
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from trainables.basics import Array, TaskError
+
+
+class Packaged(NamedTuple):
+    """A compressed table of whole numbers in a package: a line is an image's pixels, row by row, and then its label."""
+
+    package: str
+    """The package as Python imports it."""
+    requirement: str
+    """The requirement to install: its name in the registry, and the version that was seen to hold the file."""
+    file: str
+    """Path in the package's folder."""
+    white: int
+    """The largest pixel."""
+
+
+class Images(NamedTuple):
+    """N images of D pixels."""
+
+    pixels: Array
+    """(N, D) float32 in [0, 1]."""
+    labels: Array
+    """(N,) int64."""
+    digest: str
+    """First digits of the sha256 of the table, however it was compressed."""
+
+
+@lru_cache
+def read(table: Packaged) -> Images:
+    """The images of the table, read once a process. TaskError, in one line, says what to install."""
+    spec = find_spec(table.package)
+    folders = (spec and spec.submodule_search_locations) or ()
+    install = f"python -m pip install {table.requirement}"
+    if not folders:
+        raise TaskError(f"the images are a file of a package that is not installed: {install}")
+    path = Path(folders[0], table.file)
+    try:
+        text = gzip.decompress(path.read_bytes())
+        values = np.loadtxt(text.decode().splitlines(), np.float32, delimiter=",", ndmin=2)
+    except FileNotFoundError:
+        raise TaskError(f"{path} is not there: this version of the package has no images; {install}") from None
+    except (OSError, EOFError, ValueError) as error:
+        raise TaskError(f"{path} cannot be read as images ({error}): {install}") from None
+    digest = hashlib.sha256(text).hexdigest()[:8]
+    return Images(values[:, :-1] / np.float32(table.white), values[:, -1].astype(np.int64), digest)
