@@ -40,7 +40,8 @@ def load_claims(*paths: Path, known_measures: Collection[str] = MEASURES) -> lis
             inspect.signature(KINDS[kind]).bind("", **arguments)
             theories = {theory.name for theory in THEORIES}
             for what, known in (("measure", known_measures), ("theory", theories), ("quantity", QUANTITIES)):
-                if what in arguments and arguments[what] not in known:
+                is_asked = what == "measure" and claim.on_request
+                if what in arguments and not is_asked and arguments[what] not in known:
                     raise ValueError(f"unknown {what} {arguments[what]!r}; there are {', '.join(sorted(known))}")
         except (TypeError, ValueError) as error:
             raise ValueError(f"claim {claim.id}: measure: {error}") from error
@@ -56,6 +57,9 @@ def _checked(results: str, claim: Claim) -> Checked:
     if claim.expected is None:
         return Checked(claim, "not measured", NotMeasured(claim.not_measured), claim.not_measured)
     arguments = dict(claim.measure)
+    if claim.on_request and arguments["measure"] not in measures(results):
+        why = f"no network of the store has {arguments['measure']}, which its grid asks for by `save:`"
+        return Checked(claim, "not enough data", NotMeasured(why), why)
     with noting_networks() as used:
         found: Measured | NotMeasured = KINDS[arguments.pop("kind")](results, **arguments)
     if isinstance(found, NotMeasured):
@@ -76,7 +80,7 @@ def advice(one: Checked, results: str) -> list[str]:
     if one.verdict != "not enough data" or one.claim.grid is None:
         return []
     if isinstance(one.measured, Measured) and one.measured.again:
-        kept = _kept_by_grid(one.claim.grid)
+        kept = _kept_by_grid(one.claim.grid) | ({"save"} if one.claim.on_request else set())
         return [sweep_command(one.claim.grid, results, *(word for word in one.measured.again if word.split("=")[0] not in kept))]
     of = one.claim.measure.get("of", {})
     # No quick grid pays for the many fresh examples that small errors take.

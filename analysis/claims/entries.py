@@ -1,4 +1,4 @@
-"""Entries of analysis/claims.yaml and claims_not_measured.yaml, read and checked."""
+"""Entries of analysis/claims.yaml, claims_richness.yaml and claims_not_measured.yaml, read and checked."""
 
 import itertools
 import re
@@ -13,7 +13,9 @@ from analysis.claims.papers import OURS, Place, place
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The safe loader in C where PyYAML has it: a page waits for the claims."""
-PATHS = tuple(Path(__file__).resolve().parent.parent / name for name in ("claims.yaml", "claims_not_measured.yaml"))
+PATHS = tuple(
+    Path(__file__).resolve().parent.parent / name for name in ("claims.yaml", "claims_richness.yaml", "claims_not_measured.yaml")
+)
 
 
 class Frozen(BaseModel):
@@ -67,6 +69,8 @@ class Claim(Frozen):
     """The grid that yields its networks; None if it needs none from the store."""
     measure: dict[str, Any] = {}
     """`kind` names a function of `kinds.KINDS`; the rest are its arguments. Empty if nothing measures the statement."""
+    on_request: bool = False
+    """Whether the measure is a metric that the grid asks for by `save:`, which a store may not know."""
     expected: Expected | None = None
     because: str = ""
     """Why this tolerance."""

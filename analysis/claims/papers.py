@@ -6,6 +6,7 @@ from typing import NamedTuple
 PAPERS = {
     "Tong25": "Tong & Pehlevan 2025, Learning richness modulates equality reasoning in neural networks",
     "Rubin25": "Rubin et al. 2025, Mitigating the curse of detail: scaling arguments for feature learning and sample complexity",
+    "Nam26": "Nam et al. 2026, Decoupling dynamical richness from representation learning",
 }
 """Authors, year and title by the tag with which the source of a claim begins."""
 OURS = "this project"

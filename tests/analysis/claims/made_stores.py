@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.entries import Claim
-from analysis.data.measures import MEASURES
+from analysis.data.measures import MEASURES as USUAL
 from analysis.overlays.overlays import beside
 from analysis.scaling.bound import predicted_samples, specialised_neurons
 from analysis.scaling.overlaps import by_chance
@@ -22,8 +22,10 @@ from analysis.theory.three_layers import gp_sp, sp_mag
 from orchestrator.grid.load import PlannedCell, load_grid
 from orchestrator.running.work import Provenance, common_columns, declared_of
 from store.store import Store
+from trainables.metrics import requested_metric, requested_names
 
 ROOT = Path(__file__).parents[3]
+MEASURES = USUAL | {name: requested_metric(name).metric for name in requested_names()}
 SEEDS = 3
 """Seeds of a made point: the fewest with a useful interval."""
 NOISE = 1e-3
