@@ -8,6 +8,7 @@ from analysis.figures.looks import LOOK_FIGURES
 from analysis.figures.maps import MAP_FIGURES
 from analysis.figures.max_margin import MAX_MARGIN_FIGURES
 from analysis.figures.phases import PHASE_FIGURES
+from analysis.figures.richness import RICHNESS_FIGURES
 from analysis.figures.seen import SEEN_FIGURES
 from analysis.figures.specialising import SPECIALISING_FIGURES
 from analysis.figures.structure import STRUCTURE_FIGURES
@@ -23,6 +24,7 @@ _ALL = (
     *EQUILIBRIUM_FIGURES,
     *SPECIALISING_FIGURES,
     *PHASE_FIGURES,
+    *RICHNESS_FIGURES,
 )
 FIGURES = {f.name: f for f in (*sorted((f for f in _ALL if f.is_numbered), key=lambda f: f.name), *_ALL)}
 """The figures by name: first those numbered in the paper, in its order, then the others as they are listed."""

@@ -25,7 +25,7 @@ from store.upkeep.compact import compact
 from tests.measured_store import LAZY_EXPONENT, measured_rows
 from tests.store_rows import OWN_KEYS, row
 
-PICTURES = ("3a", "3d", "3g", "A1", "Nstar", "Collapse", "Outliers", "Layers", "Magnitude")
+PICTURES = ("3a", "3d", "3g", "A1", "Nstar", "Collapse", "Outliers", "Layers", "Magnitude", "Grokking")
 """They have stores and tests of their own."""
 IMAGES = {
     "3b": [{"task": "psvrt", "L": L, "patches": 5} for L in (16, 64, 256)],

@@ -1,0 +1,84 @@
+"""The figure of grokking: training and test accuracy, and how rich networks are, along training [Nam26 Fig. 12]."""
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from analysis.charts.along import evaluated
+from analysis.charts.curves import styled
+from analysis.data.keys import captioned
+from analysis.data.measures import MEASURES
+from analysis.data.points import counted, described, one_setting, points
+from analysis.data.selection import Selection
+from analysis.figures.drawn import Drawn, Figure, Missing
+from stats import t_intervals
+from store.sql import literal
+from store.views import run
+
+SERIES = {"train_acc": "training accuracy", "test_acc": "test accuracy", "curve_d_lr": "laziness D_LR"}
+"""Metrics along training and their names in the figure."""
+
+
+def _draw(results: str, sweep: str | None) -> Drawn | Missing:
+    selection = Selection(sweep).only({"task": "modular"})
+    found = points(results, selection, MEASURES["final_test_acc"].name)
+    if found.frame.empty or not {*SERIES} <= {*evaluated(results, selection).metrics}:
+        return Missing("no networks of task modular whose grid saves richness_curve")
+    setting = one_setting(found.frame, found.keys, (), {}, found.declared)
+    where = " AND ".join(f"{key} = {literal(value)}" for key, value in setting.values.items() if not pd.isna(value))
+    sql = f"""SELECT cell_id, step, {", ".join(SERIES)} FROM curves JOIN (
+    SELECT cell_id FROM {selection.source} WHERE {selection.condition} AND status = 'ok' AND {where}) USING (cell_id)
+WHERE curve_d_lr IS NOT NULL ORDER BY cell_id, step"""
+    curves = run(results, lambda connection: connection.execute(sql).df())
+    if curves.empty:
+        return Missing("no networks of task modular whose grid saves richness_curve")
+    frame = pd.concat([_means(curves, name) for name in SERIES], ignore_index=True)
+    told = described(setting.values, captioned(setting.values, found.declared))
+    caption = f"{told}; {counted(curves['cell_id'].nunique(), 'network')}; means with 95% intervals. {_order(curves)}"
+    return Drawn(_chart(frame), frame, caption, sql)
+
+
+def _means(curves: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Mean and 95% interval of a metric over the networks at each step."""
+    of = curves.groupby("step")[name].agg(["mean", "std", "count"]).reset_index()
+    low, high = t_intervals(of["mean"], of["std"].fillna(0), of["count"], bounds=(0, 1))
+    return pd.DataFrame(
+        {"measure": SERIES[name], "step": of["step"], "mean": of["mean"], "low": low, "high": high, "n": of["count"]}
+    )
+
+
+def _order(curves: pd.DataFrame) -> str:
+    """In words, in how many networks D_LR has fallen halfway before half of the test is right, and when both happen."""
+    steps: list[tuple[float, float]] = []
+    for _, of in curves.groupby("cell_id"):
+        d_lr = of["curve_d_lr"].to_numpy()
+        fallen, right = d_lr <= (d_lr[0] + d_lr[-1]) / 2, of["test_acc"].to_numpy() >= 0.5
+        if right.any():
+            steps.append((of["step"].iloc[fallen.argmax()], of["step"].iloc[right.argmax()]))
+    if not steps:
+        return "No network gets half of the test right."
+    fall, rise = np.array(steps).T
+    return (
+        f"D_LR has fallen halfway at step {np.median(fall):.0f}, half of the test is right at step {np.median(rise):.0f} "
+        f"(medians); the first comes before the second in {int((fall < rise).sum())} of {len(steps)} networks."
+    )
+
+
+def _chart(frame: pd.DataFrame) -> alt.LayerChart:
+    base = alt.Chart(frame).encode(
+        x=alt.X("step:Q", title="training step", scale=alt.Scale(type="log", nice=False)),
+        color=alt.Color("measure:N", title=None, sort=list(SERIES.values())),
+        strokeDash=alt.StrokeDash("measure:N", title=None, sort=list(SERIES.values())),
+    )
+    band = base.mark_area(opacity=0.25, strokeWidth=0).encode(y=alt.Y("low:Q", title="accuracy, D_LR"), y2="high:Q")
+    line = base.mark_line().encode(
+        y=alt.Y("mean:Q", title="accuracy, D_LR", scale=alt.Scale(domain=[0, 1])),
+        tooltip=["measure", "step", *(alt.Tooltip(f"{name}:Q", format=".3f") for name in ("mean", "low", "high")), "n"],
+    )
+    return styled(alt.layer(band, line).properties(width=460, height=300))
+
+
+RICHNESS_FIGURES = [
+    Figure("Grokking", "Modular addition: networks turn rich before they generalise", "[Nam26 Fig. 12]",
+           ("grids/richness_grokking.yaml",), _draw),
+]  # fmt: skip
