@@ -7,7 +7,8 @@ from trainables.tasks.patches import PatchTask
 from trainables.training import SGD
 
 OF_THE_PAPER = (
-    "relu2 by SGD without momentum or weight decay, on the cross entropy of labels 0 and 1, with fresh examples at each step"
+    "relu2 by SGD without momentum, weight decay or schedule, on the cross entropy of labels 0 and 1, "
+    "with fresh examples at each step"
 )
 """The cells of `is_of_the_paper` in words; then those of `sees_noiseless_pairs` and `sees_two_patches`."""
 NOISELESS_PAIRS = f"noiseless same_different, by {OF_THE_PAPER}"

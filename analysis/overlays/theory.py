@@ -13,7 +13,9 @@ from declarations.keys import KEYS
 
 TWO_LAYER = ("relu2",)
 BY_SGD = ("sgd",)
-PLAIN: Mapping[str, tuple[Any, ...]] = {"momentum": (0,), "weight_decay": (0,), "loss": ("cross_entropy",)}
+PLAIN: Mapping[str, tuple[Any, ...]] = {
+    "momentum": (0,), "weight_decay": (0,), "lr_schedule": ("constant",), "loss": ("cross_entropy",),
+}  # fmt: skip
 """Values of keys that make a training plain, as does the lack of these keys. All theories are about plain trainings."""
 ACCURACIES = ("best_test_acc", "final_test_acc")
 BEYOND_SIGN = ("final_test_acc_best_threshold", "final_test_auc")

@@ -71,8 +71,8 @@ class Legal:
 
     @property
     def takes_mapping(self) -> bool:
-        """True if a value may be a mapping that the field itself reads, as {log: 8}."""
-        return any(isinstance(m, BeforeValidator) for m in self.field.metadata)
+        """True if a value may be a mapping that the field itself reads, as {log: 8}; a mapping for a number is an axis."""
+        return not self.takes_numbers and any(isinstance(m, BeforeValidator) for m in self.field.metadata)
 
     @property
     def legal(self) -> str:

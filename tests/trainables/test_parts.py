@@ -62,7 +62,7 @@ def test_labels_that_are_no_labels_have_no_cross_entropy():
             cell_of(Hermite3(d=4, P=8), loss="cross_entropy", **keys)
 
 
-BY_DESCENT = {"momentum": 0.0, "weight_decay": 0.0, "eval_at": "even", "final_test_size": None}
+BY_DESCENT = {"momentum": 0.0, "weight_decay": 0.0, "eval_at": "even", "final_test_size": None, "lr_schedule": "constant"}
 USUAL = BY_DESCENT | {"network": "relu2", "training": "sgd", "loss": "cross_entropy"}
 TEACHERS = BY_DESCENT | {"loss": "mse", "prefactor": "none"}
 CHAINS = {"training": "langevin", "explored": "last", "loss": "mse"}

@@ -63,7 +63,7 @@ class Stack:
         self.loss = loss_of(cell)
         kind = Fresh if cell.task.n_train is None else WholeSet if self.training.is_full_batch else Redrawn
         self.batches: Batches = kind(self.seen)
-        scheduled = Room((BLOCK_STEPS, len(self.training.schedule(0))), torch.float64)
+        scheduled = Room((BLOCK_STEPS, len(self.training.scheduled(0))), torch.float64)
         fill = partial(_fill, self.batches, self.training, len(groups))
         self.staging = Staging([*self.batches.rooms, scheduled], self.device, len(groups) + 1, fill, ahead=self.as_on_gpu)
         # One block: outputs (C, BLOCK_STEPS, B) or (C, BLOCK_STEPS, B, K); loss and right predictions (2, C, BLOCK_STEPS).
@@ -130,8 +130,10 @@ class Stack:
         to_output = self.inv_epsilon.view(-1, *(1,) * (g.dim() - 1))
         f = g * to_output if g_0 is None else (g - g_0) * to_output
         slopes = self.loss.slopes(f, y).mul_(to_output / f.shape[1])
+        factor, own = (None, scheduled) if self.training.has_constant_rate else (scheduled[0], scheduled[1:])
         for name, gradient in self.passes.gradients(slopes):
-            self.training.update(self.theta[name], gradient, self.kept[name], self.rates[name], self.free[name], scheduled)
+            rate = self.rates[name] if factor is None else self.rates[name] * factor
+            self.training.update(self.theta[name], gradient, self.kept[name], rate, self.free[name], own)
         return f
 
     def _recorded(self) -> list[torch.cuda.CUDAGraph]:
@@ -256,4 +258,4 @@ def _fill(batches: Batches, training: Descent, n_groups: int, part: int, block: 
         batches.fill(part, block, rooms[:-1])
     else:
         steps = range(block * BLOCK_STEPS, (block + 1) * BLOCK_STEPS)
-        rooms[-1].copy_(torch.tensor([training.schedule(step) for step in steps], dtype=torch.float64))
+        rooms[-1].copy_(torch.tensor([training.scheduled(step) for step in steps], dtype=torch.float64))

@@ -13,7 +13,7 @@ parameters: one backward pass of `apply` under torch.func.vmap yields all of the
 
 On a GPU the steps of a block are one CUDA graph, replayed while the host draws the next block, and the host waits only at the end
 of `train`. What a graph repeats is frozen, so all that differs from block to block lies in staged tensors: the examples, and the
-numbers that an optimiser derives from the step's own (`Descent.schedule`).
+numbers that follow from the step's own, such as its learning rate (`Descent.scheduled`).
 
 No operation mixes networks, so a result depends on its cell alone, except for rounding: a sum or a batched product may be taken
 in another order in a pack of another size. In packs of 1 to 24 networks over 200 steps the loss differed in its last digit, 2e-16

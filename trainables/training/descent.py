@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from declarations.evaluations import EVEN, evaluations, per_decade
 from trainables.parts import NOT_SEARCHED
 from trainables.training.base import Family, Loss, Precision, Training
+from trainables.training.schedules import CONSTANT, schedule_of, spelled
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -20,7 +21,7 @@ State = dict[str, "Tensor"]
 FULL_BATCH = 0
 """The value of `batch` for the whole training set in each step."""
 Scheduled = Union[float, "Tensor"]
-"""A number of `Descent.schedule`: on a GPU a tensor without dimensions, as recorded steps read it anew at each repetition."""
+"""A number of `Descent.scheduled`: on a GPU a tensor without dimensions, as recorded steps read it anew at each repetition."""
 
 
 def _spelled(value: Any) -> Any:
@@ -62,6 +63,9 @@ class Descent(Training):
     final_test_size: Annotated[
         int | None, Field(ge=1, title="test examples of the last evaluation, if not test_size", json_schema_extra=NOT_SEARCHED)
     ] = None
+    lr_schedule: Annotated[
+        str, BeforeValidator(spelled), Field(title="schedule of the learning rate", json_schema_extra=NOT_SEARCHED)
+    ] = CONSTANT  # fmt: skip
     dtype: Precision = "float32"
     loss: Loss
 
@@ -113,7 +117,7 @@ class Descent(Training):
         raise NotImplementedError
 
     def rate(self, cell: "Cell") -> float:
-        """Learning rate of the cell's parameters, before the factors of `Network.rates`.
+        """Learning rate of the cell's parameters, before the factors of `Network.rates` and of `lr_schedule`.
 
         The gradient is proportional to 1/epsilon, and so is the change of the output per change of the parameters. So SGD's rate
         is `Cell.learning_rate`, which is base_lr epsilon^2 for gamma <= 1. The length of a normalised step does not depend on the
@@ -126,11 +130,21 @@ class Descent(Training):
         return {}
 
     def schedule(self, step: int) -> tuple[float, ...]:
-        """Numbers that depend on the step's own, 0, 1, ..., such as bias corrections or a warm-up; `update` computes with them.
+        """Numbers that depend on the step's own, 0, 1, ..., such as bias corrections; `update` computes with them.
 
         There are as many for every step.
         """
         return ()
+
+    @property
+    def has_constant_rate(self) -> bool:
+        """Whether every step has the same learning rate."""
+        return self.lr_schedule == CONSTANT
+
+    def scheduled(self, step: int) -> tuple[float, ...]:
+        """All numbers that depend on the step's own: the factor of the learning rate, unless it is constant, and `schedule`."""
+        factor = () if self.has_constant_rate else (schedule_of(self.lr_schedule).at(step),)
+        return *factor, *self.schedule(step)
 
     def update(
         self,
@@ -143,8 +157,8 @@ class Descent(Training):
     ) -> None:
         """Change parameter and state in place; the gradient stays as it is.
 
-        `rate` is the learning rate; `free` holds the training's own keys that are free. Both multiply as (C, 1, ..., 1). A key
-        whose default is 0 is absent if it is 0 in all networks, so that it costs no time. `scheduled` are the numbers of
+        `rate` is the step's learning rate; `free` holds the training's own keys that are free. Both multiply as (C, 1, ..., 1).
+        A key whose default is 0 is absent if it is 0 in all networks, so that it costs no time. `scheduled` are the numbers of
         `schedule` for this step. A GPU records the calls of a block of steps and repeats them for every block: what is to differ
         between blocks belongs into `state` or `schedule`, and no tensor may be asked for its value.
         """

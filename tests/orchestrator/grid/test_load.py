@@ -227,6 +227,14 @@ def test_evaluations_by_decades_are_a_mapping_or_a_text(plan):
     assert [one.cell.training.eval_at for one in plan("eval_at=log(4)").cells] == ["log 4"]
 
 
+def test_a_schedule_is_a_mapping_or_a_text(plan):
+    found = plan(lr_schedule="[{warm_up: 5}, {every: 60, factor: .2}, constant]").cells
+    assert [one.cell.descent.lr_schedule for one in found] == ["warm_up 5", "every 60 factor 0.2", "constant"]
+    assert [one.cell.descent.lr_schedule for one in plan("lr_schedule=warm_up(5)").cells] == ["warm_up 5"]
+    with pytest.raises(GridError, match=r"lr_schedule = a mapping: must be `constant`, \{warm_up: n\}"):
+        plan(lr_schedule="{warm_up: 0}")
+
+
 FULL = """sweep: full
 grids: [{task: clusters, d: 10, classes: 3, P: 60, width: 16, training: adamw, batch: %s, seed: 0}]
 """
@@ -235,5 +243,6 @@ grids: [{task: clusters, d: 10, classes: 3, P: 60, width: 16, training: adamw, b
 def test_a_full_batch_is_a_word_or_0(plan):
     cells = plan(text=FULL % "[full, 0, 16]").cells
     assert [(one.cell.training.batch, one.cell.batch) for one in cells] == [(0, 60), (16, 16)]
+    assert [one.cell.batch for one in plan(text=FULL % "[full, {pow2: [4, 6]}]").cells] == [60, 16, 32, 64]
     with pytest.raises(GridError, match="batch = 'ful': must be a whole number >= 0, or the word `full`; did you mean 'full'"):
         plan(text=FULL % "ful")
