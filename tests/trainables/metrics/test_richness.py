@@ -15,7 +15,7 @@ from trainables.metrics import Probe, base, metric_groups, requested_metric
 from trainables.metrics.base import MOST
 from trainables.metrics.measuring import measured
 from trainables.metrics.richness import N
-from trainables.tasks import SameDifferent
+from trainables.tasks import Clusters, SameDifferent
 from trainables.trainers.base import Probed
 from trainables.trainers.run import PackRun
 
@@ -54,6 +54,24 @@ def test_the_published_anchors_of_same_different():
     assert all(one["d_lr_test"] > one["d_lr"] + 0.05 for one in found[:2])  # unseen symbols use weaker features
     assert all(one["s_init"] == pytest.approx(1, abs=1e-6) for one in found[2:])  # lazy: features stay
     assert all(one["s_init"] < 0.8 for one in found[:2])
+
+
+@pytest.mark.parametrize(("training", "dtype"), [("sgd", "float64"), ("adamw", "float64"), ("adamw", "float32")])
+def test_decay_alone_moves_neither_d_lr_nor_s_init(training, dtype):
+    """1e-4 of each parameter a step, and 1e-20 of a gradient: all layers shrink, which both do not see if there are no biases."""
+    keys = {"network": "mlp", "depth": 3, "width": 24, "batch": 8, "steps": 400, "eval_every": 400, "seed": 0}
+    cell = cell_of(Clusters(d=10, P=200), training=training, dtype=dtype, base_lr=1e-20, weight_decay=1e16, **keys)
+    run = PackRun([cell], descent_engine("stacked").trainer([cell]))
+    start = values(run)
+    while not run.done:
+        run.advance(1.0)
+    end = values(run)
+    # The sums over thousands of parameters average out what 400 steps round, some 20 units of the last of 7 or 16 digits at most.
+    assert end["d_lr"] == pytest.approx(start["d_lr"], abs=1e-6)
+    assert end["s_init"] == pytest.approx(1, abs=1e-6)
+    assert 0.1 < start["d_lr"] < 0.9
+    # 800 factors, each rounded to a multiple of 2^-24 in float32.
+    assert end["theta_norm2"] == pytest.approx(start["theta_norm2"] * (1 - 1e-4) ** 800, rel=800 * 2**-24)
 
 
 @pytest.mark.parametrize("engine", ["gram", "batched", "stacked"])
