@@ -1,9 +1,11 @@
-"""The steps at which a network in training is evaluated."""
+"""The steps at which a network in training is evaluated, and the examples on which its richness is measured."""
 
 import re
 
 EVEN = "even"
 """The value of `eval_at` that adds no evaluations to those every `eval_every` steps."""
+PROBED = 1024
+"""Examples of a probe set of the metrics of richness: of a fixed training set the first ones, all if it is smaller."""
 
 _LOG = re.compile(r"log ([1-9][0-9]{0,3})")
 

@@ -2,7 +2,7 @@
 them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ PLAIN: Mapping[str, tuple[Any, ...]] = {
     "momentum": (0,), "weight_decay": (0,), "lr_schedule": ("constant",), "loss": ("cross_entropy",),
 }  # fmt: skip
 """Values of keys that make a training plain, as does the lack of these keys. All theories are about plain trainings."""
+BY_SQUARES = {**PLAIN, "loss": ("mse",)}
+"""The values that PLAIN has of a training on the mean squared error."""
 ACCURACIES = ("best_test_acc", "final_test_acc")
 BEYOND_SIGN = ("final_test_acc_best_threshold", "final_test_auc")
 """Measures that see order where the sign of the output fails."""
@@ -30,27 +32,32 @@ def _all(frame: pd.DataFrame) -> "pd.Series[Any]":
 
 @dataclass(frozen=True)
 class About:
-    """The networks that a theory applies to: tasks, networks, trainings (PLAIN ones), and a further condition on their keys."""
+    """The networks that a theory applies to: tasks, networks, trainings (plain ones), and a further condition on their keys."""
 
     task: tuple[str, ...]
     network: tuple[str, ...] = TWO_LAYER
     training: tuple[str, ...] = BY_SGD
     where: Callable[[pd.DataFrame], "pd.Series[Any]"] = _all
     """The further condition, for a frame with all declared keys; a key that no network has is an empty column."""
+    plain: Mapping[str, tuple[Any, ...]] = field(default_factory=lambda: PLAIN)
+    """The values of keys that the training may have."""
+    keys: tuple[str, ...] = ()
+    """Keys of one network or task alone that the condition asks for."""
 
     def speaks_of(self, frame: pd.DataFrame) -> "pd.Series[bool]":
         """Whether the theory applies to each row of keys. Rows without a network or a training have the first ones
         (`data.parts`)."""
-        frame = with_parts(frame.reindex(columns=[*frame.columns, *(key for key in _NAMED if key not in frame)]))
+        named = (*_NAMED, *self.keys)
+        frame = with_parts(frame.reindex(columns=[*frame.columns, *(key for key in named if key not in frame)]))
         found = frame["task"].isin(self.task) & frame["network"].isin(self.network) & frame["training"].isin(self.training)
-        for key, values in PLAIN.items():
+        for key, values in self.plain.items():
             found &= frame[key].isna() | frame[key].isin(values)
         found[found] = self.where(frame[found]).fillna(False).astype(bool)
         return found
 
     def is_one(self, values: Mapping[str, Any]) -> bool:
         """Whether the theory applies to the network with these keys."""
-        keys = {name: values[name] for name in _NAMED if name in values}
+        keys = {name: values[name] for name in (*_NAMED, *self.keys) if name in values}
         # A column of None alone would have no type.
         row = {name: np.nan if value is None else value for name, value in keys.items()}
         return bool(self.speaks_of(pd.DataFrame([row])).iloc[0])

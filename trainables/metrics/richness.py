@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from declarations.evaluations import PROBED
 from trainables.metrics.base import Array, Group, Probe, Requested, metric
 from trainables.metrics.participation import participation
 from trainables.richness import alignment, spectrum
@@ -22,8 +23,7 @@ from trainables.streams import stream, stream_owner
 if TYPE_CHECKING:
     from trainables.trainers.base import Probed
 
-N = 1024
-"""Examples of a probe set."""
+N = PROBED
 
 
 class _Sample(NamedTuple):
