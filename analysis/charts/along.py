@@ -47,7 +47,7 @@ def evaluated(results: str, selection: Selection) -> Evaluated:
         there = {name for name, *_ in connection.execute("DESCRIBE curves").fetchall()}
         names = [name for name in along if name in there]
         counts = ", ".join(f"count({quoted(name)})" for name in names)
-        sql = f"SELECT {counts} FROM curves WHERE cell_id IN ({_cells(selection)})"
+        sql = f"SELECT {counts} FROM curves WHERE cell_id IN ({cells_of(selection)})"
         counted_ones = connection.execute(sql).fetchone()
         return [name for name, n in zip(names, counted_ones, strict=True) if n]
 
@@ -56,7 +56,8 @@ def evaluated(results: str, selection: Selection) -> Evaluated:
     return Evaluated({name: along[name] for name in order})
 
 
-def _cells(selection: Selection) -> str:
+def cells_of(selection: Selection) -> str:
+    """SQL with the ids of the networks of a selection that finished."""
     return f"SELECT cell_id FROM {selection.source} WHERE {selection.condition} AND status = 'ok'"
 
 
@@ -72,6 +73,13 @@ JOIN curves USING (cell_id)
 GROUP BY {names}, curves.step
 HAVING count({finite}) > 0
 ORDER BY {names}, curves.step"""
+
+
+def groups_along(results: str, selection: Selection, metric: Metric, keys: Iterable[str]) -> tuple[pd.DataFrame, str]:
+    """A metric along training: one row per evaluation and group of networks that differ in their seed only, for `with_intervals`;
+    and its SQL."""
+    sql = _sql(selection, metric, keys)
+    return run(results, lambda connection: connection.execute(sql).df()), sql
 
 
 def along(
@@ -91,8 +99,7 @@ def along(
     curves and panels, some are shown.
     """
     axes = [key for key in (look.colour, look.facet) if key]
-    sql = _sql(selection, metric, keys)
-    frame = run(results, lambda connection: connection.execute(sql).df())
+    frame, sql = groups_along(results, selection, metric, keys)
     if frame.empty:
         return None
     frame = legible(frame.assign(**{key: with_parts(frame)[key] for key in axes if key in ("network", "training")}), axes)

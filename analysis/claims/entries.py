@@ -70,7 +70,7 @@ class Claim(Frozen):
     measure: dict[str, Any] = {}
     """`kind` names a function of `kinds.KINDS`; the rest are its arguments. Empty if nothing measures the statement."""
     on_request: bool = False
-    """Whether the measure is a metric that the grid asks for by `save:`, which a store may not know."""
+    """True if the grid asks for the measure by `save:`. A store need not know such a measure."""
     expected: Expected | None = None
     because: str = ""
     """Why this tolerance."""

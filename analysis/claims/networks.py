@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.data.keys import captioned, spoken
 from analysis.data.measures import measures
-from analysis.data.paper import TWO_LABELS, settings
+from analysis.data.paper import TASKS, settings
 from analysis.data.parts import are_at_equilibrium
 from analysis.data.points import counted, described, one_setting, seeds, unusual, varying
 from analysis.data.selection import Selection, grid_keys
@@ -162,7 +162,7 @@ def _one_setting(
     fixed = [key for key, value in of.items() if not isinstance(value, list | Mapping)]
     # A key with several allowed values is an axis, or the setting fixes it to one of them.
     task = of.get("task")
-    paper = settings(task, are_at_equilibrium(frame)) if task is None or task in TWO_LABELS else {}
+    paper = settings(task, are_at_equilibrium(frame)) if task is None or task in TASKS else {}
     known = declared(results)
     setting = one_setting(frame, keys, axes, paper | dict(prefer or {}), known)
     told = [key for key in captioned(unusual(setting.values, known), known) if key not in fixed]

@@ -28,7 +28,9 @@ _OTHERS: dict[str, dict[str, Any]] = {
 ROUNDED = "the paper's lazy networks carry float32 rounding, these do not (docs/science/theory.md)"
 """Caution beside accuracies of lazy networks that are compared with the paper's; see benchmarks.float32."""
 
-TWO_LABELS = ("same_different", *_OTHERS)
+TASKS = ("same_different", *_OTHERS)
+"""The tasks of the paper."""
+TWO_LABELS = TASKS
 """Tasks for which half of all answers are right by chance. For other tasks this share is not known here."""
 
 

@@ -85,16 +85,16 @@ def pictures_of(results: str, cell_id: str) -> Pictures | None:
     )
 
 
-def with_pictures(results: str) -> frozenset[str]:
-    """The ids of all networks whose grid saved weights."""
-    return frozenset(cell_id for (cell_id,) in fetch(results, "SELECT DISTINCT cell_id FROM internal.weights"))
-
-
 def _stacked(rows: list[dict[str, Any]]) -> Array:
     return np.stack([row["pixels"] for row in rows]) if rows else np.empty((0, 0, 0), np.float32)
 
 
 _HOLDING = {"weights": "SELECT cell_id FROM internal.weights", "neurons": "SELECT cell_id FROM internal.rows WHERE holds_neurons"}
+
+
+def with_pictures(results: str) -> frozenset[str]:
+    """The ids of all networks whose grid saved weights."""
+    return frozenset(cell_id for (cell_id,) in fetch(results, _HOLDING["weights"]))
 
 
 def of_other_gamma(results: str, cell: Mapping[str, Any], saved: Literal["weights", "neurons"] = "weights") -> dict[str, str]:

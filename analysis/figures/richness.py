@@ -4,15 +4,12 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.charts.along import evaluated
+from analysis.charts.along import cells_of, evaluated, groups_along
 from analysis.charts.curves import styled
 from analysis.data.keys import captioned
-from analysis.data.measures import MEASURES
-from analysis.data.points import counted, described, one_setting, points
+from analysis.data.points import counted, described, one_setting, points, with_intervals
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
-from stats import t_intervals
-from store.sql import literal
 from store.views import run
 
 SERIES = {"train_acc": "training accuracy", "test_acc": "test accuracy", "curve_d_lr": "laziness D_LR"}
@@ -21,30 +18,31 @@ SERIES = {"train_acc": "training accuracy", "test_acc": "test accuracy", "curve_
 
 def _draw(results: str, sweep: str | None) -> Drawn | Missing:
     selection = Selection(sweep).only({"task": "modular"})
-    found = points(results, selection, MEASURES["final_test_acc"].name)
-    if found.frame.empty or not {*SERIES} <= {*evaluated(results, selection).metrics}:
+    found = points(results, selection, "final_test_acc")
+    metrics = evaluated(results, selection).metrics
+    if found.frame.empty or not {*SERIES} <= {*metrics}:
         return Missing("no networks of task modular whose grid saves richness_curve")
     setting = one_setting(found.frame, found.keys, (), {}, found.declared)
-    where = " AND ".join(f"{key} = {literal(value)}" for key, value in setting.values.items() if not pd.isna(value))
-    sql = f"""SELECT cell_id, step, {", ".join(SERIES)} FROM curves JOIN (
-    SELECT cell_id FROM {selection.source} WHERE {selection.condition} AND status = 'ok' AND {where}) USING (cell_id)
-WHERE curve_d_lr IS NOT NULL ORDER BY cell_id, step"""
-    curves = run(results, lambda connection: connection.execute(sql).df())
+    shown = selection.only(setting.values)
+    means = [
+        with_intervals(groups_along(results, shown, metrics[name], found.keys)[0], metrics[name]).assign(measure=title)
+        for name, title in SERIES.items()
+    ]
+    curves, sql = _networks(results, shown)
     if curves.empty:
         return Missing("no networks of task modular whose grid saves richness_curve")
-    frame = pd.concat([_means(curves, name) for name in SERIES], ignore_index=True)
+    frame = pd.concat(means, ignore_index=True)
+    frame = frame.loc[frame["step"].isin(curves["step"].unique()), ["measure", "step", "mean", "low", "high", "n"]]
     told = described(setting.values, captioned(setting.values, found.declared))
     caption = f"{told}; {counted(curves['cell_id'].nunique(), 'network')}; means with 95% intervals. {_order(curves)}"
     return Drawn(_chart(frame), frame, caption, sql)
 
 
-def _means(curves: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Mean and 95% interval of a metric over the networks at each step."""
-    of = curves.groupby("step")[name].agg(["mean", "std", "count"]).reset_index()
-    low, high = t_intervals(of["mean"], of["std"].fillna(0), of["count"], bounds=(0, 1))
-    return pd.DataFrame(
-        {"measure": SERIES[name], "step": of["step"], "mean": of["mean"], "low": low, "high": high, "n": of["count"]}
-    )
+def _networks(results: str, selection: Selection) -> tuple[pd.DataFrame, str]:
+    """The metrics of SERIES of each network at each evaluation at which it has outputs, and their SQL."""
+    sql = f"""SELECT cell_id, step, {", ".join(SERIES)} FROM curves WHERE cell_id IN ({cells_of(selection)})
+    AND curve_d_lr IS NOT NULL ORDER BY cell_id, step"""
+    return run(results, lambda connection: connection.execute(sql).df()), sql
 
 
 def _order(curves: pd.DataFrame) -> str:

