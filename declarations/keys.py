@@ -1,7 +1,13 @@
 """The keys that several parts share, or that stores of every version hold. A part declares its own keys with its fields."""
 
+from typing import Any
+
 from declarations.key import Key
 
+FULL_BATCH = 0
+"""The value of `batch` for the whole training set in each step."""
+WORDS: dict[str, dict[Any, str]] = {"batch": {FULL_BATCH: "full"}}
+"""Values that a grid writes as a word, and that captions and tables show so: by key and value."""
 _LENGTH = {"part": "training", "searched": False}
 
 KEYS = {

@@ -1,11 +1,12 @@
 """Keys as axes, legends and captions show them: their titles and their one order, both from their declarations."""
 
 from collections.abc import Container, Iterable, Mapping
-from typing import get_args
+from typing import Any, get_args
 
+from console.words import shown
 from declarations.column import Column
 from declarations.key import Key, Role
-from declarations.keys import KEYS
+from declarations.keys import KEYS, WORDS
 
 _PARTS: tuple[Role, ...] = get_args(Role)
 
@@ -20,6 +21,11 @@ def title_of(key: str, task: str | None = None, declared: Mapping[str, Column] =
 def spoken(key: str) -> str:
     """The name by which people know a key: `gamma` for `gamma_label`."""
     return key.removesuffix("_label")
+
+
+def value_of(key: str, value: Any) -> str:
+    """A key's value for a person: the word that a grid writes for it, else `shown`."""
+    return WORDS.get(key, {}).get(value) or shown(value)
 
 
 def is_label(key: str, declared: Mapping[str, Column] = KEYS) -> bool:

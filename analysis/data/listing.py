@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from analysis.data.choosing import MAIN, measured
-from analysis.data.keys import captioned, gamma_once, spoken, with_gamma
+from analysis.data.keys import captioned, gamma_once, spoken, value_of, with_gamma
 from analysis.data.measures import LAST, measures
 from analysis.data.points import with_intervals
 from analysis.data.selection import SEED, Selection, Value, axes, grid_keys
@@ -201,7 +201,7 @@ def told_apart(rows: list[dict[str, Any]], results: str) -> list[str]:
     names = gamma_once(apart, apart)
     if not names:
         return [row["cell_id"][:8] for row in rows]
-    labels = [", ".join(f"{spoken(name)} {_shown(row.get(name))}" for name in names) for row in rows]
+    labels = [", ".join(f"{spoken(name)} {_said(name, row.get(name))}" for name in names) for row in rows]
     return [
         f"{label} ({row['cell_id'][:6]})" if labels.count(label) > 1 else label for label, row in zip(labels, rows, strict=True)
     ]
@@ -211,5 +211,5 @@ def _same(value: Any, other: Any) -> bool:
     return bool(value == other) or (value != value and other != other)
 
 
-def _shown(value: Any) -> str:
-    return "none" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+def _said(name: str, value: Any) -> str:
+    return "none" if value is None else value_of(name, value)

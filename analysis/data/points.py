@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.data.keys import gamma_once, is_label
+from analysis.data.keys import gamma_once, is_label, value_of
 from analysis.data.measures import measures
 from analysis.data.paper import PAPER, TWO_LABELS, filled, settings
 from analysis.data.parts import are_at_equilibrium
 from analysis.data.selection import SEED, VERSION, Selection, Value, grid_keys, points_sql
-from console.words import shown
 from declarations.column import Column
 from declarations.key import Key
 from declarations.keys import KEYS
@@ -232,7 +231,7 @@ def _plain(value: Any) -> Value:
 def described(values: Mapping[str, Any], only: Iterable[str] | None = None) -> str:
     """Words such as `d = 256, width = 1024`; keys without a value are left out."""
     names = list(values) if only is None else [name for name in only if name in values]
-    return ", ".join(f"{name} = {shown(values[name])}" for name in names if values[name] is not None)
+    return ", ".join(f"{name} = {value_of(name, values[name])}" for name in names if values[name] is not None)
 
 
 def counted(n: int, noun: str, plural: str | None = None) -> str:

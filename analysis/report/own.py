@@ -12,7 +12,7 @@ from analysis.data.choosing import measured, same_axis
 from analysis.data.comparing import named
 from analysis.data.coverage import Progress, Reason
 from analysis.data.failures import remedy
-from analysis.data.keys import captioned, gamma_once, spoken, title_of
+from analysis.data.keys import captioned, gamma_once, spoken, title_of, value_of
 from analysis.data.measures import measures
 from analysis.data.points import Points, described, numeric_keys, points
 from analysis.data.selection import SEED, Selection, Value, axes
@@ -22,7 +22,7 @@ from analysis.overlays.overlays import Compute
 from analysis.report.pictures import Picture, picture
 from analysis.report.searched import Searched, searched
 from analysis.report.table import Table, table, told_apart
-from console.words import capital, listed, shown
+from console.words import capital, listed
 from declarations.metrics import METRICS
 from store.views import declared, run
 
@@ -99,9 +99,9 @@ def _settings(results: str, selection: Selection, differ: Sequence[str] | None) 
     several = [key for key in captioned(names, known) if len(found[key]) > 1]
     if differ is not None:  # a key that only some networks have is no axis if these agree in it
         several = [key for key in several if key in differ or None not in found[key]]
-    varied = [(title_of(key, task, known), key, _written(_filled(key, found[key]))) for key in several]
+    varied = [(title_of(key, task, known), key, _written(key, _filled(key, found[key]))) for key in several]
     if len(seeds) > 1:
-        varied.append(("seed", SEED, _written(seeds)))
+        varied.append(("seed", SEED, _written(SEED, seeds)))
     fixed = described({key: found[key][0] for key in captioned(names, known) if len(found[key]) == 1})
     return [(title, spoken(key), text) for title, key, text in varied], fixed
 
@@ -111,8 +111,8 @@ def _filled(key: str, values: Sequence[Value]) -> list[Value]:
     return [FIRST[key][0] if value is None and key in FIRST else value for value in values]
 
 
-def _written(values: Sequence[Value]) -> str:
-    texts = ["not set" if value is None else shown(value) for value in values]
+def _written(key: str, values: Sequence[Value]) -> str:
+    texts = ["not set" if value is None else value_of(key, value) for value in values]
     if len(texts) <= MOST_LISTED:
         return ", ".join(texts)
     return f"{', '.join(texts[:4])}, ..., {', '.join(texts[-2:])} ({len(texts)} values)"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Union
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from declarations.evaluations import EVEN, evaluations, per_decade
+from declarations.keys import FULL_BATCH, WORDS
 from trainables.parts import NOT_SEARCHED
 from trainables.training.base import Family, Loss, Precision, Training
 from trainables.training.schedules import CONSTANT, schedule_of, spelled
@@ -16,10 +17,9 @@ if TYPE_CHECKING:
     from trainables.cell import Cell
     from trainables.tasks.base import Task
 
+_FULL = WORDS["batch"][FULL_BATCH]
 State = dict[str, "Tensor"]
 """An optimiser's state of one parameter of C networks, such as moments: tensors by name, each shaped as the parameter."""
-FULL_BATCH = 0
-"""The value of `batch` for the whole training set in each step."""
 Scheduled = Union[float, "Tensor"]
 """A number of `Descent.scheduled`: on a GPU a tensor without dimensions, as recorded steps read it anew at each repetition."""
 
@@ -166,14 +166,14 @@ class Descent(Training):
 
 
 def _as_count(value: Any) -> Any:
-    return FULL_BATCH if value == "full" else value
+    return FULL_BATCH if value == _FULL else value
 
 
 class Minibatch(Descent):
     """Each step takes a batch: a fresh one, one drawn with replacement from a fixed training set, or the whole set."""
 
     batch: Annotated[
-        int, BeforeValidator(_as_count), Field(ge=FULL_BATCH, json_schema_extra={"word": "full"})
+        int, BeforeValidator(_as_count), Field(ge=FULL_BATCH, json_schema_extra={"word": _FULL})
     ] = 128  # fmt: skip
 
     @property

@@ -7,7 +7,7 @@ import pytest
 from analysis.charts.one_network import network
 from analysis.claims.networks import networks
 from analysis.data.pictures import of_other_gamma
-from analysis.data.points import one_setting, points, seeds, settings_of, varying
+from analysis.data.points import described, one_setting, points, seeds, settings_of, varying
 from analysis.data.selection import Selection, axes, grid_keys
 from analysis.figures.registry import FIGURES
 from declarations.key import Key
@@ -215,3 +215,8 @@ def test_defaults_are_preferred_to_more_networks(tmp_path, usual, other, key):
     claimed = networks(store.results, {"task": rows[0]["task"], "gamma": 1}, "best_test_acc", ["L"])
     assert len(claimed.frame) == 9
     assert points(store.results, Selection().only(chosen.values)).frame["n"].tolist() == [3, 3, 3]
+
+
+def test_a_caption_writes_values_as_a_grid_does():
+    assert described({"batch": 0, "width": 96, "depth": None}) == "batch = full, width = 96"
+    assert described({"depth": 0}) == "depth = 0"
