@@ -76,7 +76,7 @@ def _chart(frame: pd.DataFrame) -> alt.LayerChart:
     return styled(alt.layer(band, line).properties(width=460, height=300))
 
 
-RICHNESS_FIGURES = [
-    Figure("Grokking", "Modular addition: networks turn rich before they generalise", "[Nam26 Fig. 12]",
-           ("grids/richness_grokking.yaml",), _draw),
-]  # fmt: skip
+GROKKING = Figure(
+    "Grokking", "Modular addition: networks turn rich before they generalise", "[Nam26 Fig. 12]",
+    ("grids/richness_grokking.yaml",), _draw,
+)  # fmt: skip
