@@ -1,6 +1,6 @@
 """Single networks: their list, and for one of them the theory's values, its training curve and its origin."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import altair as alt
@@ -123,6 +123,9 @@ _SERIES = {
 """Curves between 0 and 1: their words and colours. Older networks, and tasks of more labels, have no AUC."""
 
 
+_HOVER = ("seed:Q", "step:Q")
+
+
 def training_chart(
     curves: pd.DataFrame,
     cell_id: str,
@@ -167,7 +170,7 @@ def _accuracies(curves: pd.DataFrame, cell_id: str, x: Any, theory: float | None
     )
     colour = alt.Color("series:N", title=None, sort=words, scale=alt.Scale(domain=words, range=colours),
                        legend=alt.Legend(orient="top", direction="horizontal"))  # fmt: skip
-    layers = _lines(long, cell_id, x, y, "accuracy", ["series"], color=colour)
+    layers = seed_lines(long, [cell_id], x, y, [*_HOVER, "series", alt.Tooltip("accuracy:Q", format=".4g")], colour)
     if theory is not None:
         rule = alt.Chart(pd.DataFrame({"accuracy": [theory], "theory": ["Eq. 3"]})).mark_rule(color="black", strokeDash=[5, 3])
         layers.append(rule.encode(y=y, tooltip=["theory", alt.Tooltip("accuracy:Q", format=".4f")]))
@@ -178,7 +181,8 @@ def _positive(curves: pd.DataFrame, cell_id: str, x: Any, value: str, title: str
     """Lines of a number that is above 0, as losses and errors are."""
     y = alt.Y(f"{value}:Q", title=title, scale=alt.Scale(type="log" if log else "linear"),
               axis=alt.Axis(format="~g", tickCount=4, minExtent=EXTENT))  # fmt: skip
-    return _lines(curves[curves[value] > 0] if log else curves, cell_id, x, y, value, [], color=alt.value(colour))
+    hover = [*_HOVER, alt.Tooltip(f"{value}:Q", format=".4g")]
+    return seed_lines(curves[curves[value] > 0] if log else curves, [cell_id], x, y, hover, alt.value(colour))
 
 
 def chains_chart(curves: pd.DataFrame, cell_id: str, width: int = 520) -> alt.TopLevelMixin:
@@ -192,18 +196,19 @@ def chains_chart(curves: pd.DataFrame, cell_id: str, width: int = 520) -> alt.To
     for value, title, height in (("chain_alignment_f", "alignment A_f", 220), under):
         x = alt.X("step:Q", title="trajectory" if panels else None, axis=alt.Axis(grid=False, format="~s"))
         y = alt.Y(f"{value}:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(minExtent=EXTENT, tickCount=5))
-        layers = _lines(curves, cell_id, x, y, value, [], color=alt.value("#277f8e"))
+        hover = [*_HOVER, alt.Tooltip(f"{value}:Q", format=".4g")]
+        layers = seed_lines(curves, [cell_id], x, y, hover, alt.value("#277f8e"))
         panels.append(alt.layer(*layers).properties(width=width, height=height))
     return styled(alt.vconcat(*panels, spacing=8))
 
 
-def _lines(frame: pd.DataFrame, cell_id: str, x: Any, y: Any, value: str, series: Sequence[str], color: Any) -> list[Any]:
-    here = frame["cell_id"] == cell_id
-    hover = ["seed:Q", "step:Q", *series, alt.Tooltip(f"{value}:Q", format=".4g")]
+def seed_lines(frame: pd.DataFrame, strong: Collection[str], x: Any, y: Any, hover: Sequence[Any], color: Any) -> list[Any]:
+    """Layers with the lines of the networks `strong`, by cell_id, and thin ones of the others in the frame."""
+    here = frame["cell_id"].isin(list(strong))
     layers = []
     if (~here).any():
         others = alt.Chart(frame[~here]).mark_line(strokeWidth=0.7, opacity=0.45, clip=True)
         layers.append(others.encode(x=x, y=y, color=color, detail="cell_id:N", tooltip=hover))
-    strong = alt.Chart(frame[here]).mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=18))
-    layers.append(strong.encode(x=x, y=y, color=color, tooltip=hover))
+    drawn = alt.Chart(frame[here]).mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=18))
+    layers.append(drawn.encode(x=x, y=y, color=color, tooltip=hover))
     return layers

@@ -1,0 +1,145 @@
+"""Charts of how rich networks are [Nam26]: the spectrum of their features, and D_LR and accuracies along training."""
+
+from collections.abc import Collection, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from analysis.charts.curves import styled
+from analysis.charts.one_network import EXTENT, seed_lines
+from analysis.data.points import with_intervals
+from declarations.metric import Metric
+from store.database import of_cells
+from store.sql import literal
+from store.views import run
+
+SPECTRUM = ("rho", "quality", "utilisation")
+"""The metrics per eigenfunction that `spectrum_chart` draws."""
+SHARES = {"utilisation": ("of the output (utilisation)", "#277f8e"), "quality": ("of the target (quality)", "#d9a500")}
+"""The shares that eigenfunctions hold, in words, and their colours."""
+_SHARE = Metric("share", "share", low=0, high=1)
+_RHO = "#46327e"
+
+
+def spectra_sql(cell_ids: Iterable[str]) -> str:
+    """The query for the spectra of networks."""
+    ids = ", ".join(map(literal, cell_ids))
+    return f"""SELECT cell_id, seed, spectra.* EXCLUDE (cell_id)
+FROM spectra JOIN cells USING (cell_id)
+WHERE cell_id IN ({ids})
+ORDER BY seed, cell_id, eigenfunction"""
+
+
+def spectra(results: str, cell_ids: Iterable[str]) -> pd.DataFrame:
+    """Spectra of networks, one row per network and eigenfunction k: cell_id, seed, eigenfunction (from 1) and SPECTRUM, NaN for
+    metrics that were not saved. No rows for a network that saved none."""
+    ids = list(cell_ids)
+    found = run(results, lambda connection: connection.execute(spectra_sql(ids)).df(), of_cells(ids))
+    return found.reindex(columns=["cell_id", "seed", "eigenfunction", *SPECTRUM])
+
+
+def n_leading(cell: Mapping[str, Any], spectrum: pd.DataFrame) -> int | None:
+    """The number of eigenfunctions that hold all of the output of the richest network: C for C outputs, 2 for one. `cell` is a
+    row of `cells`, `spectrum` that of the network; None if these do not tell.
+
+    A row has no C, but the rank of its targets, which is C, or C - 1 for classes; `pi_hat_C` is the utilisation of the first C.
+    """
+    used, share, rank = spectrum["utilisation"].cumsum().to_numpy(float), cell.get("pi_hat_C"), cell.get("d_lr_rank")
+    if share is None or not np.isfinite(share) or not len(used):
+        return None
+    if rank is None or not np.isfinite(rank):
+        return 2
+    known = [k for k in (max(2, int(rank)), max(2, int(rank) + 1)) if k <= len(used)]
+    return min(known, key=lambda k: abs(used[k - 1] - share), default=None)
+
+
+def spectrum_chart(
+    frame: pd.DataFrame,
+    leading: int | Mapping[str, int | None] | None = None,
+    cumulative: bool = True,
+    strong: Collection[str] | None = None,
+    width: int = 330,
+    height: int = 190,
+) -> alt.TopLevelMixin:
+    """Eigenvalues rho_k/rho_1 above, on a logarithmic axis; below, the shares of output and target that the first k
+    eigenfunctions hold together, Pi(k), or, unless `cumulative`, that the k-th one adds [Nam26 Eq. 5, 6].
+
+    frame: as of `spectra`, by rising k; networks with the same text in a further column `column` share a column of the chart,
+    under that title.
+    leading: the k at which the richest network holds all of its output, for a dashed line; by column where they differ.
+    strong: networks drawn strong among others in thin lines; without it, means over networks with 95% intervals are drawn.
+    width, height: those of a panel in pixels.
+    """
+    frame = frame if "column" in frame else frame.assign(column="")
+    shares, positive = _shares(frame, cumulative), frame["rho"].where(frame["rho"] > 0)
+    last = max(2, int(frame["eigenfunction"].max()))
+    k = alt.X(
+        "eigenfunction:Q", title="eigenfunction k", scale=alt.Scale(domain=[1, last], nice=False, padding=6),
+        axis=alt.Axis(grid=False, tickMinStep=1),
+    )  # fmt: skip
+    decades = np.arange(np.floor(np.log10(np.nanmin([positive.min(), 0.1]))), 1)
+    rho = partial(
+        alt.Y, title="eigenvalue over the first one", scale=alt.Scale(type="log", domain=[10.0 ** decades[0], 1.5], nice=False),
+        axis=alt.Axis(values=(10.0 ** decades[:: len(decades) // -6]).tolist(), format=".0e", minExtent=EXTENT),
+    )  # fmt: skip
+    words, colours = map(list, zip(*SHARES.values(), strict=True))
+    colour = alt.Color("of:N", title=None, sort=words, scale=alt.Scale(domain=words, range=colours), legend=_ABOVE)
+    most = 1.0 if cumulative else float(np.nanmax([shares["value"].max(), 0.1]))
+    share = partial(
+        alt.Y, title="share that the first k hold" if cumulative else "share that the k-th adds",
+        axis=alt.Axis(minExtent=EXTENT, tickCount=5), scale=alt.Scale(domain=[0, most]),
+    )  # fmt: skip
+    columns = []
+    for column in dict.fromkeys(frame["column"]):
+        at = leading.get(column) if isinstance(leading, Mapping) else leading
+        rule, name = _rule(at if at and at <= last else None, k)
+        of_rho = frame.assign(value=positive, of="")[frame["column"] == column]
+        panels = []
+        if positive.notna().any():
+            panels.append(alt.layer(*rule, *name, *_drawn(of_rho, strong, k, rho, alt.value(_RHO))))
+        if len(shares):
+            panels.append(alt.layer(*rule, *_drawn(shares[shares["column"] == column], strong, k, share, colour)))
+        panels = [panel.properties(width=width, height=height) for panel in panels]
+        columns.append(alt.vconcat(*panels, spacing=8).properties(title=column))
+    return styled(alt.hconcat(*columns, spacing=24).resolve_scale(color="shared") if len(columns) > 1 else columns[0])
+
+
+_ABOVE = alt.Legend(orient="top", direction="horizontal")
+
+
+def _shares(frame: pd.DataFrame, cumulative: bool) -> pd.DataFrame:
+    """One row per network, eigenfunction and what it holds a share of: `of`, in words, and `value`."""
+    parts = []
+    for name, (words, _) in SHARES.items():
+        of = frame.groupby(["column", "cell_id"], sort=False)[name]
+        parts.append(frame.assign(of=words, value=of.cumsum() if cumulative else frame[name]))
+    return pd.concat(parts, ignore_index=True).dropna(subset=["value"])
+
+
+def _rule(at: int | None, x: Any) -> tuple[list[Any], list[Any]]:
+    """A dashed line at this k, and its name."""
+    if at is None:
+        return [], []
+    base = alt.Chart(pd.DataFrame({"eigenfunction": [at], "words": [f"k = {at}"]})).encode(x=x)
+    name = base.mark_text(align="left", dx=5, color="#666").encode(y=alt.value(9), text="words:N")
+    return [base.mark_rule(color="#888", strokeDash=[5, 3])], [name]
+
+
+def _drawn(long: pd.DataFrame, strong: Collection[str] | None, x: Any, y: "partial[Any]", color: Any) -> list[Any]:
+    """Lines of single networks, or of their means with intervals, of the column `value`; `y` is the encoding of any column."""
+    long = long.dropna(subset=["value"])[["cell_id", "seed", "eigenfunction", "of", "value"]]
+    if strong is not None:
+        hover = ["seed:Q", "eigenfunction:Q", alt.Tooltip("value:Q", format=".4g")]
+        return seed_lines(long, strong, x, y("value:Q"), hover, color)
+    of = long.groupby(["of", "eigenfunction"], sort=False)["value"]
+    means = of.agg(n="count", value="mean", sd="std", seeds=list).reset_index()
+    ends = with_intervals(means.assign(mean=means["value"]), _SHARE)
+    low, high = y.keywords["scale"].domain
+    ends = ends.assign(low=ends["low"].clip(low, high), high=ends["high"].clip(low, high))
+    numbers = [alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "low", "high")]
+    base = alt.Chart(ends).encode(x=x, color=color, tooltip=["eigenfunction:Q", *numbers, "n:Q"])
+    band = base.mark_area(opacity=0.22, strokeWidth=0).encode(y=y("low:Q"), y2="high:Q")
+    return [band, base.mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=18)).encode(y=y("value:Q"))]
