@@ -56,11 +56,12 @@ def curves_chart(
     residuals: pd.DataFrame | None = None,
     raw: pd.DataFrame | None = None,
     centre: str = "mean",
-) -> alt.TopLevelMixin:
+    bare: bool = False,
+) -> Any:
     """Points joined by lines, 95% intervals as bands, theory in black, and one panel per value of the facet.
 
     points: STATISTICS and the keys; theory: columns theory, curve, x, value; residuals: points with `theory` and `residual`; raw:
-    one row per network, with `value`.
+    one row per network, with `value`; bare: without the look of `styled`, for a chart that is put together of several.
     """
     values = [None] if look.facet is None else in_order(points, look.facet)
     scale = y_scale(points, measure, look, theory, centre)
@@ -80,7 +81,7 @@ def curves_chart(
         else:
             panels.append(main)
     chart = alt.concat(*panels, columns=look.columns) if len(panels) > 1 else panels[0]
-    return styled(chart)
+    return chart if bare else styled(chart)
 
 
 def styled(chart: Any) -> Any:

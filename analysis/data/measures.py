@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from analysis.data.selection import grid_keys
 from declarations.column import Column
 from declarations.metric import Metric
 from declarations.metrics import METRICS
@@ -17,6 +18,11 @@ LAST = "seconds"
 def measures(results: str) -> dict[str, Metric]:
     """The metrics of a store that have one number per network, by name: the main ones first, users' own last."""
     return _numbers(declared(results).values())
+
+
+def knows(results: str, measure: str, keys: Iterable[str] = ()) -> bool:
+    """Whether a store has this measure, and columns for these keys: both may be those that a grid asked for."""
+    return measure in measures(results) and {*keys} <= {*grid_keys(results)}
 
 
 def _numbers(columns: Iterable[Column]) -> dict[str, Metric]:

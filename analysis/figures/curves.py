@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.charts.curves import Look, curves_chart, with_residuals
 from analysis.charts.noise import noisy_settings
 from analysis.data.keys import captioned, with_gamma
-from analysis.data.measures import measures
+from analysis.data.measures import knows, measures
 from analysis.data.paper import ROUNDED, settings
 from analysis.data.points import Points, Setting, averaged, counted, described, one_setting, points, task_of
 from analysis.data.selection import Selection, Value, points_sql
@@ -30,6 +30,8 @@ class CurveFigure:
     limits: str
     """A further condition on the networks, as SQL."""
     prefer: Mapping[str, Value] = field(default_factory=dict)
+    along: tuple[str, ...] = ()
+    """Keys that may vary with those of the axes."""
 
     def draw_by(self, results: str, sweep: str | None, measure: str) -> Drawn | Missing:
         """The figure by another measure, with a line at the level that its thresholds have."""
@@ -39,6 +41,8 @@ class CurveFigure:
 
     def draw(self, results: str, sweep: str | None) -> Drawn | Missing:
         """The figure from the store; Missing if no curve has two points."""
+        if not knows(results, self.measure, self.where):
+            return Missing("no finished networks of this kind")
         selection = Selection(sweep, limits=self.limits).only(self.where)
         found = points(results, selection, self.measure)
         needed = [key for key in (self.look.x, self.look.colour, self.look.facet) if key]
@@ -48,7 +52,7 @@ class CurveFigure:
         if frame[self.look.x].nunique() < 2:
             return Missing(f"no two values of {self.look.x}")
         task = self.where.get("task")
-        setting = one_setting(frame, found.keys, needed, settings(str(task)) | dict(self.prefer), found.declared)
+        setting = one_setting(frame, found.keys, (*needed, *self.along), settings(str(task)) | dict(self.prefer), found.declared)
         if setting.frame[self.look.x].nunique() < 2:
             return Missing(f"no two values of {self.look.x} in any one setting")
         look, (data, short) = self.look, _long_series(setting.frame, self.look)

@@ -1,11 +1,15 @@
-"""The figure of grokking, from a store of made curves."""
+"""Figures of richness, from stores of made networks."""
+
+import json
 
 import pytest
 
 from analysis.figures.registry import FIGURES, Drawn, Missing
+from analysis.figures.richness import RICHNESS_FIGURES
 from declarations.metric import Metric
 from store.store import Store
 from tests.store_rows import keys, row
+from trainables.metrics import requested_metric
 
 STEPS = [100, 200, 400, 800]
 D_LR = Metric("curve_d_lr", "laziness D_LR", "single", low=0, high=1, per="evaluation", on_request=True)
@@ -47,3 +51,54 @@ def test_networks_that_never_generalise_are_said(store):
 def test_without_curves_of_richness_it_says_what_to_save(store):
     found = commit(store, network(0, None, [0.0, 0.1, 0.1, 0.1]))
     assert isinstance(found, Missing) and "richness_curve" in found.needs
+
+
+RICH = [requested_metric(name).metric for name in ("d_lr", "d_eff_util", "rho", "quality", "utilisation")]
+
+
+def test_richness_stands_beside_accuracy_and_the_symbols_that_suffice(store):
+    def cell(n, L, gamma_label, acc):
+        gamma = 1e-5 if gamma_label == "lazy" else 1.0
+        lazy = {"lazy": 0.9, "1": 0.4}[gamma_label]
+        return row(n, L=L, gamma=gamma, gamma_label=gamma_label, seed=n % 2, final_test_acc=acc, final_test_auc=acc,
+                   d_lr=lazy + 0.01 * (n % 2), sigma2=0.0, prefactor="sqrt_d")  # fmt: skip
+
+    accuracies = {"1": {2: 0.8, 4: 0.9, 8: 0.99}, "lazy": {2: 0.5, 4: 0.52, 8: 0.6}}
+    rows = [
+        cell(seed + 2 * i + 10 * (label == "lazy"), L, label, acc)
+        for label, by_symbols in accuracies.items()
+        for i, (L, acc) in enumerate(by_symbols.items())
+        for seed in range(2)
+    ]
+    store.commit("p", rows, [*keys(sigma2="number"), *RICH])
+    found = FIGURES["Richness"].draw(store.results, None)
+    assert isinstance(found, Drawn), found
+    assert set(found.frame["measure"]) == {"final_test_acc", "final_test_auc", "d_lr"}
+    assert "D_LR over these L: lazy 0.91 to 0.91, gamma = 1 0.41 to 0.41" in found.caption
+    assert "gamma = 1 L* = 2.8" in found.caption  # halfway from 2 to 4 on a logarithmic axis
+    assert "lazy not reached up to L = 8" in found.caption
+
+
+def test_spectra_of_networks_with_a_label_code(store):
+    def cell(n, trained, utilisation):
+        return row(n, task="digits", L=None, d=None, code=1.0, trained=trained, d_lr=0.1, seed=n % 2, rho=[1.0, 0.1],
+                   quality=[0.2, 0.3], utilisation=utilisation)  # fmt: skip
+
+    rows = [cell(n, "all", [0.5, 0.5]) for n in range(2)] + [cell(n, "last", [0.1, 0.2]) for n in (2, 3)]
+    other = cell(4, "all", [0.9, 0.1]) | {"code": 0.0}
+    store.commit("p", [*rows, other], [*keys(code="number", trained="text"), *RICH])
+    found = FIGURES["Codes"].draw(store.results, None)
+    assert isinstance(found, Drawn), found
+    assert len(found.frame) == 8 and other["cell_id"] not in set(found.frame["cell_id"])
+    means = found.frame.groupby(["trained", "eigenfunction"])["utilisation"].mean()
+    assert means.tolist() == pytest.approx([0.5, 0.5, 0.1, 0.2])
+    text = json.dumps(found.chart.to_dict())
+    assert text.index("all layers trained") < text.index("the last layer trained")
+    assert "4 networks" in found.caption and "the last layer trained: d_lr 0.1" in found.caption
+
+
+@pytest.mark.parametrize("saved", [[], RICH], ids=["plain", "rich"])
+@pytest.mark.parametrize("name", [figure.name for figure in RICHNESS_FIGURES])
+def test_a_store_without_such_networks_is_said(store, name, saved):
+    store.commit("p", [row(0, L=8)], saved)
+    assert isinstance(FIGURES[name].draw(store.results, None), Missing)

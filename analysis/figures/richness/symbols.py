@@ -1,10 +1,13 @@
 """The figure of how rich networks on L symbols are, beside their accuracy, AUC and L*: [Nam26] on the task of [Tong25]."""
 
+from typing import Any
+
 import altair as alt
 import pandas as pd
 
 from analysis.charts.curves import Look, curves_chart, styled
 from analysis.data.keys import captioned
+from analysis.data.measures import knows
 from analysis.data.points import Points, averaged, counted, described, one_setting, points
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
@@ -17,10 +20,13 @@ SHOWN = ("final_test_acc", "final_test_auc", "d_lr")
 
 
 def _draw(results: str, sweep: str | None) -> Drawn | Missing:
+    missing = Missing("no networks at two L whose grid saves richness")
+    if not knows(results, "d_lr"):
+        return missing
     selection = Selection(sweep).only(NOISELESS)
     rich = points(results, selection, "d_lr")
     if rich.frame.empty or rich.frame[OVER].nunique() < 2:
-        return Missing("no networks at two L whose grid saves richness")
+        return missing
     setting = one_setting(rich.frame, rich.keys, (OVER, BY), None, rich.declared)
     by_measure = [points(results, selection.only(setting.values), name) for name in SHOWN]
     panels = [_panel(found) for found in by_measure]
@@ -34,10 +40,10 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
     return Drawn(chart, frame[["measure", OVER, BY, "n", "mean", "low", "high"]], caption, rich.sql)
 
 
-def _panel(found: Points) -> alt.TopLevelMixin:
+def _panel(found: Points) -> Any:
     level = usual_level(found.measure)
     look = Look(OVER, BY, log_x=True, level=None if pd.isna(level) else level, width=290, height=260, declared=found.declared)
-    return curves_chart(found.frame, found.measure, look)
+    return curves_chart(found.frame, found.measure, look, bare=True)
 
 
 def _reached(found: Points) -> str:

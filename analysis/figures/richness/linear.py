@@ -1,0 +1,15 @@
+"""The figure of two-layer linear networks from lazy to rich, beside their closed form (analysis/theory/two_layer_linear.py)."""
+
+from analysis.charts.curves import Look
+from analysis.figures.curves import CurveFigure
+from analysis.figures.drawn import Figure
+
+_CURVES = CurveFigure(
+    Look("gamma", "d", log_x=True, residual=True), "d_lr", {"task": "linear", "activation": "linear"}, "true",
+    along=("width", "init_scale"),
+)  # fmt: skip
+
+LINEAR = Figure(
+    "Linear", "Two-layer linear networks: D_LR from lazy to rich, beside its closed form", "docs/science/richness.md",
+    ("grids/richness_linear.yaml",), _CURVES.draw,
+)  # fmt: skip
