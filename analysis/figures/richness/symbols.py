@@ -1,5 +1,6 @@
 """The figure of how rich networks on L symbols are, beside their accuracy, AUC and L*: [Nam26] on the task of [Tong25]."""
 
+from dataclasses import replace
 from typing import Any
 
 import altair as alt
@@ -14,9 +15,11 @@ from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.laws import NOISELESS
 from analysis.scaling.levels import usual_level
 from analysis.scaling.thresholds import thresholds
+from console.words import capital
 
 OVER, BY = "L", "gamma_label"
-SHOWN = ("final_test_acc", "final_test_auc", "d_lr")
+SHOWN = {"final_test_acc": "test accuracy", "final_test_auc": "test AUC", "d_lr": "laziness D_LR"}
+"""The measures of the panels, at the end of training, and their short titles."""
 
 
 def _draw(results: str, sweep: str | None) -> Drawn | Missing:
@@ -28,7 +31,7 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
     if rich.frame.empty or rich.frame[OVER].nunique() < 2:
         return missing
     setting = one_setting(rich.frame, rich.keys, (OVER, BY), None, rich.declared)
-    by_measure = [points(results, selection.only(setting.values), name) for name in SHOWN]
+    by_measure = [_titled(points(results, selection.only(setting.values), name)) for name in SHOWN]
     panels = [_panel(found) for found in by_measure]
     frame = pd.concat([found.frame.assign(measure=found.measure.name) for found in by_measure], ignore_index=True)
     told = described(setting.values, captioned(setting.values, rich.declared))
@@ -38,6 +41,10 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
     )
     chart = styled(alt.hconcat(*panels, spacing=25))
     return Drawn(chart, frame[["measure", OVER, BY, "n", "mean", "low", "high"]], caption, rich.sql)
+
+
+def _titled(found: Points) -> Points:
+    return found._replace(measure=replace(found.measure, title=SHOWN[found.measure.name]))
 
 
 def _panel(found: Points) -> Any:
@@ -51,7 +58,7 @@ def _reached(found: Points) -> str:
     level = usual_level(found.measure)
     reached = thresholds(found.frame, level, OVER, found.measure.falls, found.declared).sort_values("gamma")
     each = [f"{_gamma(row[BY])} {row['threshold'].describe()}" for row in reached.to_dict("records")]
-    return f"{found.measure.title.capitalize()} {level:g} (dashed): {'; '.join(each)}."
+    return f"{capital(found.measure.title)} {level:g} (dashed): {'; '.join(each)}."
 
 
 def _range(frame: pd.DataFrame) -> str:
