@@ -203,7 +203,7 @@ class Results:
 
         def laws(of: str, over: str) -> tuple[Fitted, pd.DataFrame, str, str]:
             frame, names = self._thresholds(of, at, y, [over, *([by] if by else [])], sweep, where)
-            against, told = names[0], names[1] if by else "task"
+            against, told = ordering(names[0], frame), names[1] if by else "task"
             return fitted(frame, of, against, told), frame, told, against
 
         found = laws(of, over)
@@ -233,9 +233,9 @@ class Results:
     ) -> tuple[pd.DataFrame, list[str]]:
         """The thresholds over `x`, and the names of the parameters `by`."""
         selection = selected(self.results, sweep, where)
-        x = key_named(self.results, x)
         names = [key_named(self.results, key) for key in by or ()]
         found = asked_points(self.results, selection, y)
+        x = ordering(key_named(self.results, x), found.keys)
         missing = [key for key in (x, *names) if key not in found.keys]
         if missing:
             raise ResultsError(f"these networks have no {listed(missing)}; they have {listed(found.keys)}")

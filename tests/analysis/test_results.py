@@ -1,10 +1,14 @@
 """Results in Python: tables, charts with either library, thresholds, and words for what is not there."""
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 from analysis import Results
+from declarations.metric import Metric
 from store.files import ResultsError
+from store.store import Store
+from tests.store_rows import row
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +67,23 @@ def test_the_threshold_and_exponent_of_the_lazy_law(found):
     assert [*reached["threshold"] / (0.4 * reached["d"] ** 1.5)] == pytest.approx([1.0] * len(reached), abs=0.15)
     law = found.exponent("L", over="d", at=0.85, where={"gamma": "lazy"})
     assert law["exponent"][0] == pytest.approx(1.5, abs=0.15)
+
+
+def test_gamma_is_a_number_where_a_threshold_is_read_off_it(tmp_path):
+    """d_lr falls through 0.7 at gamma = 0.1 sqrt(d/8), halfway between two gamma on a logarithmic axis."""
+    saved = Metric("d_lr", "laziness", low=0, high=1, better="lower", on_request=True)
+    rows = [
+        row(f"{d}-{gamma}-{seed}", task="same_different", L=8, d=d, seed=seed, gamma=gamma, gamma_label=f"{gamma:g}",
+            d_lr=0.7 - 0.2 * np.log10(gamma / 0.1 / (d / 8) ** 0.5) + 0.001 * (seed - 0.5))
+        for d in (8, 32, 128) for gamma in (0.01, 0.1, 1.0) for seed in range(2)
+    ]  # fmt: skip
+    Store(str(tmp_path)).commit("p", rows, [saved])
+    found = Results(tmp_path)
+    assert [*found.threshold("gamma", at=0.7, y="d_lr")["threshold"]] == pytest.approx([0.1, 0.2, 0.4])
+    law = found.exponent("gamma", over="d", at=0.7, y="d_lr", by=None)
+    assert law["exponent"][0] == pytest.approx(0.5)
+    with pytest.raises(ResultsError, match="say of='gamma', over='d'"):
+        found.exponent("d", over="gamma", at=0.7, y="d_lr", by=None)
 
 
 @pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
