@@ -72,7 +72,7 @@ SPECTRA = [
         SpectraFigure("steps", {"task": "mnist5k"}, lambda value: f"{value} steps", ("eval_every",), width=190),
     ),
     _figure(
-        "Step", "A step on a line: one eigenfunction comes to hold target and output", "[Nam26 Fig. 9]",
+        "Step", "A step on a line: the eigenfunctions that hold target and output", "[Nam26 Fig. 9]",
         "grids/richness_spectra.yaml",
         SpectraFigure("steps", {"task": "step"}, lambda value: f"{value} steps", ("eval_every",), width=190),
     ),
