@@ -27,19 +27,22 @@ def check_save(item: Item | None, kind: Kind, kinds: Sequence[Kind], ctx: "Conte
                 hint = nearest(part.value, saveable) or ";"
                 ctx.report.at(part, f"save: unknown {show(part.value)}{hint} legal: {listed(saveable)}, or []")
             continue
-        names = _names(part.value)
+        names = _names(part.value, ctx)
         if reason := next(filter(None, (_not_saved(name, kind, ctx) for name in names)), ""):
             others_have = any(not any(_not_saved(name, other, ctx) for name in names) for other in kinds)
             two = "; others of this block have them: write two blocks, each with its own save" * others_have
             ctx.report.at(part, f"save: {reason}{two}")
     asked = [part.value for part in parts if isinstance(part.value, str) and part.value in saveable]
-    return frozenset(name for one in asked for name in _names(one))
+    return frozenset(name for one in asked for name in _names(one, ctx))
 
 
-def _names(asked: str) -> tuple[str, ...]:
-    """The members of a group, or what is asked for by its own name."""
+def _names(asked: str, ctx: "Context") -> tuple[str, ...]:
+    """The members of a group, or what is asked for by its own name. A metric along training brings the curves: without them its
+    values would have no steps."""
     group = metric_groups().get(asked)
-    return group.members if group else (asked,)
+    names = group.members if group else (asked,)
+    is_along = any(name in ctx.metrics and ctx.metrics[name].metric.per == "evaluation" for name in names)
+    return ("curves", *names) if is_along else names
 
 
 def _not_saved(name: str, kind: Kind, ctx: "Context") -> str:

@@ -280,5 +280,5 @@ METRICS: tuple[Requested, ...] = (
 CURVE: tuple[Requested, ...] = (curve_d_lr, curve_d_eff)
 GROUPS = (
     Group("richness", tuple(one.name for one in METRICS)),
-    Group("richness_curve", ("curves", *(one.name for one in CURVE))),
+    Group("richness_curve", tuple(one.name for one in CURVE)),
 )

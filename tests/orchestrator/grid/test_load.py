@@ -175,6 +175,18 @@ def test_override(plan, override, key, expected):
     assert values(plan(override, defaults="{steps: 5000}"), key) == expected
 
 
+@pytest.mark.parametrize(
+    ("asked", "saved"),
+    [
+        ("d_lr", {"d_lr"}),
+        ("curve_d_lr", {"curves", "curve_d_lr"}),
+        ("richness_curve", {"curves", "curve_d_lr", "curve_d_eff"}),
+    ],
+)
+def test_a_metric_along_training_brings_the_curves_that_hold_its_steps(plan, asked, saved):
+    assert plan(save=f"[{asked}]").cells[0].save == saved
+
+
 def test_override_reaches_every_block_and_save(plan):
     text = "defaults: {task: same_different, d: 4, width: 8, seed: {range: 9}}\ngrids: [{L: 3, gamma: 1}, {L: 4, gamma: [1, 2]}]"
     grid = plan("seed=7", "gamma=0.5", "save=neurons", text=text)
