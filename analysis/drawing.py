@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from analysis.asking import Where, asked_points, explored, key_named, look_for, selected
-from analysis.charts.along import MOST_PANELS, STEP, along, evaluated
+from analysis.charts.along import MOST_PANELS, along, evaluated
 from analysis.charts.curves import Look
 from analysis.charts.explore import Choices, Explored, narrowed
 from analysis.data.choosing import axes_of, rest_of, settled, suggested
 from analysis.data.comparing import fitting, of_commonest_version
+from analysis.data.evaluations import STEP
 from analysis.data.keys import with_gamma
 from analysis.data.points import CENTRES, Points
 from analysis.data.selection import Selection, grid_keys

@@ -46,7 +46,8 @@ def reference() -> str:
     lines += [_metric(m) for m in METRICS.values() if m.per == "network" and not m.expression]
     asked = [requested_metric(name).metric for name in requested_names()]
     if asked := [metric for metric in asked if not metric.digest]:
-        lines += ["", "A grid asks for these by `save:`; one along training (`curve_`) brings `curves`:", "", *_TABLE, *map(_metric, asked)]
+        along = "one along training (`curve_`) brings `curves`"
+        lines += ["", f"A grid asks for these by `save:`; {along}:", "", *_TABLE, *map(_metric, asked)]
         lines += [
             "",
             *(f"`save: [{g.name}]` asks for {listed(f'`{name}`' for name in g.members)}." for g in metric_groups().values()),

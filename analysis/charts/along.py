@@ -9,6 +9,7 @@ import pandas as pd
 
 from analysis.charts.curves import Look, curves_chart
 from analysis.charts.explore import Explored, Layers, legible
+from analysis.data.evaluations import STEP
 from analysis.data.keys import spoken
 from analysis.data.parts import with_parts
 from analysis.data.points import averaged, counted, described, in_order, with_intervals
@@ -20,7 +21,6 @@ from stats import LEAST_MEDIAN
 from store.sql import quoted
 from store.views import declared, run
 
-STEP = "step"
 _FIRST = ("test_acc", "eval_test_mse", "chain_alignment_f", "train_loss", "chain_train_mse")
 """Metrics along training in the order in which they are shown; the others follow as declared."""
 MOST_CURVES = 8

@@ -10,7 +10,7 @@ import pandas as pd
 import yaml
 
 from analysis.claims.entries import Claim, read_claims
-from analysis.claims.kinds import KINDS
+from analysis.claims.kinds import KINDS, is_along, measures_of
 from analysis.claims.networks import noting_networks
 from analysis.claims.pictured import QUANTITIES
 from analysis.claims.verdict import Checked, Measured, NotMeasured, judge
@@ -18,8 +18,12 @@ from analysis.data.coverage import sweeps_with
 from analysis.data.measures import MEASURES, measures
 from analysis.overlays.registry import THEORIES
 from console.commands import sweep_command
+from declarations.metrics import METRICS
+from store.views import declared
 
 ROOT = Path(__file__).resolve().parents[2]
+_ALONG = frozenset(name for name, metric in METRICS.items() if metric.per == "evaluation")
+"""The metrics along training that every store has."""
 
 
 def load_claims(*paths: Path, known_measures: Collection[str] = MEASURES) -> list[Claim]:
@@ -38,11 +42,13 @@ def load_claims(*paths: Path, known_measures: Collection[str] = MEASURES) -> lis
             if kind not in KINDS:
                 raise ValueError(f"unknown kind {kind!r}; there are {', '.join(KINDS)}")
             inspect.signature(KINDS[kind]).bind("", **arguments)
-            theories = {theory.name for theory in THEORIES}
-            for what, known in (("measure", known_measures), ("theory", theories), ("quantity", QUANTITIES)):
-                is_asked = what == "measure" and claim.on_request
-                if what in arguments and not is_asked and arguments[what] not in known:
-                    raise ValueError(f"unknown {what} {arguments[what]!r}; there are {', '.join(sorted(known))}")
+            known = _ALONG if is_along(arguments) else known_measures
+            named = [] if claim.on_request else [("measure", name, known) for name in measures_of(arguments)]
+            for what, names in (("theory", {theory.name for theory in THEORIES}), ("quantity", QUANTITIES)):
+                named += [(what, arguments[what], names)] if what in arguments else []
+            for what, name, legal in named:
+                if name not in legal:
+                    raise ValueError(f"unknown {what} {name!r}; there are {', '.join(sorted(legal))}")
         except (TypeError, ValueError) as error:
             raise ValueError(f"claim {claim.id}: measure: {error}") from error
     return claims
@@ -57,8 +63,8 @@ def _checked(results: str, claim: Claim) -> Checked:
     if claim.expected is None:
         return Checked(claim, "not measured", NotMeasured(claim.not_measured), claim.not_measured)
     arguments = dict(claim.measure)
-    if claim.on_request and arguments["measure"] not in measures(results):
-        why = f"no network of the store has {arguments['measure']}, which its grid asks for by `save:`"
+    if claim.on_request and (lacking := [name for name in measures_of(arguments) if name not in declared(results)]):
+        why = f"no network of the store has {lacking[0]}, which its grid asks for by `save:`"
         return Checked(claim, "not enough data", NotMeasured(why), why)
     with noting_networks() as used:
         found: Measured | NotMeasured = KINDS[arguments.pop("kind")](results, **arguments)

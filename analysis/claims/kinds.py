@@ -1,7 +1,9 @@
 """Kinds of measurement that analysis/claims.yaml may name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
+from analysis.claims.along import at_first, steps_ratio
 from analysis.claims.equilibrium import (
     exponent_beside_bound,
     layer_beside_energy,
@@ -9,17 +11,40 @@ from analysis.claims.equilibrium import (
     specialised_beside_bound,
     threshold_beside_bound,
 )
-from analysis.claims.measuring import beside_theory, error_beside_theory, mean, slope, threshold_exponent, threshold_ratio
-from analysis.claims.pairs import difference, largest_difference
+from analysis.claims.measuring import (
+    beside_theory,
+    difference_of_measures,
+    error_beside_theory,
+    mean,
+    slope,
+    threshold_exponent,
+    threshold_ratio,
+)
+from analysis.claims.pairs import difference, largest_difference, turn
 from analysis.claims.pictured import extremes
 from analysis.claims.simulated import SIMULATED
 from analysis.claims.verdict import Measured, NotMeasured
 
 _FROM_NETWORKS: tuple[Callable[..., Measured | NotMeasured], ...] = (
-    mean, slope, difference, largest_difference, beside_theory, error_beside_theory, threshold_ratio, threshold_exponent,
+    mean, slope, difference, largest_difference, turn, difference_of_measures, at_first, steps_ratio,
+    beside_theory, error_beside_theory, threshold_ratio, threshold_exponent,
     exponent_beside_bound, specialised_beside_bound, threshold_beside_bound, layer_beside_energy,
     magnitude_beside_one_neuron, extremes,
 )  # fmt: skip
 
 KINDS = {function.__name__: function for function in _FROM_NETWORKS} | SIMULATED
 """The functions that measure, by name."""
+
+_EVENTS = ("when", "since", "before")
+"""Arguments that bound metrics along training."""
+
+
+def measures_of(measure: Mapping[str, Any]) -> list[str]:
+    """The metrics that a claim's measurement names."""
+    named = [measure[argument] for argument in ("measure", "minus_measure") if argument in measure]
+    return [*named, *(name for event in _EVENTS for name in measure.get(event, ()))]
+
+
+def is_along(measure: Mapping[str, Any]) -> bool:
+    """Whether the metrics that a claim's measurement names are metrics along training."""
+    return any(event in measure for event in _EVENTS)

@@ -27,8 +27,22 @@ def mean(results: str, measure: str, of: Where, prefer: Where | None = None) -> 
     if found.frame.empty:
         return NotMeasured(found.what)
     what = measures(results)[measure]
-    interval = mean_interval(found.frame["value"], bounds=(what.low, what.high), sd_of_ties=ties(found.frame, what))
+    values = within(found.frame["value"], what)
+    interval = mean_interval(values, bounds=(what.low, what.high), sd_of_ties=ties(found.frame, what))
     return Measured(interval, f"mean {found.what}", found.again)
+
+
+def difference_of_measures(results: str, measure: str, minus_measure: str, of: Where, prefer: Where | None = None) -> Found:
+    """Mean over the seeds of one setting of a measure minus another one of the same network."""
+    found = networks(results, of, measure, prefer=prefer)
+    if found.frame.empty:
+        return NotMeasured(found.what)
+    other = networks(results, of, minus_measure, prefer=prefer, among=frozenset(found.frame["cell_id"]))
+    if other.frame.empty:
+        return NotMeasured(f"no network has both {measure} and {minus_measure}: {found.what}")
+    both = found.frame[["cell_id", "value"]].merge(other.frame[["cell_id", "value"]], on="cell_id")
+    told = f"{measure} {both['value_x'].mean():.3g} minus {minus_measure} {both['value_y'].mean():.3g}"
+    return Measured(mean_interval(both["value_x"] - both["value_y"]), f"{told}; {found.what}", found.again)
 
 
 def slope(
@@ -253,6 +267,11 @@ def _less(of: Measured, other: Found) -> Found:
     value, low, high = a.value - b.value, np.hypot(a.value - a.low, b.high - b.value), np.hypot(a.high - a.value, b.value - b.low)
     found = Interval(value, value - float(low), value + float(high), min(a.n, b.n), "errors in quadrature")
     return Measured(found, f"{a.value:.3g} minus {b.value:.3g}; {of.what}", of.again)
+
+
+def within(values: "pd.Series[float]", measure: Metric) -> "pd.Series[float]":
+    """The values, those that rounding put beyond the measure's bounds at the bounds."""
+    return values.clip(measure.low, measure.high)
 
 
 def ties(frame: pd.DataFrame, measure: Metric) -> float:

@@ -74,12 +74,13 @@ class Networks(NamedTuple):
 def networks(
     results: str,
     of: Mapping[str, Any],
-    measure: str,
+    measure: str | None,
     axes: Iterable[str] = (),
     prefer: Mapping[str, Any] | None = None,
     among: Collection[str] | None = None,
 ) -> Networks:
-    """Networks that fit `of` (a value, a list, or a range {at_least, at_most} for each key) and vary in `axes` only.
+    """Networks that fit `of` (a value, a list, or a range {at_least, at_most} for each key) and vary in `axes` only. Without a
+    measure `value` is 0.
 
     If there are several settings of the other keys, the one nearest to `prefer` is taken. `among` are the ids of the networks
     to choose from, by default all. The frame may be empty.
@@ -93,7 +94,7 @@ def both_sides(
     results: str,
     of: Mapping[str, Any],
     minus: Mapping[str, Any],
-    measure: str,
+    measure: str | None,
     axes: Iterable[str] = (),
     prefer: Mapping[str, Any] | None = None,
     among: Collection[str] | None = None,
@@ -126,7 +127,7 @@ ONE_SIDE = "no setting of the other keys has networks of both sides"
 
 
 def _finished(
-    results: str, of: Mapping[str, Any], measure: str, keys: list[str], axes: Iterable[str], among: Collection[str] | None
+    results: str, of: Mapping[str, Any], measure: str | None, keys: list[str], axes: Iterable[str], among: Collection[str] | None
 ) -> "pd.DataFrame | Networks":
     """All finished networks of `among` that fit `of`; if there are none, empty Networks that say why."""
     ranges = {key: value for key, value in of.items() if isinstance(value, Mapping)}
@@ -154,7 +155,7 @@ def _one_setting(
     frame: pd.DataFrame,
     keys: list[str],
     of: Mapping[str, Any],
-    measure: str,
+    measure: str | None,
     axes: Iterable[str],
     prefer: Mapping[str, Any] | None,
 ) -> Networks:
@@ -177,7 +178,8 @@ def _one_setting(
         for key in told
         if key in paper and setting.values[key] != paper[key]
     ]
-    what = "; ".join(filter(None, [measures(results)[measure].title, ", ".join(filter(None, parts))]))
+    title = measures(results)[measure].title if measure else ""
+    what = "; ".join(filter(None, [title, ", ".join(filter(None, parts))]))
     again = _again(setting.frame, known, longer=2 * len(unmixed) > len(setting.frame))
     return Networks(setting.frame, what, again, unmixed, known)
 

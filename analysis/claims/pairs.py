@@ -1,6 +1,7 @@
 """Measurements on pairs of networks that share their data: the difference that one key makes."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -55,6 +56,31 @@ def largest_difference(
     return Measured(Interval(value, low, high, len(part), "Bonferroni"), told, found.again)
 
 
+def turn(results: str, measure: str, of: Where, over: str, prefer: Where | None = None) -> Found:
+    """Product of the mean changes of the measure from the least of three values of `over` to the middle one, and from there to
+    the greatest: negative if the measure turns, so that it does not order the three. Changes are of networks that share the seed.
+
+    Both changes' intervals are taken at 1 - 0.05/2, so that they hold together at 95%, and with them that of the product.
+    """
+    found = networks(results, of, measure, (over,), prefer)
+    if found.frame.empty:
+        return NotMeasured(found.what)
+    at = sorted(found.frame[over].unique())
+    if len(at) != 3:
+        return NotMeasured(f"networks of {len(at)} {over}, where three are needed: {found.what}")
+    changes = [_pairs(found, {over: high}, {over: low}, ()) for low, high in pairwise(at)]
+    if lacking := [change for change in changes if isinstance(change, NotMeasured)]:
+        return lacking[0]
+    each = [mean_interval(change, level=1 - 0.05 / 2) for change in changes]
+    ends = [a * b for a in each[0][1:3] for b in each[1][1:3]]
+    interval = Interval(each[0].value * each[1].value, min(ends), max(ends), min(one.n for one in each), "Bonferroni")
+    told = ", ".join(
+        f"{one.value:.3g} ({one.low:.3g} to {one.high:.3g}) from {low:g} to {high:g}"
+        for one, (low, high) in zip(each, pairwise(at), strict=True)
+    )
+    return Measured(interval, f"product of the changes {told}; {found.what}", found.again)
+
+
 def _pairs(found: Networks, a: Where, b: Where, along: Sequence[str]) -> "pd.Series[float] | NotMeasured":
     """The differences by the keys `along` and the seed."""
     if found.frame.empty:
@@ -63,4 +89,5 @@ def _pairs(found: Networks, a: Where, b: Where, along: Sequence[str]) -> "pd.Ser
     if left.empty or right.empty:
         return NotMeasured(f"networks of one side only: {found.what}")
     pairs = (left - right).dropna()
-    return NotMeasured(f"no two networks that share {', '.join(along)} and seed") if pairs.empty else pairs
+    shared = " and ".join(filter(None, [", ".join(along), "seed"]))
+    return NotMeasured(f"no two networks that share {shared}") if pairs.empty else pairs

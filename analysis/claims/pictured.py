@@ -46,8 +46,8 @@ def extremes(results: str, quantity: str, of: Where, over: Where | None = None, 
 
     def found(among: frozenset[str] | None) -> tuple[Networks, ...]:
         if over is None:
-            return (networks(results, of, "best_test_acc", prefer=prefer, among=among),)
-        return both_sides(results, of, over, "best_test_acc", prefer=prefer, among=among)
+            return (networks(results, of, None, prefer=prefer, among=among),)
+        return both_sides(results, of, over, None, prefer=prefer, among=among)
 
     # A setting whose networks saved no weights must not hide one whose networks did.
     sides = found(with_pictures(results))

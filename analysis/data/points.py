@@ -110,9 +110,9 @@ def sorting(keys: Iterable[str]) -> list[str]:
     return sorted(keys, key=lambda key: key == "gamma_label")
 
 
-def seeds(results: str, selection: Selection, measure: str, keys: Sequence[str]) -> pd.DataFrame:
-    """The raw values: one row per network with its keys, `seed`, `cell_id` and `value`."""
-    value = measures(results)[measure].sql
+def seeds(results: str, selection: Selection, measure: str | None, keys: Sequence[str]) -> pd.DataFrame:
+    """The raw values: one row per network with its keys, `seed`, `cell_id` and `value`, which is 0 if no measure is named."""
+    value = measures(results)[measure].sql if measure else "0::DOUBLE"
     names = ", ".join(map(quoted, [*keys, SEED]))
     sql = (
         f"SELECT cell_id, {names}, {value} AS value FROM {selection.source} "

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analysis.charts.along import STEP, evaluated
+from analysis.charts.along import evaluated
 from analysis.charts.explore import FIRST
 from analysis.data.choosing import measured, same_axis
 from analysis.data.comparing import named
 from analysis.data.coverage import Progress, Reason
+from analysis.data.evaluations import STEP
 from analysis.data.failures import remedy
 from analysis.data.keys import captioned, gamma_once, spoken, title_of, value_of
 from analysis.data.measures import measures

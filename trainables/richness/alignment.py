@@ -28,8 +28,10 @@ def cka(x: Array, y: Array) -> float:
     """Centred kernel alignment |X'Y|^2 / (|X'X| |Y'Y|) of centred arrays, in [0, 1] [Kornblith19]."""
     if len(x) < min(x.shape[1], y.shape[1]):  # <XX', YY'> = |X'Y|^2 takes fewer products then
         one, other = x @ x.T, y @ y.T
-        return float(np.vdot(one, other) / (np.linalg.norm(one) * np.linalg.norm(other)))
-    return float(np.square(x.T @ y).sum() / (gram_norm(x) * gram_norm(y)))
+        found = np.vdot(one, other) / (np.linalg.norm(one) * np.linalg.norm(other))
+    else:
+        found = np.square(x.T @ y).sum() / (gram_norm(x) * gram_norm(y))
+    return min(float(found), 1.0)  # of equal arrays rounding gives more
 
 
 def d_lr(features: Array, outputs: Array) -> float:
@@ -44,7 +46,7 @@ def d_lr_of_span(features: Array, outputs: Array, rank: int) -> float:
     It equals `d_lr` if the outputs vary equally along these directions; so always for one output.
     """
     q = np.linalg.svd(outputs, full_matrices=False)[0][:, :rank]
-    return 1 - float(np.square(features.T @ q).sum()) / (gram_norm(features) * rank**0.5)
+    return max(0.0, 1 - float(np.square(features.T @ q).sum()) / (gram_norm(features) * rank**0.5))
 
 
 def participation(features: Array) -> float:

@@ -1,16 +1,15 @@
 """The figure of grokking: training and test accuracy, and how rich networks are, along training [Nam26 Fig. 12]."""
 
 import altair as alt
-import numpy as np
 import pandas as pd
 
 from analysis.charts.along import cells_of, evaluated, groups_along
 from analysis.charts.curves import styled
+from analysis.data.evaluations import HALFWAY, evaluations_of, first_within
 from analysis.data.keys import captioned
 from analysis.data.points import counted, described, one_setting, points, with_intervals
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
-from store.views import run
 
 SERIES = {"train_acc": "training accuracy", "test_acc": "test accuracy", "curve_d_lr": "laziness D_LR"}
 """Metrics along training and their names in the figure."""
@@ -28,7 +27,7 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
         with_intervals(groups_along(results, shown, metrics[name], found.keys)[0], metrics[name]).assign(measure=title)
         for name, title in SERIES.items()
     ]
-    curves, sql = _networks(results, shown)
+    curves, sql = evaluations_of(results, SERIES, cells_of(shown))
     if curves.empty:
         return Missing("no networks of task modular whose grid saves richness_curve")
     frame = pd.concat(means, ignore_index=True)
@@ -38,27 +37,15 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
     return Drawn(_chart(frame), frame, caption, sql)
 
 
-def _networks(results: str, selection: Selection) -> tuple[pd.DataFrame, str]:
-    """The metrics of SERIES of each network at each evaluation at which it has outputs, and their SQL."""
-    sql = f"""SELECT cell_id, step, {", ".join(SERIES)} FROM curves WHERE cell_id IN ({cells_of(selection)})
-    AND curve_d_lr IS NOT NULL ORDER BY cell_id, step"""
-    return run(results, lambda connection: connection.execute(sql).df()), sql
-
-
 def _order(curves: pd.DataFrame) -> str:
     """In words, in how many networks D_LR has fallen halfway before half of the test is right, and when both happen."""
-    steps: list[tuple[float, float]] = []
-    for _, of in curves.groupby("cell_id"):
-        d_lr = of["curve_d_lr"].to_numpy()
-        fallen, right = d_lr <= (d_lr[0] + d_lr[-1]) / 2, of["test_acc"].to_numpy() >= 0.5
-        if right.any():
-            steps.append((of["step"].iloc[fallen.argmax()], of["step"].iloc[right.argmax()]))
-    if not steps:
+    rise = first_within(curves, {"test_acc": {"at_least": 0.5}})["step"]
+    if rise.empty:
         return "No network gets half of the test right."
-    fall, rise = np.array(steps).T
+    fall = first_within(curves, {"curve_d_lr": {"at_most": HALFWAY}})["step"].reindex(rise.index)
     return (
-        f"D_LR has fallen halfway at step {np.median(fall):.0f}, half of the test is right at step {np.median(rise):.0f} "
-        f"(medians); the first comes before the second in {int((fall < rise).sum())} of {len(steps)} networks."
+        f"D_LR has fallen halfway at step {fall.median():.0f}, half of the test is right at step {rise.median():.0f} "
+        f"(medians); the first comes before the second in {int((fall < rise).sum())} of {len(rise)} networks."
     )
 
 

@@ -13,19 +13,20 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.entries import Claim
-from analysis.data.measures import MEASURES as USUAL
+from analysis.data.evaluations import HALFWAY, STEP
 from analysis.overlays.overlays import beside
 from analysis.scaling.bound import predicted_samples, specialised_neurons
 from analysis.scaling.overlaps import by_chance
 from analysis.theory import large_deviation, parity
 from analysis.theory.three_layers import gp_sp, sp_mag
+from declarations.metrics import METRICS
 from orchestrator.grid.load import PlannedCell, load_grid
 from orchestrator.running.work import Provenance, common_columns, declared_of
 from store.store import Store
 from trainables.metrics import requested_metric, requested_names
 
 ROOT = Path(__file__).parents[3]
-MEASURES = USUAL | {name: requested_metric(name).metric for name in requested_names()}
+MEASURES = METRICS | {name: requested_metric(name).metric for name in requested_names()}
 SEEDS = 3
 """Seeds of a made point: the fewest with a useful interval."""
 NOISE = 1e-3
@@ -89,7 +90,7 @@ def _possible(claim: Claim) -> tuple[float, float]:
         return np.finfo(float).tiny, np.inf  # P* is no less than 1
     if kind == "markov_norms" or claim.measure.get("quantity") == "likeness":
         return 0.0, 1.0
-    if kind not in ("mean", "beside_theory"):
+    if kind not in ("mean", "beside_theory", "at_first") or "since" in claim.measure:
         return -np.inf, np.inf
     metric = MEASURES[claim.measure["measure"]]
     said = _with_theory(claim)["said"] if kind == "beside_theory" else pd.Series([0.0])
@@ -141,8 +142,76 @@ def _slope(claim: Claim, value: float) -> pd.DataFrame:
 
 
 def _difference(claim: Claim, value: float) -> pd.DataFrame:
-    at = {"a": 0.7 + value / 2, "b": 0.7 - value / 2}
+    middle = 0.7 + max(MEASURES[_metric(claim)].low, 0)
+    at = {"a": middle + value / 2, "b": middle - value / 2}
     return pd.concat(_with(claim, networks(claim, side), lambda f, s=side: np.full(len(f), at[s])) for side in at)
+
+
+def _turn(claim: Claim, value: float) -> pd.DataFrame:
+    """Up by 0.2 from the first of three values to the second, then by whatever gives the product."""
+    frame, over = networks(claim, "of"), claim.measure["over"]
+    levels = dict(zip(sorted(frame[over].unique()), (0.4, 0.6, 0.6 + value / 0.2), strict=True))
+    return _with(claim, frame, lambda f: f[over].map(levels))
+
+
+def _difference_of_measures(claim: Claim, value: float) -> pd.DataFrame:
+    frame = networks(claim, "of").assign(**{claim.measure["minus_measure"]: 0.3})
+    return _with(claim, frame, lambda f: np.full(len(f), 0.3 + value))
+
+
+def _at_first(claim: Claim, value: float) -> pd.DataFrame:
+    """Curves of four evaluations: from the third on `when` holds and the metric has the value, above that of the first ones if
+    it is measured since one of these."""
+    frame, given = networks(claim, "of"), claim.measure
+    metric, first = MEASURES[given["measure"]], 0.4 if "since" in given else 0.9
+    last = value + NOISE * min(abs(value), 0.1) * _noise(frame) + (first if "since" in given else 0)
+    curves = {_column(given["measure"]): [[first, first, x, x] for x in np.clip(last, metric.low, metric.high)]}
+    early, late = given.get("since", {}), given["when"]
+    for name in {*early, *late} - {STEP}:
+        before = _fits(early[name]) if name in early else _beyond(late[name])
+        after = _fits(late[name]) if name in late else before
+        curves[_column(name)] = [[before, before, after, after]] * len(frame)
+    steps = [[1, steps // 10, steps // 2, steps] for steps in frame["steps"].astype(int)]
+    return frame.assign(curve_step=steps, **curves)
+
+
+def _steps_ratio(claim: Claim, value: float) -> pd.DataFrame:
+    """Curves in which what is bounded steps once to where its bounds hold."""
+    frame = networks(claim, "of")
+    at = {"when": 1000 * np.sqrt(value), "before": 1000 / np.sqrt(value)}
+    steps = {event: np.round(step * np.exp(0.01 * _noise(frame))).astype(int) for event, step in at.items()}
+    every = [[1, *sorted({*both}), 100_000] for both in zip(*steps.values(), strict=True)]
+
+    def curve(ends: Mapping[str, Any], along: list[int], own: int) -> list[float]:
+        return [_fits(ends) if step >= own else _beyond(ends) for step in along]
+
+    curves = {
+        _column(name): [curve(ends, along, own) for along, own in zip(every, steps[event], strict=True)]
+        for event in at
+        for name, ends in claim.measure[event].items()
+    }
+    return frame.assign(curve_step=every, **curves)
+
+
+def _column(name: str) -> str:
+    """The name by which a row holds a metric along training."""
+    return MEASURES[name].column or name
+
+
+def _fits(ends: Mapping[str, Any]) -> float:
+    """A value of a metric within these bounds."""
+    (end, bound), *_ = ends.items()
+    if bound == HALFWAY:
+        return 0.2 if end == "at_most" else 0.8
+    return float(bound)
+
+
+def _beyond(ends: Mapping[str, Any]) -> float:
+    """A value of a metric beyond these bounds; of HALFWAY, far on the other side of it than `_fits`."""
+    (end, bound), *_ = ends.items()
+    if bound == HALFWAY:
+        return 0.8 if end == "at_most" else 0.2
+    return float(bound) + (0.05 if end == "at_most" else -0.05)
 
 
 def _largest_difference(claim: Claim, value: float) -> pd.DataFrame:
@@ -271,6 +340,10 @@ GENERATORS: dict[str, Callable[[Claim, float], pd.DataFrame]] = {
     "slope": _slope,
     "difference": _difference,
     "largest_difference": _largest_difference,
+    "turn": _turn,
+    "difference_of_measures": _difference_of_measures,
+    "at_first": _at_first,
+    "steps_ratio": _steps_ratio,
     "beside_theory": _beside_theory,
     "error_beside_theory": _error_beside_theory,
     "threshold_ratio": _threshold_ratio,
@@ -295,6 +368,8 @@ def _with(claim: Claim, frame: pd.DataFrame, law: Callable[[pd.DataFrame], Any])
     spread = NOISE * np.maximum(np.abs(values), metric.is_accuracy)
     if metric.is_accuracy:
         spread = np.where(values < 1, np.minimum(spread, (1 - values) / 10), spread)
+    low, high = claim.expected.region
+    spread = np.minimum(spread, (high - low) / 20)
     values = values + spread * _noise(frame)
     return frame.assign(**{name: np.clip(values, metric.low, metric.high)})
 

@@ -48,7 +48,15 @@ def test_a_store_decides_it(claim, tmp_path):
         assert one.verdict == verdict, f"made {value:g}, expected {claim.expected}: {one.why}: {one.measured}"
 
 
-WORDS = {0.405: "a factor of 1.5", 0.25: "a quarter", 0.5: ("1/2", "half"), 2: "the square", 0.95: "95%", 0.55: "55%"}
+WORDS = {
+    1e-6: "a millionth",
+    0.405: "a factor of 1.5",
+    0.25: "a quarter",
+    0.5: ("1/2", "half"),
+    2: "the square",
+    0.95: "95%",
+    0.55: "55%",
+}
 """Tolerances and bounds that statements put in words."""
 
 
@@ -58,7 +66,7 @@ def test_a_statement_says_how_far_its_measure_goes(claim):
     expected = claim.expected
     numbers = re.findall(r"\d+(?:\.\d+)?", claim.says)
     said = [expected.within] if expected.equal is not None else [expected.at_least, expected.at_most]
-    ordering = 1 if claim.measure["kind"] == "threshold_ratio" else 0
+    ordering = 1 if claim.measure["kind"] in ("threshold_ratio", "steps_ratio") else 0
     for bound in (abs(bound) for bound in said if bound not in (None, ordering)):
         if expected.at_least is not None and expected.at_most is not None:
             continue  # between a bound and the end of what is possible

@@ -95,6 +95,14 @@ def test_either_gram_gives_the_same(n, p):
     assert gram_norm(x) == pytest.approx(np.linalg.norm(x.T @ x), rel=1e-10)
 
 
+def test_rounding_leaves_no_alignment_above_1():
+    """Without a limit some of these give 1 + 2e-16, more than the metrics' bounds allow."""
+    rng = np.random.default_rng(0)
+    drawn = [rng.standard_normal((n, p)) for n, p in ((20, 3), (5, 30)) for _ in range(50)]
+    assert all(cka(x, x) <= 1 and cka(x, x) == pytest.approx(1, abs=1e-12) for x in drawn)
+    assert all(d_lr_of_span(q, q, 3) >= 0 for q in (np.linalg.qr(x)[0][:, :3] for x in drawn[:50]))
+
+
 def test_an_example_may_stand_for_several():
     rng = np.random.default_rng(2)
     features, outputs = rng.standard_normal((5, 3)), rng.standard_normal(5)

@@ -1,0 +1,68 @@
+"""Measurements along training: values at evaluations that bounds single out, and the steps at which two things happen."""
+
+import numpy as np
+import pandas as pd
+
+from analysis.claims.measuring import Found, ties, within
+from analysis.claims.networks import Networks, Where, networks
+from analysis.claims.verdict import Measured, NotMeasured
+from analysis.data.evaluations import Bounds, evaluations_of, first_within, in_words
+from declarations.metric import Metric
+from stats import mean_interval
+from store.views import declared
+
+
+def at_first(
+    results: str, measure: str, when: Bounds, of: Where, since: Bounds | None = None, prefer: Where | None = None
+) -> Found:
+    """Mean of a metric along training at each network's first evaluation within the bounds `when`; if `since` is given, minus its
+    value at the first one within those. Networks without such evaluations are left out and counted."""
+    found, first = _first(results, (measure,), {"": when} | ({"since": since} if since else {}), of, prefer)
+    if first.empty:
+        return NotMeasured(_counted(found, first))
+    what = declared(results)[measure]
+    assert isinstance(what, Metric)
+    told, values = f"{what.title} at {_when(first['step'])}, with {in_words(when)}", within(first[measure], what)
+    bounds = None if since else (what.low, what.high)
+    if since:
+        values -= within(first[f"{measure} since"], what)
+        told += f", minus that at {_when(first['step since'])}, with {in_words(since)}"
+    interval = mean_interval(values, bounds=bounds, sd_of_ties=ties(found.frame.assign(value=values.mean()), what))
+    return Measured(interval, f"{told}; {_counted(found, first)}", found.again)
+
+
+def steps_ratio(results: str, when: Bounds, before: Bounds, of: Where, prefer: Where | None = None) -> Found:
+    """Geometric mean of a ratio of steps: of each network's first evaluation within the bounds `when`, over the first one within
+    `before`. Networks that lack one of the two are left out and counted."""
+    found, first = _first(results, (), {"": when, "before": before}, of, prefer)
+    if first.empty:
+        return NotMeasured(_counted(found, first))
+    mean = mean_interval(np.log(first["step"] / first["step before"]))
+    value, low, high = (float(np.exp(end)) for end in mean[:3])
+    told = f"{in_words(when)} at {_when(first['step'])}, {in_words(before)} at {_when(first['step before'])}"
+    return Measured(mean._replace(value=value, low=low, high=high), f"{told}; {_counted(found, first)}", found.again)
+
+
+def _first(
+    results: str, metrics: tuple[str, ...], events: dict[str, Bounds], of: Where, prefer: Where | None
+) -> tuple[Networks, pd.DataFrame]:
+    """The networks, and for those in which all events happen the first evaluation within the bounds of each; columns of an event
+    end in its name."""
+    names = dict.fromkeys((*metrics, *(name for bounds in events.values() for name in bounds)))
+    evaluations = evaluations_of(results, names)[0]
+    # A setting whose networks saved no such curves must not hide one whose networks did.
+    found = networks(results, of, None, prefer=prefer, among=frozenset(evaluations["cell_id"]))
+    # Without networks there may be no column of ids either.
+    evaluations = evaluations[evaluations["cell_id"].isin(found.frame.get("cell_id", []))]
+    each = [first_within(evaluations, bounds).add_suffix(f" {name}" if name else "") for name, bounds in events.items()]
+    return found, pd.concat(each, axis="columns", join="inner")
+
+
+def _counted(found: Networks, first: pd.DataFrame) -> str:
+    """The networks in words, with the number of those in which an event does not happen."""
+    lost = len(found.frame) - len(first)
+    return f"{found.what}, {lost} of them without such evaluations" if lost else found.what
+
+
+def _when(steps: "pd.Series[int]") -> str:
+    return f"step {steps.median():g} (median)"

@@ -1,0 +1,47 @@
+"""Metrics along the training of single networks, and the first evaluation at which they lie within bounds."""
+
+from collections.abc import Iterable, Mapping
+from operator import ge, le
+
+import pandas as pd
+
+from store.sql import quoted
+from store.views import run
+
+STEP = "step"
+HALFWAY = "halfway"
+"""A bound: the middle between a metric's first and last value along the training of the same network."""
+Bounds = Mapping[str, Mapping[str, float | str]]
+"""The ends `at_least` and `at_most` of metrics along training, or of `step`: numbers or HALFWAY."""
+_ENDS = {"at_least": (ge, "≥"), "at_most": (le, "≤")}
+
+
+def evaluations_of(results: str, metrics: Iterable[str], cells: str = "") -> tuple[pd.DataFrame, str]:
+    """The evaluations at which all of these metrics have a value: `cell_id`, `step` and the metrics, in the order of the steps;
+    and their SQL. `cells` is SQL for the ids of the networks, by default of all."""
+    names = [name for name in dict.fromkeys(metrics) if name != STEP]
+    conditions = [*(f"isfinite({quoted(name)})" for name in names), *([f"cell_id IN ({cells})"] if cells else [])]
+    columns = ", ".join(map(quoted, ["cell_id", STEP, *names]))
+    sql = f"SELECT {columns} FROM curves WHERE {' AND '.join(conditions) or 'true'} ORDER BY cell_id, step"
+    return run(results, lambda connection: connection.execute(sql).df()), sql
+
+
+def first_within(evaluations: pd.DataFrame, bounds: Bounds) -> pd.DataFrame:
+    """The first evaluation of each network, by `cell_id`, at which all bounds hold; networks that have none are missing."""
+    holds = pd.Series(True, evaluations.index)
+    for name, ends in bounds.items():
+        values = evaluations[name]
+        along = values.groupby(evaluations["cell_id"])
+        for end, value in ends.items():
+            bound = (along.transform("first") + along.transform("last")) / 2 if value == HALFWAY else value
+            holds &= _ENDS[end][0](values, bound)
+    return evaluations[holds].drop_duplicates("cell_id").set_index("cell_id")
+
+
+def in_words(bounds: Bounds) -> str:
+    """The bounds as text: `train_acc ≥ 1 and test_acc ≤ 0.1`."""
+    return " and ".join(
+        f"{name} {_ENDS[end][1]} {value if isinstance(value, str) else f'{value:g}'}"
+        for name, ends in bounds.items()
+        for end, value in ends.items()
+    )
