@@ -10,6 +10,8 @@ from typing import Literal
 
 import numpy as np
 
+from declarations.evaluations import PROBED
+from trainables.basics import Array
 from trainables.cell import Cell
 
 Purpose = Literal["symbols", "weights", "batches", "order", "test", "richness"]
@@ -37,6 +39,18 @@ def stream(owner: str, purpose: Purpose, block: int = 0) -> np.random.Generator:
     """Generator of one block of a stream. `block` counts blocks of BLOCK_STEPS steps for batches and order, and steps for tests;
     for batches of chains it counts trajectories."""
     return np.random.Generator(np.random.Philox(key=_key(purpose, owner), counter=block << 128))
+
+
+def training_probe(cell: Cell) -> tuple[Array, Array]:
+    """Inputs and targets of at most PROBED training examples, on which a network is measured at any step.
+
+    They are the first ones of a fixed training set, else fresh ones of a stream of their own.
+    """
+    owner, fixed = stream_owner(cell), cell.task.n_train
+    symbols = cell.task.draw_symbols(stream(owner, "symbols"))
+    rng = stream(owner, "richness" if fixed is None else "batches")
+    x, y = cell.task.train_examples(rng, symbols, fixed or PROBED)
+    return x[:PROBED], y[:PROBED]
 
 
 @lru_cache(maxsize=1024)

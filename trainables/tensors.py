@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from trainables.cell import Cell
+from trainables.streams import training_probe
 from trainables.tasks.base import Array
 
 
@@ -20,10 +21,17 @@ def as_tensors(cell: Cell, parameters: Mapping[str, Array]) -> dict[str, Tensor]
     return {name: torch.tensor(values, dtype=_dtype(cell)) for name, values in parameters.items()}
 
 
+def settled(cell: Cell, parameters: dict[str, Tensor]) -> dict[str, Tensor]:
+    """What evaluation of the network takes in place of these parameters; see `Network.settled`."""
+    if not cell.network.mixes_examples:
+        return parameters
+    return cell.network.settled(parameters, as_inputs(cell, training_probe(cell)[0]), cell)
+
+
 def features_of(cell: Cell, parameters: Mapping[str, Array], x: Array) -> Array | None:
     """Activations (n, m) of the last hidden layer with these parameters at inputs x; None for a network that has none."""
     with torch.no_grad():
-        found = cell.network.features(as_tensors(cell, parameters), as_inputs(cell, x), cell)
+        found = cell.network.features(settled(cell, as_tensors(cell, parameters)), as_inputs(cell, x), cell)
     return None if found is None else found.numpy()
 
 

@@ -15,7 +15,7 @@ from trainables.checking.tensors import noise, one_thread
 from trainables.checking.values import fresh_generator, reseeded, same, shown
 from trainables.metrics import Probe, Requested
 from trainables.tasks.base import Array
-from trainables.tensors import as_inputs, as_tensors, features_of
+from trainables.tensors import as_inputs, as_tensors, features_of, settled
 from trainables.trainers.base import Probed
 
 
@@ -65,7 +65,7 @@ def _probe(cell: Cell) -> Probe:
     def at(x: Array) -> Probed:
         seen = as_inputs(cell, x)
         with torch.no_grad():
-            f = network.apply(theta, seen, cell)
+            f = network.apply(settled(cell, theta), seen, cell)
             if network.is_centred:
                 f = f - network.apply(start, seen, cell)
         return Probed((f / cell.epsilon).numpy(), features_of(cell, parameters, x), parameters)

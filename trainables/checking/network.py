@@ -66,9 +66,13 @@ def _of_network(cell: Cell) -> Iterator[Finding]:
         if not close(part.call("apply", lambda: network.apply(theta[0], x, other)), g, g):
             wanted = "networks that differ only there train together, so wanted a function of parameters, inputs and other keys"
             yield part.finding("apply", f"gave other outputs for another {listed(differing)}; {wanted}")
-        few = part.call("apply", lambda: network.apply(theta[0], x[:N_ROWS], cell))
-        if not close(few, g[:N_ROWS], g):
-            wanted = "wanted outputs that depend on their own example alone"
+        settled, after = theta[0], ""
+        if network.mixes_examples:
+            settled, after = part.call("settled", lambda: network.settled(theta[0], x, cell)), ", given what settled returned"
+        whole = part.call("apply", lambda: network.apply(settled, x, cell))
+        few = part.call("apply", lambda: network.apply(settled, x[:N_ROWS], cell))
+        if not close(few, whole[:N_ROWS], whole):
+            wanted = f"wanted outputs that depend on their own example alone{after}"
             yield part.finding("apply", f"gave other outputs for {N_ROWS} examples alone than among {len(x)}; {wanted}")
         yield from _features(part, cell, theta[0], x)
     apply = vmap(lambda parameters, inputs: network.apply(parameters, inputs, cell))

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from declarations.evaluations import PROBED
 from trainables.cell import Cell, cell_of
 from trainables.engines.base import ALONE, Amounts, DescentEngine, groups_of, item_bytes
 from trainables.kernels.sizes import TOGETHER
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from trainables.trainers.base import Trainer
 
 PASSES = 3
-"""Products per parameter and example: one forward, one backward to the parameters, one backward to the layer before."""
+"""Passes over the products of an example: one forward, one backward to the parameters, one backward to the layer before."""
 
 
 class Stacked(DescentEngine):
@@ -54,17 +55,17 @@ class Stacked(DescentEngine):
         passes = PASSES + cell.network.is_centred
         return {
             "call": 1.0,
-            "product": passes * n * cell.network.n_parameters(cell),
+            "product": passes * n * cell.network.n_products(cell),
             "neuron": n * cell.network.n_activations(cell),
             "number": drawn,
         }
 
     def evaluation_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
-        n = cell.test_size
+        n, more = cell.test_size, _n_probed(cell)
         return {
             "evaluation": 1.0,
-            "product": (1 + cell.network.is_centred) * n * cell.network.n_parameters(cell),
-            "neuron": n * cell.network.n_activations(cell),
+            "product": ((1 + cell.network.is_centred) * n + more) * cell.network.n_products(cell),
+            "neuron": (n + more) * cell.network.n_activations(cell),
             "number": n * cell.task.input_dim / group,
         }
 
@@ -81,6 +82,9 @@ class Stacked(DescentEngine):
         curves = 5 * n * BLOCK_STEPS * cell.batch * cell.task.n_outputs  # outputs, targets, losses and their summands
         together = max(1, min(n, TOGETHER // (cell.test_size * (d_in + n_activations)))) if on_gpu else 1
         evaluation = together * (cell.test_size * (2 * d_in + 2 * n_activations) + (cell.last_test_size - cell.test_size) * d_in)
+        if n_probed := _n_probed(cell):
+            examples += n_groups * n_probed * d_in
+            evaluation = max(evaluation, together * n_probed * (d_in + 3 * n_activations))
         bytes_of_a_number = 8 if any(c.network.is_centred and not c.output_is_literal for c in cells) else item_bytes(cell)
         return int(bytes_of_a_number * (parameters + live + examples + order + curves + evaluation))
 
@@ -101,3 +105,10 @@ class Stacked(DescentEngine):
             for width in (64, 256)
             for n in (1, 4, 24)
         ]
+
+
+def _n_probed(cell: Cell) -> int:
+    """Training examples that an evaluation takes besides those of the test; see `Network.settled`."""
+    if not cell.network.mixes_examples:
+        return 0
+    return PROBED if cell.task.n_train is None else min(cell.task.n_train, PROBED)

@@ -18,7 +18,7 @@ from trainables.metrics.participation import participation
 from trainables.richness import alignment, spectrum
 from trainables.richness.collapse import Collapse, classes_of, collapse
 from trainables.richness.spectrum import Eigenfunctions
-from trainables.streams import stream, stream_owner
+from trainables.streams import stream, stream_owner, training_probe
 
 if TYPE_CHECKING:
     from trainables.trainers.base import Probed
@@ -50,16 +50,14 @@ class _Richness:
     def __init__(self, probe: Probe) -> None:
         task, owner = probe.cell.task, stream_owner(probe.cell)
         symbols = task.draw_symbols(stream(owner, "symbols"))
-        fixed = task.n_train
-        rng = stream(owner, "richness" if fixed is None else "batches")
-        self._train = partial(task.train_examples, rng, symbols, fixed or PROBED)
+        self._train = partial(training_probe, probe.cell)
         self._test = partial(task.test_examples, stream(owner, "richness", 1), symbols, PROBED)
         self._at, self._at_start = probe.at, probe.at_start
         self.n_outputs = task.n_outputs
 
     @cached_property
     def train(self) -> _Sample:
-        return _sample(self._at, *(part[:PROBED] for part in self._train()))
+        return _sample(self._at, *self._train())
 
     @cached_property
     def test(self) -> _Sample:

@@ -58,6 +58,9 @@ class Network(Part):
     keeps: ClassVar[tuple[str, ...]] = ("curves",)
     """Lists that a grid may save: `curves`, `neurons`, `weights`. The last two are measured on parameters w (D, m) and a (m,) of
     a centred network."""
+    in_turn_on_cpu: ClassVar[bool] = False
+    """Whether a CPU computes `apply` for one network after the other. That is faster where one network keeps a core busy with
+    operations that torch.func.vmap makes slow, such as convolutions."""
     if TYPE_CHECKING:  # fields of each network, with its own legal values and defaults
         width: int
 
@@ -70,6 +73,11 @@ class Network(Part):
     def is_centred(self) -> bool:
         """Whether the output is f(x; theta) - f(x; theta_0); a network sets it by `centred`, a key or a class attribute."""
         return bool(getattr(self, "centred", False))
+
+    @property
+    def mixes_examples(self) -> bool:
+        """Whether an output depends on the other examples of its batch in training, as with batch norm; see `settled`."""
+        return False
 
     def check(self, cell: "Cell") -> None:
         """ValueError if the network does not fit the cell's task or training."""
@@ -118,6 +126,14 @@ class Network(Part):
         """Activations (n, m) of ONE network's last hidden layer; None for a network that has none."""
         return None
 
+    def settled(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "dict[str, Tensor]":
+        """What evaluation gives to `apply` and `features` in place of the parameters, for a network that `mixes_examples`.
+
+        It adds what training takes from a batch, measured on inputs x (n, input_dim) of training, so that an output depends on
+        its own example alone.
+        """
+        return parameters
+
     def n_parameters(self, cell: "Cell") -> int:
         """How many numbers the parameters hold; counted in a first draw unless a network overrides this."""
         shape = (type(self), cell.shape())
@@ -125,6 +141,10 @@ class Network(Part):
             drawn = self.init(np.random.default_rng(0), cell)
             _COUNTED[shape] = sum(np.asarray(values).size for values in drawn.values())
         return _COUNTED[shape]
+
+    def n_products(self, cell: "Cell") -> int:
+        """How many products of a parameter and a number one example takes, for predictions of time."""
+        return self.n_parameters(cell)
 
     def n_activations(self, cell: "Cell") -> int:
         """How many activations one example has, for predictions of time and memory."""

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from trainables.parts import Part
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from torch import Tensor
+
+AnyArray = TypeVar("AnyArray", Array, "Tensor")
 
 __all__ = ["Array", "Preparation", "Task", "TaskError", "register", "task_class", "task_names"]
 
@@ -103,7 +106,16 @@ class Task(Part, ABC):
         """Shape of an input as people look at it: (height, width) of an image, (2, d) of a pair. `as_shown` gives this shape."""
         return (2, self.input_dim // 2) if self.has_two_halves else (self.input_dim,)
 
-    def as_shown(self, x: Array) -> Array:
+    @property
+    def image_shape(self) -> tuple[int, int, int] | None:
+        """(channels, height, width) of an input that is an image; None for other inputs."""
+        return None
+
+    def as_images(self, x: "AnyArray") -> "AnyArray":
+        """Inputs (n, input_dim), an array or a tensor, as (n, *image_shape): one channel after the other, each row by row."""
+        return x.reshape(len(x), *(self.image_shape or ()))
+
+    def as_shown(self, x: "AnyArray") -> "AnyArray":
         """Inputs, or weights of neurons, (n, input_dim) as (n, *input_shape)."""
         return x.reshape(len(x), *self.input_shape)
 
@@ -182,3 +194,8 @@ def task_class(name: str) -> type[Task]:
 def task_names() -> list[str]:
     """Names of all registered tasks, sorted."""
     return sorted(_TASKS)
+
+
+def names_of_images() -> list[str]:
+    """Names of the tasks whose inputs are images, or may be, sorted."""
+    return [name for name in task_names() if _TASKS[name].image_shape is not Task.image_shape]

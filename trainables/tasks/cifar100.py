@@ -16,7 +16,7 @@ from rich.console import Console
 from trainables.features import cifar
 from trainables.features.found import Found, fetched, look
 from trainables.features.layers import N_CLASSES, PIXELS, SIDE, Layer, row_length
-from trainables.tasks.base import Array, Preparation, Task
+from trainables.tasks.base import AnyArray, Array, Preparation, Task
 from trainables.tasks.pairs import check_two_left, draw_pairs
 
 _AT_ONCE = 64
@@ -59,6 +59,15 @@ class CIFAR100(Task):
     @property
     def norm_dim(self) -> int:
         return self.input_dim  # as the authors take it
+
+    @property
+    def image_shape(self) -> tuple[int, int, int] | None:
+        """The colours of both photographs as channels, where these are the inputs."""
+        return (6, SIDE, SIDE) if self.layer == "id" else None
+
+    def as_images(self, x: AnyArray) -> AnyArray:
+        pixels = x.reshape(len(x), 2, SIDE, SIDE, 3).swapaxes(3, 4).swapaxes(2, 3)
+        return pixels.reshape(len(x), 6, SIDE, SIDE)
 
     def preparations(self) -> list[Preparation]:
         return cifar.to_make(self._found, self.layer)

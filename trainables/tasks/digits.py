@@ -56,6 +56,11 @@ class DigitImages(Coded):
     def input_shape(self) -> tuple[int, ...]:
         return 2 * (int(self.input_dim**0.5),)
 
+    @property
+    def image_shape(self) -> tuple[int, int, int]:
+        height, width = self.input_shape
+        return 1, height, width
+
     def draw_symbols(self, rng: np.random.Generator) -> Array:
         """The images in random order, (N,) int64: the first P train, the others test."""
         return rng.permutation(len(self.images().labels))

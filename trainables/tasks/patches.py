@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from trainables.tasks.base import Array, Task
+from trainables.tasks.base import AnyArray, Array, Task
 from trainables.tasks.pairs import another
 
 
@@ -62,12 +62,20 @@ class PatchTask(Task):
         return 2 * (self.patches * self.patch_size,)
 
     @property
+    def image_shape(self) -> tuple[int, int, int]:
+        height, width = self.input_shape
+        return 1, height, width
+
+    @property
     def rulings(self) -> int | None:
         return self.patch_size
 
-    def as_shown(self, x: Array) -> Array:
+    def as_shown(self, x: AnyArray) -> AnyArray:
         n, size = self.patches, self.patch_size
         return x.reshape(-1, n, n, size, size).swapaxes(2, 3).reshape(-1, *self.input_shape)
+
+    def as_images(self, x: AnyArray) -> AnyArray:
+        return self.as_shown(x)[:, None]
 
     @abstractmethod
     def train_images(self, rng: np.random.Generator, symbols: Array, n: int) -> Placed:

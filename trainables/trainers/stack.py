@@ -12,7 +12,7 @@ from trainables.cell import Cell
 from trainables.kernels.sizes import TOGETHER
 from trainables.networks.base import Parameters
 from trainables.result import SCORES
-from trainables.streams import BLOCK_STEPS, stream
+from trainables.streams import BLOCK_STEPS, stream, training_probe
 from trainables.tasks.base import Array
 from trainables.trainers.base import Groups, Measures, Probed, blocks
 from trainables.trainers.batches import Batches, Fresh, Redrawn, Seen, WholeSet
@@ -49,6 +49,7 @@ class Stack:
 
         self.passes = self.network.passes(cell) or Traced(self.network, cell)
         self.theta = self.passes.arranged(self._initial())
+        self.probe = self._training_probe() if self.network.mixes_examples else None
         self.theta_0 = {name: value.clone() for name, value in self.theta.items()} if self.network.is_centred else None
         self.inv_epsilon = self._per_cell(lambda cell: 1 / cell.epsilon)
         rate, factors = self._per_cell(lambda cell: cell.descent.rate(cell)), self.network.rates(self.training)
@@ -71,6 +72,7 @@ class Stack:
         self.f = torch.zeros(len(cells), BLOCK_STEPS, cell.batch, *components, dtype=self.dtype, device=self.device)
         self.curves = torch.zeros(2, len(cells), BLOCK_STEPS, dtype=torch.float64, device=self.device)
         self.apply = vmap(lambda parameters, x: cell.network.apply(parameters, x, cell))
+        self.settle = vmap(lambda parameters, x: cell.network.settled(parameters, x, cell))
         self.graphs = self._recorded() if on_gpu else None
 
     def _initial(self) -> Parameters:
@@ -83,6 +85,10 @@ class Stack:
                     theta[name] = torch.empty(len(self.cells), *np.shape(values), dtype=self.dtype, device=self.device)
                 theta[name][c] = torch.from_numpy(np.asarray(values))
         return theta
+
+    def _training_probe(self) -> Tensor:
+        """Training inputs of each group, (S, n, ...), from which a network that mixes examples takes what evaluation needs."""
+        return torch.stack([self.seen.inputs(training_probe(cell)[0]) for cell in self.groups.cells])
 
     def _per_cell(self, of: Callable[[Cell], float]) -> Tensor:
         return torch.tensor([of(cell) for cell in self.cells], dtype=self.dtype, device=self.device)
@@ -152,9 +158,15 @@ class Stack:
         return graphs
 
     @torch.no_grad()
-    def outputs(self, c: int, x: Tensor) -> Tensor:
+    def settled(self, c: int) -> Parameters:
+        """What evaluation takes as the parameters of one network."""
+        own = {name: theta[c] for name, theta in self.theta.items()}
+        return own if self.probe is None else self.network.settled(own, self.probe[self.groups.group[c]], self.cell)
+
+    @torch.no_grad()
+    def outputs(self, c: int, settled: Parameters, x: Tensor) -> Tensor:
         """f (n,) or (n, K) of one network at inputs (n, ...)."""
-        g = self.network.apply({name: theta[c] for name, theta in self.theta.items()}, x, self.cell)
+        g = self.network.apply(settled, x, self.cell)
         if self.theta_0 is not None:
             g = g - self.network.apply({name: theta[c] for name, theta in self.theta_0.items()}, x, self.cell)
         return g * self.inv_epsilon[c]
@@ -171,7 +183,8 @@ class Stack:
         for g, members in enumerate(self.groups.members):
             x, y = self._test_examples(g, step, n)
             for c in members:
-                f = [self.outputs(c, part) for part in torch.split(x, self.cell.test_size)]
+                settled = self.settled(c)
+                f = [self.outputs(c, settled, part) for part in torch.split(x, self.cell.test_size)]
                 found[:, c] = self._scores(f[0] if len(f) == 1 else torch.cat(f), y)
         return found
 
@@ -188,13 +201,16 @@ class Stack:
             group = [own.index(g) for g in self.groups.group[part]]
             if len(own) < len(group):
                 x, y = x[group], y[group]
-            f = [self._outputs_together(part, inputs) for inputs in torch.split(x, self.cell.test_size, dim=1)]
+            theta = {name: theta[part] for name, theta in self.theta.items()}
+            if self.probe is not None:
+                theta = self.settle(theta, self.probe[self.groups.group[part]])
+            f = [self._outputs_together(part, theta, inputs) for inputs in torch.split(x, self.cell.test_size, dim=1)]
             found.append(self._scores(f[0] if len(f) == 1 else torch.cat(f, dim=1), y))
         return torch.cat(found, dim=1)
 
-    def _outputs_together(self, part: slice, x: Tensor) -> Tensor:
+    def _outputs_together(self, part: slice, settled: Parameters, x: Tensor) -> Tensor:
         """f (k, n) or (k, n, K) of a part of the networks at inputs (k, n, ...)."""
-        g = self.apply({name: theta[part] for name, theta in self.theta.items()}, x)
+        g = self.apply(settled, x)
         if self.theta_0 is not None:
             g = g - self.apply({name: theta[part] for name, theta in self.theta_0.items()}, x)
         return g * self.inv_epsilon[part].view(-1, *(1,) * (g.dim() - 1))
@@ -231,10 +247,10 @@ class Stack:
     def probed(self, c: int, x: Array) -> Probed:
         """Outputs, features and parameters of one network at inputs from the host."""
         own = {name: theta[c] for name, theta in self.theta.items()}
-        inputs = self.seen.inputs(x)
-        features = self.network.features(own, inputs, self.cell)
+        inputs, settled = self.seen.inputs(x), self.settled(c)
+        features = self.network.features(settled, inputs, self.cell)
         return Probed(
-            self.outputs(c, inputs).cpu().numpy(),
+            self.outputs(c, settled, inputs).cpu().numpy(),
             None if features is None else features.cpu().numpy(),
             {name: value.cpu().numpy().copy() for name, value in own.items()},
         )

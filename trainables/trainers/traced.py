@@ -1,6 +1,7 @@
 """Outputs and gradients of any network, from its `apply` alone."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
@@ -14,10 +15,15 @@ if TYPE_CHECKING:
 
 
 class Traced:
-    """`apply` of C networks of one shape under torch.func.vmap, and autograd; implements Passes."""
+    """`apply` of C networks of one shape, and autograd; implements Passes.
+
+    The networks are computed together under torch.func.vmap, or one after the other on a CPU if the network wants that.
+    """
 
     def __init__(self, network: Network, cell: "Cell") -> None:
-        self.apply = vmap(lambda parameters, x: network.apply(parameters, x, cell))
+        self.alone = partial(_applied, network, cell)
+        self.together = vmap(self.alone)
+        self.in_turn_on_cpu = network.in_turn_on_cpu
         self.parameters: Parameters = {}
         self.g: Tensor | None = None
 
@@ -27,7 +33,7 @@ class Traced:
     def outputs(self, parameters: Parameters, x: Tensor) -> Tensor:
         self.parameters = {name: theta.detach().requires_grad_() for name, theta in parameters.items()}
         with torch.enable_grad():
-            self.g = self.apply(self.parameters, x)
+            self.g = self._in_turn(x) if self.in_turn_on_cpu and x.is_cpu else self.together(self.parameters, x)
         return self.g.detach()
 
     def gradients(self, slopes: Tensor) -> Iterator[tuple[str, Tensor]]:
@@ -35,3 +41,12 @@ class Traced:
         found = torch.autograd.grad(self.g, list(self.parameters.values()), slopes, materialize_grads=True)
         self.g = None
         yield from zip(self.parameters, found, strict=True)
+
+    def _in_turn(self, x: Tensor) -> Tensor:
+        # unbind, because the gradient of theta[c] would be an array of all networks.
+        names, each = list(self.parameters), zip(*(theta.unbind() for theta in self.parameters.values()), strict=True)
+        return torch.stack([self.alone(dict(zip(names, own, strict=True)), inputs) for own, inputs in zip(each, x, strict=True)])
+
+
+def _applied(network: Network, cell: "Cell", parameters: Parameters, x: Tensor) -> Tensor:
+    return network.apply(parameters, x, cell)

@@ -11,13 +11,13 @@ from tests.trainables.trainers import recording
 from tests.trainables.trainers.stacked_cells import Bag, Classes, Tokens, Vectors, network
 from trainables.cell import Cell
 from trainables.streams import BLOCK_STEPS
-from trainables.tasks import Parity2, SameDifferent
+from trainables.tasks import PSVRT, Parity2, SameDifferent
 from trainables.trainers import stack as stack_module
 from trainables.trainers.stack import WHOLE
 from trainables.trainers.stacked import Stacked
 from trainables.training import SGD
 
-TASK, SET = SameDifferent(L=5, d=8), Parity2(d=8, P=40)
+TASK, SET, PATCHES = SameDifferent(L=5, d=8), Parity2(d=8, P=40), PSVRT(L=4, patches=2, patch_size=2)
 SMALL = {"width": 8, "batch": 8, "steps": 100, "eval_every": 50}
 
 
@@ -48,6 +48,8 @@ CASES = {
     "residual": pack(network="residual", training="adam"),
     "residual redrawn": pack(SET, network="residual", **MOMENTUM, base_lr=0.1),
     "residual gd": pack(SET, network="residual", training="gd"),
+    "conv": pack(PATCHES, network="conv", training="adam", bias=True),
+    "batch norm": pack(PATCHES, network="conv", training="adam", batch_norm=True),
     "classes": pack(Classes(), training="adam"),
     "squares of classes": pack(Classes(), training="adamw", loss="mse"),
     "vectors": pack(Vectors(), training="sgd", base_lr=0.02),
@@ -134,7 +136,9 @@ def test_what_makes_a_gpu_wait_is_noticed(waits):
 
 
 @pytest.mark.parametrize("together", [2**26, 64 * 30])
-@pytest.mark.parametrize("case", ["adam", "redrawn", "residual", "classes", "vectors", "tokens", "centred", "two precisions"])
+@pytest.mark.parametrize(
+    "case", ["adam", "redrawn", "residual", "batch norm", "classes", "vectors", "tokens", "centred", "two precisions"]
+)
 def test_evaluated_together_as_one_by_one(case, together, monkeypatch):
     """All at once, and in parts of one or two cells that split a group. float32 keeps 7 digits, and an outlier of 64 may flip."""
     monkeypatch.setattr(stack_module, "TOGETHER", together)
