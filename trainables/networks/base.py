@@ -35,7 +35,8 @@ class Passes(Protocol):
         """g at inputs x (C, n, ...): (C, n) or (C, n, K). The next call may overwrite it, and what `gradients` needs."""
 
     def gradients(self, slopes: "Tensor") -> Iterator[tuple[str, "Tensor"]]:
-        """Each parameter's name and gradient of the sum of slopes times outputs, for the last inputs.
+        """Each parameter's name and gradient of the sum of slopes times outputs, for the last inputs. A parameter whose rate is 0
+        may be left out.
 
         Once a gradient is yielded, its parameter is no longer needed: the caller may change both before it asks for the next. The
         gradient may lie in an array that the next one overwrites.

@@ -1,14 +1,14 @@
 """Convolutional networks, with or without batch norm; notation of trainables.networks.layered.
 
 h_0        the image (channels, height, width); h_l has `width` channels, and a side of ceil(side of h_{l-1} / stride)
-W_l        filters of `kernel` x `kernel` pixels, whose border is zeros, at every `stride`-th pixel of a row and of a column
-n_l        kernel^2 times the channels of h_{l-1}; in the readout all numbers of h_depth, which are the features
+W_l        filters of `kernel_size` pixels a side, beyond the border zeros, at every `stride`-th pixel of a row and of a column
+n_l        kernel_size^2 times the channels of h_{l-1}; in the readout all numbers of h_depth, which are the features
 batch norm z_l = gain_l (c_l W_l h_{l-1} - mean)/sqrt(var + 1e-5) + b_l for each channel; gain_l starts at 1 [Ioffe15]
 
-mean and var are over all positions of all examples: in training those of the batch, in evaluation those of the reference set,
-training examples with which the trained network is run once, each layer normalised before the next one is measured (`precise`
-batch norm [Wu21]). Running averages along training would be about weights that are gone, and would make the features of layers
-that do not train change. Without them the parameters are all that a network consists of, at the start as at the end.
+mean and var are over all positions of all examples: in training those of the batch; in evaluation the first 1024 training
+examples (`trainables.streams.training_probe`), which pass the network as it is now, each layer normalised before the next one is
+measured: precise batch norm [Wu21]. Running averages would belong to weights that are gone, and would change the features of
+layers that do not train. As it is, the parameters are all that a network consists of, from its start to its end.
 """
 
 from math import prod
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from trainables.cell import Cell
     from trainables.tasks.base import Task
 
-SMALL = 1e-5
-"""What is added to a variance before its root is taken."""
+NORM_EPSILON = 1e-5
+"""What a batch norm adds to a variance, as torch does."""
 
 
 class Conv(Layered):
@@ -36,16 +36,16 @@ class Conv(Layered):
     name: ClassVar[str] = "conv"
     in_turn_on_cpu: ClassVar[bool] = True
 
-    kernel: Annotated[int, Field(ge=1, le=15, title="pixels a side of a filter", json_schema_extra=NOT_SEARCHED)] = 3
+    kernel_size: Annotated[int, Field(ge=1, le=15, title="pixels a side of a filter", json_schema_extra=NOT_SEARCHED)] = 3
     stride: Annotated[int, Field(ge=1, le=4, title="pixels from filter to filter", json_schema_extra=NOT_SEARCHED)] = 2
     batch_norm: Annotated[bool, Field(title="batch norm")] = False
 
-    @field_validator("kernel")
+    @field_validator("kernel_size")
     @classmethod
-    def _has_a_middle(cls, kernel: int) -> int:
-        if kernel % 2 == 0:
-            raise ValueError(f"must be odd, so that a filter has a pixel in its middle, not {kernel}")
-        return kernel
+    def _has_a_middle(cls, kernel_size: int) -> int:
+        if kernel_size % 2 == 0:
+            raise ValueError(f"must be odd, so that a filter has a pixel in its middle, not {kernel_size}")
+        return kernel_size
 
     def check(self, cell: "Cell") -> None:
         super().check(cell)
@@ -81,7 +81,7 @@ class Conv(Layered):
         height, width = self.maps(cell.task)[-1]
         channels = [cell.task.image_shape[0], *[self.width] * (self.depth - 1)]
         readout = height * width * self.width, cell.task.n_outputs
-        return [*((self.kernel**2 * before, self.width) for before in channels), readout]
+        return [*((self.kernel_size**2 * before, self.width) for before in channels), readout]
 
     def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
         """(n, height x width x channels) of the last layer, the channels of a position side by side."""
@@ -95,8 +95,8 @@ class Conv(Layered):
         return parameters | measured
 
     def _hidden(self, parameters: Parameters, x: "Tensor", cell: "Cell", measured: Parameters | None = None) -> "Tensor":
-        """h_depth (n, channels, height, width). A batch norm normalises by the statistics that `parameters` hold, else by those
-        of x, which it notes in `measured`."""
+        """h_depth (n, channels, height, width). A batch norm takes the statistics that `parameters` hold, else those of x; with
+        `measured` those of x, which it notes there."""
         h = cell.task.as_images(x)
         for layer in range(1, self.depth + 1):
             z = self._filtered(parameters, h, layer, cell)
@@ -112,7 +112,7 @@ class Conv(Layered):
         side in memory: a CPU convolves such arrays the fastest."""
         from torch.nn.functional import conv2d
 
-        w, k = parameters[f"w{layer}"], self.kernel
+        w, k = parameters[f"w{layer}"], self.kernel_size
         filters = w.T.contiguous().view(self.width, k, k, h.shape[1]).permute(0, 3, 1, 2)
         z = conv2d(h, filters, stride=self.stride, padding=k // 2)
         return z * self.factors(cell)[layer - 1] if self.parametrisation == "ntk" else z
@@ -131,8 +131,8 @@ def _normalised(parameters: Parameters, z: "Tensor", layer: int, measured: Param
     from torch.nn.functional import batch_norm
 
     gain, b = parameters[f"gain{layer}"], parameters[f"b{layer}"]
+    mean, var = parameters.get(f"mean{layer}"), parameters.get(f"var{layer}")
     if measured is not None:
-        measured[f"var{layer}"], measured[f"mean{layer}"] = var_mean(z, (0, 2, 3), correction=0)
-    own = parameters if measured is None else measured
-    mean, var = own.get(f"mean{layer}"), own.get(f"var{layer}")
-    return batch_norm(z, mean, var, gain, b, training=mean is None, eps=SMALL)
+        var, mean = var_mean(z, (0, 2, 3), correction=0)
+        measured |= {f"mean{layer}": mean, f"var{layer}": var}
+    return batch_norm(z, mean, var, gain, b, training=mean is None, eps=NORM_EPSILON)

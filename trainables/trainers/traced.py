@@ -24,6 +24,8 @@ class Traced:
         self.alone = partial(_applied, network, cell)
         self.together = vmap(self.alone)
         self.in_turn_on_cpu = network.in_turn_on_cpu
+        self.held = {name for name, factor in network.rates(cell.descent).items() if factor == 0}
+        """Parameters that no step changes: they have no gradient, and what depends on them alone is not traced."""
         self.parameters: Parameters = {}
         self.g: Tensor | None = None
 
@@ -31,16 +33,17 @@ class Traced:
         return parameters
 
     def outputs(self, parameters: Parameters, x: Tensor) -> Tensor:
-        self.parameters = {name: theta.detach().requires_grad_() for name, theta in parameters.items()}
+        self.parameters = {name: theta.detach().requires_grad_(name not in self.held) for name, theta in parameters.items()}
         with torch.enable_grad():
             self.g = self._in_turn(x) if self.in_turn_on_cpu and x.is_cpu else self.together(self.parameters, x)
         return self.g.detach()
 
     def gradients(self, slopes: Tensor) -> Iterator[tuple[str, Tensor]]:
         assert self.g is not None
-        found = torch.autograd.grad(self.g, list(self.parameters.values()), slopes, materialize_grads=True)
+        trained = {name: theta for name, theta in self.parameters.items() if name not in self.held}
+        found = torch.autograd.grad(self.g, list(trained.values()), slopes, materialize_grads=True)
         self.g = None
-        yield from zip(self.parameters, found, strict=True)
+        yield from zip(trained, found, strict=True)
 
     def _in_turn(self, x: Tensor) -> Tensor:
         # unbind, because the gradient of theta[c] would be an array of all networks.

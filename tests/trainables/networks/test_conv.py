@@ -22,7 +22,7 @@ NORMED = {"batch_norm": True, "depth": 3}
 CASES = {
     "plain": {},
     "normed": NORMED,
-    "biased": {"bias": True, "activation": "tanh", "kernel": 5},
+    "biased": {"bias": True, "activation": "tanh", "kernel_size": 5},
     "ntk": {"parametrisation": "ntk", "stride": 1, "depth": 1},
     "mup": NORMED | {"parametrisation": "mup", "stride": 3},
 }
@@ -45,7 +45,7 @@ def drawn(c, seed=1):
 def torchs(c, theta):
     """The network of torch's own modules, with these parameters; its features are (channels, height, width)."""
     network, layers = c.network, []
-    channels, k = c.task.image_shape[0], c.network.kernel
+    channels, k = c.task.image_shape[0], c.network.kernel_size
     factors = network.factors(c)
     for layer in range(1, network.depth + 1):
         made = nn.Conv2d(channels, network.width, k, network.stride, k // 2, bias=network.bias and not network.batch_norm)
@@ -218,7 +218,7 @@ def test_other_inputs_than_images_are_refused(task):
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ({"kernel": 4}, "must be odd"),
+        ({"kernel_size": 4}, "must be odd"),
         ({"batch_norm": True, "centred": True}, "does not go with batch_norm"),
         ({"batch_norm": True, "batch": 1, "depth": 3}, "a batch must hold two numbers of a channel"),
         ({"depth": 7}, "less than or equal to 6"),
@@ -238,4 +238,4 @@ def test_products_are_counted_and_the_keys_of_mlp_are_its_keys():
     c = cell(width=5, depth=2)
     assert c.network.n_products(c) == 4 * 4 * 9 * 5 + 2 * 2 * 45 * 5 + 20 * 10
     assert c.network.n_activations(c) == 4 * 4 * 5 + 2 * 2 * 5
-    assert Conv.model_fields.keys() == MLP.model_fields.keys() | {"kernel", "stride", "batch_norm"}
+    assert Conv.model_fields.keys() == MLP.model_fields.keys() | {"kernel_size", "stride", "batch_norm"}
