@@ -5,7 +5,7 @@ import re
 EVEN = "even"
 """The value of `eval_at` that adds no evaluations to those every `eval_every` steps."""
 PROBED = 1024
-"""Examples of a probe set, for metrics of richness and for batch norm in evaluation: the first ones of a fixed training set, all if
+"""Examples of a probe set, for metrics of richness and batch norm in evaluation: the first ones of a fixed training set, all if
 there are fewer."""
 
 _LOG = re.compile(r"log ([1-9][0-9]{0,3})")

@@ -22,7 +22,7 @@ def as_tensors(cell: Cell, parameters: Mapping[str, Array]) -> dict[str, Tensor]
 
 
 def settled(cell: Cell, parameters: dict[str, Tensor]) -> dict[str, Tensor]:
-    """What evaluation of the network takes in place of these parameters; see `Network.settled`."""
+    """These parameters as evaluation takes them; see `Network.settled`."""
     if not cell.network.mixes_examples:
         return parameters
     return cell.network.settled(parameters, as_inputs(cell, training_probe(cell)[0]), cell)

@@ -128,10 +128,10 @@ class Network(Part):
         return None
 
     def settled(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "dict[str, Tensor]":
-        """What evaluation gives to `apply` and `features` in place of the parameters, for a network that `mixes_examples`.
+        """The parameters as evaluation gives them to `apply` and `features`, for a network that `mixes_examples`.
 
-        It adds what training takes from a batch, measured on inputs x (n, input_dim) of training, so that an output depends on
-        its own example alone.
+        They hold besides what training takes from a batch, here taken from training inputs x (n, input_dim), so that an output
+        depends on its own example alone.
         """
         return parameters
 

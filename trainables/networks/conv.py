@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from trainables.tasks.base import Task
 
 NORM_EPSILON = 1e-5
-"""What a batch norm adds to a variance, as torch does."""
+"""The number that a batch norm adds to a variance, as torch does."""
 
 
 class Conv(Layered):

@@ -159,7 +159,7 @@ class Stack:
 
     @torch.no_grad()
     def settled(self, c: int) -> Parameters:
-        """What evaluation takes as the parameters of one network."""
+        """The parameters of one network as evaluation takes them."""
         own = {name: theta[c] for name, theta in self.theta.items()}
         return own if self.probe is None else self.network.settled(own, self.probe[self.groups.group[c]], self.cell)
 

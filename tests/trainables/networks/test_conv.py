@@ -10,7 +10,7 @@ from trainables.cell import cell_of
 from trainables.checking.network import check_network
 from trainables.metrics.measuring import values_of
 from trainables.networks import MLP, Conv
-from trainables.streams import training_probe
+from trainables.streams import stream, stream_owner, training_probe
 from trainables.tasks import PSVRT, Clusters, Digits, Modular, SameDifferent
 from trainables.tensors import as_tensors, features_of, settled
 from trainables.trainers.run import PackRun
@@ -182,13 +182,21 @@ def test_evaluation_is_that_of_the_training_probe():
 
 @pytest.mark.parametrize("batch_norm", [False, True])
 def test_trained_last_only_the_features_stay(batch_norm):
-    cells = [cell(batch_norm=batch_norm, bias=True, trained=trained) for trained in ("last", "all")]
+    """Not even weight decay moves the others."""
+    keys = {"batch_norm": batch_norm, "bias": True, "training": "adamw", "weight_decay": 0.1}
+    cells = [cell(**keys, trained=trained) for trained in ("last", "all")]
     for c in cells:
         run = PackRun([c], Stacked([c]))
         while not run.done:
             run._train(10)
         found, failures = values_of(run, 0, ["s_init", "d_lr", "participation"])
         assert not failures and 0 < found["d_lr"] < 1
+        now, start = (
+            run.trainer.probed(0, IMAGES.images().pixels[:1]).parameters,
+            c.network.init(stream(stream_owner(c), "weights"), c),
+        )
+        moved = {name for name, value in start.items() if not np.array_equal(value, now[name])}
+        assert moved == ({"w3", "b3"} if c.network.trained == "last" else start.keys())
         assert (found["s_init"] == pytest.approx(1, abs=1e-12)) == (c.network.trained == "last")
 
 

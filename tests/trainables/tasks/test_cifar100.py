@@ -163,6 +163,9 @@ def test_what_is_shown_are_the_photographs_of_the_training_pairs(cifar_folder):
     np.testing.assert_array_equal(same, labels)
     halves = x.reshape(5, 2, 32, 32, 3) * np.sqrt(2 * PIXELS)
     np.testing.assert_allclose(np.concatenate([halves[:, 0], halves[:, 1]], axis=2), shown["id"], atol=1e-6)
+    images = CIFAR100(L=10, layer="id", data_dir=str(cifar_folder)).as_images(x)  # (5, 6, 32, 32), the second one's green is 4
+    np.testing.assert_array_equal(images[:, 4] * np.sqrt(2 * PIXELS), halves[:, 1, :, :, 1])
+    assert task.image_shape is None
 
 
 def test_a_network_learns_to_compare_classes_it_never_saw(cifar_folder):
