@@ -48,10 +48,8 @@ def reference() -> str:
     if asked := [metric for metric in asked if not metric.digest]:
         along = "one along training (`curve_`) brings `curves`"
         lines += ["", f"A grid asks for these by `save:`; {along}:", "", *_TABLE, *map(_metric, asked)]
-        lines += [
-            "",
-            *(f"`save: [{g.name}]` asks for {listed(f'`{name}`' for name in g.members)}." for g in metric_groups().values()),
-        ]
+        groups = [(g.name, listed(f"`{name}`" for name in g.members)) for g in metric_groups().values()]
+        lines += ["", *(f"`save: [{name}]` asks for those that a network has of {members}." for name, members in groups)]
     return "\n".join(lines) + "\n"
 
 

@@ -108,7 +108,7 @@ def _axis(part: Item, kind: Kind, taken: Iterable[str], report: Report) -> Legal
 
 
 def _metric(part: Item, kind: Kind, metrics: Mapping[str, Requested], report: Report) -> str | None:
-    asked = [name for name, one in metrics.items() if one.metric.per == "network" and kind.training.family == "descent"]
+    asked = [name for name, one in metrics.items() if one.metric.per == "network" and one.had_by(kind.training.family)]
     if isinstance(part.value, str) and part.value in (*find_metrics(kind), *asked):
         return part.value
     had = {name for network in kind.networks for name in find_metrics(kind, **network.traits())}

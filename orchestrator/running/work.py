@@ -20,8 +20,7 @@ from trainables.cell import Cell
 from trainables.engines import ENGINES
 from trainables.engines.base import Result
 from trainables.metrics import requested_metric, requested_names
-from trainables.metrics.base import MOST
-from trainables.metrics.measuring import measured
+from trainables.metrics.base import MOST, is_per_evaluation
 from trainables.pictures import MOST_EXTREME, OF_EACH_LABEL, pictures_of, pictures_of_weights
 from trainables.result import CellResult
 from trainables.trainers.card import card_faults, release
@@ -62,8 +61,7 @@ class PackWork:
         self.engine = engine
         with card_faults(device):
             self.run = ENGINES[engine].make(cells, device)
-        if isinstance(self.run, PackRun):  # chains have no metrics on request
-            self.run.watch([[name for name in _asked(one) if _is_watched(name)] for one in members])
+        self.run.watch([_asked(one) for one in members])
 
     @property
     def fraction(self) -> float:
@@ -105,34 +103,32 @@ class PackWork:
     def _row(self, c: int, planned: PlannedCell, result: Result, device: str, provenance: Provenance) -> dict[str, Any]:
         row = common_columns(planned, self.pack_id, provenance) | result.summary()
         row |= {"engine": self.engine, "device": device, **result.lists(planned.save)}
-        if not isinstance(self.run, PackRun) or not isinstance(result, CellResult) or result.status != "ok":
-            return row  # diverged networks have nothing to look at, and networks at equilibrium are samples
+        if result.status != "ok":
+            return row  # diverged networks have nothing to look at
         lacking = dict[str, str]()
         names = _asked(planned)
         if names:
-            values, lacking = measured(self.run, c, names)
+            values, lacking = self.run.measured(c, names)
             row |= values
         row |= {one.metric.name: one.value for one in planned.carried if one.metric}
-        if "weights" in planned.save and result.readout is not None:
+        run, readout = self.run, result.readout if isinstance(result, CellResult) else None
+        if "weights" in planned.save and isinstance(run, PackRun) and readout is not None:
             try:
-                pictures = pictures_of(planned.cell, self.run.trainer, c, result.readout).rows()
+                pictures = pictures_of(planned.cell, run.trainer, c, readout).rows()
             except Exception as error:  # noqa: BLE001 - what was trained is kept, whatever a task raises; the next run wants its weights
                 lacking["weights"] = in_a_line(error)
             else:
                 row["weights_file"] = Store(provenance.results).write_weights(planned.cell_id, pictures)
         # A metric that failed counts as measured, too, or each run would train for it.
         holds = [*map(held_as, names), *(one.request for one in planned.carried)]
-        reasons = [*(why_without(extra, error) for extra, error in lacking.items()), *(one.reason for one in planned.carried)]
+        reasons = [row["reason"], *(why_without(extra, error) for extra, error in lacking.items())]
+        reasons += [one.reason for one in planned.carried]
         return {**row, "measured": holds or None, "reason": "; ".join(filter(None, reasons)) or None}
 
 
 def _asked(planned: PlannedCell) -> list[str]:
     """Names of the metrics on request that are to be saved of a cell."""
     return sorted(planned.save.intersection(requested_names()))
-
-
-def _is_watched(name: str) -> bool:
-    return requested_metric(name).metric.per == "evaluation"
 
 
 def _check_pictures(cell: Cell) -> None:
@@ -191,7 +187,7 @@ def row_bytes(planned: PlannedCell) -> int:
     neurons, examples = 2 * MOST_EXTREME, 2 * OF_EACH_LABEL
     numbers = neurons * cell.task.input_dim + examples * cell.task.shown_size
     weights = 4 * numbers + (neurons + examples) * _PICTURE_BYTES if "weights" in save else 0
-    asked = 4 * sum(len(cell.evaluations) if _is_watched(name) else MOST for name in _asked(planned))
+    asked = 4 * sum(len(cell.evaluations) if is_per_evaluation(name) else MOST for name in _asked(planned))
     return 1024 + curve + (8 * cell.width if "neurons" in save else 0) + weights + asked
 
 

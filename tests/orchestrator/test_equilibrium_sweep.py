@@ -6,8 +6,10 @@ import pytest
 from typer.testing import CliRunner
 
 from orchestrator.grid.load import GridError, load_grid
+from orchestrator.plan.missing import missing_cells
 from orchestrator.running.progress import snapshot
 from orchestrator.sweep import app
+from store.store import Store
 from store.views import connect, fetch
 from tests.orchestrator.running.test_driver import run
 
@@ -68,6 +70,43 @@ def test_rows_say_what_was_measured_and_whether_the_chains_mixed(grid_file, resu
     assert {row[1:] for row in curves} == {(8, 8, 0)}
     overlap = fetch(results, "SELECT list_sum(overlap), width FROM internal.rows")
     assert all(total == pytest.approx(width) for total, width in overlap), "each neuron lies in one bin"
+
+
+def test_richness_is_kept_of_both_ways_to_learn_and_is_not_asked_for_twice(grid_file, results):
+    grid_file.write_text(
+        "sweep: both\ndefaults: {task: he3, d: 4, P: 12, width: 6, seed: 0, steps: 20, test_size: 64}\ngrids:\n"
+        "  - {training: langevin, network: erf2, eval_every: 2, chains: 2, kappa: 0.5, save: [richness]}\n"
+        "  - {training: sgd, network: mlp, depth: 1, eval_every: 10, save: [richness]}\n"
+    )
+    run(load_grid(grid_file), results)
+    columns = "training, 0 < d_lr AND d_lr < d_lr_test, s_init IS NULL, theta_norm2 IS NULL, participation > 1, reason"
+    rows = fetch(results, f"SELECT {columns} FROM cells ORDER BY training")
+    assert [row[:5] for row in rows] == [("langevin", True, True, True, True), ("sgd", True, False, False, True)]
+    assert rows[0][5].startswith("did not mix") and "metric" not in rows[0][5] and rows[1][5] is None
+    assert fetch(results, "SELECT count(rho), count(DISTINCT cell_id) FROM spectra WHERE eigenfunction = 1") == [(2, 2)]
+    assert missing_cells(load_grid(grid_file).cells, Store(results).statuses()) == []
+    assert load_grid(grid_file).cells[0].cell_id == load_grid(grid_file, ["save=curves"]).cells[0].cell_id
+
+
+@pytest.mark.parametrize(("asked", "said"), [
+    ("s_init", "s_init is measured on networks that learn by gradient descent, not by langevin"),
+    ("richness_curve", "curve_d_lr is measured on networks that learn by gradient descent, not by langevin"),
+    ("weights", "network erf2 under langevin keeps no weights; it saves curves, neurons, richness"),
+])  # fmt: skip
+def test_what_samples_lack_is_refused(grid_file, asked, said):
+    with pytest.raises(GridError, match=said):
+        load_grid(grid_file, [f"save={asked}"])
+
+
+def test_a_search_may_go_by_richness(grid_file):
+    find = "find: {axis: P, metric: METRIC, at: 0.5, range: [8, 64]}"
+    for metric, legal in (("d_lr", True), ("s_init", False)):
+        grid_file.write_text(GRID.replace("P: [0, 12]", find.replace("METRIC", metric)))
+        if legal:
+            assert "d_lr" in load_grid(grid_file).cells[0].save
+        else:
+            with pytest.raises(GridError, match=f"find: metric = '{metric}'.* d_lr"):
+                load_grid(grid_file)
 
 
 def test_the_loss_is_a_key_of_the_task_whose_labels_allow_it(grid_file, results):

@@ -10,6 +10,7 @@ from trainables.cell import Cell
 from trainables.kernels.sizes import TOGETHER
 
 if TYPE_CHECKING:
+    from trainables.metrics.measuring import Value
     from trainables.trainers.base import Trainer
 
 ALONE = "cuda alone"
@@ -53,8 +54,15 @@ class Run(Protocol):
     @property
     def done(self) -> bool: ...
 
+    def watch(self, names: Sequence[Collection[str]]) -> None:
+        """Measure these metrics on request of each cell, in the pack's order, on the way if that is where they are measured."""
+
     def advance(self, seconds: float) -> None:
         """Train for about this long."""
+
+    def measured(self, c: int, names: Sequence[str]) -> "tuple[dict[str, Value], dict[str, str]]":
+        """Values of these metrics, which `watch` named, of finished cell c, and the errors of those that failed, each by the
+        metric's name."""
 
     def results(self) -> Sequence[Result]:
         """One result per cell, in the pack's order."""

@@ -2,6 +2,7 @@
 
 import time
 from copy import deepcopy
+from functools import partial
 from math import exp, nan, sqrt
 from typing import Any
 
@@ -13,11 +14,14 @@ from trainables.basics import Array
 from trainables.cell import Cell
 from trainables.equilibrium.diagnostics import bulk_ess, split_r_hat, standard_error
 from trainables.equilibrium.measures import Means, accuracy, alignment, foremost, judged
-from trainables.equilibrium.networks import evaluate, make_posterior
+from trainables.equilibrium.networks import Posterior, evaluate, make_posterior, outputs_and_features
+from trainables.equilibrium.probing import Measured, chosen
 from trainables.equilibrium.result import EquilibriumResult
 from trainables.equilibrium.sampler import Sampler, Step
 from trainables.equilibrium.setting import JUMPS, JUMPS_BELOW, Setting
+from trainables.metrics.base import Probe
 from trainables.streams import stream, stream_owner
+from trainables.trainers.base import Probed
 
 SPECIALISED_SHARE, SPECIALISED_AT = 0.25, 1.5
 """Share of a layer's neurons that start specialised, and their w.w*. Both are larger than at equilibrium [Rubin25 App. E.1]."""
@@ -45,6 +49,8 @@ class Chains:
         n_layers = len(self.posterior.layers(self.u))
         self.means = Means.none(cell.test_size, n_layers)
         self.neurons = np.full((2 * n_layers, *self.curves.shape[1:]), np.nan)
+        self.measured = Measured()
+        self.measured_at = chosen(cell.burn_in // cell.eval_every, self.curves.shape[2])
 
     def advance(self) -> None:
         """Take the trajectories up to the next evaluation, and evaluate."""
@@ -112,6 +118,19 @@ class Chains:
         self.neurons[:, :, k] = judged(overlaps, self._fan_ins())
         if self.t > self.cell.burn_in:
             self.means.add(f, overlaps)
+        if k in self.measured_at:
+            for chain in range(self.cell.chains):
+                self.measured.add(partial(self._probe, chain))
+
+    def _probe(self, chain: int) -> Probe:
+        """The sample that this chain is now, at the test examples."""
+        inputs, y = self.x_test.numpy(), self.y_test.numpy()
+        at = partial(_probed, self.posterior, self.u[chain : chain + 1])
+        seen = at(inputs)
+        targets = (y + 1) / 2 if self.cell.classifies else y
+        return Probe(
+            self.cell.cell, inputs, targets, seen.outputs, seen.features, seen.parameters, at=at, at_start=lambda x: None
+        )
 
     def result(self) -> EquilibriumResult:
         """The result of chains that have taken all their steps."""
@@ -153,8 +172,15 @@ class Chains:
             setattr(self, k, torch.from_numpy(v.copy()) if k in ("u", "energy") else deepcopy(v))
 
     def _changed(self) -> dict[str, Any]:
-        own = {k: getattr(self, k) for k in ("t", "seconds", "step", "energies", "accepted", "curves", "neurons", "means")}
+        names = ("t", "seconds", "step", "energies", "accepted", "curves", "neurons", "means", "measured")
+        own = {k: getattr(self, k) for k in names}
         return {**own, "u": self.u.numpy(), "energy": self.energy.numpy()}
+
+
+def _probed(posterior: Posterior, u: Tensor, x: Array) -> Probed:
+    """One chain (1, n) at inputs x (n, d)."""
+    outputs, features = outputs_and_features(posterior, u, _double(x))
+    return Probed(outputs[0].numpy(), features[0].numpy(), {})
 
 
 def _double(x: Array) -> Tensor:

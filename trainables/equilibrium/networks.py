@@ -82,5 +82,19 @@ def make_posterior(of: Cell, x: Tensor, y: Tensor, directions: Tensor) -> Poster
 
 def evaluate(posterior: Posterior, u: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
     """f on inputs (n, d) and on the training set, (B, n) and (B, P), averaged over the readout if it is integrated out."""
-    mean, on_training = posterior.readout.fit(posterior.features(u, posterior.x), posterior.readouts(u))
-    return (posterior.features(u, x) @ mean.unsqueeze(-1)).squeeze(-1), on_training
+    mean, on_training = _fit(posterior, u)
+    return _outputs(posterior.features(u, x), mean), on_training
+
+
+def outputs_and_features(posterior: Posterior, u: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+    """f (B, n) as `evaluate` gives it, and phi (B, n, M), on inputs (n, d)."""
+    features = posterior.features(u, x)
+    return _outputs(features, _fit(posterior, u)[0]), features
+
+
+def _fit(posterior: Posterior, u: Tensor) -> tuple[Tensor, Tensor]:
+    return posterior.readout.fit(posterior.features(u, posterior.x), posterior.readouts(u))
+
+
+def _outputs(features: Tensor, readout: Tensor) -> Tensor:
+    return (features @ readout.unsqueeze(-1)).squeeze(-1)

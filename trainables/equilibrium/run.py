@@ -1,12 +1,14 @@
 """One pack of equilibrium cells: sampled in turn, each as one batched program over its chains."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from trainables.cell import Cell
 from trainables.equilibrium.chains import Chains
+from trainables.equilibrium.probing import Measured
 from trainables.equilibrium.result import EquilibriumResult
+from trainables.metrics.measuring import Value
 
 
 class EquilibriumRun:
@@ -39,6 +41,16 @@ class EquilibriumRun:
     @property
     def done(self) -> bool:
         return self.step >= self.n_steps
+
+    def watch(self, names: Sequence[Collection[str]]) -> None:
+        """Measure these metrics of each cell, in the pack's order, on samples to come (trainables.equilibrium.probing)."""
+        for chains, of_cell in zip(self.chains, names, strict=True):
+            chains.measured = Measured(tuple(sorted(of_cell)))
+
+    def measured(self, c: int, names: Sequence[str]) -> tuple[dict[str, Value], dict[str, str]]:
+        """Means of these watched metrics over samples of cell c, and the errors of those that failed, each by the metric's
+        name."""
+        return self.chains[c].measured.means(names)
 
     def advance(self, seconds: float) -> None:
         """Sample for about this long, at least up to one evaluation of one cell. The cell that is furthest behind goes first."""

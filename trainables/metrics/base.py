@@ -11,6 +11,7 @@ from trainables.cell import Cell
 
 if TYPE_CHECKING:
     from trainables.trainers.base import Probed
+    from trainables.training.base import Family
 
 Array = np.ndarray[Any, Any]
 
@@ -21,7 +22,8 @@ DESCENT: tuple[Condition, ...] = ((("sampled", ("no",)),),)
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """A network at its probe set: the fresh test examples of this evaluation, of a trained network the last one."""
+    """A network, or a sample of a posterior, at its probe set: the fresh test examples of this evaluation, of a trained network
+    the last one."""
 
     cell: Cell
     inputs: Array
@@ -33,7 +35,7 @@ class Probe:
     features: Array | None
     """(n, m), activations of the last hidden layer; None for a network that has none."""
     parameters: Mapping[str, Array]
-    """Parameters by name; the two-layer network has w (D, m) and a (m,)."""
+    """Parameters by name; the two-layer network has w (D, m) and a (m,). None of a sample, whose readouts are integrated out."""
     at: "Callable[[Array], Probed]"
     """The network as it is now at other inputs (n, input_dim)."""
     at_start: Callable[[Array], Array | None]
@@ -61,6 +63,10 @@ class Requested:
     def name(self) -> str:
         return self.metric.name
 
+    def had_by(self, family: "Family") -> bool:
+        """Whether networks have it that trainings of this family train."""
+        return self.metric.had_by({"sampled": "yes" if family == "sampling" else "no"})
+
     def allows(self, value: float) -> bool:
         """True if a finite value lies within the declared bounds, up to rounding in float32."""
         low, high = self.metric.low, self.metric.high
@@ -82,13 +88,17 @@ def metric(
     logarithmic: bool = False,
     is_accuracy: bool = False,
     per: Per = "network",
+    at_equilibrium: bool = False,
 ) -> Callable[[Measure], Requested]:
-    """Decorator that declares a function as a metric with this title and bounds; the metric has the function's name."""
+    """Decorator that declares a function as a metric with this title and bounds; the metric has the function's name.
+
+    Networks that learn by descent have it. `at_equilibrium`: the ones that are sampled have it too, as the mean over samples.
+    """
 
     def declared(measure: Measure) -> Requested:
         found = Metric(
             measure.__name__, title, "number" if per == "network" else "single", unit=unit, low=low, high=high, better=better,
-            logarithmic=logarithmic, of=DESCENT, on_request=True, is_accuracy=is_accuracy, per=per,
+            logarithmic=logarithmic, of=() if at_equilibrium else DESCENT, on_request=True, is_accuracy=is_accuracy, per=per,
         )  # fmt: skip
         return Requested(found, measure)
 
@@ -126,6 +136,11 @@ def metric_groups() -> dict[str, Group]:
 def requested_metric(name: str) -> Requested:
     """The registered metric of this name; KeyError when there is none."""
     return _REQUESTED[name]
+
+
+def is_per_evaluation(name: str) -> bool:
+    """Whether the registered metric of this name is measured at each evaluation."""
+    return _REQUESTED[name].metric.per == "evaluation"
 
 
 def requested_names() -> list[str]:

@@ -6,7 +6,7 @@ from trainables.metrics.base import Probe, metric
 from trainables.richness import alignment
 
 
-@metric("participation ratio of the features' covariance", low=1, logarithmic=True)
+@metric("participation ratio of the features' covariance", low=1, logarithmic=True, at_equilibrium=True)
 def participation(probe: Probe) -> float | None:
     """(sum of lambda)^2 / sum of lambda^2 over the eigenvalues lambda of the covariance of the features on the probe set.
 

@@ -132,7 +132,7 @@ def _of(probe: Probe) -> _Richness:
     return _KNOWN[probe]
 
 
-@metric("laziness D_LR of features and outputs", low=0, high=1, better="lower")
+@metric("laziness D_LR of features and outputs", low=0, high=1, better="lower", at_equilibrium=True)
 def d_lr(probe: Probe) -> float | None:
     """1 - CKA of last hidden features and outputs on training examples: 0 for the richest training [Nam26 App. E.1]. None if
     either is constant."""
@@ -140,7 +140,7 @@ def d_lr(probe: Probe) -> float | None:
     return alignment.d_lr(*pair) if pair else None
 
 
-@metric("laziness D_LR on fresh examples", low=0, high=1, better="lower")
+@metric("laziness D_LR on fresh examples", low=0, high=1, better="lower", at_equilibrium=True)
 def d_lr_test(probe: Probe) -> float | None:
     """`d_lr` on fresh test examples, such as symbols that training did not show."""
     pair = _pair(_of(probe).test)
@@ -182,7 +182,7 @@ def theta_norm2(probe: Probe) -> float:
     return sum(float(np.square(one, dtype=np.float64).sum()) for one in probe.parameters.values())
 
 
-@metric("effective dimension of the features' spectrum", low=1, logarithmic=True)
+@metric("effective dimension of the features' spectrum", low=1, logarithmic=True, at_equilibrium=True)
 def d_eff_rho(probe: Probe) -> float | None:
     """1 + exp(entropy of the eigenvalues rho_2, rho_3, ...) of the features' kernel on training examples [Nam26 Eq. 9]. The first
     eigenfunction is taken to be the constant: see `const_overlap`."""
@@ -190,14 +190,14 @@ def d_eff_rho(probe: Probe) -> float | None:
     return spectrum.effective_dimension(found.rho) if found else None
 
 
-@metric("effective dimension of the features that the output uses", low=1, logarithmic=True)
+@metric("effective dimension of the features that the output uses", low=1, logarithmic=True, at_equilibrium=True)
 def d_eff_util(probe: Probe) -> float | None:
     """`d_eff_rho` of the utilisation Qhat(k): the share of the outputs that the k-th eigenfunction adds, on fresh examples."""
     used = _of(probe).utilisation
     return None if used is None else spectrum.effective_dimension(used)
 
 
-@metric("share of the output that the leading features hold", low=0, high=1)
+@metric("share of the output that the leading features hold", low=0, high=1, at_equilibrium=True)
 def pi_hat_C(probe: Probe) -> float | None:
     """Utilisation of the first C eigenfunctions for C outputs, of the first two for one, on fresh examples; 1 for the richest
     training [Nam26 Eq. 6]."""
@@ -205,14 +205,14 @@ def pi_hat_C(probe: Probe) -> float | None:
     return own.leading(own.utilisation)
 
 
-@metric("share of the target that the leading features hold", low=0, high=1, better="higher")
+@metric("share of the target that the leading features hold", low=0, high=1, better="higher", at_equilibrium=True)
 def pi_target_C(probe: Probe) -> float | None:
     """Quality of the first C eigenfunctions for C outputs, of the first two for one, on fresh examples [Nam26 Eq. 5]."""
     own = _of(probe)
     return own.leading(own.quality)
 
 
-@metric("overlap of the leading eigenfunction with the constant", low=0, high=1)
+@metric("overlap of the leading eigenfunction with the constant", low=0, high=1, at_equilibrium=True)
 def const_overlap(probe: Probe) -> float | None:
     """|<1|e_1>| on training examples. [Nam26] finds above 0.95, and so leaves out e_1 in effective dimensions."""
     own = _of(probe)
@@ -240,20 +240,25 @@ def tr_sw(probe: Probe) -> float | None:
     return found.tr_sw if found else None
 
 
-@metric("eigenvalue rho_k of the features' kernel over rho_1", low=0, high=1, logarithmic=True, per="eigenfunction")
+@metric(
+    "eigenvalue rho_k of the features' kernel over rho_1",
+    low=0, high=1, logarithmic=True, per="eigenfunction", at_equilibrium=True,
+)  # fmt: skip
 def rho(probe: Probe) -> Array | None:
     """Eigenvalues of the uncentred kernel of the features on training examples, over the largest [Nam26 Fig. 1]."""
     found = _of(probe).functions
     return found.rho / found.rho[0] if found else None
 
 
-@metric("quality Q*(k): share of the target that eigenfunction k adds", low=0, high=1, per="eigenfunction")
+@metric("quality Q*(k): share of the target that eigenfunction k adds", low=0, high=1, per="eigenfunction", at_equilibrium=True)
 def quality(probe: Probe) -> Array | None:
     """The share of the target's span that the k-th eigenfunction adds to those before it, on fresh examples [Nam26 Eq. 5]."""
     return _of(probe).quality
 
 
-@metric("utilisation Qhat(k): share of the output that eigenfunction k adds", low=0, high=1, per="eigenfunction")
+@metric(
+    "utilisation Qhat(k): share of the output that eigenfunction k adds", low=0, high=1, per="eigenfunction", at_equilibrium=True
+)
 def utilisation(probe: Probe) -> Array | None:
     """`quality` of the network's own outputs in place of the target [Nam26 Eq. 6]."""
     return _of(probe).utilisation

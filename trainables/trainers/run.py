@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from trainables.cell import Cell
-from trainables.metrics.measuring import values_of
+from trainables.metrics.base import is_per_evaluation
+from trainables.metrics.measuring import Value, measured, values_of
 from trainables.result import SCORES, CellResult
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks.base import Array
@@ -47,14 +48,19 @@ class PackRun:
         return self.step >= self.n_steps or bool(self.diverged_at.all())
 
     def watch(self, names: Sequence[Collection[str]]) -> None:
-        """Measure these metrics of each cell, in the pack's order, at each evaluation to come."""
-        self._watched = tuple(tuple(sorted(of_cell)) for of_cell in names)
+        """Measure those of these metrics that are per evaluation at each evaluation to come; names of each cell, in the pack's
+        order."""
+        self._watched = tuple(tuple(sorted(filter(is_per_evaluation, of_cell))) for of_cell in names)
         shape = (len(self.cells), len(self.evaluations))
         self._seen = {name: np.full(shape, np.nan) for of_cell in self._watched for name in of_cell}
 
     def watched(self, c: int) -> dict[str, tuple[Array, str]]:
         """The watched metrics of cell c by name: values (K,) at each evaluation, and the error that ended their measurement."""
         return {name: (self._seen[name][c], self._unseen.get((name, c), "")) for name in self._watched[c]}
+
+    def measured(self, c: int, names: Sequence[str]) -> tuple[dict[str, Value], dict[str, str]]:
+        """Values of these metrics of trained cell c, and the errors of those that failed, each by the metric's name."""
+        return measured(self, c, names)
 
     def advance(self, seconds: float) -> None:
         """Train for about this long, at least one block of steps."""
