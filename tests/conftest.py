@@ -85,7 +85,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def cifar_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small CIFAR-100 and random weights for VGG-16. Features are kept there: a test that spoils something takes a copy."""
-    from tests.made_cifar import make_images, make_weights
+    from tests.made_images import make_images, make_weights
 
     folder = tmp_path_factory.mktemp("cifar")
     make_images(folder)

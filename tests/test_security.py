@@ -50,7 +50,7 @@ ALLOWED = {
     ("analysis/apart.py", "pickle.loads"): "the same pipe",
     ("orchestrator/python/process.py", "pickle.loads"): "the pipe between a notebook and the sweep that it started",
     ("analysis/claims/entries.py", "yaml.load"): "this project's own claims, by a loader that makes plain values alone",
-    ("trainables/features/images.py", "pickle.Unpickler"): "a reader of CIFAR-100 that lets arrays in and nothing else",
+    ("trainables/features/images.py", "pickle.Unpickler"): "a reader of CIFAR that lets arrays in and nothing else",
 }
 """Each with what it reads. The store and the results' own files are not among them."""
 

@@ -49,8 +49,7 @@ def training_probe(cell: Cell) -> tuple[Array, Array]:
     owner, fixed = stream_owner(cell), cell.task.n_train
     symbols = cell.task.draw_symbols(stream(owner, "symbols"))
     rng = stream(owner, "richness" if fixed is None else "batches")
-    x, y = cell.task.train_examples(rng, symbols, fixed or PROBED)
-    return x[:PROBED], y[:PROBED]
+    return (cell.task.train_set if fixed else cell.task.train_examples)(rng, symbols, PROBED)
 
 
 @lru_cache(maxsize=1024)

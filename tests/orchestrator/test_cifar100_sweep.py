@@ -14,7 +14,7 @@ from store.upkeep.check import check
 from store.views import connect, fetch
 from store.views import run as run_query
 from tests.sweeps import counts, wait_for
-from trainables.features import cifar, found
+from trainables.features import found, made, sets
 from trainables.features.found import DATA_DIR
 
 GRID = """\
@@ -34,7 +34,7 @@ def grid(tmp_path, monkeypatch):
     path.write_text(GRID)
     monkeypatch.setattr(found, "reachable", lambda url: False)
     monkeypatch.delenv(DATA_DIR, raising=False)
-    cifar._held.clear()
+    made._held.clear()
     found._fetched.cache_clear()
     return path
 
@@ -105,7 +105,7 @@ def test_the_whole_path_from_a_grid_to_a_query(grid, sweep_here, results, cifar_
 
 
 def test_a_dry_run_says_what_would_be_made_and_makes_nothing(grid, sweep_here, cifar_folder, tmp_path):
-    for name in (found.IMAGES, "vgg16-made.pth"):
+    for name in (sets.CIFAR100.folders[0], "vgg16-made.pth"):
         os.symlink(cifar_folder / name, tmp_path / name)
     done = sweep_here(grid, f"data_dir={tmp_path}", "--dry-run")
     assert done.returncode == 0
@@ -125,7 +125,7 @@ def test_missing_data_are_told_once_and_nothing_starts(grid, sweep_here, results
 
 
 def test_too_little_room_is_said_before_anything_is_computed(grid, sweep_here, cifar_folder, tmp_path, monkeypatch):
-    for name in (found.IMAGES, "vgg16-made.pth"):
+    for name in (sets.CIFAR100.folders[0], "vgg16-made.pth"):
         os.symlink(cifar_folder / name, tmp_path / name)
     monkeypatch.setattr("orchestrator.plan.prepare.ROOM_LEFT", 2**62)
     done = sweep_here(grid, f"data_dir={tmp_path}", "--debug")
@@ -135,9 +135,9 @@ def test_too_little_room_is_said_before_anything_is_computed(grid, sweep_here, c
 
 
 def test_data_that_cannot_be_used_end_the_sweep_before_it_starts(grid, sweep_here, cifar_folder, tmp_path):
-    (tmp_path / found.IMAGES).mkdir()
-    for name in ("train", "test", "meta"):
-        (tmp_path / found.IMAGES / name).write_text("torn")
+    (tmp_path / sets.CIFAR100.folders[0]).mkdir()
+    for name in ("train", "test"):
+        (tmp_path / sets.CIFAR100.folders[0] / name).write_text("torn")
     done = sweep_here(grid, f"data_dir={tmp_path}", "layer=id", "--debug")
     assert done.returncode == 2
     assert "train is no file of CIFAR-100, or it is torn" in done.stderr and "Traceback" not in done.stderr

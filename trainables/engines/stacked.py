@@ -78,6 +78,9 @@ class Stacked(DescentEngine):
         live = (1 + on_gpu) * n * cell.batch * (d_in + 4 * n_activations)
         # A GPU has fresh examples in two turns, and copies those of a step; an index takes the room of two numbers.
         examples = 3 * n_groups * (BLOCK_STEPS * cell.batch if n_train is None else n_train) * d_in
+        table = cell.task.table_bytes
+        if table and not cell.descent.is_full_batch:  # inputs are made of the table's rows step by step, targets are classes
+            examples = n_groups * (n_train or 0) * (4 + cell.task.n_outputs)
         order = 0 if n_train is None else 4 * n_groups * BLOCK_STEPS * cell.batch
         curves = 5 * n * BLOCK_STEPS * cell.batch * cell.task.n_outputs  # outputs, targets, losses and their summands
         together = max(1, min(n, TOGETHER // (cell.test_size * (d_in + n_activations)))) if on_gpu else 1
@@ -86,7 +89,7 @@ class Stacked(DescentEngine):
             examples += n_groups * n_probed * d_in
             evaluation = max(evaluation, together * n_probed * (d_in + 3 * n_activations))
         bytes_of_a_number = 8 if any(c.network.is_centred and not c.output_is_literal for c in cells) else item_bytes(cell)
-        return int(bytes_of_a_number * (parameters + live + examples + order + curves + evaluation))
+        return int(bytes_of_a_number * (parameters + live + examples + order + curves + evaluation)) + table
 
     def card_packs(self) -> Sequence[Sequence[Cell]]:
         task = SameDifferent(L=16, d=64)

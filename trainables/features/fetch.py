@@ -1,4 +1,5 @@
-"""`python -m trainables.features.fetch DIR [--no-weights]`: CIFAR-100 and VGG-16's weights, by torchvision's own downloads."""
+"""`python -m trainables.features.fetch DIR [SET] [--no-weights]`: a set of images and VGG-16's weights, by torchvision's own
+downloads."""
 
 import argparse
 import fcntl
@@ -6,9 +7,10 @@ import sys
 from pathlib import Path
 
 from trainables.features.found import WEIGHTS_URL, has_own_images, missing
+from trainables.features.sets import CIFAR100, SETS, ImageSet
 
 
-def fetch(folder: Path, with_weights: bool) -> None:
+def fetch(folder: Path, of: ImageSet, with_weights: bool) -> None:
     """Download the files that the folder lacks; a check sum refuses damaged ones. One process at a time downloads.
 
     RuntimeError if only some files of images are there: the archive would be unpacked over them.
@@ -16,18 +18,19 @@ def fetch(folder: Path, with_weights: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".fetch.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if lacking := missing(folder, False):
-            if has_own_images(folder):
+        if lacking := missing(folder, of):
+            if has_own_images(folder, of):
                 raise RuntimeError(
                     f"lacks {', '.join(lacking)}; not downloaded, because that would replace the images that are there: "
                     "put the missing files of the same data set beside them, or name another folder"
                 )
-            from torchvision.datasets import CIFAR100
+            from torchvision import datasets
 
-            print(f"downloading CIFAR-100 (169 MB) into {folder} ...", file=sys.stderr)
-            CIFAR100(str(folder), download=True)
-            (folder / CIFAR100.filename).unlink(missing_ok=True)  # the archive, once it is unpacked
-        if missing(folder, with_weights):
+            print(f"downloading {of.title} ({of.megabytes} MB) into {folder} ...", file=sys.stderr)
+            getattr(datasets, of.torchvision)(str(folder), download=True)
+            if of.archive:
+                (folder / of.archive).unlink(missing_ok=True)  # once it is unpacked
+        if missing(folder, of, with_weights):
             from torch.hub import download_url_to_file
             from torchvision.models import VGG16_Weights
 
@@ -39,12 +42,16 @@ def fetch(folder: Path, with_weights: bool) -> None:
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m trainables.features.fetch", description="Download CIFAR-100 and VGG-16.")
+    parser = argparse.ArgumentParser(prog="python -m trainables.features.fetch", description="Download images, and VGG-16.")
     parser.add_argument("dir", type=Path, help="the folder that `data_dir` of a grid, or SWEEP_DATA_DIR, names")
-    parser.add_argument("--no-weights", action="store_true", help=f"not {WEIGHTS_URL}, which `layer: id` does not need")
+    parser.add_argument("set", nargs="?", choices=SETS, default=CIFAR100.name, help="the images; cifar100 if not given")
+    parser.add_argument(
+        "--no-weights", action="store_true", help=f"not {WEIGHTS_URL}, which cifar100 with `layer: id` does not need"
+    )
     given = parser.parse_args()
+    of = SETS[given.set]
     try:
-        fetch(given.dir.expanduser().absolute(), not given.no_weights)
+        fetch(given.dir.expanduser().absolute(), of, of == CIFAR100 and not given.no_weights)
     except (OSError, RuntimeError) as error:  # no network, no room, or a check sum that does not fit
         sys.exit(f"{given.dir}: {error}")
 

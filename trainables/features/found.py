@@ -1,4 +1,4 @@
-"""Finds the files of CIFAR-100 and of VGG-16's weights, names them by content, and says how to get missing ones.
+"""Finds the files of a set of images and of VGG-16's weights, names them by content, and says how to get missing ones.
 
 Nothing here imports torch, because every plan calls it. Looking is quick and asks no server. Missing files are downloaded only
 when a grid is planned, once, by a process of its own (trainables.features.fetch), if the servers answer; on a machine that is
@@ -19,16 +19,11 @@ from urllib.parse import urlsplit
 from console.cache import cache_folder
 from trainables.basics import TaskError
 from trainables.features.digests import file_digest
+from trainables.features.files import TORN, Place, digest_and_size, placed
+from trainables.features.sets import CIFAR100, ImageSet, Published
 
 DATA_DIR = "SWEEP_DATA_DIR"
 """Environment variable that names the folder if the grid does not."""
-IMAGES = "cifar-100-python"
-"""Folder of the images, as its archive unpacks and as torchvision looks for it."""
-OFFICIAL_IMAGES = {"train": "16019d7e3df5f24257cddd939b257f8d", "test": "f0ef6b0ae62326f3e7ffdfab6717acfc"}
-"""md5 of the files of CIFAR-100 [Krizhevsky 2009]; torchvision compares the same."""
-OFFICIAL_BYTES = {"train": 155_249_918, "test": 31_049_958}
-"""Sizes of these files. A file of that size with another content counts as the official one, damaged."""
-IMAGES_URL = "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz"
 WEIGHTS = "vgg16-397923af.pth"
 """torchvision's VGG16_Weights.IMAGENET1K_V1; the digits are the first of its sha256."""
 WEIGHTS_URL = f"https://download.pytorch.org/models/{WEIGHTS}"
@@ -40,8 +35,13 @@ ANSWER_S = 4.0
 class Found:
     """Data that are there: the folder, and names that change with the content of the images and of the weights."""
 
+    of: ImageSet
     folder: str
+    places: tuple[Place, ...]
+    """Where each file of the set lies."""
     images: str
+    most: tuple[int, int]
+    """Number of training and of test images; of files that are a user's own upper bounds, from their sizes."""
     weights: str
     """Empty where the layer needs none."""
     weights_file: str
@@ -51,29 +51,37 @@ class Found:
         """The data behind a network's numbers, by name: `cifar100+vgg16-397923af`."""
         return "+".join(filter(None, (self.images, self.weights)))
 
+    @property
+    def is_published(self) -> bool:
+        """Whether the images are those that the set's authors publish."""
+        return self.images == self.of.name
 
-def look(data_dir: str, with_weights: bool) -> Found:
+
+def look(data_dir: str, of: ImageSet, with_weights: bool = False) -> Found:
     """The data in `data_dir`, else in the environment's folder, else in this user's cache. Nothing is downloaded.
 
     ValueError, in one line, says which files are missing, in which folder, and how to get them, or what is wrong with a file.
     """
     folder, said_by = data_folder(data_dir)
-    if lacking := missing(folder, with_weights):
-        raise ValueError(_how_to_get(folder, said_by, lacking, with_weights))
     try:
+        places = placed(folder, of)
+        if lacking := _missing(folder, of, places, with_weights):
+            raise ValueError(_how_to_get(folder, said_by, of, lacking, with_weights))
+        there = {file: place for file, place in places.items() if place}
         weights_file = weights_of(folder) if with_weights else None
-        return Found(str(folder), _images_name(folder), _weights_name(weights_file), str(weights_file or ""))
+        images, most = _images(of, there)
+        return Found(of, str(folder), tuple(there.values()), images, most, _weights_name(weights_file), str(weights_file or ""))
     except OSError as error:
-        raise ValueError(f"{error.filename} cannot be read: {error.strerror}") from None
+        raise ValueError(f"{error.filename or folder} cannot be read: {error.strerror or error}") from None
 
 
-def fetched(data_dir: str, with_weights: bool) -> None:
+def fetched(data_dir: str, of: ImageSet, with_weights: bool = False) -> None:
     """Download the files that `look` would miss. TaskError, in one line, says why that failed and how else to get them."""
     folder, said_by = data_folder(data_dir)
-    if missing(folder, with_weights):
-        why = _fetched(folder, with_weights)
-        if lacking := missing(folder, with_weights):
-            raise TaskError(_how_to_get(folder, said_by, lacking, with_weights, why))
+    if missing(folder, of, with_weights):
+        why = _fetched(folder, of, with_weights)
+        if lacking := missing(folder, of, with_weights):
+            raise TaskError(_how_to_get(folder, said_by, of, lacking, with_weights, why))
 
 
 def data_folder(data_dir: str) -> tuple[Path, str]:
@@ -85,16 +93,19 @@ def data_folder(data_dir: str) -> tuple[Path, str]:
     return cache_folder() / "data", "the default place"
 
 
-def missing(folder: Path, with_weights: bool) -> list[str]:
+def missing(folder: Path, of: ImageSet, with_weights: bool = False) -> list[str]:
     """Needed files that are not there, as paths relative to the folder."""
-    files = [f"{IMAGES}/{name}" for name in (*OFFICIAL_IMAGES, "meta")]
-    lacking = [file for file in files if not (folder / file).is_file()]
+    return _missing(folder, of, placed(folder, of), with_weights)
+
+
+def _missing(folder: Path, of: ImageSet, places: dict[Published, Place | None], with_weights: bool) -> list[str]:
+    lacking = [f"{of.folders[0]}/{file.name}" for file, place in places.items() if place is None]
     return lacking + ([WEIGHTS] if with_weights and not _weights_files(folder) else [])
 
 
-def has_own_images(folder: Path) -> bool:
-    """Whether the folder holds a file of images, which a download would replace."""
-    return any((folder / IMAGES / name).is_file() for name in OFFICIAL_IMAGES)
+def has_own_images(folder: Path, of: ImageSet) -> bool:
+    """Whether the folder holds a file of the set, which a download would replace."""
+    return any(placed(folder, of).values())
 
 
 def weights_of(folder: Path) -> Path:
@@ -113,19 +124,36 @@ def _weights_files(folder: Path) -> list[Path]:
     return sorted(folder.glob("vgg16-*.pth"))
 
 
-def _images_name(folder: Path) -> str:
-    """`cifar100` for the official files, else a digest of these."""
-    found = {name: file_digest(folder / IMAGES / name, "md5") for name in OFFICIAL_IMAGES}
-    if found == OFFICIAL_IMAGES:
-        return "cifar100"
-    for name, md5 in found.items():
-        file = folder / IMAGES / name
-        if file.stat().st_size == OFFICIAL_BYTES[name] and md5 != OFFICIAL_IMAGES[name]:
+def _images(of: ImageSet, places: dict[Published, Place]) -> tuple[str, tuple[int, int]]:
+    """The set's name for the published files, else a digest of these; and how many images they may hold, as `Found.most`."""
+    found = {file: _digest_and_size(file, place) for file, place in places.items()}
+    if all(md5 == file.md5 for file, (md5, _) in found.items()):
+        return of.name, _counted(of, {file: file.n_images for file in of.files})
+    for file, (md5, size) in found.items():
+        if size == file.n_bytes and md5 != file.md5:
             raise ValueError(
-                f"{file} has the size of CIFAR-100's own file, but its md5 is {md5}, not {OFFICIAL_IMAGES[name]}: it is damaged; "
-                f"delete the folder {IMAGES} and download it again (a file of images of your own must have another size)"
+                f"{places[file]} has the size of {of.title}'s own file, but its md5 is {md5}, not {file.md5}: it is damaged; "
+                f"delete {_home(of)} and download it again (a file of images of your own must have another size)"
             )
-    return "images-" + hashlib.sha256("\n".join(found.values()).encode()).hexdigest()[:12]
+    digest = hashlib.sha256("\n".join(md5 for md5, _ in found.values()).encode()).hexdigest()[:12]
+    most = {file: size // of.n_pixels if file.n_images else 0 for file, (_, size) in found.items()}
+    return f"images-{digest}", _counted(of, most)
+
+
+def _digest_and_size(file: Published, place: Place) -> tuple[str, int]:
+    try:
+        return digest_and_size(place, file)
+    except TORN as error:
+        raise ValueError(f"{place} is torn ({error}); replace it") from None
+
+
+def _counted(of: ImageSet, images: dict[Published, int]) -> tuple[int, int]:
+    train = sum(images[file] for file in of.files if file.part == "train")
+    return train, sum(images.values()) - train
+
+
+def _home(of: ImageSet) -> str:
+    return f"the folder {of.folders[0]}" if of.labels else "the file"
 
 
 def _weights_name(file: Path | None) -> str:
@@ -139,23 +167,25 @@ def _weights_name(file: Path | None) -> str:
 
 
 @lru_cache(maxsize=64)
-def _fetched(folder: Path, with_weights: bool) -> str:
+def _fetched(folder: Path, of: ImageSet, with_weights: bool) -> str:
     """Download the missing files, at most once per process. Returns why that failed, else an empty text."""
-    if missing(folder, False) and has_own_images(folder):
-        return f"not downloaded, because that would replace the images that are there in {IMAGES}"
-    urls = [IMAGES_URL] if missing(folder, False) else []
+    lacks_images = bool(missing(folder, of))
+    if lacks_images and has_own_images(folder, of):
+        return f"not downloaded, because that would replace the images that are there in {of.folders[0]}"
+    urls = [of.urls[0]] if lacks_images else []
     urls += [WEIGHTS_URL] if with_weights and not _weights_files(folder) else []
     silent = [urlsplit(url).netloc for url in urls if not reachable(url)]
     if silent:
         return f"not downloaded, because {' and '.join(silent)} cannot be reached from here"
     # Its text and progress bars go to standard error: the standard output of a sweep is for its summary.
-    done = subprocess.run(fetch_command(sys.executable, folder, with_weights), stdout=2, check=False)
+    done = subprocess.run(fetch_command(sys.executable, folder, of, with_weights), stdout=2, check=False)
     return "the download failed" if done.returncode else ""
 
 
-def fetch_command(python: str, folder: Path, with_weights: bool) -> list[str]:
+def fetch_command(python: str, folder: Path, of: ImageSet, with_weights: bool) -> list[str]:
     """The command that downloads the folder's missing files."""
-    return [python, "-m", "trainables.features.fetch", str(folder), *([] if with_weights else ["--no-weights"])]
+    what = [] if with_weights else ["--no-weights"] if of == CIFAR100 else [of.name]
+    return [python, "-m", "trainables.features.fetch", str(folder), *what]
 
 
 def reachable(url: str) -> bool:
@@ -177,17 +207,21 @@ def reachable(url: str) -> bool:
     return bool(answered)
 
 
-def _how_to_get(folder: Path, said_by: str, lacking: list[str], with_weights: bool, why: str = "") -> str:
+def _how_to_get(folder: Path, said_by: str, of: ImageSet, lacking: list[str], with_weights: bool, why: str = "") -> str:
     said = (
         f"{folder} ({said_by}) lacks {', '.join(lacking)}{'; ' if why else ''}{why}. Name a folder that has them as data_dir in "
         f"the grid or in the environment variable {DATA_DIR}"
     )
-    hand, images = [], [path for path in lacking if IMAGES in path]
-    if images and has_own_images(folder):
+    hand, images = [], [path for path in lacking if path != WEIGHTS]
+    if images and (folder / of.archive).is_file():
+        said += f" ({of.archive} is there, but it is damaged: its md5 is not {of.archive_md5})"
+    if images and has_own_images(folder, of):
         return f"{said}; or put {', '.join(images)} of the same data set beside what is there"
-    if images:
-        hand.append(f"unpack {IMAGES_URL} (169 MB) there")
-    if any(path.endswith(".pth") for path in lacking):
+    if images and of.archive:
+        hand.append(f"put {of.urls[0]} ({of.megabytes} MB) there, unpacked or not")
+    elif images:
+        hand.append(f"put {', '.join(of.urls)} ({of.megabytes} MB) into {of.folders[0]} there, unpacked or not")
+    if WEIGHTS in lacking:
         hand.append(f"put {WEIGHTS_URL} (528 MB) there")
-    command = shlex.join(fetch_command("python", folder, with_weights))
+    command = shlex.join(fetch_command("python", folder, of, with_weights))
     return f"{said}; or download them: {command}; or by hand: {' and '.join(hand)}"

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trainables.basics import Array, TaskError
+from trainables.basics import TaskError
+from trainables.features.table import Images, Table
 
 
 class Packaged(NamedTuple):
@@ -25,19 +26,16 @@ class Packaged(NamedTuple):
     """The largest pixel."""
 
 
-class Images(NamedTuple):
-    """N images of D pixels."""
+class Read(NamedTuple):
+    """A table that was read."""
 
-    pixels: Array
-    """(N, D) float32 in [0, 1]."""
-    labels: Array
-    """(N,) int64."""
+    images: Images
     digest: str
     """First digits of the sha256 of the table, however it was compressed."""
 
 
 @lru_cache
-def read(table: Packaged) -> Images:
+def read(table: Packaged) -> Read:
     """The images of the table, read once a process. TaskError, in one line, says what to install."""
     spec = find_spec(table.package)
     folders = (spec and spec.submodule_search_locations) or ()
@@ -53,4 +51,5 @@ def read(table: Packaged) -> Images:
     except (OSError, EOFError, ValueError) as error:
         raise TaskError(f"{path} cannot be read as images ({error}): {install}") from None
     digest = hashlib.sha256(text).hexdigest()[:8]
-    return Images(values[:, :-1] / np.float32(table.white), values[:, -1].astype(np.int64), digest)
+    pixels = values[:, :-1].astype(np.uint8)
+    return Read(Images(Table(pixels, table.white), values[:, -1].astype(np.int64), None), digest)

@@ -7,17 +7,18 @@ from trainables.tasks.digits import Digits, DigitsValue, MNIST5k, MNIST5kValue
 from trainables.tasks.modular import Modular
 from trainables.tasks.pentomino import Pentomino
 from trainables.tasks.psvrt import PSVRT
+from trainables.tasks.published import CIFAR10, MNIST
 from trainables.tasks.same_different import SameDifferent
 from trainables.tasks.step import Step
 from trainables.tasks.teachers import Hermite3, Linear, Parity2
 
 for _task in (
     SameDifferent, PSVRT, Pentomino, CIFAR100, Hermite3, Linear, Parity2, Clusters, Digits, MNIST5k, DigitsValue, MNIST5kValue,
-    Modular, Step,
+    Modular, Step, MNIST, CIFAR10,
 ):  # fmt: skip
     register(_task)
 
 __all__ = [
-    "CIFAR100", "PSVRT", "Clusters", "Digits", "DigitsValue", "Hermite3", "Linear", "MNIST5k", "MNIST5kValue", "Modular",
-    "Parity2", "Pentomino", "SameDifferent", "Step", "Task", "register", "task_class", "task_names",
+    "CIFAR10", "CIFAR100", "MNIST", "PSVRT", "Clusters", "Digits", "DigitsValue", "Hermite3", "Linear", "MNIST5k", "MNIST5kValue",
+    "Modular", "Parity2", "Pentomino", "SameDifferent", "Step", "Task", "register", "task_class", "task_names",
 ]  # fmt: skip

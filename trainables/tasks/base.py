@@ -10,6 +10,7 @@ import numpy as np
 from declarations.key import Role
 from declarations.omitted import FIRST_NETWORK, FIRST_TRAINING
 from trainables.basics import Array, Preparation, TaskError
+from trainables.features.table import Table, Taken
 from trainables.parts import Part
 
 if TYPE_CHECKING:
@@ -160,6 +161,27 @@ class Task(Part, ABC):
         The sweep calls it once, before its workers start. A worker that does not find the files (on another node) makes them
         itself.
         """
+
+    @property
+    def table_bytes(self) -> int:
+        """Bytes of `table`; 0 where inputs are not the rows of one. This call is quick, and made before the table is."""
+        return 0
+
+    def table(self) -> Table:
+        """The table whose rows are the inputs; where `table_bytes` is 0 there is none."""
+        raise NotImplementedError(f"inputs of task {self.name} are no rows of a table")
+
+    def train_rows(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Taken, Array]:
+        """The examples that `train_examples` draws from the same generator, as rows of `table`, and their targets."""
+        raise NotImplementedError(f"inputs of task {self.name} are no rows of a table")
+
+    def train_set(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
+        """The first n of the `n_train` training examples, all if there are fewer."""
+        if not self.table_bytes:
+            x, targets = self.train_examples(rng, symbols, self.n_train or 0)
+            return x[:n], targets[:n]
+        taken, targets = self.train_rows(rng, symbols, self.n_train or 0)
+        return self.table().inputs(taken.first(n)), targets[:n]
 
     @abstractmethod
     def draw_symbols(self, rng: np.random.Generator) -> Array:

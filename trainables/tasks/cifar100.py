@@ -10,47 +10,39 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import Field, model_validator
 from rich.console import Console
 
-from trainables.features import cifar
-from trainables.features.found import Found, fetched, look
+from trainables.features import made, sets
 from trainables.features.layers import N_CLASSES, PIXELS, SIDE, Layer, row_length
-from trainables.tasks.base import AnyArray, Array, Preparation, Task
+from trainables.features.sets import ImageSet
+from trainables.tasks.base import AnyArray, Array, Preparation, TaskError
+from trainables.tasks.of_files import OfFiles
 from trainables.tasks.pairs import check_two_left, draw_pairs
 
 _AT_ONCE = 64
 """Rows of pixels that are converted to float32 together: this many stay in the cache."""
 
 
-class CIFAR100(Task):
+class CIFAR100(OfFiles):
     """Two photographs, same or different class; the classes of the test are never trained on."""
 
     name: ClassVar[str] = "cifar100"
     defaults: ClassVar[Mapping[str, Any]] = {"base_lr": 0.01}
     has_two_halves: ClassVar[bool] = True
-    locations: ClassVar[tuple[str, ...]] = ("data_dir",)
+    image_set: ClassVar[ImageSet] = sets.CIFAR100
 
     L: Annotated[int, Field(ge=2)]
     layer: Layer = "relu4_3"
-    data_dir: str = ""
-    # Looked up when the grid is planned. Workers get it with the cell, whatever their environment says.
-    _found: Found = PrivateAttr()
 
     @model_validator(mode="after")
-    def _data_are_there(self) -> "CIFAR100":
+    def _classes_are_left(self) -> "CIFAR100":
         check_two_left(self.L, N_CLASSES, f"the {N_CLASSES} classes")
-        self._found = look(self.data_dir, with_weights=self.layer != "id")
         return self
 
     @classmethod
-    def obtain(cls, keys: Mapping[str, Any]) -> None:
-        data_dir, layer = (keys.get(name, cls.model_fields[name].default) for name in ("data_dir", "layer"))
-        fetched(data_dir, with_weights=layer != "id")
-
-    @property
-    def source(self) -> str:
-        return "+".join(filter(None, (self.file_digest, self._found.name)))
+    def needs_weights(cls, keys: Mapping[str, Any]) -> bool:
+        return keys["layer"] != "id"
 
     @property
     def input_dim(self) -> int:
@@ -70,11 +62,17 @@ class CIFAR100(Task):
         return pixels.reshape(len(x), 6, SIDE, SIDE)
 
     def preparations(self) -> list[Preparation]:
-        return cifar.to_make(self._found, self.layer)
+        return made.to_make(self._found, self.layer)
 
     def prepare(self, console: Console) -> None:
         for layer in dict.fromkeys(("id", self.layer)):  # pictures show the pixels
-            cifar.rows(self._found, layer, console)
+            counts = made.rows(self._found, layer, console).counts
+            if min(counts) < 2:
+                few = int(np.argmin(counts))
+                raise TaskError(
+                    f"{self._found.folder}/{self.image_set.folders[0]}: class {few} has {counts[few]} images; each of the "
+                    f"{N_CLASSES} needs 2 for a pair"
+                )
 
     def draw_symbols(self, rng: np.random.Generator) -> Array:
         """The classes in random order, (100,) int64: the first L train, the others test."""
@@ -91,7 +89,7 @@ class CIFAR100(Task):
     def shown_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
         """The photographs (n, 32, 64, 3) of what `train_examples` draws from the same generator."""
         images, same = self.draw_images(rng, symbols[: self.L], n)
-        pixels = cifar.rows(self._found, "id").rows[images].reshape(n, 2, SIDE, SIDE, 3)
+        pixels = made.rows(self._found, "id").rows[images].reshape(n, 2, SIDE, SIDE, 3)
         return np.concatenate([pixels[:, 0], pixels[:, 1]], axis=2) / np.float32(255), same
 
     @property
@@ -100,7 +98,7 @@ class CIFAR100(Task):
 
     def draw_images(self, rng: np.random.Generator, classes: Array, n: int) -> tuple[Array, Array]:
         """Rows (n, 2) of pairs of images from these classes, and whether both have one class. The two images always differ."""
-        counts = np.array(cifar.rows(self._found, self.layer).counts)
+        counts = np.array(made.rows(self._found, self.layer).counts)
         starts = np.cumsum(counts) - counts
         drawn, same = draw_pairs(rng, n, len(classes))
         first, second = classes[drawn].T
@@ -111,7 +109,7 @@ class CIFAR100(Task):
 
     def _inputs(self, images: Array) -> Array:
         """Inputs (n, 2 D) float32 for rows (n, 2). Rows are converted as they are read, so that no float16 copy is made."""
-        table, rows = cifar.rows(self._found, self.layer).rows, images.reshape(-1)
+        table, rows = made.rows(self._found, self.layer).rows, images.reshape(-1)
         out = np.empty((len(rows), table.shape[1]), np.float32)
         scale = np.float32(self.input_dim**-0.5)
         if self.layer == "id":

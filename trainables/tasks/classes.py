@@ -43,31 +43,22 @@ class Coded(Classes):
     code: Annotated[float, Field(ge=0, title="height A of the label code")] = 0.0
     shuffle: Annotated[float, Field(ge=0, le=1, title="share of training labels that are shuffled")] = 0.0
 
-    @abstractmethod
-    def seen(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
-        """`n` training inputs (n, input_dim) float32, a new array, and labels, before labels are shuffled and the code is
-        written over the first C numbers."""
-
-    @abstractmethod
-    def unseen(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
-        """`n` test inputs and labels, as `seen`."""
-
-    def train_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
-        x, labels = self.seen(rng, symbols, n)
+    def shuffled(self, rng: np.random.Generator, labels: Array) -> Array:
+        """Training labels (n,), a share of them permuted in place."""
         if self.shuffle:
-            chosen = rng.permutation(n)[: round(self.shuffle * n)]
+            chosen = rng.permutation(len(labels))[: round(self.shuffle * len(labels))]
             labels[chosen] = labels[rng.permutation(chosen)]
-        return self._coded(x, labels), labels
+        return labels
 
-    def test_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
-        x, labels = self.unseen(rng, symbols, n)
-        return self._coded(x, rng.integers(self.n_classes, size=n)), labels
+    def lies(self, rng: np.random.Generator, n: int) -> Array:
+        """Classes (n,) that the code tells in the test."""
+        return rng.integers(self.n_classes, size=n)
 
-    def _coded(self, x: Array, told: Array) -> Array:
-        if self.code:
-            x[:, : self.n_classes] = 0
-            x[np.arange(len(x)), told] = self.code
-        return x
+    def coded(self, told: Array) -> Array:
+        """The code of these classes, (n, C) float32; (n, 0) if inputs hold none."""
+        if not self.code:
+            return np.empty((len(told), 0), np.float32)
+        return np.float32(self.code) * np.eye(self.n_classes, dtype=np.float32)[told]
 
 
 def first_rows(order: Array, n_train: int, n: int) -> Array:

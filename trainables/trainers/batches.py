@@ -4,8 +4,9 @@ S groups of cells see the same inputs; C is the number of cells, B that of examp
 block lies in staged tensors; see trainables.trainers.staging.
 """
 
+import warnings
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -48,6 +49,64 @@ class Seen:
             x.append(self.inputs(drawn[0]))
             y.append(self.targets(drawn[1]))
         return torch.stack(x), torch.stack(y)
+
+    def train_rows(self) -> "tuple[Shared, Tensor]":
+        """The same as rows of the task's table, with targets (S, P, ...)."""
+        tables = {cell.task.source: cell.task.table() for cell in self.groups.cells}
+        starts = dict(zip(tables, np.cumsum([0, *(len(table.rows) for table in tables.values())]), strict=False))
+        rows, front, y = [], [], []
+        for cell, owner, symbols in zip(self.groups.cells, self.groups.owners, self.groups.symbols, strict=True):
+            taken, targets = cell.task.train_rows(stream(owner, "batches"), symbols, cell.task.n_train or 0)
+            rows.append(taken.rows + starts[cell.task.source])
+            front.append(taken.front)
+            y.append(self.targets(targets))
+        whole, *others = (_as_tensor(table.rows).to(self.device) for table in tables.values())
+        shared = Shared(
+            torch.cat([whole, *others]) if others else whole,
+            torch.tensor(next(iter(tables.values())).white, dtype=torch.float32, device=self.device),
+            torch.from_numpy(np.concatenate(rows)).to(self.device),
+            self.inputs(np.concatenate(front)),
+            self.input_dtype,
+        )
+        return shared, torch.stack(y)
+
+
+def _as_tensor(rows: Array) -> Tensor:
+    """An array as a tensor without a copy. It may be a memory map that all processes of a machine share and none may write."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # torch warns of arrays that cannot be written; nobody writes to this one
+        return torch.from_numpy(rows)
+
+
+class Held(NamedTuple):
+    """Numbers of the training sets of all groups, one after the other."""
+
+    numbers: Tensor
+    """(S P, ...)."""
+
+    def at(self, order: Tensor) -> Tensor:
+        """Those of these examples (n,)."""
+        return self.numbers.index_select(0, order)
+
+
+class Shared(NamedTuple):
+    """Inputs of the training sets of all groups, one after the other, as rows of a table: it is held once, whatever S and P."""
+
+    table: Tensor
+    """(N, D) uint8."""
+    white: Tensor
+    """() float32; of a number that is no tensor a GPU takes the inverse, and rounds twice."""
+    rows: Tensor
+    """(S P,) int64."""
+    front: Tensor
+    """(S P, k), in place of the first k numbers of a row."""
+    dtype: torch.dtype
+
+    def at(self, order: Tensor) -> Tensor:
+        """Inputs (n, D), number for number those of `Table.inputs`."""
+        x = self.table.index_select(0, self.rows.index_select(0, order)).to(torch.float32).div_(self.white).to(self.dtype)
+        x[:, : self.front.shape[1]] = self.front.index_select(0, order)
+        return x
 
 
 class Batches(Protocol):
@@ -113,7 +172,13 @@ class Redrawn:
     def __init__(self, seen: Seen) -> None:
         self.seen, cell = seen, seen.groups.cells[0]
         self.n = cell.task.n_train or 0
-        self.x, self.y = (examples.flatten(0, 1) for examples in seen.train_set())  # (S P, ...)
+        self.x: Held | Shared
+        if cell.task.table_bytes:
+            self.x, y = seen.train_rows()
+        else:
+            x, y = seen.train_set()
+            self.x = Held(x.flatten(0, 1))
+        self.y = Held(y.flatten(0, 1))
         self.rooms: Sequence[Room] = [Room((len(seen.groups), BLOCK_STEPS, cell.batch), torch.int64)]
 
     def fill(self, g: int, block: int, rooms: Sequence[Tensor]) -> None:
@@ -127,6 +192,6 @@ class Redrawn:
     def targets(self, staged: Sequence[Tensor], steps: slice) -> Tensor:
         return self._taken(self.y, staged[0][:, steps])
 
-    def _taken(self, examples: Tensor, order: Tensor) -> Tensor:
-        taken = examples.index_select(0, order.reshape(-1)).view(*order.shape, *examples.shape[1:])
-        return self.seen.of_cells(taken)
+    def _taken(self, examples: Held | Shared, order: Tensor) -> Tensor:
+        taken = examples.at(order.reshape(-1))
+        return self.seen.of_cells(taken.view(*order.shape, *taken.shape[1:]))

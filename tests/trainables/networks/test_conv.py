@@ -192,7 +192,7 @@ def test_trained_last_only_the_features_stay(batch_norm):
         found, failures = values_of(run, 0, ["s_init", "d_lr", "participation"])
         assert not failures and 0 < found["d_lr"] < 1
         now, start = (
-            run.trainer.probed(0, IMAGES.images().pixels[:1]).parameters,
+            run.trainer.probed(0, training_probe(c)[0][:1]).parameters,
             c.network.init(stream(stream_owner(c), "weights"), c),
         )
         moved = {name for name, value in start.items() if not np.array_equal(value, now[name])}

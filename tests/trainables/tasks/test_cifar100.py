@@ -19,11 +19,10 @@ from rich.console import Console
 from torchvision.models import vgg16
 
 from console.cache import write_whole
-from tests.made_cifar import make_images, make_weights
+from tests.made_images import make_images, make_weights
 from trainables.cell import cell_of, lazy_gamma
-from trainables.features import cifar, digests, found, kept
+from trainables.features import digests, found, kept, made, sets
 from trainables.features.digests import file_digest
-from trainables.features.found import look
 from trainables.features.layers import PIXELS, row_length
 from trainables.features.vgg import DEVIATION, MEAN, activations, network
 from trainables.kernels.halves import gather_halves
@@ -34,7 +33,18 @@ from trainables.trainers.reference import Reference
 from trainables.trainers.run import PackRun
 
 RNG = np.random.default_rng
+IMAGES = sets.CIFAR100.folders[0]
 LAYER = "relu2_1"
+
+
+def look(folder, with_weights):
+    return found.look(folder, CIFAR100.image_set, with_weights)
+
+
+def publish(monkeypatch, **published):
+    """Let these digests or sizes, by the file's name, be those of the published files."""
+    files = [file._replace(**{k: v[file.name] for k, v in published.items()}) for file in sets.CIFAR100.files]
+    monkeypatch.setattr(CIFAR100, "image_set", sets.CIFAR100._replace(files=tuple(files)))
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +53,7 @@ def offline(monkeypatch):
     monkeypatch.setattr(found, "reachable", lambda url: False)
     monkeypatch.delenv(found.DATA_DIR, raising=False)
     found._fetched.cache_clear()
-    cifar._held.clear()
+    made._held.clear()
 
 
 @pytest.fixture
@@ -55,14 +65,14 @@ def console():
 def copied(cifar_folder, tmp_path):
     """A folder with the same images and weights, and nothing made of them yet."""
     folder = tmp_path / "data"
-    shutil.copytree(cifar_folder / found.IMAGES, folder / found.IMAGES)
+    shutil.copytree(cifar_folder / IMAGES, folder / IMAGES)
     os.link(cifar_folder / "vgg16-made.pth", folder / "vgg16-made.pth")
     return folder
 
 
 def raw(folder):
     """Images (N, 3, 32, 32) and labels of both files, straight from the pickles."""
-    entries = [pickle.loads((folder / found.IMAGES / name).read_bytes()) for name in ("train", "test")]
+    entries = [pickle.loads((folder / IMAGES / name).read_bytes()) for name in ("train", "test")]
     images = np.concatenate([entry["data"] for entry in entries]).reshape(-1, 3, 32, 32)
     return images, np.concatenate([entry["fine_labels"] for entry in entries])
 
@@ -101,7 +111,7 @@ def test_sizes_are_those_of_torchvisions_network(cifar_folder):
 
 def test_all_images_of_both_files_in_the_order_of_their_classes(cifar_folder):
     images, labels = raw(cifar_folder)
-    ours = cifar.rows(look(str(cifar_folder), False), "id")
+    ours = made.rows(look(str(cifar_folder), False), "id")
     assert ours.counts == (4,) * 100 and ours.rows.dtype == np.uint8
     in_order = images[np.argsort(labels, kind="stable")]
     np.testing.assert_array_equal(ours.rows.reshape(-1, 32, 32, 3), in_order.transpose(0, 2, 3, 1))
@@ -133,7 +143,7 @@ def test_inputs_are_activations_of_both_images_over_sqrt_d(cifar_folder):
     np.testing.assert_array_equal(same, again)
     assert x.shape == (20, task.input_dim) and x.dtype == np.float32 and task.norm_dim == task.input_dim
 
-    pixels = cifar.rows(look(str(cifar_folder), False), "id").rows[images.ravel()].reshape(-1, 32, 32, 3) / 255
+    pixels = made.rows(look(str(cifar_folder), False), "id").rows[images.ravel()].reshape(-1, 32, 32, 3) / 255
     standardised = torch.from_numpy((pixels - MEAN) / DEVIATION).permute(0, 3, 1, 2).float()
     with torch.inference_mode():
         exact = network(LAYER, cifar_folder / "vgg16-made.pth")(standardised).flatten(1).numpy()
@@ -193,7 +203,7 @@ def test_killed_and_resumed_in_another_process(cifar_folder):
     first = PackRun(cells, Batched(cells))
     first._train(10)
     first._train(7)
-    cifar._held.clear()
+    made._held.clear()
     again = pickle.loads(pickle.dumps(cells))
     second = PackRun(again, Batched(again))
     second.load(first.state())
@@ -253,14 +263,14 @@ SPOILT = [
 @pytest.mark.parametrize(("layer", "spoil", "said"), SPOILT)
 def test_what_is_torn_or_foreign_is_noticed_and_made_anew(copied, console, layer, spoil, said):
     data = look(str(copied), True)
-    right = np.array(cifar.rows(data, layer, console).rows)
+    right = np.array(made.rows(data, layer, console).rows)
     (array,) = (copied / "features").glob("*pixels.npy" if layer == "id" else "*relu1_1*.npy")
     spoil(array, array.with_suffix(".json"))
-    cifar._held.clear()
-    assert [p.file for p in cifar.to_make(data, layer)] == [array]
-    np.testing.assert_array_equal(cifar.rows(data, layer, console).rows, right)
+    made._held.clear()
+    assert [p.file for p in made.to_make(data, layer)] == [array]
+    np.testing.assert_array_equal(made.rows(data, layer, console).rows, right)
     assert f"{array} is not used" in console.file.getvalue() and said in console.file.getvalue()
-    assert cifar.to_make(data, layer) == []
+    assert made.to_make(data, layer) == []
 
 
 def test_it_is_made_once_whoever_asks(tmp_path, console):
@@ -392,16 +402,16 @@ def test_content_enters_the_id_and_places_do_not(cifar_folder, copied, tmp_path)
     other = make_cell(copied, layer=LAYER)
     assert other.cell_id != here.cell_id
     assert make_cell(copied).cell_id == make_cell(cifar_folder).cell_id  # pixels do not ask for weights
-    names = {cifar.wanted(look(str(folder), True), LAYER).name for folder in (cifar_folder, copied)}
+    names = {made.wanted(look(str(folder), True), LAYER).name for folder in (cifar_folder, copied)}
     assert len(names) == 2 and all(LAYER in name and "vgg16-" in name for name in names)
-    shutil.rmtree(copied / found.IMAGES)
+    shutil.rmtree(copied / IMAGES)
     make_images(copied, seed=1)
     assert make_cell(copied).cell_id != make_cell(cifar_folder).cell_id
 
 
 def test_the_official_files_have_readable_names(copied, monkeypatch):
-    own = {name: file_digest(copied / found.IMAGES / name, "md5") for name in ("train", "test")}
-    monkeypatch.setattr(found, "OFFICIAL_IMAGES", own)
+    own = {name: file_digest(copied / IMAGES / name, "md5") for name in ("train", "test")}
+    publish(monkeypatch, md5=own)
     (copied / "vgg16-made.pth").rename(copied / found.WEIGHTS)
     sha = file_digest(copied / found.WEIGHTS)
     with pytest.raises(ValueError, match=f"is torn or another file: its sha256 starts with {sha[:8]}"):
@@ -419,10 +429,10 @@ def test_missing_data_are_told_with_the_way_to_get_them(tmp_path, monkeypatch):
     with pytest.raises(TaskError) as refused:
         CIFAR100.obtain({"L": 8, "data_dir": str(tmp_path)})
     for words in (
-        f"{tmp_path} (the grid's data_dir) lacks cifar-100-python/train, cifar-100-python/test, cifar-100-python/meta, vgg16-",
+        f"{tmp_path} (the grid's data_dir) lacks cifar-100-python/train, cifar-100-python/test, vgg16-",
         "www.cs.toronto.edu and download.pytorch.org cannot be reached from here",
         f"python -m trainables.features.fetch {tmp_path}",
-        found.IMAGES_URL,
+        sets.CIFAR100.urls[0],
         found.WEIGHTS_URL,
         found.DATA_DIR,
     ):
@@ -465,25 +475,22 @@ def test_images_that_lack_a_file_are_never_downloaded_over(copied, monkeypatch):
 
     monkeypatch.setattr(found, "reachable", ask)
     monkeypatch.setattr("torchvision.datasets.CIFAR100.__init__", ask)
-    before = {}
-    for name in ("meta", "train"):
-        (copied / found.IMAGES / name).unlink()
-        before |= {file: file.read_bytes() for file in (copied / found.IMAGES).iterdir()}
-        found._fetched.cache_clear()
-        with pytest.raises(TaskError, match=rf"lacks .*{name}.*would replace the images.*; or put .*{name}") as told:
-            CIFAR100.obtain({"layer": "id", "data_dir": str(copied)})
-        assert found.IMAGES_URL not in str(told.value) and "fetch" not in str(told.value)
-        monkeypatch.setattr(sys, "argv", ["fetch", str(copied)])
-        with pytest.raises(SystemExit, match=rf"lacks .*{name}.*; not downloaded.*put the missing files"):
-            fetch.main()
-    assert (copied / found.IMAGES / "test").read_bytes() == before[copied / found.IMAGES / "test"]
+    (copied / IMAGES / "train").unlink()
+    before = (copied / IMAGES / "test").read_bytes()
+    with pytest.raises(TaskError, match=r"lacks .*train.*would replace the images.*; or put .*train") as told:
+        CIFAR100.obtain({"layer": "id", "data_dir": str(copied)})
+    assert sets.CIFAR100.urls[0] not in str(told.value) and "fetch" not in str(told.value)
+    monkeypatch.setattr(sys, "argv", ["fetch", str(copied)])
+    with pytest.raises(SystemExit, match=r"lacks .*train.*; not downloaded.*put the missing files"):
+        fetch.main()
+    assert (copied / IMAGES / "test").read_bytes() == before
 
 
 def test_official_images_that_are_damaged_are_refused(copied, monkeypatch):
     """A data set of one's own has another size."""
-    sizes = {name: (copied / found.IMAGES / name).stat().st_size for name in ("train", "test")}
+    sizes = {name: (copied / IMAGES / name).stat().st_size for name in ("train", "test")}
     assert look(str(copied), False).name.startswith("images-")
-    monkeypatch.setattr(found, "OFFICIAL_BYTES", sizes)
+    publish(monkeypatch, n_bytes=sizes)
     with pytest.raises(ValidationError, match=r"cifar-100-python/train has the size of CIFAR-100's own file, but .* download it"):
         CIFAR100(L=8, layer="id", data_dir=str(copied))
 
@@ -493,7 +500,7 @@ def test_one_download_is_tried_where_the_servers_answer(tmp_path, cifar_folder, 
 
     def run(command, **settings):
         commands.append(command)
-        shutil.copytree(cifar_folder / found.IMAGES, tmp_path / found.IMAGES)
+        shutil.copytree(cifar_folder / IMAGES, tmp_path / IMAGES)
         return subprocess.CompletedProcess(command, 1)  # the weights could not be had
 
     monkeypatch.setattr(found, "reachable", lambda url: True)
@@ -516,7 +523,7 @@ def test_a_server_that_hangs_is_not_waited_for(monkeypatch):
     monkeypatch.setattr("urllib.request.urlopen", hang)
     monkeypatch.setattr(found, "ANSWER_S", 0.1)
     started = time.monotonic()
-    assert not found.reachable(found.IMAGES_URL)
+    assert not found.reachable(sets.CIFAR100.urls[0])
     assert time.monotonic() - started < 2
     waiting.set()
 
@@ -525,7 +532,7 @@ def test_the_fetch_command_uses_torchvisions_downloads(tmp_path, monkeypatch, ci
     from trainables.features import fetch
 
     def download(self):
-        shutil.copytree(cifar_folder / found.IMAGES, Path(self.root, found.IMAGES))
+        shutil.copytree(cifar_folder / IMAGES, Path(self.root, IMAGES))
         Path(self.root, self.filename).touch()
 
     def to_file(url, dst, hash_prefix):
@@ -539,17 +546,21 @@ def test_the_fetch_command_uses_torchvisions_downloads(tmp_path, monkeypatch, ci
     monkeypatch.setattr(sys, "argv", ["fetch", str(tmp_path / "new")])
     with pytest.raises(SystemExit, match="invalid hash value"):
         fetch.main()
-    assert found.missing(tmp_path / "new", False) == []
+    assert found.missing(tmp_path / "new", sets.CIFAR100) == []
     assert not (tmp_path / "new" / "cifar-100-python.tar.gz").exists()
     assert "downloading CIFAR-100 (169 MB)" in capsys.readouterr().err
 
 
 def test_urls_and_digests_are_torchvisions():
-    from torchvision.datasets import CIFAR100 as Theirs
+    from torchvision import datasets
     from torchvision.models import VGG16_Weights
 
-    assert (Theirs.url, Theirs.base_folder) == (found.IMAGES_URL, found.IMAGES)
-    assert dict(Theirs.train_list + Theirs.test_list) == found.OFFICIAL_IMAGES
+    for ours in (sets.CIFAR100, sets.CIFAR10):
+        theirs = getattr(datasets, ours.torchvision)
+        assert (theirs.url, theirs.base_folder, theirs.tgz_md5) == (ours.urls[0], ours.folders[0], ours.archive_md5)
+        assert [tuple(one) for one in theirs.train_list + theirs.test_list] == [file[:2] for file in ours.files]
+    assert [name for name, _ in datasets.MNIST.resources] == [f"{file.name}.gz" for file in sets.MNIST.files]
+    assert {url.rsplit("/", 1)[0] + "/" for url in sets.MNIST.urls} <= set(datasets.MNIST.mirrors)
     assert VGG16_Weights.IMAGENET1K_V1.url == found.WEIGHTS_URL
     standard = VGG16_Weights.IMAGENET1K_V1.transforms()
     assert (tuple(standard.mean), tuple(standard.std)) == (MEAN, DEVIATION)
@@ -606,13 +617,13 @@ def test_activations_beyond_half_precision_are_refused(copied, tmp_path, console
         (lambda entry: b"no pickle", "train is no file of CIFAR-100, or it is torn"),
         (lambda entry: pickle.dumps(entry)[:1000], "train is no file of CIFAR-100, or it is torn"),
         (lambda entry: pickle.dumps(print), "asks for builtins.print, which images do not need"),
-        (lambda entry: pickle.dumps({"data": entry["data"]}), "does not hold CIFAR-100's files"),
+        (lambda entry: pickle.dumps({"data": entry["data"]}), "does not hold CIFAR-100's images"),
         (lambda entry: pickle.dumps(entry | {"fine_labels": [100] * 300}), "a fine label from 0 to 99"),
         (lambda entry: pickle.dumps(entry | {"fine_labels": [0] * 300}), "class 1 has 1 images; each of the 100 needs 2"),
     ],
 )
 def test_images_that_are_not_cifars_are_refused(copied, console, spoil, said):
-    file = copied / found.IMAGES / "train"
+    file = copied / IMAGES / "train"
     file.write_bytes(spoil(pickle.loads(file.read_bytes())))
     with pytest.raises(TaskError, match=said):
         CIFAR100(L=8, layer="id", data_dir=str(copied)).prepare(console)

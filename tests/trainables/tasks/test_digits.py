@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+import torch
 from pydantic import ValidationError
 
 from trainables.basics import TaskError
@@ -13,6 +14,7 @@ from trainables.checking.task import check_task
 from trainables.engines import descent_engine
 from trainables.features import packaged
 from trainables.features.packaged import Packaged, read
+from trainables.features.table import Taken
 from trainables.metrics import metric_groups
 from trainables.metrics.measuring import measured, probe_of
 from trainables.metrics.richness import _Richness
@@ -27,21 +29,27 @@ def rng(k=0):
     return np.random.default_rng(k)
 
 
+def images(task):
+    """All images (N, D) as networks see them."""
+    table = task(P=10).table()
+    return table.inputs(Taken(np.arange(len(table.rows)), np.zeros((len(table.rows), 0))))
+
+
 def rows(x):
     return {one.tobytes() for one in x}
 
 
 @EACH
 def test_the_images_are_whole_and_in_the_unit_interval(task, n, side):
-    found = task.images()
-    assert found.pixels.shape == (n, side**2) and found.pixels.dtype == np.float32
-    assert (found.pixels.min(), found.pixels.max()) == (0, 1)
+    found, pixels = task(P=10).images(), images(task)
+    assert pixels.shape == (n, side**2) and pixels.dtype == np.float32
+    assert (pixels.min(), pixels.max()) == (0, 1)
     counts = np.bincount(found.labels)
     assert len(counts) == 10 and counts.sum() == n and counts.min() >= 174
-    assert task(P=10).as_shown(found.pixels[:3]).shape == (3, side, side)
+    assert task(P=10).as_shown(pixels[:3]).shape == (3, side, side)
     # A nearest mean of a class knows digits, so labels belong to their images. Seen: 0.90 and 0.82.
-    means = np.stack([found.pixels[found.labels == k].mean(0) for k in range(10)])
-    nearest = ((found.pixels[:, None] - means) ** 2).sum(2).argmin(1)
+    means = np.stack([pixels[found.labels == k].mean(0) for k in range(10)])
+    nearest = ((pixels[:, None] - means) ** 2).sum(2).argmin(1)
     assert (nearest == found.labels).mean() > 0.75
 
 
@@ -51,7 +59,7 @@ def test_training_and_test_share_no_image_and_leave_none_out(task, n, side):
     symbols = made.draw_symbols(rng())
     seen, unseen = (draw(rng(1), symbols, count)[0] for draw, count in
                     ((made.train_examples, n - 300), (made.test_examples, 300)))  # fmt: skip
-    everything = rows(made.images().pixels)
+    everything = rows(images(task))
     assert len(everything) == n and rows(seen) | rows(unseen) == everything  # no two images are equal
     assert len(rows(seen)) == n - 300 and len(rows(unseen)) == 300
     other = made.draw_symbols(rng(2))
@@ -81,7 +89,7 @@ def test_the_code_overwrites_ten_pixels_tells_the_label_and_lies_in_the_test():
         assert (
             (told == labels).all() if draw == "train_examples" else abs((told == labels).mean() - 0.1) < 5 * (0.09 / 797) ** 0.5
         )
-    assert Digits.images().pixels.max() == 1  # the images themselves stay
+    assert images(Digits).max() == 1  # the images themselves stay
 
 
 def test_shuffled_labels_are_those_of_other_images():
@@ -123,7 +131,9 @@ def test_richness_is_measured_on_the_set_that_is_trained_on(task):
     assert not failures and 0 < found["d_lr"] < 1 and 0 < found["d_lr_test"] < 1
     assert (found["nc1"] is None) == (task.n_outputs == 1)
     if task.n_train is not None:
-        assert rows(run.trainer.stacks[0].batches.x.numpy()) == rows(_Richness(probe_of(run, 0)).train.inputs)
+        assert rows(run.trainer.stacks[0].batches.x.at(torch.arange(task.n_train)).numpy()) == rows(
+            _Richness(probe_of(run, 0)).train.inputs
+        )
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
@@ -132,7 +142,7 @@ def test_a_task_passes_the_checks_of_a_users_own(task):
 
 
 def test_the_images_enter_the_id_and_the_streams():
-    assert Digits(P=5).source == Digits.images().digest == "6ebb3d2f"
+    assert Digits(P=5).source == read(DIGITS).digest == "6ebb3d2f"
     assert MNIST5kValue(P=5).source == MNIST5k(P=5).source == "167bbe5f"
     assert cell_of(Digits(P=5), width=4, seed=0).version.endswith("+6ebb3d2f")
 
@@ -160,8 +170,9 @@ def test_where_there_are_no_images_it_says_what_to_install(monkeypatch, tmp_path
         with pytest.raises(TaskError, match=r"cannot be read as images \(.*\): python -m pip install made==2"):
             read(made)
     file.write_bytes(whole)
-    np.testing.assert_array_equal(read(made).pixels, [[0, 1], [0.25, 0.5]])
-    np.testing.assert_array_equal(read(made).labels, [3, 1])
+    table, labels, _ = read(made).images
+    np.testing.assert_array_equal(table.inputs(Taken(np.arange(2), np.zeros((2, 0)))), [[0, 1], [0.25, 0.5]])
+    np.testing.assert_array_equal(labels, [3, 1])
     assert "made_package" not in sys.modules
 
 

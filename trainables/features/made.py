@@ -1,4 +1,4 @@
-"""The images of CIFAR-100 and their features: made once, kept on disk, and read as memory maps by every process."""
+"""Tables of images and of their features: made once, kept on disk, and read as memory maps by every process."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,13 +8,12 @@ from rich.console import Console
 from console.cache import cache_folder
 from trainables.basics import Array, Preparation
 from trainables.features import kept
-from trainables.features.found import IMAGES, OFFICIAL_IMAGES, Found
+from trainables.features.found import Found
 from trainables.features.kept import Kept, Wanted
-from trainables.features.layers import PIXELS, Layer, row_length
+from trainables.features.layers import Layer, row_length
 
 _VERSION = "1"
 """Raised whenever the same images and weights would give other numbers: standardisation, order of the rows, rounding."""
-N_OFFICIAL = 60_000
 _held: dict[tuple[Found, Layer], Kept] = {}
 """Files that this process has checked and mapped."""
 
@@ -23,7 +22,7 @@ def wanted(found: Found, layer: Layer) -> Wanted:
     """The file of this layer, named after data, layer and weights."""
     made_from = {"version": _VERSION, "images": found.images, "layer": layer}
     if layer == "id":
-        return Wanted(f"{found.images}-pixels", PIXELS, "uint8", tuple(made_from.items()))
+        return Wanted(f"{found.images}-pixels", found.of.n_pixels, "uint8", tuple(made_from.items()))
     made_from["weights"] = found.weights
     return Wanted(f"{found.images}-{layer}-{found.weights}", row_length(layer), "float16", tuple(made_from.items()))
 
@@ -34,7 +33,8 @@ def folders(found: Found) -> list[Path]:
 
 
 def rows(found: Found, layer: Layer, console: Console | None = None) -> Kept:
-    """Rows of all images: pixels (N, 3072) uint8, or activations (N, D) float16. Made now if they are not there yet.
+    """Rows of all images, ordered as by `read_images`: pixels (N, n_pixels) uint8, or activations (N, D) float16. Made now if
+    they are not there yet.
 
     TaskError if data or weights are not usable, or if there is no room.
     """
@@ -48,7 +48,7 @@ def _made(found: Found, layer: Layer, console: Console) -> Kept:
         if layer == "id":
             from trainables.features.images import read_images
 
-            pixels, counts = read_images(found.folder, official=found.images == "cifar100")
+            pixels, counts = read_images(found)
             return counts, [pixels]
         from trainables.features.vgg import activations
 
@@ -76,15 +76,8 @@ def _is_there(found: Found, layer: Layer) -> bool:
 
 def _preparation(found: Found, layer: Layer) -> Preparation:
     file = wanted(found, layer)
-    n, item = _most_images(found), 1 if layer == "id" else 2
-    how_many = f"{n:,}" if n == N_OFFICIAL else f"at most {n:,}"
+    n, item = sum(found.most), 1 if layer == "id" else 2
+    how_many = f"{n:,}" if found.is_published else f"at most {n:,}"
     what = "pixels" if layer == "id" else f"VGG-16's {layer}"
     text = f"{what} of {how_many} images x {file.row:,} numbers of {item} byte{'s' * (item > 1)}"
     return Preparation(text, kept.writable(folders(found)) / f"{file.name}.npy", n * file.row * item)
-
-
-def _most_images(found: Found) -> int:
-    """Number of images; for files that are not the official ones an upper bound, from their size."""
-    if found.images == "cifar100":
-        return N_OFFICIAL
-    return sum(Path(found.folder, IMAGES, name).stat().st_size for name in OFFICIAL_IMAGES) // PIXELS
