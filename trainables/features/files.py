@@ -13,7 +13,7 @@ from trainables.features.digests import file_digest
 from trainables.features.sets import ImageSet, Published
 
 TORN = (EOFError, zlib.error, gzip.BadGzipFile, tarfile.TarError)
-"""What reading a damaged compressed file raises."""
+"""Errors of reading a damaged compressed file."""
 
 
 class Place(NamedTuple):

@@ -61,7 +61,7 @@ class PublishedImages(LabelledImages, OfFiles):
         return _held[self._found]
 
     def _lacks(self, n_train: int, n_test: int) -> str:
-        """What is missing if the files hold this many images, in words."""
+        """The reason why files with this many images do not do; empty if they do."""
         if n_train < self.P:
             return f"the files of {self.image_set.title} hold {n_train} training images, so P is at most {n_train}"
         return "" if n_test else f"the files of {self.image_set.title} hold no test image"

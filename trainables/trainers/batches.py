@@ -51,7 +51,7 @@ class Seen:
         return torch.stack(x), torch.stack(y)
 
     def train_rows(self) -> "tuple[Shared, Tensor]":
-        """The same as rows of the task's table, with targets (S, P, ...)."""
+        """The inputs of `train_set` as rows of the task's table, one after the other, and the targets (S, P, ...)."""
         tables = {cell.task.source: cell.task.table() for cell in self.groups.cells}
         starts = dict(zip(tables, np.cumsum([0, *(len(table.rows) for table in tables.values())]), strict=False))
         rows, front, y = [], [], []
@@ -85,7 +85,7 @@ class Held(NamedTuple):
     """(S P, ...)."""
 
     def at(self, order: Tensor) -> Tensor:
-        """Those of these examples (n,)."""
+        """The numbers of these examples, by their places (n,)."""
         return self.numbers.index_select(0, order)
 
 
