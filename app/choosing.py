@@ -214,3 +214,11 @@ def about(results: str, setting: Setting, *more: str, unmixed: str = "") -> str:
     )
     text = "; ".join(filter(None, [captioned_of(results, setting.values), networks, *more]))
     return text.replace("gamma_label", "gamma") + "."
+
+
+def mean_text(mean: Interval | None) -> str:
+    """Words such as `0.467 (0.46 to 0.47), n = 6`; none for no networks."""
+    if mean is None:
+        return ""
+    around = f" ({mean.low:.4g} to {mean.high:.4g})" if mean.n > 1 else ""
+    return f"{mean.value:.4g}{around}, n = {mean.n}"

@@ -9,6 +9,7 @@ PAGES = {
     "dimension": ("Dimension", "Accuracy over L and d, the L that suffices and its exponent"),
     "noise": ("Noise", "Noisy symbols beside the Bayes classifiers"),
     "structure": ("Structure", "Hidden weights of one network, and its training curves"),
+    "richness": ("Richness", "How rich one network is: the spectrum of its features, D_LR, and both along training"),
     "scaling": ("Scaling", "Thresholds, exponents beside predictions, collapse"),
     "specialisation": (
         "Specialisation",

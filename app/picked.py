@@ -12,6 +12,7 @@ from analysis.data.failures import log_of, remedy
 from analysis.data.listing import differences, rows_of, told_apart
 from analysis.data.measures import measures
 from analysis.lines import sql_lines
+from app.pages import PAGES
 from app.shared import astray, downloads, figure, links, remembered, switch
 from console.words import shown
 
@@ -134,7 +135,9 @@ def _one(results: str, row: dict[str, Any], label: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"`{row['cell_id']}` {label}: {row['status']}")
         if row["status"] != "failed":
-            st.page_link(links["structure"], label="Structure", query_params={"cell_id": row["cell_id"]}) if links else None
+            pages = ["structure", *(["richness"] if row.get("d_lr") is not None else [])] if links else []
+            for page in pages:
+                st.page_link(links[page], label=PAGES[page][0], query_params={"cell_id": row["cell_id"]})
     if row["status"] != "ok":
         st.error(f"{row['reason'] or 'No reason was given.'}")
         st.markdown(remedy(row["status"], row["reason"] or "", results))

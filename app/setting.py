@@ -1,4 +1,5 @@
-"""Select boxes for every key that would mix settings. Only seeds are averaged over, so each other key has one value."""
+"""Select boxes for every key that would mix settings: only seeds are averaged over, so each other key has one value. For a page
+of one network its seed, too, and a link that names it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
@@ -6,12 +7,15 @@ from typing import Any
 
 import streamlit as st
 
+from analysis.charts.one_network import Networks, setting_of
 from analysis.data.choosing import Keyed, label, matching, rest_of, settled, values_of
 from analysis.data.comparing import fitting, lacking
 from analysis.data.keys import spoken
-from analysis.data.points import Setting, one_setting
+from analysis.data.paper import settings
+from analysis.data.parts import are_at_equilibrium
+from analysis.data.points import Setting, in_order, one_setting, varying
 from analysis.data.selection import Value
-from app.shared import choice
+from app.shared import choice, remembered
 from declarations.omitted import FIRST_NETWORK
 
 _LAST = "_last_setting"
@@ -58,6 +62,55 @@ def one(found: Keyed, axes: Iterable[str], prefer: Mapping[str, Value] | None = 
     axes = list(axes)
     chosen = fixed(found, rest_of(found, axes), prefer, **more)
     return one_setting(found.frame[matching(found.frame, chosen)], found.keys, axes)
+
+
+FIRST: dict[str, dict[str, Value]] = {"same_different": {"gamma_label": "1", "L": 32}}
+"""The keys of the network to look at first, if it exists: for same-different that of Fig. 1a. For other tasks it is a rich
+one."""
+LINKS = ("cell", "cell_id")
+"""Names under which a link may hold the id of a network."""
+
+
+def linked_network(results: str) -> dict[str, Value] | None:
+    """The keys of the network that `?cell=...` names; the URL then drops it, so that it counts once."""
+    link = next((name for name in LINKS if st.query_params.get(name)), None)
+    if link is None:
+        return None
+    cell_id = st.query_params[link]
+    del st.query_params[link]  # the keys stand for it from here on
+    found = remembered(setting_of, results, cell_id)
+    if found is None:
+        st.warning(f"No network `{cell_id}` in these results. Another one is shown instead.")
+        return None
+    return {**found, "cell_id": cell_id}
+
+
+def network_choice(found: Networks, linked: Mapping[str, Value] | None) -> tuple[str, list[str]]:
+    """The chosen network's id, and those of all seeds of its setting."""
+    rest = varying(found.frame, found.keys)
+    if linked is not None:
+        st.session_state[name("seed")] = str(linked["seed"])
+        linked = {key: linked[key] for key in rest}
+    columns = st.columns(2)
+    task = _task(found, linked)
+    first = FIRST.get(task or "same_different", {"gamma_label": "1"})
+    paper = settings(task, are_at_equilibrium(found.frame if task is None else found.frame[found.frame["task"] == task]))
+    chosen = fixed(found, rest, paper | first, linked, places=columns)
+    row = found.frame[matching(found.frame, chosen)].iloc[0]
+    cells = dict(zip(map(str, row["seeds"]), row["cells"], strict=True))
+    with columns[len(rest) % 2]:
+        seed = choice("seed", list(cells), key=name("seed"))
+    return cells[seed], list(cells.values())
+
+
+def _task(found: Networks, linked: Mapping[str, Value] | None) -> str | None:
+    """The task of the network that is looked at; the paper's settings of it are shown first. None while one of several
+    tasks is still to be chosen."""
+    tasks = in_order(found.frame, "task")
+    if len(tasks) == 1:
+        return str(tasks[0])
+    asked = linked["task"] if linked else st.session_state.get(name("task"), st.query_params.get(name("task")))
+    return str(asked) if asked in tasks else None
 
 
 def text_of(key: str, value: Value) -> str:

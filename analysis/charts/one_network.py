@@ -9,6 +9,7 @@ import pandas as pd
 
 from analysis.charts.curves import styled
 from analysis.data.points import sorting
+from analysis.data.saved import HOLDING, Saved
 from analysis.data.selection import SEED, Selection, Value, grid_keys
 from analysis.overlays.of_same_different import AT_INITIAL_WEIGHTS, RICH, of_initial_weights, of_rich
 from declarations.column import Column
@@ -24,8 +25,6 @@ ORIGIN = ("cell_id", "seed", "status", "reason", "engine", "device", "host", "se
           "finished_at", "log_path")  # fmt: skip
 """Columns that say where the numbers of a network come from."""
 
-_HOLDING = "cell_id IN (SELECT cell_id FROM internal.rows WHERE holds_neurons)"
-
 
 class Networks(NamedTuple):
     """One row per setting, for networks that differ in their seed only: its keys, `n`, and the lists `seeds` and `cells`, both in
@@ -37,11 +36,11 @@ class Networks(NamedTuple):
     """The columns of their store."""
 
 
-def networks(results: str, selection: Selection, with_neurons: bool) -> Networks:
-    """The selected networks that finished, diverged ones included; `with_neurons` keeps those whose neurons were saved."""
+def networks(results: str, selection: Selection, saved: Saved | None = None) -> Networks:
+    """The selected networks that finished, diverged ones included; `saved` keeps those that have saved this."""
     keys = grid_keys(results)
     names = ", ".join(map(quoted, keys))
-    limit = f" AND {_HOLDING}" if with_neurons else ""
+    limit = f" AND cell_id IN ({HOLDING[saved]})" if saved else ""
     sql = (
         f"SELECT {names}, count(*) AS n, list({SEED} ORDER BY {SEED}) AS seeds, list(cell_id ORDER BY {SEED}) AS cells "
         f"FROM {selection.source} WHERE {selection.condition} AND status <> 'failed'{limit} GROUP BY {names}"
@@ -115,7 +114,7 @@ def expected(cell: Mapping[str, Any]) -> dict[str, Expected]:
 EXTENT = 45
 """Pixels for the labels of a vertical axis, so that panels line up."""
 
-_SERIES = {
+SERIES = {
     "test_acc": ("test accuracy", "#277f8e"),
     "train_acc": ("training accuracy", "#d9a500"),
     "test_auc": ("test AUC", "#46327e"),
@@ -157,8 +156,8 @@ def training_chart(
 
 
 def _accuracies(curves: pd.DataFrame, cell_id: str, x: Any, theory: float | None) -> list[Any]:
-    there = [name for name in _SERIES if curves[name].notna().any()]
-    words, colours = map(list, zip(*(_SERIES[name] for name in there), strict=True))
+    there = [name for name in SERIES if curves[name].notna().any()]
+    words, colours = map(list, zip(*(SERIES[name] for name in there), strict=True))
     long = curves.melt(["cell_id", "seed", "step"], there, "series", "accuracy").dropna(subset=["accuracy"])
     long = long.replace({"series": dict(zip(there, words, strict=True))})
     low = min(0.45, float(long["accuracy"].min()))

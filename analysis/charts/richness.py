@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.charts.curves import styled
-from analysis.charts.one_network import EXTENT, seed_lines
+from analysis.charts.one_network import EXTENT, SERIES, seed_lines
 from analysis.data.points import with_intervals
 from declarations.metric import Metric
 from store.database import of_cells
@@ -18,8 +18,21 @@ from store.views import run
 
 SPECTRUM = ("rho", "quality", "utilisation")
 """The metrics per eigenfunction that `spectrum_chart` draws."""
-SHARES = {"utilisation": ("of the output (utilisation)", "#277f8e"), "quality": ("of the target (quality)", "#d9a500")}
+SHARES = {"utilisation": ("of the output", "#277f8e"), "quality": ("of the target", "#d9a500")}
 """The shares that eigenfunctions hold, in words, and their colours."""
+MEANINGS = {
+    "d_lr": "0: features vary along the outputs alone, as in the richest training; near 1: outputs use weak features",
+    "d_lr_test": "the same on examples that training did not show",
+    "d_lr_proj": "the same for the span of the outputs [Nam26 Eq. 4]",
+    "s_init": "1: features have not changed since initialisation",
+    "d_eff_rho": "directions along which features vary; as many as outputs in the richest training",
+    "d_eff_util": "directions that the output uses",
+    "pi_hat_C": "height of the output's curve at the dashed line; 1 in the richest training",
+    "pi_target_C": "height of the target's curve there; 1: these features suffice for the target",
+    "const_overlap": "above 0.95 the first eigenfunction is the constant, which effective dimensions leave out",
+    "nc1": "0: features of a class are a single point",
+}
+"""What the values of metrics say, in the order in which they are read."""
 _SHARE = Metric("share", "share", low=0, high=1)
 _RHO = "#46327e"
 
@@ -78,7 +91,7 @@ def spectrum_chart(
     last = max(2, int(frame["eigenfunction"].max()))
     k = alt.X(
         "eigenfunction:Q", title="eigenfunction k", scale=alt.Scale(domain=[1, last], nice=False, padding=6),
-        axis=alt.Axis(grid=False, tickMinStep=1),
+        axis=alt.Axis(grid=False, values=[1, *range(10, last + 1, 10)] if last > 10 else list(range(1, last + 1))),
     )  # fmt: skip
     decades = np.arange(np.floor(np.log10(np.nanmin([positive.min(), 0.1]))), 1)
     rho = partial(
@@ -103,6 +116,46 @@ def spectrum_chart(
         if len(shares):
             panels.append(alt.layer(*rule, *_drawn(shares[shares["column"] == column], strong, k, share, colour)))
         panels = [panel.properties(width=width, height=height) for panel in panels]
+        columns.append(alt.vconcat(*panels, spacing=8).properties(title=column))
+    return styled(alt.hconcat(*columns, spacing=24).resolve_scale(color="shared") if len(columns) > 1 else columns[0])
+
+
+def along_chart(
+    curves: pd.DataFrame, strong: Collection[str], log_step: bool = False, width: int = 330, height: int = 190
+) -> alt.TopLevelMixin:
+    """D_LR beside accuracies along training, and below the test error of real targets and the effective dimension of features.
+
+    curves: rows of the view `curves` with seed, and `column` as in `spectrum_chart`; the networks `strong` are drawn strong.
+    """
+    curves = curves[curves["step"] > 0] if log_step else curves
+    series = {"curve_d_lr": ("laziness D_LR", "#c2532d"), **{name: SERIES[name] for name in ("test_acc", "train_acc")}}
+    there = [name for name in series if name in curves and curves[name].notna().any()]
+    words, colours = map(list, zip(*(series[name] for name in there), strict=True))
+    titled = dict(zip(there, words, strict=True))
+    kept = ["cell_id", "seed", "step", "column"]
+    long = curves.melt(kept, there, "of", "value").replace({"of": titled})
+    colour = alt.Color("of:N", title=None, sort=words, scale=alt.Scale(domain=words, range=colours), legend=_ABOVE)
+    x = alt.X("step:Q", title="training step", scale=alt.Scale(type="log" if log_step else "linear", nice=False),
+              axis=alt.Axis(grid=False, format="~s"))  # fmt: skip
+    title = ", ".join(dict.fromkeys("accuracy" if "acc" in name else "D_LR" for name in there))
+    parts: list[tuple[pd.DataFrame, str, list[float], Any]] = [(long, title, [0.0, 1.0], colour)]
+    below = {"curve_d_eff": ("effective dimension", _RHO)}
+    if not {"test_acc", "train_acc"} & {*there}:
+        below = {"eval_test_mse": ("test mean squared error", SERIES["test_acc"][1]), **below}
+    for name, (title, single) in below.items():
+        if name in curves and curves[name].notna().any():
+            values = curves[[*kept, name]].rename(columns={name: "value"}).assign(of="")
+            ends = [float(values["value"].min()), float(values["value"].max())]
+            parts.append((values, title, ends, alt.value(single)))
+    columns = []
+    hover = ["seed:Q", "step:Q", "of:N", alt.Tooltip("value:Q", format=".4g")]
+    for column in dict.fromkeys(curves["column"]):
+        panels: list[Any] = []
+        for frame, title, domain, color in parts:
+            y = alt.Y("value:Q", title=title, scale=alt.Scale(domain=domain), axis=alt.Axis(minExtent=EXTENT, tickCount=5))
+            of = frame[frame["column"] == column].dropna(subset=["value"])
+            layers = seed_lines(of, strong, x.title(None) if title != parts[-1][1] else x, y, hover, color)
+            panels.append(alt.layer(*layers).properties(width=width, height=height if not panels else height * 2 // 3))
         columns.append(alt.vconcat(*panels, spacing=8).properties(title=column))
     return styled(alt.hconcat(*columns, spacing=24).resolve_scale(color="shared") if len(columns) > 1 else columns[0])
 

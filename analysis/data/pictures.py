@@ -1,15 +1,13 @@
 """Pictures of a network: example inputs and hidden weights, read from the file beside the pack, as arrays and as a table."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis.data.selection import SEED, grid_keys
+from analysis.data.saved import HOLDING
 from store.files import open_files
-from store.sql import literal, quoted
 from store.views import fetch, run
 from store.weights import read_pictures
 
@@ -89,19 +87,6 @@ def _stacked(rows: list[dict[str, Any]]) -> Array:
     return np.stack([row["pixels"] for row in rows]) if rows else np.empty((0, 0, 0), np.float32)
 
 
-_HOLDING = {"weights": "SELECT cell_id FROM internal.weights", "neurons": "SELECT cell_id FROM internal.rows WHERE holds_neurons"}
-
-
 def with_pictures(results: str) -> frozenset[str]:
     """The ids of all networks whose grid saved weights."""
-    return frozenset(cell_id for (cell_id,) in fetch(results, _HOLDING["weights"]))
-
-
-def of_other_gamma(results: str, cell: Mapping[str, Any], saved: Literal["weights", "neurons"] = "weights") -> dict[str, str]:
-    """Networks that differ from this one (a row of `cells`) in gamma only and have saved weights, or neurons: label to id, by
-    gamma ascending."""
-    keys = [key for key in (*grid_keys(results), SEED) if key not in ("gamma", "gamma_label")]
-    alike = " AND ".join(f"{quoted(k)} IS NULL" if cell[k] is None else f"{quoted(k)} = {literal(cell[k])}" for k in keys)
-    sql = f"""SELECT gamma_label, cell_id FROM cells WHERE {alike} AND cell_id <> {literal(cell["cell_id"])}
-  AND status = 'ok' AND cell_id IN ({_HOLDING[saved]}) ORDER BY gamma, cell_id"""
-    return dict(run(results, lambda connection: connection.execute(sql).fetchall()))
+    return frozenset(cell_id for (cell_id,) in fetch(results, HOLDING["weights"]))

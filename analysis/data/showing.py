@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from analysis.data.saved import HOLDING, RICHNESS
 from analysis.data.selection import grid_keys
 from declarations.key import Key
 from store.sql import quoted
@@ -26,6 +27,7 @@ NEEDS = {
     "structure": Need(
         "a finished network; `save: [curves, neurons]` in a grid keeps what it draws", "grid.yaml", "a minute or two"
     ),
+    "richness": Need("networks whose grid has `save: [richness]`", "grids/richness.yaml", "half a minute"),
     "scaling": Need("networks of one task at several values of two parameters, such as L and d", *_QUICK),
     "specialisation": Need("networks at equilibrium, drawn from the posterior of their weights", *_SAMPLED),
 }
@@ -42,6 +44,8 @@ class Varying(NamedTuple):
     """Keys of `numbers` whose values above 0 vary."""
     noisy_over_L: bool
     sampled: bool
+    rich: bool
+    """Whether a network has saved its richness."""
 
 
 def showing(results: str) -> dict[str, frozenset[str]]:
@@ -58,6 +62,7 @@ _SHOWS: dict[str, Callable[[Varying], bool]] = {
     "dimension": lambda found: {"L", "d"} <= found.numbers and not found.sampled,
     "noise": lambda found: found.noisy_over_L,
     "structure": lambda found: True,
+    "richness": lambda found: found.rich,
     "scaling": lambda found: len(found.positive) > 1,
     "specialisation": lambda found: found.sampled,
 }
@@ -77,11 +82,13 @@ def _varying(results: str) -> list[tuple[str, Varying]]:
         for key in map(quoted, keys)
     )
     noisy = "FILTER (status = 'ok' AND sigma2 > 0)"
-    sql = f"""SELECT sweep, count(*) {ok}, min(L) {noisy} < max(L) {noisy}, count(chains) {ok} > 0, {ends}
+    # The column that says it is read only where some file has such metrics.
+    rich = f"bool_or(cell_id IN ({HOLDING['richness']})) {ok}" if known.keys() & {*RICHNESS} else "false"
+    sql = f"""SELECT sweep, count(*) {ok}, min(L) {noisy} < max(L) {noisy}, count(chains) {ok} > 0, {rich}, {ends}
     FROM plans JOIN cells USING (cell_id) GROUP BY sweep, task"""
     found = []
-    for sweep, n_ok, noisy_over_L, sampled, *differ in fetch(results, sql):
+    for sweep, n_ok, noisy_over_L, sampled, is_rich, *differ in fetch(results, sql):
         numbers = frozenset(key for key, differs in zip(keys, differ[::2], strict=True) if differs)
         positive = frozenset(key for key, differs in zip(keys, differ[1::2], strict=True) if differs)
-        found.append((sweep, Varying(n_ok, numbers, positive, bool(noisy_over_L), bool(sampled))))
+        found.append((sweep, Varying(n_ok, numbers, positive, bool(noisy_over_L), bool(sampled), bool(is_rich))))
     return found

@@ -11,8 +11,9 @@ from analysis.charts.one_network import network
 from analysis.charts.pictures import examples_chart, said_of, weights_chart
 from analysis.data.keys import captioned
 from analysis.data.paper import settings
-from analysis.data.pictures import Pictures, of_other_gamma, pictures_of
+from analysis.data.pictures import Pictures, pictures_of
 from analysis.data.points import described
+from analysis.data.saved import of_other_gamma
 from analysis.data.selection import SEED, grid_keys
 from analysis.data.source import ResultsError
 from analysis.figures.curves import PENTOMINO_QUICK, PSVRT_QUICK

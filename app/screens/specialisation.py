@@ -111,7 +111,7 @@ def _about_sizes(results: str, selection: Selection, setting: Setting, sizes: pd
 
 def _neurons(results: str, selection: Selection, setting: Setting | None) -> None:
     st.subheader("Hidden neurons", anchor=False, help="How far the first layer's weights turn to the target's direction w*")
-    found = remembered(networks, results, selection, True)
+    found = remembered(networks, results, selection, "neurons")
     n = len(found.frame)
     if setting:
         held = {key: value for key, value in setting.values.items() if key in found.frame}

@@ -10,52 +10,44 @@ import streamlit as st
 
 from analysis.charts.one_network import (
     ORIGIN,
-    Networks,
     chains_chart,
     expected,
     network,
     networks,
     neurons_sql,
-    setting_of,
     training,
     training_chart,
     training_sql,
 )
-from analysis.data.choosing import matching
 from analysis.data.keys import captioned
 from analysis.data.measures import measures
-from analysis.data.paper import settings
-from analysis.data.parts import are_at_equilibrium, at_equilibrium, keeps_neurons
-from analysis.data.points import described, in_order, means_of, varying
+from analysis.data.parts import at_equilibrium, keeps_neurons
+from analysis.data.points import described, means_of
 from analysis.data.selection import SEED, Selection, Value
 from analysis.data.source import declared
 from analysis.figures.structure import neurons_of, structure_chart
 from analysis.lines import sql_lines
+from app.choosing import mean_text
 from app.looks import controls, is_narrow
 from app.pictures import learned, saved, seen
-from app.setting import fixed, name
-from app.shared import choice, downloads, figure, remembered, sweep_choice, switch
+from app.setting import linked_network, network_choice
+from app.shared import downloads, figure, remembered, sweep_choice, switch
 from declarations.evaluations import EVEN
-from stats import Interval
-
-FIRST: dict[str, dict[str, Value]] = {"same_different": {"gamma_label": "1", "L": 32}}
-"""The keys of the network to look at first, if it exists: for same-different that of Fig. 1a. For other tasks it is a rich
-one."""
 
 
 def show(results: str) -> None:
     """The page."""
-    linked = _linked(results)
+    linked = linked_network(results)
     place = controls()
     with place:
         selection = sweep_choice(results)
         with_neurons = switch("Only where neurons were saved", _some_hold_neurons(results, selection, linked), "neurons")
-        found = remembered(networks, results, selection, with_neurons)
+        found = remembered(networks, results, selection, "neurons" if with_neurons else None)
     if found.frame.empty:
         st.info("No such networks" + (": a grid with `save: [curves, neurons]` saves them." if with_neurons else " yet."))
         return
     with place:
-        cell_id, seeds = _network(found, linked)
+        cell_id, seeds = network_choice(found, linked)
         cell = remembered(network, results, cell_id)
         assert cell is not None  # it was just listed
         others = switch("All seeds of this configuration", True, "all_seeds")
@@ -97,60 +89,14 @@ def show(results: str) -> None:
         st.table({key: str(cell[key]) for key in (*found.keys, *ORIGIN) if cell[key] is not None})
 
 
-LINKS = ("cell", "cell_id")
-"""Names under which a link may hold the id of a network."""
-
-
-def _linked(results: str) -> dict[str, Value] | None:
-    """The keys of the network that `?cell=...` names; the URL then drops it, so that it counts once."""
-    link = next((name for name in LINKS if st.query_params.get(name)), None)
-    if link is None:
-        return None
-    cell_id = st.query_params[link]
-    del st.query_params[link]  # the keys stand for it from here on
-    found = remembered(setting_of, results, cell_id)
-    if found is None:
-        st.warning(f"No network `{cell_id}` in these results. Another one is shown instead.")
-        return None
-    return {**found, "cell_id": cell_id}
-
-
 def _some_hold_neurons(results: str, selection: Selection, linked: Mapping[str, Value] | None) -> bool:
-    saved = remembered(networks, results, selection, True).frame
+    saved = remembered(networks, results, selection, "neurons").frame
     if linked is not None:
         held = saved["cells"].map(lambda cells: linked["cell_id"] in cells).any()
         if not held:
             st.session_state["neurons"] = False
         return bool(held)
     return len(saved) > 0
-
-
-def _network(found: Networks, linked: Mapping[str, Value] | None) -> tuple[str, list[str]]:
-    """The chosen network's id, and those of all seeds of its setting."""
-    rest = varying(found.frame, found.keys)
-    if linked is not None:
-        st.session_state[name("seed")] = str(linked["seed"])
-        linked = {key: linked[key] for key in rest}
-    columns = st.columns(2)
-    task = _task(found, linked)
-    first = FIRST.get(task or "same_different", {"gamma_label": "1"})
-    paper = settings(task, are_at_equilibrium(found.frame if task is None else found.frame[found.frame["task"] == task]))
-    chosen = fixed(found, rest, paper | first, linked, places=columns)
-    row = found.frame[matching(found.frame, chosen)].iloc[0]
-    cells = dict(zip(map(str, row["seeds"]), row["cells"], strict=True))
-    with columns[len(rest) % 2]:
-        seed = choice("seed", list(cells), key=name("seed"))
-    return cells[seed], list(cells.values())
-
-
-def _task(found: Networks, linked: Mapping[str, Value] | None) -> str | None:
-    """The task of the network that is looked at; the paper's settings of it are shown first. None while one of several
-    tasks is still to be chosen."""
-    tasks = in_order(found.frame, "task")
-    if len(tasks) == 1:
-        return str(tasks[0])
-    asked = linked["task"] if linked else st.session_state.get(name("task"), st.query_params.get(name("task")))
-    return str(asked) if asked in tasks else None
 
 
 def _chains(results: str, cell: Mapping[str, Any], cells: list[str]) -> None:
@@ -226,16 +172,9 @@ def _beside_theory(results: str, cells: list[str], cell: Mapping[str, Any]) -> N
         mean = means.get(measure)
         rows.append({"metric": known[measure].title, "this network": f"{cell[measure]:.4g}"})
         if not is_narrow():
-            rows[-1]["mean over seeds"] = _interval(mean)
+            rows[-1]["mean over seeds"] = mean_text(mean)
         if theory:
             said = theory.get(measure)
             rows[-1] |= {"theory": f"{said.value:.4g}" if said else ""}
             rows[-1] |= {} if is_narrow() else {"from": said.source if said else ""}
     st.table(rows)
-
-
-def _interval(mean: Interval | None) -> str:
-    if mean is None:
-        return ""
-    around = f" ({mean.low:.4g} to {mean.high:.4g})" if mean.n > 1 else ""
-    return f"{mean.value:.4g}{around}, n = {mean.n}"

@@ -230,7 +230,7 @@ def test_structure_shows_the_network_of_the_link_and_its_origin(page, small_resu
     from analysis.charts.one_network import networks
     from analysis.data.selection import Selection
 
-    found = networks(small_results, Selection("tiny"), True)
+    found = networks(small_results, Selection("tiny"), "neurons")
     setting = found.frame[(found.frame.L == 4) & (found.frame.gamma_label == "lazy")].iloc[0]
     shown = page("structure", small_results, cell=setting.cells[2])
     assert values(shown) == {"Sweep": "tiny", "L": "4", "gamma": "lazy", "seed": "2"}

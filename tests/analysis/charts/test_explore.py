@@ -136,9 +136,9 @@ def test_the_state_changes_with_commits_and_leases_alone(store):
 
 
 def test_networks_of_a_setting_their_curves_and_means(store):
-    found = networks(store.results, Selection("sweep"), False)
+    found = networks(store.results, Selection("sweep"))
     assert len(found.frame) == 6 and list(found.frame["seeds"].iloc[0]) == list(range(12))
-    assert networks(store.results, Selection("sweep"), True).frame.empty
+    assert networks(store.results, Selection("sweep"), "neurons").frame.empty
     curves = training(store.results, found.frame["cells"].iloc[0])
     assert len(curves) == 12 * 3
     means = means_of(store.results, tuple(found.frame["cells"].iloc[0]), ("best_test_acc", "readout_ratio"))

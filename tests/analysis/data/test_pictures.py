@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 from analysis.charts.census import census_chart, task_in
 from analysis.charts.one_network import network
 from analysis.charts.pictures import DIVERGING, MOST_PIXELS, SHARPNESS, SIDE, examples_chart, weights_chart, whole
-from analysis.data.pictures import Pictures, of_other_gamma, pictures_of
+from analysis.data.pictures import Pictures, pictures_of
+from analysis.data.saved import of_other_gamma
 from analysis.data.selection import Selection
 from analysis.data.source import ResultsError
 from analysis.figures.__main__ import app

@@ -1,0 +1,181 @@
+"""How rich one network is [Nam26]: the spectrum of its features, D_LR and effective dimensions, and D_LR along training; beside
+it the network that differs from it in one key."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+import streamlit as st
+
+from analysis.charts.one_network import MOST_SEEDS, Networks, network, networks, training, training_sql
+from analysis.charts.richness import MEANINGS, along_chart, n_leading, spectra, spectra_sql, spectrum_chart
+from analysis.data.choosing import axes_of, label, measured
+from analysis.data.keys import captioned, spoken, title_of
+from analysis.data.measures import measures
+from analysis.data.points import described, means_of, task_of
+from analysis.data.saved import differing_in_one
+from analysis.data.selection import SEED, Selection
+from analysis.data.source import declared
+from analysis.lines import sql_lines
+from app.choosing import grouped, mean_text, nothing_yet
+from app.looks import controls, is_narrow
+from app.setting import linked_network, network_choice
+from app.shared import NONE, choice, downloads, figure, links, remembered, sweep_choice, switch
+from declarations.evaluations import EVEN
+
+ALONE, BESIDE = 620, 330
+"""Width of a panel in pixels, alone and beside another."""
+
+
+class Shown(NamedTuple):
+    """A network on the page, a row of `cells`; its title, and the ids of all seeds of its configuration, its own first."""
+
+    title: str
+    cell: Mapping[str, Any]
+    cells: Sequence[str]
+
+    @property
+    def cell_id(self) -> str:
+        return str(self.cell["cell_id"])
+
+
+def show(results: str) -> None:
+    """The page."""
+    linked = linked_network(results)
+    place = controls()
+    with place:
+        selection = sweep_choice(results)
+    found = remembered(networks, results, selection, "richness")
+    if found.frame.empty:
+        nothing_yet(results, "richness", "it needs networks whose grid has `save: [richness]`")
+        return
+    if linked is not None and not _holds(found, str(linked["cell_id"])).any():
+        st.warning(f"Network `{linked['cell_id']}` saved no richness, or is not of this sweep. Another one is shown instead.")
+        linked = None
+    with place:
+        cell_id, seeds = network_choice(found, linked)
+        shown = _shown(results, found, cell_id)
+        cell = shown[0].cell
+        whole = switch("All seeds of this configuration", True, "all_seeds")
+        cumulative = switch("Add up the shares", True, "cumulative")
+        log_step = switch("Log step", cell.get("eval_at") not in (None, EVEN), "log_step")
+    named = captioned([*found.keys, SEED], remembered(declared, results))
+    st.caption(f"{described(cell, named)}; {f'one of {len(seeds)} seeds' if len(seeds) > 1 else 'its only seed'}.")
+    drawn = shown if whole else [one._replace(cells=[one.cell_id]) for one in shown]
+    _spectrum(results, drawn, cumulative)
+    _numbers(results, shown)
+    _along(results, drawn, log_step)
+    _look_on(results, selection, cell_id)
+
+
+def _holds(found: Networks, cell_id: str) -> "pd.Series[bool]":
+    return found.frame["cells"].map(lambda cells: cell_id in cells)
+
+
+def _shown(results: str, found: Networks, cell_id: str) -> list[Shown]:
+    """The network, and the one beside it that is chosen here, if there is any."""
+    others = {
+        f"{spoken(key)} = {text}": (key, other)
+        for key, by_value in remembered(_others, results, cell_id).items()
+        for text, other in by_value.items()
+    }
+    cell = remembered(network, results, cell_id)
+    assert cell is not None  # it was just listed
+    rival = f"gamma = {'1' if cell['gamma_label'] == 'lazy' else 'lazy'}"
+    first = rival if rival in others else next(iter(others), NONE)
+    beside = choice("Beside it, the same network at", [NONE, *others], first, key="beside_at") if others else NONE
+    if beside == NONE:
+        return [Shown("", cell, _seeds(found, cell_id))]
+    key, other_id = others[beside]
+    other = remembered(network, results, other_id)
+    assert other is not None
+    own = Shown(f"{spoken(key)} = {label(cell[key])}", cell, _seeds(found, cell_id))
+    return [own, Shown(beside, other, _seeds(found, other_id))]
+
+
+def _others(results: str, cell_id: str) -> dict[str, dict[str, str]]:
+    cell = network(results, cell_id)
+    return {} if cell is None else differing_in_one(results, cell, "richness")
+
+
+def _seeds(found: Networks, cell_id: str) -> list[str]:
+    """The ids of all seeds of a network, its own first; of a network of another sweep its own alone."""
+    rows = found.frame[_holds(found, cell_id)]
+    return list(dict.fromkeys([cell_id, *(rows["cells"].iloc[0] if len(rows) else [])]))
+
+
+def _columns(read: Any, results: str, shown: Sequence[Shown]) -> pd.DataFrame:
+    """What `read` gives of the networks and their first seeds, with the title of each as `column`."""
+    parts = [remembered(read, results, tuple(one.cells[:MOST_SEEDS])).assign(column=one.title) for one in shown]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _spectrum(results: str, shown: Sequence[Shown], cumulative: bool) -> None:
+    st.subheader("Spectrum of its features", anchor=False)
+    frame = _columns(spectra, results, shown)
+    strong = [one.cell_id for one in shown]
+    if not frame["cell_id"].isin(strong[:1]).any():
+        st.info("Its spectrum was not saved: `save: [richness]` in the grid does that.")
+        return
+    leading = {one.title: n_leading(one.cell, frame[frame["cell_id"] == one.cell_id]) for one in shown}
+    chart = spectrum_chart(frame, leading, cumulative, strong, width=ALONE if len(shown) == 1 else BESIDE)
+    figure(chart, "spectrum")
+    first = leading[shown[0].title]
+    ideal = f" Dashed: in the richest training the first {first} hold all of the output." if first else ""
+    seeds = " Thin: other seeds." if any(len(one.cells) > 1 for one in shown) else ""
+    st.caption(
+        "Eigenvalues of the features' kernel on training examples; the shares of output (utilisation) and target (quality) that "
+        f"its eigenfunctions hold on fresh ones.{ideal}{seeds}"
+    )
+    sql = spectra_sql(frame["cell_id"].unique())
+    downloads(f"spectrum-{shown[0].cell_id}", frame, chart, sql, sql_lines(results, sql))
+
+
+def _numbers(results: str, shown: Sequence[Shown]) -> None:
+    known = remembered(measures, results)
+    names = [name for name in MEANINGS if name in known and any(_is_number(one.cell.get(name)) for one in shown)]
+    names = ["final_test_acc", *names] if _is_number(shown[0].cell.get("final_test_acc")) else names
+    if not names:
+        return
+    means = [remembered(means_of, results, tuple(one.cells), tuple(names)) for one in shown]
+    rows = []
+    for name in names:
+        row = {"metric": known[name].title}
+        for one, of_seeds in zip(shown, means, strict=True):
+            value = one.cell.get(name)
+            row[one.title or "this network"] = f"{value:.4g}" if _is_number(value) else ""
+            if not is_narrow():
+                row[f"seeds, {one.title}" if one.title else "mean over seeds"] = mean_text(of_seeds.get(name))
+        rows.append(row | {"what it says": MEANINGS.get(name, "")})
+    st.table(rows)
+
+
+def _is_number(value: Any) -> bool:
+    return value is not None and bool(pd.notna(value))
+
+
+def _along(results: str, shown: Sequence[Shown], log_step: bool) -> None:
+    st.subheader("Along training", anchor=False)
+    curves = _columns(training, results, shown)
+    own = curves[curves["cell_id"] == shown[0].cell_id]
+    if "curve_d_lr" not in curves or own["curve_d_lr"].isna().all():
+        st.info("Its richness along training was not saved: `save: [richness, richness_curve]` in the grid does that.")
+        return
+    chart = along_chart(curves, [one.cell_id for one in shown], log_step, width=ALONE if len(shown) == 1 else BESIDE)
+    figure(chart, "along")
+    st.caption("D_LR and effective dimension on training examples; training accuracy is a mean since the evaluation before.")
+    sql = training_sql(curves["cell_id"].unique())
+    downloads(f"richness-{shown[0].cell_id}", curves.dropna(axis="columns", how="all"), chart, sql, sql_lines(results, sql))
+
+
+def _look_on(results: str, selection: Selection, cell_id: str) -> None:
+    """Links to D_LR over a key, if some key has two values, and to the network on page Structure."""
+    if not links:
+        return
+    points = grouped(results, selection, "d_lr") if "d_lr" in remembered(measured, results, selection) else None
+    if points is not None and (numbers := axes_of(points).numbers):
+        x = title_of("gamma" if "gamma" in numbers else numbers[0], task_of(points.frame), points.declared)
+        measure = points.measure.title
+        query = {"measure": measure, "x": x} | ({"sweep": selection.sweep} if selection.sweep else {})
+        st.page_link(links["curves"], label=f"{measure} against {x}, with intervals: Curves", query_params=query)
+    st.page_link(links["structure"], label="This network's weights and loss: Structure", query_params={"cell": cell_id})
