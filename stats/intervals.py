@@ -39,8 +39,8 @@ def mean_interval(
     equal: accuracies on few examples tie by chance. ValueError for no values, NaN, or values outside the bounds.
     """
     x = _values(values, level)
-    if bounds is not None and not (bounds[0] <= x.min() and x.max() <= bounds[1]):
-        raise ValueError(f"values from {x.min():g} to {x.max():g} are not within the bounds {bounds}")
+    if bounds is not None:
+        x = _within(x, bounds)
     mean, n = float(x.mean()), len(x)
     if n == 1:
         return Interval(mean, np.nan, np.nan, 1, "one value")
@@ -53,6 +53,18 @@ def mean_interval(
     if bounds is not None:
         low, high = max(low, bounds[0]), min(high, bounds[1])
     return Interval(mean, low, high, n, method)
+
+
+_ROUNDING = 1e-6
+"""How far rounding, of float32 at most, may bring a value beyond a bound of size 1, such as the cosine of equal vectors."""
+
+
+def _within(x: Floats, bounds: tuple[float, float]) -> Floats:
+    """The values, cut to the bounds where rounding passed them. ValueError for values farther out."""
+    cut = np.clip(x, *bounds)
+    if (np.abs(x - cut) > _ROUNDING * np.maximum(1, np.abs(cut))).any():
+        raise ValueError(f"values from {x.min():g} to {x.max():g} are not within the bounds {bounds}")
+    return cut
 
 
 def _bca(x: Floats, level: float) -> tuple[Floats, Floats]:

@@ -55,8 +55,10 @@ def measured_rows() -> list[dict[str, Any]]:
     return found
 
 
-def measured_store(folder: Path) -> str:
-    """The rows as a store of one sweep, `measured`; returns its directory. Planned beside them: one network that never ran."""
+def measured_store(folder: Path, is_rich: bool = False) -> str:
+    """The rows as a store of one sweep, `measured`; returns its directory. Planned beside them: one network that never ran.
+
+    `is_rich`: the lazy networks and those at gamma = 1, of 8 symbols in 64 dimensions, have saved their richness."""
     store = Store(str(folder / "results"))
     store.prepare()
     rows = measured_rows()
@@ -64,6 +66,15 @@ def measured_store(folder: Path) -> str:
     neurons = {"neuron_readout": [1.0, -1.5, 0.5], "neuron_alignment": [0.9, -0.9, 0.8]}
     rows[0] |= neurons  # L = 2
     rows[4] |= neurons  # L = 3
-    store.commit("measured", [*rows, diverged])
+    declared = []
+    if is_rich:
+        from tests.rich_rows import RICH, rich
+
+        declared = RICH
+        for label, lead in (("1", 0.9), ("lazy", 0.3)):
+            for cell in rows:
+                if (cell["L"], cell["d"], cell["gamma_label"], cell["sigma2"]) == (8, 64, label, 0):
+                    cell |= rich(lead)
+    store.commit("measured", [*rows, diverged], declared)
     store.write_plan("measured", [*(r["cell_id"] for r in rows), diverged["cell_id"], "never-run"], whole=True)
     return store.results

@@ -4,6 +4,7 @@ import pytest
 
 from analysis.data.showing import NEEDS, showing
 from store.store import Store
+from tests.rich_rows import RICH, rich
 from tests.store_rows import row
 
 COMMON = {"structure"}
@@ -19,12 +20,14 @@ COMMON = {"structure"}
         ([{"L": 3, "sigma2": 0.0}, {"L": 4, "sigma2": 1.0}], COMMON | {"curves"}),  # one L at each noise; only one sigma2 above 0
         ([{"L": 3, "d": 8, "status": "failed"}, {"L": 4, "d": 16, "status": "diverged"}], set()),
         ([{"task": "he3", "L": None, "chains": 4, "kappa": 1.0, "training": "langevin"}], COMMON | {"specialisation"}),
+        ([{"L": 3, **rich(0.5)}], COMMON | {"richness"}),
+        ([{"L": 3, **rich(0.5), "status": "diverged"}, {"L": 3}], COMMON),
     ],
 )
 def test_pages_by_what_varies_among_finished_networks(tmp_path, cells, pages):
     store = Store(str(tmp_path))
     found = [row(i, **cell) for i, cell in enumerate(cells)]
-    store.commit("p", found)
+    store.commit("p", found, RICH)
     store.write_plan("one", [cell["cell_id"] for cell in found], whole=True)
     assert showing(str(tmp_path)) == {"one": frozenset(pages)}
     assert pages <= {*NEEDS}

@@ -24,7 +24,7 @@ HARMLESS = re.compile(r"/_stcore/(health|host-config)$")
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
     """Over synthetic networks of many L, d and sigma2, lazy and rich: what every page needs for its charts."""
-    with server(measured_store(tmp_path_factory.mktemp("laws"))) as (address, _):
+    with server(measured_store(tmp_path_factory.mktemp("laws"), is_rich=True)) as (address, _):
         yield address
 
 
@@ -64,7 +64,7 @@ def opened(page, address):
     settled(page)
 
 
-N_CHARTS = {"curves": 1, "dimension": 1, "noise": 1, "structure": 2, "scaling": 3, "specialisation": 1}
+N_CHARTS = {"curves": 1, "dimension": 1, "noise": 1, "structure": 2, "richness": 2, "scaling": 3, "specialisation": 1}
 
 
 @pytest.mark.parametrize("name", PAGES)

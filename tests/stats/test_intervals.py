@@ -62,6 +62,10 @@ def test_bounds_cut_off_only_what_is_impossible():
     assert cut == Interval(free.value, free.low, 1.0, 3, "Student t")
     with pytest.raises(ValueError, match="not within the bounds"):
         mean_interval([0.5, 1.5], bounds=(0, 1))
+    with pytest.raises(ValueError, match="not within the bounds"):
+        mean_interval([0.5, 1 + 1e-5], bounds=(0, 1))
+    rounded = mean_interval([1.0, np.nextafter(1, 2), 1 + 1e-7], bounds=(0, 1))
+    assert rounded[:3] == (1, 1, 1)
 
 
 def test_same_values_same_interval():

@@ -15,7 +15,7 @@ from analysis.charts.census import census_chart, task_in
 from analysis.charts.one_network import network
 from analysis.charts.pictures import DIVERGING, MOST_PIXELS, SHARPNESS, SIDE, examples_chart, weights_chart, whole
 from analysis.data.pictures import Pictures, pictures_of
-from analysis.data.saved import of_other_gamma
+from analysis.data.saved import differing_in_one, of_other_gamma
 from analysis.data.selection import Selection
 from analysis.data.source import ResultsError
 from analysis.figures.__main__ import app
@@ -86,6 +86,24 @@ def test_the_same_network_at_another_gamma(pictured):
     rich, lazy = (id_of(pictured, "pentomino", label) for label in ("1", "lazy"))
     assert of_other_gamma(pictured, network(pictured, rich)) == {"lazy": lazy}  # that at 0.1 has no weights
     assert of_other_gamma(pictured, network(pictured, lazy)) == {"1": rich}
+
+
+def test_networks_that_differ_in_a_single_key(tmp_path):
+    """Any key may be it; not the seed, nor two keys, nor gamma beside its label, nor what saved no neurons."""
+    store = Store(str(tmp_path))
+    rows = [
+        row(0, L=3, d=8, seed=0, neurons=2), row(1, L=3, d=16, seed=0, neurons=2), row(2, L=3, d=4, seed=0, neurons=2),
+        row(3, L=3, d=8, seed=0, neurons=2, gamma=1e-5, gamma_label="lazy"), row(4, L=3, d=8, seed=1, neurons=2),
+        row(5, L=4, d=16, seed=0, neurons=2), row(6, L=4, d=8, seed=0), row(7, L=3, d=8, seed=0, neurons=2, base_lr=0.5),
+        row(8, "diverged", L=5, d=8, seed=0, neurons=2),
+    ]  # fmt: skip
+    store.commit("p", [one | {"steps": 1000} for one in rows])
+    ids = [one["cell_id"] for one in rows]
+    cell = network(store.results, ids[0])
+    found = differing_in_one(store.results, cell, "neurons")
+    assert found == {"gamma_label": {"lazy": ids[3]}, "d": {"4": ids[2], "16": ids[1]}, "base_lr": {"0.5": ids[7]}}
+    assert list(found["d"]) == ["4", "16"]
+    assert differing_in_one(store.results, cell, "neurons", ["d"]) == {"d": found["d"]}
 
 
 def test_a_damaged_file_is_told(pictured, tmp_path):
