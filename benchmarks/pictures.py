@@ -68,6 +68,7 @@ SCREENS = {
     "app-curves": Screen("curves?sweep=eq3", _EQ3),
     "app-dimension": Screen("dimension?sweep=quick", height=1000),
     "app-structure": Screen("structure", height=1100),
+    "app-richness": Screen("richness?sweep=richness_codes&at_task=digits&at_code=1&at_trained=all", height=860),
     "app-specialisation": Screen("specialisation", part=_CHART),
     "app-claims": Screen("claims", shown="Take it with you"),
 }
