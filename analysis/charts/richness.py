@@ -28,11 +28,11 @@ MEANINGS = {
     "d_eff_rho": "directions along which features vary; as many as outputs in the richest training",
     "d_eff_util": "directions that the output uses",
     "pi_hat_C": "height of the output's curve at the dashed line; 1 in the richest training",
-    "pi_target_C": "height of the target's curve there; 1: these features suffice for the target",
+    "pi_target_C": "height of the target's curve there; 1: the leading eigenfunctions suffice for the target",
     "const_overlap": "above 0.95 the first eigenfunction is the constant, which effective dimensions leave out",
     "nc1": "0: features of a class are a single point",
 }
-"""What the values of metrics say, in the order in which they are read."""
+"""Meanings of the values of metrics, in the order in which a page lists them."""
 _SHARE = Metric("share", "share", low=0, high=1)
 _RHO = "#46327e"
 

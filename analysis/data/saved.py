@@ -1,4 +1,4 @@
-"""What networks have saved besides their numbers, and the networks beside one: those that differ from it in a single key."""
+"""Networks by what they have saved besides their numbers, and those that differ from a network in a single key."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Literal

@@ -105,7 +105,7 @@ def _seeds(found: Networks, cell_id: str) -> list[str]:
 
 
 def _columns(read: Any, results: str, shown: Sequence[Shown]) -> pd.DataFrame:
-    """What `read` gives of the networks and their first seeds, with the title of each as `column`."""
+    """The rows that `read` finds for the networks and their first seeds, with the title of each as `column`."""
     parts = [remembered(read, results, tuple(one.cells[:MOST_SEEDS])).assign(column=one.title) for one in shown]
     return pd.concat(parts, ignore_index=True)
 
