@@ -57,6 +57,9 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
     "nstar": (Figure("Nstar", "nstar-he3-quick"),),
     "collapse": (Figure("Collapse", "nstar-he3-quick"),),
     "layers": (Figure("Layers", "layers-he3-quick"),),
+    "codes": (Figure("Codes", "richness_codes"),),
+    "richness": (Figure("Richness", "richness_symbols"),),
+    "linear": (Figure("Linear", "richness_linear"),),
     "neurons": (Figure("Outliers", "nstar-he3-quick"), Figure("Magnitude", "parity-quick")),
 }
 """Figures by the name of their picture; several stand side by side."""

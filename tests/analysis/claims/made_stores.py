@@ -391,8 +391,8 @@ def _thresholds(claim: Claim, frame: pd.DataFrame, exponent: float) -> pd.DataFr
 
 def _curve(claim: Claim, x: "pd.Series[float]", threshold: Any) -> Any:
     """A metric that passes the claim's level at the threshold, steeply enough to leave a small interval."""
-    level = claim.measure["level"]
-    return level + 0.8 * min(level, 1 - level) * np.tanh(np.log(np.maximum(x.to_numpy(float), 1e-9) / threshold))
+    level, sign = claim.measure["level"], -1 if MEASURES[claim.measure.get("measure", "best_test_acc")].falls else 1
+    return level + sign * 0.8 * min(level, 1 - level) * np.tanh(np.log(np.maximum(x.to_numpy(float), 1e-9) / threshold))
 
 
 def _thinned(frame: pd.DataFrame, axis: str) -> pd.DataFrame:
