@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from analysis.claims.measuring import Found, ties, within
+from analysis.claims.measuring import Found, ties
 from analysis.claims.networks import Networks, Where, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.evaluations import Bounds, evaluations_of, first_within, in_words
@@ -22,10 +22,10 @@ def at_first(
         return NotMeasured(_counted(found, first))
     what = declared(results)[measure]
     assert isinstance(what, Metric)
-    told, values = f"{what.title} at {_when(first['step'])}, with {in_words(when)}", within(first[measure], what)
+    told, values = f"{what.title} at {_when(first['step'])}, with {in_words(when)}", first[measure]
     bounds = None if since else (what.low, what.high)
     if since:
-        values -= within(first[f"{measure} since"], what)
+        values = values - first[f"{measure} since"]
         told += f", minus that at {_when(first['step since'])}, with {in_words(since)}"
     interval = mean_interval(values, bounds=bounds, sd_of_ties=ties(found.frame.assign(value=values.mean()), what))
     return Measured(interval, f"{told}; {_counted(found, first)}", found.again)

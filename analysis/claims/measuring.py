@@ -27,8 +27,7 @@ def mean(results: str, measure: str, of: Where, prefer: Where | None = None) -> 
     if found.frame.empty:
         return NotMeasured(found.what)
     what = measures(results)[measure]
-    values = within(found.frame["value"], what)
-    interval = mean_interval(values, bounds=(what.low, what.high), sd_of_ties=ties(found.frame, what))
+    interval = mean_interval(found.frame["value"], bounds=(what.low, what.high), sd_of_ties=ties(found.frame, what))
     return Measured(interval, f"mean {found.what}", found.again)
 
 
@@ -267,11 +266,6 @@ def _less(of: Measured, other: Found) -> Found:
     value, low, high = a.value - b.value, np.hypot(a.value - a.low, b.high - b.value), np.hypot(a.high - a.value, b.value - b.low)
     found = Interval(value, value - float(low), value + float(high), min(a.n, b.n), "errors in quadrature")
     return Measured(found, f"{a.value:.3g} minus {b.value:.3g}; {of.what}", of.again)
-
-
-def within(values: "pd.Series[float]", measure: Metric) -> "pd.Series[float]":
-    """The values, those that rounding put beyond the measure's bounds at the bounds."""
-    return values.clip(measure.low, measure.high)
 
 
 def ties(frame: pd.DataFrame, measure: Metric) -> float:
