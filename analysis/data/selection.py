@@ -59,7 +59,7 @@ class Selection:
 def grid_keys(results: str) -> list[str]:
     """All grid keys, except the seed, that the store has columns for, users' own among them; in the order of declaration.
 
-    If networks of one task have several versions, VERSION is a key too: they are not seeds of one another.
+    If networks of one task and the same parts have several versions, VERSION is a key too: they are not seeds of one another.
     """
     columns, several = once(results, _columns_and_versions)
     keys = [name for name, column in declared(results).items() if isinstance(column, Key) and name in columns and name != SEED]
@@ -72,8 +72,10 @@ def _columns_and_versions(connection: duckdb.DuckDBPyConnection) -> tuple[frozen
 
 
 # A cell's id contains its version, so that all rows of a cell agree. To pick one row per cell would take longer.
+# A version names the parts that have one of their own, as `langevin 3, 3` does: with other parts it is another one by itself.
 _SEVERAL = f"""SELECT task FROM internal.rows WHERE status <> 'failed'
-GROUP BY task HAVING count(DISTINCT coalesce({VERSION}, '')) > 1 LIMIT 1"""
+GROUP BY task, regexp_extract_all(coalesce({VERSION}, ''), '([^ ,]+) [^,]+', 1)
+HAVING count(DISTINCT coalesce({VERSION}, '')) > 1 LIMIT 1"""
 
 
 def axes(results: str, selection: Selection) -> dict[str, list[Value]]:

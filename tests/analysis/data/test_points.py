@@ -8,7 +8,7 @@ from analysis.charts.one_network import network
 from analysis.claims.networks import networks
 from analysis.data.points import described, one_setting, points, seeds, settings_of, varying
 from analysis.data.saved import of_other_gamma
-from analysis.data.selection import Selection, axes, grid_keys
+from analysis.data.selection import Selection, axes, grid_keys, grid_keys
 from analysis.figures.registry import FIGURES
 from declarations.key import Key
 from stats import FEW
@@ -170,6 +170,13 @@ def test_networks_of_other_data_are_no_seeds_of_one_another(tmp_path):
         "AND a.gamma_label = '1' AND b.gamma_label = 'lazy' AND seed = 0 AND L = 8",
     )
     assert of_other_gamma(results, network(results, cell_id), "neurons") == {"lazy": lazy}
+
+
+@pytest.mark.parametrize(("versions", "several"), [(("3", "langevin 3, 3"), False), (("langevin 2, 3", "langevin 3, 3"), True)])
+def test_versions_of_other_parts_are_not_several_versions(tmp_path, versions, several):
+    for i, version in enumerate(versions):
+        of_versions(tmp_path, version, task="linear", start=1000 * i)
+    assert ("science_version" in grid_keys(str(tmp_path))) == several
 
 
 def test_the_newer_code_is_preferred_to_more_networks(tmp_path):
