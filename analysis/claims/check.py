@@ -99,7 +99,8 @@ def _kept_by_grid(grid: str) -> frozenset[str]:
     """Keys that the command line cannot replace in this grid: the axes of its searches (`find`) and keys that move together
     (`zip`)."""
     kept: set[str] = set()
-    for block in yaml.safe_load((ROOT / grid).read_text())["grids"]:
+    whole = yaml.safe_load((ROOT / grid).read_text())
+    for block in ({**whole.get("defaults", {}), **block} for block in whole["grids"]):
         kept |= {block["find"]["axis"]} if "find" in block else set()
         kept |= {key for group in block.get("zip") or () for key in group}
     return frozenset(kept)

@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 from analysis.claims.check import advice, check, load_claims
+from analysis.claims.entries import Claim
+from analysis.claims.verdict import Checked, Measured
 from analysis.figures.registry import FIGURES
 from orchestrator.grid.load import load_grid
+from stats import Interval
 from store.store import Store
 from tests.store_rows import row
 
@@ -88,6 +91,17 @@ def test_every_command_that_may_decide_a_claim_plans(undecided, tmp_path):
         assert {p.cell.task.name for p in grid.cells} == tasks, command
         if "seed=" in command:
             assert all(p.save == {"curves"} for p in grid.cells), command
+
+
+def test_as_many_seeds_again_leave_axes_of_searches_and_zips_to_the_grid():
+    """Also where the grid gives `find` or `zip` among its defaults."""
+    store_has = {"gamma": "gamma=0.1,1", "steps": "steps=10,100", "eval_every": "eval_every=10,100", "d": "d=16"}
+    for grid, kept in (("richness_transition", {"gamma"}), ("richness_spectra", {"steps", "eval_every"})):
+        entry = {"id": "a", "topic": "t", "source": "s", "says": "x", "grid": f"grids/{grid}.yaml", "because": "y"}
+        claim = Claim.model_validate(entry | {"measure": {"kind": "mean"}, "expected": {"at_least": 1}})
+        found = Measured(Interval(1, 0, 2, 2), "", tuple(store_has.values()))
+        (command,) = advice(Checked(claim, "not enough data", found, ""), "results")
+        assert {key for key, word in store_has.items() if word in command} == set(store_has) - kept
 
 
 def test_every_command_that_yields_a_figure_plans():
