@@ -97,6 +97,21 @@ def test_spectra_of_networks_with_a_label_code(store):
     assert "4 networks" in found.caption and "the last layer trained: d_lr 0.1" in found.caption
 
 
+@pytest.mark.parametrize("declared", [RICH[:1], RICH], ids=["d_lr alone", "all, without values"])
+def test_networks_without_spectra_have_no_figure_of_them(store, declared):
+    rows = [row(n, task="digits", L=None, code=1.0, trained=trained, d_lr=0.1) for n, trained in enumerate(("all", "last"))]
+    store.commit("p", rows, [*keys(code="number", trained="text"), *declared])
+    assert isinstance(FIGURES["Codes"].draw(store.results, None), Missing)
+
+
+def test_symbols_without_auc_have_two_panels(store):
+    rows = [row(n, L=L, d_lr=0.4, sigma2=0.0, prefactor="sqrt_d", final_test_acc=0.9, seed=0) for n, L in enumerate((2, 4))]
+    store.commit("p", rows, [*keys(sigma2="number"), RICH[0]])
+    found = FIGURES["Richness"].draw(store.results, None)
+    assert isinstance(found, Drawn), found
+    assert set(found.frame["measure"]) == {"final_test_acc", "d_lr"} and "AUC" not in found.caption
+
+
 @pytest.mark.parametrize("saved", [[], RICH], ids=["plain", "rich"])
 @pytest.mark.parametrize("name", [figure.name for figure in RICHNESS_FIGURES])
 def test_a_store_without_such_networks_is_said(store, name, saved):

@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.charts.richness import spectra, spectra_sql, spectrum_chart
 from analysis.data.keys import captioned
-from analysis.data.measures import knows
+from analysis.data.measures import knows, measures
 from analysis.data.points import counted, described, in_order, means_of, one_setting, points, seeds
 from analysis.data.selection import Selection, Value
 from analysis.figures.drawn import Drawn, Figure, Missing
@@ -43,6 +43,8 @@ class SpectraFigure:
         cells = seeds(results, selection.only(setting.values), "d_lr", [self.by])
         place = {value: i for i, value in enumerate(in_order(cells, self.by))}
         frame = spectra(results, cells["cell_id"]).merge(cells[["cell_id", self.by]], on="cell_id")
+        if frame.empty:  # a grid may ask for d_lr alone
+            return missing
         frame = frame.assign(column=frame[self.by].map(self.words), place=frame[self.by].map(place))
         frame = frame.sort_values(["place", "cell_id", "eigenfunction"], ignore_index=True)
         told = described(setting.values, captioned(setting.values, found.declared))
@@ -53,7 +55,8 @@ class SpectraFigure:
 
     def _means(self, results: str, cells: pd.DataFrame) -> str:
         """The means of `told` over some networks, in words."""
-        found = means_of(results, tuple(cells["cell_id"]), self.told)
+        known = measures(results)
+        found = means_of(results, tuple(cells["cell_id"]), tuple(name for name in self.told if name in known))
         return ", ".join(f"{name} {mean.value:.3g} ({mean.low:.3g} to {mean.high:.3g})" for name, mean in found.items())
 
 

@@ -32,12 +32,13 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
         return missing
     setting = one_setting(rich.frame, rich.keys, (OVER, BY), None, rich.declared)
     by_measure = [_titled(points(results, selection.only(setting.values), name)) for name in SHOWN]
+    by_measure = [found for found in by_measure if not found.frame.empty]  # older networks have no AUC
     panels = [_panel(found) for found in by_measure]
     frame = pd.concat([found.frame.assign(measure=found.measure.name) for found in by_measure], ignore_index=True)
     told = described(setting.values, captioned(setting.values, rich.declared))
     caption = (
         f"{told}; {averaged(setting.frame)}, {counted(int(setting.frame['n'].sum()), 'network')}. "
-        f"{' '.join(_reached(found) for found in by_measure[:2])} {_range(setting.frame)}"
+        f"{' '.join(_reached(found) for found in by_measure[:-1])} {_range(setting.frame)}"
     )
     chart = styled(alt.hconcat(*panels, spacing=25))
     return Drawn(chart, frame[["measure", OVER, BY, "n", "mean", "low", "high"]], caption, rich.sql)
