@@ -24,8 +24,8 @@ def spoken(key: str) -> str:
 
 
 def value_of(key: str, value: Any) -> str:
-    """A key's value for a person: the word that a grid writes for it, else `shown`."""
-    return WORDS.get(key, {}).get(value) or shown(value)
+    """A key's value for a person: the word that a grid writes for it, `none` for no value, else `shown`."""
+    return "none" if value is None else WORDS.get(key, {}).get(value) or shown(value)
 
 
 def is_label(key: str, declared: Mapping[str, Column] = KEYS) -> bool:

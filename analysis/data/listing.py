@@ -201,7 +201,7 @@ def told_apart(rows: list[dict[str, Any]], results: str) -> list[str]:
     names = gamma_once(apart, apart)
     if not names:
         return [row["cell_id"][:8] for row in rows]
-    labels = [", ".join(f"{spoken(name)} {_said(name, row.get(name))}" for name in names) for row in rows]
+    labels = [", ".join(f"{spoken(name)} {value_of(name, row.get(name))}" for name in names) for row in rows]
     return [
         f"{label} ({row['cell_id'][:6]})" if labels.count(label) > 1 else label for label, row in zip(labels, rows, strict=True)
     ]
@@ -209,7 +209,3 @@ def told_apart(rows: list[dict[str, Any]], results: str) -> list[str]:
 
 def _same(value: Any, other: Any) -> bool:
     return bool(value == other) or (value != value and other != other)
-
-
-def _said(name: str, value: Any) -> str:
-    return "none" if value is None else value_of(name, value)

@@ -3,9 +3,8 @@
 from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
-from analysis.data.keys import gamma_once
+from analysis.data.keys import gamma_once, value_of
 from analysis.data.selection import SEED, VERSION, grid_keys
-from console.words import shown
 from store.sql import literal, quoted
 from store.views import run
 
@@ -41,7 +40,7 @@ ORDER BY gamma, {names}, cell_id"""
     found: dict[str, dict[str, str]] = {}
     for cell_id, *values in run(results, lambda connection: connection.execute(sql).fetchall()):
         key, value = next((key, value) for key, value in zip(free, values, strict=True) if value != cell[key])
-        found.setdefault(key, {})[shown(value)] = cell_id
+        found.setdefault(key, {})[value_of(key, value)] = cell_id
     return {key: found[key] for key in free if key in found}
 
 

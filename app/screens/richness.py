@@ -9,8 +9,8 @@ import streamlit as st
 
 from analysis.charts.one_network import MOST_SEEDS, Networks, network, networks, training, training_sql
 from analysis.charts.richness import MEANINGS, along_chart, n_leading, spectra, spectra_sql, spectrum_chart
-from analysis.data.choosing import axes_of, label, measured
-from analysis.data.keys import captioned, spoken, title_of
+from analysis.data.choosing import axes_of, measured
+from analysis.data.keys import captioned, spoken, title_of, value_of
 from analysis.data.measures import measures
 from analysis.data.points import described, means_of, task_of
 from analysis.data.saved import differing_in_one
@@ -89,7 +89,7 @@ def _shown(results: str, found: Networks, cell_id: str) -> list[Shown]:
     key, other_id = others[beside]
     other = remembered(network, results, other_id)
     assert other is not None
-    own = Shown(f"{spoken(key)} = {label(cell[key])}", cell, _seeds(found, cell_id))
+    own = Shown(f"{spoken(key)} = {value_of(key, cell[key])}", cell, _seeds(found, cell_id))
     return [own, Shown(beside, other, _seeds(found, other_id))]
 
 

@@ -95,13 +95,16 @@ def test_networks_that_differ_in_a_single_key(tmp_path):
         row(0, L=3, d=8, seed=0, neurons=2), row(1, L=3, d=16, seed=0, neurons=2), row(2, L=3, d=4, seed=0, neurons=2),
         row(3, L=3, d=8, seed=0, neurons=2, gamma=1e-5, gamma_label="lazy"), row(4, L=3, d=8, seed=1, neurons=2),
         row(5, L=4, d=16, seed=0, neurons=2), row(6, L=4, d=8, seed=0), row(7, L=3, d=8, seed=0, neurons=2, base_lr=0.5),
-        row(8, "diverged", L=5, d=8, seed=0, neurons=2),
+        row(8, "diverged", L=5, d=8, seed=0, neurons=2), row(9, L=3, d=8, seed=0, neurons=2, batch=0),
     ]  # fmt: skip
     store.commit("p", [one | {"steps": 1000} for one in rows])
     ids = [one["cell_id"] for one in rows]
     cell = network(store.results, ids[0])
     found = differing_in_one(store.results, cell, "neurons")
-    assert found == {"gamma_label": {"lazy": ids[3]}, "d": {"4": ids[2], "16": ids[1]}, "base_lr": {"0.5": ids[7]}}
+    assert found == {
+        "gamma_label": {"lazy": ids[3]}, "d": {"4": ids[2], "16": ids[1]}, "base_lr": {"0.5": ids[7]}, "batch": {"full": ids[9]},
+    }  # fmt: skip
+    assert differing_in_one(store.results, network(store.results, ids[9]), "neurons") == {"batch": {"none": ids[0]}}
     assert list(found["d"]) == ["4", "16"]
     assert differing_in_one(store.results, cell, "neurons", ["d"]) == {"d": found["d"]}
 
