@@ -35,7 +35,7 @@ class Probe:
     features: Array | None
     """(n, m), activations of the last hidden layer; None for a network that has none."""
     parameters: Mapping[str, Array]
-    """Parameters by name; the two-layer network has w (D, m) and a (m,). None of a sample, whose readouts are integrated out."""
+    """Parameters by name; the two-layer network has w (D, m) and a (m,). A sample of a posterior names none."""
     at: "Callable[[Array], Probed]"
     """The network as it is now at other inputs (n, input_dim)."""
     at_start: Callable[[Array], Array | None]
@@ -93,7 +93,10 @@ def metric(
     """Decorator that declares a function as a metric with this title and bounds; the metric has the function's name.
 
     Networks that learn by descent have it. `at_equilibrium`: the ones that are sampled have it too, as the mean over samples.
+    ValueError for both `at_equilibrium` and a value per evaluation: a mean has none.
     """
+    if at_equilibrium and per == "evaluation":
+        raise ValueError("a metric per evaluation is not measured at equilibrium; leave out at_equilibrium, or per")
 
     def declared(measure: Measure) -> Requested:
         found = Metric(
@@ -106,7 +109,7 @@ def metric(
 
 
 class Group(NamedTuple):
-    """Metrics and lists that a grid may ask for together, by the name of the group."""
+    """Metrics that a grid may ask for together, by the name of the group."""
 
     name: str
     members: tuple[str, ...]

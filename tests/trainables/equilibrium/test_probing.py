@@ -131,12 +131,17 @@ def test_what_is_of_training_alone_is_not_among_them():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("first", "end", "wanted"), [(4, 8, [4, 5, 6, 7]), (5, 6, [5]), (100, 200, [*range(111, 200, 12), 199])])
+def test_a_value_at_each_evaluation_is_refused():
+    with pytest.raises(ValueError, match="per evaluation is not measured at equilibrium"):
+        base.metric("mine", per="evaluation", at_equilibrium=True)
+
+
+@pytest.mark.parametrize(
+    ("first", "end", "wanted"),
+    [(4, 8, [4, 5, 6, 7]), (5, 6, [5]), (6, 6, []), (100, 200, [111, 124, 136, 149, 161, 174, 186, 199])],
+)
 def test_few_samples_spread_evenly_end_in_the_last(first, end, wanted):
-    found = chosen(first, end)
-    assert len(found) == min(SAMPLES, end - first) and found[-1] == end - 1
-    assert np.ptp(np.diff([first - 1, *found])) <= 1
-    assert len(wanted) > 8 or found == wanted
+    assert chosen(first, end) == wanted and len(wanted) == min(SAMPLES, end - first)
 
 
 def test_the_mean_is_over_samples_that_have_it():
