@@ -322,6 +322,13 @@ def test_a_network_that_cannot_be_trained(attributes, words):
     assert found[0].line is not None
 
 
+def test_what_depends_on_its_batch_cannot_be_centred():
+    yes = property(lambda self: True)
+    assert cell_with(mixes_examples=yes).network.mixes_examples
+    with pytest.raises(ValueError, match="centred: true does not go with a network whose outputs depend on their batch"):
+        cell_with(mixes_examples=yes, is_centred=yes)
+
+
 def test_several_outputs_are_wanted_of_classes():
     found = check_network(cell_with(task=Classes(), apply=of_plain(lambda g, p, x: g[:, 0])))
     assert [f.message for f in found] == [

@@ -87,6 +87,9 @@ class Network(Part):
             raise ValueError(f"network {self.name} does not take {task.inputs} inputs, as task {task.name} has")
         if self.has_one_output and task.n_outputs != 1:
             raise ValueError(f"network {self.name} has one output, and task {task.name} wants {task.n_outputs}; take mlp")
+        if self.mixes_examples and self.is_centred:
+            of_batch = "a network whose outputs depend on their batch, as with batch norm"
+            raise ValueError(f"centred: true does not go with {of_batch}: the output at initialisation would change with it")
 
     def scale(self, task: "Task") -> float:
         """s in epsilon = gamma s: sqrt(d) where the norm of an input is O(1) [Tong25 Eq. 1], else 1."""
@@ -130,7 +133,7 @@ class Network(Part):
     def settled(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "dict[str, Tensor]":
         """The parameters as evaluation gives them to `apply` and `features`, for a network that `mixes_examples`.
 
-        They hold besides what training takes from a batch, here taken from training inputs x (n, input_dim), so that an output
+        It adds what training takes from its batch, such as a mean, here taken from training inputs x (n, input_dim). So an output
         depends on its own example alone.
         """
         return parameters

@@ -54,9 +54,6 @@ class Conv(Layered):
 
             wanted = f"take a task of images ({', '.join(names_of_images())}), or network mlp"
             raise ValueError(f"network conv takes images, and the inputs of task {cell.task.name} are none; {wanted}")
-        if self.batch_norm and self.centred:
-            why = "the output at initialisation would change with the batch"
-            raise ValueError(f"centred: true does not go with batch_norm: true, as {why}; leave out one of them")
         if self.batch_norm and cell.batch * prod(self.maps(cell.task)[-1]) < 2:
             raise ValueError("with batch_norm: true a batch must hold two numbers of a channel at least; take a larger batch")
 

@@ -223,7 +223,7 @@ def test_other_inputs_than_images_are_refused(task):
     ("keys", "words"),
     [
         ({"kernel_size": 4}, "must be odd"),
-        ({"batch_norm": True, "centred": True}, "does not go with batch_norm"),
+        ({"batch_norm": True, "centred": True}, "centred: true does not go with a network .*, as with batch norm"),
         ({"batch_norm": True, "batch": 1, "depth": 3}, "a batch must hold two numbers of a channel"),
         ({"depth": 7}, "less than or equal to 6"),
     ],
