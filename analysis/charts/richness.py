@@ -25,7 +25,7 @@ MEANINGS = {
     "d_lr_test": "the same on examples that training did not show",
     "d_lr_proj": "the same for the span of the outputs [Nam26 Eq. 4]",
     "s_init": "1: features have not changed since initialisation",
-    "d_eff_rho": "directions along which features vary; as many as outputs in the richest training",
+    "d_eff_rho": "directions along which features vary; in the richest training as many as outputs, two for one output",
     "d_eff_util": "directions that the output uses",
     "pi_hat_C": "height of the output's curve at the dashed line; 1 in the richest training",
     "pi_target_C": "height of the target's curve there; 1: the leading eigenfunctions suffice for the target",

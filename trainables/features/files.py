@@ -69,7 +69,7 @@ def placed(folder: Path, images: ImageSet) -> dict[Published, Place | None]:
 
 
 def _own_place(folder: Path, images: ImageSet, file: Published) -> Place | None:
-    packed = ("",) if images.labels else ("", ".gz")
+    packed = ("",) if images.is_pickled else ("", ".gz")
     candidates = (folder / sub / f"{file.name}{end}" for sub in images.folders for end in packed)
     return next((Place(str(path)) for path in candidates if path.is_file()), None)
 

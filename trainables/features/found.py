@@ -153,7 +153,7 @@ def _counted(of: ImageSet, images: dict[Published, int]) -> tuple[int, int]:
 
 
 def _home(of: ImageSet) -> str:
-    return f"the folder {of.folders[0]}" if of.labels else "the file"
+    return f"the folder {of.folders[0]}" if of.is_pickled else "the file"
 
 
 def _weights_name(file: Path | None) -> str:

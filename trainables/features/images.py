@@ -34,9 +34,8 @@ def read_images(found: Found) -> tuple[Array, tuple[int, ...]]:
     TaskError if the files are not the set's, or if they are torn.
     """
     of, images, labels = found.of, list[Array](), list[Array]()
-    places = dict(zip(of.files, map(lambda at: Place(*at), found.places), strict=True))
-    for file, place in places.items():
-        if of.labels:
+    for file, place in zip(of.files, found.places, strict=True):
+        if of.is_pickled:
             pixels, classes = _pickled(found, place)
             images.append(pixels)
         elif file.n_images:

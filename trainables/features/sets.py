@@ -42,8 +42,9 @@ class ImageSet(NamedTuple):
     """Whether training and test images are kept apart."""
 
     @property
-    def n_images(self) -> int:
-        return sum(file.n_images for file in self.files)
+    def is_pickled(self) -> bool:
+        """True for pickled files, which hold images and labels; else files are in the format IDX, and may be compressed."""
+        return bool(self.labels)
 
     @property
     def n_pixels(self) -> int:

@@ -5,10 +5,10 @@ W_l        filters of `kernel_size` pixels a side, beyond the border zeros, at e
 n_l        kernel_size^2 times the channels of h_{l-1}; in the readout all numbers of h_depth, which are the features
 batch norm z_l = gain_l (c_l W_l h_{l-1} - mean)/sqrt(var + 1e-5) + b_l for each channel; gain_l starts at 1 [Ioffe15]
 
-mean and var are over all positions of all examples: in training those of the batch; in evaluation the first 1024 training
-examples (`trainables.streams.training_probe`), which pass the network as it is now, each layer normalised before the next one is
-measured: precise batch norm [Wu21]. Running averages would belong to weights that are gone, and would change the features of
-layers that do not train. As it is, the parameters are all that a network consists of, from its start to its end.
+mean and var are over all positions of all examples: in training those of the batch; in evaluation 1024 training examples, the
+first ones of a fixed set, else fresh ones (`trainables.streams.training_probe`). They pass the network as it is now, each layer
+normalised before the next one is measured: precise batch norm [Wu21]. Running averages would belong to weights that are gone, and
+would change the features of layers that do not train. As it is, the parameters are all that a network consists of.
 """
 
 from math import prod

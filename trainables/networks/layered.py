@@ -1,15 +1,15 @@
 """Keys, initial weights and rates that networks of successive layers share; `mlp` and `conv` say what a layer does.
 
-z_l = c_l W_l h_{l-1} + b_l, h_l = phi(z_l) for l = 1 .. depth, g = c W h_depth + b with l = depth + 1
+z_l = c_l h_{l-1} W_l + b_l, h_l = phi(z_l) for l = 1 .. depth, g = c h_depth W + b with l = depth + 1
 n_l  fan-in of layer l: how many numbers of h_{l-1} one number of z_l is a sum of
 s    `init_scale`; biases start at 0. No factor 2 is put in for ReLU: s = sqrt(2) is He's initialisation.
 
 parametrisation   c_l            W_l ~ N(0, .)   readout W ~ N(0, .)   factors of the learning rate
 standard          1              s^2/n_l         s^2/n_l               1
 ntk               1/sqrt(n_l)    s^2             s^2                   1                            [Jacot18]
-mup               1              s^2/n_l         s^2/n_l^2             SGD: width for input weights and
-                                                                       hidden biases, 1/width for the readout; Adam: 1/width for
-                                                                       hidden weights and the readout [Yang22, Table 3]
+mup               1              s^2/n_l         s^2/n_l^2             SGD: width for input weights, hidden
+                                                                       biases and gains, 1/width for the readout; Adam: 1/width
+                                                                       for hidden weights and the readout [Yang22, Table 3]
 """
 
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, assert_never
@@ -57,7 +57,7 @@ class Layered(Network):
         raise NotImplementedError
 
     def vectors(self, layer: int) -> dict[str, float]:
-        """The letters of a layer's parameters besides its weights, one number for each neuron, and their initial values."""
+        """Initial values of a layer's parameters besides its weights by their names, such as b; each has a number per neuron."""
         return {"b": 0.0} if self.bias else {}
 
     def factors(self, cell: "Cell") -> list[float]:

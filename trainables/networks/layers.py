@@ -1,4 +1,6 @@
-"""Outputs and gradients of many perceptrons at once, by batched products into reused arrays; notation of trainables.networks.mlp.
+"""Outputs and gradients of many perceptrons at once, by batched products into reused arrays.
+
+Notation of trainables.networks.layered.
 
 h_l and dL/dz_l are (C, n, fan-out), c the factor of a layer:
 z_l = c h_{l-1} W_l + b_l, dL/dW_l = c h_{l-1}^T dL/dz_l, dL/db_l = sum over n of dL/dz_l, dL/dh_{l-1} = c dL/dz_l W_l^T
