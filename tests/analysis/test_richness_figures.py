@@ -53,6 +53,15 @@ def test_without_curves_of_richness_it_says_what_to_save(store):
     assert isinstance(found, Missing) and "richness_curve" in found.needs
 
 
+def test_networks_without_curves_of_richness_are_left_out(store):
+    """Neither those of the same setting, nor a setting of which there are more."""
+    own = network(0, [0.8, 0.4, 0.3, 0.2], [0.0, 0.1, 0.2, 1.0])
+    same, more = network(1, None, [0.0] * 4), [network(n, None, [0.0] * 4) | {"width": 64} for n in range(2, 6)]
+    found = commit(store, own, same, *more)
+    assert isinstance(found, Drawn), found
+    assert "width = 512" in found.caption and "1 network" in found.caption and set(found.frame["n"]) == {1}
+
+
 RICH = [requested_metric(name).metric for name in ("d_lr", "d_eff_util", "rho", "quality", "utilisation")]
 
 
@@ -106,10 +115,12 @@ def test_networks_without_spectra_have_no_figure_of_them(store, declared):
 
 def test_symbols_without_auc_have_two_panels(store):
     rows = [row(n, L=L, d_lr=0.4, sigma2=0.0, prefactor="sqrt_d", final_test_acc=0.9, seed=0) for n, L in enumerate((2, 4))]
+    rows += [one | {"cell_id": f"{9 + n:020x}", "seed": 1, "d_lr": None} for n, one in enumerate(rows)]
     store.commit("p", rows, [*keys(sigma2="number"), RICH[0]])
     found = FIGURES["Richness"].draw(store.results, None)
     assert isinstance(found, Drawn), found
     assert set(found.frame["measure"]) == {"final_test_acc", "d_lr"} and "AUC" not in found.caption
+    assert set(found.frame["n"]) == {1}
 
 
 @pytest.mark.parametrize("saved", [[], RICH], ids=["plain", "rich"])

@@ -10,17 +10,22 @@ from analysis.data.keys import captioned
 from analysis.data.points import counted, described, one_setting, points, with_intervals
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
+from store.views import declared
 
 SERIES = {"train_acc": "training accuracy", "test_acc": "test accuracy", "curve_d_lr": "laziness D_LR"}
 """Metrics along training and their names in the figure."""
+_SAVED = "cell_id IN (SELECT cell_id FROM curves WHERE curve_d_lr IS NOT NULL)"
 
 
 def _draw(results: str, sweep: str | None) -> Drawn | Missing:
-    selection = Selection(sweep).only({"task": "modular"})
+    missing = Missing("no networks of task modular whose grid saves richness_curve")
+    if "curve_d_lr" not in declared(results):
+        return missing
+    selection = Selection(sweep, limits=_SAVED).only({"task": "modular"})
     found = points(results, selection, "final_test_acc")
     metrics = evaluated(results, selection).metrics
     if found.frame.empty or not {*SERIES} <= {*metrics}:
-        return Missing("no networks of task modular whose grid saves richness_curve")
+        return missing
     setting = one_setting(found.frame, found.keys, (), {}, found.declared)
     shown = selection.only(setting.values)
     means = [
@@ -29,7 +34,7 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
     ]
     curves, sql = evaluations_of(results, SERIES, cells_of(shown))
     if curves.empty:
-        return Missing("no networks of task modular whose grid saves richness_curve")
+        return missing
     frame = pd.concat(means, ignore_index=True)
     frame = frame.loc[frame["step"].isin(curves["step"].unique()), ["measure", "step", "mean", "low", "high", "n"]]
     told = described(setting.values, captioned(setting.values, found.declared))

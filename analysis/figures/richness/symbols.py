@@ -26,7 +26,7 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
     missing = Missing("no networks at two L whose grid saves richness")
     if not knows(results, "d_lr"):
         return missing
-    selection = Selection(sweep).only(NOISELESS)
+    selection = Selection(sweep, limits="isfinite(d_lr)").only(NOISELESS)
     rich = points(results, selection, "d_lr")
     if rich.frame.empty or rich.frame[OVER].nunique() < 2:
         return missing
