@@ -70,10 +70,7 @@ def _probe(cell: Cell) -> Probe:
                 f = f - network.apply(start, seen, cell)
         return Probed((f / cell.epsilon).numpy(), features_of(cell, parameters, x), parameters)
 
-    found = at(inputs)
-    return Probe(
-        cell, inputs, targets, found.outputs, found.features, parameters, at, at_start=partial(features_of, cell, initial)
-    )
+    return Probe(cell, lambda: (inputs, targets), at, at_start=partial(features_of, cell, initial))
 
 
 def _copied(probe: Probe) -> list[Any]:

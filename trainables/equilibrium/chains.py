@@ -126,11 +126,8 @@ class Chains:
         """The sample that this chain is now, at the test examples."""
         inputs, y = self.x_test.numpy(), self.y_test.numpy()
         at = partial(_probed, self.posterior, self.u[chain : chain + 1])
-        seen = at(inputs)
         targets = (y + 1) / 2 if self.cell.classifies else y
-        return Probe(
-            self.cell.cell, inputs, targets, seen.outputs, seen.features, seen.parameters, at=at, at_start=lambda x: None
-        )
+        return Probe(self.cell.cell, lambda: (inputs, targets), at=at, at_start=lambda x: None)
 
     def result(self) -> EquilibriumResult:
         """The result of chains that have taken all their steps."""

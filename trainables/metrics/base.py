@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -23,23 +24,48 @@ DESCENT: tuple[Condition, ...] = ((("sampled", ("no",)),),)
 @dataclass(frozen=True, eq=False)
 class Probe:
     """A network, or a sample of a posterior, at its probe set: the fresh test examples of this evaluation, of a trained network
-    the last one."""
+    the last one. The probe set is drawn, and the network evaluated there, once a metric asks for it."""
 
     cell: Cell
-    inputs: Array
-    """(n, input_dim)."""
-    targets: Array
-    """(n,): labels, classes or real numbers; (n, K) for vectors of them."""
-    outputs: Array
-    """(n,) for one output, else (n, K)."""
-    features: Array | None
-    """(n, m), activations of the last hidden layer; None for a network that has none."""
-    parameters: Mapping[str, Array]
-    """Parameters by name; the two-layer network has w (D, m) and a (m,). A sample of a posterior names none."""
+    examples: Callable[[], tuple[Array, Array]]
+    """Draws the probe set."""
     at: "Callable[[Array], Probed]"
     """The network as it is now at other inputs (n, input_dim)."""
     at_start: Callable[[Array], Array | None]
     """The features (n, m) at initialisation, at other inputs."""
+
+    @cached_property
+    def _examples(self) -> tuple[Array, Array]:
+        return self.examples()
+
+    @cached_property
+    def _seen(self) -> "Probed":
+        return self.at(self.inputs)
+
+    @property
+    def inputs(self) -> Array:
+        """(n, input_dim)."""
+        return self._examples[0]
+
+    @property
+    def targets(self) -> Array:
+        """(n,): labels, classes or real numbers; (n, K) for vectors of them."""
+        return self._examples[1]
+
+    @property
+    def outputs(self) -> Array:
+        """(n,) for one output, else (n, K)."""
+        return self._seen.outputs
+
+    @property
+    def features(self) -> Array | None:
+        """(n, m), activations of the last hidden layer; None for a network that has none."""
+        return self._seen.features
+
+    @property
+    def parameters(self) -> Mapping[str, Array]:
+        """Parameters by name; the two-layer network has w (D, m) and a (m,). A sample of a posterior names none."""
+        return self._seen.parameters
 
 
 MOST = 64

@@ -77,14 +77,14 @@ def _checked(asked: Requested, value: Any) -> float | None:
 def probe_of(run: "PackRun", c: int) -> Probe:
     """The network of cell c of a pack at its probe set, the test examples of the last step."""
     cell = run.cells[c]
+    examples = partial(_test_examples, cell, run.step)
+    return Probe(cell, examples, at=partial(run.trainer.probed, c), at_start=partial(_features_at_start, cell))
+
+
+def _test_examples(cell: Cell, step: int) -> tuple[Array, Array]:
     owner = stream_owner(cell)
     symbols = cell.task.draw_symbols(stream(owner, "symbols"))
-    inputs, targets = cell.task.test_examples(stream(owner, "test", run.step), symbols, cell.test_size)
-    seen = run.trainer.probed(c, inputs)
-    return Probe(
-        cell, inputs, targets, seen.outputs, seen.features, seen.parameters,
-        at=partial(run.trainer.probed, c), at_start=partial(_features_at_start, cell),
-    )  # fmt: skip
+    return cell.task.test_examples(stream(owner, "test", step), symbols, cell.test_size)
 
 
 def _features_at_start(cell: Cell, x: Array) -> Array | None:

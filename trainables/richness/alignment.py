@@ -12,11 +12,12 @@ CONSTANT = 1e-12
 
 def centred(values: Array, share: Array) -> Array | None:
     """H X: rows less their mean over the sample, each times the root of its share, (n, k). None if they are constant."""
-    values = values.astype(np.float64).reshape(len(values), -1)
-    root = np.sqrt(share)[:, None]
-    found = root * (values - share @ values)
-    size = np.linalg.norm(found)
-    return found if np.isfinite(size) and size > CONSTANT * np.linalg.norm(root * values) else None
+    found = np.array(values, np.float64).reshape(len(values), -1)
+    whole = share @ np.einsum("ij,ij->i", found, found)
+    found -= share @ found
+    found *= np.sqrt(share)[:, None]
+    size = np.vdot(found, found)
+    return found if np.isfinite(size) and size > CONSTANT**2 * whole else None
 
 
 def gram_norm(x: Array) -> float:

@@ -103,9 +103,10 @@ class Ensemble:
     def probed(self, c: int, x: Array, scaled_weights: Callable[[int], Tensor]) -> Probed:
         """Outputs, activations and parameters of cell c at inputs x (n, D); `scaled_weights(c)` is U (D, m)."""
         inputs, w0, u = self.tensor(x), self.w0[self.groups.group[c]], scaled_weights(c)
-        f = self._centred_outputs([c], product(inputs, w0), product(inputs, u)[None])[0]
+        h0, q = product(inputs, w0), product(inputs, u)
+        f = self._centred_outputs([c], h0, q[None])[0]
         w, a = torch.addcmul(w0, self.eps[c], u), self.readout()[c]
-        features = product(inputs, w).relu()
+        features = torch.addcmul(h0, self.eps[c], q).relu()
         return Probed(f.cpu().numpy(), features.cpu().numpy(), {"w": w.cpu().numpy(), "a": a.cpu().numpy()})
 
     def _tests(self, step: int, n: int) -> Iterator[tuple[Tensor, Tensor]]:

@@ -7,6 +7,7 @@ from trainables.cell import cell_of
 from trainables.metrics.base import Probe
 from trainables.metrics.participation import participation
 from trainables.tasks import SameDifferent
+from trainables.trainers.base import Probed
 
 CELL = cell_of(SameDifferent(L=4, d=8), width=16, gamma=1.0, seed=0)
 
@@ -17,7 +18,8 @@ def never(inputs):
 
 def ratio(features):
     n = 2 if features is None else len(features)
-    return participation.measure(Probe(CELL, np.zeros((n, 16)), np.zeros(n), np.zeros(n), features, {}, at=never, at_start=never))
+    examples = np.zeros((n, 16)), np.zeros(n)
+    return participation.measure(Probe(CELL, lambda: examples, at=lambda x: Probed(np.zeros(n), features, {}), at_start=never))
 
 
 def test_known_covariances():

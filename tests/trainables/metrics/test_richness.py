@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from dataclasses import replace
-from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -109,11 +108,12 @@ def made(outputs, features, start=None, task=TASK):
     cell = cell_of(task, width=24, gamma=1.0, seed=0)
 
     def at(x):
-        return Probed(outputs(x), None if features is None else features(x), {})
+        return Probed(outputs(x), None if features is None else features(x), {"w": np.array([1.0, 2.0])})
 
-    empty = np.zeros((0, cell.task.input_dim))
-    return Probe(cell, empty, np.zeros(0), np.zeros(0), None, MappingProxyType({"w": np.array([1.0, 2.0])}),
-                 at=at, at_start=start or (lambda x: None))  # fmt: skip
+    def no_examples():
+        raise AssertionError("richness has probe sets of its own")
+
+    return Probe(cell, no_examples, at=at, at_start=start or (lambda x: None))
 
 
 def value(name, probe):
