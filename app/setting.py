@@ -115,7 +115,7 @@ def _task(found: Networks, linked: Mapping[str, Value] | None) -> str | None:
 
 def text_of(key: str, value: Value) -> str:
     """The text of a value in a select box. A row that names no network has the first one."""
-    return FIRST_NETWORK if key == "network" and value is None else label(value)
+    return FIRST_NETWORK if key == "network" and value is None else label(value, key)
 
 
 def _remember(key: str) -> None:

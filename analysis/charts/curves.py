@@ -8,9 +8,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.data.keys import title_of
+from analysis.data.keys import title_of, value_of
 from analysis.data.points import in_order, task_of
-from console.words import shown
 from declarations.column import Column
 from declarations.keys import KEYS
 from declarations.metric import Metric
@@ -70,7 +69,7 @@ def curves_chart(
     panels = []
     for value in values:
         of = {name: _of(frame, look.facet, value) for name, frame in _frames(points, theory, residuals, raw).items()}
-        title = "" if look.facet is None else f"{look.title_of(look.facet, points)} = {shown(value)}"
+        title = "" if look.facet is None else f"{look.title_of(look.facet, points)} = {value_of(look.facet, value)}"
         has_residual = look.residual and "residuals" in of and len(of["residuals"]) > 0
         main = _panel(of, points, measure, look, scale, centre, theories, titled=not has_residual)
         main = main.properties(width=look.width, height=look.height, title=title)

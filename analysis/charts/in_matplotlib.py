@@ -9,6 +9,7 @@ import pandas as pd
 
 from analysis.charts.curves import DASHES, Look, colours, log_axis, wide_curves, y_scale
 from analysis.charts.explore import Layers
+from analysis.data.keys import value_of
 from analysis.data.points import in_order
 from analysis.data.source import ResultsError
 from console.words import shown
@@ -47,7 +48,11 @@ def figure(layers: Layers, measure: Metric, look: Look, caption: str, title: str
         main = axes[row * step][column]
         _curves(main, _of(layers, look.facet, value), layers, measure, look, centre)
         if value is not None:
-            main.set_title(f"{look.title_of(str(look.facet), layers.points)} = {shown(value)}", loc="left", fontsize="medium")
+            main.set_title(
+                f"{look.title_of(str(look.facet), layers.points)} = {value_of(str(look.facet), value)}",
+                loc="left",
+                fontsize="medium",
+            )
         lowest = axes[row * step + 1][column] if has_residuals else main
         if has_residuals:
             _residuals(lowest, _of(layers, look.facet, value).residuals, layers.points, look)
@@ -114,7 +119,7 @@ def _curves(axis: Any, panel: Layers, layers: Layers, measure: Metric, look: Loo
         data = panel.points if look.colour is None else panel.points[panel.points[look.colour] == value]
         data = data.sort_values(look.x)
         x, y = data[look.x].to_numpy(float), data[centre].to_numpy(float)
-        name = None if look.colour is None else f"{look.title_of(look.colour, layers.points)} = {shown(value)}"
+        name = None if look.colour is None else f"{look.title_of(look.colour, layers.points)} = {value_of(look.colour, value)}"
         axis.plot(x, y, color=hue, marker="o", markersize=4, linewidth=1.2, label=name)
         low, high = data["low"].to_numpy(float), data["high"].to_numpy(float)
         if len(data) == 1:

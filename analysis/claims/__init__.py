@@ -1,1 +1,2 @@
-"""The paper's quantitative statements, each measured in the store and given a verdict; `analysis/claims.yaml` lists them."""
+"""Quantitative statements of the papers and of this project, which `analysis/claims*.yaml` list: each is measured in the store
+and given a verdict."""

@@ -37,7 +37,9 @@ def steps_ratio(results: str, when: Bounds, before: Bounds, of: Where, prefer: W
     found, first = _first(results, (), {"": when, "before": before}, of, prefer)
     if first.empty:
         return NotMeasured(_counted(found, first))
-    mean = mean_interval(np.log(first["step"] / first["step before"]))
+    # Both happen somewhere between two evaluations: ratios that are equal are known to no more than that.
+    between = np.hypot(first["gap"] / first["step"], first["gap before"] / first["step before"]).mean() / 12**0.5
+    mean = mean_interval(np.log(first["step"] / first["step before"]), sd_of_ties=float(between))
     value, low, high = (float(np.exp(end)) for end in mean[:3])
     told = f"{in_words(when)} at {_when(first['step'])}, {in_words(before)} at {_when(first['step before'])}"
     return Measured(mean._replace(value=value, low=low, high=high), f"{told}; {_counted(found, first)}", found.again)
@@ -46,14 +48,15 @@ def steps_ratio(results: str, when: Bounds, before: Bounds, of: Where, prefer: W
 def _first(
     results: str, metrics: tuple[str, ...], events: dict[str, Bounds], of: Where, prefer: Where | None
 ) -> tuple[Networks, pd.DataFrame]:
-    """The networks, and for those in which all events happen the first evaluation within the bounds of each; columns of an event
-    end in its name."""
+    """The networks, and for those in which all events happen the first evaluation within the bounds of each, and `gap`, the steps
+    since the evaluation before. Columns of an event end in its name."""
     names = dict.fromkeys((*metrics, *(name for bounds in events.values() for name in bounds)))
     evaluations = evaluations_of(results, names)[0]
     # A setting whose networks saved no such curves must not hide one whose networks did.
     found = networks(results, of, None, prefer=prefer, among=frozenset(evaluations["cell_id"]))
     # Without networks there may be no column of ids either.
-    evaluations = evaluations[evaluations["cell_id"].isin(found.frame.get("cell_id", []))]
+    evaluations = evaluations[evaluations["cell_id"].isin(found.frame.get("cell_id", []))].copy()
+    evaluations["gap"] = evaluations.groupby("cell_id")["step"].diff().fillna(evaluations["step"])
     each = [first_within(evaluations, bounds).add_suffix(f" {name}" if name else "") for name, bounds in events.items()]
     return found, pd.concat(each, axis="columns", join="inner")
 

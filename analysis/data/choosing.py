@@ -7,12 +7,11 @@ from typing import Any, NamedTuple, Protocol
 import pandas as pd
 
 from analysis.data.comparing import PARTS, differing, fitting, lacking, most_parts, own
-from analysis.data.keys import gamma_once, is_label, ordering
+from analysis.data.keys import gamma_once, is_label, ordering, value_of
 from analysis.data.measures import measures
 from analysis.data.parts import with_parts
 from analysis.data.points import Points, one_setting, settings_of
 from analysis.data.selection import Selection, Value
-from console.words import shown
 from declarations.column import Column
 from store.views import run
 
@@ -213,6 +212,6 @@ def values_of(points: Keyed, key: str) -> list[Value]:
     return [*known, *([None] if none.any() else [])]
 
 
-def label(value: Value) -> str:
-    """A value as select boxes and URLs show it."""
-    return "none" if value is None else shown(value)
+def label(value: Value, key: str = "") -> str:
+    """A value, of this key if it is one's, as select boxes and URLs show it."""
+    return "none" if value is None else value_of(key, value)

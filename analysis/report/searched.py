@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.asking import setting_for
 from analysis.data.comparing import named
-from analysis.data.keys import spoken
+from analysis.data.keys import spoken, value_of
 from analysis.data.points import Points, grouping_keys, numeric_keys, task_of
 from analysis.report.pictures import Picture, picture
 from analysis.scaling.charts import threshold_chart
@@ -100,7 +100,7 @@ def _law(found: Points, frame: pd.DataFrame, over: str, level: float, numbers: l
 
 
 def _said(value: object, by: str | None, fit: Exponent, over: str, against: str) -> str:
-    name = "" if by is None else f"{spoken(by)} = {shown(value)}: "
+    name = "" if by is None else f"{spoken(by)} = {value_of(by, value)}: "
     interval = f"{fit.interval.value:.2f} ({fit.interval.low:.2f} to {fit.interval.high:.2f})"
     return f"{name}{over}* ~ {against}^{interval}, n = {fit.n_used}; {fit.censored}"
 

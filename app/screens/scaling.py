@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from analysis.data.keys import spoken, title_of
+from analysis.data.keys import spoken, title_of, value_of
 from analysis.data.points import Setting, grouping_keys, in_order, numeric_keys, task_of
 from analysis.data.source import declared
 from analysis.lines import threshold_lines, together
@@ -184,7 +184,7 @@ def _tell(
 
 
 def _say(value: Any, by: str | None, fit: Exponent, said: Prediction | None, over: str, against: str) -> None:
-    name = "" if by is None else f"{spoken(by)} = {shown(value)}: "
+    name = "" if by is None else f"{spoken(by)} = {value_of(by, value)}: "
     text = f"**{name}{over}\\* ~ {against}^{interval_text(fit.interval)}**, n = {fit.n_used}"
     text += f" ({against} = {fit.law.x_low:g} to {fit.law.x_high:g})"
     if fit.law.offset:

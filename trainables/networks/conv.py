@@ -52,7 +52,9 @@ class Conv(Layered):
         if cell.task.image_shape is None:
             from trainables.tasks.base import names_of_images
 
-            wanted = f"take a task of images ({', '.join(names_of_images())}), or network mlp"
+            images = names_of_images()
+            other = ", here with layer: id" if cell.task.name in images else f" ({', '.join(images)})"
+            wanted = f"take a task of images{other}, or network mlp"
             raise ValueError(f"network conv takes images, and the inputs of task {cell.task.name} are none; {wanted}")
         if self.batch_norm and cell.batch * prod(self.maps(cell.task)[-1]) < 2:
             raise ValueError("with batch_norm: true a batch must hold two numbers of a channel at least; take a larger batch")

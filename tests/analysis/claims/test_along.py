@@ -84,6 +84,14 @@ def test_the_ratio_of_two_steps_is_a_geometric_mean(grokking):
     assert "1 of them without such evaluations" in found.what
 
 
+def test_equal_ratios_are_known_to_the_distance_of_evaluations(tmp_path):
+    alike = [network(n, [0.8, 0.2, 0.2], [1, 1, 1], [0, 0, 1]) for n in range(5)]
+    found = KINDS["steps_ratio"](
+        stored(tmp_path, *alike), when={"curve_d_lr": {"at_most": HALFWAY}}, before={"test_acc": {"at_least": 0.5}}, of=OF
+    )
+    assert found.interval.low < found.interval.value - 0.05 and found.interval.high > found.interval.value + 0.05
+
+
 def test_networks_without_such_curves_do_not_stand_before_those_that_have_them(tmp_path):
     curve = ([1, 1], [0, 1])
     rich = [network(n, [0.5 + n / 100, 0.2], *curve) for n in range(2)]
