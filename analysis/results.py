@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.asking import Where, asked_points, key_named, measure_named, selected, setting_for
 from analysis.data.choosing import having
 from analysis.data.coverage import coverage
-from analysis.data.keys import ordering
+from analysis.data.keys import ordering, spoken
 from analysis.data.points import CENTRES, points
 from analysis.data.selection import SEED, grid_keys
 from analysis.data.source import ResultsError, existing
@@ -87,7 +87,7 @@ class Results:
         self,
         x: str | None = None,
         y: str | None = None,
-        by: str | Sequence[str] = (),
+        by: str | Sequence[str] | None = None,
         sweep: str | None = None,
         where: Where | None = None,
         centre: Literal["mean", "median"] = "mean",
@@ -102,7 +102,7 @@ class Results:
             raise ResultsError(f"centre = {show(centre)}: say {listed(CENTRES)}")
         selection = selected(self.results, sweep, where)
         found = points(self.results, selection, measure_named(self.results, y, selection), centre).with_lost()
-        first = [key_named(self.results, key) for key in ((by,) if isinstance(by, str) else by)]
+        first = [key_named(self.results, key) for key in ((by,) if isinstance(by, str) else by or ())]
         first += [key_named(self.results, x)] if x else []
         frame = found.frame
         lacking = [key for key in first if key not in frame]
@@ -193,13 +193,18 @@ class Results:
         over: str = "d",
         at: float | None = None,
         y: str | None = None,
-        by: str | None = "gamma",
+        by: str | None = "",
         sweep: str | None = None,
         where: Where | None = None,
     ) -> pd.DataFrame:
         """The power with which the threshold of `of` grows with `over`, one row for each value of `by`: `exponent`, its 95%
         interval `low` to `high`, the thresholds `n` that it rests on, those left out, and the theory's `prediction` where there
-        is one. NaN where fewer than three thresholds are reached: through two points every power law is perfect."""
+        is one. NaN where fewer than three thresholds are reached: through two points every power law is perfect.
+
+        `by`: by default gamma, if neither `of` nor `over` is.
+        """
+        if by == "":
+            by = None if "gamma" in (spoken(of), spoken(over)) else "gamma"
 
         def laws(of: str, over: str) -> tuple[Fitted, pd.DataFrame, str, str]:
             frame, names = self._thresholds(of, at, y, [over, *([by] if by else [])], sweep, where)

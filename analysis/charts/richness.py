@@ -189,6 +189,8 @@ def _drawn(long: pd.DataFrame, strong: Collection[str] | None, x: Any, y: "parti
         return seed_lines(long, strong, x, y("value:Q"), hover, color)
     of = long.groupby(["of", "eigenfunction"], sort=False)["value"]
     means = of.agg(n="count", value="mean", sd="std", seeds=list).reset_index()
+    # Networks with fewer eigenfunctions end earlier; a mean over the others would jump there.
+    means = means[means["n"] == means.groupby("of")["n"].transform("max")]
     ends = with_intervals(means.assign(mean=means["value"]), _SHARE)
     low, high = y.keywords["scale"].domain
     ends = ends.assign(low=ends["low"].clip(low, high), high=ends["high"].clip(low, high))

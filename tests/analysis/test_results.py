@@ -20,6 +20,7 @@ def test_tables(found):
     [sweep, *_] = found.sweeps
     cells = found.cells(sweep)
     assert len(cells) == len(cells["cell_id"].unique()) and {"L", "d", "gamma_label", "best_test_acc"} <= {*cells}
+    assert len(found.points(by=None, sweep=sweep)) == len(found.points(by=[], sweep=sweep))
     points = found.points(x="L", by=["d", "gamma"], sweep=sweep)
     assert [*points.columns[:3]] == ["d", "gamma_label", "L"] and points["n"].sum() == cells["best_test_acc"].notna().sum()
     rich = found.points(x="L", by="d", sweep=sweep, where={"gamma": 1})
@@ -80,10 +81,10 @@ def test_gamma_is_a_number_where_a_threshold_is_read_off_it(tmp_path):
     Store(str(tmp_path)).commit("p", rows, [saved])
     found = Results(tmp_path)
     assert [*found.threshold("gamma", at=0.7, y="d_lr")["threshold"]] == pytest.approx([0.1, 0.2, 0.4])
-    law = found.exponent("gamma", over="d", at=0.7, y="d_lr", by=None)
+    law = found.exponent("gamma", over="d", at=0.7, y="d_lr")
     assert law["exponent"][0] == pytest.approx(0.5)
     with pytest.raises(ResultsError, match="say of='gamma', over='d'"):
-        found.exponent("d", over="gamma", at=0.7, y="d_lr", by=None)
+        found.exponent("d", over="gamma", at=0.7, y="d_lr")
 
 
 @pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])

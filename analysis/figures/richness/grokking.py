@@ -58,7 +58,7 @@ def _chart(frame: pd.DataFrame) -> alt.LayerChart:
     base = alt.Chart(frame).encode(
         x=alt.X("step:Q", title="training step", scale=alt.Scale(type="log", nice=False)),
         color=alt.Color("measure:N", title=None, sort=list(SERIES.values())),
-        strokeDash=alt.StrokeDash("measure:N", title=None, sort=list(SERIES.values())),
+        strokeDash=alt.StrokeDash("measure:N", sort=list(SERIES.values()), legend=None),
     )
     band = base.mark_area(opacity=0.25, strokeWidth=0).encode(y=alt.Y("low:Q", title="accuracy, D_LR"), y2="high:Q")
     line = base.mark_line().encode(

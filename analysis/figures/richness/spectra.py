@@ -30,6 +30,8 @@ class SpectraFigure:
     told: tuple[str, ...] = ("d_lr", "d_eff_util", "final_test_acc")
     """Measures whose means the caption names."""
     width: int = 300
+    last: int | None = None
+    """The last eigenfunction to show; None for all that are stored."""
 
     def draw(self, results: str, sweep: str | None) -> Drawn | Missing:
         missing = Missing("no such networks whose grid saves richness")
@@ -47,9 +49,11 @@ class SpectraFigure:
             return missing
         frame = frame.assign(column=frame[self.by].map(self.words), place=frame[self.by].map(place))
         frame = frame.sort_values(["place", "cell_id", "eigenfunction"], ignore_index=True)
+        if self.last is not None:
+            frame = frame[frame["eigenfunction"] <= self.last]
         told = described(setting.values, captioned(setting.values, found.declared))
         each = [f"{self.words(value)}: {self._means(results, cells[cells[self.by] == value])}" for value in place]
-        caption = f"{told}; {counted(len(cells), 'network')}; means with 95% intervals. {'; '.join(each)}."
+        caption = f"{told}; {counted(len(cells), 'network')}; means with 95% intervals, up to the last eigenfunction that all have. {'; '.join(each)}."
         kept = [self.by, "seed", "cell_id", "eigenfunction", "rho", "quality", "utilisation"]
         return Drawn(spectrum_chart(frame, width=self.width), frame[kept], caption, spectra_sql(cells["cell_id"]))
 
@@ -77,7 +81,7 @@ SPECTRA = [
     _figure(
         "Step", "A step on a line: the eigenfunctions that hold target and output", "[Nam26 Fig. 9]",
         "grids/richness_spectra.yaml",
-        SpectraFigure("steps", {"task": "step"}, lambda value: f"{value} steps", ("eval_every",), width=190),
+        SpectraFigure("steps", {"task": "step"}, lambda value: f"{value} steps", ("eval_every",), width=190, last=8),
     ),
     _figure(
         "Outputs", "Digits as classes and as one number: how many eigenfunctions the output uses", "[Nam26 Fig. 10]",
