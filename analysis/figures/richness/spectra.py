@@ -53,7 +53,8 @@ class SpectraFigure:
             frame = frame[frame["eigenfunction"] <= self.last]
         told = described(setting.values, captioned(setting.values, found.declared))
         each = [f"{self.words(value)}: {self._means(results, cells[cells[self.by] == value])}" for value in place]
-        caption = f"{told}; {counted(len(cells), 'network')}; means with 95% intervals, up to the last eigenfunction that all have. {'; '.join(each)}."
+        drawn = "means with 95% intervals, up to the last eigenfunction that all have"
+        caption = f"{told}; {counted(len(cells), 'network')}; {drawn}. {'; '.join(each)}."
         kept = [self.by, "seed", "cell_id", "eigenfunction", "rho", "quality", "utilisation"]
         return Drawn(spectrum_chart(frame, width=self.width), frame[kept], caption, spectra_sql(cells["cell_id"]))
 
