@@ -125,16 +125,19 @@ def x_of(points: pd.DataFrame, look: Look, title: bool = True) -> Any:
 
 
 def log_axis(values: "pd.Series[Any]", **more: Any) -> alt.Axis:
-    """A logarithmic axis. Ticks stand at the values if these are few, else at powers of two, or of ten if the values span more
-    than four decades."""
+    """A logarithmic axis. Ticks stand at the values if these are few; else at powers of two where values are whole, at 1 and 3 times
+    powers of ten where they are not, and at powers of ten alone if they span more than four decades."""
     more = {"grid": False} | more
     distinct = np.unique(values.dropna().to_numpy(float))
     at_values = more.pop("at_values", True)
     if distinct[0] < 1e-2 or len(distinct) > 10 or not at_values:
-        base = 2.0 if distinct[-1] / distinct[0] < 2.0**14 else 10.0
+        is_whole, is_long = (distinct % 1 == 0).all(), distinct[-1] / distinct[0] >= 2.0**14
+        base = 2.0 if is_whole and not is_long else 10.0
         first, last = np.log([distinct[0], distinct[-1]]) / np.log(base)
         distinct = base ** np.arange(np.floor(first), np.ceil(last) + 1)
-        if distinct[0] < 1e-2:
+        if not is_whole and not is_long:
+            distinct = np.sort([*distinct, *(3 * distinct[:-1])])
+        if distinct[0] < 1e-2 and is_long:
             more["format"] = "~e"
     options: dict[str, Any] = {"format": "~r", "labelOverlap": True} | more
     return alt.Axis(values=distinct.tolist(), **options)
