@@ -11,7 +11,7 @@ from analysis.charts.explore import Choices, Explored, narrowed
 from analysis.data.choosing import axes_of, rest_of, settled, suggested
 from analysis.data.comparing import fitting, of_commonest_version
 from analysis.data.evaluations import STEP
-from analysis.data.keys import with_gamma
+from analysis.data.keys import captioned, with_gamma
 from analysis.data.points import CENTRES, Points
 from analysis.data.selection import Selection, grid_keys
 from analysis.data.source import ResultsError
@@ -108,8 +108,10 @@ def _along_training(
     options: dict[str, Any] = {"log_x": bool(asked.log_x), "log_y": log_y, "declared": points.declared, **size}
     look = Look(STEP, by, panels, **options)
     sizes = [key for key in ("test_size",) if key in grid_keys(results)]
+    same = {key: frame[key].dropna().iloc[0] for key in points.keys if key not in axes and frame[key].nunique() == 1}
+    fixed = {key: (same | setting)[key] for key in captioned(same | setting, points.declared)}
     found = along(
-        results, chosen, metric, look, list(dict.fromkeys([*with_gamma(axes), *sizes])), setting, asked.centre, asked.intervals
+        results, chosen, metric, look, list(dict.fromkeys([*with_gamma(axes), *sizes])), fixed, asked.centre, asked.intervals
     )
     if found is None:
         raise ResultsError(f"no finite value of {name} along training")

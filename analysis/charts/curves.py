@@ -125,8 +125,8 @@ def x_of(points: pd.DataFrame, look: Look, title: bool = True) -> Any:
 
 
 def log_axis(values: "pd.Series[Any]", **more: Any) -> alt.Axis:
-    """A logarithmic axis. Ticks stand at the values if these are few; else at powers of two where values are whole, at 1 and 3 times
-    powers of ten where they are not, and at powers of ten alone if they span more than four decades."""
+    """A logarithmic axis. Ticks stand at the values if these are few; else at powers of two where values are whole, at 1 and 3
+    times powers of ten where they are not, and at powers of ten alone if they span more than four decades."""
     more = {"grid": False} | more
     distinct = np.unique(values.dropna().to_numpy(float))
     at_values = more.pop("at_values", True)
