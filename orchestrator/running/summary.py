@@ -11,6 +11,7 @@ from rich.console import Console
 from console.commands import command, where
 from console.outcome_table import print_outcome
 from console.printable import printable
+from declarations.keys import KEYS
 from orchestrator.extras import of_extras
 from orchestrator.grid.load import Grid, PlannedCell
 from orchestrator.running.beside import BesideTheory, headlines
@@ -20,6 +21,7 @@ from store.snapshot import PACKS
 from store.sql import literal, quoted
 from store.store import Store
 from store.views import Statuses, fetch
+from trainables.metrics.richness import d_lr
 
 MANY_PACKS = 2000
 """From so many on, compaction is suggested: a first query then takes some 3 s, and 0.2 s once they are merged."""
@@ -76,7 +78,7 @@ def report(
             out.print(told, highlight=False, soft_wrap=True, markup=False)
         for reason, n in lacking.items():
             out.print(f"  {n} ok, but {printable(reason)}", highlight=False, soft_wrap=True, markup=False)
-        for name, line in _next_commands(grid, store, again, counts, searchers.n_open, answer["keys"]):
+        for name, line in _next_commands(grid, planned, store, again, counts, searchers.n_open, answer["keys"]):
             out.print(f"  {name + ':':8} {line}", highlight=False, soft_wrap=True, markup=False)
     return not (counts["failed"] or counts["missing"] or searchers.n_open or searchers.n_void or lacking)
 
@@ -98,7 +100,13 @@ def _lacking(planned: Sequence[PlannedCell], store: Store) -> dict[str, int]:
 
 
 def _next_commands(
-    grid: Grid, store: Store, again: list[str], counts: Counter[str], n_open: int, keys: Sequence[str]
+    grid: Grid,
+    planned: Sequence[PlannedCell],
+    store: Store,
+    again: list[str],
+    counts: Counter[str],
+    n_open: int,
+    keys: Sequence[str],
 ) -> list[tuple[str, str]]:
     """Name and line of each command that a user may want now."""
     here = where(store.results)
@@ -109,7 +117,10 @@ def _next_commands(
         commands.append(("retry", command("run", *again, *here, "--retry-failed")))
     elif counts["missing"] or n_open:
         commands.append(("go on", command("run", *again, *here)))
-    commands.append(("query", command("query", _query(grid, keys), *here)))
+    are_rich = bool(counts["ok"]) and any(d_lr.name in one.save for one in planned)
+    commands.append(("query", command("query", _query(grid, keys, are_rich), *here)))
+    if are_rich and (x := _abscissa(keys)):
+        commands.append(("figure", command("figure", "curve", "--sweep", grid.sweep, "--x", x, "--y", d_lr.name, *here)))
     commands.append(("report", command("report", *here)))
     commands.append(("app", command("app", *here)))
     if len(store.files.entries(PACKS)) >= MANY_PACKS:  # queries open each file
@@ -117,9 +128,17 @@ def _next_commands(
     return commands
 
 
-def _query(grid: Grid, keys: Sequence[str]) -> str:
-    """SQL for the mean headline measures over the seeds of this sweep, by the keys that vary in it."""
+def _abscissa(keys: Sequence[str]) -> str | None:
+    """The key over which to draw how rich networks are: gamma if it varies, else the first number; None if none varies."""
+    numbers = [key for key in keys if key in KEYS and KEYS[key].kind in ("whole", "number", "single")]
+    return "gamma" if {"gamma", "gamma_label"} & {*keys} else next(iter(numbers), None)
+
+
+def _query(grid: Grid, keys: Sequence[str], are_rich: bool) -> str:
+    """SQL for the means over the seeds of this sweep, by the keys that vary in it: of the headline measures, and of d_lr if
+    networks have saved it."""
     means = [f"avg({name}) AS {'acc' if name == 'best_test_acc' else name}" for name in headlines(grid.cells)]
+    means += [f"avg({d_lr.name}) AS {d_lr.name}"] if are_rich else []
     names = "".join(f"{quoted(key)}, " for key in keys)
     return (
         f"SELECT {names}count(*) AS n, {', '.join(means)} FROM cells JOIN plans USING (cell_id) "

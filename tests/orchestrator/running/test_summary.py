@@ -1,0 +1,26 @@
+"""The commands that a sweep names at its end."""
+
+from collections import Counter
+from types import SimpleNamespace
+
+import pytest
+
+from orchestrator.grid.load import PlannedCell
+from orchestrator.running.summary import _next_commands
+from store.store import Store
+from trainables.cell import cell_of
+from trainables.tasks import SameDifferent
+
+
+@pytest.mark.parametrize(
+    ("save", "keys", "ok", "told"),
+    [(["d_lr"], ["L", "gamma_label"], 1, "curve --sweep s --x gamma --y d_lr"), (["d_lr"], ["task", "L"], 1, "--x L --y d_lr"),
+     (["d_lr"], ["task"], 1, None), (["d_lr"], ["L"], 0, None), (["s_init"], ["L"], 1, None)],
+)  # fmt: skip
+def test_sweeps_that_save_richness_are_told_how_to_see_it(tmp_path, save, keys, ok, told):
+    cell = cell_of(SameDifferent(L=3, d=4), width=8, gamma=1.0, seed=0)
+    planned = [PlannedCell(cell.cell_id, cell, frozenset(save))]
+    grid = SimpleNamespace(sweep="s", cells=planned)
+    lines = dict(_next_commands(grid, planned, Store(str(tmp_path)), [], Counter(ok=ok), 0, keys))
+    assert told in lines["figure"] if told else "figure" not in lines
+    assert ("avg(d_lr) AS d_lr" in lines["query"]) == (save == ["d_lr"] and ok > 0)
