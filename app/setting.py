@@ -10,7 +10,7 @@ import streamlit as st
 from analysis.charts.one_network import Networks, setting_of
 from analysis.data.choosing import Keyed, label, matching, rest_of, settled, values_of
 from analysis.data.comparing import fitting, lacking
-from analysis.data.keys import spoken
+from analysis.data.keys import captioned, spoken
 from analysis.data.paper import settings
 from analysis.data.parts import are_at_equilibrium
 from analysis.data.points import Setting, in_order, one_setting, varying
@@ -37,7 +37,7 @@ def fixed(
 ) -> dict[str, Value]:
     """The value chosen for each key of `rest`. Values that do not go with the last one chosen are replaced.
 
-    Keys that the networks shown do not have get no select box.
+    Keys that the networks shown do not have get no select box. The others get theirs in the order of captions.
 
     prefer: the values to show first, by default the paper's; linked: values that go before all choices; places: containers to
     fill in turn; more: arguments of the select boxes.
@@ -47,7 +47,7 @@ def fixed(
     wanted = linked or {key: options[key][text] for key, text in held.items() if text in options[key]}
     chosen = settled(found, rest, wanted, st.session_state.get(_LAST), prefer)
     there = fitting(found.frame, chosen, found.declared)
-    had = [key for key in rest if not lacking(found.frame, key, found.declared)[there].all()]
+    had = [key for key in captioned(rest, found.declared) if not lacking(found.frame, key, found.declared)[there].all()]
     for i, key in enumerate(had):
         st.session_state[name(key)] = text_of(key, chosen[key])
         with places[i % len(places)] if places else nullcontext():

@@ -20,19 +20,6 @@ SPECTRUM = ("rho", "quality", "utilisation")
 """The metrics per eigenfunction that `spectrum_chart` draws."""
 SHARES = {"utilisation": ("of the output", "#277f8e"), "quality": ("of the target", "#d9a500")}
 """The shares that eigenfunctions hold, in words, and their colours."""
-MEANINGS = {
-    "d_lr": "0: features vary along the outputs alone, as in the richest training; near 1: outputs use weak features",
-    "d_lr_test": "the same on examples that training did not show",
-    "d_lr_proj": "the same for the span of the outputs [Nam26 Eq. 4]",
-    "s_init": "1: features have not changed since initialisation",
-    "d_eff_rho": "directions along which features vary; in the richest training as many as outputs, two for one output",
-    "d_eff_util": "directions that the output uses",
-    "pi_hat_C": "height of the output's curve at the dashed line; 1 in the richest training",
-    "pi_target_C": "height of the target's curve there; 1: the leading eigenfunctions suffice for the target",
-    "const_overlap": "above 0.95 the first eigenfunction is the constant, which effective dimensions leave out",
-    "nc1": "0: features of a class are a single point",
-}
-"""Meanings of the values of metrics, in the order in which a page lists them."""
 _SHARE = Metric("share", "share", low=0, high=1)
 _RHO = "#46327e"
 

@@ -14,9 +14,25 @@ NOT_SHOWN = ("alignment_f_se", "acceptance")
 LAST = "seconds"
 """A measure of the machine rather than of the network: it comes after all others."""
 
+LAZINESS = "d_lr"
+"""The measure of richness that is shown first [Nam26]."""
+MEANINGS = {
+    LAZINESS: "0: features vary along the outputs alone, as in the richest training; near 1: outputs use weak features",
+    "d_lr_test": "the same on examples that training did not show",
+    "d_lr_proj": "the same for the span of the outputs [Nam26 Eq. 4]",
+    "s_init": "1: features have not changed since initialisation",
+    "d_eff_rho": "directions along which features vary; in the richest training as many as outputs, two for one output",
+    "d_eff_util": "directions that the output uses",
+    "pi_hat_C": "height of the output's curve at the dashed line; 1 in the richest training",
+    "pi_target_C": "height of the target's curve there; 1: the leading eigenfunctions suffice for the target",
+    "const_overlap": "above 0.95 the first eigenfunction is the constant, which effective dimensions leave out",
+    "nc1": "0: features of a class are a single point",
+}
+"""Meanings of the values of the metrics of richness, the main one first: the order in which they are listed everywhere."""
+
 
 def measures(results: str) -> dict[str, Metric]:
-    """The metrics of a store that have one number per network, by name: the main ones first, users' own last."""
+    """The metrics of a store that have one number per network, by name: the main ones, those of richness, then users' own."""
     return _numbers(declared(results).values())
 
 
@@ -34,7 +50,12 @@ def _numbers(columns: Iterable[Column]) -> dict[str, Metric]:
         and column.kind in ("number", "single", "whole")
         and column.name not in NOT_SHOWN
     }
-    return {name: found[name] for name in sorted(found, key=lambda name: (name == LAST, name not in METRICS))}
+    richness = {name: place for place, name in enumerate(MEANINGS)}  # files have further columns in the order of the alphabet
+
+    def place(name: str) -> tuple[bool, bool, int]:
+        return name == LAST, name not in METRICS, richness.get(name, len(richness))
+
+    return {name: found[name] for name in sorted(found, key=place)}
 
 
 MEASURES = _numbers(METRICS.values())

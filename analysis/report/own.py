@@ -28,7 +28,7 @@ from declarations.metrics import METRICS
 from store.views import declared, run
 
 MOST_OWN = 3
-"""Most charts of metrics that a user declared."""
+"""Most charts of metrics on request: those of a user's own, then those of richness."""
 FEWEST_OF_CHART = 3
 """Least number of values of a further parameter that gets a chart of its own."""
 MOST_CHARTS = 3
@@ -127,14 +127,15 @@ def _charts(
     compute: Compute,
     notes: list[str],
 ) -> list[Picture]:
-    """The main metric over the main axes and over further parameters that vary, then metrics of the user's own."""
+    """The main metric over the main axes and over further parameters that vary, then metrics on request."""
     known = measures(results)
     first = _drawn(results, Asked(sweep, suited=True), compute, notes)
     if first is None:
         return []
     pictures, shown_ones = [_picture(first, sweep)], {first.look.x, first.look.colour, first.look.facet}
     same_axes = Asked(sweep, x=first.look.x, by=first.look.colour or "", panels=first.look.facet or "")
-    for name in [name for name in held[1:] if name not in METRICS and name in known][:MOST_OWN]:
+    requested = [name for name in held[1:] if name not in METRICS and name in known]
+    for name in sorted(requested, key=lambda name: not known[name].digest)[:MOST_OWN]:  # those of a user's own file first
         drawn = _drawn(results, replace(same_axes, y=name), compute, notes)
         pictures += [_picture(drawn, sweep)] if drawn else []
     others = [key for key in numeric_keys(found) if not any(other and same_axis(key, other) for other in shown_ones)]

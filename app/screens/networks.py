@@ -52,12 +52,13 @@ def show(results: str) -> None:
         return
     selection = _filtered(results, selection, found)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        asked, columns = _order(results, Asked(selection, str(state), words or ""), found, by_setting)
+        first = [] if by_setting else found.first(state != "ok" and _some_bad(results, selection.sweep))
+        asked, columns = _order(results, Asked(selection, str(state), words or ""), found, first, by_setting)
     show_in_training(results)
     if by_setting:
         _table_of_settings(results, asked, found)
     else:
-        _table_of_networks(results, asked, found, columns)
+        _table_of_networks(results, asked, columns, [*found.varying] if columns == first else [])
     show_picked(results)
 
 
@@ -88,14 +89,13 @@ def _several(label: str, options: Sequence[str], key: str, default: Sequence[str
     return list(st.multiselect(label, options, default=list(default), key=key, **more))
 
 
-def _order(results: str, asked: Asked, found: Offered, by_setting: bool) -> tuple[Asked, list[str]]:
-    """The order of the table, and its columns."""
+def _order(results: str, asked: Asked, found: Offered, first: Sequence[str], by_setting: bool) -> tuple[Asked, list[str]]:
+    """The order of the table, and its columns: `first` until others are chosen."""
     known, columns = remembered(declared, results), list[str]()
     if by_setting:
         order = choice("Sorted by", [*found.varying, *SORTED_NUMBERS], "n", key="setting_order", width=170)
     else:
         offers = found.columns
-        first = found.first(asked.state != "ok" and _some_bad(results, asked.selection.sweep))
         words = {name: title_of(name, declared=known) if name in found.varying else name for name in offers}
         columns = _several(
             "Columns", offers, "columns", first, width=640, placeholder="cell_id alone",
@@ -111,12 +111,17 @@ def _some_bad(results: str, sweep: str | None) -> bool:
     return any(why for name, why in remembered(reasons, results).items() if sweep in (None, name))
 
 
-def _table_of_networks(results: str, asked: Asked, found: Offered, columns: list[str]) -> None:
+def _table_of_networks(results: str, asked: Asked, columns: list[str], spare: list[str]) -> None:
+    """The table with these columns; those of `spare` are left out where they are empty."""
     table, page = _paged(lambda page: remembered(listed, results, asked, tuple(columns), page))
     if table.frame.empty:
         st.info("No network fits; take a limit away above.")
         return
-    _rows(results, table.frame, [[cell_id] for cell_id in table.frame["cell_id"]], f"{asked}{columns}{page}", ["cell_id"])
+    empty = [name for name in columns if name in spare and table.frame[name].isna().all()]
+    frame = table.frame.drop(columns=empty)
+    _rows(results, frame, [[cell_id] for cell_id in frame["cell_id"]], f"{asked}{columns}{page}", ["cell_id"])
+    if empty:
+        st.caption(f"Empty for these networks, and so not shown: {', '.join(f'`{name}`' for name in empty)}.")
     downloads("networks", table.frame, None, table.sql, sql_lines(results, table.sql))
 
 

@@ -8,10 +8,10 @@ import pandas as pd
 import streamlit as st
 
 from analysis.charts.one_network import MOST_SEEDS, Networks, network, networks, training, training_sql
-from analysis.charts.richness import MEANINGS, along_chart, n_leading, spectra, spectra_sql, spectrum_chart
+from analysis.charts.richness import along_chart, n_leading, spectra, spectra_sql, spectrum_chart
 from analysis.data.choosing import axes_of, measured
 from analysis.data.keys import captioned, spoken, title_of, value_of
-from analysis.data.measures import measures
+from analysis.data.measures import LAZINESS, MEANINGS, measures
 from analysis.data.points import described, means_of, task_of
 from analysis.data.saved import differing_in_one
 from analysis.data.selection import SEED, Selection
@@ -122,6 +122,7 @@ def _spectrum(results: str, shown: Sequence[Shown], cumulative: bool) -> None:
     figure(chart, "spectrum")
     first = leading[shown[0].title]
     ideal = f" Dashed: in the richest training the first {first} hold all of the output." if first else ""
+    ideal += " The line stands at k = 2 for one output, at k = C for C outputs." if first else ""
     seeds = " Thin: other seeds." if any(len(one.cells) > 1 for one in shown) else ""
     st.caption(
         "Eigenvalues of the features' kernel on training examples; the shares of output (utilisation) and target (quality) that "
@@ -140,7 +141,7 @@ def _numbers(results: str, shown: Sequence[Shown]) -> None:
     means = [remembered(means_of, results, tuple(one.cells), tuple(names)) for one in shown]
     rows = []
     for name in names:
-        row = {"metric": known[name].title}
+        row = {"metric": known[name].title} | ({} if is_narrow() else {"name": name})
         for one, of_seeds in zip(shown, means, strict=True):
             value = one.cell.get(name)
             row[one.title or "this network"] = f"{value:.4g}" if _is_number(value) else ""
@@ -172,7 +173,7 @@ def _look_on(results: str, selection: Selection, cell_id: str) -> None:
     """Links to D_LR over a key, if some key has two values, and to the network on page Structure."""
     if not links:
         return
-    points = grouped(results, selection, "d_lr") if "d_lr" in remembered(measured, results, selection) else None
+    points = grouped(results, selection, LAZINESS) if LAZINESS in remembered(measured, results, selection) else None
     if points is not None and (numbers := axes_of(points).numbers):
         x = title_of("gamma" if "gamma" in numbers else numbers[0], task_of(points.frame), points.declared)
         measure = points.measure.title

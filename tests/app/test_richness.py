@@ -5,9 +5,10 @@ import json
 import pytest
 
 from analysis.data.showing import NEEDS
+from declarations.key import Key
 from store.store import Store
 from tests.app.test_main import said, values
-from tests.rich_rows import rich_store
+from tests.rich_rows import RICH, rich, rich_store
 from tests.store_rows import row
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Streamlit's own
@@ -31,18 +32,41 @@ def test_a_rich_network_stands_beside_the_lazy_one(page, results):
     assert shown.selectbox(key="beside_at").options == ["(none)", "gamma = lazy", "gamma = 0.1"]
     assert [one.value for one in shown.subheader] == ["Spectrum of its features", "Along training"]
     assert [titles(chart) for chart in shown.get("vega_lite_chart")] == 2 * [["gamma = 1", "gamma = lazy"]]
-    assert "in the richest training the first 2 hold all of the output. Thin: other seeds." in said(shown)
+    assert "in the richest training the first 2 hold all of the output. The line stands at k = 2 for one output," in said(shown)
     table = shown.table[0].value.set_index("metric")
-    assert list(table.columns) == ["gamma = 1", "seeds, gamma = 1", "gamma = lazy", "seeds, gamma = lazy", "what it says"]
+    assert list(table.columns) == ["name", "gamma = 1", "seeds, gamma = 1", "gamma = lazy", "seeds, gamma = lazy", "what it says"]
     d_lr = table.loc["laziness D_LR of features and outputs"]
     assert [d_lr["gamma = 1"], d_lr["gamma = lazy"]] == ["0.1", "0.7"] and d_lr["seeds, gamma = 1"].startswith("0.15 (")
+    assert "Thin: other seeds." in said(shown) and d_lr["name"] == "d_lr"
     assert "richest" in d_lr["what it says"] and table.loc["last test accuracy", "gamma = 1"] == "0.95"
+
+
+def test_networks_lists_d_lr_and_leaves_out_parameters_that_are_empty(page, results, tmp_path):
+    shown = page("networks", results, sweep="rich")
+    assert list(shown.dataframe[0].value.columns)[1:5] == ["best_test_acc", "final_test_acc", "d_lr", "seconds"]
+    assert "d_lr" not in page("networks", results, sweep="plain").dataframe[0].value
+    store = Store(str(tmp_path))
+    store.commit("p", [row(0, batch=8, P=4), row(1, batch=16)])
+    store.write_plan("p", [f"{i:020x}" for i in range(2)], whole=True)
+    some = page("networks", store.results, only_batch="16")
+    assert "batch" in some.dataframe[0].value and "P" not in some.dataframe[0].value
+    assert "not shown: `P`" in said(some)
+    assert "P" in page("networks", store.results, only_batch="16", columns="P").dataframe[0].value
+
+
+def test_parameters_are_chosen_in_the_order_of_captions(page, tmp_path):
+    store = Store(str(tmp_path))
+    cells = [row(2 * L + i, L=L, eval_at=at, **rich(0.5)) for L in (3, 5) for i, at in enumerate(("even", "log"))]
+    store.commit("p", cells, [*RICH, Key("eval_at", "times of evaluation", "text", "training")])
+    store.write_plan("p", [cell["cell_id"] for cell in cells], whole=True)
+    labels = [box.label for box in page("richness", store.results).selectbox]
+    assert labels.index("L") < labels.index("eval_at")
 
 
 def test_alone_and_without_seeds(page, results):
     shown = page("richness", results, sweep="rich", beside_at="(none)", all_seeds="false")
     assert [titles(chart) for chart in shown.get("vega_lite_chart")] == [[], []]
-    assert list(shown.table[0].value.columns) == ["metric", "this network", "mean over seeds", "what it says"]
+    assert list(shown.table[0].value.columns) == ["metric", "name", "this network", "mean over seeds", "what it says"]
     assert "Thin" not in said(shown) and not shown.info
 
 

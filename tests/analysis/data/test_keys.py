@@ -18,6 +18,7 @@ from declarations.keys import KEYS
 from declarations.metric import Metric
 from declarations.metrics import METRICS
 from store.store import Store
+from tests.rich_rows import rich_store
 from tests.store_rows import row
 
 SPARSITY = Metric("sparsity", "share of silent neurons", low=0, high=1, better="lower", on_request=True)
@@ -40,6 +41,12 @@ def test_measures_are_the_metrics_of_a_network_that_are_numbers():
     assert all(METRICS[name] is measure for name, measure in MEASURES.items())
     assert next(iter(MEASURES)) == "best_test_acc" and list(MEASURES)[-1] == "seconds"
     assert not {"mixed", "alignment_f_se", "acceptance", "test_acc", "readout", "overlap"} & {*MEASURES}
+
+
+def test_metrics_of_richness_come_in_the_order_of_their_meanings(tmp_path):
+    results = rich_store(tmp_path)
+    held = [name for name in measured(results, Selection("rich")) if name not in METRICS]
+    assert held == ["d_lr", "d_eff_rho", "pi_hat_C", "pi_target_C"]
 
 
 def test_a_metric_of_a_users_own_is_measured_drawn_thresholded_and_claimed(own):
