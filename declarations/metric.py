@@ -8,8 +8,8 @@ from typing import ClassVar, Literal
 from declarations.column import Column
 
 Condition = tuple[tuple[str, tuple[str, ...]], ...]
-"""(trait, legal values) pairs, all of which must hold; a trait is `training`, `network`, `loss`, `targets`, `sampled` or
-`neurons`: whether a grid may save them."""
+"""(trait, legal values) pairs, all of which must hold; a trait is `training`, `network`, `loss`, `targets`, `outputs` (one or
+several), `sampled`, `features` or `neurons`: whether a grid may save them."""
 
 
 @dataclass(frozen=True)

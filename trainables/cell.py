@@ -131,7 +131,7 @@ class Cell(BaseModel):
 
     def traits(self) -> dict[str, str | None]:
         """The properties that decide which metrics the cell has; see declarations.metric."""
-        return {"targets": self.task.targets, **self.network.traits(), **self.training.traits()}
+        return {**self.task.traits(), **self.network.traits(), **self.training.traits()}
 
     def keys(self) -> dict[str, Any]:
         """The grid keys that identify the cell, with their resolved values, task keys first: they enter its id."""

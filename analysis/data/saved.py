@@ -20,6 +20,13 @@ HOLDING: dict[Saved, str] = {
 """SQL with the ids of the networks that have saved this."""
 
 
+def measured_of(results: str, cell_id: str) -> frozenset[str]:
+    """Names of the metrics on request that the grids of a network asked for, those without a value among them."""
+    sql = "SELECT measured FROM internal.best WHERE cell_id = ?"
+    found = run(results, lambda connection: connection.execute(sql, [cell_id]).fetchone())
+    return frozenset(request.partition("@")[0] for request in (found and found[0]) or [])
+
+
 def differing_in_one(
     results: str, cell: Mapping[str, Any], saved: Saved, among: Collection[str] | None = None
 ) -> dict[str, dict[str, str]]:

@@ -13,7 +13,7 @@ from analysis.data.choosing import axes_of, measured
 from analysis.data.keys import captioned, spoken, title_of, value_of
 from analysis.data.measures import LAZINESS, MEANINGS, measures
 from analysis.data.points import described, means_of, task_of
-from analysis.data.saved import differing_in_one
+from analysis.data.saved import differing_in_one, measured_of
 from analysis.data.selection import SEED, Selection
 from analysis.data.source import declared
 from analysis.lines import sql_lines
@@ -115,7 +115,7 @@ def _spectrum(results: str, shown: Sequence[Shown], cumulative: bool) -> None:
     frame = _columns(spectra, results, shown)
     strong = [one.cell_id for one in shown]
     if not frame["cell_id"].isin(strong[:1]).any():
-        st.info("Its spectrum was not saved: `save: [richness]` in the grid does that.")
+        st.info(_undefined(results, shown[0], "rho") or "Its spectrum was not saved: `save: [richness]` in the grid does that.")
         return
     leading = {one.title: n_leading(one.cell, frame[frame["cell_id"] == one.cell_id]) for one in shown}
     chart = spectrum_chart(frame, leading, cumulative, strong, width=ALONE if len(shown) == 1 else BESIDE)
@@ -130,6 +130,14 @@ def _spectrum(results: str, shown: Sequence[Shown], cumulative: bool) -> None:
     )
     sql = spectra_sql(frame["cell_id"].unique())
     downloads(f"spectrum-{shown[0].cell_id}", frame, chart, sql, sql_lines(results, sql))
+
+
+def _undefined(results: str, one: Shown, name: str) -> str:
+    """Why saving a metric that has no values here would give none; empty if it might give some."""
+    asked = remembered(measured_of, results, one.cell_id)
+    if name not in asked and ("d_lr" not in asked or _is_number(one.cell.get("d_lr"))):
+        return ""
+    return "Its grid asked for it, but it is not defined: no `features`, constant features or outputs, or a diverged network."
 
 
 def _numbers(results: str, shown: Sequence[Shown]) -> None:
@@ -160,7 +168,10 @@ def _along(results: str, shown: Sequence[Shown], log_step: bool) -> None:
     curves = _columns(training, results, shown)
     own = curves[curves["cell_id"] == shown[0].cell_id]
     if "curve_d_lr" not in curves or own["curve_d_lr"].isna().all():
-        st.info("Its richness along training was not saved: `save: [richness, richness_curve]` in the grid does that.")
+        advice = "Its richness along training was not saved: `save: [richness, richness_curve]` in the grid does that."
+        is_sampled = pd.notna(shown[0].cell.get("mixed"))
+        sampled = "Networks at equilibrium are samples of a posterior, so they have no evaluations along training."
+        st.info(sampled if is_sampled else _undefined(results, shown[0], "curve_d_lr") or advice)
         return
     chart = along_chart(curves, [one.cell_id for one in shown], log_step, width=ALONE if len(shown) == 1 else BESIDE)
     figure(chart, "along")

@@ -196,7 +196,9 @@ class _Fitting:
             cell = Cell(task=task, network=self._made(network, own), training=self._made(training, keys), seed=0)
             return _Parts(cell, version, lazy)
         except ValidationError as error:
-            return _Parts(None, version, lazy, f"these keys do not go together: {pydantic_reason(error)}")
+            are_apart = all(problem["loc"] for problem in error.errors())  # each is of one key, by itself
+            together = "" if are_apart else "these keys do not go together: "
+            return _Parts(None, version, lazy, f"{together}{pydantic_reason(error)}")
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's own network may raise anything
             given = listed(f"{k} = {show(v)}" for k, v in task.identity().items())
             text = f"network {network.name} with task {task.name} fails for {given}: {in_a_line(error)}"

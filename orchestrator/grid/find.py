@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from console.synonyms import meant
 from console.words import listed, nearest, show
 from declarations.metrics import METRICS
+from orchestrator.grid.having import lacking
 from orchestrator.grid.keys import Kind, Legal, axis_keys
 from orchestrator.grid.syntax.axes import Axis, parse_axis
 from orchestrator.grid.syntax.problems import Report
@@ -41,8 +42,7 @@ class Find:
 def find_metrics(kind: Kind, **traits: str | None) -> list[str]:
     """Names of the metrics that a search in networks of this kind, with these traits, may use. Traits not given may have any
     value."""
-    sampled = "yes" if kind.training.family == "sampling" else "no"
-    told = {"training": kind.training.name, "sampled": sampled, "targets": kind.task.targets, **traits}
+    told = kind.traits() | traits
     return [m.name for m in METRICS.values() if m.per == "network" and not m.diagnostic and m.had_by(told)]
 
 
@@ -108,12 +108,15 @@ def _axis(part: Item, kind: Kind, taken: Iterable[str], report: Report) -> Legal
 
 
 def _metric(part: Item, kind: Kind, metrics: Mapping[str, Requested], report: Report) -> str | None:
-    asked = [name for name, one in metrics.items() if one.metric.per == "network" and one.had_by(kind.training.family)]
+    of_networks = {name: one.metric for name, one in metrics.items() if one.metric.per == "network"}
+    asked = [name for name, one in of_networks.items() if not lacking(name, [one], kind)]
     if isinstance(part.value, str) and part.value in (*find_metrics(kind), *asked):
         return part.value
     had = {name for network in kind.networks for name in find_metrics(kind, **network.traits())}
     legal = [*(name for name in METRICS if name in had), *asked]
-    report.at(part, f"find: metric = {show(part.value)}{nearest(part.value, legal) or ';'} of these networks: {listed(legal)}")
+    known = of_networks.get(part.value) if isinstance(part.value, str) else None
+    reason = f": {lacking(part.value, [known], kind)};" if known else nearest(part.value, legal) or ";"
+    report.at(part, f"find: metric = {show(part.value)}{reason} of these networks: {listed(legal)}")
     return None
 
 

@@ -47,6 +47,11 @@ class Kind(NamedTuple):
         """One of the networks, which all have the same keys."""
         return self.networks[0]
 
+    def traits(self) -> dict[str, str | None]:
+        """The traits of all its networks (`Cell.traits`), but what the networks do not share and what keys decide."""
+        sampled = "yes" if self.training.family == "sampling" else "no"
+        return {"training": self.training.name, "sampled": sampled, **self.task.traits()}
+
 
 @dataclass(frozen=True)
 class Legal:

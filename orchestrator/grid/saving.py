@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from console.words import listed, nearest, show
 from declarations.lists import LISTS
+from orchestrator.grid.having import lacking
 from orchestrator.grid.keys import Kind, axis_keys
 from orchestrator.grid.syntax.yaml_lines import Item
 from trainables.metrics import Group, metric_groups, requested_metric
@@ -27,10 +28,8 @@ def check_save(item: Item | None, kind: Kind, kinds: Sequence[Kind], ctx: "Conte
                 hint = nearest(part.value, saveable) or ";"
                 ctx.report.at(part, f"save: unknown {show(part.value)}{hint} legal: {listed(saveable)}, or []")
             continue
-        names = _names(part.value, kind, ctx)
-        if reason := next(filter(None, (_not_saved(name, kind, ctx) for name in names)), ""):
-            others = ((other, _names(part.value, other, ctx)) for other in kinds)
-            others_have = any(not any(_not_saved(name, other, ctx) for name in names) for other, names in others)
+        if reason := _not_saved(part.value, kind, ctx):
+            others_have = any(not _not_saved(part.value, other, ctx) for other in kinds)
             two = "; others of this block have them: write two blocks, each with its own save" * others_have
             ctx.report.at(part, f"save: {reason}{two}")
     asked = [part.value for part in parts if isinstance(part.value, str) and part.value in saveable]
@@ -48,18 +47,25 @@ def _names(asked: str, kind: Kind, ctx: "Context") -> tuple[str, ...]:
 
 def _had(group: Group, kind: Kind) -> tuple[str, ...]:
     """The metrics of a group that networks of this kind have."""
-    return tuple(name for name in group.members if requested_metric(name).had_by(kind.training.family))
+    traits = kind.traits()
+    return tuple(name for name in group.members if requested_metric(name).metric.had_by(traits))
 
 
-def _not_saved(name: str, kind: Kind, ctx: "Context") -> str:
-    """Why networks of this kind cannot save the extra of this name; empty if they can."""
-    lacking = [network for network in kind.networks if name in LISTS and name not in network.keeps]
-    if lacking:
+def _not_saved(asked: str, kind: Kind, ctx: "Context") -> str:
+    """Why networks of this kind cannot save what is asked for; empty if they can."""
+    names = _names(asked, kind, ctx)
+    if reason := lacking(asked, [ctx.metrics[name].metric for name in names if name in ctx.metrics], kind):
+        return reason
+    return next(filter(None, (_not_kept(name, kind, ctx) for name in names)), "")
+
+
+def _not_kept(name: str, kind: Kind, ctx: "Context") -> str:
+    """Why the results cannot hold the extra of this name of networks of this kind; empty if they can."""
+    without = [network for network in kind.networks if name in LISTS and name not in network.keeps]
+    if without:
         groups = [name for name, group in metric_groups().items() if _had(group, kind)]
-        has = listed([*lacking[0].keeps, *(["metrics"] if kind.training.family == "descent" else groups)])
-        return f"network {lacking[0].name} under {kind.training.name} keeps no {name}; it saves {has}"
-    if name in ctx.metrics and not ctx.metrics[name].had_by(kind.training.family):
-        return f"{name} is measured on networks that learn by gradient descent, not by {kind.training.name}"
+        has = listed([*without[0].keeps, *(["metrics"] if kind.training.family == "descent" else groups)])
+        return f"network {without[0].name} under {kind.training.name} keeps no {name}; it saves {has}"
     if name in ctx.metrics and (same := [key for key in axis_keys(kind) if key.lower() == name.lower()]):
         return f"metric {name} would be a column of the results, and so is the key {same[0]} of {kind.task.name}; rename it"
     return ""

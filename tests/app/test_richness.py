@@ -95,6 +95,20 @@ def test_what_was_not_saved_is_said_with_how_to_save_it(page, results):
     )
 
 
+@pytest.mark.parametrize(("asked", "more", "words"), [
+    (["d_lr", "rho", "curve_d_lr"], {}, 2 * ["not defined: no `features`"]),
+    (["d_lr"], {}, 2 * ["not defined: no `features`"]),
+    (["d_lr", "rho"], {"d_lr": 0.5, "rho": [1.0, 0.1], "mixed": True}, ["no evaluations along training"]),
+], ids=["no features", "by name", "at equilibrium"])  # fmt: skip
+def test_nothing_is_advised_that_would_give_no_values(page, tmp_path, asked, more, words):
+    store = Store(str(tmp_path))
+    store.commit("p", [row(0, measured=asked, **more)], RICH)
+    store.write_plan("p", ["0" * 20], whole=True)
+    infos = [one.value for one in page("richness", store.results).info]
+    assert len(infos) == len(words) and all(map(str.__contains__, infos, words)), infos
+    assert "save:" not in "".join(infos)
+
+
 def test_without_rich_networks_it_names_the_sweeps_that_have_some_or_a_grid(page, results, tmp_path):
     others = page("richness", results, sweep="plain").info[0].value
     assert "`last`" in others and "`rich`" in others and "plain" not in others

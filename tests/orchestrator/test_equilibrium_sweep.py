@@ -90,7 +90,7 @@ def test_richness_is_kept_of_both_ways_to_learn_and_is_not_asked_for_twice(grid_
 
 @pytest.mark.parametrize(("asked", "said"), [
     ("s_init", "s_init is measured on networks that learn by gradient descent, not by langevin"),
-    ("richness_curve", "curve_d_lr is measured on networks that learn by gradient descent, not by langevin"),
+    ("richness_curve", "richness_curve is measured on networks that learn by gradient descent, not by langevin"),
     ("weights", "network erf2 under langevin keeps no weights; it saves curves, neurons, richness"),
 ])  # fmt: skip
 def test_what_samples_lack_is_refused(grid_file, asked, said):

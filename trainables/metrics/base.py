@@ -12,13 +12,14 @@ from trainables.cell import Cell
 
 if TYPE_CHECKING:
     from trainables.trainers.base import Probed
-    from trainables.training.base import Family
 
 Array = np.ndarray[Any, Any]
 
 Per = Literal["network", "evaluation", "eigenfunction"]
-DESCENT: tuple[Condition, ...] = ((("sampled", ("no",)),),)
+DESCENT: Condition = (("sampled", ("no",)),)
 """Networks that learn by gradient descent."""
+FEATURES: Condition = (("features", ("yes",)),)
+"""Networks that give the features of their last hidden layer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,10 +90,6 @@ class Requested:
     def name(self) -> str:
         return self.metric.name
 
-    def had_by(self, family: "Family") -> bool:
-        """Whether networks have it that trainings of this family train."""
-        return self.metric.had_by({"sampled": "yes" if family == "sampling" else "no"})
-
     def allows(self, value: float) -> bool:
         """True if a finite value lies within the declared bounds, up to rounding in float32."""
         low, high = self.metric.low, self.metric.high
@@ -115,19 +112,23 @@ def metric(
     is_accuracy: bool = False,
     per: Per = "network",
     at_equilibrium: bool = False,
+    needs: Condition = (),
 ) -> Callable[[Measure], Requested]:
     """Decorator that declares a function as a metric with this title and bounds; the metric has the function's name.
 
     Networks that learn by descent have it. `at_equilibrium`: the ones that are sampled have it too, as the mean over samples.
-    ValueError for both `at_equilibrium` and a value per evaluation: a mean has none.
+    `needs`: what else a network must have, such as (("outputs", ("several",)),). ValueError for both `at_equilibrium` and a value
+    per evaluation: a mean has none.
     """
     if at_equilibrium and per == "evaluation":
         raise ValueError("a metric per evaluation is not measured at equilibrium; leave out at_equilibrium, or per")
 
+    of = needs if at_equilibrium else DESCENT + needs
+
     def declared(measure: Measure) -> Requested:
         found = Metric(
             measure.__name__, title, "number" if per == "network" else "single", unit=unit, low=low, high=high, better=better,
-            logarithmic=logarithmic, of=() if at_equilibrium else DESCENT, on_request=True, is_accuracy=is_accuracy, per=per,
+            logarithmic=logarithmic, of=(of,) if of else (), on_request=True, is_accuracy=is_accuracy, per=per,
         )  # fmt: skip
         return Requested(found, measure)
 

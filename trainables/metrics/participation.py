@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from trainables.metrics.base import Probe, metric
+from trainables.metrics.base import FEATURES, Probe, metric
 from trainables.richness import alignment
 
 
-@metric("participation ratio of the features' covariance", low=1, logarithmic=True, at_equilibrium=True)
+@metric("participation ratio of the features' covariance", low=1, logarithmic=True, at_equilibrium=True, needs=FEATURES)
 def participation(probe: Probe) -> float | None:
     """(sum of lambda)^2 / sum of lambda^2 over the eigenvalues lambda of the covariance of the features on the probe set.
 

@@ -15,7 +15,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from declarations.evaluations import PROBED
-from trainables.metrics.base import Array, Group, Probe, Requested, metric
+from declarations.metric import Condition
+from trainables.metrics.base import FEATURES, Array, Group, Probe, Requested, metric
 from trainables.metrics.participation import participation
 from trainables.richness import alignment, spectrum
 from trainables.richness.collapse import Collapse, classes_of, collapse
@@ -24,6 +25,8 @@ from trainables.streams import stream, stream_owner, training_probe
 
 if TYPE_CHECKING:
     from trainables.trainers.base import Probed
+
+_SEVERAL: Condition = (("outputs", ("several",)),)
 
 
 @dataclass(frozen=True)
@@ -134,7 +137,7 @@ def _of(probe: Probe) -> _Richness:
     return _KNOWN[probe]
 
 
-@metric("laziness D_LR of features and outputs", low=0, high=1, better="lower", at_equilibrium=True)
+@metric("laziness D_LR of features and outputs", low=0, high=1, better="lower", at_equilibrium=True, needs=FEATURES)
 def d_lr(probe: Probe) -> float | None:
     """1 - CKA of last hidden features and outputs on training examples: 0 for the richest training [Nam26 App. E.1]. None if
     either is constant."""
@@ -142,14 +145,14 @@ def d_lr(probe: Probe) -> float | None:
     return alignment.d_lr(*pair) if pair else None
 
 
-@metric("laziness D_LR on fresh examples", low=0, high=1, better="lower", at_equilibrium=True)
+@metric("laziness D_LR on fresh examples", low=0, high=1, better="lower", at_equilibrium=True, needs=FEATURES)
 def d_lr_test(probe: Probe) -> float | None:
     """`d_lr` on fresh test examples, such as symbols that training did not show."""
     pair = _pair(_of(probe).test)
     return alignment.d_lr(*pair) if pair else None
 
 
-@metric("laziness D_LR of the span of several outputs", low=0, high=1, better="lower")
+@metric("laziness D_LR of the span of several outputs", low=0, high=1, better="lower", needs=FEATURES + _SEVERAL)
 def d_lr_proj(probe: Probe) -> float | None:
     """D_LR by the projection onto the outputs' `d_lr_rank` leading directions [Nam26 Eq. 4]. None for one output, where it is
     `d_lr`."""
@@ -157,7 +160,7 @@ def d_lr_proj(probe: Probe) -> float | None:
     return alignment.d_lr_of_span(*pair, int(rank)) if pair and rank else None
 
 
-@metric("rank of the centred targets", low=0)
+@metric("rank of the centred targets", low=0, needs=_SEVERAL)
 def d_lr_rank(probe: Probe) -> float | None:
     """Rank of the centred training targets, C - 1 for C classes; None for one output."""
     own = _of(probe)
@@ -170,7 +173,7 @@ def d_lr_rank(probe: Probe) -> float | None:
     return 0.0 if apart is None else float(np.linalg.matrix_rank(apart))
 
 
-@metric("alignment of features with those at initialisation", low=0, high=1)
+@metric("alignment of features with those at initialisation", low=0, high=1, needs=FEATURES)
 def s_init(probe: Probe) -> float | None:
     """CKA of the features at initialisation and now, on training examples: 1 if they have not changed [Nam26]."""
     own = _of(probe)
@@ -185,7 +188,7 @@ def theta_norm2(probe: Probe) -> float:
     return sum(float(np.square(one, dtype=np.float64).sum()) for one in parameters.values())
 
 
-@metric("effective dimension of the features' spectrum", low=1, logarithmic=True, at_equilibrium=True)
+@metric("effective dimension of the features' spectrum", low=1, logarithmic=True, at_equilibrium=True, needs=FEATURES)
 def d_eff_rho(probe: Probe) -> float | None:
     """1 + exp(entropy of the eigenvalues rho_2, rho_3, ...) of the features' kernel on training examples [Nam26 Eq. 9]. The first
     eigenfunction is taken to be the constant: see `const_overlap`."""
@@ -193,14 +196,14 @@ def d_eff_rho(probe: Probe) -> float | None:
     return spectrum.effective_dimension(found.rho) if found else None
 
 
-@metric("effective dimension of the features that the output uses", low=1, logarithmic=True, at_equilibrium=True)
+@metric("effective dimension of the features that the output uses", low=1, logarithmic=True, at_equilibrium=True, needs=FEATURES)
 def d_eff_util(probe: Probe) -> float | None:
     """`d_eff_rho` of the utilisation Qhat(k): the share of the outputs that the k-th eigenfunction adds, on fresh examples."""
     used = _of(probe).utilisation
     return None if used is None else spectrum.effective_dimension(used)
 
 
-@metric("share of the output that the leading features hold", low=0, high=1, at_equilibrium=True)
+@metric("share of the output that the leading features hold", low=0, high=1, at_equilibrium=True, needs=FEATURES)
 def pi_hat_C(probe: Probe) -> float | None:
     """Utilisation of the first C eigenfunctions for C outputs, of the first two for one, on fresh examples; 1 for the richest
     training [Nam26 Eq. 6]."""
@@ -208,35 +211,35 @@ def pi_hat_C(probe: Probe) -> float | None:
     return own.leading(own.utilisation)
 
 
-@metric("share of the target that the leading features hold", low=0, high=1, better="higher", at_equilibrium=True)
+@metric("share of the target that the leading features hold", low=0, high=1, better="higher", at_equilibrium=True, needs=FEATURES)
 def pi_target_C(probe: Probe) -> float | None:
     """Quality of the first C eigenfunctions for C outputs, of the first two for one, on fresh examples [Nam26 Eq. 5]."""
     own = _of(probe)
     return own.leading(own.quality)
 
 
-@metric("overlap of the leading eigenfunction with the constant", low=0, high=1, at_equilibrium=True)
+@metric("overlap of the leading eigenfunction with the constant", low=0, high=1, at_equilibrium=True, needs=FEATURES)
 def const_overlap(probe: Probe) -> float | None:
     """|<1|e_1>| on training examples. [Nam26] finds above 0.95, and so leaves out e_1 in effective dimensions."""
     own = _of(probe)
     return spectrum.constant_overlap(own.functions, own.train.share) if own.functions else None
 
 
-@metric("neural collapse NC1", low=0, logarithmic=True)
+@metric("neural collapse NC1", low=0, logarithmic=True, needs=FEATURES + _SEVERAL)
 def nc1(probe: Probe) -> float | None:
     """Tr(S_W S_b^+)/C of the features of C classes, with a true pseudo-inverse [Papyan20]; None for one output."""
     found = _of(probe).collapse
     return found.nc1 if found else None
 
 
-@metric("neural collapse with the regularised inverse of [Nam26]", low=0, logarithmic=True)
+@metric("neural collapse with the regularised inverse of [Nam26]", low=0, logarithmic=True, needs=FEATURES + _SEVERAL)
 def nc1_regularised(probe: Probe) -> float | None:
     """Tr(S_W (S_b + 1e-4)^-1), sums over classes, as [Nam26] computes it: mostly 1e4 Tr(S_W)."""
     found = _of(probe).collapse
     return found.nc1_regularised if found else None
 
 
-@metric("variability of features within classes Tr(S_W)", low=0, logarithmic=True)
+@metric("variability of features within classes Tr(S_W)", low=0, logarithmic=True, needs=FEATURES + _SEVERAL)
 def tr_sw(probe: Probe) -> float | None:
     """Sum over classes of the features' variance; None for one output [Nam26]."""
     found = _of(probe).collapse
@@ -245,7 +248,7 @@ def tr_sw(probe: Probe) -> float | None:
 
 @metric(
     "eigenvalue rho_k of the features' kernel over rho_1",
-    low=0, high=1, logarithmic=True, per="eigenfunction", at_equilibrium=True,
+    low=0, high=1, logarithmic=True, per="eigenfunction", at_equilibrium=True, needs=FEATURES,
 )  # fmt: skip
 def rho(probe: Probe) -> Array | None:
     """Eigenvalues of the uncentred kernel of the features on training examples, over the largest [Nam26 Fig. 1]."""
@@ -253,27 +256,39 @@ def rho(probe: Probe) -> Array | None:
     return found.rho / found.rho[0] if found else None
 
 
-@metric("quality Q*(k): share of the target that eigenfunction k adds", low=0, high=1, per="eigenfunction", at_equilibrium=True)
+@metric(
+    "quality Q*(k): share of the target that eigenfunction k adds",
+    low=0,
+    high=1,
+    per="eigenfunction",
+    at_equilibrium=True,
+    needs=FEATURES,
+)
 def quality(probe: Probe) -> Array | None:
     """The share of the target's span that the k-th eigenfunction adds to those before it, on fresh examples [Nam26 Eq. 5]."""
     return _of(probe).quality
 
 
 @metric(
-    "utilisation Qhat(k): share of the output that eigenfunction k adds", low=0, high=1, per="eigenfunction", at_equilibrium=True
+    "utilisation Qhat(k): share of the output that eigenfunction k adds",
+    low=0,
+    high=1,
+    per="eigenfunction",
+    at_equilibrium=True,
+    needs=FEATURES,
 )
 def utilisation(probe: Probe) -> Array | None:
     """`quality` of the network's own outputs in place of the target [Nam26 Eq. 6]."""
     return _of(probe).utilisation
 
 
-@metric("laziness D_LR of features and outputs", low=0, high=1, better="lower", per="evaluation")
+@metric("laziness D_LR of features and outputs", low=0, high=1, better="lower", per="evaluation", needs=FEATURES)
 def curve_d_lr(probe: Probe) -> float | None:
     """`d_lr` at each evaluation."""
     return d_lr.measure(probe)
 
 
-@metric("effective dimension of the features' spectrum", low=1, logarithmic=True, per="evaluation")
+@metric("effective dimension of the features' spectrum", low=1, logarithmic=True, per="evaluation", needs=FEATURES)
 def curve_d_eff(probe: Probe) -> float | None:
     """`d_eff_rho` at each evaluation."""
     return d_eff_rho.measure(probe)

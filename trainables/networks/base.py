@@ -68,7 +68,9 @@ class Network(Part):
     @classmethod
     def traits(cls) -> dict[str, str | None]:
         """The network's part of `Cell.traits`."""
-        return {"network": cls.name, "neurons": "yes" if "neurons" in cls.keeps else "no"}
+        has_features = cls.family == "sampling" or cls.features is not Network.features
+        traits = {"neurons": "neurons" in cls.keeps, "features": has_features}
+        return {"network": cls.name, **{trait: "yes" if has else "no" for trait, has in traits.items()}}
 
     @property
     def is_centred(self) -> bool:
@@ -127,7 +129,8 @@ class Network(Part):
         raise NotImplementedError
 
     def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor | None":
-        """Activations (n, m) of ONE network's last hidden layer; None for a network that has none."""
+        """Activations (n, m) of ONE network's last hidden layer; None for a network that has none. Without this method a grid
+        cannot ask for richness of the network."""
         return None
 
     def settled(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "dict[str, Tensor]":

@@ -55,7 +55,7 @@ class Conv(Layered):
             images = names_of_images()
             other = ", here with layer: id" if cell.task.name in images else f" ({', '.join(images)})"
             wanted = f"take a task of images{other}, or network mlp"
-            raise ValueError(f"network conv takes images, and the inputs of task {cell.task.name} are none; {wanted}")
+            raise ValueError(f"network conv takes images, and the inputs of task {cell.task.name} are no images; {wanted}")
         if self.batch_norm and cell.batch * prod(self.maps(cell.task)[-1]) < 2:
             raise ValueError("with batch_norm: true a batch must hold two numbers of a channel at least; take a larger batch")
 

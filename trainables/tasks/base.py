@@ -67,6 +67,15 @@ class Task(Part, ABC):
             return "mse" if cls.targets == "real" else "cross_entropy"
         raise KeyError(key)
 
+    @classmethod
+    def traits(cls) -> dict[str, str | None]:
+        """The task's part of `Cell.traits`; `outputs` is None where their number depends on the task's keys."""
+        number = 1 if cls.n_outputs is Task.n_outputs else cls.n_outputs
+        known = {"binary": "one", "classes": "several"}.get(cls.targets)
+        if known is None and isinstance(number, int):
+            known = "one" if number == 1 else "several"
+        return {"targets": cls.targets, "outputs": known}
+
     @property
     def n_outputs(self) -> int:
         """Number of a network's outputs: 1, K for K classes, or the length of a real target."""

@@ -14,7 +14,7 @@ from trainables.metrics import base, metric_groups, requested_metric
 from trainables.streams import stream, stream_owner
 from trainables.tasks import Linear, Parity2
 
-NAMES = [name for name in metric_groups()["richness"].members if requested_metric(name).had_by("sampling")]
+NAMES = [name for name in metric_groups()["richness"].members if requested_metric(name).metric.had_by({"sampled": "yes"})]
 NUMBERS = [name for name in NAMES if requested_metric(name).metric.per == "network"]
 
 
@@ -125,7 +125,7 @@ def test_one_that_fails_is_told_and_not_tried_again(make_cell, monkeypatch):
 
 def test_what_is_of_training_alone_is_not_among_them():
     ours = {name for group in metric_groups().values() for name in group.members}  # other tests register metrics of their own
-    lacking = {name for name in ours if not requested_metric(name).had_by("sampling")}
+    lacking = {name for name in ours if not requested_metric(name).metric.had_by({"sampled": "yes"})}
     assert lacking == {
         "s_init", "theta_norm2", "curve_d_lr", "curve_d_eff",  # no initialisation, no readouts, no evaluations of one network
         "d_lr_proj", "d_lr_rank", "nc1", "nc1_regularised", "tr_sw",  # of several outputs

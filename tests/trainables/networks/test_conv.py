@@ -214,7 +214,7 @@ def test_arrays_and_tensors_are_the_same_images(task, image):
 def test_other_inputs_than_images_are_refused(task):
     with pytest.raises(
         ValidationError,
-        match=rf"conv takes images, and the inputs of task {task.name} are none; take a task of images \(.*mnist5k",
+        match=rf"conv takes images, and the inputs of task {task.name} are no images; take a task of images \(.*mnist5k",
     ):
         cell(task)
 

@@ -1,0 +1,28 @@
+"""Whether networks of a kind have a metric on request, and if not, why and what to do."""
+
+from collections.abc import Iterable
+
+from console.words import listed
+from declarations.metric import Metric
+from orchestrator.grid.keys import Kind
+
+
+def lacking(asked: str, metrics: Iterable[Metric], kind: Kind) -> str:
+    """Why some networks of this kind lack some of the metrics for which `asked` stands; empty if all have all of them."""
+    every = list(metrics)
+    for network in kind.networks:
+        traits = kind.traits() | network.traits()
+        without = [metric for metric in every if not metric.had_by(traits)]
+        missing = {trait for metric in without for trait, legal in metric.of[0] if traits.get(trait) not in (None, *legal)}
+        if "sampled" in missing:
+            return f"{asked} is measured on networks that learn by gradient descent, not by {kind.training.name}"
+        if "outputs" in missing:
+            return f"{asked} is of several outputs, and task {kind.task.name} has one; leave it out, or take a task of classes"
+        if "features" in missing:
+            needless = [metric.name for metric in every if metric not in without]
+            rest = f", or save {listed(needless)} alone" if needless else f", or leave out {asked}"
+            add = f"add a method `features` that returns its last hidden layer{rest}"
+            return f"network {network.name} has no `features`, which {asked} needs: {add}"
+        if without:
+            return f"{asked} is not measured on network {network.name} under {kind.training.name} with task {kind.task.name}"
+    return ""
