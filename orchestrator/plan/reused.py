@@ -47,7 +47,7 @@ def _of_other_settings(grid: Grid, store: Store, whole: bool) -> str:
     told = [
         f"{key} = {shown(found[0])} (here {shown(here)})"
         for (key, here), found in pairs
-        if found and len(found) == 1 and found != [here]
+        if found and len(found) == 1 and found[0] not in (here, None)  # None: of before the key was there
     ]
     if not told:
         return ""

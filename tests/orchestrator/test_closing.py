@@ -7,7 +7,9 @@ import pytest
 
 from analysis import Results
 from orchestrator.running import summary
+from store.store import Store
 from store.views import fetch
+from tests.store_rows import row
 
 
 def query_of(done):
@@ -93,3 +95,12 @@ def test_a_store_of_many_files_is_told_the_command_that_merges_them(small_grid, 
     assert told not in sweep_here(small_grid, "--debug").stdout
     monkeypatch.setattr(summary, "MANY_PACKS", 1)
     assert told in sweep_here(small_grid, "--debug").stdout
+
+
+def test_keys_that_older_networks_lack_are_no_other_settings(small_grid, sweep_here, results):
+    store, old = Store(str(results)), row(1, base_lr=None)
+    store.prepare()
+    store.commit("old", [old])
+    store.write_plan("small", [old["cell_id"]], whole=True)
+    said = sweep_here(small_grid, "--dry-run").stderr
+    assert "width = 512 (here 32)" in said and "None" not in said
