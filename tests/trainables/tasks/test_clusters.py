@@ -74,11 +74,11 @@ def a_cell(seed=0, steps=1600, trained="all", loss="mse", **keys):
 def test_the_last_layer_alone_keeps_the_features():
     cell = a_cell(steps=20, trained="last")
     run = PackRun([cell], descent_engine("stacked").trainer([cell]))
-    before = probe_of(run, 0)
+    before = probe_of(run, 0).parameters
     while not run.done:
         run.advance(0.0)
     after = probe_of(run, 0)
-    changed = {name for name in before.parameters if not np.array_equal(before.parameters[name], after.parameters[name])}
+    changed = {name for name in before if not np.array_equal(before[name], after.parameters[name])}
     assert changed == {"w4"}
     assert requested_metric("s_init").measure(after) == pytest.approx(1, abs=1e-12)
 
