@@ -54,14 +54,17 @@ def connection(results):
 
 
 def test_networks_trained_anew_are_those_of_evidence(results, trained):
-    rows = """select distinct cell_id, best_test_acc, readout_ratio from cells join plans using (cell_id)
+    rows = """select distinct cell_id, best_test_acc, readout_ratio, task <> 'same_different' and gamma >= 0.1
+        from cells join plans using (cell_id)
         where sweep in ('acceptance', 'acceptance_images') and status = 'ok' and seed = 0"""
     anew, kept = ({row[0]: row[1:] for row in fetch(where, rows)} for where in (trained, results))
     assert len(anew) == 17 + 7 and anew.keys() <= kept.keys()
-    for cell_id, (accuracy, ratio) in anew.items():
-        # Equal to the last digit on one kind of processor. Another one rounds otherwise: some of 1,024 test examples may differ.
-        assert accuracy == pytest.approx(kept[cell_id][0], abs=0.01)
-        assert ratio is kept[cell_id][1] is None or ratio == pytest.approx(kept[cell_id][1], rel=0.02)
+    for cell_id, (accuracy, ratio, amplifies) in anew.items():
+        # Equal to the last digit on one kind of processor. Another one rounds otherwise, which rich networks on images amplify: AMD
+        # EPYC beside Intel Xeon gave them up to 0.010 in accuracy, 10 of 1,024 examples, and 2.2% in the ratio; all others 3e-6.
+        # Three times that would still tell another seed or another step size.
+        assert accuracy == pytest.approx(kept[cell_id][0], abs=0.03 if amplifies else 0.002)
+        assert ratio is kept[cell_id][1] is None or ratio == pytest.approx(kept[cell_id][1], rel=0.07 if amplifies else 1e-4)
 
 
 def test_rich_accuracy_is_near_eq3(results):
