@@ -60,9 +60,9 @@ def test_networks_trained_anew_are_those_of_evidence(results, trained):
     anew, kept = ({row[0]: row[1:] for row in fetch(where, rows)} for where in (trained, results))
     assert len(anew) == 17 + 7 and anew.keys() <= kept.keys()
     for cell_id, (accuracy, ratio, amplifies) in anew.items():
-        # Equal to the last digit on one kind of processor. Another one rounds otherwise, which rich networks on images amplify: AMD
-        # EPYC beside Intel Xeon gave them up to 0.010 in accuracy, 10 of 1,024 examples, and 2.2% in the ratio; all others 3e-6.
-        # Three times that would still tell another seed or another step size.
+        # Equal to the last digit on one kind of processor. Another one rounds otherwise, which rich networks on images amplify:
+        # AMD EPYC beside Intel Xeon gave them up to 0.010 in accuracy, 10 of 1,024 examples, and 2.2% in the ratio; all others
+        # 3e-6. Three times that still tells another seed or step size.
         assert accuracy == pytest.approx(kept[cell_id][0], abs=0.03 if amplifies else 0.002)
         assert ratio is kept[cell_id][1] is None or ratio == pytest.approx(kept[cell_id][1], rel=0.07 if amplifies else 1e-4)
 

@@ -56,10 +56,10 @@ def test_a_card_that_is_well_trains_what_it_is_good_for(tmp_path, options):
 
 @pytest.mark.parametrize(("fault", "options"), [
     ("illegal", ("--debug",)), ("unusable", ("--debug",)), ("memory", ("--debug",)),
-    pytest.param("illegal", (), marks=pytest.mark.ray), pytest.param("unusable", (), marks=[pytest.mark.ray, pytest.mark.slow]),
-    pytest.param("memory", (), marks=[pytest.mark.ray, pytest.mark.slow]),
+    pytest.param("illegal", (), marks=pytest.mark.ray),
 ])  # fmt: skip
 def test_a_card_that_always_fails_costs_no_cell(tmp_path, fault, options):
+    """Each fault in one process; through Ray the one that costs its worker. The next test has memory through Ray."""
     done = sweep(tmp_path, {fault: 1.0}, *options)
     assert done.returncode == 0, done.stderr
     assert devices(tmp_path) == {"cpu": (CELLS, devices(tmp_path)["cpu"][1])}
