@@ -51,7 +51,7 @@ def make_mnist(folder: Path, train: int = 10, test: int = 3, seed: int = 0, pack
 
 
 def _patterns(rng: np.random.Generator, n: int) -> Array:
-    """Of each class a pattern of 4 x 4 coloured squares on black, a quarter of them lit."""
+    """A pattern for each class: 4 x 4 coloured squares on black, a quarter of them lit."""
     return (rng.random((n, 3, 4, 4)) < 0.25).repeat(8, axis=2).repeat(8, axis=3)
 
 

@@ -41,8 +41,13 @@ def stream(owner: str, purpose: Purpose, block: int = 0) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=_key(purpose, owner), counter=block << 128))
 
 
+def n_probed(cell: Cell) -> int:
+    """Number of examples of `training_probe`."""
+    return min(cell.task.n_train or PROBED, PROBED)
+
+
 def training_probe(cell: Cell) -> tuple[Array, Array]:
-    """Inputs and targets of at most PROBED training examples, on which a network is measured at any step.
+    """Inputs and targets of `n_probed` training examples, on which a network is measured at any step.
 
     They are the first ones of a fixed training set, else fresh ones of a stream of their own.
     """

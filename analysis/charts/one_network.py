@@ -167,8 +167,7 @@ def _accuracies(curves: pd.DataFrame, cell_id: str, x: Any, theory: float | None
         scale=alt.Scale(domain=[low, 1.0], nice=False),
         axis=alt.Axis(minExtent=EXTENT),
     )
-    colour = alt.Color("series:N", title=None, sort=words, scale=alt.Scale(domain=words, range=colours),
-                       legend=alt.Legend(orient="top", direction="horizontal"))  # fmt: skip
+    colour = worded("series", words, colours)
     layers = seed_lines(long, [cell_id], x, y, [*_HOVER, "series", alt.Tooltip("accuracy:Q", format=".4g")], colour)
     if theory is not None:
         rule = alt.Chart(pd.DataFrame({"accuracy": [theory], "theory": ["Eq. 3"]})).mark_rule(color="black", strokeDash=[5, 3])
@@ -199,6 +198,12 @@ def chains_chart(curves: pd.DataFrame, cell_id: str, width: int = 520) -> alt.To
         layers = seed_lines(curves, [cell_id], x, y, hover, alt.value("#277f8e"))
         panels.append(alt.layer(*layers).properties(width=width, height=height))
     return styled(alt.vconcat(*panels, spacing=8))
+
+
+def worded(field: str, words: Sequence[str], colours: Sequence[str]) -> alt.Color:
+    """The encoding of a field of words as colours, with the legend above the chart."""
+    legend = alt.Legend(orient="top", direction="horizontal")
+    return alt.Color(f"{field}:N", title=None, sort=list(words), scale=alt.Scale(domain=words, range=colours), legend=legend)
 
 
 def seed_lines(frame: pd.DataFrame, strong: Collection[str], x: Any, y: Any, hover: Sequence[Any], color: Any) -> list[Any]:

@@ -1,6 +1,6 @@
 """Charts of how rich networks are [Nam26]: the spectrum of their features, and D_LR and accuracies along training."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.charts.curves import styled
-from analysis.charts.one_network import EXTENT, SERIES, seed_lines
+from analysis.charts.one_network import EXTENT, SERIES, seed_lines, worded
 from analysis.data.points import with_intervals
 from declarations.metric import Metric
 from store.database import of_cells
@@ -86,7 +86,7 @@ def spectrum_chart(
         axis=alt.Axis(values=(10.0 ** decades[:: len(decades) // -6]).tolist(), format=".0e", minExtent=EXTENT),
     )  # fmt: skip
     words, colours = map(list, zip(*SHARES.values(), strict=True))
-    colour = alt.Color("of:N", title=None, sort=words, scale=alt.Scale(domain=words, range=colours), legend=_ABOVE)
+    colour = worded("of", words, colours)
     most = 1.0 if cumulative else float(np.nanmax([shares["value"].max(), 0.1]))
     share = partial(
         alt.Y, title="share that the first k hold" if cumulative else "share that the k-th adds",
@@ -104,7 +104,7 @@ def spectrum_chart(
             panels.append(alt.layer(*rule, *_drawn(shares[shares["column"] == column], strong, k, share, colour)))
         panels = [panel.properties(width=width, height=height) for panel in panels]
         columns.append(alt.vconcat(*panels, spacing=8).properties(title=column))
-    return styled(alt.hconcat(*columns, spacing=24).resolve_scale(color="shared") if len(columns) > 1 else columns[0])
+    return _side_by_side(columns)
 
 
 def along_chart(
@@ -121,7 +121,7 @@ def along_chart(
     titled = dict(zip(there, words, strict=True))
     kept = ["cell_id", "seed", "step", "column"]
     long = curves.melt(kept, there, "of", "value").replace({"of": titled})
-    colour = alt.Color("of:N", title=None, sort=words, scale=alt.Scale(domain=words, range=colours), legend=_ABOVE)
+    colour = worded("of", words, colours)
     x = alt.X("step:Q", title="training step", scale=alt.Scale(type="log" if log_step else "linear", nice=False),
               axis=alt.Axis(grid=False, format="~s"))  # fmt: skip
     title = ", ".join(dict.fromkeys("accuracy" if "acc" in name else "D_LR" for name in there))
@@ -144,10 +144,11 @@ def along_chart(
             layers = seed_lines(of, strong, x.title(None) if title != parts[-1][1] else x, y, hover, color)
             panels.append(alt.layer(*layers).properties(width=width, height=height if not panels else height * 2 // 3))
         columns.append(alt.vconcat(*panels, spacing=8).properties(title=column))
+    return _side_by_side(columns)
+
+
+def _side_by_side(columns: Sequence[Any]) -> Any:
     return styled(alt.hconcat(*columns, spacing=24).resolve_scale(color="shared") if len(columns) > 1 else columns[0])
-
-
-_ABOVE = alt.Legend(orient="top", direction="horizontal")
 
 
 def _shares(frame: pd.DataFrame, cumulative: bool) -> pd.DataFrame:

@@ -46,5 +46,5 @@ def measures_of(measure: Mapping[str, Any]) -> list[str]:
 
 
 def is_along(measure: Mapping[str, Any]) -> bool:
-    """Whether the metrics that a claim's measurement names are metrics along training."""
+    """True if a claim's measurement names metrics along training."""
     return any(event in measure for event in _EVENTS)

@@ -214,4 +214,4 @@ def values_of(points: Keyed, key: str) -> list[Value]:
 
 def label(value: Value, key: str = "") -> str:
     """A value, of this key if it is one's, as select boxes and URLs show it."""
-    return "none" if value is None else value_of(key, value)
+    return value_of(key, value)

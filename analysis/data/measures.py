@@ -37,7 +37,7 @@ def measures(results: str) -> dict[str, Metric]:
 
 
 def knows(results: str, measure: str, keys: Iterable[str] = ()) -> bool:
-    """Whether a store has this measure, and columns for these keys: both may be those that a grid asked for."""
+    """True if a store has this measure, and columns for these keys. Stores differ in what their grids asked for."""
     return measure in measures(results) and {*keys} <= {*grid_keys(results)}
 
 

@@ -45,7 +45,7 @@ class Varying(NamedTuple):
     noisy_over_L: bool
     sampled: bool
     rich: bool
-    """Whether a network has saved its richness."""
+    """True if some network has saved its richness."""
 
 
 def showing(results: str) -> dict[str, frozenset[str]]:

@@ -58,10 +58,7 @@ def _draw(results: str, sweep: str | None, measure: str = "best_test_acc", level
         f"{told}; {counted(int(setting.frame['n'].sum()), 'network')}, "
         f"{n_seeds(setting.frame)} per point. {OVER}*: mean {found.measure.title} {level:g}, reached within the range by "
         f"{reached} of {len(frame)} curves; intervals 95%. Exponents: "
-        + "; ".join(
-            exponent_told("lazy" if row[BY] == "lazy" else f"gamma = {row[BY]}", row) + of_theory.get(row[BY], "")
-            for row in rows.to_dict("records")
-        )
+        + "; ".join(exponent_told(gamma_told(row[BY]), row) + of_theory.get(row[BY], "") for row in rows.to_dict("records"))
     )
     return Drawn(chart, table, caption + ".", found.sql, missing)
 
@@ -74,6 +71,11 @@ def exponents_of_theory(theory: pd.DataFrame, by: str) -> dict[Any, str]:
             exponent, low, high = fit.interval[:3]
             said[value] = said.get(value, "") + f", {name} {exponent:.2f} ({low:.2f} to {high:.2f})"
     return said
+
+
+def gamma_told(label: object) -> str:
+    """A label of gamma in words: `lazy`, `gamma = 0.1`."""
+    return "lazy" if label == "lazy" else f"gamma = {label}"
 
 
 def exponent_told(name: str, row: dict[Hashable, Any]) -> str:

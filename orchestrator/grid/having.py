@@ -1,4 +1,4 @@
-"""Whether networks of a kind have a metric on request, and if not, why and what to do."""
+"""Metrics on request that networks of a kind lack: the reason, and what to do."""
 
 from collections.abc import Iterable
 

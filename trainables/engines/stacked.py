@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from declarations.evaluations import PROBED
 from trainables.cell import Cell, cell_of
 from trainables.engines.base import ALONE, Amounts, DescentEngine, groups_of, item_bytes
 from trainables.kernels.sizes import TOGETHER
-from trainables.streams import BLOCK_STEPS
+from trainables.streams import BLOCK_STEPS, n_probed
 from trainables.tasks import SameDifferent
 
 if TYPE_CHECKING:
@@ -85,9 +84,9 @@ class Stacked(DescentEngine):
         curves = 5 * n * BLOCK_STEPS * cell.batch * cell.task.n_outputs  # outputs, targets, losses and their summands
         together = max(1, min(n, TOGETHER // (cell.test_size * (d_in + n_activations)))) if on_gpu else 1
         evaluation = together * (cell.test_size * (2 * d_in + 2 * n_activations) + (cell.last_test_size - cell.test_size) * d_in)
-        if n_probed := _n_probed(cell):
-            examples += n_groups * n_probed * d_in
-            evaluation = max(evaluation, together * n_probed * (d_in + 3 * n_activations))
+        if more := _n_probed(cell):
+            examples += n_groups * more * d_in
+            evaluation = max(evaluation, together * more * (d_in + 3 * n_activations))
         bytes_of_a_number = 8 if any(c.network.is_centred and not c.output_is_literal for c in cells) else item_bytes(cell)
         return int(bytes_of_a_number * (parameters + live + examples + order + curves + evaluation)) + table
 
@@ -112,6 +111,4 @@ class Stacked(DescentEngine):
 
 def _n_probed(cell: Cell) -> int:
     """Training examples that an evaluation takes besides those of the test; see `Network.settled`."""
-    if not cell.network.mixes_examples:
-        return 0
-    return PROBED if cell.task.n_train is None else min(cell.task.n_train, PROBED)
+    return n_probed(cell) if cell.network.mixes_examples else 0

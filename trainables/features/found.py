@@ -53,7 +53,7 @@ class Found:
 
     @property
     def is_published(self) -> bool:
-        """Whether the images are those that the set's authors publish."""
+        """True if the images are those that the set's authors publish."""
         return self.images == self.of.name
 
 
@@ -104,7 +104,7 @@ def _missing(folder: Path, of: ImageSet, places: dict[Published, Place | None], 
 
 
 def has_own_images(folder: Path, of: ImageSet) -> bool:
-    """Whether the folder holds a file of the set, which a download would replace."""
+    """True if the folder holds a file of the set, which a download would replace."""
     return any(placed(folder, of).values())
 
 

@@ -39,7 +39,7 @@ class ImageSet(NamedTuple):
     archive_md5: str = ""
     """Digest of the archive that the one URL names; empty where each URL names a file, compressed."""
     tells_parts: bool = True
-    """Whether training and test images are kept apart."""
+    """True if the training images alone train, and the test images alone test."""
 
     @property
     def is_pickled(self) -> bool:

@@ -169,7 +169,7 @@ def requested_metric(name: str) -> Requested:
 
 
 def is_per_evaluation(name: str) -> bool:
-    """Whether the registered metric of this name is measured at each evaluation."""
+    """True if the registered metric of this name is measured at each evaluation."""
     return _REQUESTED[name].metric.per == "evaluation"
 
 

@@ -60,7 +60,7 @@ class Network(Part):
     """Lists that a grid may save: `curves`, `neurons`, `weights`. The last two are measured on parameters w (D, m) and a (m,) of
     a centred network."""
     in_turn_on_cpu: ClassVar[bool] = False
-    """Whether a CPU computes `apply` for one network after the other. That is faster where one network keeps a core busy with
+    """True if a CPU computes `apply` for one network after the other. That is faster where one network keeps a core busy with
     operations that torch.func.vmap makes slow, such as convolutions."""
     if TYPE_CHECKING:  # fields of each network, with its own legal values and defaults
         width: int
@@ -79,7 +79,7 @@ class Network(Part):
 
     @property
     def mixes_examples(self) -> bool:
-        """Whether an output depends on the other examples of its batch in training, as with batch norm; see `settled`."""
+        """True if an output depends on the other examples of its batch in training, as with batch norm; see `settled`."""
         return False
 
     def check(self, cell: "Cell") -> None:

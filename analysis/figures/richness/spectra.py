@@ -65,29 +65,26 @@ class SpectraFigure:
         return ", ".join(f"{name} {mean.value:.3g} ({mean.low:.3g} to {mean.high:.3g})" for name, mean in found.items())
 
 
-def _figure(name: str, title: str, source: str, grid: str, of: SpectraFigure) -> Figure:
-    return Figure(name, title, source, (grid,), of.draw)
-
-
 SPECTRA = [
-    _figure(
+    Figure(
         "Codes", "Digits with a label code: what the output uses, and what the target needs", "[Nam26 Fig. 1]",
-        "grids/richness_codes.yaml", SpectraFigure("trained", {"task": "digits", "code": 1}, lambda value: _TRAINED[value]),
+        ("grids/richness_codes.yaml",),
+        SpectraFigure("trained", {"task": "digits", "code": 1}, lambda value: _TRAINED[value]).draw,
     ),
-    _figure(
+    Figure(
         "Eigenfunctions", "Images of MNIST: target and output move to the leading eigenfunctions", "[Nam26 Fig. 5]",
-        "grids/richness_spectra.yaml",
-        SpectraFigure("steps", {"task": "mnist5k"}, lambda value: f"{value} steps", ("eval_every",), width=190),
+        ("grids/richness_spectra.yaml",),
+        SpectraFigure("steps", {"task": "mnist5k"}, lambda value: f"{value} steps", ("eval_every",), width=190).draw,
     ),
-    _figure(
+    Figure(
         "Step", "A step on a line: the eigenfunctions that hold target and output", "[Nam26 Fig. 9]",
-        "grids/richness_spectra.yaml",
-        SpectraFigure("steps", {"task": "step"}, lambda value: f"{value} steps", ("eval_every",), width=190, last=8),
+        ("grids/richness_spectra.yaml",),
+        SpectraFigure("steps", {"task": "step"}, lambda value: f"{value} steps", ("eval_every",), width=190, last=8).draw,
     ),
-    _figure(
+    Figure(
         "Outputs", "Digits as classes and as one number: how many eigenfunctions the output uses", "[Nam26 Fig. 10]",
-        "grids/richness_codes.yaml",
+        ("grids/richness_codes.yaml",),
         SpectraFigure("task", {"task": ["digits", "digits_value"], "code": [0, None], "shuffle": [0, None]},
-                      lambda value: _TASKS[value], ("alpha",)),
+                      lambda value: _TASKS[value], ("alpha",)).draw,
     ),
 ]  # fmt: skip

@@ -12,7 +12,7 @@ from analysis.data.measures import knows
 from analysis.data.points import Points, averaged, counted, described, one_setting, points
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
-from analysis.figures.laws import NOISELESS
+from analysis.figures.laws import NOISELESS, gamma_told
 from analysis.scaling.levels import usual_level
 from analysis.scaling.thresholds import thresholds
 from console.words import capital
@@ -58,21 +58,17 @@ def _reached(found: Points) -> str:
     """L*, where a measure reaches its usual level, for each gamma."""
     level = usual_level(found.measure)
     reached = thresholds(found.frame, level, OVER, found.measure.falls, found.declared).sort_values("gamma")
-    each = [f"{_gamma(row[BY])} {row['threshold'].describe()}" for row in reached.to_dict("records")]
+    each = [f"{gamma_told(row[BY])} {row['threshold'].describe()}" for row in reached.to_dict("records")]
     return f"{capital(found.measure.title)} {level:g} (dashed): {'; '.join(each)}."
 
 
 def _range(frame: pd.DataFrame) -> str:
     """The least and largest mean of D_LR over L, for each gamma."""
     each = [
-        f"{_gamma(label)} {of['mean'].min():.2f} to {of['mean'].max():.2f}"
+        f"{gamma_told(label)} {of['mean'].min():.2f} to {of['mean'].max():.2f}"
         for label, of in frame.sort_values("gamma").groupby(BY, sort=False)
     ]
     return f"D_LR over these L: {', '.join(each)}."
-
-
-def _gamma(label: object) -> str:
-    return "lazy" if label == "lazy" else f"gamma = {label}"
 
 
 SYMBOLS = Figure(

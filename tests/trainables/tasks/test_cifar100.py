@@ -422,7 +422,7 @@ def test_the_official_files_have_readable_names(copied, monkeypatch):
     assert CIFAR100(L=8, layer="id", data_dir=str(copied)).source == "cifar100"
 
 
-# What is refused, and how it is said.
+# Refusals and their messages.
 
 
 def test_missing_data_are_told_with_the_way_to_get_them(tmp_path, monkeypatch):

@@ -228,7 +228,7 @@ def test_a_worker_needs_no_environment(whole, monkeypatch, tmp_path):
     assert len(task.train_examples(RNG(0), task.draw_symbols(RNG(0)), 3)[0]) == 3
 
 
-# What is refused, and how it is said.
+# Refusals and their messages.
 
 
 @pytest.mark.parametrize(("task", "words"), [
