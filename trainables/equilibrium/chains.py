@@ -120,7 +120,7 @@ class Chains:
             self.means.add(f, overlaps)
         if k in self.measured_at:
             for chain in range(self.cell.chains):
-                self.measured.add(self._probe(chain))
+                self.measured.add(partial(self._probe, chain))
 
     def _probe(self, chain: int) -> Probe:
         """The sample that this chain is now, at the test examples."""

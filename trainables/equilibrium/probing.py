@@ -3,7 +3,7 @@
 A sample's output f is averaged over its readouts if they are integrated out, as in all measures; it is not centred.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -31,9 +31,9 @@ class Measured:
     failures: dict[str, str] = field(default_factory=dict)
     """The first error of each metric that failed; it is not measured again."""
 
-    def add(self, probe: Probe) -> None:
+    def add(self, probed: Callable[[], Probe]) -> None:
         """Measure the metrics of one sample."""
-        values, failures = values_at(probe, [name for name in self.names if name not in self.failures])
+        values, failures = values_at(probed, [name for name in self.names if name not in self.failures])
         for name, value in values.items():
             self.values.setdefault(name, []).append(value)
         self.failures |= failures

@@ -1,6 +1,6 @@
 """Measures the metrics that a grid asked for, on a pack: at each evaluation, and when it is trained."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any
@@ -36,12 +36,18 @@ def measured(run: "PackRun", c: int, names: Sequence[str]) -> tuple[dict[str, Va
 
 def values_of(run: "PackRun", c: int, names: Sequence[str]) -> tuple[dict[str, Value], dict[str, str]]:
     """Values of these metrics for cell c as it is now, and the errors of those that failed, each by the metric's name."""
-    return values_at(probe_of(run, c), names)
+    return values_at(lambda: probe_of(run, c), names)
 
 
-def values_at(probe: Probe, names: Sequence[str]) -> tuple[dict[str, Value], dict[str, str]]:
-    """Values of these metrics at a probe, and the errors of those that failed: the network is kept, whatever they or it raise."""
+def values_at(probed: Callable[[], Probe], names: Sequence[str]) -> tuple[dict[str, Value], dict[str, str]]:
+    """Values of these metrics at a probe, which is made if there are any, and the errors of those that failed."""
+    if not names:
+        return {}, {}
     values, failures = dict[str, Value](), dict[str, str]()
+    try:
+        probe = probed()
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the network is kept, whatever its features raise
+        return dict.fromkeys(names), dict.fromkeys(names, in_a_line(error))
     for name in names:
         asked, values[name] = requested_metric(name), None
         try:
