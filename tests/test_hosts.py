@@ -27,11 +27,12 @@ grids:
   - {task: same_different, L: [3, 4], d: 16, sigma2: [0, 1], gamma: 1, seed: {range: 4}}
 resources: {pack_seconds: 1}
 """
+# Seeds enough that a sweep outlives what a test does to it: a host may need minutes to join.
 LONG = """\
 sweep: long
 defaults: {steps: 4000, eval_every: 1000, width: 256}
 grids:
-  - {task: same_different, L: 16, d: 64, sigma2: [0, 1], gamma: [1, 0.1], seed: {range: 200}}
+  - {task: same_different, L: 16, d: 64, sigma2: [0, 1], gamma: [1, 0.1], seed: {range: 1000}}
 resources: {pack_seconds: 3}
 """
 
@@ -161,13 +162,13 @@ def test_ctrl_c_reaches_a_sweep_that_was_submitted_and_drains_it(lab):
     assert code == 130, said
     assert "draining" in said
     rows, cells = counts(results)
-    assert rows == cells < 800
+    assert rows == cells < 40000
 
 
 def test_a_host_that_is_lost_costs_nothing_but_its_packs_in_flight(lab):
     shared = f"{SHARED}/lost"
     results = str(lab.hosts.shared / "lost")
-    words = (f"{HOME}/long.yaml", "seed=range(6)", "--results", shared)
+    words = (f"{HOME}/long.yaml", "seed=range(30)", "--results", shared)
     process = lab.hosts["head"].start(*lab.sweep_command(*words))
     try:
         wait_for(lambda: Path(results, "packs").exists() and "worker" in hosts_of(results), 600)
@@ -177,9 +178,9 @@ def test_a_host_that_is_lost_costs_nothing_but_its_packs_in_flight(lab):
     finally:
         process.kill()
         process.stdout.close()  # left open, it fails the next test
-    assert before < 24, "the sweep was over before its host was lost"
+    assert before < 120, "the sweep was over before its host was lost"
     assert process.returncode == 0, out
-    assert counts(results) == (24, 24)
+    assert counts(results) == (120, 120)
     assert connect(results).execute("select distinct status from cells").fetchall() == [("ok",)]
     files = sorted(path.name for path in Path(results, "packs").iterdir())
     again = lab.sweep(*words)
@@ -192,7 +193,7 @@ def test_a_host_that_joins_amid_a_sweep_is_given_packs(lab):
     if not lab.hosts.is_off("worker"):
         lab.hosts.kill("worker")
     results = str(lab.hosts.shared / "joined")
-    words = (f"{HOME}/long.yaml", "seed=range(100)", "--results", f"{SHARED}/joined")
+    words = (f"{HOME}/long.yaml", "--results", f"{SHARED}/joined")
     process = lab.hosts["head"].start(*lab.sweep_command(*words))
     try:
         wait_for(lambda: Path(results, "packs").exists() and hosts_of(results), 600)
@@ -207,7 +208,7 @@ def test_a_host_that_joins_amid_a_sweep_is_given_packs(lab):
         process.stdout.close()  # left open, it fails the next test
     assert process.returncode == 130, out
     rows, cells = counts(results)
-    assert rows == cells < 400
+    assert rows == cells < 4000
 
 
 def test_down_leaves_nothing_running(lab):

@@ -4,9 +4,10 @@ Seconds are the amounts of work that an engine states, times this machine's rate
 the times that packs really took.
 """
 
-from collections import defaultdict
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
+from statistics import median
 from typing import Any
 
 import duckdb
@@ -28,6 +29,8 @@ from trainables.training import all_trainings
 
 _LAST_ON_CARDS = 10
 """Packs of each engine on each kind of card that are learned from; a pack may hold a thousand cells."""
+_LAST_OF_SHAPE, _LAST_OF_ENGINE = 5, 31
+"""Packs that a correction is the median of. A mean would follow the one pack that ran beside other work, or was suspended."""
 _EVALUATIONS_MORE = 2
 """The weights at the start and the measures at the end cost about as much as this many evaluations."""
 
@@ -37,9 +40,8 @@ class CostModel:
 
     def __init__(self, rates: Rates | None = None) -> None:
         self.rates = rates or Rates()
-        self._of_key: dict[tuple[object, ...], float] = {}
-        self._of_engine: dict[tuple[str, str], list[float]] = defaultdict(list)
-        self._typical: dict[tuple[str, str], float] = {}
+        self._ratios: dict[tuple[object, ...], deque[float]] = {}
+        self._typical: dict[tuple[object, ...], float] = {}
 
     def predicted(self, cell: Cell, engine: str, device: str = "cpu", group: float = 1.0, among: float = inf) -> float:
         """Seconds that a cell takes on one core, before any correction; `group` cells see the same inputs.
@@ -79,19 +81,20 @@ class CostModel:
         return self.correction(key, engine, device) * self.predicted(cell, engine, device, group)
 
     def correction(self, key: tuple[Any, ...], engine: str, device: str) -> float:
-        """Measured over predicted seconds of packs with this `Engine.pack_key`. For a new key: the engine's median; 1 before any
-        pack."""
-        return self._of_key.get((engine, device, key), self._typical.get((engine, device), 1.0))
+        """Median of measured over predicted seconds of the last packs with this `Engine.pack_key`. For a new key: that of the
+        engine; 1 before any pack."""
+        return self._typical.get((engine, device, key), self._typical.get((engine, device), 1.0))
 
     def observe(self, cells: Sequence[Cell], engine: str, device: str, seconds: float) -> None:
         """Learn from a finished pack of these cells that took `seconds`."""
         self._learned(cells[0], engine, device, seconds / self.predicted_pack(cells, engine, device))
 
     def _learned(self, cell: Cell, engine: str, device: str, ratio: float) -> None:
-        key = (engine, device, ENGINES[engine].pack_key(cell, device))
-        self._of_key[key] = (self._of_key.get(key, ratio) + ratio) / 2
-        recent = self._of_engine[engine, device] = [*self._of_engine[engine, device][-30:], ratio]
-        self._typical[engine, device] = float(np.median(recent))
+        own = (engine, device, ENGINES[engine].pack_key(cell, device))
+        for key, most in ((own, _LAST_OF_SHAPE), ((engine, device), _LAST_OF_ENGINE)):
+            ratios = self._ratios.setdefault(key, deque(maxlen=most))
+            ratios.append(ratio)
+            self._typical[key] = median(ratios)
 
     def learn(self, connection: duckdb.DuckDBPyConnection, plan: Iterable[Cell] = (), card: str = "") -> None:
         """Learn from the times of the packs in a store: those on CPUs like this one, and those on cards of this name.
@@ -171,7 +174,7 @@ def _measured(keys: Sequence[Key]) -> str:
             group by pack_id, engine, device, science_version
         )
         select * exclude (ended) from packs
-        qualify row_number() over (partition by engine, device, {setting} order by ended desc) <= 3
+        qualify row_number() over (partition by engine, device, {setting} order by ended desc) <= {_LAST_OF_SHAPE}
         order by ended
     """
 

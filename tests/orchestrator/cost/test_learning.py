@@ -59,9 +59,9 @@ def test_cells_that_see_the_same_inputs_are_learned_as_a_group(tmp_path, key):
 
 
 def test_of_packs_that_differ_in_free_keys_the_last_few_are_learned(tmp_path, monkeypatch):
-    block = "L: 3, width: 8, gamma: 1, momentum: [0, 0.1, 0.2, 0.3, 0.4], steps: [400, 800], seed: 0"
+    block = "L: 3, width: 8, gamma: 1, momentum: [0, 0.1, 0.2, 0.3, 0.4, 0.5], steps: [400, 800], seed: 0"
     results, packs = train(tmp_path, block, "stacked", lambda cell: (cell.training.momentum, cell.steps))
     learned = []
     monkeypatch.setattr(CostModel, "_learned", lambda model, cell, *how: learned.append(cell.steps))
     run_query(results, CostModel().learn)
-    assert len(packs) == 10 and sorted(learned) == [400] * 3 + [800] * 3
+    assert len(packs) == 12 and sorted(learned) == [400] * 5 + [800] * 5

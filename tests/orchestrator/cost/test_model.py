@@ -54,6 +54,19 @@ def test_another_shape_learns_from_the_same_engine():
     assert model.seconds(other, "gram") == pytest.approx(3 * guess)
 
 
+def test_one_pack_that_was_held_up_is_not_what_is_expected():
+    """A machine that sleeps, or trains beside other work, once made a forecast of minutes one of days."""
+    model, one = CostModel(), cell(L=3)
+    guess = model.seconds(one, "gram")
+    for times in (1.1, 1.0, 100.0):
+        model.observe([one], "gram", "cpu", times * guess)
+    assert model.seconds(one, "gram") == pytest.approx(1.1 * guess)
+    assert model.seconds(cell(L=8), "gram") == pytest.approx(1.1 * CostModel().seconds(cell(L=8), "gram"))
+    for _ in range(3):  # lasting slowness is believed
+        model.observe([one], "gram", "cpu", 5.0 * guess)
+    assert model.seconds(one, "gram") == pytest.approx(5.0 * guess)
+
+
 def test_a_sampled_readout_costs_by_the_example():
     """Nothing is factorised, so that it is the cheaper one of wide networks, as seen; each jump looks at every example."""
 
