@@ -11,12 +11,14 @@ from analysis.charts.curves import Look, curves_chart, with_residuals
 from analysis.data.choosing import along_with, having, label
 from analysis.data.comparing import differing, fitting, of_commonest_version, own
 from analysis.data.keys import captioned, gamma_once, of_data, spoken, with_gamma
-from analysis.data.parts import with_parts
+from analysis.data.mixing import unmixed
+from analysis.data.parts import are_at_equilibrium, with_parts
 from analysis.data.points import (
     Points,
     averaged,
     counted,
     described,
+    groups,
     seeds,
     settings_of,
     with_intervals,
@@ -113,7 +115,9 @@ def explore(results: str, selection: Selection, points: Points, choices: Choices
     shown_ones = replace(narrowed(selection, frame, setting), limits=" AND ".join(limits))
     sql = points_sql(shown_ones, points.measure, keys, FEW)
     layers = Layers(drawn, theory, residuals, raw)
-    return Explored(chart, table, _caption(points, data, setting, axes, choices), missing, sql, layers, shown_ones)
+    lost = unmixed(frame, groups(results, selection, "unmixed")) if are_at_equilibrium(frame) else ""
+    caption = _caption(points, data, setting, axes, choices, lost)
+    return Explored(chart, table, caption, missing, sql, layers, shown_ones)
 
 
 def legible(data: pd.DataFrame, axes: Iterable[str]) -> pd.DataFrame:
@@ -174,7 +178,10 @@ def _check_size(frame: pd.DataFrame, look: Look, raw: bool) -> None:
         raise TooMuch(f"{n} panels are more than {MOST_PANELS}: choose another key for the panels, or use it as colour")
 
 
-def _caption(points: Points, data: pd.DataFrame, setting: Mapping[str, Value], axes: Sequence[str], choices: Choices) -> str:
+def _caption(
+    points: Points, data: pd.DataFrame, setting: Mapping[str, Value], axes: Sequence[str], choices: Choices, lost: str
+) -> str:
+    """What a chart shows; lost: words about networks at equilibrium that did not mix."""
     diverged = int(data["diverged"].sum())
     # Keys with one value in all points belong to the setting, like the chosen ones.
     told = [key for key in _sizes(points, data) if key in data and key not in axes]
@@ -185,7 +192,7 @@ def _caption(points: Points, data: pd.DataFrame, setting: Mapping[str, Value], a
         described(same | dict(setting)),
         *(_each(data, key, compared) for key in belong if data[key].nunique() > 1),
         averaged(data, choices.centre, choices.intervals),
-        counted(int(data["n"].sum()), "network"),
+        ", ".join(filter(None, [counted(int(data["n"].sum()), "network"), lost])),
     ]
     look = choices.look
     parts += [_together(data, key, look.x) for key in along_with(points._replace(frame=data), look.x) if key in data]

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 import pandas as pd
 
 from analysis.data.comparing import PARTS, differing, fitting, lacking, most_parts, own
@@ -150,11 +151,18 @@ def rest_of(points: Keyed, chosen: Iterable[str]) -> list[str]:
 
 def along_with(points: Keyed, x: str) -> list[str]:
     """Keys that change along with `x` and with nothing else: they have one value at each of its values, as P where a grid sets
-    it by the width. A curve over `x` holds all their values, and averages over none."""
+    it by the width. A curve over `x` holds all their values, and averages over none.
+
+    A key that comes back to a value it had at a lesser `x` tells two experiments apart, whose curves are not to be joined."""
     frame = points.frame.dropna(subset=[x])
     others = [key for key in gamma_once(points.keys, frame) if not same_axis(key, x)]
-    n = frame[x].nunique()
-    return [key for key in others if frame[key].nunique(dropna=False) > 1 and len(frame[[x, key]].drop_duplicates()) == n]
+    return [key for key in others if frame[key].nunique(dropna=False) > 1 and _goes_along(frame, x, key)]
+
+
+def _goes_along(frame: pd.DataFrame, x: str, key: str) -> bool:
+    pairs = frame[[x, key]].drop_duplicates().sort_values(x)
+    values = pd.factorize(pairs[key], use_na_sentinel=False)[0]
+    return len(pairs) == pairs[x].nunique() and bool((np.diff(values) >= 0).all())
 
 
 def rest_beside(points: Keyed, axes: Sequence[str]) -> list[str]:

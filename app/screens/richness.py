@@ -21,6 +21,7 @@ from app.choosing import grouped, mean_text, nothing_yet
 from app.looks import controls, is_narrow
 from app.setting import linked_network, network_choice
 from app.shared import NONE, choice, downloads, figure, links, remembered, sweep_choice, switch
+from console.words import listed
 from declarations.evaluations import EVEN
 
 ALONE, BESIDE = 620, 330
@@ -61,6 +62,8 @@ def show(results: str) -> None:
         log_step = switch("Log step", cell.get("eval_at") not in (None, EVEN), "log_step")
     named = captioned([*found.keys, SEED], remembered(declared, results))
     st.caption(f"{described(cell, named)}; {f'one of {len(seeds)} seeds' if len(seeds) > 1 else 'its only seed'}.")
+    if lost := [one.title or "this network" for one in shown if one.cell.get("mixed") is False]:
+        st.warning(f"The chains of {listed(lost)} did not mix: the numbers are not those of a posterior. More `steps` help.")
     drawn = shown if whole else [one._replace(cells=[one.cell_id]) for one in shown]
     _spectrum(results, drawn, cumulative)
     _numbers(results, shown)

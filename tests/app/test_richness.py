@@ -118,3 +118,13 @@ def test_without_rich_networks_it_names_the_sweeps_that_have_some_or_a_grid(page
     shown = page("richness", store.results)
     assert NEEDS["richness"].grid in shown.info[0].value and NEEDS["richness"].grid in shown.code[0].value
     assert any("**Richness**" in one.value and "save: [richness]" in one.value for one in page("more", store.results).markdown)
+
+
+def test_a_network_that_did_not_mix_is_said(page, tmp_path):
+    store = Store(str(tmp_path))
+    spectrum = {"measured": ["d_lr", "rho"], "d_lr": 0.5, "rho": [1.0, 0.1]}
+    store.commit("p", [row(i, **spectrum, L=3 + i, seed=0, mixed=bool(i)) for i in range(2)], RICH)
+    store.write_plan("p", [f"{i:020x}" for i in range(2)], whole=True)
+    for i, words in enumerate(["did not mix", ""]):
+        shown = page("richness", store.results, cell=f"{i:020x}", beside_at="(none)")
+        assert [words in one.value for one in shown.warning] == [True] * (i == 0)

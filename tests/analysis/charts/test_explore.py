@@ -8,7 +8,7 @@ import pytest
 from analysis.charts.curves import Look
 from analysis.charts.explore import Choices, TooMuch, explore
 from analysis.charts.one_network import expected, networks, training
-from analysis.data.choosing import axes_of, measured, rest_of, settled, suggested, suits_log
+from analysis.data.choosing import along_with, axes_of, measured, rest_of, settled, suggested, suits_log
 from analysis.data.coverage import progress, reasons
 from analysis.data.points import groups, means_of, points, with_intervals
 from analysis.data.selection import Selection
@@ -189,3 +189,26 @@ def test_a_key_that_changes_along_with_the_abscissa_neither_splits_nor_hides_poi
     found = headline(store.results, Selection("zipped"))
     assert len(found.frame) == 4 and list(found.frame.columns)[1] == "n"  # one curve through all points
     assert re.search(r"(d changes along with width: 100 to 800|width changes along with d: 8 to 64)", found.caption)
+
+
+def test_a_key_that_comes_back_to_a_value_tells_two_experiments_apart(tmp_path):
+    """He_3's sizes once made one curve with a network of another kappa and d, because its P lay between theirs."""
+    store = Store(str(tmp_path))
+    store.commit("one", [row(i, L=3, width=8 * 2**i, d=50 if i == 2 else 100, seed=0) for i in range(5)])
+    frame = points(store.results, Selection())
+    assert along_with(frame, "width") == []
+    assert along_with(frame._replace(frame=frame.frame[frame.frame["width"] != 32]), "width") == []
+    assert along_with(frame._replace(frame=frame.frame[frame.frame["width"] <= 32]), "width") == ["d"]
+
+
+def test_a_caption_tells_which_networks_did_not_mix(tmp_path):
+    store = Store(str(tmp_path))
+    told = {"task": "he3", "network": "erf2", "training": "langevin", "kappa": 1.0, "chains": 4, "d": 16}
+    store.commit("one", [
+        row(i, **told, L=None, P=100 * (1 + i // 2), seed=i % 2, alignment_f=0.1, mixed=i != 3) for i in range(6)
+    ])  # fmt: skip
+    found = groups(store.results, Selection(), "alignment_f")
+    drawn = explore(store.results, Selection(), found, Choices(Look("P", None)))
+    assert "6 networks, 1 of which did not mix." in drawn.caption
+    few = found._replace(frame=found.frame[found.frame["P"] != 200])
+    assert "4 networks." in explore(store.results, Selection(), few, Choices(Look("P", None))).caption
