@@ -168,19 +168,19 @@ def test_ctrl_c_reaches_a_sweep_that_was_submitted_and_drains_it(lab):
 def test_a_host_that_is_lost_costs_nothing_but_its_packs_in_flight(lab):
     shared = f"{SHARED}/lost"
     results = str(lab.hosts.shared / "lost")
-    words = (f"{HOME}/long.yaml", "seed=range(30)", "--results", shared)
+    words = (f"{HOME}/long.yaml", "seed=range(20)", "--results", shared)
     process = lab.hosts["head"].start(*lab.sweep_command(*words))
     try:
         wait_for(lambda: Path(results, "packs").exists() and "worker" in hosts_of(results), 600)
         before = counts(results)[0]
         lab.hosts.kill("worker")
-        out, _ = process.communicate(timeout=600)
+        out, _ = process.communicate(timeout=1200)
     finally:
         process.kill()
         process.stdout.close()  # left open, it fails the next test
-    assert before < 120, "the sweep was over before its host was lost"
+    assert before < 80, "the sweep was over before its host was lost"
     assert process.returncode == 0, out
-    assert counts(results) == (120, 120)
+    assert counts(results) == (80, 80)
     assert connect(results).execute("select distinct status from cells").fetchall() == [("ok",)]
     files = sorted(path.name for path in Path(results, "packs").iterdir())
     again = lab.sweep(*words)

@@ -17,7 +17,7 @@ from analysis.lines import plot_lines
 from app.choosing import grouped, measure_choice
 from app.looks import controls
 from app.setting import fixed
-from app.shared import NONE, choice, compute_later, downloads, figure, remembered, sweep_choice, switch
+from app.shared import NONE, check_link, choice, compute_later, downloads, figure, remembered, sweep_choice, switch
 
 WIDTH, HEIGHT = 720, 400
 COLUMNS = 2
@@ -61,6 +61,7 @@ def show(results: str) -> None:
         plot_lines(results, selection, points, choices, found.drawn.points),
     )
     st.dataframe(found.frame, hide_index=True, height=min(400, 38 + 35 * len(found.frame)))
+    check_link()
 
 
 def _explored(results: str, selection: Selection, measure: str, choices: Choices) -> Explored | None:

@@ -20,7 +20,7 @@ from analysis.lines import sql_lines
 from app.choosing import grouped, mean_text, nothing_yet
 from app.looks import controls, is_narrow
 from app.setting import linked_network, network_choice
-from app.shared import NONE, choice, downloads, figure, links, remembered, sweep_choice, switch
+from app.shared import NONE, check_link, choice, downloads, figure, links, remembered, sweep_choice, switch
 from console.words import listed
 from declarations.evaluations import EVEN
 
@@ -69,6 +69,7 @@ def show(results: str) -> None:
     _numbers(results, shown)
     _along(results, drawn, log_step)
     _look_on(results, selection, cell_id)
+    check_link()
 
 
 def _holds(found: Networks, cell_id: str) -> "pd.Series[bool]":

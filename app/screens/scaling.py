@@ -34,7 +34,7 @@ from app.choosing import (
 )
 from app.collapse import collapse
 from app.looks import controls_above, is_narrow
-from app.shared import NONE, choice, downloads, figure, remembered, switch
+from app.shared import NONE, check_link, choice, downloads, figure, remembered, switch
 from console.words import shown
 
 MORE = (
@@ -89,6 +89,7 @@ def show(results: str) -> None:
     of_curves = partial(threshold_lines, results, selection, found, setting.values, over, level)
     _thresholds(results, asked, frame, setting, why, unmixed(results, selection, setting.frame), found.sql, of_curves)
     collapse(results, selection, found, setting, asked)
+    check_link()
 
 
 def _thresholds(

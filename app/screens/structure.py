@@ -31,7 +31,7 @@ from app.choosing import mean_text
 from app.looks import controls, is_narrow
 from app.pictures import learned, saved, seen
 from app.setting import linked_network, network_choice
-from app.shared import downloads, figure, remembered, sweep_choice, switch
+from app.shared import check_link, downloads, figure, remembered, sweep_choice, switch
 from declarations.evaluations import EVEN
 
 
@@ -87,6 +87,7 @@ def show(results: str) -> None:
             _beside_theory(results, seeds, cell)
     with st.expander("Where it comes from"):
         st.table({key: str(cell[key]) for key in (*found.keys, *ORIGIN) if cell[key] is not None})
+    check_link()
 
 
 def _some_hold_neurons(results: str, selection: Selection, linked: Mapping[str, Value] | None) -> bool:

@@ -169,6 +169,14 @@ def test_a_link_with_unknown_values_shows_the_usual_view(page, small_results):
     assert [one.value.split(" here")[0] for one in shown.warning] == ["No metric `nonsense`", "No gamma `7`"]
 
 
+def test_a_link_that_names_no_control_of_the_page_says_so(page, small_results):
+    shown = page("curves", small_results, color="d")
+    [told] = [one.value for one in shown.warning]
+    assert told == "The link names `color`, which this page does not have; did you mean 'colour'?"
+    shown.selectbox(key="measure").set_value("final_test_acc").run()
+    assert len(shown.warning) == 1  # until the page is left
+
+
 def test_a_link_to_an_unknown_sweep_says_so_and_names_the_nearest(page, small_results):
     shown = page("curves", small_results, sweep="tinny")
     assert shown.warning[0].value == "No sweep `tinny` here; did you mean 'tiny'? This page shows `tiny` instead."
