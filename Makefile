@@ -60,7 +60,7 @@ lint: install
 notebook: install
 	@$(PY) -c "import jupyterlab, ipykernel, matplotlib" 2>/dev/null || \
 		$(PY) -m uv pip install --quiet --python $(PY) -r pyproject.toml --extra notebook
-	@.venv/bin/jupyter lab examples/first_sweep.ipynb
+	@.venv/bin/jupyter lab $$(test "$$(id -u)" != 0 || echo --allow-root) examples/first_sweep.ipynb
 
 # The site in site/. A link or anchor that leads nowhere is an error (--quiet would let it pass). The variable silences a note about MkDocs 2.
 docs: install

@@ -5,7 +5,7 @@ such a cell by CELL_S, so that `pack_seconds` alone says how many cells make a p
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -74,8 +74,8 @@ class Untrained:
     def hidden_weights(self, c: int, neurons: Array) -> Array:
         return np.zeros((len(neurons), 1))
 
-    def probed(self, c: int, x: Array) -> Probed:
-        return Probed(np.zeros(len(x)), None, {})
+    def probed(self, c: int) -> Callable[[Array], Probed]:
+        return lambda x: Probed(np.zeros(len(x)), None, {})
 
     def state(self) -> dict[str, Array]:
         return {}

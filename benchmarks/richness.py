@@ -67,7 +67,7 @@ def probes(console: Console) -> None:
 
 def default_sweep(console: Console) -> None:
     """Print the seconds of training all networks of grid.yaml, and those of the metrics."""
-    cells = sorted((planned.cell for planned in load_grid(GRID).cells), key=_symbols)
+    cells = sorted((planned.cell for planned in load_grid(GRID).cells), key=lambda cell: (_symbols(cell), cell.seed))
     training = metrics = curves = 0.0
     for _, pack in groupby(cells, key=_symbols):
         of_pack = list(pack)

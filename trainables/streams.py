@@ -13,6 +13,7 @@ import numpy as np
 from declarations.evaluations import PROBED
 from trainables.basics import Array
 from trainables.cell import Cell
+from trainables.tasks.base import Task
 
 Purpose = Literal["symbols", "weights", "batches", "order", "test", "richness"]
 
@@ -51,10 +52,16 @@ def training_probe(cell: Cell) -> tuple[Array, Array]:
 
     They are the first ones of a fixed training set, else fresh ones of a stream of their own.
     """
-    owner, fixed = stream_owner(cell), cell.task.n_train
-    symbols = cell.task.draw_symbols(stream(owner, "symbols"))
-    rng = stream(owner, "richness" if fixed is None else "batches")
-    return (cell.task.train_set if fixed else cell.task.train_examples)(rng, symbols, PROBED)
+    return probe_set(stream_owner(cell), cell.task)
+
+
+def probe_set(owner: str, task: Task, fresh: bool = False) -> tuple[Array, Array]:
+    """`training_probe` of the cells of an owner and a task; `fresh`: PROBED test examples instead."""
+    symbols = task.draw_symbols(stream(owner, "symbols"))
+    if fresh:
+        return task.test_examples(stream(owner, "richness", 1), symbols, PROBED)
+    rng = stream(owner, "richness" if task.n_train is None else "batches")
+    return (task.train_set if task.n_train else task.train_examples)(rng, symbols, PROBED)
 
 
 @lru_cache(maxsize=1024)

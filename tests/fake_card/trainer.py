@@ -4,7 +4,7 @@ import json
 import os
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -73,9 +73,9 @@ class FakeCard:
         trainer, k = self.place[c]
         return trainer.hidden_weights(k, neurons)
 
-    def probed(self, c: int, x: Array) -> Probed:
+    def probed(self, c: int) -> Callable[[Array], Probed]:
         trainer, k = self.place[c]
-        return trainer.probed(k, x)
+        return trainer.probed(k)
 
     def state(self) -> dict[str, Array]:
         return {f"{k} {name}": array for k, one in enumerate(self.trainers) for name, array in one.state().items()}

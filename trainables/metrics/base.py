@@ -90,11 +90,11 @@ class Requested:
     def name(self) -> str:
         return self.metric.name
 
-    def allows(self, value: float) -> bool:
-        """True if a finite value lies within the declared bounds, up to rounding in float32."""
+    def allows(self, value: Any) -> Any:
+        """True if a finite value, or each of an array of them, lies within the declared bounds, up to rounding in float32."""
         low, high = self.metric.low, self.metric.high
         slack = 1e-6 * max([1.0, *(abs(bound) for bound in (low, high) if np.isfinite(bound))])
-        return bool(low - slack <= value <= high + slack)
+        return (low - slack <= value) & (value <= high + slack)
 
     def of_file(self, digest: str) -> "Requested":
         """This metric, as defined in a user's own file with this digest."""

@@ -1,15 +1,18 @@
 """Measures the metrics that a grid asked for, on a pack: at each evaluation, and when it is trained."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, lru_cache, partial
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from console.words import in_a_line
 from trainables.cell import Cell
 from trainables.metrics.base import MOST, Array, Probe, Requested, requested_metric
 from trainables.result import number
 from trainables.streams import stream, stream_owner
+from trainables.tasks.base import Task
 
 if TYPE_CHECKING:
     from trainables.trainers.run import PackRun
@@ -55,7 +58,9 @@ def values_at(probed: Callable[[], Probe], names: Sequence[str]) -> tuple[dict[s
             if value is None:
                 continue
             if asked.metric.per == "eigenfunction":
-                values[name] = [_checked(asked, one) for one in value[:MOST]]
+                found = np.asarray(value, float)[:MOST]
+                wrong = ~(np.isnan(found) | np.isfinite(found) & asked.allows(found))
+                values[name] = [_checked(asked, one) if bad else number(one) for one, bad in zip(found, wrong, strict=True)]
             else:
                 values[name] = _checked(asked, value)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the network is kept, whatever a metric raises
@@ -77,14 +82,19 @@ def _checked(asked: Requested, value: Any) -> float | None:
 def probe_of(run: "PackRun", c: int) -> Probe:
     """The network of cell c of a pack at its probe set, the test examples of the last step."""
     cell = run.cells[c]
+    network = cache(partial(run.trainer.probed, c))  # its weights are put together once, if a metric asks
     examples = partial(_test_examples, cell, run.step)
-    return Probe(cell, examples, at=partial(run.trainer.probed, c), at_start=partial(_features_at_start, cell))
+    return Probe(cell, examples, at=lambda x: network()(x), at_start=partial(_features_at_start, cell))
 
 
 def _test_examples(cell: Cell, step: int) -> tuple[Array, Array]:
-    owner = stream_owner(cell)
-    symbols = cell.task.draw_symbols(stream(owner, "symbols"))
-    return cell.task.test_examples(stream(owner, "test", step), symbols, cell.test_size)
+    inputs, targets = _drawn(stream_owner(cell), cell.task, step, cell.test_size)
+    return inputs.copy(), targets.copy()  # a user's metric may change them
+
+
+@lru_cache(maxsize=1)  # a pack's networks that differ in gamma follow each other, and have the same
+def _drawn(owner: str, task: Task, step: int, n: int) -> tuple[Array, Array]:
+    return task.test_examples(stream(owner, "test", step), task.draw_symbols(stream(owner, "symbols")), n)
 
 
 def _features_at_start(cell: Cell, x: Array) -> Array | None:

@@ -6,22 +6,21 @@ test examples. With n different inputs d_lr is too high by about (1 - d_lr) PR/(
 """
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from declarations.evaluations import PROBED
 from declarations.metric import Condition
 from trainables.metrics.base import FEATURES, Array, Group, Probe, Requested, metric
 from trainables.metrics.participation import participation
 from trainables.richness import alignment, spectrum
 from trainables.richness.collapse import Collapse, classes_of, collapse
 from trainables.richness.spectrum import Eigenfunctions
-from trainables.streams import stream, stream_owner, training_probe
+from trainables.streams import probe_set, stream_owner
+from trainables.tasks.base import Task
 
 if TYPE_CHECKING:
     from trainables.trainers.base import Probed
@@ -54,20 +53,21 @@ class _Richness:
     the probe does."""
 
     def __init__(self, probe: Probe) -> None:
-        task, owner = probe.cell.task, stream_owner(probe.cell)
-        symbols = task.draw_symbols(stream(owner, "symbols"))
-        self._train = partial(training_probe, probe.cell)
-        self._test = partial(task.test_examples, stream(owner, "richness", 1), symbols, PROBED)
+        self._owner, self._task = stream_owner(probe.cell), probe.cell.task
         self._at, self._at_start = probe.at, probe.at_start
-        self.n_outputs = task.n_outputs
+        self.n_outputs = self._task.n_outputs
 
     @cached_property
     def train(self) -> _Sample:
-        return _sample(self._at, *self._train())
+        return self._sample(fresh=False)
 
     @cached_property
     def test(self) -> _Sample:
-        return _sample(self._at, *self._test())
+        return self._sample(fresh=True)
+
+    def _sample(self, fresh: bool) -> _Sample:
+        inputs, targets, share = _different(self._owner, self._task, fresh)
+        return _Sample(inputs, targets, share, self._at(inputs))
 
     @cached_property
     def start(self) -> Array | None:
@@ -79,6 +79,12 @@ class _Richness:
     def functions(self) -> Eigenfunctions | None:
         features = self.train.seen.features
         return None if features is None else spectrum.eigenfunctions(features, self.train.share)
+
+    @cached_property
+    def basis(self) -> Array | None:
+        """Orthonormal values of the eigenfunctions on fresh examples (n, K)."""
+        features = self.test.seen.features
+        return None if self.functions is None or features is None else spectrum.orthonormal(self.functions, features)
 
     @cached_property
     def utilisation(self) -> Array | None:
@@ -101,25 +107,24 @@ class _Richness:
         return collapse(features, classes, self.train.share)
 
     def _quality(self, values: Array) -> Array | None:
-        features = self.test.seen.features
-        if self.functions is None or features is None or not np.any(values):
-            return None
-        return spectrum.quality(self.functions, features, values)
+        return spectrum.quality(self.basis, values) if self.basis is not None and np.any(values) else None
 
     def leading(self, quality: Array | None) -> float | None:
         """Pi(k): the sum of the first C, the first two if there is one output."""
         return None if quality is None else float(quality[: max(2, self.n_outputs)].sum())
 
 
-def _sample(at: "Callable[[Array], Probed]", inputs: Array, targets: Array) -> _Sample:
-    """The network on a probe set, each example once."""
+@lru_cache(maxsize=2)  # a pack's networks that differ in gamma follow each other, and have the same two
+def _different(owner: str, task: Task, fresh: bool) -> tuple[Array, Array, Array]:
+    """Inputs and targets of a probe set, each example once, and the share of each. They are not to be changed."""
+    inputs, targets = probe_set(owner, task, fresh)
     # By their bytes: np.unique compares rows number by number, which took a quarter of the time of all metrics.
     whole = np.column_stack([inputs, targets])
     rows: list[bytes] = whole.view(f"V{whole[0].nbytes}").ravel().tolist()
     counts = Counter(rows)
     places = dict(zip(reversed(rows), reversed(range(len(rows))), strict=True))  # the first place of each
     first = np.fromiter(map(places.__getitem__, counts), int)
-    return _Sample(inputs[first], targets[first], np.fromiter(counts.values(), float) / len(rows), at(inputs[first]))
+    return inputs[first], targets[first], np.fromiter(counts.values(), float) / len(rows)
 
 
 def _pair(sample: _Sample) -> tuple[Array, Array] | None:

@@ -45,18 +45,19 @@ def constant_overlap(found: Eigenfunctions, share: Array) -> float:
     return float(abs(share @ found.on_train[:, 0]))
 
 
-def quality(found: Eigenfunctions, features: Array, values: Array) -> Array:
-    """Q(k) (K,): the share of the span of `values` (n, C) that the k-th eigenfunction adds to those before it, on a fresh sample
-    with these features. Its sums Pi(k) lie in [0, 1]; with the network's own outputs it is the utilisation.
+def orthonormal(found: Eigenfunctions, features: Array) -> Array:
+    """Orthonormal columns (n, K) whose first k span the values of the first k eigenfunctions on a fresh sample with these
+    features. K is at most n: more functions span every sample."""
+    return np.linalg.qr(features.astype(np.float64) @ found.directions[:, : len(features)])[0]
 
-    K is at most n: more functions span every sample.
-    """
-    e = features.astype(np.float64) @ found.directions[:, : len(features)]
-    orthonormal = np.linalg.qr(e)[0]
+
+def quality(basis: Array, values: Array) -> Array:
+    """Q(k) (K,): the share of the span of `values` (n, C) that the k-th eigenfunction adds to those before it, on a sample with
+    this basis of `orthonormal`. Its sums Pi(k) lie in [0, 1]; with the network's own outputs it is the utilisation."""
     values = values.astype(np.float64).reshape(len(values), -1)
-    basis, sizes, _ = np.linalg.svd(values, full_matrices=False)
-    basis = basis[:, sizes > sizes[0] * max(values.shape) * np.finfo(np.float64).eps]
-    return np.asarray(np.square(basis.T @ orthonormal).sum(0) / basis.shape[1])
+    own, sizes, _ = np.linalg.svd(values, full_matrices=False)
+    own = own[:, sizes > sizes[0] * max(values.shape) * np.finfo(np.float64).eps]
+    return np.asarray(np.square(own.T @ basis).sum(0) / own.shape[1])
 
 
 def effective_dimension(values: Array) -> float:

@@ -1,6 +1,6 @@
 """Interface of a trainer, which holds a pack under gradient descent; and the groups of cells that see the same inputs."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -53,8 +53,8 @@ class Trainer(Protocol):
     def hidden_weights(self, c: int, neurons: Array) -> Array:
         """Hidden weights w = w_0 + eps u (n, D) that the n named neurons of cell c have now. Two-layer networks only."""
 
-    def probed(self, c: int, x: Array) -> Probed:
-        """The network of cell c as it is now, at inputs x (n, D)."""
+    def probed(self, c: int) -> Callable[[Array], Probed]:
+        """The network of cell c as it is now, at inputs (n, D): to be asked before training goes on."""
 
     def state(self) -> dict[str, Array]:
         """All that training has changed, as arrays. They may be the trainer's own arrays, which later steps change."""

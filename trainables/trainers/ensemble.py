@@ -100,14 +100,19 @@ class Ensemble:
         w0, u = (w[:, chosen] for w in (self.w0[self.groups.group[c]], scaled_weights(c)))
         return torch.addcmul(w0, self.eps[c], u).T.cpu().numpy()
 
-    def probed(self, c: int, x: Array, scaled_weights: Callable[[int], Tensor]) -> Probed:
-        """Outputs, activations and parameters of cell c at inputs x (n, D); `scaled_weights(c)` is U (D, m)."""
-        inputs, w0, u = self.tensor(x), self.w0[self.groups.group[c]], scaled_weights(c)
-        h0, q = product(inputs, w0), product(inputs, u)
+    @torch.no_grad()
+    def probed(self, c: int, u: Tensor) -> Callable[[Array], Probed]:
+        """Outputs, activations and parameters of cell c, whose scaled weights are u (D, m), as a function of inputs (n, D)."""
+        w, a = torch.addcmul(self.w0[self.groups.group[c]], self.eps[c], u), self.readout()[c]
+        return partial(self._probed, c, u, {"w": w.cpu().numpy(), "a": a.cpu().numpy()})
+
+    @torch.no_grad()
+    def _probed(self, c: int, u: Tensor, parameters: dict[str, Array], x: Array) -> Probed:
+        inputs = self.tensor(x)
+        h0, q = product(inputs, self.w0[self.groups.group[c]]), product(inputs, u)
         f = self._centred_outputs([c], h0, q[None])[0]
-        w, a = torch.addcmul(w0, self.eps[c], u), self.readout()[c]
         features = torch.addcmul(h0, self.eps[c], q).relu()
-        return Probed(f.cpu().numpy(), features.cpu().numpy(), {"w": w.cpu().numpy(), "a": a.cpu().numpy()})
+        return Probed(f.cpu().numpy(), features.cpu().numpy(), parameters)
 
     def _tests(self, step: int, n: int) -> Iterator[tuple[Tensor, Tensor]]:
         """n test examples of `step` of each group. For a GPU, threads draw those of the next groups meanwhile."""

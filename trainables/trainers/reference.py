@@ -4,7 +4,8 @@ The centred output is the literal difference f(x; theta) - f(x; theta_0). Where 
 of float32, so such cells are computed in float64 here; `benchmarks.float32` shows what float32 makes of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -93,9 +94,11 @@ class Reference:
     def hidden_weights(self, c: int, neurons: Array) -> Array:
         return self.networks[c].w.detach()[:, torch.as_tensor(neurons)].T.cpu().numpy()
 
+    def probed(self, c: int) -> Callable[[Array], Probed]:
+        return partial(self._probed, self.networks[c])
+
     @torch.no_grad()
-    def probed(self, c: int, x: Array) -> Probed:
-        net = self.networks[c]
+    def _probed(self, net: Network, x: Array) -> Probed:
         inputs = torch.from_numpy(np.ascontiguousarray(x)).to(self.device, net.dtype)
         features = torch.relu(inputs @ net.w)
         parameters = {"w": net.w.detach().cpu().numpy(), "a": net.a.detach().cpu().numpy()}

@@ -1,6 +1,6 @@
 """Parts that the trainers of networks in scaled changes share (trainables.trainers.centred): evaluation and measures."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -36,8 +36,8 @@ class Scaled:
         return self.nets.hidden_weights(c, neurons, self.scaled_weights)
 
     @torch.no_grad()
-    def probed(self, c: int, x: Array) -> Probed:
-        return self.nets.probed(c, x, self.scaled_weights)
+    def probed(self, c: int) -> Callable[[Array], Probed]:
+        return self.nets.probed(c, self.scaled_weights(c))
 
 
 class Queued(Scaled):

@@ -244,15 +244,17 @@ class Stack:
         return Measures(readout.cpu().numpy().copy(), alignment, norms, change.cpu().numpy())
 
     @torch.no_grad()
-    def probed(self, c: int, x: Array) -> Probed:
-        """Outputs, features and parameters of one network at inputs from the host."""
-        own = {name: theta[c] for name, theta in self.theta.items()}
-        inputs, settled = self.seen.inputs(x), self.settled(c)
+    def probed(self, c: int) -> Callable[[Array], Probed]:
+        """Outputs, features and parameters of one network, as a function of inputs from the host."""
+        parameters = {name: theta[c].cpu().numpy().copy() for name, theta in self.theta.items()}
+        return partial(self._probed, c, self.settled(c), parameters)
+
+    @torch.no_grad()
+    def _probed(self, c: int, settled: Parameters, parameters: dict[str, Array], x: Array) -> Probed:
+        inputs = self.seen.inputs(x)
         features = self.network.features(settled, inputs, self.cell)
         return Probed(
-            self.outputs(c, settled, inputs).cpu().numpy(),
-            None if features is None else features.cpu().numpy(),
-            {name: value.cpu().numpy().copy() for name, value in own.items()},
+            self.outputs(c, settled, inputs).cpu().numpy(), None if features is None else features.cpu().numpy(), parameters
         )
 
     def changed(self) -> Iterator[tuple[str, Tensor]]:

@@ -22,7 +22,7 @@ training may amplify the difference. The tests allow 1e-9 and 1e-5. The same pac
 numbers bit for bit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -76,9 +76,9 @@ class Stacked:
         stack, k = self.place[c]
         return stack.theta["w"][k][:, torch.as_tensor(neurons, device=stack.device)].T.cpu().numpy()
 
-    def probed(self, c: int, x: Array) -> Probed:
+    def probed(self, c: int) -> Callable[[Array], Probed]:
         stack, k = self.place[c]
-        return stack.probed(k, x)
+        return stack.probed(k)
 
     def state(self) -> dict[str, Array]:
         return {f"{s} {name}": value.cpu().numpy() for s, stack in enumerate(self.stacks) for name, value in stack.changed()}

@@ -12,7 +12,7 @@ from store.views import fetch
 from trainables.cell import cell_of
 from trainables.engines import descent_engine
 from trainables.metrics import Probe, base, metric_groups, requested_metric
-from trainables.metrics.base import MOST
+from trainables.metrics.base import MOST, metric
 from trainables.metrics.measuring import measured
 from trainables.tasks import Clusters, SameDifferent
 from trainables.trainers.base import Probed
@@ -166,6 +166,24 @@ def test_all_metrics_of_a_network_draw_and_evaluate_once():
         if name != "participation":
             value(name, probe)
     assert len(calls) == 2
+
+
+def test_networks_that_see_the_same_share_their_probe_sets_and_no_change_to_them(monkeypatch):
+    drawn = []
+    whole = SameDifferent.test_examples
+    monkeypatch.setattr(SameDifferent, "test_examples", lambda task, *more: drawn.append(more[-1]) or whole(task, *more))
+
+    @metric("metric that spoils its probe set")
+    def spoils(probe):
+        probe.inputs[:] = 0
+
+    monkeypatch.setitem(base._REQUESTED, "spoils", spoils)
+    run = trained([a_cell(gamma=gamma, seed=77, test_size=PROBED + 1) for gamma in (1.0, 0.1, 0.01)])
+    drawn.clear()
+    alone = [values(run, c)["participation"] for c in range(3)]
+    assert sorted(drawn) == [PROBED, PROBED + 1]
+    assert [measured(run, c, ["spoils", *NAMES])[0]["participation"] for c in range(3)] != alone
+    assert [values(run, c)["participation"] for c in range(3)] == alone
 
 
 def test_spectra_add_up_to_what_the_numbers_say():

@@ -168,11 +168,11 @@ def test_evaluation_is_that_of_the_training_probe():
     (x, _), theta = training_probe(c), {name: value[0] for name, value in made.stacks[0].theta.items()}
     seen = torch.from_numpy(x).double()
     in_a_step = c.network.apply(theta, seen, c).numpy()
-    np.testing.assert_allclose(made.probed(0, x).outputs, in_a_step, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(made.probed(0, x[:3]).outputs, in_a_step[:3], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(made.probed(0)(x).outputs, in_a_step, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(made.probed(0)(x[:3]).outputs, in_a_step[:3], rtol=0, atol=1e-12)
     parameters = {name: value.numpy() for name, value in theta.items()}
-    np.testing.assert_allclose(made.probed(0, x).features, features_of(c, parameters, x), rtol=0, atol=1e-12)
-    assert set(made.probed(0, x).parameters) == set(theta)
+    np.testing.assert_allclose(made.probed(0)(x).features, features_of(c, parameters, x), rtol=0, atol=1e-12)
+    assert set(made.probed(0)(x).parameters) == set(theta)
     assert set(settled(c, theta)) == set(theta) | {f"{name}{layer}" for name in ("mean", "var") for layer in (1, 2, 3)}
 
 
@@ -188,7 +188,7 @@ def test_trained_last_only_the_features_stay(batch_norm):
         found, failures = values_of(run, 0, ["s_init", "d_lr", "participation"])
         assert not failures and 0 < found["d_lr"] < 1
         now, start = (
-            run.trainer.probed(0, training_probe(c)[0][:1]).parameters,
+            run.trainer.probed(0)(training_probe(c)[0][:1]).parameters,
             c.network.init(stream(stream_owner(c), "weights"), c),
         )
         moved = {name for name, value in start.items() if not np.array_equal(value, now[name])}

@@ -65,9 +65,9 @@ def test_mup_updates_are_of_order_one_at_every_width(training):
         keys = {"parametrisation": parametrisation, "training": training, "base_lr": rate, "init_scale": scale}
         cells = [network(width, seed=seed, **keys) for seed in range(4)]
         made, x = Stacked(cells), inputs().numpy()
-        before = [made.probed(c, x) for c in range(4)]
+        before = [made.probed(c)(x) for c in range(4)]
         made.train(0, n_steps)
-        after = [made.probed(c, x) for c in range(4)]
+        after = [made.probed(c)(x) for c in range(4)]
         features = [np.sqrt(np.mean((b.features - a.features) ** 2)) for a, b in zip(before, after, strict=True)]
         outputs = [np.sqrt(np.mean((b.outputs - a.outputs) ** 2)) for a, b in zip(before, after, strict=True)]
         return np.mean(features), np.mean(outputs)
@@ -104,13 +104,13 @@ def test_layers_as_written(activation, phi, depth):
 
 def test_gamma_divides_the_output():
     x = inputs(5).numpy()
-    one, tenth = (Stacked([network(gamma=gamma)]).probed(0, x).outputs for gamma in (1.0, 0.1))
+    one, tenth = (Stacked([network(gamma=gamma)]).probed(0)(x).outputs for gamma in (1.0, 0.1))
     np.testing.assert_allclose(tenth, 10 * one, rtol=1e-5)
 
 
 def test_a_centred_network_starts_at_zero():
     made = Stacked([network(centred=True, depth=3, activation="tanh", bias=True)])
-    assert not made.probed(0, inputs(5).numpy()).outputs.any()
+    assert not made.probed(0)(inputs(5).numpy()).outputs.any()
     loss, _ = made.train(0, 1)
     assert loss[0, 0] == pytest.approx(np.log(2), abs=1e-7)
 

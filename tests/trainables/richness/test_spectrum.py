@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from trainables.richness.spectrum import constant_overlap, effective_dimension, eigenfunctions, quality
+from trainables.richness.spectrum import constant_overlap, effective_dimension, eigenfunctions, orthonormal, quality
 
 
 def even(n):
@@ -26,10 +26,10 @@ def test_all_of_a_target_that_the_features_span_is_found():
     train, fresh = rng.standard_normal((300, 20)), rng.standard_normal((500, 20))
     found = eigenfunctions(train, even(300))
     for values in (fresh @ rng.standard_normal((20, 3)), fresh @ rng.standard_normal(20)):
-        grown = np.cumsum(quality(found, fresh, values))
+        grown = np.cumsum(quality(orthonormal(found, fresh), values))
         assert grown[-1] == pytest.approx(1, abs=1e-8)
         assert np.all(np.diff(grown) >= -1e-12) and np.all(grown <= 1 + 1e-8)
-    outside = quality(found, fresh, rng.standard_normal(500))
+    outside = quality(orthonormal(found, fresh), rng.standard_normal(500))
     assert outside.sum() == pytest.approx(
         20 / 500, abs=0.05
     )  # the share of a space of 500 dimensions that 20 span, and its spread
@@ -43,7 +43,7 @@ def test_functions_that_overlap_on_fresh_examples_count_once():
     e = fresh @ found.directions
     plain = np.square(e.T @ values) / np.square(e).sum(0) / np.square(values).sum()
     assert plain.sum() > 1  # without orthogonalisation
-    assert quality(found, fresh, values).sum() == pytest.approx(1, abs=1e-8)
+    assert quality(orthonormal(found, fresh), values).sum() == pytest.approx(1, abs=1e-8)
 
 
 @pytest.mark.parametrize("a", [1, 2])
@@ -63,7 +63,7 @@ def test_a_power_law_is_found_from_a_sample(a):
 def test_more_functions_than_fresh_examples_are_cut():
     rng = np.random.default_rng(3)
     found = eigenfunctions(rng.standard_normal((300, 20)), even(300))
-    assert len(quality(found, rng.standard_normal((7, 20)), rng.standard_normal(7))) == 7
+    assert len(quality(orthonormal(found, rng.standard_normal((7, 20))), rng.standard_normal(7))) == 7
 
 
 @pytest.mark.parametrize("d", [1, 5, 30])

@@ -67,7 +67,7 @@ def test_agrees_with_reference(make, monkeypatch, L, d, width, batch):
         np.testing.assert_allclose(w, exact, rtol=0, atol=EXACT)
         x = np.random.default_rng(c).standard_normal((3, 2 * d))
         for key in ("outputs", "features"):
-            seen, true = (getattr(run.trainer.probed(c, x), key) for run in (ours, theirs))
+            seen, true = (getattr(run.trainer.probed(c)(x), key) for run in (ours, theirs))
             np.testing.assert_allclose(seen, true, rtol=0, atol=EXACT)
 
 

@@ -173,7 +173,7 @@ def test_a_parameter_without_gradient_stays():
     training = Adam(base_lr=0.1, steps=10, eval_every=10, loss="cross_entropy")
     made = Stacked([Cell(task=Tokens(), network=Idle(), training=training, seed=0)])
     made.train(0, 10)
-    np.testing.assert_array_equal(made.probed(0, np.zeros((1, 8), np.int64)).parameters["idle"], np.ones(3))
+    np.testing.assert_array_equal(made.probed(0)(np.zeros((1, 8), np.int64)).parameters["idle"], np.ones(3))
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_only_stacked_trains_what_is_not_of_the_paper(keys):
 def test_measures_and_metrics_of_other_networks():
     made = Stacked([network(depth=2)])
     assert made.measures(0) == (None, None, None, None)
-    probed = made.probed(0, np.zeros((3, 32), np.float32))
+    probed = made.probed(0)(np.zeros((3, 32), np.float32))
     assert probed.outputs.shape == (3,)
     assert probed.features.shape == (3, 32)
     assert set(probed.parameters) == {"w1", "w2", "w3"}

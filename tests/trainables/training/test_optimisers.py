@@ -74,7 +74,7 @@ def test_agrees_with_torch(case):
     made = Stacked(cells)
     made.train(0, STEPS)
     for c, (cell, (_, optimiser)) in enumerate(zip(cells, members, strict=True)):
-        ours = made.probed(c, np.zeros((1, 16), np.float32)).parameters
+        ours = made.probed(c)(np.zeros((1, 16), np.float32)).parameters
         for name, theirs in by_torch(cell, optimiser).items():
             np.testing.assert_allclose(ours[name], theirs, rtol=0, atol=EXACT)
 

@@ -87,7 +87,7 @@ def test_agrees_with_torch(training, optimiser, as_on_gpu):
         rates.step()
     made = Stacked([cell], as_on_gpu=as_on_gpu)
     made.train(0, STEPS)
-    ours = made.probed(0, np.zeros((1, 16), np.float32)).parameters
+    ours = made.probed(0)(np.zeros((1, 16), np.float32)).parameters
     for name, theirs in theta.items():
         # 16 digits, and 70 steps that each lose a few units of the last one.
         np.testing.assert_allclose(ours[name], theirs.detach().numpy(), rtol=0, atol=1e-12)
