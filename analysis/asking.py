@@ -4,14 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import pandas as pd
-
 from analysis.charts.curves import Look
 from analysis.charts.explore import Choices, Explored, TooMuch, explore
 from analysis.data.choosing import (
     Axes,
     axes_of,
     having,
+    is_number,
     label,
     measured,
     rest_beside,
@@ -153,7 +152,7 @@ def look_for(results: str, points: Points, x: str | None, by: str | None, panels
     else:
         x = key_named(results, x)
         x = "gamma" if x == "gamma_label" else x
-        if x not in points.frame or not pd.api.types.is_numeric_dtype(points.frame[x]):
+        if x not in points.frame or not is_number(points.frame[x]):
             raise ResultsError(f"x = {show(x)}: must be a parameter that is a number here: {listed(offered.numbers)}")
         of_panels = key_named(results, panels) if panels else None
         by = suggested_colour(points, offered, x, of_panels) if by is None else key_named(results, by) if by else None

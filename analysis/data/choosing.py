@@ -53,11 +53,16 @@ class Axes(NamedTuple):
     others: list[str]
 
 
+def is_number(values: "pd.Series[Any]") -> bool:
+    """True for numbers, which can be an abscissa; truth values tell curves apart."""
+    return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+
+
 def axes_of(points: Points) -> Axes:
     """The keys that vary among some points, as axes; each kind in the order of declaration."""
 
     def is_text(key: str) -> bool:
-        return not pd.api.types.is_numeric_dtype(points.frame[key])
+        return not is_number(points.frame[key])
 
     numbers = [key for key in points.keys if not is_text(key) and points.frame[key].nunique() > 1]
     vary = differing(points.frame, points.keys, points.declared)

@@ -12,12 +12,13 @@ from analysis.data.choosing import along_with, axes_of, measured, rest_of, settl
 from analysis.data.coverage import progress, reasons
 from analysis.data.points import groups, means_of, points, with_intervals
 from analysis.data.selection import Selection
-from analysis.data.source import state
+from analysis.data.source import ResultsError, state
 from analysis.headline import headline
+from analysis.results import Results
 from stats import FEW, mean_interval, mean_intervals, median_interval
 from store.leases import Lease
 from store.store import Store
-from tests.store_rows import OWN_KEYS, START, row, rows
+from tests.store_rows import OWN_KEYS, START, keys, row, rows
 
 
 @pytest.fixture
@@ -212,3 +213,16 @@ def test_a_caption_tells_which_networks_did_not_mix(tmp_path):
     assert "6 networks, 1 of which did not mix." in drawn.caption
     few = found._replace(frame=found.frame[found.frame["P"] != 200])
     assert "4 networks." in explore(store.results, Selection(), few, Choices(Look("P", None))).caption
+
+
+def test_a_key_of_truth_values_tells_curves_apart_and_is_no_abscissa(tmp_path):
+    store = Store(str(tmp_path))
+    cells = [row(i, L=3 + i // 2, seed=0, rotated=bool(i % 2)) for i in range(6)]
+    store.commit("p", cells, keys(rotated="truth"))
+    found = groups(store.results, Selection())
+    offered = axes_of(found)
+    assert offered.numbers == ["L"] and "rotated" in offered.others and suggested(found, offered) == ("L", "rotated")
+    with pytest.raises(ResultsError, match="x = 'rotated': must be a parameter that is a number here: L"):
+        Results(store.results).plot(x="rotated")
+    drawn = explore(store.results, Selection(), found, Choices(Look("L", "rotated")))
+    assert sorted(drawn.drawn.points["rotated"].astype(str).unique()) == ["False", "True"]
