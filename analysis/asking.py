@@ -22,10 +22,11 @@ from analysis.data.choosing import (
 )
 from analysis.data.comparing import lacking, named
 from analysis.data.coverage import coverage
+from analysis.data.evaluations import STEP
 from analysis.data.measures import measures
 from analysis.data.points import Points, Setting, groups, one_setting, settings_of
 from analysis.data.selection import SEED, Selection, Value, axes, grid_keys, seeds_of
-from analysis.data.source import ResultsError
+from analysis.data.source import ResultsError, columns_of_views
 from analysis.overlays.overlays import Compute
 from console.synonyms import meant
 from console.words import listed, nearest, show
@@ -109,6 +110,8 @@ def key_named(results: str, name: str) -> str:
     known = grid_keys(results)
     if name == "gamma" and "gamma_label" in known:
         return "gamma_label"
+    if name == STEP and name not in known:
+        raise ResultsError(f"step {_ALONG}")
     if name not in known:
         raise ResultsError(f"no parameter {show(name)}{meant(name, known) or ';'} there are {listed(known)}")
     return name
@@ -121,11 +124,20 @@ def measure_named(results: str, name: str | None, selection: Selection) -> str:
         raise ResultsError(f"no finished networks of {_words(selection)} in {results}")
     if name is None:
         return held[0]
-    if name not in (known := measures(results)):
+    if name not in (known := measures(results)) and name in _along_training(results):
+        raise ResultsError(f"{name} {_ALONG}")
+    if name not in known:
         raise ResultsError(f"no metric {show(name)}{nearest(name, known) or ';'} these networks have {listed(held)}")
     if name not in held:
         raise ResultsError(f"these networks have no {name}; they have {listed(held)}")
     return name
+
+
+_ALONG = "belongs to the evaluations along training: draw them with x = step, or read the table `curves`"
+
+
+def _along_training(results: str) -> list[str]:
+    return [name for name, _ in columns_of_views(results)["curves"][1]]
 
 
 def _words(selection: Selection) -> str:

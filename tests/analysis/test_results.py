@@ -35,6 +35,8 @@ def test_tables(found):
         (lambda r: r.cells(where={"gama": 1}), "no parameter 'gama'; did you mean 'gamma'"),
         (lambda r: r.cells(where={"L": -1}), "no network has L = -1; there are"),
         (lambda r: r.cells(where={"seed": 99}), "no network has seed = 99; there are 0, 1, 2"),
+        (lambda r: r.points(x="step"), "step belongs to the evaluations along training: draw them with x = step"),
+        (lambda r: r.plot(y="train_loss"), "train_loss belongs to the evaluations along training"),
         (lambda r: r.plot(y="best_test_ac"), "no metric 'best_test_ac'; did you mean 'best_test_acc'"),
         (lambda r: r.plot(x="task"), "must be a parameter that is a number here"),
         (lambda r: r.plot(library="mpl"), "say altair, matplotlib"),
