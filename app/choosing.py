@@ -213,7 +213,7 @@ def about(results: str, setting: Setting, *more: str, unmixed: str = "") -> str:
         filter(None, [counted(int(setting.frame["n"].sum()), "network"), unmixed, f"{n_seeds(setting.frame)} per point"])
     )
     text = "; ".join(filter(None, [captioned_of(results, setting.values), networks, *more]))
-    return text.replace("gamma_label", "gamma") + "."
+    return f"{text}."
 
 
 def mean_text(mean: Interval | None) -> str:

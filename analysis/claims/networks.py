@@ -172,9 +172,9 @@ def _one_setting(
         used.update(setting.frame["cell_id"])
     unmixed = _unmixed(results, setting.frame)
     judged = setting.frame[~setting.frame["cell_id"].isin(unmixed)]
-    parts += [f"{key} = {_range(judged[key])}" for key in varying(judged, axes)]
+    parts += [f"{spoken(key)} = {_range(judged[key])}" for key in varying(judged, axes)]
     parts += [
-        f"{key} = {setting.values[key]} where the paper has {paper[key]}"
+        f"{spoken(key)} = {setting.values[key]} where the paper has {paper[key]}"
         for key in told
         if key in paper and setting.values[key] != paper[key]
     ]

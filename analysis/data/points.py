@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.data.keys import gamma_once, is_label, value_of
+from analysis.data.keys import gamma_once, is_label, spoken, value_of
 from analysis.data.measures import measures
 from analysis.data.paper import PAPER, TWO_LABELS, filled, settings
 from analysis.data.parts import are_at_equilibrium
@@ -229,9 +229,9 @@ def _plain(value: Any) -> Value:
 
 
 def described(values: Mapping[str, Any], only: Iterable[str] | None = None) -> str:
-    """Words such as `d = 256, width = 1024`; keys without a value are left out."""
-    names = list(values) if only is None else [name for name in only if name in values]
-    return ", ".join(f"{name} = {value_of(name, values[name])}" for name in names if values[name] is not None)
+    """Words such as `d = 256, gamma = lazy`; keys without a value are left out, and the number of a gamma that has a label."""
+    names = [name for name in (values if only is None else only) if name in values and values[name] is not None]
+    return ", ".join(f"{spoken(name)} = {value_of(name, values[name])}" for name in names if f"{name}_label" not in names)
 
 
 def counted(n: int, noun: str, plural: str | None = None) -> str:

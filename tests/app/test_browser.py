@@ -96,12 +96,12 @@ def test_curves_control_link_and_download(page, url):
     pick(page, "gamma", "lazy")
     page.wait_for_url(re.compile("at_gamma_label=lazy"))
     settled(page)
-    said = page.get_by_text("gamma_label = lazy").inner_text()
+    said = page.get_by_text("gamma = lazy, ").inner_text()
     link = page.url
     assert "measure=last+test+accuracy" in link
 
     opened(page, link)
-    assert page.get_by_text("gamma_label = lazy").inner_text() == said
+    assert page.get_by_text("gamma = lazy, ").inner_text() == said
 
     page.get_by_role("button", name="Take it with you").click()
     code = page.locator("[data-testid=stCode]").first

@@ -158,7 +158,7 @@ def test_a_link_reproduces_the_view(page, small_results):
     table = shown.dataframe[0].value
     assert "gamma_label" not in table and "final" not in table
     assert list(table.n) == [4, 4]
-    assert "gamma_label = 1; median over 4 seeds" in said(shown)
+    assert "gamma = 1; median over 4 seeds" in said(shown)
     assert "no interval where there are fewer than six seeds" in said(shown)
     assert shown.toggle(key="log_L").value and not shown.toggle(key="theory").value
 
@@ -199,7 +199,7 @@ def test_colour_none_asks_for_one_gamma_and_never_averages_over_it(page, small_r
     assert not shown.exception
     assert set(shown.dataframe[0].value.n) == {4}
     shown.selectbox(key="at_gamma_label").set_value("lazy").run()
-    assert "gamma_label = lazy" in said(shown)
+    assert "gamma = lazy" in said(shown)
 
 
 def test_a_value_that_goes_with_no_other_moves_the_others(page, tmp_path):
@@ -317,7 +317,7 @@ def test_structure_first_shows_an_image_task_at_its_own_settings_and_names_them(
     store.commit("p", rows, OWN_KEYS)
     store.write_plan("p", [one["cell_id"] for one in rows], whole=True)
     shown = page("structure", store.results, at_task="psvrt")
-    assert "task = psvrt, L = 256, patches = 5, patch_size = 5, gamma_label = 1, width = 512" in said(shown)
+    assert "task = psvrt, L = 256, patches = 5, patch_size = 5, gamma = 1, width = 512" in said(shown)
     shown = page("structure", store.results, at_task="cifar100")
     assert "task = cifar100, L = 8, layer = relu4_3" in said(shown)
     assert "task = same_different, L = 32" in said(page("structure", store.results, at_task="same_different"))

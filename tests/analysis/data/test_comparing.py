@@ -54,7 +54,7 @@ def test_networks_with_keys_of_their_own_are_compared_in_one_chart(tmp_path, own
         assert setting == {"gate": gate, "gamma_label": gamma}
         found = drawn(tmp_path, own, Look("L", "network"), setting, raw=True)
         assert list(found.frame["network"]) == ["gated", "gated", "relu2", "relu2"] and len(found.frame) == n
-        assert f"gate = {gate}" in found.caption and f"gamma_label = {gamma}" in found.caption
+        assert f"gate = {gate}" in found.caption and f"gamma = {gamma}" in found.caption
         assert "4 points of other gate, gamma not shown" in found.caption
         told = found.chart.to_dict()
         assert told["layer"][0]["encoding"]["color"]["scale"]["domain"] == ["gated", "relu2"]
