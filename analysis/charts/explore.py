@@ -181,7 +181,7 @@ def _check_size(frame: pd.DataFrame, look: Look, raw: bool) -> None:
 def _caption(
     points: Points, data: pd.DataFrame, setting: Mapping[str, Value], axes: Sequence[str], choices: Choices, lost: str
 ) -> str:
-    """What a chart shows; lost: words about networks at equilibrium that did not mix."""
+    """The words below a chart; lost: words about networks at equilibrium that did not mix."""
     diverged = int(data["diverged"].sum())
     # Keys with one value in all points belong to the setting, like the chosen ones.
     told = [key for key in _sizes(points, data) if key in data and key not in axes]
