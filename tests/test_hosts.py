@@ -27,14 +27,13 @@ grids:
   - {task: same_different, L: [3, 4], d: 16, sigma2: [0, 1], gamma: 1, seed: {range: 4}}
 resources: {pack_seconds: 1}
 """
-# Seeds enough that a sweep outlives what a test does to it: a host may need minutes to join. Packs are longer than a worker takes
-# to start: Tune gives a trial whose worker is still starting to the first one that falls free, and ends the one that starts.
+# Seeds enough that a sweep outlives what a test does to it: a host may need minutes to join. Packs of the usual length, because
+# Tune gives a trial whose worker is still starting to the first one that falls free, and ends the one that starts.
 LONG = """\
 sweep: long
 defaults: {steps: 4000, eval_every: 1000, width: 256}
 grids:
   - {task: same_different, L: 16, d: 64, sigma2: [0, 1], gamma: [1, 0.1], seed: {range: 1000}}
-resources: {pack_seconds: 20}
 """
 
 
