@@ -158,7 +158,7 @@ def test_ctrl_c_reaches_a_sweep_that_was_submitted_and_drains_it(lab):
     with Terminal(lab.hosts["laptop"].command(["env", "-C", CHECKOUT, *words])) as terminal:
         wait_for(lambda: Path(results, "packs").exists() and hosts_of(results), 600)
         terminal.press("\x03")  # Ctrl-C
-        code, said = terminal.end(100)
+        code, said = terminal.end(300)
     assert code == 130, said
     assert "draining" in said
     rows, cells = counts(results)
