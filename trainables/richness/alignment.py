@@ -24,7 +24,7 @@ def centred(values: Array, share: Array) -> Array | None:
     size = np.vdot(found, found)
     if not np.isfinite(size) or size <= CONSTANT**2 * whole:
         return None
-    return found.astype(values.dtype) if np.issubdtype(values.dtype, np.floating) else found
+    return found.astype(values.dtype, copy=False) if np.issubdtype(values.dtype, np.floating) else found
 
 
 def gram_norm(x: Array) -> float:

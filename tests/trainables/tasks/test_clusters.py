@@ -71,10 +71,9 @@ def a_cell(seed=0, steps=1600, trained="all", loss="mse", dtype="float32", **key
                    loss=loss, steps=steps, eval_every=steps, seed=seed, dtype=dtype)  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("dtype", "rounding"), [("float64", 1e-12), ("float32", 1e-6)]
-)  # products are in the network's precision
+@pytest.mark.parametrize(("dtype", "rounding"), [("float64", 1e-12), ("float32", 1e-6)])
 def test_the_last_layer_alone_keeps_the_features(dtype, rounding):
+    """To the precision of the network, in which the products of its features are."""
     cell = a_cell(steps=20, trained="last", dtype=dtype)
     run = PackRun([cell], descent_engine("stacked").trainer([cell]))
     before = probe_of(run, 0).parameters
