@@ -1,4 +1,4 @@
-"""Tune, fitted to sweeps: its controller forgets trials that ended and writes no state of them; its workers start sooner.
+"""Tune, fitted to sweeps: its controller forgets trials that ended, writes no state of them, and ends no worker that starts.
 
 Tune's own controller keeps every trial and looks through all of them; each checkpoint of a trial makes it write the state of all.
 A sweep needs no such state: it resumes from its store.
@@ -17,8 +17,29 @@ from ray.tune.execution.tune_controller import TuneController
 from ray.tune.experiment import Trial
 
 
-class ForgetfulController(TuneController):
-    """Holds only the trials that are waiting or running."""
+class SweepController(TuneController):
+    """Holds only the trials that are waiting or running, and lets each worker that starts come to its trial."""
+
+    def _maybe_reuse_cached_actor(self, trial: Trial) -> bool:
+        """Give the trial a worker that fell free. If its own is starting, a trial that waits for room is given the free one.
+
+        Tune would end the one that starts. Where packs end more often than a worker takes to start, a machine that joined would
+        never come to train.
+        """
+        if not self._is_starting(trial):
+            return super()._maybe_reuse_cached_actor(trial)
+        waiting = (self._pending_trials & self._staged_trials) - self._resetting_trials
+        for other in self._pending_trials_list:
+            alike = other.placement_group_factory == trial.placement_group_factory
+            if other in waiting and alike and not self._is_starting(other):
+                super()._maybe_reuse_cached_actor(other)
+                break
+        return False
+
+    def _is_starting(self, trial: Trial) -> bool:
+        """The trial's worker has its room on a machine and is not ready yet."""
+        worker = self._trial_to_actor.get(trial)
+        return worker is not None and worker not in self._started_actors and self._actor_manager.is_actor_started(worker)
 
     def checkpoint(self, force: bool = False, wait: bool = False) -> None:
         """Write the state only at the end, when Tune calls with `wait`: without a state Tune fails there."""
@@ -59,7 +80,7 @@ def tuned(local: bool) -> Iterator[None]:
     a trial takes one that Ray has started already, where Tune would start another beside it.
     """
     with ExitStack() as patched:
-        patched.enter_context(mock.patch.object(ray.tune.tune, "TuneController", ForgetfulController))
+        patched.enter_context(mock.patch.object(ray.tune.tune, "TuneController", SweepController))
         patched.enter_context(mock.patch.object(usage, "tag_callbacks", lambda callbacks: False))
         if local:
             patched.enter_context(mock.patch.object(class_cache._ActorClassCache, "get", _actor_class))

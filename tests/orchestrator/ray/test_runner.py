@@ -1,7 +1,9 @@
 """The Tune runner from inside: checkpoints that spare work, GPU shares, and packs that fail."""
 
+import os
 import threading
 import time
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 from unittest.mock import Mock
@@ -19,6 +21,7 @@ pytestmark = [
 
 ray = pytest.importorskip("ray")
 
+from ray import tune  # noqa: E402
 from ray.tune.search import Searcher  # noqa: E402
 
 from orchestrator.cost.model import CostModel  # noqa: E402 - after the marks, so that Ray's import warnings are theirs
@@ -26,6 +29,7 @@ from orchestrator.grid.load import Resources, load_grid  # noqa: E402
 from orchestrator.plan.machine import Machine  # noqa: E402
 from orchestrator.plan.packing import PackQueue  # noqa: E402
 from orchestrator.ray.cluster import ClusterError, joined  # noqa: E402
+from orchestrator.ray.controller import tuned  # noqa: E402
 from orchestrator.ray.runner import PackSearcher, PackTrainable, Reporter, TuneRunner, _after_memory_kill, _placement, runs  # noqa: E402
 from orchestrator.running.driver import Sweep  # noqa: E402
 from orchestrator.running.work import Failure, Provenance  # noqa: E402
@@ -237,10 +241,10 @@ def test_two_nodes_share_the_results_and_the_checkpoints(noisy_grid, results):
 
 def test_tune_forgets_trials_that_ended_and_writes_no_state_of_them(noisy_grid, tmp_path, monkeypatch):
     """What a pack leaves with the driver would grow with their number, and be written again at each checkpoint."""
-    from orchestrator.ray.controller import ForgetfulController
+    from orchestrator.ray.controller import SweepController
 
     held, written = [], []
-    step, save = ForgetfulController.step, ForgetfulController.save_to_dir
+    step, save = SweepController.step, SweepController.save_to_dir
 
     def step_and_look(controller):
         step(controller)
@@ -250,8 +254,8 @@ def test_tune_forgets_trials_that_ended_and_writes_no_state_of_them(noisy_grid, 
         save(controller)
         written.append(Path(controller.experiment_state_path).stat().st_size)
 
-    monkeypatch.setattr(ForgetfulController, "step", step_and_look)
-    monkeypatch.setattr(ForgetfulController, "save_to_dir", save_and_look)
+    monkeypatch.setattr(SweepController, "step", step_and_look)
+    monkeypatch.setattr(SweepController, "save_to_dir", save_and_look)
     grid = noisy_grid(500)
     with joined("local"):
         runner = TuneRunner(Resources(), checkpoint_s=0.0)
@@ -261,6 +265,52 @@ def test_tune_forgets_trials_that_ended_and_writes_no_state_of_them(noisy_grid, 
     last = held[-1]
     assert not last.get_trials() and not last.get_live_trials() and not last._stopped_trials
     assert len(written) == 1 and written[0] < 20_000
+
+
+class Workers(tune.Callback):
+    """How many trials each worker ended."""
+
+    def __init__(self):
+        self.trials = Counter()
+
+    def on_trial_result(self, iteration, trials, trial, result, **info):
+        self.trials[result["worker"]] += 1
+
+
+class SecondStartsLate(tune.Trainable):
+    """One step. The first worker is ready at once, each other one two seconds later, while the first ends many trials."""
+
+    def setup(self, config, made=None):
+        (made / str(os.getpid())).touch()
+        if len(list(made.iterdir())) > 1:
+            time.sleep(2)
+
+    def reset_config(self, config):
+        return True
+
+    def step(self):
+        time.sleep(0.05)
+        return {"done": True, "worker": os.getpid()}
+
+
+@pytest.mark.slow
+def test_a_worker_that_starts_comes_to_train_though_another_falls_free_before(tmp_path):
+    """As on a machine that joins: Tune alone ends each worker there before it is ready, and starts the next."""
+    made, seen = tmp_path / "made", Workers()
+    made.mkdir()
+    with joined("local"), tuned(local=True):
+        trainable = tune.with_parameters(SecondStartsLate, made=made)
+        trainable = tune.with_resources(trainable, {"cpu": ray.cluster_resources()["CPU"] / 2})
+        tuning = tune.TuneConfig(num_samples=150, reuse_actors=True, max_concurrent_trials=3)
+        run = tune.RunConfig(
+            storage_path=str(tmp_path / "tune"),
+            callbacks=[seen],
+            checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),
+            verbose=0,
+        )
+        tune.Tuner(trainable, tune_config=tuning, run_config=run).fit()
+    assert len(list(made.iterdir())) == len(seen.trials) == 2
+    assert seen.trials.total() == 150
 
 
 @given(st.lists(st.integers(0, 30), unique=True))

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name
@@ -22,6 +23,7 @@ CALLED = {
     "ray.tune.execution.class_cache._ActorClassCache.get": ["self", "trainable_cls"],
     "ray.tune.execution.tune_controller.TuneController": [],
     "ray.tune.execution.tune_controller.TuneController.checkpoint": ["force", "wait"],
+    "ray.tune.execution.tune_controller.TuneController._maybe_reuse_cached_actor": ["trial"],
     "ray.tune.execution.tune_controller.TuneController._mark_trial_to_checkpoint": ["trial"],
     "ray.tune.execution.tune_controller.TuneController.stop_trial": ["trial"],
     "ray.tune.execution.tune_controller.TuneController._process_trial_failure": ["trial", "exception"],
@@ -30,8 +32,12 @@ CALLED = {
 }
 """The private names that are called or overridden, with the parameters that each must have."""
 
-HELD = ("_trials", "_live_trials", "_stopped_trials", "_failed_trials")
-"""Where Tune's controller has its trials."""
+HELD = (
+    *("_trials", "_live_trials", "_stopped_trials", "_failed_trials"),
+    *("_pending_trials", "_pending_trials_list", "_staged_trials", "_resetting_trials"),
+    *("_trial_to_actor", "_started_actors", "_actor_manager"),
+)
+"""Where Tune's controller has its trials and their workers."""
 
 READ = {
     "_private/accelerators/__init__.py": ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"],
@@ -100,7 +106,7 @@ def test_the_controller_has_its_trials_where_they_are_forgotten():
     from ray.tune.execution.tune_controller import TuneController
 
     made = inspect.getsource(TuneController.__init__)
-    assert [name for name in HELD if f"self.{name}:" not in made] == []
+    assert [name for name in HELD if not re.search(rf"self\.{name}\b.* = ", made)] == []
 
 
 @pytest.mark.parametrize("file", READ)
