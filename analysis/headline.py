@@ -1,20 +1,41 @@
-"""The chart to show first of a sweep: its main metric over the axes that suit its networks."""
+"""The chart to show first of a sweep: the thresholds that it searched for, or its main metric over the axes that suit it."""
+
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from analysis.asking import asked_points, explored, look_for
-from analysis.charts.explore import Choices, Explored
+from analysis.charts.explore import Choices
 from analysis.data.choosing import axes_of, measured
+from analysis.data.comparing import named
+from analysis.data.points import points
+from analysis.data.questions import asked_of
 from analysis.data.selection import Selection
+from analysis.scaling.growth import growth, searched_points
 
 WIDTH, HEIGHT = 400, 200
 
 
-def headline(results: str, selection: Selection, width: int = WIDTH, height: int = HEIGHT) -> Explored | None:
+class Headline(NamedTuple):
+    """A chart, its data, and its caption."""
+
+    chart: Any
+    frame: pd.DataFrame
+    caption: str
+
+
+def headline(results: str, selection: Selection, width: int = WIDTH, height: int = HEIGHT) -> Headline | None:
     """The chart, with theory as far as it is cheap or on disk; None if no number varies among finished networks. ResultsError if
     there are more points than a chart can show."""
     if not measured(results, selection):
         return None
-    points = asked_points(results, selection, None)
-    if not axes_of(points).numbers:
+    for question in asked_of(results, selection):
+        found = named(points(results, selection, question.metric))
+        if question.axis in found.frame and (law := growth(searched_points(found, question.axis), question, width, height)):
+            return Headline(law.chart, law.table, " ".join([law.caption, *(f"{one}." for one in law.laws)]))
+    asked = asked_points(results, selection, None)
+    if not axes_of(asked).numbers:
         return None
-    look = look_for(results, points, None, None, None, log_x=None, log_y=None, residual=False, width=width, height=height)
-    return explored(results, selection, points, Choices(look), None)
+    look = look_for(results, asked, None, None, None, log_x=None, log_y=None, residual=False, width=width, height=height)
+    shown = explored(results, selection, asked, Choices(look), None)
+    return Headline(shown.chart, shown.frame, shown.caption)

@@ -13,6 +13,7 @@ from analysis.data.choosing import measured as names_of_measures
 from analysis.data.keys import captioned
 from analysis.data.measures import measures
 from analysis.data.points import Points, Setting, counted, described, groups, in_order, n_seeds, settings_of, with_intervals
+from analysis.data.questions import asked_of
 from analysis.data.selection import Selection, Value, axes
 from analysis.data.showing import NEEDS
 from analysis.data.source import declared, state
@@ -80,7 +81,7 @@ def started(results: str, selection: Selection, setting: Setting, measure: str, 
 
 def _started(results: str, selection: Selection, held: _Held, measure: str, over: str) -> Levels:
     found = _of_setting(results, selection, held, measure)
-    return levels(found.frame, found.measure, over)
+    return levels(found.frame, found.measure, over, asked_of(results, selection))
 
 
 def _of(selection: Selection, setting: Setting, measure: str) -> tuple[Selection, _Held, str]:

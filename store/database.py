@@ -19,7 +19,7 @@ from declarations.omitted import FIRST_NETWORK, FIRST_SAMPLER, FIRST_TRAINING
 from store.columns import TYPES, column_of, is_list
 from store.distinct import by_columns, forget_others, hashes, holding, repeated, scan
 from store.files import Files
-from store.schema import CURVES, DECLARED, HELD, NEURONS, PLAN_SCHEMA, SCHEMA, STATUSES
+from store.schema import CURVES, DECLARED, HELD, NEURONS, PLAN_SCHEMA, PLANNED_FIND, SCHEMA, STATUSES
 from store.snapshot import LiveFile, Snapshot, declarations, defaults
 from store.sql import in_quotes, literal
 
@@ -79,7 +79,7 @@ def rows_of(files: Files, snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
     connection.execute("CREATE SCHEMA internal")
     if connection.execute("FROM duckdb_optimizers() WHERE name = ?", [_NO_GAIN]).fetchall():
         connection.execute(f"SET disabled_optimizers = '{_NO_GAIN}'")  # holds for all connections to the database
-    for name, schema in (("rows", SCHEMA), ("plans", PLAN_SCHEMA)):
+    for name, schema in (("rows", SCHEMA), ("plans", PLAN_SCHEMA.append(PLANNED_FIND))):
         columns = ", ".join(f'"{field.name}" {_sql(field.type)}' for field in schema)
         connection.execute(f"CREATE TABLE internal.no_{name} ({columns}, _file VARCHAR, _row BIGINT)")
     _union(connection, "rows", "rows", [scan(files, group) for group in by_columns(snapshot.rows)])
@@ -99,6 +99,7 @@ def _views_over(files: Files, snapshot: Snapshot, described: Sequence[LiveFile])
     further = [column for file in dict.fromkeys(file.further for file in snapshot.rows) for column in file]
     curves = _lists("evaluation", further)
     neurons = _lists("neuron", further)
+    plans, searches = _plans(connection, files, snapshot.plans)
     connection.execute(f"""
         CREATE VIEW cells AS {_cells(snapshot.rows, described)};
         CREATE VIEW curves AS SELECT cell_id, {_unnested(curves)} FROM internal.best_curve;
@@ -107,7 +108,8 @@ def _views_over(files: Files, snapshot: Snapshot, described: Sequence[LiveFile])
         CREATE VIEW spectra AS {_spectra(_lists("eigenfunction", further))};
         CREATE VIEW internal.weights AS
             SELECT cell_id, weights_file FROM internal.best_weights WHERE weights_file IS NOT NULL;
-        CREATE VIEW plans AS {_plans(connection, files, snapshot.plans)};
+        CREATE VIEW plans AS {plans};
+        CREATE VIEW internal.searches AS {searches};
         CREATE TABLE internal.declarations (name VARCHAR, declaration VARCHAR);
     """)
     told = [[name, one.described()] for name, one in declarations(described).items() if name not in DECLARED]
@@ -225,14 +227,15 @@ def _hide(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[Li
         _union(connection, name, "rows", scans)
 
 
-def _plans(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[LiveFile]) -> str:
-    """SQL for the cells that each sweep asks for, each cell once: those of its last whole grid and of the requests since then."""
+def _plans(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[LiveFile]) -> tuple[str, str]:
+    """SQL for the cells that each sweep asks for, each cell once, and for those that a search may ask for, with its question:
+    those of the sweep's last whole grid and of the requests since then."""
     live = [file for file in live if file.n_rows]
     if not all(file.request for file in live):  # some file was not written by write_plan
         _union(connection, "plans", "plans", [scan(files, group) for group in by_columns(live)])
-        return """SELECT DISTINCT sweep, cell_id FROM (
-            SELECT * FROM internal.plans
+        latest = """FROM (SELECT * FROM internal.plans
             QUALIFY planned_at >= coalesce(max(planned_at) FILTER (whole) OVER (PARTITION BY sweep), planned_at))"""
+        return f"SELECT DISTINCT sweep, cell_id {latest}", f"SELECT DISTINCT sweep, cell_id, find {latest} WHERE find IS NOT NULL"
     sweeps: dict[str, list[LiveFile]] = {}
     since: dict[str, int] = {}
     for file in live:
@@ -248,10 +251,15 @@ def _plans(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[L
             file for file in requests if file.request and file.request.planned_at >= since.get(sweep, file.request.planned_at)
         ]
         (several if repeated(hashes(connection, files, asked))[1] else once).extend(asked)
-    parts = ["SELECT sweep, cell_id FROM internal.no_plans"]
-    parts += [f"SELECT sweep, cell_id FROM {scan(files, group)}" for group in by_columns(once)]
-    parts += [f"SELECT DISTINCT sweep, cell_id FROM {scan(files, group)}" for group in by_columns(several)]
-    return " UNION ALL ".join(parts)
+    plans = ["SELECT sweep, cell_id FROM internal.no_plans"]
+    plans += [f"SELECT sweep, cell_id FROM {scan(files, group)}" for group in by_columns(once)]
+    plans += [f"SELECT DISTINCT sweep, cell_id FROM {scan(files, group)}" for group in by_columns(several)]
+    searching = [file for file in (*once, *several) if PLANNED_FIND.name in dict(file.columns)]
+    searches = ["SELECT sweep, cell_id, find FROM internal.no_plans"]
+    searches += [
+        f"SELECT sweep, cell_id, find FROM {scan(files, group)} WHERE find IS NOT NULL" for group in by_columns(searching)
+    ]
+    return " UNION ALL ".join(plans), " UNION ".join(searches)
 
 
 def _union(connection: duckdb.DuckDBPyConnection, name: str, kind: str, scans: Sequence[str]) -> None:

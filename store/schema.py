@@ -49,6 +49,8 @@ PLAN_SCHEMA = pa.schema(
     {"sweep": pa.string(), "cell_id": pa.string(), "planned_at": pa.timestamp("us", tz="UTC"), "whole": pa.bool_()}
 )
 """The columns of a plan file. `whole` says that it is the sweep's entire grid and so replaces what was planned before."""
+PLANNED_FIND = pa.field("find", pa.string())
+"""A further column in the plan of a sweep that searches: the question (`store.questions`) of a network's search, or NULL."""
 
 REQUIRED = ("cell_id", "status", "pack_id", "finished_at", *(fact.name for fact in _HOLDS))
 """Columns without which a file is foreign. Any other column may be missing, as in files of an older version."""

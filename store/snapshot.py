@@ -15,7 +15,7 @@ from declarations.column import Column
 from declarations.key import Key
 from store.columns import DECLARATION, read_field, wider
 from store.files import UNUSABLE, Entry, Files, ResultsError, side_by_side
-from store.schema import BESIDE, DECLARED, PLAN_SCHEMA, REQUIRED, RESERVED, SCHEMA
+from store.schema import BESIDE, DECLARED, PLAN_SCHEMA, PLANNED_FIND, REQUIRED, RESERVED, SCHEMA
 
 PACKS, FAILED, COMPACTED, PLANS, LEASES, LOGS = "packs", "failed", "compacted", "plans", "leases", "logs"
 FOLDERS = (PACKS, FAILED, COMPACTED, PLANS)
@@ -162,7 +162,8 @@ def _request(metadata: pq.FileMetaData) -> Request | None:
     return Request(*found)
 
 
-_OURS, _PLANNED = frozenset(SCHEMA.names), frozenset(PLAN_SCHEMA.names)
+_OF_PLANS = PLAN_SCHEMA.append(PLANNED_FIND)
+_OURS, _PLANNED = frozenset(SCHEMA.names), frozenset(_OF_PLANS.names)
 
 
 @dataclass(frozen=True)
@@ -181,7 +182,7 @@ def _columns(
 
     The results are cached: thousands of files share a few schemas.
     """
-    schema, ours = listed.schema, PLAN_SCHEMA if is_plan else SCHEMA
+    schema, ours = listed.schema, _OF_PLANS if is_plan else SCHEMA
     if missing := [name for name in (PLAN_SCHEMA.names if is_plan else REQUIRED) if name not in schema.names]:
         return f"foreign: no column {', '.join(missing)}", (), ()
     for column in schema:

@@ -11,7 +11,8 @@ import pyarrow as pa
 from declarations.column import Column
 from store import views
 from store.files import open_files
-from store.schema import PLAN_SCHEMA, STATUSES, parquet_bytes, table_of
+from store.questions import Question
+from store.schema import PLAN_SCHEMA, PLANNED_FIND, STATUSES, parquet_bytes, table_of
 from store.snapshot import FAILED, LOGS, PACKS, PLANS, named
 from store.weights import write_pictures
 
@@ -70,17 +71,23 @@ class Store:
         """The status and the extras of every stored cell, by id. Extras are what a cell holds besides its summary."""
         return views.held(self.files)
 
-    def write_plan(self, sweep: str, cell_ids: Iterable[str], whole: bool = False) -> None:
+    def write_plan(
+        self, sweep: str, cell_ids: Iterable[str], whole: bool = False, asked: Mapping[str, Question] | None = None
+    ) -> None:
         """Record which cells a sweep asks for. `whole`: this is its entire grid, and replaces what was planned before.
 
-        Otherwise (a --limit, an override) the cells are added to the sweep's plan.
+        Otherwise (a --limit, an override) the cells are added to the sweep's plan. `asked`: the questions of searches, by cell.
         """
         cells = sorted(set(cell_ids))
+        finds = [asked[cell].written() if cell in asked else None for cell in cells] if asked else []
         # A repeated request renews its file, so that planning A, then B, then A again leaves A.
-        digest = hashlib.sha256("\n".join([sweep, str(whole), *cells]).encode()).hexdigest()[:12]
+        told = [sweep, str(whole), *cells, *sorted({find for find in finds if find})]
+        digest = hashlib.sha256("\n".join(told).encode()).hexdigest()[:12]
         slug = re.sub(r"[^A-Za-z0-9_-]+", "_", sweep)[:64]
         columns = [[sweep] * len(cells), cells, [datetime.now(UTC)] * len(cells), [whole] * len(cells)]
         table = pa.table(columns, schema=PLAN_SCHEMA)
+        if finds:
+            table = table.append_column(PLANNED_FIND, [finds])
         self.files.write(f"{PLANS}/{slug}.{digest}.parquet", parquet_bytes(table))
 
 

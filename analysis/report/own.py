@@ -81,7 +81,7 @@ def own_results(results: str, progress: Progress, reasons: Sequence[Reason], com
     varied, fixed = _settings(results, selection, told_apart(found))
     charts = _charts(results, progress.sweep, found, held, compute, notes)
     training = _training(results, selection, notes)
-    thresholds = searched(results, found)
+    thresholds = searched(results, selection)
     return OwnResults(
         progress, varied, fixed, origins, charts, training, table(results, selection, found, held), failures, thresholds, notes
     )

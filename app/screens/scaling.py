@@ -9,7 +9,9 @@ import pandas as pd
 import streamlit as st
 
 from analysis.data.keys import spoken, title_of, value_of
+from analysis.data.measures import measures
 from analysis.data.points import Setting, grouping_keys, in_order, numeric_keys, task_of
+from analysis.data.questions import asked_of
 from analysis.data.source import declared
 from analysis.lines import threshold_lines, together
 from analysis.scaling.bound import MEANING, lines, slopes
@@ -49,6 +51,11 @@ def show(results: str) -> None:
     with place:
         selection = task_choice(results, classifying=False)
         names = threshold_measures(results, selection)
+        # The page opens on the threshold that a sweep searched for.
+        questions, known = remembered(asked_of, results, selection), remembered(measures, results)
+        question = next((one for one in questions if one.metric in names and one.falling == known[one.metric].falls), None)
+        if question:
+            names = sorted(names, key=lambda name: name != question.metric)
         measure = measure_choice(results, names, width=220) if names else "best_test_acc"
     found = grouped(results, selection, measure)
     if "P" in found.keys:  # P = 0 is the prior alone, and has no logarithm
@@ -59,7 +66,9 @@ def show(results: str) -> None:
         nothing_yet(results, "scaling", why, MORE)
         return
     with place:
-        over = choice("Threshold in", numbers, "L" if "L" in numbers else "P", key="over", width=140)
+        usual = "L" if "L" in numbers else "P"
+        searched = question.axis if question and measure == question.metric and question.axis in numbers else usual
+        over = choice("Threshold in", numbers, searched, key="over", width=140)
         against = choice("against", [key for key in numbers if key != over], "d", key="against", width=140)
         of_ratio, of_width = proportions(found)
         if over != "width" and against == "d" and of_ratio > 1 and found.frame["width"].nunique() > 1:

@@ -12,6 +12,7 @@ from orchestrator.grid.keys import Kind, Legal, axis_keys
 from orchestrator.grid.syntax.axes import Axis, parse_axis
 from orchestrator.grid.syntax.problems import Report
 from orchestrator.grid.syntax.yaml_lines import Item
+from store.questions import Question
 from trainables.metrics import Requested
 from trainables.parts import declared
 
@@ -33,6 +34,11 @@ class Find:
     """Half-width of the 95% interval asked for, as a share of the threshold."""
     falling: bool
     """Whether the metric falls to `at` as the key grows."""
+
+    @property
+    def question(self) -> Question:
+        """The question as the plan keeps it."""
+        return Question(self.axis, self.metric, self.at, self.falling)
 
     def describe(self) -> str:
         """`L at best_test_acc = 0.85 in 2..4096`."""

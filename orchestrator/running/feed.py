@@ -69,7 +69,9 @@ class SweepFeed:
         Called once nothing can be refused any more: the cells of a refused plan must not count as missing.
         """
         wanted = dict.fromkeys([*self.grid.fixed, *self.searchers.asked])
-        self.store.write_plan(self.grid.sweep, [self.grid.cells[i].cell_id for i in wanted], whole=self.whole)
+        rungs = ((search.find.question, i) for search in self.grid.searches for rung in search.rungs.values() for i in rung)
+        asked = {self._id(i): question for question, i in rungs if i in wanted}
+        self.store.write_plan(self.grid.sweep, map(self._id, wanted), self.whole, asked)
 
     def _id(self, i: int) -> str:
         return self.grid.cells[i].cell_id

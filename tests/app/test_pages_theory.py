@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import shutil
 import sys
 
 import pytest
@@ -10,7 +11,9 @@ from streamlit.testing.v1 import AppTest
 from analysis.scaling.charts import exponent_chart
 from analysis.theory.bayes import generalising_accuracy
 from app.screens import scaling
+from store.questions import Question
 from store.store import Store
+from store.views import fetch
 from tests.store_rows import OWN_KEYS, row
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Streamlit's own
@@ -195,6 +198,25 @@ def test_scaling_over_gamma_finds_the_gamma_that_suffices(opened, filled):
     # 0.85 lies between lazy and rich networks where L is at least 16 but short of what the lazy ones need.
     reached = {(row.L, row.d) for row in table.itertuples() if row.state == "reached"}
     assert reached == {(L, d) for L in LS for d in DS if LAW["lazy"](L, d) < 0.85 < LAW["1"](L, d)}
+
+
+def test_scaling_opens_on_what_a_sweep_searched_for(opened, filled, tmp_path):
+    store = Store(shutil.copytree(filled, tmp_path / "results"))
+    ids = [one for (one,) in fetch(store.results, "SELECT cell_id FROM cells WHERE sigma2 = 0")]
+    for sweep, question in (
+        ("searched", Question("d", "final_test_acc", 0.9)),
+        ("falling", Question("d", "final_test_acc", 0.9, falling=True)),  # the page asks where accuracies rise
+    ):
+        store.write_plan(sweep, ids, whole=True, asked=dict.fromkeys(ids, question))
+    for sweep, metric, over, level in (
+        ("searched", "final_test_acc", "d", 0.9),
+        ("law", "best_test_acc", "L", 0.85),
+        ("falling", "best_test_acc", "L", 0.85),
+    ):
+        page = opened("scaling", store.results, {"sweep": sweep})
+        assert not page.exception
+        shown = values(page)
+        assert (shown["Metric"], shown["Threshold in"], page.slider(key="level").value) == (metric, over, level)
 
 
 @pytest.mark.parametrize("offset", ["false", "true"])

@@ -1,0 +1,12 @@
+"""The thresholds that the sweeps of some networks searched for."""
+
+from analysis.data.selection import Selection
+from store import questions
+from store.questions import Question
+from store.views import run
+
+
+def asked_of(results: str, selection: Selection) -> list[Question]:
+    """The questions for which the selected networks were asked for, that of most networks first."""
+    ids = f"SELECT cell_id FROM {selection.source} WHERE {selection.condition}"
+    return run(results, lambda connection: questions.questions(connection, ids, selection.sweep))

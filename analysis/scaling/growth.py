@@ -1,0 +1,67 @@
+"""How the thresholds that a sweep searched for grow with another parameter."""
+
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from analysis.asking import setting_for
+from analysis.data.keys import spoken, value_of
+from analysis.data.points import Points, grouping_keys, numeric_keys, task_of
+from analysis.scaling.charts import threshold_chart
+from analysis.scaling.thresholds import FEWEST_OF_LAW, Exponent, fitted, threshold_table, thresholds
+from store.questions import Question
+
+
+class Growth(NamedTuple):
+    """Thresholds over the parameter `against`: their chart and its data, a caption, and a law in words for each curve with words
+    about the thresholds that it rests on."""
+
+    against: str
+    chart: Any
+    table: pd.DataFrame
+    caption: str
+    laws: dict[str, str]
+
+
+def searched_points(found: Points, over: str) -> Points:
+    """The points among which a threshold in this parameter is looked for: its logarithm exists."""
+    frame = found.frame[found.frame[over] > 0]
+    if over == "gamma" and "gamma_label" in frame:  # the lazy gamma lies far from all others without a search
+        frame = frame[frame["gamma_label"] != "lazy"]
+    return found._replace(frame=frame)
+
+
+def growth(found: Points, question: Question, width: int, height: int) -> Growth | None:
+    """The thresholds that a question asks for, against the parameter of the task, or else of the rest, of which most
+    have values; None unless three have one."""
+    over, level = question.axis, question.at
+    numbers, frame = numeric_keys(found), found.frame
+    enough = [key for key in numbers if key != over and frame[key].nunique() >= FEWEST_OF_LAW]
+    against = max(
+        enough, key=lambda key: (getattr(found.declared.get(key), "part", "") == "task", frame[key].nunique()), default=None
+    )
+    if against is None:
+        return None
+    groups = [key for key in grouping_keys(found, over, against) if "gamma" not in (over, against)]
+    by = groups[0] if groups and groups[0] not in numbers else None
+    setting = setting_for(found, [key for key in (over, against, by) if key])
+    rows = thresholds(setting.frame, level, over, question.falling, found.declared)
+    if rows.empty or rows[against].nunique() < FEWEST_OF_LAW:
+        return None
+    laws = fitted(rows, over, against, by)
+    told = [key for key in dict.fromkeys([by, *(["gamma"] if by == "gamma_label" else []), against]) if key and key in rows]
+    table = threshold_table(rows, told)
+    chart = threshold_chart(
+        table, over, against, by, laws.fits, laws.predictions, task=task_of(frame), declared=found.declared, width=width,
+        height=height,
+    )  # fmt: skip
+    said = dict(_said(value, by, fit, over, against) for value, fit in laws.fits.items())
+    reached = f"{over}*: mean {found.measure.short} {'falls to' if question.falling else 'reaches'} {level:g}"
+    caption = f"{reached}, with 95% intervals; lines are fitted laws, dashed ones predictions."
+    return Growth(against, chart, table, caption, said)
+
+
+def _said(value: object, by: str | None, fit: Exponent, over: str, against: str) -> tuple[str, str]:
+    name = "" if by is None else f"{spoken(by)} = {value_of(by, value)}: "
+    interval = f"{fit.interval.value:.2f} ({fit.interval.low:.2f} to {fit.interval.high:.2f})"
+    return f"{name}{over}* ~ {against}^{interval}", f"n = {fit.n_used}; {fit.censored}"

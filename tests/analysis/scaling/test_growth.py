@@ -1,0 +1,67 @@
+"""What a sweep searched for comes first: its thresholds, with their law, in its report, on page Home and on page Scaling."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from analysis.data.selection import Selection
+from analysis.headline import headline
+from analysis.report.searched import searched
+from store.questions import Question
+from store.store import Store
+from tests.store_rows import row
+
+DS, LADDER = (16, 32, 64, 128), (2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256, 362, 512)
+OF_L = Question("L", "best_test_acc", 0.8)
+
+
+def accuracy(L, d, label):
+    """It reaches 0.8 at L = d if lazy, at L = 6 otherwise."""
+    return float(0.5 + 0.5 * norm.cdf(np.log(L / (d if label == "lazy" else 6)) + norm.ppf(0.6)))
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store(str(tmp_path))
+    store.prepare()
+    rows = [
+        row(f"{label}-{d}-{L}-{seed}".ljust(20, "0"), L=L, d=d, gamma=g, gamma_label=label, seed=seed,
+            best_test_acc=accuracy(L, d, label) + 0.002 * seed)
+        for label, g in (("lazy", 1e-4), ("1", 1.0)) for d in DS for L in LADDER for seed in (-1, 0, 1)
+    ]  # fmt: skip
+    store.commit("p", rows)
+    store.write_plan("asked", [one["cell_id"] for one in rows], whole=True, asked={one["cell_id"]: OF_L for one in rows})
+    store.write_plan("grid", [one["cell_id"] for one in rows], whole=True)
+    return store
+
+
+def test_the_report_tells_thresholds_and_laws_of_what_was_asked(store):
+    (found,) = searched(store.results, Selection("asked"))
+    assert found.title == "The least L at which the mean best test accuracy reaches 0.8"
+    lazy = [row for row in found.rows if "lazy" in row]
+    assert [float(row[found.heads.index("L*")]) for row in lazy] == pytest.approx(DS, rel=0.03)
+    assert found.chart is not None and found.chart.title == "L* against d"
+    assert [law.split(" (")[0] for law in found.exponents] == ["gamma = lazy: L* ~ d^1.00", "gamma = 1: L* ~ d^0.00"]
+
+
+def test_of_a_grid_that_asked_for_none_there_are_none(store):
+    assert searched(store.results, Selection("grid")) == []
+
+
+def test_the_headline_is_the_law_where_one_was_asked_for(store):
+    asked, grid = (headline(store.results, Selection(sweep)) for sweep in ("asked", "grid"))
+    assert asked and "L*: mean accuracy reaches 0.8" in asked.caption and "gamma = lazy: L* ~ d^1.00" in asked.caption
+    assert sorted(set(asked.frame["d"])) == list(DS)
+    assert grid and "L*" not in grid.caption
+
+
+def test_two_values_make_no_law(store, tmp_path):
+    other = Store(str(tmp_path / "two"))
+    other.prepare()
+    rows = [row(f"{d}-{L}".ljust(20, "0"), L=L, d=d, best_test_acc=accuracy(L, d, "lazy")) for d in DS[:2] for L in LADDER]
+    other.commit("p", rows)
+    other.write_plan("asked", [one["cell_id"] for one in rows], whole=True, asked={one["cell_id"]: OF_L for one in rows})
+    (found,) = searched(other.results, Selection("asked"))
+    assert found.chart is None and len(found.rows) == 2
+    shown = headline(other.results, Selection("asked"))
+    assert shown and "L*" not in shown.caption
