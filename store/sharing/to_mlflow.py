@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from pathlib import Path
 from typing import TypeVar
 
 import mlflow
@@ -69,7 +70,11 @@ class MLflow:
 
     @property
     def look(self) -> str:
-        return "" if _is_server(self.uri) else joined(["mlflow", "ui", "--backend-store-uri", self.uri])
+        if _is_server(self.uri):
+            return ""
+        command = joined(["mlflow", "ui", "--backend-store-uri", self.uri])
+        has_pages = Path(mlflow.__file__).with_name("server").joinpath("js").exists()  # the client alone has none
+        return command if has_pages else f"{command}, in an environment with the full mlflow (`pip install mlflow`)"
 
     @property
     def at_once(self) -> int:
