@@ -359,11 +359,12 @@ def test_tensorboard_leaves_other_folders_alone(files: Files, tmp_path: Path) ->
 
 def test_where_mlflow_has_no_pages_it_is_said_how_to_look(tmp_path, monkeypatch):
     mlflow = pytest.importorskip("mlflow", reason="needs the extra mlflow")
+    from store.sharing.to_mlflow import MLflow
 
     package = tmp_path / "mlflow/__init__.py"
     monkeypatch.setattr(mlflow, "__file__", str(package))
-    shown = TRACKERS["mlflow"].opened({"tracking_uri": f"sqlite:///{tmp_path}/runs.db"})
-    command = f"mlflow ui --backend-store-uri sqlite:///{tmp_path}/runs.db"
+    shown = MLflow("sqlite:///runs.db", client=None)
+    command = "mlflow ui --backend-store-uri sqlite:///runs.db"
     assert shown.look == f"{command}, in an environment with the full mlflow (`pip install mlflow`)"
     package.parent.joinpath("server/js").mkdir(parents=True)
     assert shown.look == command
