@@ -116,7 +116,7 @@ class Packed:
         self.made = Stacked(pack)
         if is_general:  # as for a network that defines only `apply`
             for stack in self.made.stacks:
-                stack.passes = Traced(stack.network, stack.cell)
+                stack.passes = Traced(stack.cells)
 
     def train(self) -> None:
         """Train all networks for STEPS steps."""

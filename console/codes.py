@@ -2,3 +2,10 @@
 
 INTERRUPTED = 130
 """A person ended the command, by Ctrl-C or SIGTERM."""
+
+
+class Interrupted(SystemExit):
+    """The orderly end of a command that a person ended. It is not an error of the user's file that runs just then."""
+
+    def __init__(self) -> None:
+        super().__init__(INTERRUPTED)

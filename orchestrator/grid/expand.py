@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
+from console.codes import Interrupted
 from console.words import in_a_line, listed, pydantic_reason, show
 from orchestrator.grid.blocks import Block
 from orchestrator.grid.keys import LAZY, Kind
@@ -199,6 +200,8 @@ class _Fitting:
             are_apart = all(problem["loc"] for problem in error.errors())  # each is of one key, by itself
             together = "" if are_apart else "these keys do not go together: "
             return _Parts(None, version, lazy, f"{together}{pydantic_reason(error)}")
+        except Interrupted:
+            raise
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's own network may raise anything
             given = listed(f"{k} = {show(v)}" for k, v in task.identity().items())
             text = f"network {network.name} with task {task.name} fails for {given}: {in_a_line(error)}"
@@ -226,6 +229,8 @@ def _resolve(block: Block, keys: dict[str, Any], report: Report, reasons: set[st
             report.at(block.place, f"task {kind.name} refuses {given}: {reason}")
         reasons.add(reason)
         return None
+    except Interrupted:
+        raise
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's own task may raise anything
         reason = in_a_line(error)
         if reason not in reasons:

@@ -13,6 +13,7 @@ import types
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar, get_args
 
+from console.codes import Interrupted
 from console.words import in_a_line, listed, show
 from declarations.keys import KEYS
 from declarations.lists import LISTS
@@ -107,7 +108,7 @@ def _load(f: UserFile) -> UserParts:
         return _parts_of(f, module)
     except BaseException as error:
         del sys.modules[module.__name__]
-        if isinstance(error, UserFileError | KeyboardInterrupt):
+        if isinstance(error, UserFileError | KeyboardInterrupt | Interrupted):
             raise
         raise _explained(f, error) from error
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
-from console.codes import INTERRUPTED
+from console.codes import INTERRUPTED, Interrupted
 from console.commands import ENTRY
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def leave(signum: int, frame: FrameType | None) -> None:
     late = threading.Timer(LATEST_S, _leave_at_once, (signum, frame))
     late.daemon = True
     late.start()
-    raise SystemExit(INTERRUPTED)
+    raise Interrupted
 
 
 def in_order() -> None:
@@ -117,7 +117,8 @@ def draining(sweep: "Sweep", at_once: Callable[["Sweep"], NoReturn]) -> Iterator
         sweep.interrupted = True
         sweep.queue.draining = True
         n, left = len(sweep.queue.in_flight), duration(sweep.queue.remaining_seconds())
-        err.print(f"draining: {n} packs in flight finish, about {left}; Ctrl-C again stops at once", highlight=False)
+        packs = "pack in flight finishes" if n == 1 else "packs in flight finish"
+        err.print(f"draining: {n} {packs}, about {left}; Ctrl-C again stops at once", highlight=False)
 
     old = {s: signal.signal(s, handle) for s in SIGNALS}
     try:

@@ -40,8 +40,9 @@ class Snapshot:
             eta = f"draining, about {duration(self.remaining_s)} to go"
         elif self.about:
             eta = self.about
-        rate = f"{self.rate:.1f} cells/s" if self.has_trained else "loading libraries"
-        parts = [f"{self.done}/{self.total} cells", rate, eta, f"elapsed {duration(self.elapsed_s)}"]
+        # Until networks train, nobody knows for how long libraries load on a busy machine.
+        pace = [f"{self.rate:.1f} cells/s", eta] if self.has_trained or self.draining else ["loading libraries"]
+        parts = [f"{self.done}/{self.total} cells", *pace, f"elapsed {duration(self.elapsed_s)}"]
         if self.failed:
             parts.insert(1, f"{self.failed} failed")
         if self.diverged:

@@ -119,9 +119,10 @@ def _next_commands(
         commands.append(("go on", command("run", *again, *here)))
     are_rich = bool(counts["ok"]) and any(d_lr.name in one.save for one in planned)
     commands.append(("query", command("query", _query(grid, keys, are_rich), *here)))
-    if are_rich and (x := _abscissa(keys)):
-        commands.append(("figure", command("figure", "curve", "--sweep", grid.sweep, "--x", x, "--y", d_lr.name, *here)))
-    commands.append(("report", command("report", *here)))
+    if counts["ok"] and (x := _abscissa(keys)):
+        axes = ["--x", x, "--y", d_lr.name] if are_rich else []
+        commands.append(("figure", command("figure", "curve", "--sweep", grid.sweep, *axes, *here)))
+    commands.append(("report", command("report", "--sweep", grid.sweep, *here)))
     commands.append(("app", command("app", *here)))
     if len(store.files.entries(PACKS)) >= MANY_PACKS:  # queries open each file
         commands.append(("faster", f"{command('store', 'compact', *here)}  (merges the files of the store)"))

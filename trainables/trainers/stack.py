@@ -47,17 +47,17 @@ class Stack:
         self.groups = groups = Groups(cells)
         self.seen = Seen(groups, self.dtype, self.device)
 
-        self.passes = self.network.passes(cell) or Traced(self.network, cell)
+        self.passes = self.network.passes(cell) or Traced(cells)
         self.theta = self.passes.arranged(self._initial())
         self.probe = self._training_probe() if self.network.mixes_examples else None
         self.theta_0 = {name: value.clone() for name, value in self.theta.items()} if self.network.is_centred else None
         self.inv_epsilon = self._per_cell(lambda cell: 1 / cell.epsilon)
-        rate, factors = self._per_cell(lambda cell: cell.descent.rate(cell)), self.network.rates(self.training)
-        free = self._free()
+        rate, free = self._per_cell(lambda cell: cell.descent.rate(cell)), self._free()
+        factors = [cell.network.rates(self.training) for cell in cells]
         self.rates, self.free, self.kept = {}, {}, {}
         for name, theta in self.theta.items():
             multiplying = (-1, *(1,) * (theta.dim() - 1))
-            self.rates[name] = (rate * factors.get(name, 1.0)).view(multiplying)
+            self.rates[name] = (rate * rate.new_tensor([of.get(name, 1.0) for of in factors])).view(multiplying)
             self.free[name] = {key: value.view(multiplying) for key, value in free.items()}
             self.kept[name] = self.training.start(theta, self.free[name])
 

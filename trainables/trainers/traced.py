@@ -1,6 +1,6 @@
 """Outputs and gradients of any network, from its `apply` alone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,11 +20,13 @@ class Traced:
     The networks are computed together under torch.func.vmap, or one after the other on a CPU if the network wants that.
     """
 
-    def __init__(self, network: Network, cell: "Cell") -> None:
+    def __init__(self, cells: "Sequence[Cell]") -> None:
+        cell, network = cells[0], cells[0].network
         self.alone = partial(_applied, network, cell)
         self.together = vmap(self.alone)
         self.in_turn_on_cpu = network.in_turn_on_cpu
-        self.held = {name for name, factor in network.rates(cell.descent).items() if factor == 0}
+        rates = [one.network.rates(one.descent) for one in cells]
+        self.held = {name for name in rates[0] if all(of.get(name) == 0 for of in rates)}
         """Parameters that no step changes: they have no gradient, and what depends on them alone is not traced."""
         self.parameters: Parameters = {}
         self.g: Tensor | None = None

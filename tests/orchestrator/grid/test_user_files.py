@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import trainables.tasks.base
+from console.codes import INTERRUPTED, Interrupted
 from orchestrator.grid.load import GridError, load_grid
 from orchestrator.grid.user_files import UserFile, UserFileError, register_user_file
 from store.schema import table_of
@@ -94,7 +95,7 @@ def test_a_worker_without_the_file_can_take_the_cells(load, tmp_path):
 def test_a_task_of_another_grid_is_unknown_here(load, tmp_path):
     load(PARITY)
     (tmp_path / "g.yaml").write_text((GRID % "parity").replace("tasks: [mine.py]\n", ""))
-    with pytest.raises(GridError, match=r"unknown task 'parity'; .*legal: .*psvrt, same_different, step "):
+    with pytest.raises(GridError, match=r"unknown task 'parity'; .*legal: .*psvrt, same_different, step, template "):
         load_grid(tmp_path / "g.yaml")
 
 
@@ -128,6 +129,12 @@ BAD = [
     (PARITY.replace("= 2\n", "= 9\n", 1), "k (9) is larger than d (6)"),
     (FIRST_PARITY.replace("return 1.0", "return 0.0"), "fails for d = 6, k = 2: ZeroDivisionError"),
 ]
+
+
+def test_an_interrupt_while_a_file_runs_is_no_fault_of_the_file(load):
+    with pytest.raises(Interrupted) as left:
+        load("from console.codes import Interrupted\nraise Interrupted\n")
+    assert left.value.code == INTERRUPTED
 
 
 @pytest.mark.parametrize(("source", "said"), BAD, ids=[said for _, said in BAD])

@@ -15,12 +15,13 @@ from trainables.tasks import SameDifferent
 @pytest.mark.parametrize(
     ("save", "keys", "ok", "told"),
     [(["d_lr"], ["L", "gamma_label"], 1, "curve --sweep s --x gamma --y d_lr"), (["d_lr"], ["task", "L"], 1, "--x L --y d_lr"),
-     (["d_lr"], ["task"], 1, None), (["d_lr"], ["L"], 0, None), (["s_init"], ["L"], 1, None)],
+     (["d_lr"], ["task"], 1, None), (["d_lr"], ["L"], 0, None), (["s_init"], ["L"], 1, "curve --sweep s")],
 )  # fmt: skip
-def test_sweeps_that_save_richness_are_told_how_to_see_it(tmp_path, save, keys, ok, told):
+def test_a_sweep_is_told_how_to_see_it(tmp_path, save, keys, ok, told):
     cell = cell_of(SameDifferent(L=3, d=4), width=8, gamma=1.0, seed=0)
     planned = [PlannedCell(cell.cell_id, cell, frozenset(save))]
     grid = SimpleNamespace(sweep="s", cells=planned)
     lines = dict(_next_commands(grid, planned, Store(str(tmp_path)), [], Counter(ok=ok), 0, keys))
     assert told in lines["figure"] if told else "figure" not in lines
+    assert lines["report"].split(" --results")[0].endswith("report --sweep s")
     assert ("avg(d_lr) AS d_lr" in lines["query"]) == (save == ["d_lr"] and ok > 0)

@@ -31,7 +31,7 @@ def train(cells) -> PackRun:
 def by_apply_alone(cells) -> Stacked:
     made = Stacked(cells)
     for stack in made.stacks:
-        stack.passes = Traced(stack.network, stack.cell)
+        stack.passes = Traced(stack.cells)
     return made
 
 

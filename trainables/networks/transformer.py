@@ -1,0 +1,122 @@
+"""Transformers that read a string at a token of their own, with identities added to their attention [Boix23 Sec. 1.1, 5, App. A].
+
+x = E[token] + pos, after the k tokens of the string stands CLS; then `depth` times x += attention(LN(x)), x += MLP(LN(x)).
+y = LN(x); A_h = softmax(q k^T / sqrt(head_dim) + a_h y y^T); attention = sum over heads of A_h v W_O + b_h A_h y
+MLP = W_2 gelu(W_1 y + b_1) + b_2; readout: W LN(x_CLS) + b, this LN without gain and shift
+
+E, pos, CLS ~ N(0, 1); matrices and biases uniform in +-1/sqrt(fan-in), as PyTorch's linear layers; a = b = 0. There is no mask.
+"""
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from trainables.networks.base import Array, Network
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from trainables.cell import Cell
+    from trainables.training.base import Training
+
+LN_EPSILON = 1e-5
+"""Added to variances, as PyTorch does by default."""
+
+
+class Transformer(Network):
+    """`depth` layers of `heads` heads, tokens of dimension `embedding`, an MLP of `width` neurons in each layer."""
+
+    name: ClassVar[str] = "transformer"
+    takes: ClassVar[tuple[str, ...]] = ("tokens",)
+    free: ClassVar[tuple[str, ...]] = ("identity_qk", "identity_vo")
+
+    width: Annotated[int, Field(ge=1)] = 256
+    depth: Annotated[int, Field(ge=1, le=48, title="layers")] = 2
+    embedding: Annotated[int, Field(ge=1, title="embedding dimension")] = 128
+    heads: Annotated[int, Field(ge=1, title="heads")] = 16
+    head_dim: Annotated[int, Field(ge=1, title="dimension of a head")] = 64
+    identity_qk: Annotated[bool, Field(title="identity added to queries and keys")] = False
+    """Whether a_h is trained; else it stays 0."""
+    identity_vo: Annotated[bool, Field(title="identity added to values and output")] = False
+    """Whether b_h is trained; else it stays 0."""
+
+    def rates(self, training: "Training") -> dict[str, float]:
+        frozen = [name for name, trained in (("a", self.identity_qk), ("b", self.identity_vo)) if not trained]
+        return {f"{name}{layer}": 0.0 for name in frozen for layer in range(1, self.depth + 1)}
+
+    def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
+        d, inner, m = self.embedding, self.heads * self.head_dim, self.width
+
+        def normal(*shape: int) -> Array:
+            return rng.standard_normal(shape, dtype=np.float32)
+
+        def uniform(fan_in: int, *shape: int) -> Array:
+            return (rng.random(shape, dtype=np.float32) * 2 - 1) * np.float32(fan_in**-0.5)
+
+        drawn = {"E": normal(cell.task.n_tokens, d), "pos": normal(cell.task.input_dim + 1, d), "cls": normal(d)}
+        for layer in range(1, self.depth + 1):
+            for norm in ("attention", "mlp"):
+                drawn[f"gain_{norm}{layer}"] = np.ones(d, np.float32)
+                drawn[f"shift_{norm}{layer}"] = np.zeros(d, np.float32)
+            drawn[f"qkv{layer}"] = uniform(d, d, 3 * inner)
+            drawn[f"out{layer}"] = uniform(inner, inner, d)
+            drawn[f"a{layer}"] = np.zeros(self.heads, np.float32)
+            drawn[f"b{layer}"] = np.zeros(self.heads, np.float32)
+            drawn[f"w1_{layer}"], drawn[f"bias1_{layer}"] = uniform(d, d, m), uniform(d, m)
+            drawn[f"w2_{layer}"], drawn[f"bias2_{layer}"] = uniform(m, m, d), uniform(m, d)
+        drawn["readout"], drawn["bias"] = uniform(d, d, cell.task.n_outputs), uniform(d, cell.task.n_outputs)
+        return drawn
+
+    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+        outputs = self.features(parameters, x, cell) @ parameters["readout"] + parameters["bias"]
+        return outputs.squeeze(-1) if cell.task.n_outputs == 1 else outputs
+
+    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+        """What the readout sees of CLS: (n, embedding)."""
+        from torch import cat
+        from torch.nn.functional import layer_norm
+
+        n, d = len(x), self.embedding
+        tokens = cat([parameters["E"][x], parameters["cls"].expand(n, 1, d)], dim=1)
+        h = tokens + parameters["pos"]
+        for layer in range(1, self.depth + 1):
+            h = self._layer(parameters, layer, h, last=layer == self.depth)
+        return layer_norm(h[:, -1], (d,), eps=LN_EPSILON)
+
+    def _layer(self, parameters: "dict[str, Tensor]", layer: int, h: "Tensor", last: bool) -> "Tensor":
+        """One layer's outputs (n, k + 1, d), of the last layer (n, 1, d): only CLS is read."""
+        from torch.nn.functional import gelu, layer_norm
+
+        n, length, d = h.shape
+
+        def normed(h: "Tensor", of: str) -> "Tensor":
+            return layer_norm(h, (d,), eps=LN_EPSILON) * parameters[f"gain_{of}{layer}"] + parameters[f"shift_{of}{layer}"]
+
+        y = normed(h, "attention")
+        read, h = (y[:, -1:], h[:, -1:]) if last else (y, h)
+        inner = self.heads * self.head_dim
+        qkv = parameters[f"qkv{layer}"]
+        q = (read @ qkv[:, :inner]).reshape(n, -1, self.heads, self.head_dim).transpose(1, 2)
+        k, v = (y @ qkv[:, inner:]).reshape(n, length, 2, self.heads, self.head_dim).permute(2, 0, 3, 1, 4)
+        alike = (read @ y.transpose(1, 2))[:, None]
+        scores = q @ k.transpose(2, 3) * self.head_dim**-0.5 + parameters[f"a{layer}"][:, None, None] * alike
+        attention = scores.softmax(dim=-1)  # (n, heads, places read, places)
+        h = h + (attention @ v).transpose(1, 2).reshape(n, -1, inner) @ parameters[f"out{layer}"]
+        h = h + (parameters[f"b{layer}"][:, None, None] * attention).sum(1) @ y
+        z = normed(h, "mlp") @ parameters[f"w1_{layer}"] + parameters[f"bias1_{layer}"]
+        return h + gelu(z) @ parameters[f"w2_{layer}"] + parameters[f"bias2_{layer}"]
+
+    def n_parameters(self, cell: "Cell") -> int:
+        d, inner, m, k = self.embedding, self.heads * self.head_dim, self.width, cell.task.n_outputs
+        in_layer = 4 * d + 4 * d * inner + 2 * self.heads + 2 * d * m + m + d
+        return (cell.task.n_tokens + cell.task.input_dim + 2) * d + self.depth * in_layer + (d + 1) * k
+
+    def n_products(self, cell: "Cell") -> int:
+        length, inner = cell.task.input_dim + 1, self.heads * self.head_dim
+        a_place = 4 * self.embedding * inner + 2 * self.embedding * self.width + 2 * length * inner
+        return self.depth * length * a_place
+
+    def n_activations(self, cell: "Cell") -> int:
+        length = cell.task.input_dim + 1
+        return self.depth * length * (4 * self.heads * self.head_dim + self.heads * length + 2 * self.width + 8 * self.embedding)
