@@ -121,9 +121,12 @@ def _apart(results: str, rows: list[dict[str, Any]], labels: dict[str, str]) -> 
             st.table(lines)
         else:
             st.dataframe(pd.DataFrame(lines), hide_index=True, height="content")
-    same = [kind for kind, differing in found.items() if not differing]
+    measured = any(row.get(name) is not None and row[name] == row[name] for row in rows for name in known if name != "seconds")
+    same = [kind for kind, differing in found.items() if not differing and (kind != "metrics" or measured)]
     if same:
         st.caption(f"They agree in all {' and '.join(same)}.")
+    if not measured:
+        st.caption("None of them has a metric: none finished.")
 
 
 def _text(value: Any) -> str:

@@ -205,7 +205,7 @@ def _caption(
         parts.append("an interval that reaches 0 is drawn down to the end of the axis")
     if diverged:
         parts.append(f"{counted(diverged, 'diverged one')} left out")
-    parts += _lost(points, setting, axes)
+    parts += _lost(points, setting, {key: value for key, value in same.items() if key in points.keys}, axes)
     others = len(points.frame) - len(data)
     if others:
         vary = gamma_once([key for key in setting if points.frame[key].nunique(dropna=False) > 1], points.frame)
@@ -214,11 +214,28 @@ def _caption(
     return "; ".join(part for part in parts if part) + "."
 
 
-def _lost(points: Points, setting: Mapping[str, Value], axes: Sequence[str]) -> list[str]:
-    """The places of the chart that have no point because all networks there diverged, in words."""
+def _lost(points: Points, setting: Mapping[str, Value], same: Mapping[str, Value], axes: Sequence[str]) -> list[str]:
+    """The places of the chart that have no point because all networks there diverged, in words. `same`: values that all points
+    have; networks with another one have their place elsewhere."""
     if points.lost.empty:
         return []
     frame = points.lost[fitting(points.lost, setting, points.declared)]
+    here = fitting(frame, {key: value for key, value in same.items() if key in frame}, points.declared)
+    return [*_none_here(frame[here], axes), *_none_elsewhere(frame[~here], same)]
+
+
+def _none_elsewhere(frame: pd.DataFrame, same: Mapping[str, Value]) -> list[str]:
+    """Words about networks that diverged at values that no point has."""
+    if frame.empty:
+        return []
+    apart = [key for key, value in same.items() if key in frame and (frame[key] != value).all() and frame[key].nunique() == 1]
+    where = f" at {described({key: frame[key].iloc[0] for key in apart})}" if apart else " at other settings"
+    n = int(frame["diverged"].sum())
+    return [f"{counted(n, 'network')}{where} diverged, and none finished there"]
+
+
+def _none_here(frame: pd.DataFrame, axes: Sequence[str]) -> list[str]:
+    """The places of these axes at which networks diverged and none finished."""
     told = [key for key in axes if key in frame and frame[key].notna().any()]
     if frame.empty or not told:
         return []

@@ -121,7 +121,7 @@ def _table_of_networks(results: str, asked: Asked, columns: list[str], spare: li
     frame = table.frame.drop(columns=empty)
     _rows(results, frame, [[cell_id] for cell_id in frame["cell_id"]], f"{asked}{columns}{page}", ["cell_id"])
     if empty:
-        st.caption(f"Empty for these networks, and so not shown: {', '.join(f'`{name}`' for name in empty)}.")
+        st.caption(f"Empty for the networks on this page, and so not shown: {', '.join(f'`{name}`' for name in empty)}.")
     downloads("networks", table.frame, None, table.sql, sql_lines(results, table.sql))
 
 

@@ -94,7 +94,9 @@ class Descent(Training):
         if cell.task.n_train == 0:
             raise ValueError(f"training {self.name} learns from examples, and task {cell.task.name} has P = 0 of them")
         if self.is_full_batch and cell.task.n_train is None:
-            told, hint = ("gd", "take sgd") if self.name == "gd" else (f"{self.name} with batch = full, or 0,", "give batch a number above 0")
+            told, hint = (
+                ("gd", "take sgd") if self.name == "gd" else (f"{self.name} with batch = full (or 0)", "give batch a number")
+            )
             raise ValueError(f"training {told} takes a training set of P examples, and task {cell.task.name} has none; {hint}")
         if self.loss == "cross_entropy" and cell.task.targets == "real":
             raise ValueError(f"loss cross_entropy needs labels, and the targets of {cell.task.name} are real numbers; take mse")

@@ -192,6 +192,16 @@ def test_a_key_that_changes_along_with_the_abscissa_neither_splits_nor_hides_poi
     assert re.search(r"(d changes along with width: 100 to 800|width changes along with d: 8 to 64)", found.caption)
 
 
+def test_networks_that_diverged_at_another_setting_are_told_apart_from_places_without_a_point(tmp_path):
+    store = Store(str(tmp_path))
+    rows = [row(i, L=3 + i, base_lr=0.1, seed=0) for i in range(3)]
+    store.commit("one", [*rows, *(row(9 + i, "diverged", L=4, base_lr=1e30, seed=i) for i in range(2))])
+    store.write_plan("lr", [one["cell_id"] for one in rows] + [f"{9 + i:020x}" for i in range(2)], whole=True)
+    found = headline(store.results, Selection("lr"))
+    assert found and len(found.frame) == 3 and "no point" not in found.caption
+    assert "2 networks at base_lr = 1e+30 diverged, and none finished there" in found.caption
+
+
 def test_a_key_that_comes_back_to_a_value_tells_two_experiments_apart(tmp_path):
     """He_3's sizes once made one curve with a network of another kappa and d, because its P lay between theirs."""
     store = Store(str(tmp_path))

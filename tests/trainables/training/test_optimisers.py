@@ -107,7 +107,7 @@ def test_a_full_batch_is_the_whole_set_at_each_step(training, optimiser):
 def test_gd_needs_a_training_set():
     with pytest.raises(ValidationError, match="task same_different has none; take sgd"):
         cell_of(TASK, network="mlp", training="gd", width=8, seed=0)
-    with pytest.raises(ValidationError, match=r"adam with batch = full, or 0, takes .* same_different has none; give batch a number"):
+    with pytest.raises(ValidationError, match=r"adam with batch = full \(or 0\) takes .* give batch a number"):
         cell_of(TASK, network="mlp", training="adam", batch="full", width=8, seed=0)
     with pytest.raises(ValidationError, match="training gd learns from examples, and task parity2 has P = 0"):
         cell_of(Parity2(d=4, P=0), network="mlp", training="gd", width=8, seed=0)
