@@ -20,7 +20,7 @@ from trainables.checking.task import check_task
 from trainables.metrics import Probe, metric
 from trainables.networks import Network, TwoLayer, all_networks, register
 from trainables.networks import base as networks_base
-from trainables.tasks import PSVRT, Hermite3, Linear, Parity2, Pentomino, SameDifferent, Task
+from trainables.tasks import PSVRT, Hermite3, Linear, Parity2, Pentomino, SameDifferent, Task, Template
 
 SOURCE = Path(__file__).read_text().splitlines()
 
@@ -251,7 +251,8 @@ def test_sound_networks_pass(task, dtype):
 @pytest.mark.parametrize("width", [1, 64])
 def test_networks_of_the_package_pass(kind, width):
     gamma = {"gamma": 1e-3} if "gamma" in kind.model_fields else {}
-    task = PSVRT(L=4, patches=2, patch_size=2) if kind.name == "conv" else SameDifferent(L=2, d=3)
+    of = {"conv": PSVRT(L=4, patches=2, patch_size=2), "transformer": Template(template="aba/abb", P=4)}
+    task = of.get(kind.name, SameDifferent(L=2, d=3))
     assert check_network(cell_of(task, network=kind.name, width=width, seed=0, **gamma)) == []
 
 

@@ -73,7 +73,7 @@ class Transformer(Network):
         return outputs.squeeze(-1) if cell.task.n_outputs == 1 else outputs
 
     def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
-        """What the readout sees of CLS: (n, embedding)."""
+        """CLS as the readout sees it: (n, embedding)."""
         from torch import cat
         from torch.nn.functional import layer_norm
 

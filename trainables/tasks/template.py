@@ -85,7 +85,7 @@ class Template(Task):
         return self._strings(rng, n, len(self.regular), self.n_alphabet)
 
     def test_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
-        """The same of tokens that no training string has."""
+        """Strings and labels like those of `train_examples`, of tokens that no training string has."""
         return self._strings(rng, n, len(self.regular) + self.n_alphabet, self.test_alphabet)
 
     def _strings(self, rng: np.random.Generator, n: int, first: int, size: int) -> tuple[Array, Array]:
