@@ -7,11 +7,9 @@ import pandas as pd
 from analysis.asking import asked_points, explored, look_for
 from analysis.charts.explore import Choices
 from analysis.data.choosing import axes_of, measured
-from analysis.data.comparing import named
-from analysis.data.points import points
 from analysis.data.questions import asked_of
 from analysis.data.selection import Selection
-from analysis.scaling.growth import growth, searched_points
+from analysis.scaling.growth import answering, growth
 
 WIDTH, HEIGHT = 400, 200
 
@@ -30,8 +28,8 @@ def headline(results: str, selection: Selection, width: int = WIDTH, height: int
     if not measured(results, selection):
         return None
     for question in asked_of(results, selection):
-        found = named(points(results, selection, question.metric))
-        if question.axis in found.frame and (law := growth(searched_points(found, question.axis), question, width, height)):
+        found = answering(results, selection, question)
+        if found and (law := growth(found, question, width, height)):
             return Headline(law.chart, law.table, " ".join([law.caption, *(f"{one}." for one in law.laws)]))
     asked = asked_points(results, selection, None)
     if not axes_of(asked).numbers:

@@ -6,13 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.data.comparing import named
 from analysis.data.keys import spoken
-from analysis.data.points import points
 from analysis.data.questions import asked_of
 from analysis.data.selection import Selection
 from analysis.report.pictures import Picture, picture
-from analysis.scaling.growth import growth, searched_points
+from analysis.scaling.growth import answering, growth
 from analysis.scaling.thresholds import threshold_table, thresholds
 from console.words import shown
 from store.questions import Question
@@ -37,10 +35,9 @@ def searched(results: str, selection: Selection) -> list[Searched]:
 
 def _answer(results: str, selection: Selection, question: Question) -> Searched | None:
     over, level = question.axis, question.at
-    found = named(points(results, selection, question.metric))
-    if over not in found.frame:
+    found = answering(results, selection, question)
+    if found is None:
         return None
-    found = searched_points(found, over)
     rows = thresholds(found.frame, level, over, question.falling, found.declared)
     if rows.empty:
         return None

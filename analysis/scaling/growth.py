@@ -5,8 +5,11 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from analysis.asking import setting_for
+from analysis.data.choosing import measured
+from analysis.data.comparing import named
 from analysis.data.keys import spoken, value_of
-from analysis.data.points import Points, grouping_keys, numeric_keys, task_of
+from analysis.data.points import Points, grouping_keys, numeric_keys, points, task_of
+from analysis.data.selection import Selection
 from analysis.scaling.charts import threshold_chart
 from analysis.scaling.thresholds import FEWEST_OF_LAW, Exponent, fitted, threshold_table, thresholds
 from store.questions import Question
@@ -23,9 +26,14 @@ class Growth(NamedTuple):
     laws: dict[str, str]
 
 
-def searched_points(found: Points, over: str) -> Points:
-    """The points among which a threshold in this parameter is looked for: its logarithm exists."""
-    frame = found.frame[found.frame[over] > 0]
+def answering(results: str, selection: Selection, question: Question) -> Points | None:
+    """The points among which a question looks for its thresholds; None if no network has its metric and its parameter."""
+    if question.metric not in measured(results, selection):
+        return None
+    found, over = named(points(results, selection, question.metric)), question.axis
+    if over not in found.frame:
+        return None
+    frame = found.frame[found.frame[over] > 0]  # thresholds are found on a log axis
     if over == "gamma" and "gamma_label" in frame:  # the lazy gamma lies far from all others without a search
         frame = frame[frame["gamma_label"] != "lazy"]
     return found._replace(frame=frame)

@@ -76,7 +76,7 @@ def _range(points: pd.DataFrame, measure: Metric) -> tuple[float, float, float]:
 
 
 def _crossed(curve: pd.DataFrame, tried: "np.ndarray[tuple[int], np.dtype[np.float64]]", over: str, falling: bool) -> np.ndarray:
-    """Whether the curve's means cross each level, taken as rising: a mean below an earlier one is lifted to it."""
+    """True for each level that the curve's means cross. Means are taken as rising: one below an earlier one is lifted to it."""
     y = curve.sort_values(over)["mean"].to_numpy(float) * (-1 if falling else 1)
     right = np.searchsorted(np.maximum.accumulate(y), tried * (-1 if falling else 1))
     return (right > 0) & (right < len(y))

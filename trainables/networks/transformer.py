@@ -37,9 +37,9 @@ class Transformer(Network):
     heads: Annotated[int, Field(ge=1, title="heads")] = 16
     head_dim: Annotated[int, Field(ge=1, title="dimension of a head")] = 64
     identity_qk: Annotated[bool, Field(title="identity added to queries and keys")] = False
-    """Whether a_h is trained; else it stays 0."""
+    """a_h is trained; else it stays 0."""
     identity_vo: Annotated[bool, Field(title="identity added to values and output")] = False
-    """Whether b_h is trained; else it stays 0."""
+    """b_h is trained; else it stays 0."""
 
     def rates(self, training: "Training") -> dict[str, float]:
         frozen = [name for name, trained in (("a", self.identity_qk), ("b", self.identity_vo)) if not trained]

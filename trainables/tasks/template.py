@@ -18,7 +18,7 @@ from trainables.tasks.base import Array, Inputs, Targets, Task
 
 
 class Template(Task):
-    """Which of the templates made a string? Two templates have the labels +1 and -1."""
+    """Two templates with the labels +1 and -1: the network is to say which of them made a string."""
 
     name: ClassVar[str] = "template"
     inputs: ClassVar[Inputs] = "tokens"

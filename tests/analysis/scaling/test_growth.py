@@ -1,4 +1,4 @@
-"""What a sweep searched for comes first: its thresholds, with their law, in its report, on page Home and on page Scaling."""
+"""A sweep that searched shows its thresholds and their law first, in its report and on page Home."""
 
 import numpy as np
 import pytest

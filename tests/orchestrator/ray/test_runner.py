@@ -295,7 +295,7 @@ class SecondStartsLate(tune.Trainable):
 
 @pytest.mark.slow
 def test_a_worker_that_starts_comes_to_train_though_another_falls_free_before(tmp_path):
-    """As on a machine that joins: Tune alone ends each worker there before it is ready, and starts the next."""
+    """Tune alone ends each worker on a machine that joins before it is ready, and starts the next."""
     made, seen = tmp_path / "made", Workers()
     made.mkdir()
     with joined("local"), tuned(local=True):
