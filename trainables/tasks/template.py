@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
+from templates.patterns import Pattern, parsed, regular, wildcards
 from trainables.tasks.base import Array, Inputs, Targets, Task
 
 
@@ -33,15 +34,14 @@ class Template(Task):
 
     @model_validator(mode="after")
     def _distinct(self) -> "Template":
-        templates = self.templates
+        templates, patterns = self.template.split("/"), self.patterns
         if len(templates) != 2:
             raise ValueError(f"template {self.template}: must name two templates, such as aba/abb")
         if len({len(one) for one in templates}) > 1 or not templates[0]:
             raise ValueError(f"template {self.template}: templates must have one length, and these have {_lengths(templates)}")
-        patterns = [_pattern(one) for one in templates]
         if patterns[0] == patterns[1]:
             raise ValueError(f"template {self.template}: both are one template, with its wildcards renamed")
-        need = max(len(_wildcards(one)) for one in templates)
+        need = self._n_wildcards
         for name, size in (("alphabet", self.n_alphabet), ("test_alphabet", self.test_alphabet)):
             if size < need:
                 raise ValueError(
@@ -50,14 +50,18 @@ class Template(Task):
         return self
 
     @property
-    def templates(self) -> list[str]:
+    def patterns(self) -> list[Pattern]:
         """The templates, one per label."""
-        return self.template.split("/")
+        return [parsed(one) for one in self.template.split("/")]
 
     @property
     def regular(self) -> list[str]:
         """The regular tokens: their numbers are their places here."""
-        return sorted({token for one in self.templates for token in one if not _is_wildcard(token)})
+        return regular(self.patterns)
+
+    @property
+    def _n_wildcards(self) -> int:
+        return max(len(wildcards(pattern)) for pattern in self.patterns)
 
     @property
     def n_alphabet(self) -> int:
@@ -70,7 +74,7 @@ class Template(Task):
 
     @property
     def input_dim(self) -> int:
-        return len(self.templates[0])
+        return len(self.patterns[0])
 
     @property
     def n_tokens(self) -> int:
@@ -90,14 +94,14 @@ class Template(Task):
 
     def _strings(self, rng: np.random.Generator, n: int, first: int, size: int) -> tuple[Array, Array]:
         """n strings over the tokens first .. first + size - 1."""
-        which = rng.integers(0, len(self.templates), n)
-        drawn = first + different(rng, n, max(len(_wildcards(one)) for one in self.templates), size)
+        patterns, numbers = self.patterns, {token: number for number, token in enumerate(self.regular)}
+        which = rng.integers(0, len(patterns), n)
+        drawn = first + different(rng, n, self._n_wildcards, size)
         strings = np.empty((n, self.input_dim), np.int64)
-        for number, one in enumerate(self.templates):
-            rows, wildcards = which == number, _wildcards(one)
-            for place, token in enumerate(one):
-                at = drawn[rows, wildcards.index(token)] if _is_wildcard(token) else self.regular.index(token)
-                strings[rows, place] = at
+        for number, pattern in enumerate(patterns):
+            rows = which == number
+            for place, token in enumerate(pattern):
+                strings[rows, place] = drawn[rows, token] if isinstance(token, int) else numbers[token]
         return strings, np.where(which == 0, np.float32(1), np.float32(-1))
 
 
@@ -107,21 +111,6 @@ def different(rng: np.random.Generator, n: int, k: int, size: int) -> Array:
     while len(again := np.flatnonzero((np.diff(np.sort(drawn, axis=1), axis=1) == 0).any(axis=1))):
         drawn[again] = rng.integers(0, size, (len(again), k))
     return drawn
-
-
-def _is_wildcard(token: str) -> bool:
-    return token.islower()
-
-
-def _wildcards(template: str) -> list[str]:
-    """The wildcards of a template, in the order in which they appear."""
-    return list(dict.fromkeys(token for token in template if _is_wildcard(token)))
-
-
-def _pattern(template: str) -> list[str | int]:
-    """The template with its wildcards numbered as they appear: equal for templates that are one [Boix23 Def. 1]."""
-    wildcards = _wildcards(template)
-    return [wildcards.index(token) if _is_wildcard(token) else token for token in template]
 
 
 def _lengths(templates: list[str]) -> str:
