@@ -11,10 +11,13 @@ _SAMPLED: Condition = (("sampled", ("yes",)),)
 _WITH_NEURONS: Condition = (("sampled", ("no",)), ("neurons", ("yes",)))
 _SQUARED: Condition = (("loss", ("mse",)),)
 _THREE_LAYERS: Condition = (("sampled", ("yes",)), ("network", ("erf3",)))
+_PICKED: Condition = (("sampled", ("no",)), ("validated", ("yes",)))
+_NOT_PICKED: Condition = (("validated", ("no",)),)
 _ACCURACY: dict[str, Any] = {"low": 0, "high": 1, "is_accuracy": True}
 
 _ALL = (
-    Metric("best_test_acc", "best test accuracy", better="higher", of=(_TRAINED + _LABELLED,), **_ACCURACY),
+    Metric("best_test_acc", "best test accuracy", better="higher", of=(_TRAINED + _LABELLED + _NOT_PICKED,),
+           **_ACCURACY),
     Metric("final_test_acc", "last test accuracy", better="higher", of=(_LABELLED,), **_ACCURACY),
     Metric("final_test_auc", "probability that the last outputs rank a same above a different example (AUC)", better="higher",
            low=0, high=1, of=(_TWO_LABELS,)),
@@ -25,7 +28,7 @@ _ALL = (
     Metric("final_test_acc_different", "last test accuracy on different examples (label 0)", better="higher", of=(_TWO_LABELS,),
            **_ACCURACY),
     Metric("best_test_error", "test error at the best evaluation", low=0, high=1, logarithmic=True,
-           expression="(1 - best_test_acc)", of=(_TRAINED + _LABELLED,)),
+           expression="(1 - best_test_acc)", of=(_TRAINED + _LABELLED + _NOT_PICKED,)),
     Metric("final_train_acc", "last training accuracy", better="higher", of=(_LABELLED,), **_ACCURACY),
     Metric("final_train_loss", "last training loss", low=0, logarithmic=True,
            of=(_TRAINED, (*_SAMPLED, ("loss", ("cross_entropy",)), *_LABELLED))),
@@ -40,6 +43,14 @@ _ALL = (
     Metric("alignment_f_se", "Monte-Carlo standard error of A_f", low=0, of=(_SAMPLED,), diagnostic=True),
     Metric("test_mse", "test mean squared error", low=0, logarithmic=True, better="lower",
            of=(_SAMPLED + _SQUARED, (("targets", ("real",)),))),
+    Metric("picked_test_acc", "test accuracy at the evaluation with the least validation loss", better="higher",
+           of=(_PICKED + _LABELLED,), **_ACCURACY),
+    Metric("picked_test_error", "test error at the evaluation with the least validation loss", low=0, high=1, logarithmic=True,
+           better="lower", expression="(1 - picked_test_acc)", of=(_PICKED + _LABELLED,)),
+    Metric("final_test_mse", "last test mean squared error", low=0, logarithmic=True, better="lower",
+           of=((*_PICKED, ("targets", ("real",))),)),
+    Metric("picked_step", "step of the evaluation with the least validation loss", low=0, of=(_PICKED,)),
+    Metric("picked_val_loss", "least validation loss", low=0, logarithmic=True, of=(_PICKED,)),
     Metric("train_mse", "training mean squared error", low=0, logarithmic=True, of=(_SAMPLED + _SQUARED,)),
     Metric("n_specialised_1", "specialising neurons, first layer", low=0, better="higher", of=(_SAMPLED,)),
     Metric("n_specialised_2", "specialising neurons, second layer", low=0, better="higher", of=(_THREE_LAYERS,)),
@@ -59,6 +70,7 @@ _ALL = (
     Metric("train_acc", "training accuracy", per="evaluation", column="curve_train_acc", **_ACCURACY),
     Metric("test_acc", "test accuracy", per="evaluation", column="curve_test_acc", **_ACCURACY),
     Metric("test_auc", "AUC on test examples", "single", per="evaluation", column="curve_test_auc", low=0, high=1),
+    Metric("val_loss", "validation loss", per="evaluation", column="curve_val_loss", low=0),
     Metric("chain_train_mse", "training mean squared error", per="evaluation", column="curve_train_mse", low=0),
     Metric("chain_alignment_f", "alignment A_f of output and target", per="evaluation", column="curve_alignment_f"),
     Metric("eval_test_mse", "test mean squared error", per="evaluation", column="curve_test_mse", low=0),

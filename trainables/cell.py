@@ -92,8 +92,13 @@ class Cell(BaseModel):
 
     @property
     def batch(self) -> int:
-        """Examples per step: P if each step takes the whole training set."""
+        """Examples for one change of the parameters: P if each takes the whole training set."""
         return self.descent.examples(self.task)
+
+    @property
+    def updates(self) -> int:
+        """Number of times that one step changes the parameters."""
+        return self.descent.updates(self.task)
 
     @property
     def epsilon(self) -> float:
@@ -223,7 +228,8 @@ def hashed_keys(task: type[Task], network: type[Network], training: type[Trainin
 def _rules(task: type[Task], part: type[Part]) -> Mapping[str, Rule]:
     found = {}
     for name, field in part.model_fields.items():
-        default = _task_default(task, name) if field.is_required() else field.get_default(call_default_factory=True)
+        of_task = field.is_required() or name in task.presets
+        default = _task_default(task, name) if of_task else field.get_default(call_default_factory=True)
         always = name in part.hashed_at_default or name in task.also_hashed
         if issubclass(part, Task):
             always = name not in part.later

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trainables.tasks.base import Array, Targets
+from trainables.tasks.base import Array, Targets, Task
 
 SCORES: Mapping[Targets, tuple[str, ...]] = {
     "binary": ("acc", "auc", "acc_best_threshold", "acc_same", "acc_different"),
@@ -15,8 +15,16 @@ SCORES: Mapping[Targets, tuple[str, ...]] = {
 }
 """The scores of a network on test examples, by the kind of its task's targets; see trainables.trainers.scores."""
 
-CURVES = {"acc": "curve_test_acc", "auc": "curve_test_auc"}
-"""The list columns of the scores that are kept at each evaluation of a network on labels."""
+VALIDATION = "val_loss"
+"""The score of a network on validation examples: their mean loss. The evaluation where it is least is picked."""
+
+CURVES = {"acc": "curve_test_acc", "auc": "curve_test_auc", "mse": "curve_test_mse", VALIDATION: "curve_val_loss"}
+"""The list columns of the scores that are kept at each evaluation."""
+
+
+def scores_of(task: Task) -> tuple[str, ...]:
+    """The scores of networks on this task, in the order of a trainer's `evaluate`."""
+    return (*SCORES[task.targets], VALIDATION) if task.validates else SCORES[task.targets]
 
 
 @dataclass(frozen=True)
@@ -56,14 +64,16 @@ class CellResult:
     def summary(self) -> dict[str, float | str | None]:
         """The columns of the summary row; None where there is nothing to report."""
         found: dict[str, float | str | None] = {"status": self.status, "reason": self.reason or None}
+        last = {name: number(value) for name, value in self.last.items() if name != VALIDATION}
         if self.has_labels:
-            found |= {
-                "best_test_acc": number(self.test_acc.max(initial=-np.inf)),
-                **{f"final_test_{name}": number(value) for name, value in self.last.items()},
-                "final_train_acc": _last(self.train_acc),
-            }
-        else:
-            found["test_mse"] = number(self.last["mse"])
+            found |= {f"final_test_{name}": value for name, value in last.items()}
+            found["final_train_acc"] = _last(self.train_acc)
+        if self.picked is not None:
+            found |= self._at_the_picked(self.picked, last)
+        elif self.has_labels:
+            found["best_test_acc"] = number(self.test_acc.max(initial=-np.inf))
+        elif VALIDATION not in self.scores:
+            found["test_mse"] = last["mse"]
         found["final_train_loss"] = _last(self.train_loss)
         if self.readout is not None and self.alignment is not None:
             positive, negative = self.readout > 0, self.readout < 0
@@ -79,6 +89,20 @@ class CellResult:
             found["activation_change"] = number(self.activation_change)
         return {**found, **self.requested, "seconds": self.seconds}
 
+    @property
+    def picked(self) -> int | None:
+        """Index of the evaluation with the least validation loss; None without validation, or without an evaluation."""
+        losses = self.scores.get(VALIDATION, ())
+        return int(np.argmin(losses)) if len(losses) else None
+
+    def _at_the_picked(self, k: int, last: Mapping[str, float | None]) -> dict[str, float | str | None]:
+        of_test: dict[str, float | str | None] = (
+            {"picked_test_acc": number(self.test_acc[k])}
+            if self.has_labels
+            else {"test_mse": number(self.scores["mse"][k]), "final_test_mse": last["mse"]}
+        )
+        return {"picked_step": float(self.step[k]), "picked_val_loss": number(self.scores[VALIDATION][k]), **of_test}
+
     def lists(self, save: Collection[str]) -> dict[str, list[float]]:
         """The list columns of the row; `save` names the groups to keep: curves, neurons."""
         found: dict[str, list[float]] = {}
@@ -86,9 +110,7 @@ class CellResult:
             found = {"curve_step": self.step.tolist(), "curve_train_loss": self.train_loss.tolist()}
             if self.has_labels:
                 found["curve_train_acc"] = self.train_acc.tolist()
-                found |= {CURVES[name]: values.tolist() for name, values in self.scores.items() if name in CURVES}
-            else:
-                found["curve_test_mse"] = self.scores["mse"].tolist()
+            found |= {CURVES[name]: values.tolist() for name, values in self.scores.items() if name in CURVES}
         if "neurons" in save and self.readout is not None and self.alignment is not None:
             found |= {"neuron_readout": self.readout.tolist(), "neuron_alignment": self.alignment.tolist()}
         return found

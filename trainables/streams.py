@@ -15,7 +15,7 @@ from trainables.basics import Array
 from trainables.cell import Cell
 from trainables.tasks.base import Task
 
-Purpose = Literal["symbols", "weights", "batches", "order", "test", "richness"]
+Purpose = Literal["symbols", "weights", "batches", "order", "test", "validation", "richness"]
 
 BLOCK_STEPS = 10
 """Training steps whose batches are drawn together as one block."""

@@ -49,11 +49,11 @@ class Stacked(DescentEngine):
         return Stacked(cells, device)
 
     def step_amounts(self, cell: Cell, group: float = 1.0, device: str = "cpu") -> Amounts:
-        n = cell.batch
+        n = cell.batch * cell.updates
         drawn = 0.0 if cell.task.n_train is not None else n * cell.task.input_dim / group
         passes = PASSES + cell.network.is_centred
         return {
-            "call": 1.0,
+            "call": float(cell.updates),
             "product": passes * n * cell.network.n_products(cell),
             "neuron": n * cell.network.n_activations(cell),
             "number": drawn,
@@ -80,8 +80,9 @@ class Stacked(DescentEngine):
         table = cell.task.table_bytes
         if table and not cell.descent.is_full_batch:  # inputs are made of the table's rows step by step, targets are classes
             examples = n_groups * (n_train or 0) * (4 + cell.task.n_outputs)
-        order = 0 if n_train is None else 4 * n_groups * BLOCK_STEPS * cell.batch
-        curves = 5 * n * BLOCK_STEPS * cell.batch * cell.task.n_outputs  # outputs, targets, losses and their summands
+        order = 0 if n_train is None else 4 * n_groups * BLOCK_STEPS * cell.updates * cell.batch
+        n_kept = BLOCK_STEPS if cell.updates == 1 else cell.updates
+        curves = 5 * n * n_kept * cell.batch * cell.task.n_outputs  # outputs, targets, losses and their summands
         together = max(1, min(n, TOGETHER // (cell.test_size * (d_in + n_activations)))) if on_gpu else 1
         evaluation = together * (cell.test_size * (2 * d_in + 2 * n_activations) + (cell.last_test_size - cell.test_size) * d_in)
         if more := _n_probed(cell):

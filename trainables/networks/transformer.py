@@ -29,7 +29,7 @@ class Transformer(Network):
 
     name: ClassVar[str] = "transformer"
     takes: ClassVar[tuple[str, ...]] = ("tokens",)
-    free: ClassVar[tuple[str, ...]] = ("identity_qk", "identity_vo")
+    free: ClassVar[tuple[str, ...]] = ("identity_qk", "identity_vo", "identity_rate")
 
     width: Annotated[int, Field(ge=1)] = 256
     depth: Annotated[int, Field(ge=1, le=48, title="layers")] = 2
@@ -40,10 +40,12 @@ class Transformer(Network):
     """a_h is trained; else it stays 0."""
     identity_vo: Annotated[bool, Field(title="identity added to values and output")] = False
     """b_h is trained; else it stays 0."""
+    identity_rate: Annotated[float, Field(gt=0, title="learning rate of added identities, over that of other parameters")] = 1.0
 
     def rates(self, training: "Training") -> dict[str, float]:
-        frozen = [name for name, trained in (("a", self.identity_qk), ("b", self.identity_vo)) if not trained]
-        return {f"{name}{layer}": 0.0 for name in frozen for layer in range(1, self.depth + 1)}
+        of_added = {"a": self.identity_qk, "b": self.identity_vo}
+        rates = {name: self.identity_rate if trained else 0.0 for name, trained in of_added.items()}
+        return {f"{name}{layer}": rate for name, rate in rates.items() for layer in range(1, self.depth + 1)}
 
     def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
         d, inner, m = self.embedding, self.heads * self.head_dim, self.width

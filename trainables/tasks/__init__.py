@@ -10,16 +10,19 @@ from trainables.tasks.psvrt import PSVRT
 from trainables.tasks.published import CIFAR10, MNIST
 from trainables.tasks.same_different import SameDifferent
 from trainables.tasks.step import Step
+from trainables.tasks.strings.symbolic import SymbolicTemplate
+from trainables.tasks.strings.template import Template
 from trainables.tasks.teachers import Hermite3, Linear, Parity2
-from trainables.tasks.template import Template
 
 for _task in (
     SameDifferent, PSVRT, Pentomino, CIFAR100, Hermite3, Linear, Parity2, Clusters, Digits, MNIST5k, DigitsValue, MNIST5kValue,
     Modular, Step, MNIST, CIFAR10, Template,
+    SymbolicTemplate,
 ):  # fmt: skip
     register(_task)
 
 __all__ = [
     "CIFAR10", "CIFAR100", "MNIST", "PSVRT", "Clusters", "Digits", "DigitsValue", "Hermite3", "Linear", "MNIST5k", "MNIST5kValue",
-    "Modular", "Parity2", "Pentomino", "SameDifferent", "Step", "Task", "Template", "register", "task_class", "task_names",
+    "Modular", "Parity2", "Pentomino", "SameDifferent", "Step", "SymbolicTemplate", "Task", "Template",
+    "register", "task_class", "task_names",
 ]  # fmt: skip

@@ -39,9 +39,17 @@ class Task(Part, ABC):
     targets: ClassVar[Targets] = "binary"
     has_two_halves: ClassVar[bool] = False
     """Whether the input is a pair (z1; z2), so that the alignment of a neuron's two halves means something."""
+    has_fixed_tests: ClassVar[bool] = False
+    """Whether all evaluations see the same test examples; otherwise each draws fresh ones."""
+    validates: ClassVar[bool] = False
+    """Whether each evaluation also takes validation examples, which pick the one that counts; see `validation_examples`."""
+    labels_are_tokens: ClassVar[bool] = False
+    """Whether the class of an example is one of the tokens, so that a network may score it by the token's own embedding."""
     defaults: ClassVar[Mapping[str, Any]] = {}
     """Defaults of network and training keys that a grid with this task may leave out, such as {"base_lr": 0.1}. None means that
-    the grid must give the key."""
+    the grid must give the key. A network or training that has a default of its own keeps it."""
+    presets: ClassVar[Mapping[str, Any]] = {}
+    """Defaults that take the place of those of the network and the training, such as {"steps": 1000}."""
     also_hashed: ClassVar[tuple[str, ...]] = ()
     """Keys of network and training that enter the cell id even at their default: they once were this task's own."""
     later: ClassVar[tuple[str, ...]] = ()
@@ -50,6 +58,8 @@ class Task(Part, ABC):
     @classmethod
     def default_of(cls, key: str) -> Any:
         """The default that this task gives a key of network or training; KeyError if it gives none."""
+        if key in cls.presets:
+            return cls.presets[key]
         for base in cls.__mro__:
             if key in (own := base.__dict__.get("defaults", {})):
                 if own[key] is None:
@@ -74,7 +84,7 @@ class Task(Part, ABC):
         known = {"binary": "one", "classes": "several"}.get(cls.targets)
         if known is None and isinstance(number, int):
             known = "one" if number == 1 else "several"
-        return {"targets": cls.targets, "outputs": known}
+        return {"targets": cls.targets, "outputs": known, "validated": "yes" if cls.validates else "no"}
 
     @property
     def n_outputs(self) -> int:
@@ -191,6 +201,10 @@ class Task(Part, ABC):
             return x[:n], targets[:n]
         taken, targets = self.train_rows(rng, symbols, self.n_train or 0)
         return self.table().inputs(taken.first(n)), targets[:n]
+
+    def validation_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
+        """`n` validation inputs and targets, shaped as those of `train_examples`; the same ones at each evaluation."""
+        raise NotImplementedError(f"task {self.name} has no validation examples")
 
     @abstractmethod
     def draw_symbols(self, rng: np.random.Generator) -> Array:

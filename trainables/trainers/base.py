@@ -94,7 +94,12 @@ class Groups:
 
     def draw_tests(self, g: int, step: int, n: int) -> tuple[Array, Array]:
         """n test examples that belong to `step`, as group g sees them."""
-        return self.cells[g].task.test_examples(stream(self.owners[g], "test", step), self.symbols[g], n)
+        task, owner, symbols = self.cells[g].task, self.owners[g], self.symbols[g]
+        return task.test_examples(stream(owner, "test", 0 if task.has_fixed_tests else step), symbols, n)
+
+    def draw_validation(self, g: int, n: int) -> tuple[Array, Array]:
+        """n validation examples of group g."""
+        return self.cells[g].task.validation_examples(stream(self.owners[g], "validation"), self.symbols[g], n)
 
 
 def blocks(first_step: int, n_steps: int) -> Iterator[tuple[int, slice]]:

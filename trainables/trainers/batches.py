@@ -1,6 +1,7 @@
-"""Examples of the steps of a block: fresh ones, a whole training set, or batches drawn with replacement from one.
+"""Examples of the steps of a block: fresh ones, a whole training set, or batches drawn from one, with replacement or shuffled.
 
-S groups of cells see the same inputs; C is the number of cells, B that of examples in a step. All that differs from block to
+S groups of cells see the same inputs; C is the number of cells. A step changes the parameters U times, each time on a batch of B
+examples; a block of steps has BLOCK_STEPS U batches. All that differs from block to
 block lies in staged tensors; see trainables.trainers.staging.
 """
 
@@ -110,7 +111,7 @@ class Shared(NamedTuple):
 
 
 class Batches(Protocol):
-    """Inputs and targets of the steps of a block. Nothing here waits for the device but the making and `fill`."""
+    """Inputs and targets of the batches of a block. Nothing here waits for the device but the making and `fill`."""
 
     rooms: Sequence[Room]
     """The staged tensors."""
@@ -119,10 +120,10 @@ class Batches(Protocol):
         """Draw the part of group g into host tensors. Threads may draw several groups at a time."""
 
     def inputs(self, staged: Sequence[Tensor], k: int) -> Tensor:
-        """Inputs (C, B, ...) of step k of the block."""
+        """Inputs (C, B, ...) of batch k of the block."""
 
-    def targets(self, staged: Sequence[Tensor], steps: slice) -> Tensor:
-        """Targets (C, n, B) or (C, n, B, K) of n steps of the block."""
+    def targets(self, staged: Sequence[Tensor], batches: slice) -> Tensor:
+        """Targets (C, n, B) or (C, n, B, K) of n batches of the block."""
 
 
 class Fresh:
@@ -143,8 +144,8 @@ class Fresh:
     def inputs(self, staged: Sequence[Tensor], k: int) -> Tensor:
         return self.seen.of_cells(staged[0][:, k])
 
-    def targets(self, staged: Sequence[Tensor], steps: slice) -> Tensor:
-        return self.seen.of_cells(staged[1][:, steps])
+    def targets(self, staged: Sequence[Tensor], batches: slice) -> Tensor:
+        return self.seen.of_cells(staged[1][:, batches])
 
 
 class WholeSet:
@@ -161,9 +162,9 @@ class WholeSet:
     def inputs(self, staged: Sequence[Tensor], k: int) -> Tensor:
         return self.x
 
-    def targets(self, staged: Sequence[Tensor], steps: slice) -> Tensor:
+    def targets(self, staged: Sequence[Tensor], batches: slice) -> Tensor:
         n_cells, *shape = self.y.shape
-        return self.y[:, None].expand(n_cells, steps.stop - steps.start, *shape)
+        return self.y[:, None].expand(n_cells, batches.stop - batches.start, *shape)
 
 
 class Redrawn:
@@ -179,19 +180,36 @@ class Redrawn:
             x, y = seen.train_set()
             self.x = Held(x.flatten(0, 1))
         self.y = Held(y.flatten(0, 1))
-        self.rooms: Sequence[Room] = [Room((len(seen.groups), BLOCK_STEPS, cell.batch), torch.int64)]
+        self.rooms: Sequence[Room] = [Room((len(seen.groups), BLOCK_STEPS * cell.updates, cell.batch), torch.int64)]
 
     def fill(self, g: int, block: int, rooms: Sequence[Tensor]) -> None:
         room = rooms[0][g]
-        order = stream(self.seen.groups.owners[g], "order", block).integers(0, self.n, tuple(room.shape))
-        room.copy_(torch.from_numpy(order + g * self.n))
+        room.copy_(torch.from_numpy(self._order(g, block, room.numel()) + g * self.n).view(room.shape))
+
+    def _order(self, g: int, block: int, n: int) -> Array:
+        """The places of a block's n examples in the training set of group g: (n,)."""
+        return stream(self.seen.groups.owners[g], "order", block).integers(0, self.n, n)
 
     def inputs(self, staged: Sequence[Tensor], k: int) -> Tensor:
         return self._taken(self.x, staged[0][:, k])
 
-    def targets(self, staged: Sequence[Tensor], steps: slice) -> Tensor:
-        return self._taken(self.y, staged[0][:, steps])
+    def targets(self, staged: Sequence[Tensor], batches: slice) -> Tensor:
+        return self._taken(self.y, staged[0][:, batches])
 
     def _taken(self, examples: Held | Shared, order: Tensor) -> Tensor:
         taken = examples.at(order.reshape(-1))
         return self.seen.of_cells(taken.view(*order.shape, *taken.shape[1:]))
+
+
+class Shuffled(Redrawn):
+    """Batches that follow each other through shuffled training sets; implements Batches.
+
+    An epoch has U B >= P places. Where that is more than P, the next order begins in the last batch, and so on.
+    """
+
+    def _order(self, g: int, block: int, n: int) -> Array:
+        first = block * n
+        epochs = range(first // self.n, (first + n - 1) // self.n + 1)
+        owner = self.seen.groups.owners[g]
+        orders = np.concatenate([stream(owner, "order", epoch).permutation(self.n) for epoch in epochs])
+        return orders[first - epochs.start * self.n :][:n]

@@ -11,7 +11,7 @@ import numpy as np
 from trainables.cell import Cell
 from trainables.metrics.base import is_per_evaluation
 from trainables.metrics.measuring import Value, measured, values_of
-from trainables.result import SCORES, CellResult
+from trainables.result import VALIDATION, CellResult, scores_of
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks.base import Array
 from trainables.trainers.base import Trainer
@@ -30,7 +30,7 @@ class PackRun:
         self.pace = 0.0  # steps a second at last, 0 before any
         self.diverged_at = np.zeros(len(self.cells), dtype=np.int64)  # 0: not diverged
         self.evaluations = cells[0].evaluations
-        self.names = SCORES[cells[0].task.targets]
+        self.names = scores_of(cells[0].task)
         # Mean loss, training accuracy and scores at each evaluation.
         self.curves = np.full((2 + len(self.names), len(self.cells), len(self.evaluations)), np.nan)
         self._watched: tuple[tuple[str, ...], ...] = ((),) * len(self.cells)
@@ -90,7 +90,7 @@ class PackRun:
         self.step += n
         if self.step == after:
             loss_mean, right_mean = self._steps[:, :, : after - last].mean(2)
-            train_acc = right_mean / self.cells[0].batch
+            train_acc = right_mean / (self.cells[0].batch * self.cells[0].updates)
             self.curves[:, :, k] = [loss_mean, train_acc, *self.trainer.evaluate(self.step, self.cells[0].test_size)]
             self._watch(k)
         return n
@@ -148,7 +148,7 @@ class PackRun:
         """The curve of each cell up to now, in the pack's order: `step`, `train_loss`, `train_acc`, and the scores on test
         examples such as `test_acc`. None stands for no number."""
         n = bisect_right(self.evaluations, self.step)
-        names = ("train_loss", "train_acc", *(f"test_{name}" for name in self.names))
+        names = ("train_loss", "train_acc", *(name if name == VALIDATION else f"test_{name}" for name in self.names))
         found: list[dict[str, list[float | None]]] = []
         for c in range(len(self.cells)):
             of_cell = self.curves[:, c, :n].tolist()

@@ -6,7 +6,7 @@ binary    `acc`, the share of right signs; `auc`, the probability that an exampl
 classes   `acc`
 real      `mse`, the mean squared error
 
-`trainables.result.SCORES` lists them in this order. A sign can fail where the outputs of the two labels hardly overlap: then
+`trainables.result.scores_of` lists them in this order. A sign can fail where the outputs of the two labels hardly overlap: then
 `acc` is near chance and `auc` is near 1.
 """
 

@@ -11,17 +11,17 @@ from torch.func import vmap
 from trainables.cell import Cell
 from trainables.kernels.sizes import TOGETHER
 from trainables.networks.base import Parameters
-from trainables.result import SCORES
+from trainables.result import scores_of
 from trainables.streams import BLOCK_STEPS, stream, training_probe
 from trainables.tasks.base import Array
 from trainables.trainers.base import Groups, Measures, Probed, blocks
-from trainables.trainers.batches import Batches, Fresh, Redrawn, Seen, WholeSet
+from trainables.trainers.batches import Batches, Fresh, Redrawn, Seen, Shuffled, WholeSet
 from trainables.trainers.centred import compared_halves
 from trainables.trainers.graphs import recorded
 from trainables.trainers.scores import scored
 from trainables.trainers.staging import Room, Staging, in_turn
 from trainables.trainers.traced import Traced
-from trainables.training.descent import Descent, Minibatch, Scheduled
+from trainables.training.descent import Minibatch, Scheduled
 from trainables.training.losses import loss_of
 
 WHOLE = slice(0, BLOCK_STEPS)
@@ -62,14 +62,16 @@ class Stack:
             self.kept[name] = self.training.start(theta, self.free[name])
 
         self.loss = loss_of(cell)
-        kind = Fresh if cell.task.n_train is None else WholeSet if self.training.is_full_batch else Redrawn
-        self.batches: Batches = kind(self.seen)
-        scheduled = Room((BLOCK_STEPS, len(self.training.scheduled(0))), torch.float64)
-        fill = partial(_fill, self.batches, self.training, len(groups))
+        self.updates = cell.updates
+        self.batches = _batches_of(cell)(self.seen)
+        scheduled = Room((BLOCK_STEPS * self.updates, len(self.training.scheduled(0))), torch.float64)
+        fill = partial(_fill, self.batches, cell, len(groups))
         self.staging = Staging([*self.batches.rooms, scheduled], self.device, len(groups) + 1, fill, ahead=self.as_on_gpu)
-        # One block: outputs (C, BLOCK_STEPS, B) or (C, BLOCK_STEPS, B, K); loss and right predictions (2, C, BLOCK_STEPS).
+        # Outputs (C, n, B) or (C, n, B, K) of the batches of a block, or of an epoch; and of a block's steps loss and right
+        # predictions (2, C, BLOCK_STEPS).
         components = (cell.task.n_outputs,) if cell.task.n_outputs > 1 else ()
-        self.f = torch.zeros(len(cells), BLOCK_STEPS, cell.batch, *components, dtype=self.dtype, device=self.device)
+        n_kept = BLOCK_STEPS if self.updates == 1 else self.updates
+        self.f = torch.zeros(len(cells), n_kept, cell.batch, *components, dtype=self.dtype, device=self.device)
         self.curves = torch.zeros(2, len(cells), BLOCK_STEPS, dtype=torch.float64, device=self.device)
         self.apply = vmap(lambda parameters, x: cell.network.apply(parameters, x, cell))
         self.settle = vmap(lambda parameters, x: cell.network.settled(parameters, x, cell))
@@ -124,13 +126,18 @@ class Stack:
         """Take these steps of a block. All that differs from block to block lies in the staged tensors of the turn."""
         *staged, rows = self.staging.tensors[turn]
         scheduled = [row.unbind() for row in rows] if self.as_on_gpu else rows.tolist()
-        y = self.batches.targets(staged, steps)
-        for n, k in enumerate(range(steps.start, steps.stop)):
-            self.f[:, k] = self._step(self.batches.inputs(staged, k), y[:, n], scheduled[k])
-        self.curves[0][:, steps], self.curves[1][:, steps] = self.loss.measured(self.f[:, steps], y)
+        # The outputs of a whole block are measured at once, or of epochs each one by itself, to take less memory.
+        for part in [steps] if self.updates == 1 else [slice(k, k + 1) for k in range(steps.start, steps.stop)]:
+            batches = range(part.start * self.updates, part.stop * self.updates)
+            y = self.batches.targets(staged, slice(batches.start, batches.stop))
+            for n, k in enumerate(batches):
+                self.f[:, n] = self._step(self.batches.inputs(staged, k), y[:, n], scheduled[k])
+            loss, right = self.loss.measured(self.f[:, : len(batches)], y)
+            self.curves[0][:, part] = loss.view(len(self.cells), -1, self.updates).mean(-1)
+            self.curves[1][:, part] = right.view(len(self.cells), -1, self.updates).sum(-1)
 
     def _step(self, x: Tensor, y: Tensor, scheduled: Sequence[Scheduled]) -> Tensor:
-        """One step on inputs (C, B, ...) and targets. Returns f before it."""
+        """One change of the parameters, on inputs (C, B, ...) and targets. Returns f before it."""
         g_0 = self.passes.outputs(self.theta_0, x).clone() if self.theta_0 is not None else None
         g = self.passes.outputs(self.theta, x)
         to_output = self.inv_epsilon.view(-1, *(1,) * (g.dim() - 1))
@@ -173,19 +180,20 @@ class Stack:
 
     @torch.no_grad()
     def evaluate(self, step: int, n: int) -> Array:
-        """Scores (S, C) on n test examples. More than `test_size` are passed in parts of that many, to take no more memory."""
+        """Scores (S, C) on n test examples, and as many for validation if there is one. More than `test_size` are passed in
+        parts of that many, to take no more memory."""
         found = self._evaluated_together(step, n) if self.as_on_gpu else self._evaluated_in_turn(step, n)
         return found.cpu().numpy()
 
     def _evaluated_in_turn(self, step: int, n: int) -> Tensor:
         """Evaluate the cells one by one, so that arrays stay in a CPU's cache."""
-        found = torch.empty(len(SCORES[self.cell.task.targets]), len(self.cells), dtype=torch.float64, device=self.device)
+        found = torch.empty(len(scores_of(self.cell.task)), len(self.cells), dtype=torch.float64, device=self.device)
         for g, members in enumerate(self.groups.members):
-            x, y = self._test_examples(g, step, n)
+            x, y = self._as_tensors(self._drawn(g, step, n))
             for c in members:
                 settled = self.settled(c)
                 f = [self.outputs(c, settled, part) for part in torch.split(x, self.cell.test_size)]
-                found[:, c] = self._scores(f[0] if len(f) == 1 else torch.cat(f), y)
+                found[:, c] = self._scores(f[0] if len(f) == 1 else torch.cat(f), y, 0)
         return found
 
     def _evaluated_together(self, step: int, n: int) -> Tensor:
@@ -193,7 +201,7 @@ class Stack:
         parts = self._at_once()
         groups = [list(dict.fromkeys(self.groups.group[part])) for part in parts]
         asked = [g for own in groups for g in own]
-        drawn = in_turn(lambda i: self.groups.draw_tests(asked[i], step, n), len(asked))
+        drawn = in_turn(lambda i: self._drawn(asked[i], step, n), len(asked))
         found = []
         for part, own in zip(parts, groups, strict=True):
             tests = [next(drawn) for _ in own]
@@ -205,7 +213,7 @@ class Stack:
             if self.probe is not None:
                 theta = self.settle(theta, self.probe[self.groups.group[part]])
             f = [self._outputs_together(part, theta, inputs) for inputs in torch.split(x, self.cell.test_size, dim=1)]
-            found.append(self._scores(f[0] if len(f) == 1 else torch.cat(f, dim=1), y))
+            found.append(self._scores(f[0] if len(f) == 1 else torch.cat(f, dim=1), y, 1))
         return torch.cat(found, dim=1)
 
     def _outputs_together(self, part: slice, settled: Parameters, x: Tensor) -> Tensor:
@@ -221,9 +229,21 @@ class Stack:
         k = max(1, TOGETHER // n_numbers)
         return [slice(i, i + k) for i in range(0, len(self.cells), k)]
 
-    def _scores(self, f: Tensor, y: Tensor) -> Tensor:
-        """Scores (S, ...) of test outputs and targets (..., n)."""
-        return scored(f, y, self.cell.task.targets, self.loss)
+    def _drawn(self, g: int, step: int, n: int) -> tuple[Array, Array]:
+        """Inputs and targets of group g on which `step` is evaluated: n for the test, then as many for validation, if any."""
+        x, y = self.groups.draw_tests(g, step, n)
+        if not self.cell.task.validates:
+            return x, y
+        more_x, more_y = self.groups.draw_validation(g, n)
+        return np.concatenate([x, more_x]), np.concatenate([y, more_y])
+
+    def _scores(self, f: Tensor, y: Tensor, axis: int) -> Tensor:
+        """Scores (S, ...) of outputs and targets of the examples of `_drawn`, which lie along this axis."""
+        if not self.cell.task.validates:
+            return scored(f, y, self.cell.task.targets, self.loss)
+        (f, held_out), (y, wanted) = f.tensor_split(2, axis), y.tensor_split(2, axis)
+        loss, _ = self.loss.measured(held_out, wanted)
+        return torch.cat([scored(f, y, self.cell.task.targets, self.loss), loss[None]])
 
     @torch.no_grad()
     def measures(self, step: int) -> Measures:
@@ -233,7 +253,7 @@ class Stack:
         w, w_0 = self.theta["w"], self.theta_0["w"]
         change = torch.empty(len(self.cells), dtype=torch.float64, device=self.device)
         for g, members in enumerate(self.groups.members):
-            x, _ = self._test_examples(g, step, self.cell.test_size)
+            x, _ = self._as_tensors(self.groups.draw_tests(g, step, self.cell.test_size))
             for c in members:
                 h_0 = x @ w_0[c]
                 change[c] = (x @ w[c] - h_0).abs().mean() / h_0.abs().mean()
@@ -264,16 +284,25 @@ class Stack:
             for kept, value in self.kept[name].items():
                 yield f"{name} {kept}", value
 
-    def _test_examples(self, g: int, step: int, n: int) -> tuple[Tensor, Tensor]:
-        x, y = self.groups.draw_tests(g, step, n)
+    def _as_tensors(self, examples: tuple[Array, Array]) -> tuple[Tensor, Tensor]:
+        x, y = examples
         return self.seen.inputs(x), self.seen.targets(y)
 
 
-def _fill(batches: Batches, training: Descent, n_groups: int, part: int, block: Hashable, rooms: Sequence[Tensor]) -> None:
+def _batches_of(cell: Cell) -> "Callable[[Seen], Batches]":
+    if cell.task.n_train is None:
+        return Fresh
+    if cell.batch == cell.task.n_train and (cell.descent.is_full_batch or cell.descent.takes_epochs):
+        return WholeSet
+    return Shuffled if cell.descent.takes_epochs else Redrawn
+
+
+def _fill(batches: Batches, cell: Cell, n_groups: int, part: int, block: Hashable, rooms: Sequence[Tensor]) -> None:
     """Fill the staged tensors of a block: a group's examples, and as the last part the numbers that belong to its steps."""
     assert isinstance(block, int)
     if part < n_groups:
         batches.fill(part, block, rooms[:-1])
     else:
-        steps = range(block * BLOCK_STEPS, (block + 1) * BLOCK_STEPS)
-        rooms[-1].copy_(torch.tensor([training.scheduled(step) for step in steps], dtype=torch.float64))
+        n = BLOCK_STEPS * cell.updates
+        rows = [cell.descent.scheduled(update, cell.updates) for update in range(block * n, (block + 1) * n)]
+        rooms[-1].copy_(torch.tensor(rows, dtype=torch.float64))

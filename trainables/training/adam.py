@@ -28,9 +28,9 @@ class Adam(Minibatch):
     def start(self, theta: "Tensor", free: Mapping[str, "Tensor"]) -> State:
         return {name: theta.clone().zero_() for name in ("mean", "square")}
 
-    def schedule(self, step: int) -> tuple[float, ...]:
+    def schedule(self, update: int) -> tuple[float, ...]:
         """Factor and summand of sqrt(v), which make it the divisor (1 - beta1^t) (sqrt(v^) + adam_epsilon) of m."""
-        mean, square = 1 - self.beta1 ** (step + 1), 1 - self.beta2 ** (step + 1)
+        mean, square = 1 - self.beta1 ** (update + 1), 1 - self.beta2 ** (update + 1)
         return mean / square**0.5, mean * self.adam_epsilon
 
     def update(

@@ -1,7 +1,7 @@
 """Gradient descent, the base of all optimisers [Tong25 App. F, G.1]."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Union
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -105,15 +105,26 @@ class Descent(Training):
 
     @classmethod
     def headline_of(cls, task: "type[Task]") -> tuple[str, str]:
-        return cls.headline if task.targets != "real" else ("test_mse", "test mean squared error")
+        if task.targets == "real":
+            return "test_mse", "test mean squared error"
+        return ("picked_test_acc", "picked test accuracy") if task.validates else cls.headline
 
     @property
     def is_full_batch(self) -> bool:
         """Whether each step takes the whole training set."""
         return False
 
+    @property
+    def takes_epochs(self) -> bool:
+        """Whether each step goes once through the training set."""
+        return False
+
+    def updates(self, task: "Task") -> int:
+        """Number of times that one step changes the parameters."""
+        return 1
+
     def examples(self, task: "Task") -> int:
-        """Number of examples in one step."""
+        """Number of examples for one change of the parameters."""
         if self.is_full_batch:
             return task.n_train or 0
         raise NotImplementedError
@@ -131,10 +142,11 @@ class Descent(Training):
         """The optimiser's state of a parameter before the first step."""
         return {}
 
-    def schedule(self, step: int) -> tuple[float, ...]:
-        """Numbers that depend on the step's own, 0, 1, ..., such as bias corrections; `update` computes with them.
+    def schedule(self, update: int) -> tuple[float, ...]:
+        """Numbers that depend on how often the parameters were changed, 0, 1, ..., such as bias corrections; `update` computes
+        with them.
 
-        There are as many for every step.
+        There are as many every time.
         """
         return ()
 
@@ -143,10 +155,11 @@ class Descent(Training):
         """Whether every step has the same learning rate."""
         return self.lr_schedule == CONSTANT
 
-    def scheduled(self, step: int) -> tuple[float, ...]:
-        """All numbers that depend on the step's own: the factor of the learning rate, unless it is constant, and `schedule`."""
-        factor = () if self.has_constant_rate else (schedule_of(self.lr_schedule).at(step),)
-        return *factor, *self.schedule(step)
+    def scheduled(self, update: int, updates: int = 1) -> tuple[float, ...]:
+        """All numbers that depend on the number of a change of the parameters, of which a step makes `updates`: the factor of the
+        learning rate, which belongs to the step, unless it is constant, and `schedule`."""
+        factor = () if self.has_constant_rate else (schedule_of(self.lr_schedule).at(update // updates),)
+        return *factor, *self.schedule(update)
 
     def update(
         self,
@@ -172,15 +185,32 @@ def _as_count(value: Any) -> Any:
 
 
 class Minibatch(Descent):
-    """Each step takes a batch: a fresh one, one drawn with replacement from a fixed training set, or the whole set."""
+    """Each step takes a batch: a fresh one, one drawn with replacement from a fixed training set, or the whole set. With
+    `per_step: epoch` a step goes once through the training set, in an order of its own, in batches of at most `batch`."""
 
     batch: Annotated[
         int, BeforeValidator(_as_count), Field(ge=FULL_BATCH, json_schema_extra={"word": _FULL})
     ] = 128  # fmt: skip
+    per_step: Annotated[Literal["batch", "epoch"], Field(title="what a step takes", json_schema_extra=NOT_SEARCHED)] = "batch"
+
+    def check(self, cell: "Cell") -> None:
+        if self.takes_epochs and cell.task.n_train is None:
+            raise ValueError(f"per_step: epoch takes a training set of P examples, and task {cell.task.name} has none")
+        super().check(cell)
 
     @property
     def is_full_batch(self) -> bool:
         return self.batch == FULL_BATCH
 
+    @property
+    def takes_epochs(self) -> bool:
+        return self.per_step == "epoch"
+
+    def updates(self, task: "Task") -> int:
+        return 1 if not self.takes_epochs or self.is_full_batch else -(-(task.n_train or 0) // self.batch)
+
     def examples(self, task: "Task") -> int:
-        return self.batch or super().examples(task)
+        if self.is_full_batch:
+            return super().examples(task)
+        # The batches of an epoch are of one size: 750 examples twice rather than 1024 and 476.
+        return -(-(task.n_train or 0) // max(self.updates(task), 1)) if self.takes_epochs else self.batch

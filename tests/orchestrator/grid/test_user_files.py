@@ -95,7 +95,9 @@ def test_a_worker_without_the_file_can_take_the_cells(load, tmp_path):
 def test_a_task_of_another_grid_is_unknown_here(load, tmp_path):
     load(PARITY)
     (tmp_path / "g.yaml").write_text((GRID % "parity").replace("tasks: [mine.py]\n", ""))
-    with pytest.raises(GridError, match=r"unknown task 'parity'; .*legal: .*psvrt, same_different, step, template "):
+    with pytest.raises(
+        GridError, match=r"unknown task 'parity'; .*legal: .*psvrt, same_different, step, symbolic_template, template "
+    ):
         load_grid(tmp_path / "g.yaml")
 
 

@@ -1,0 +1,124 @@
+"""Templates with real labels: which template made a string shows in its equalities alone [Boix23 Sec. 1.1, App. A, B]."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from templates import families
+from templates.families import Labelled
+from trainables.tasks.base import Array, Targets
+from trainables.tasks.strings.base import Strings
+
+MAJORITY, RANDOM = "majority", "random"
+OF_FAMILY: Mapping[str, Mapping[str, int | None]] = {
+    MAJORITY: {"length": None},
+    RANDOM: {"length": 5, "n_templates": 2, "n_wildcards": 2, "n_regular": 0},
+}
+"""Keys of the families that have any, with their defaults; None: the grid must give it."""
+_ALL = ("length", "n_templates", "n_wildcards", "n_regular")
+MOST_TEMPLATES = 4096
+"""More templates than that make a set too large to go through."""
+
+
+class Template(Strings):
+    """Templates written by hand such as `aba/abb`, or a family: majority, random, program, distribution_of_3, match_to_sample.
+
+    Two templates have the labels 1 and -1; others are written with theirs, as in `aab:1/aba:0/abb:-1`. Capital letters, digits
+    and signs are regular tokens.
+    """
+
+    name: ClassVar[str] = "template"
+    targets: ClassVar[Targets] = "real"
+
+    length: Annotated[int | None, Field(ge=1, le=64, title="length of random templates, or of majority's tail")] = None
+    n_templates: Annotated[int | None, Field(ge=1, le=MOST_TEMPLATES, title="number of random templates")] = None
+    n_wildcards: Annotated[int | None, Field(ge=1, title="wildcards of random templates")] = None
+    n_regular: Annotated[int | None, Field(ge=0, title="regular tokens of random templates")] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_family(cls, keys: Any) -> Any:
+        """The family's defaults take their place, so that equal networks are one cell."""
+        own = OF_FAMILY.get(keys.get("template"), {})
+        return {**keys, **{name: value for name, value in own.items() if keys.get(name) is None}}
+
+    @model_validator(mode="after")
+    def _is_made(self) -> "Template":
+        own = OF_FAMILY.get(self.template, {})
+        for name in _ALL:
+            if (getattr(self, name) is not None) != (name in own):
+                told = (
+                    f"template {self.template} takes {name}"
+                    if name in own
+                    else f"{name} belongs to template: "
+                    + " or ".join(family for family, names in OF_FAMILY.items() if name in names)
+                )
+                raise ValueError(told)
+        if self.template == MAJORITY and 2 ** (self.length or 0) > MOST_TEMPLATES:
+            raise ValueError(f"majority of length {self.length} has more than {MOST_TEMPLATES} templates")
+        if self.template == RANDOM:
+            families.drawn(np.random.default_rng(0), *self._drawing)  # says that there are too few, if so
+        return self
+
+    @property
+    def _drawing(self) -> tuple[int, int, int, int]:
+        """length, n_templates, n_wildcards, n_regular."""
+        return tuple(getattr(self, name) or 0 for name in _ALL)  # type: ignore[return-value]
+
+    def templates(self, symbols: Array) -> Sequence[Labelled]:
+        return self._fixed if self.template != RANDOM else [_decoded(row) for row in symbols.tolist()]
+
+    def draw_symbols(self, rng: np.random.Generator) -> Array:
+        """Random templates and their labels, (n_templates, length + 1); otherwise nothing, (0,)."""
+        if self.template != RANDOM:
+            return super().draw_symbols(rng)
+        return np.array([_coded(one) for one in families.drawn(rng, *self._drawing)])
+
+    @property
+    def _fixed(self) -> tuple[Labelled, ...]:
+        if self.template == MAJORITY:
+            return families.majority(self.length or 0)
+        return families.REAL[self.template]() if self.template in families.REAL else _written(self.template)
+
+    @property
+    def input_dim(self) -> int:
+        return self._drawing[0] if self.template == RANDOM else super().input_dim
+
+    @property
+    def regular(self) -> list[str]:
+        return families.regular_tokens(self._drawing[3]) if self.template == RANDOM else super().regular
+
+    @property
+    def most_wildcards(self) -> int:
+        return min(self._drawing[0], self._drawing[2]) if self.template == RANDOM else super().most_wildcards
+
+    def _targets(self, labels: Sequence[float | int | str], which: Array, drawn: Array) -> Array:
+        return np.array(labels, np.float32)[which]
+
+
+@cache
+def _written(text: str) -> tuple[Labelled, ...]:
+    try:
+        return families.written(text)
+    except ValueError as error:
+        raise ValueError(f"template {text}: {error}{_hint(text)}") from None
+
+
+def _hint(text: str) -> str:
+    """Which families there are, if the text looks like the name of one."""
+    return f"; families are {', '.join(sorted([*OF_FAMILY, *families.REAL]))}" if len(text) > 3 and text.islower() else ""
+
+
+def _coded(one: Labelled) -> list[float]:
+    """Tokens as numbers, a regular one as -1 less its place, and the label."""
+    tokens = [token if isinstance(token, int) else -1 - families.place_of(token) for token in one.pattern]
+    return [*map(float, tokens), float(one.label)]
+
+
+def _decoded(row: list[float]) -> Labelled:
+    *tokens, label = row
+    names = [int(token) if token >= 0 else families.regular_tokens(int(-token))[-1] for token in tokens]
+    return Labelled(tuple(names), label)
