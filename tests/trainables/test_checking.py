@@ -251,8 +251,8 @@ def test_sound_networks_pass(task, dtype):
 @pytest.mark.parametrize("width", [1, 64])
 def test_networks_of_the_package_pass(kind, width):
     gamma = {"gamma": 1e-3} if "gamma" in kind.model_fields else {}
-    of = {"conv": PSVRT(L=4, patches=2, patch_size=2), "transformer": Template(template="aba/abb", P=4)}
-    task = of.get(kind.name, SameDifferent(L=2, d=3))
+    of = {"tokens": Template(template="aba/abb", P=4), "vector": SameDifferent(L=2, d=3)}
+    task = PSVRT(L=4, patches=2, patch_size=2) if kind.name == "conv" else of[kind.takes[0]]
     assert check_network(cell_of(task, network=kind.name, width=width, seed=0, **gamma)) == []
 
 

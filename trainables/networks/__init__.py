@@ -2,15 +2,19 @@
 
 from trainables.networks.base import Network, all_networks, network_class, network_names, register
 from trainables.networks.conv import Conv
+from trainables.networks.lstm import LSTM
 from trainables.networks.mlp import MLP
+from trainables.networks.one_hot import OneHot
 from trainables.networks.residual import Residual
+from trainables.networks.rnn import RNN
 from trainables.networks.sampled import CNN, Erf2, Erf3, Linear2, Relu2, Sampled
 from trainables.networks.transformer import Transformer
 from trainables.networks.two_layer import TwoLayer
 
-for _network in (TwoLayer, MLP, Residual, Conv, Transformer, Erf2, Relu2, Linear2, Erf3, CNN):
+for _network in (TwoLayer, MLP, Residual, Conv, Transformer, OneHot, RNN, LSTM, Erf2, Relu2, Linear2, Erf3, CNN):
     register(_network)
 
 __all__ = [
-    "MLP", "Conv", "Network", "Sampled", "Transformer", "TwoLayer", "all_networks", "network_class", "network_names", "register",
+    "LSTM", "MLP", "RNN", "Conv", "Network", "OneHot", "Sampled", "Transformer", "TwoLayer", "all_networks", "network_class",
+    "network_names", "register",
 ]  # fmt: skip

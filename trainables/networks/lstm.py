@@ -1,0 +1,70 @@
+"""LSTMs that read a string token by token, one layer as torch.nn.LSTM computes it [Boix23 Fig. 21].
+
+E (V, embedding) ~ N(0, 1) are the vectors of the tokens, e_t = E[x_t] for t = 1 .. k; h_0 = c_0 = 0
+i, f, g, o = e_t W + b + h_{t-1} W_h + b_h, `width` numbers each: input gate, forget gate, candidate, output gate
+c_t = sigmoid(f) c_{t-1} + sigmoid(i) tanh(g), h_t = sigmoid(o) tanh(c_t); the output is h_k W_out + b_out
+
+All but E is uniform in +-1/sqrt(width), as in PyTorch. The authors draw h_0 and c_0 from N(0, 1) anew at every pass, in
+evaluation too; here they are 0, because a result must depend on its cell alone. They take one size for embedding and hidden
+state, and do not say which.
+"""
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from trainables.networks.base import Array, Network
+from trainables.networks.uniform import uniform
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from trainables.cell import Cell
+
+
+class LSTM(Network):
+    """One LSTM layer of `width` cells, tokens of dimension `embedding`."""
+
+    name: ClassVar[str] = "lstm"
+    takes: ClassVar[tuple[str, ...]] = ("tokens",)
+
+    width: Annotated[int, Field(ge=1)] = 128
+    embedding: Annotated[int, Field(ge=1, title="embedding dimension")] = 128
+
+    def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
+        """E; w_in (embedding, 4 width) with b_in, w_h (width, 4 width) with b_h; readout (width, n_outputs) and bias."""
+        d, m, outputs = self.embedding, self.width, cell.task.n_outputs
+        return {
+            "E": rng.standard_normal((cell.task.n_tokens, d), dtype=np.float32),
+            "w_in": uniform(rng, m, d, 4 * m),
+            "b_in": uniform(rng, m, 4 * m),
+            "w_h": uniform(rng, m, m, 4 * m),
+            "b_h": uniform(rng, m, 4 * m),
+            "readout": uniform(rng, m, m, outputs),
+            "bias": uniform(rng, m, outputs),
+        }
+
+    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+        outputs = self.features(parameters, x, cell) @ parameters["readout"] + parameters["bias"]
+        return outputs.squeeze(-1) if cell.task.n_outputs == 1 else outputs
+
+    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+        """h_k (n, width)."""
+        of_tokens = parameters["E"][x] @ parameters["w_in"] + parameters["b_in"]
+        h = c = of_tokens.new_zeros(len(x), self.width)
+        for t in range(x.shape[1]):
+            i, f, g, o = (of_tokens[:, t] + h @ parameters["w_h"] + parameters["b_h"]).chunk(4, dim=1)
+            c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+            h = o.sigmoid() * c.tanh()
+        return h
+
+    def n_parameters(self, cell: "Cell") -> int:
+        d, m = self.embedding, self.width
+        return cell.task.n_tokens * d + (d + m + 2) * 4 * m + (m + 1) * cell.task.n_outputs
+
+    def n_products(self, cell: "Cell") -> int:
+        return cell.task.input_dim * (self.embedding + self.width) * 4 * self.width + self.width * cell.task.n_outputs
+
+    def n_activations(self, cell: "Cell") -> int:
+        return cell.task.input_dim * (self.embedding + 16 * self.width)
