@@ -34,7 +34,8 @@ def by_hand(theta, x, of, identity=True):
         return (h - h.mean(-1, keepdim=True)) / torch.sqrt(h.var(-1, keepdim=True, unbiased=False) + 1e-5)
 
     for string in x:
-        h = torch.cat([theta["E"][string], theta["cls"][None]]) + theta["pos"]
+        read = [theta["cls"][None]] if network.read_from == "cls" else []
+        h = torch.cat([theta["E"][string], *read]) + theta["pos"]
         for layer in range(1, network.depth + 1):
             y = norm(h) * theta[f"gain_attention{layer}"] + theta[f"shift_attention{layer}"]
             q, k, v = theta[f"qkv{layer}"].split(inner, dim=1)
@@ -51,9 +52,9 @@ def by_hand(theta, x, of, identity=True):
     return torch.stack(found)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3])
-def test_outputs_are_those_of_the_network_by_hand(depth):
-    of = cell(depth=depth)
+@pytest.mark.parametrize(("depth", "read_from"), [(1, "cls"), (2, "cls"), (3, "cls"), (1, "last"), (2, "last")])
+def test_outputs_are_those_of_the_network_by_hand(depth, read_from):
+    of = cell(depth=depth, read_from=read_from)
     theta = parameters(of, moved=0.3)
     x = torch.from_numpy(of.task.test_examples(np.random.default_rng(0), np.zeros(0), 7)[0])
     found = of.network.apply(theta, x, of)
@@ -62,8 +63,10 @@ def test_outputs_are_those_of_the_network_by_hand(depth):
     assert (found - by_hand(theta, x, of, identity=False)).abs().max() > 1e-3
 
 
-def test_counts_are_those_of_the_parameters():
-    of = cell(depth=3)
+@pytest.mark.parametrize("read_from", ["cls", "last"])
+def test_counts_are_those_of_the_parameters(read_from):
+    of = cell(depth=3, read_from=read_from)
+    assert ("cls" in parameters(of)) == (read_from == "cls")
     assert of.network.n_parameters(of) == sum(value.numel() for value in parameters(of).values())
 
 
@@ -72,6 +75,15 @@ def trained(cells):
     while not run.done:
         run.advance(1e9)
     return run
+
+
+@pytest.mark.parametrize("keys", [{"attention_init": "mimetic"}, {"read_from": "last"}])
+def test_networks_alone_train_as_in_a_pack(keys):
+    cells = [cell(seed=seed, dtype="float64", **keys) for seed in range(3)]
+    together, alone = trained(cells), [trained([one]) for one in cells]
+    for c, one in enumerate(alone):  # rounding of products of another size
+        np.testing.assert_allclose(together.curves[:, c], one.curves[:, 0], rtol=1e-9)
+    assert len(set(together.curves[0, :, -1])) == 3
 
 
 def test_an_identity_that_is_off_stays_0_also_beside_networks_that_have_it():
@@ -92,6 +104,61 @@ def test_an_identity_that_is_off_stays_0_also_beside_networks_that_have_it():
 def test_networks_of_one_seed_see_the_same_strings_and_start_alike():
     plain, with_qk = (stream_owner(cell(identity_qk=qk, depth=depth)) for qk, depth in ((False, 2), (True, 1)))
     assert plain == with_qk != stream_owner(cell(P=13))
+
+
+def heads(of, layer=1):
+    """Queries and keys of each head, (heads, embedding, head_dim)."""
+    drawn = of.network.init(np.random.default_rng(5), of)[f"qkv{layer}"].astype(np.float64)
+    return drawn.reshape(of.network.embedding, 3, of.network.heads, of.network.head_dim).transpose(1, 2, 0, 3)[:2]
+
+
+@pytest.mark.parametrize("layer", [1, 2])
+@pytest.mark.parametrize(("embedding", "head_dim"), [(8, 3), (7, 5), (6, 6)])
+def test_mimetic_queries_and_keys_multiply_to_the_best_part_of_their_rank(embedding, head_dim, layer):
+    sizes = {"embedding": embedding, "head_dim": head_dim}
+    (q, k), made = heads(cell(**sizes), layer), heads(cell(**sizes, attention_init="mimetic", mimetic_alpha=0.5), layer)
+    for head in range(2):
+        wanted = 0.5**0.5 * q[head] @ k[head].T + 0.7**0.5 * np.eye(embedding)
+        found = made[0, head] @ made[1, head].T
+        singular = np.linalg.svd(wanted, compute_uv=False)
+        assert np.linalg.matrix_rank(found, tol=1e-5) == head_dim
+        # No matrix of this rank is nearer (Eckart and Young): the distance is that of the singular values left out.
+        left_out = np.sqrt((singular[head_dim:] ** 2).sum())
+        assert np.linalg.norm(found - wanted) == pytest.approx(left_out, abs=1e-5)  # weights are float32
+        for one in made[:, head]:  # each factor takes a half: its columns are as long as the root of a singular value
+            np.testing.assert_allclose(np.linalg.norm(one, axis=0) ** 2, singular[:head_dim], rtol=1e-5)
+
+
+def test_mimetic_networks_start_with_the_other_weights_of_their_seed():
+    both = (cell(attention_init=init) for init in ("gaussian", "mimetic"))
+    plain, mimetic = (of.network.init(np.random.default_rng(0), of) for of in both)
+    assert [name for name in plain if (plain[name] != mimetic[name]).any()] == ["qkv1", "qkv2"]
+    values = slice(2 * 2 * 3, None)
+    assert (plain["qkv1"][:, values] == mimetic["qkv1"][:, values]).all() and mimetic["qkv1"].dtype == np.float32
+
+
+def test_alpha_1_and_beta_0_keep_the_products_that_were_drawn():
+    (q, k), made = heads(cell()), heads(cell(attention_init="mimetic", mimetic_alpha=1.0, mimetic_beta=0.0))
+    np.testing.assert_allclose(made[0] @ made[1].transpose(0, 2, 1), q @ k.transpose(0, 2, 1), atol=1e-6)
+
+
+def test_defaults_leave_ids_as_they_were():
+    given = cell(attention_init="gaussian", read_from="cls", mimetic_alpha=0.7, mimetic_beta=0.7)
+    assert given.cell_id == cell().cell_id and not {"attention_init", "mimetic_alpha", "read_from"} & given.keys().keys()
+    assert len({cell(**key).cell_id for key in ({}, {"attention_init": "mimetic"}, {"read_from": "last"})}) == 3
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"attention_init": "mimetic", "head_dim": 9}, "no larger than the embedding, and here head_dim = 9 and embedding = 8"),
+        ({"mimetic_beta": 0.5}, "mimetic_beta changes nothing without attention_init: mimetic"),
+        ({"mimetic_alpha": 0.5, "mimetic_beta": 0.5}, "mimetic_alpha and mimetic_beta change nothing without"),
+    ],
+)
+def test_mimetic_keys_that_do_not_fit_are_refused(keys, words):
+    with pytest.raises(ValueError, match=words):
+        cell(**keys)
 
 
 def test_vectors_are_refused():
