@@ -123,7 +123,7 @@ def test_a_client_without_the_token_is_refused(lab, token):
     address = f"{lab.hosts.address('head')}:6379"
     done = lab.on(
         "laptop", "orchestrator.sweep", "hosts.yaml", "seed=99", "--results", f"{stranger}/results", "--address", address,
-        timeout=60, HOME=stranger,
+        timeout=240, HOME=stranger,
     )  # fmt: skip
     assert done.returncode == 2, done.stdout + done.stderr
     assert "refuses this account's token" in done.stderr

@@ -64,6 +64,11 @@ def probe_set(owner: str, task: Task, fresh: bool = False) -> tuple[Array, Array
     return (task.train_set if task.n_train else task.train_examples)(rng, symbols, PROBED)
 
 
+def tests_of(owner: str, task: Task, symbols: Array, step: int, n: int) -> tuple[Array, Array]:
+    """Inputs and targets of n test examples on which `step` is evaluated."""
+    return task.test_examples(stream(owner, "test", 0 if task.has_fixed_tests else step), symbols, n)
+
+
 @lru_cache(maxsize=1024)
 def _key(purpose: Purpose, owner: str) -> int:
     return int.from_bytes(hashlib.sha256(f"{purpose}\n{owner}".encode()).digest()[:16], "little")

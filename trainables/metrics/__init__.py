@@ -1,6 +1,6 @@
 """The metrics that a grid may ask for by `save:`. Adding one: a file of its own here, and its name in the lines below."""
 
-from trainables.metrics import richness
+from trainables.metrics import identities, richness
 from trainables.metrics.base import (
     Group,
     Probe,
@@ -13,7 +13,7 @@ from trainables.metrics.base import (
     requested_names,
 )
 
-for _metric in (*richness.METRICS, *richness.CURVE):
+for _metric in (*richness.METRICS, *richness.CURVE, identities.identity_qk_mean, identities.identity_vo_mean):
     register(_metric)
 for _group in richness.GROUPS:
     register_group(_group)

@@ -11,7 +11,7 @@ from console.words import in_a_line
 from trainables.cell import Cell
 from trainables.metrics.base import MOST, Array, Probe, Requested, requested_metric
 from trainables.result import number
-from trainables.streams import stream, stream_owner
+from trainables.streams import stream, stream_owner, tests_of
 from trainables.tasks.base import Task
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _test_examples(cell: Cell, step: int) -> tuple[Array, Array]:
 
 @lru_cache(maxsize=1)  # a pack's networks that differ in gamma follow each other, and have the same
 def _drawn(owner: str, task: Task, step: int, n: int) -> tuple[Array, Array]:
-    return task.test_examples(stream(owner, "test", step), task.draw_symbols(stream(owner, "symbols")), n)
+    return tests_of(owner, task, task.draw_symbols(stream(owner, "symbols")), step, n)
 
 
 def _features_at_start(cell: Cell, x: Array) -> Array | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from trainables.cell import Cell
-from trainables.streams import BLOCK_STEPS, stream, stream_owner
+from trainables.streams import BLOCK_STEPS, stream, stream_owner, tests_of
 from trainables.tasks.base import Array
 
 if TYPE_CHECKING:
@@ -94,8 +94,7 @@ class Groups:
 
     def draw_tests(self, g: int, step: int, n: int) -> tuple[Array, Array]:
         """n test examples that belong to `step`, as group g sees them."""
-        task, owner, symbols = self.cells[g].task, self.owners[g], self.symbols[g]
-        return task.test_examples(stream(owner, "test", 0 if task.has_fixed_tests else step), symbols, n)
+        return tests_of(self.owners[g], self.cells[g].task, self.symbols[g], step, n)
 
     def draw_validation(self, g: int, n: int) -> tuple[Array, Array]:
         """n validation examples of group g."""
