@@ -11,7 +11,7 @@ from tests.trainables.trainers import recording
 from tests.trainables.trainers.stacked_cells import Bag, Classes, Tokens, Vectors, network
 from trainables.cell import Cell
 from trainables.streams import BLOCK_STEPS
-from trainables.tasks import PSVRT, Parity2, SameDifferent
+from trainables.tasks import PSVRT, Parity2, SameDifferent, Template
 from trainables.trainers import stack as stack_module
 from trainables.trainers.stack import WHOLE
 from trainables.trainers.stacked import Stacked
@@ -34,6 +34,10 @@ def bags() -> list[Cell]:
     return [Cell(task=Tokens(), network=Bag(), training=training, seed=seed) for seed in range(2)]
 
 
+def strings(name: str, **keys) -> list[Cell]:
+    return [network(Template(template="aba/abb", P=12), network=name, seed=seed, **SMALL, **keys) for seed in range(2)]
+
+
 MOMENTUM = {"training": "sgd", "momentum": 0.9, "weight_decay": 1e-3}
 CASES = {
     "sgd": pack(training="sgd", base_lr=0.1),
@@ -54,6 +58,10 @@ CASES = {
     "squares of classes": pack(Classes(), training="adamw", loss="mse"),
     "vectors": pack(Vectors(), training="sgd", base_lr=0.02),
     "tokens": bags(),
+    "transformer": strings("transformer", embedding=8, heads=2, head_dim=4, attention_init="mimetic"),
+    "one hot": strings("one_hot", equalities=True),
+    "rnn": strings("rnn", embedding=8),
+    "lstm": strings("lstm", embedding=8),
 }  # fmt: skip
 
 
