@@ -189,6 +189,15 @@ REAL: dict[str, Callable[[], tuple[Labelled, ...]]] = {
 """Families with real labels that have no parameters."""
 SYMBOLIC: dict[str, Callable[[], tuple[Labelled, ...]]] = {"copy": copy, "program": symbolic_program, "raven": raven}
 """Families with symbolic labels."""
+MAJORITY = "majority"
+"""The family with a parameter, its length."""
+
+
+def named(name: str, length: int | None = None) -> tuple[Labelled, ...]:
+    """The templates with real labels that a text names: a family, with its `length` if it has one, or what `written` reads."""
+    if name == MAJORITY:
+        return majority(length or 0)
+    return REAL[name]() if name in REAL else written(name)
 
 
 def trivial_mse(templates: Sequence[Labelled]) -> float:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from trainables.metrics.base import Array, Condition, Probe, metric
+from declarations.metric import Condition
+from trainables.metrics.base import Array, Probe, metric
 
 _TRANSFORMER: Condition = (("network", ("transformer",)),)
 

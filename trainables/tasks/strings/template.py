@@ -8,11 +8,11 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from templates import families
-from templates.families import Labelled
+from templates.families import MAJORITY, Labelled
 from trainables.tasks.base import Array, Targets
 from trainables.tasks.strings.base import Strings
 
-MAJORITY, RANDOM = "majority", "random"
+RANDOM = "random"
 OF_FAMILY: Mapping[str, Mapping[str, int | None]] = {
     MAJORITY: {"length": None},
     RANDOM: {"length": 5, "n_templates": 2, "n_wildcards": 2, "n_regular": 0},
@@ -79,9 +79,7 @@ class Template(Strings):
 
     @property
     def _fixed(self) -> tuple[Labelled, ...]:
-        if self.template == MAJORITY:
-            return families.majority(self.length or 0)
-        return families.REAL[self.template]() if self.template in families.REAL else _written(self.template)
+        return _named(self.template, self.length)
 
     @property
     def input_dim(self) -> int:
@@ -100,9 +98,9 @@ class Template(Strings):
 
 
 @cache
-def _written(text: str) -> tuple[Labelled, ...]:
+def _named(text: str, length: int | None) -> tuple[Labelled, ...]:
     try:
-        return families.written(text)
+        return families.named(text, length)
     except ValueError as error:
         raise ValueError(f"template {text}: {error}{_hint(text)}") from None
 

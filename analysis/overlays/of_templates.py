@@ -1,0 +1,66 @@
+"""Theory for networks that learn templates: kernel regression in closed form, and a bound for perceptrons on one-hots [Boix23].
+
+P          training strings
+N          kernel between strings of templates that share no tokens; see templates.kernel
+labels     those of the templates, which a string's tokens alone do not tell
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.overlays.theory import About, Theory
+from templates.families import Labelled, named, trivial_mse
+from templates.kernel import Kernel
+from templates.ridge import idealised_mse
+
+_MOST_TEMPLATES = 2
+"""Templates for which the kernel is computed while a page waits."""
+
+
+def _templates(at: Mapping[str, Any]) -> Sequence[Labelled]:
+    length = at.get("length")
+    return named(str(at["template"]), None if length is None or pd.isna(length) else int(length))
+
+
+def _written(frame: pd.DataFrame) -> "pd.Series[Any]":
+    """Networks whose templates the name tells: not drawn at random."""
+    return frame["template"] != "random"
+
+
+def _few(frame: pd.DataFrame) -> "pd.Series[Any]":
+    return _written(frame) & frame["template"].map(lambda text: str(text).count("/") == _MOST_TEMPLATES - 1)
+
+
+@lru_cache(maxsize=64)
+def _kernel(template: str, beta: float, position: float, activation: str) -> tuple[Any, Any, Any]:
+    """N, the kernel of a string of each template with itself, and the labels."""
+    found = named(template, None)
+    kernel = Kernel(tuple(pattern for pattern, _ in found), beta, position, activation)  # type: ignore[arg-type]
+    return kernel.matrix, kernel.own, np.array([label for _, label in found])
+
+
+def _regression(at: Mapping[str, Any]) -> float:
+    matrix, own, labels = _kernel(str(at["template"]), float(at["beta"]), float(at["position"]), str(at["activation"]))
+    return idealised_mse(matrix, own, int(at["P"]), labels, float(at["ridge"]))
+
+
+KERNEL = About(("template",), ("kernel", "features"), ("ridge",), _few, {}, ("template",))
+PERCEPTRON = About(
+    ("template",), ("one_hot",), ("sgd", "gd", "adam", "adamw", "signsgd"),
+    lambda frame: _written(frame) & (frame["equalities"] == 0), {}, ("template", "equalities"),
+)  # fmt: skip
+
+THEORIES = (
+    Theory(
+        "kernel, no token twice", "[Boix23 Lemma 4.5] in closed form",
+        ("template", "P", "beta", "position", "activation", "ridge"), _regression, KERNEL, ("test_mse",),
+    ),
+    Theory(
+        "variance of the labels", "[Boix23 Theorem I.2]", ("template", "length"), lambda at: trivial_mse(_templates(at)),
+        PERCEPTRON, ("test_mse", "final_test_mse", "eval_test_mse"),
+    ),
+)  # fmt: skip
