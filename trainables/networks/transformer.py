@@ -86,11 +86,11 @@ class Transformer(Network):
             for norm in ("attention", "mlp"):
                 drawn[f"gain_{norm}{layer}"] = np.ones(d, np.float32)
                 drawn[f"shift_{norm}{layer}"] = np.zeros(d, np.float32)
-            drawn[f"qkv{layer}"] = uniform(rng, d, d, 3 * inner)
+            q, k, v = uniform(rng, d, d, 3 * inner).reshape(d, 3, self.heads, self.head_dim).transpose(1, 2, 0, 3)
             if self.attention_init == "mimetic":
-                q, k, _ = drawn[f"qkv{layer}"].reshape(d, 3, self.heads, self.head_dim).transpose(1, 2, 0, 3)
-                made = mimetic(q, k, self.mimetic_alpha, self.mimetic_beta)
-                drawn[f"qkv{layer}"][:, : 2 * inner] = made.transpose(2, 0, 1, 3).reshape(d, 2 * inner)
+                q, k = mimetic(q, k, self.mimetic_alpha, self.mimetic_beta)
+            for name, of_heads in (("q", q), ("k", k), ("v", v)):
+                drawn[f"{name}{layer}"] = of_heads.transpose(1, 0, 2).reshape(d, inner).astype(np.float32)
             drawn[f"out{layer}"] = uniform(rng, inner, inner, d)
             drawn[f"a{layer}"] = np.zeros(self.heads, np.float32)
             drawn[f"b{layer}"] = np.zeros(self.heads, np.float32)
@@ -125,24 +125,28 @@ class Transformer(Network):
         """One layer's outputs (n, length, d), of the last layer (n, 1, d): only the last token is read."""
         from torch.nn.functional import gelu, layer_norm
 
-        n, length, d = h.shape
+        d = self.embedding
 
         def normed(h: "Tensor", of: str) -> "Tensor":
             return layer_norm(h, (d,), eps=LN_EPSILON) * parameters[f"gain_{of}{layer}"] + parameters[f"shift_{of}{layer}"]
 
+        def times(rows: "Tensor", matrix: "Tensor") -> "Tensor":
+            # As one product of two matrices: of a row of three axes torch.func.vmap makes a product for each string.
+            return (rows.flatten(0, 1) @ matrix).reshape(*rows.shape[:2], -1)
+
         y = normed(h, "attention")
         read, h = (y[:, -1:], h[:, -1:]) if last else (y, h)
-        inner = self.heads * self.head_dim
-        qkv = parameters[f"qkv{layer}"]
-        q = (read @ qkv[:, :inner]).reshape(n, -1, self.heads, self.head_dim).transpose(1, 2)
-        k, v = (y @ qkv[:, inner:]).reshape(n, length, 2, self.heads, self.head_dim).permute(2, 0, 3, 1, 4)
+        q, k, v = (
+            times(rows, parameters[f"{name}{layer}"]).reshape(len(h), -1, self.heads, self.head_dim).transpose(1, 2)
+            for name, rows in (("q", read), ("k", y), ("v", y))
+        )
         alike = (read @ y.transpose(1, 2))[:, None]
         scores = q @ k.transpose(2, 3) * self.head_dim**-0.5 + parameters[f"a{layer}"][:, None, None] * alike
         attention = scores.softmax(dim=-1)  # (n, heads, places read, places)
-        h = h + (attention @ v).transpose(1, 2).reshape(n, -1, inner) @ parameters[f"out{layer}"]
+        h = h + times((attention @ v).transpose(1, 2).flatten(2), parameters[f"out{layer}"])
         h = h + (parameters[f"b{layer}"][:, None, None] * attention).sum(1) @ y
-        z = normed(h, "mlp") @ parameters[f"w1_{layer}"] + parameters[f"bias1_{layer}"]
-        return h + gelu(z) @ parameters[f"w2_{layer}"] + parameters[f"bias2_{layer}"]
+        z = times(normed(h, "mlp"), parameters[f"w1_{layer}"]) + parameters[f"bias1_{layer}"]
+        return h + times(gelu(z), parameters[f"w2_{layer}"]) + parameters[f"bias2_{layer}"]
 
     def n_parameters(self, cell: "Cell") -> int:
         d, inner, m, k = self.embedding, self.heads * self.head_dim, self.width, cell.task.n_outputs

@@ -28,7 +28,7 @@ def parameters(of, moved=0.0):
 def by_hand(theta, x, of, identity=True):
     """Outputs (n,), one string and one head after the other, with queries and keys as one matrix W_Q W_K^T / sqrt(h) + a I."""
     network, found = of.network, []
-    inner, h_dim, eye = network.heads * network.head_dim, network.head_dim, torch.eye(network.embedding, dtype=torch.float64)
+    h_dim, eye = network.head_dim, torch.eye(network.embedding, dtype=torch.float64)
 
     def norm(h):
         return (h - h.mean(-1, keepdim=True)) / torch.sqrt(h.var(-1, keepdim=True, unbiased=False) + 1e-5)
@@ -38,7 +38,7 @@ def by_hand(theta, x, of, identity=True):
         h = torch.cat([theta["E"][string], *read]) + theta["pos"]
         for layer in range(1, network.depth + 1):
             y = norm(h) * theta[f"gain_attention{layer}"] + theta[f"shift_attention{layer}"]
-            q, k, v = theta[f"qkv{layer}"].split(inner, dim=1)
+            q, k, v = (theta[f"{name}{layer}"] for name in "qkv")
             out, after = theta[f"out{layer}"], h
             for head in range(network.heads):
                 own = slice(head * h_dim, (head + 1) * h_dim)
@@ -108,8 +108,9 @@ def test_networks_of_one_seed_see_the_same_strings_and_start_alike():
 
 def heads(of, layer=1):
     """Queries and keys of each head, (heads, embedding, head_dim)."""
-    drawn = of.network.init(np.random.default_rng(5), of)[f"qkv{layer}"].astype(np.float64)
-    return drawn.reshape(of.network.embedding, 3, of.network.heads, of.network.head_dim).transpose(1, 2, 0, 3)[:2]
+    drawn = of.network.init(np.random.default_rng(5), of)
+    both = np.stack([drawn[f"{name}{layer}"].astype(np.float64) for name in "qk"])
+    return both.reshape(2, of.network.embedding, of.network.heads, of.network.head_dim).transpose(0, 2, 1, 3)
 
 
 @pytest.mark.parametrize("layer", [1, 2])
@@ -132,9 +133,8 @@ def test_mimetic_queries_and_keys_multiply_to_the_best_part_of_their_rank(embedd
 def test_mimetic_networks_start_with_the_other_weights_of_their_seed():
     both = (cell(attention_init=init) for init in ("gaussian", "mimetic"))
     plain, mimetic = (of.network.init(np.random.default_rng(0), of) for of in both)
-    assert [name for name in plain if (plain[name] != mimetic[name]).any()] == ["qkv1", "qkv2"]
-    values = slice(2 * 2 * 3, None)
-    assert (plain["qkv1"][:, values] == mimetic["qkv1"][:, values]).all() and mimetic["qkv1"].dtype == np.float32
+    assert [name for name in plain if (plain[name] != mimetic[name]).any()] == ["q1", "k1", "q2", "k2"]
+    assert mimetic["q1"].dtype == np.float32
 
 
 def test_alpha_1_and_beta_0_keep_the_products_that_were_drawn():

@@ -1,0 +1,150 @@
+"""`python -m benchmarks.transformer`: ms an epoch and network of transformers one at a time, stacked, and of products alone.
+
+Transformers of the size of [Boix23] (embedding 128, 16 heads of 64, width 256, two layers) learn aba/abb from P strings, all at
+each step, by Adam. One at a time means `nn.Module` as a user writes it: attention for all tokens in both layers,
+`torch.optim.Adam`. It and the stacked way are timed with one thread and with all cores, in turn in each of several rounds, and
+the best round of each counts. The products are those of the stacked way, three times, for forward and backward passes.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from torch import Tensor, nn
+
+from trainables.cell import Cell, cell_of
+from trainables.streams import stream, stream_owner
+from trainables.tasks import Template
+from trainables.trainers.stacked import Stacked
+
+CORES = len(os.sched_getaffinity(0))
+ROUNDS = 5
+PACKS = ((64, 1), (64, 8), (256, 4), (1024, 1), (1024, 2))
+"""Training strings, and networks in a pack."""
+
+
+class Layer(nn.Module):
+    """One layer of a transformer, for all tokens."""
+
+    def __init__(self, d: int, heads: int, head_dim: int, width: int) -> None:
+        super().__init__()
+        inner = heads * head_dim
+        self.heads, self.head_dim = heads, head_dim
+        self.norm1, self.norm2 = nn.LayerNorm(d), nn.LayerNorm(d)
+        self.qkv, self.out = nn.Linear(d, 3 * inner, bias=False), nn.Linear(inner, d, bias=False)
+        self.mlp = nn.Sequential(nn.Linear(d, width), nn.GELU(), nn.Linear(width, d))
+        self.a, self.b = nn.Parameter(torch.zeros(heads)), nn.Parameter(torch.zeros(heads))
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.norm1(x)
+        q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in self.qkv(y).chunk(3, dim=-1))
+        scores = q @ k.transpose(-1, -2) * self.head_dim**-0.5
+        scores = scores + self.a[:, None, None] * (y @ y.transpose(-1, -2))[:, None]
+        attention = scores.softmax(-1)
+        x = x + self.out((attention @ v).transpose(1, 2).flatten(2))
+        x = x + (self.b[:, None, None] * (attention @ y[:, None])).sum(1)
+        return x + self.mlp(self.norm2(x))
+
+
+class Alone(nn.Module):
+    """A transformer that reads CLS."""
+
+    def __init__(self, cell: Cell) -> None:
+        super().__init__()
+        n: Any = cell.network
+        d = n.embedding
+        self.embedding = nn.Embedding(cell.task.n_tokens, d)
+        self.pos, self.cls = nn.Parameter(torch.randn(cell.task.input_dim + 1, d)), nn.Parameter(torch.randn(d))
+        self.layers = nn.Sequential(*(Layer(d, n.heads, n.head_dim, n.width) for _ in range(n.depth)))
+        self.readout = nn.Sequential(nn.LayerNorm(d, elementwise_affine=False), nn.Linear(d, 1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = torch.cat([self.embedding(x), self.cls.expand(len(x), 1, -1)], 1) + self.pos
+        return self.readout(self.layers(x)[:, -1]).squeeze(-1)
+
+
+class Way(NamedTuple):
+    """A way to train, with its threads and the networks that one call of `step` trains for one epoch."""
+
+    name: str
+    threads: int
+    step: Callable[[], object]
+    n: int
+
+
+def alone(cell: Cell) -> Callable[[], object]:
+    """A step of one network in plain PyTorch."""
+    x, y = cell.task.train_examples(
+        stream(stream_owner(cell), "batches"), cell.task.draw_symbols(stream("", "symbols")), cell.batch
+    )
+    strings, labels = torch.from_numpy(x), torch.from_numpy(y)
+    net = Alone(cell)
+    optimiser = torch.optim.Adam(net.parameters(), lr=1e-3)
+
+    def step() -> float:
+        loss = (net(strings) - labels).square().mean()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        return loss.item()
+
+    return step
+
+
+def products(cell: Cell) -> Callable[[], object]:
+    """As many multiplications and additions as a step of one network has, in products of the sizes of its layers."""
+    n: Any = cell.network
+    length, inner = cell.task.input_dim + 1, n.heads * n.head_dim
+    of_all, of_read = cell.batch * length, cell.batch
+    sizes = [(of_all, n.embedding, 3 * inner), (of_all, inner, n.embedding), (of_all, n.embedding, 2 * n.width)] * (n.depth - 1)
+    sizes += [(of_all, n.embedding, 2 * inner), (of_read, n.embedding, 2 * inner), (of_read, n.embedding, 2 * n.width)]
+    pairs = [(torch.randn(rows, between), torch.randn(between, columns)) for rows, between, columns in sizes]
+
+    def step() -> None:
+        for _ in range(3):
+            for a, b in pairs:
+                a @ b
+
+    return step
+
+
+def main() -> None:
+    """Time all ways and print them."""
+    table = Table(box=SIMPLE_HEAD)
+    for column in ("P", "networks", "way", "threads", "ms an epoch and network"):
+        table.add_column(column, justify="right")
+    for P, n in PACKS:
+        task = Template(template="aba/abb", P=P)
+        cells = [cell_of(task, seed=seed, batch=P, identity_qk=True) for seed in range(n)]
+        stacked = Stacked(cells)
+        ways = [
+            way
+            for threads in sorted({1, CORES})
+            for way in (
+                Way("one at a time", threads, alone(cells[0]), 1),
+                Way("stacked", threads, lambda of=stacked: of.train(0, 1), n),  # type: ignore[misc]
+                Way("products", threads, products(cells[0]), 1),
+            )
+        ]
+        best = [float("inf")] * len(ways)
+        for _ in range(ROUNDS):
+            for w, way in enumerate(ways):
+                torch.set_num_threads(way.threads)
+                way.step()
+                started = time.perf_counter()
+                for _ in range(3):
+                    way.step()
+                best[w] = min(best[w], (time.perf_counter() - started) / 3 / way.n)
+        for way, seconds in zip(ways, best, strict=True):
+            table.add_row(str(P), str(n), way.name, str(way.threads), f"{1e3 * seconds:.1f}")
+        table.add_section()
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
