@@ -125,6 +125,8 @@ class Transformer(Network):
         """One layer's outputs (n, length, d), of the last layer (n, 1, d): only the last token is read."""
         from torch.nn.functional import gelu, layer_norm
 
+        from trainables.attention import attention
+
         d = self.embedding
 
         def normed(h: "Tensor", of: str) -> "Tensor":
@@ -137,14 +139,13 @@ class Transformer(Network):
         y = normed(h, "attention")
         read, h = (y[:, -1:], h[:, -1:]) if last else (y, h)
         q, k, v = (
-            times(rows, parameters[f"{name}{layer}"]).reshape(len(h), -1, self.heads, self.head_dim).transpose(1, 2)
+            times(rows, parameters[f"{name}{layer}"]).reshape(len(h), -1, self.heads, self.head_dim)
             for name, rows in (("q", read), ("k", y), ("v", y))
         )
         alike = (read @ y.transpose(1, 2))[:, None]
-        scores = q @ k.transpose(2, 3) * self.head_dim**-0.5 + parameters[f"a{layer}"][:, None, None] * alike
-        attention = scores.softmax(dim=-1)  # (n, heads, places read, places)
-        h = h + times((attention @ v).transpose(1, 2).flatten(2), parameters[f"out{layer}"])
-        h = h + (parameters[f"b{layer}"][:, None, None] * attention).sum(1) @ y
+        attended, masses = attention(q, k, v, parameters[f"a{layer}"][:, None, None] * alike)
+        h = h + times(attended.flatten(2), parameters[f"out{layer}"])
+        h = h + (parameters[f"b{layer}"][:, None, None] * masses).sum(1) @ y
         z = times(normed(h, "mlp"), parameters[f"w1_{layer}"]) + parameters[f"bias1_{layer}"]
         return h + times(gelu(z), parameters[f"w2_{layer}"]) + parameters[f"bias2_{layer}"]
 
