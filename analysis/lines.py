@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.charts.explore import Choices, networks_of
+from analysis.charts.explore import Choices, networks_of, pinned
 from analysis.data.choosing import suits_log
 from analysis.data.points import Points, varying
 from analysis.data.selection import Selection, Value
@@ -20,7 +20,8 @@ WIDTH = 88
 def plot_lines(results: str, selection: Selection, points: Points, choices: Choices, shown: pd.DataFrame) -> str:
     """The call of `Results.plot` that draws the chart of these choices; `shown` are the points in it."""
     look = choices.look
-    setting = networks_of(shown, dict(choices.setting))
+    axes = [key for key in (look.x, look.colour, look.facet) if key]
+    setting = networks_of(shown, pinned(points, shown, dict(choices.setting), axes))
     options: dict[str, Any] = {
         "x": look.x, "y": points.measure.name, "by": look.colour, "sweep": selection.sweep,
         "where": _where(selection, setting), "panels": look.facet, "centre": choices.centre, "theory": choices.theory,

@@ -26,6 +26,7 @@ from analysis.data.points import (
 from analysis.data.selection import VERSION, Selection, Value, points_sql
 from analysis.overlays import overlays
 from console.words import listed, shown
+from declarations.key import Key
 from declarations.omitted import FIRST_NETWORK, FIRST_SAMPLER, FIRST_TRAINING
 from declarations.statistics import STATISTICS
 from stats import FEW
@@ -104,15 +105,15 @@ def explore(results: str, selection: Selection, points: Points, choices: Choices
         if choices.theory:
             theory = legible(overlays.curves(plain, points.measure.name, look.x, panels, wait=False), panels)
         residuals = with_residuals(drawn, values, choices.centre) if look.residual else None
-    raw = None
+    raw, held = None, pinned(points, frame, setting, axes)
     if choices.raw:
-        found = seeds(results, narrowed(selection, frame, setting), points.measure.name, points.keys)
+        found = seeds(results, narrowed(selection, frame, held), points.measure.name, points.keys)
         raw = _of_points(found, points.keys, frame, data[axes])
     chart = curves_chart(drawn, points.measure, look, theory, residuals, raw, choices.centre)
     keys = with_gamma(axes)
     table = overlays.joined(data[[*keys, *STATISTICS]], values)
     limits = [f"{quoted(look.x)} > 0" if look.log_x else f"{quoted(look.x)} IS NOT NULL"]
-    shown_ones = replace(narrowed(selection, frame, setting), limits=" AND ".join(limits))
+    shown_ones = replace(narrowed(selection, frame, held), limits=" AND ".join(limits))
     sql = points_sql(shown_ones, points.measure, keys, FEW)
     layers = Layers(drawn, theory, residuals, raw)
     lost = unmixed(frame, groups(results, selection, "unmixed")) if are_at_equilibrium(frame) else ""
@@ -133,12 +134,31 @@ def narrowed(selection: Selection, shown_ones: pd.DataFrame, setting: Mapping[st
     return selection.only(_where(shown_ones, setting))
 
 
+def pinned(points: Points, shown_ones: pd.DataFrame, setting: Mapping[str, Value], axes: Iterable[str]) -> dict[str, Value]:
+    """The setting, and the values of further keys that tell these points apart from networks that diverged where none finished,
+    such as a learning rate that was too large. A query without them counts those networks in."""
+    found = dict(setting)
+    if points.lost.empty:
+        return found
+    left = points.lost[fitting(points.lost, setting, points.declared)]
+    keys = [key for key in map(str, points.lost) if isinstance(points.declared.get(key), Key) and left[key].notna().any()]
+    for key in captioned([*points.keys, *keys], points.declared):
+        held = shown_ones[key].unique().tolist() if key in shown_ones else [None]
+        if key in {*setting, *with_gamma(axes)} or len(held) > 1:
+            continue
+        value = None if pd.isna(held[0]) else held[0]
+        same = fitting(left, {key: value}, points.declared)
+        if not same.all():
+            found[key], left = value, left[same]
+    return found
+
+
 def networks_of(shown_ones: pd.DataFrame, setting: Mapping[str, Value]) -> dict[str, Iterable[Value] | Value]:
     """The values of keys that select the networks of these points. They also fit rows that have no such key, and rows that leave
     the key out because they have its default."""
     found: dict[str, Iterable[Value] | Value] = {}
     for key, value in setting.items():
-        left_out = shown_ones[key].isna().any() or value in FIRST.get(key, ())
+        left_out = (key in shown_ones and shown_ones[key].isna().any()) or value in FIRST.get(key, ())
         found[key] = (value, None) if value is not None and left_out else value
     return found
 

@@ -21,7 +21,10 @@ _ALL_HAVE = (*PARTS, "loss")
 def named(points: Points) -> Points:
     """The points with the network and the training by name, where their rows have none."""
     parts = [key for key in ("network", "training") if key in points.keys]
-    return points._replace(frame=points.frame.assign(**with_parts(points.frame)[parts])) if parts else points
+    if not parts:
+        return points
+    frame, lost = (rows.assign(**with_parts(rows)[parts]) for rows in (points.frame, points.lost))
+    return points._replace(frame=frame, lost=lost)
 
 
 def lacking(frame: pd.DataFrame, key: str, declared: Mapping[str, Column]) -> "pd.Series[bool]":

@@ -78,6 +78,26 @@ def test_the_lines_of_a_chart_draw_its_points(request, store, sweep, changes):
     assert str(drawn.to_dict()).count(logarithmic) == str(found.chart.to_dict()).count(logarithmic)
 
 
+def test_the_lines_of_a_chart_name_the_rate_at_which_networks_finished(tmp_path):
+    """Networks that all diverged at another rate are no networks of the chart, also for those who run its query."""
+    store = Store(str(tmp_path))
+    fine = [row(10 * L + seed, L=L, base_lr=0.1, seed=seed) for L in (3, 4, 5) for seed in (0, 1)]
+    lost = [row(900 + seed, "diverged", L=4, base_lr=1e30, seed=seed) for seed in (0, 1)]
+    lost += [row(910, "diverged", L=5, network="mlp", base_lr=0.1, seed=0)]
+    store.commit("one", [*fine, *lost])
+    store.write_plan("lr", [one["cell_id"] for one in (*fine, *lost)], whole=True)
+    selection = Selection("lr")
+    points = named(groups(store.results, selection))
+    choices = Choices(Look("L", declared=points.declared))
+    found = explore(store.results, selection, points, choices)
+    lines = plot_lines(store.results, selection, points, choices, found.drawn.points)
+    assert 'where={"network": None, "base_lr": 0.1}' in lines
+    answer = value_of(sql_lines(store.results, found.sql))
+    assert list(answer["n"]) == [2, 2, 2] and not answer["diverged"].any()
+    drawn = value_of(lines.replace(".plot(", ".plot(wait=False, "))
+    assert numbers_of(drawn, "L", None) == numbers_of(found.chart, "L", None) != set()
+
+
 @pytest.mark.parametrize(("label", "by"), [("lazy", ["d"]), (None, ["d", "gamma_label"])])
 def test_the_lines_of_thresholds_give_the_same(measured, label, by):
     selection = Selection("measured").only({"task": "same_different"})
