@@ -184,9 +184,10 @@ def _note_astray(label: str, key: str, texts: Sequence[str], shown: str) -> None
         astray()[key] = f"No {what} `{asked}` here{end} This page shows `{shown}` instead."
 
 
-def check_link() -> None:
-    """Note which controls the link to this page names in vain. A page calls it once all of its controls are there."""
-    controls = [str(key) for key in st.session_state if not str(key).startswith("_")]
+def check_link(*others: str) -> None:
+    """Note which controls the link to this page names in vain. A page calls it once all of its controls are there. `others`:
+    names that the page reads too, and controls that it has at other choices."""
+    controls = [*others, *(str(key) for key in st.session_state if not str(key).startswith("_"))]
     for key in st.query_params if st.session_state.get(_ENTERED) else ():
         if key not in controls and not key.startswith("embed"):  # those are Streamlit's own
             astray()[key] = f"The link names `{key}`, which this page does not have{nearest(key, controls) or '.'}"

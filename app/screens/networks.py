@@ -24,13 +24,15 @@ from analysis.data.measures import measures
 from analysis.data.selection import Selection, Value
 from analysis.data.source import declared
 from analysis.lines import sql_lines
-from app.picked import pick, picked, show_picked, times_unticked
+from app.picked import PICKED, pick, picked, show_picked, times_unticked
 from app.setting import text_of
-from app.shared import astray, choice, downloads, remembered, sweep_choice, switch
+from app.shared import astray, check_link, choice, downloads, remembered, sweep_choice, switch
 from app.training_now import show_in_training
 
 MOST_OPTIONS = 200
 """Most values of a parameter that a filter offers."""
+AT_TIMES = (PICKED, "page", "order", "columns", "setting_order", "measure", "descending", "log_step", "log_loss")
+"""Names in a link that some views of the page read, and others do not."""
 
 
 def show(results: str) -> None:
@@ -60,6 +62,7 @@ def show(results: str) -> None:
     else:
         _table_of_networks(results, asked, columns, [*found.varying] if columns == first else [])
     show_picked(results)
+    check_link(*AT_TIMES)
 
 
 def _filtered(results: str, selection: Selection, found: Offered) -> Selection:
