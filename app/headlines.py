@@ -12,7 +12,6 @@ from analysis.headline import headline
 from app.following import following
 from app.screens.claims import RESTS_ON, STORE
 from app.shared import figure, links, remembered
-from console.words import capital
 
 MOST_NAMED = 3
 """Most contradicted claims of a sweep that are named."""
@@ -45,12 +44,13 @@ def checked(results: str, may_start: bool) -> tuple[list[Checked], str]:
     return found.checked, f"the newest networks are judged {when}"
 
 
-def verdicts(sweep: str, found: list[Checked], to_come: str) -> None:
-    """Counts of the verdicts that rest on a sweep's networks; the contradicted statements by name. `to_come`: words about
-    verdicts that are not known yet."""
+def verdicts(sweep: str, found: list[Checked], more_to_come: bool) -> None:
+    """Counts of the verdicts that rest on a sweep's networks; the contradicted statements by name. `more_to_come`: whether some
+    verdicts are not known yet."""
     of_sweep = [one for one in found if sweep in one.sweeps]
     if not of_sweep:
-        st.caption(f"Verdicts: {to_come or 'no statement of a paper is about these networks'}.")
+        if not more_to_come:
+            st.caption("Verdicts: no statement of a paper is about these networks.")
         return
     counts = Counter(one.verdict for one in of_sweep)
     n = len(of_sweep)
@@ -63,5 +63,3 @@ def verdicts(sweep: str, found: list[Checked], to_come: str) -> None:
         st.page_link(links["claims"], label="Claims: all statements", query_params={RESTS_ON: STORE})
     for one in [one for one in of_sweep if one.verdict == "contradicted"][:MOST_NAMED]:
         st.page_link(links["claims"], label=f"✗ {one.claim.says}", query_params={"claim": one.claim.id})
-    if to_come:
-        st.caption(f"{capital(to_come)}.")

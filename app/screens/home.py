@@ -1,5 +1,6 @@
 """Each sweep's main result, how far it is, its verdicts, why networks failed, and what to look at next."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from html import escape
 from importlib import import_module
@@ -15,7 +16,8 @@ from app.ahead import importing
 from app.leading import looking
 from app.pages import MORE, PAGES
 from app.shared import choice, figure, links, remembered, switch
-from console.commands import command, sweep_command
+from console.commands import command, sweep_command, where
+from console.words import capital
 
 COLOURS = {
     "ok": "#277f8e", "diverged": "#d9a500", "failed": "#c2532d", "running": "#9fd3dc", "missing": "#e6e6e6",
@@ -26,7 +28,7 @@ N_OPEN = 3
 
 
 class _Place(NamedTuple):
-    """Where the parts of a sweep come that need pandas: they are filled after the text of all sweeps is there."""
+    """The containers of those parts of a sweep that need pandas. They are filled after the text of all sweeps is there."""
 
     sweep: str
     chart: Any
@@ -41,22 +43,28 @@ def show(results: str) -> None:
     running = sum(sweep.running for sweep in sweeps)
     _alive(running, live(results))
     for path, problem in remembered(damaged, results):
-        st.warning(f"Not read: `{path}`, {problem}. `{command('store', 'check')}` tells more.")
+        st.warning(f"Not read: `{path}`, {problem}. `{command('store', 'check', *where(results))}` tells more.")
     places = [_whole(results, sweep, why.get(sweep.sweep, [])) for sweep in sweeps[:N_OPEN]]
     if older := sweeps[N_OPEN:]:
         st.subheader(f"{len(older)} earlier sweep{'s' * (len(older) > 1)}", anchor=False)
         places += [place for sweep in older if (place := _folded(results, sweep, why.get(sweep.sweep, [])))]
-    below = st.container()
-    _link_on(results, places)
+    told, unfilled, below = st.container(), st.container(), st.container()
+    known = looking(results).look(state(results))
+    if known is not None:  # else the charts give it time: links that came and went would be a nuisance
+        _link_on(places, known, unfilled)
     with importing:  # the text stands; charts need modules that take a second to import
         headlines: Any = import_module("app.headlines")
     for place in places:
-        with place.chart.container():
+        with place.chart:
             headlines.chart(results, place.sweep)
     found, to_come = headlines.checked(results, may_start=not running)
     for place in places:
-        with place.verdicts.container():
-            headlines.verdicts(place.sweep, found, to_come)
+        with place.verdicts:
+            headlines.verdicts(place.sweep, found, bool(to_come))
+    if to_come:
+        told.caption(f"{capital(to_come)}.")
+    if known is None:
+        _link_on(places, looking(results).look(state(results)), unfilled)
     with below:
         if switch("Show which networks are there", False, "there"):
             _networks(results, [sweep.sweep for sweep in sweeps])
@@ -99,12 +107,12 @@ def _folded(results: str, sweep: Progress, why: list[Reason]) -> _Place | None:
 
 def _parts(results: str, sweep: Progress, why: list[Reason]) -> _Place:
     left, right = st.columns([6, 5])
-    chart = left.empty()
+    chart = left.container()  # not `empty`, which takes away what it shows at each run until it is filled anew
     with right:
         if sweep.missing and not sweep.running:
             command = sweep_command("GRID", results)
             st.caption(f"{sweep.missing:,} not trained yet. `{command}` with its grid trains only those.")
-        verdicts, following = st.empty(), st.empty()
+        verdicts, following = st.container(), st.container()
     if why:
         n, kinds = sum(reason.n for reason in why), len(why)
         with st.expander(f"{n:,} of {_plain(sweep.sweep)} diverged or failed, for {kinds} reason{'s' * (kinds != 1)}"):
@@ -115,9 +123,9 @@ def _parts(results: str, sweep: Progress, why: list[Reason]) -> _Place:
     return _Place(sweep.sweep, chart, verdicts, following)
 
 
-def _link_on(results: str, places: list[_Place]) -> None:
-    """Links to the pages that have something to show for each sweep; the page of those that have nothing for any."""
-    known = looking(results).look(state(results))
+def _link_on(places: list[_Place], known: Mapping[str, frozenset[str]] | None, unfilled: Any) -> None:
+    """Links to the pages that have something to show for each sweep; in `unfilled`, one to the page of those that have nothing
+    for any. `known`: the pages by sweep; None while that is not known."""
     for place in places:
         shows = NEEDS if known is None else known.get(place.sweep, ())
         names = [name for name in PAGES if name in shows or name == "networks"]
@@ -128,7 +136,7 @@ def _link_on(results: str, places: list[_Place]) -> None:
                 st.page_link(links[name], label=label, query_params={"sweep": place.sweep})
     if known is not None and (lacking := frozenset(NEEDS).difference(*known.values())):
         titles = ", ".join(PAGES[name][0] for name in NEEDS if name in lacking)
-        st.page_link(links[MORE], label=f"Nothing yet for {titles}: which grids fill them")
+        unfilled.page_link(links[MORE], label=f"Nothing yet for {titles}: which grids fill them")
 
 
 def _plain(name: str) -> str:
@@ -172,7 +180,7 @@ def _when(sweep: Progress) -> str:
     ago = (datetime.now(UTC).replace(tzinfo=None) - sweep.last).total_seconds()
     said = f"last finished {_span(ago)} ago" if 0 <= ago < 86400 else f"last finished {sweep.last:%Y-%m-%d %H:%M} UTC"
     if sweep.per_minute:
-        said += f"  \n{_rate(sweep.per_minute)} a minute then"
+        said += f"  \n{_rate(sweep.per_minute)} networks per minute{'' if sweep.running else ' at the end'}"
         left = (sweep.missing + sweep.running) / sweep.per_minute
         if sweep.running and left:
             said += f", about {_span(60 * left)} to go"

@@ -117,12 +117,25 @@ def test_home_counts_what_is_done_failed_running_and_not_yet(page, small_results
     bar = next(html.proto.body for html in shown.get("html"))
     assert "16 done" in bar and "1 failed" in bar and "1 running" in bar and "2 not yet" in bar
     assert "80.0% of 20" in shown.markdown[0].value
+    assert "networks per minute, about" in said(shown)
     assert "1 network is being trained" in said(shown)
     assert "1 of tiny diverged or failed" in shown.expander[0].label
     assert any("--retry-failed" in text.value for text in shown.markdown)
     assert len(shown.get("vega_lite_chart")) == 1
     assert "failed at step 0" in shown.get("html")[1].proto.body
     assert "traceback" not in said(shown).lower()
+
+
+def test_home_says_once_that_statements_are_still_to_be_checked(page, tmp_path, monkeypatch):
+    from app import headlines
+
+    monkeypatch.setattr(headlines, "checked", lambda results, may_start: ([], "9 statements still to be checked"))
+    store = Store(str(tmp_path))
+    store.commit("one", rows(0, 2))
+    for i in range(2):
+        store.write_plan(f"sweep{i}", [f"{i:020x}"], whole=True)
+    shown = page("home", tmp_path)
+    assert said(shown).count("9 statements still to be checked") == 1 and "Verdicts" not in said(shown)
 
 
 def test_home_of_many_sweeps(page, tmp_path):
