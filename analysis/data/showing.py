@@ -22,13 +22,15 @@ _QUICK = ("grids/quick.yaml", "a quarter of an hour")
 _SAMPLED = ("grids/overlaps_he3_quick.yaml", "two minutes")
 NEEDS = {
     "curves": Need("networks at two values of a parameter that is a number", "grid.yaml", "a minute or two"),
-    "dimension": Need("networks of one task at two numbers of training symbols L and two input dimensions d", *_QUICK),
+    "dimension": Need(
+        "networks of one task at two numbers of training symbols L and two input dimensions d, three for an exponent", *_QUICK
+    ),
     "noise": Need("networks with noisy symbols (sigma2 above 0) at two numbers of training symbols L", *_QUICK),
     "structure": Need(
         "a finished network; `save: [curves, neurons]` in a grid keeps what it draws", "grid.yaml", "a minute or two"
     ),
     "richness": Need("networks whose grid has `save: [richness]`", "grids/richness.yaml", "half a minute"),
-    "scaling": Need("networks of one task at several values of two parameters, such as L and d", *_QUICK),
+    "scaling": Need("networks of one task at several values of two parameters, such as L and d; an exponent takes 3 d", *_QUICK),
     "specialisation": Need("networks at equilibrium, drawn from the posterior of their weights", *_SAMPLED),
 }
 """By page, what it needs. Pages that are not here have something to show as soon as there are networks."""

@@ -125,6 +125,11 @@ def _with_offset(x: np.ndarray[Any, Any], found: list[Threshold]) -> PowerLaw:
     return power_law(x, values, offset=True)
 
 
+def needed(over: str, against: str) -> str:
+    """Words for what an exponent takes, and why."""
+    return f"that needs {FEWEST_OF_LAW} values of {against} with a threshold in the range of {over}: a power law fits any two"
+
+
 class Fitted(NamedTuple):
     """Exponents, predictions, and why there is no exponent: each by the values of a grouping key (None without one)."""
 
@@ -152,7 +157,7 @@ def fitted(
         if fit:
             found.fits[value] = fit
         elif value not in found.problems:
-            found.problems[value] = f"that needs {FEWEST_OF_LAW} values of {against} with a threshold in the range of {over}"
+            found.problems[value] = needed(over, against)
         if said := predicted(over, against, {str(key): group[key].iloc[0] for key in group if key != "threshold"}):
             found.predictions[value] = said
     return found

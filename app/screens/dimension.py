@@ -10,7 +10,7 @@ from analysis.lines import threshold_lines
 from analysis.overlays import overlays
 from analysis.overlays.theory import BEYOND_SIGN
 from analysis.scaling.predictions import compared, predicted
-from analysis.scaling.thresholds import Exponent, exponent, threshold_table
+from analysis.scaling.thresholds import Exponent, exponent, needed, threshold_table
 from app.choosing import (
     about,
     accuracy_choice,
@@ -24,9 +24,9 @@ from app.choosing import (
     task_choice,
 )
 from app.looks import controls_above
-from app.shared import compute_later, downloads, figure, switch
+from app.shared import check_link, compute_later, downloads, figure, switch
 
-MORE = "`grids/fig1e_lazy.yaml` (lazy) and `grids/fig1b_rich.yaml` (rich) train more"
+MORE = "an exponent takes three values of d: `grids/fig1e_lazy.yaml` (lazy) and `grids/fig1b_rich.yaml` (rich) train more"
 
 
 def show(results: str) -> None:
@@ -65,6 +65,7 @@ def show(results: str) -> None:
         downloads("thresholds-over-d", table, None, found.sql, python)
     if beside.missing and switch("Compute the missing points of the infinite-width theory", False, "infinite"):
         compute_later(beside.missing)
+    check_link()
 
 
 def _state_exponent(table: pd.DataFrame, fit: Exponent | None, setting: Setting, level: float) -> None:
@@ -74,7 +75,7 @@ def _state_exponent(table: pd.DataFrame, fit: Exponent | None, setting: Setting,
         f"{states.get('not reached', 0)} do not, {states.get('already at the smallest x', 0)} reach it at the smallest L"
     )
     if fit is None:
-        st.info(f"No exponent: it needs L* at two d. {counts}.")
+        st.info(f"No exponent: {needed('L', 'd')}. Here, {counts}.")
         return
     said = predicted("L", "d", setting.values | {"gamma": setting.frame["gamma"].min()})
     st.markdown(

@@ -11,7 +11,7 @@ from analysis.lines import plot_lines
 from analysis.overlays import overlays
 from app.choosing import about, accuracy_choice, interval_text, lacking, measured, nothing_yet, rest, task_choice
 from app.looks import controls_above
-from app.shared import compute_later, downloads, figure, switch
+from app.shared import check_link, compute_later, downloads, figure, switch
 from stats import Interval
 
 AXES = ("L", "gamma_label", "sigma2")
@@ -59,6 +59,7 @@ def show(results: str) -> None:
     st.dataframe(_readable(table), hide_index=True, width="content")
     downloads("noise-largest-L", table, None, found.sql, python)
     compute_later(beside.missing)
+    check_link()
 
 
 def _readable(table: pd.DataFrame) -> pd.DataFrame:

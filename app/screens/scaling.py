@@ -62,7 +62,7 @@ def show(results: str) -> None:
         found = found._replace(frame=found.frame[found.frame["P"].isna() | (found.frame["P"] > 0)])
     numbers = numeric_keys(found)
     if len(numbers) < 2:
-        why = "thresholds need finished networks at several values of two parameters, such as L and d"
+        why = "a threshold needs finished networks at two values of one parameter, such as L; an exponent, at three of another"
         nothing_yet(results, "scaling", why, MORE)
         return
     with place:

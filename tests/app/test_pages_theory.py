@@ -99,6 +99,7 @@ def test_a_task_without_L_is_told_what_the_page_needs(opened, parity, name):
     assert not page.exception
     assert "grids/" in page.info[0].value
     assert "need" in page.info[0].value
+    assert page.code[0].value.endswith(f"grids/quick.yaml --results {parity}")
 
 
 @pytest.mark.parametrize("name", ["dimension", "noise", "scaling"])
@@ -323,3 +324,9 @@ def test_images_are_first_shown_at_the_settings_of_their_task(opened, tmp_path):
     assert {"training patterns L", "patches a side"} <= {*across.options} and "training symbols L" not in across.options
     linked = opened("scaling", store.results, {"over": "patches", "against": "width", "colour": "training patterns L"})
     assert not linked.exception and values(linked)["Colour"] == "L"
+
+
+@pytest.mark.parametrize("name", ["dimension", "noise"])
+def test_a_link_that_names_no_control_of_the_page_says_so(page, filled, name):
+    shown = page(name, filled, symbols="4", sweep="law")
+    assert [one.value.split(",")[0] for one in shown.warning] == ["The link names `symbols`"]
