@@ -135,8 +135,13 @@ def having(points: Points, x: str) -> Points:
 
 
 def suits_log(values: "pd.Series[Any]") -> bool:
-    """Whether a logarithmic axis suits values: all positive, and over more than a factor of 20."""
-    return bool(values.min() > 0 and values.max() > 20 * values.min())
+    """Whether a logarithmic axis suits values: all are positive, and they span more than a factor of 20, or three or more of them
+    grow by one factor, as 4, 8, 16 and 32 do."""
+    distinct = np.unique(values.dropna().to_numpy(float))
+    if not len(distinct) or distinct[0] <= 0:
+        return False
+    ratios = distinct[1:] / distinct[:-1]
+    return bool(distinct[-1] > 20 * distinct[0] or (len(ratios) > 1 and np.allclose(ratios, ratios[0], rtol=0.01)))
 
 
 def same_axis(key: str, other: str) -> bool:

@@ -99,6 +99,7 @@ def test_logarithmic_axes_are_for_wide_ranges_of_positive_values():
     import pandas as pd
 
     assert suits_log(pd.Series([2, 64])) and not suits_log(pd.Series([2, 12])) and not suits_log(pd.Series([0, 64]))
+    assert suits_log(pd.Series([4, 8, 16, 32])) and suits_log(pd.Series([0.9, 0.3, 0.1])) and not suits_log(pd.Series([4, 8, 12]))
 
 
 def test_progress_tells_running_from_missing_and_gives_the_rate(store):
@@ -190,6 +191,16 @@ def test_a_key_that_changes_along_with_the_abscissa_neither_splits_nor_hides_poi
     found = headline(store.results, Selection("zipped"))
     assert len(found.frame) == 4 and list(found.frame.columns)[1] == "n"  # one curve through all points
     assert re.search(r"(d changes along with width: 100 to 800|width changes along with d: 8 to 64)", found.caption)
+
+
+def test_an_axis_whose_values_double_is_logarithmic_and_has_its_ticks_there(tmp_path):
+    store = Store(str(tmp_path))
+    store.commit("one", [row(L, L=L, seed=0) for L in (4, 8, 16, 32)])
+    store.write_plan("doubling", [f"{L:020x}" for L in (4, 8, 16, 32)], whole=True)
+    found = headline(store.results, Selection("doubling"))
+    assert found
+    [x] = [layer["encoding"]["x"] for layer in found.chart.to_dict()["layer"] if "line" in str(layer["mark"])]
+    assert x["scale"]["type"] == "log" and x["axis"]["values"] == [4, 8, 16, 32]
 
 
 def test_networks_that_diverged_at_another_setting_are_told_apart_from_places_without_a_point(tmp_path):
