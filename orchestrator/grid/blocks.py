@@ -77,7 +77,9 @@ def check_block(place: Item, ctx: Context) -> list[Block]:
     if tasks and not kinds:
         ctx.report.at(given.get("exclude", place), "exclude leaves no network, task and training of this block together")
         return []
-    if (are_known and trainings_known and networks_known) or ctx.all_files_known:
+    # Nobody knows the keys of an unknown task: the nearest name may be that of another task than the one that is meant.
+    has_unknown_task = "task" in given and not are_known
+    if (are_known and trainings_known and networks_known) or (ctx.all_files_known and not has_unknown_task):
         _check_keys(own, kinds or [usual_kind(task) for task in ctx.tasks.values()], ctx)
     if not tasks:
         legal = part_axis_keys()
@@ -136,7 +138,7 @@ def _networks(
 
 
 def _tasks(item: Item | None, place: Item, ctx: Context) -> tuple[list[type[Task]], bool]:
-    """The tasks that a block names, and whether all are known. For a misspelt name, the tasks with the nearest names."""
+    """The known tasks that a block names, and whether all are known."""
     if item is None:
         ctx.report.at(place, f"this block names no task; legal: {listed(ctx.tasks)}")
         return [], False
@@ -154,7 +156,6 @@ def _tasks(item: Item | None, place: Item, ctx: Context) -> tuple[list[type[Task
         if not ctx.all_files_known:  # the file that should define it has its own report
             continue
         suggestion = nearest(name, ctx.tasks) if isinstance(name, str) else ""
-        found += [cls for known, cls in ctx.tasks.items() if repr(known) in suggestion]
         legal = f"legal: {listed(ctx.tasks)} (a task of your own: list its file under `tasks`)"
         ctx.report.at(part, f"unknown task {show(part.value)}{suggestion or ';'} {legal}")
     return found, are_known

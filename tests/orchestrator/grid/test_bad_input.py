@@ -196,6 +196,12 @@ def test_a_bad_override(problems, override, said):
     assert message.startswith("command line: ") or "cells" in message
 
 
+@pytest.mark.parametrize("task", ["parrot", "[same_different, parrot]", "3"])
+def test_the_keys_of_an_unknown_task_are_not_judged(problems, task):
+    message = only(problems(block(task=task, hops="3")))
+    assert message.startswith("g.yaml:3: unknown task ") and "legal: cifar10, " in message
+
+
 def test_an_override_given_twice(problems):
     assert "given twice" in only(problems(block(), "L=3", "L=4"))
 
