@@ -3,10 +3,12 @@
 import logging
 import os
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager
+from pathlib import Path
 from typing import Any
 
 # Ray reads these when it is imported.
@@ -112,8 +114,15 @@ def _start_local(quiet: dict[str, Any]) -> None:
             if last:
                 line = next(iter(str(error).splitlines()), type(error).__name__)
                 raise StartError(
-                    f"Ray does not start here: {line} Is the machine overloaded, or its disk or memory full?"
+                    f"Ray does not start here: {line} Is the machine overloaded, or its disk or memory full? {_where_to_look()}"
+                    "--debug trains in this process, without Ray, and prints the traceback of what fails."
                 ) from error
+
+
+def _where_to_look() -> str:
+    """Words for the folder of the logs that Ray wrote for this process; none if it got no further than that."""
+    folders = Path(os.environ.get("RAY_TMPDIR") or tempfile.gettempdir(), "ray").glob(f"session_*_{os.getpid()}/logs")
+    return next((f"Ray's logs: {folder}. " for folder in sorted(folders, reverse=True)), "")
 
 
 def machine_of_cluster(want: Resources, max_concurrent: int | None = None) -> Machine:

@@ -175,7 +175,8 @@ def test_a_sigterm_after_ray_is_heard():
     assert done.returncode == 130 and "interrupted; what was committed is kept" in done.stderr, done.stderr
 
 
-def test_ray_that_does_not_start_is_tried_twice_then_said(monkeypatch):
+@pytest.mark.parametrize("has_logs", [False, True])
+def test_ray_that_does_not_start_is_tried_twice_then_said(monkeypatch, tmp_path, has_logs):
     from orchestrator.ray import cluster
 
     tries = []
@@ -186,12 +187,18 @@ def test_ray_that_does_not_start_is_tried_twice_then_said(monkeypatch):
 
     monkeypatch.setattr(cluster.ray, "init", no_ray)
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    logs = tmp_path / "ray" / f"session_2026-01-01_00-00-00_000000_{os.getpid()}" / "logs"
+    if has_logs:
+        logs.mkdir(parents=True)
     with (
-        pytest.raises(cluster.StartError, match=r"does not start here: The current node timed out during startup\. Is the"),
+        pytest.raises(
+            cluster.StartError, match=r"does not start here: The current node timed out during startup\. Is the .*--debug"
+        ) as caught,
         cluster.joined(None),
     ):
         pass
-    assert len(tries) == 2
+    assert len(tries) == 2 and (f"Ray's logs: {logs}. " in str(caught.value)) == has_logs
 
 
 def test_a_head_that_is_silent_and_a_cluster_without_nodes():
