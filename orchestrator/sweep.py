@@ -69,6 +69,10 @@ def sweep(
 ) -> None:
     """Train the networks of a grid that are not in the store yet, and store the results."""
     orchestrator.running.interrupts.in_order()
+    if grid_file in ("run", "plan") and not Path(grid_file).exists():  # a word of `sweep run`, which this form does without
+        if not overrides:
+            stop(f"name the grid: {command('run', 'GRID.yaml')}")
+        dry_run, (grid_file, *overrides) = dry_run or grid_file == "plan", overrides
     if swapped := _swapped(grid_file, overrides or ()):
         stop(swapped)
     if order not in get_args(Order):

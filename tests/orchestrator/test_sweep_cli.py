@@ -34,6 +34,7 @@ def refused(done, *words):
         (["GRID", "--engine", "gram", "sigma2=1"], ["gram", "12 of the 12 cells", "batched"]),
         (["GRID", "--no-such-option"], ["--no-such-option"]),
         ([], ["GRID.yaml"]),
+        (["run"], ["name the grid: python -m orchestrator.sweep GRID.yaml"]),
     ],
 )
 def test_bad_input_exits_2_and_writes_nothing(small_grid, sweep, results, args, words):
@@ -79,6 +80,13 @@ def test_dry_run_says_what_would_run_and_starts_nothing(small_grid, sweep_here, 
     shown = json.loads(sweep_here(small_grid, "--dry-run", "--json").stdout)
     assert shown["cells"] == 12
     assert shown["wall_s"] > 0
+
+
+@pytest.mark.parametrize("words", [["run", "GRID", "--dry-run"], ["plan", "GRID"]])
+def test_the_form_of_the_module_takes_the_word_of_the_other_form(small_grid, sweep_here, results, words):
+    done = sweep_here(*[small_grid if word == "GRID" else word for word in words])
+    assert done.returncode == 0 and "12 to train" in done.stderr
+    assert not Path(results).exists()
 
 
 def test_the_whole_paper_can_be_planned(sweep_here, results):
