@@ -224,7 +224,7 @@ def _look_ahead(grid: Grid, plan: _Plan, costs: "_Costs", options: Options, stag
         later = {"searches": outlook(plan.searchers, queue)._asdict()} if plan.searchers else {}
         Console().print_json(json.dumps(shown.as_dict() | later), highlight=False)  # FORCE_COLOR would colour it
     elif plan.todo:
-        print_forecast(shown, err)
+        print_forecast(shown, err, goes_on=plan.searchers.n_open > 0)
         if plan.searchers.n_open:
             err.print(outlook(plan.searchers, queue).describe(), highlight=False)
 

@@ -141,13 +141,15 @@ def _differing(shapes: Collection[tuple[Any, ...]]) -> set[str]:
     return {key for shape in shapes for key, value in shape if (key, value) not in shared}
 
 
-def print_forecast(found: Forecast, out: Console, most: int = 20) -> None:
-    """Print the forecast, the costliest shapes first. Words that all shapes share stand once, above the table."""
+def print_forecast(found: Forecast, out: Console, most: int = 20, goes_on: bool = False) -> None:
+    """Print the forecast, the costliest shapes first. Words that all shapes share stand once, above the table. `goes_on`: whether
+    searches ask for further networks once these are trained."""
     shapes = sorted(found.shapes, key=lambda s: -s.seconds)
     cells, packs = sum(s.cells for s in shapes), sum(s.packs for s in shapes)
     sizes = f"{cells} cell{'s' * (cells != 1)} in {packs} pack{'s' * (packs != 1)}"
     cards = f" and on {found.cards} GPU{'s' * (found.cards > 1)} ({found.card})" if found.card_bytes else ""
     room = f"{found.bytes / 2**30:.1f} GiB" + (f" and {found.card_bytes / 2**30:.1f} on GPUs" if found.card_bytes else "")
+    sizes = f"the first batch alone, {sizes}" if goes_on else sizes
     title = f"{sizes}: about {duration(found.wall_s)} with {found.slots} packs at once{cards}, up to {room}"
     words = [s.shape.split() for s in shapes]
     common = [word for word in words[0] if len(shapes) > 1 and all(word in others for others in words)] if words else []

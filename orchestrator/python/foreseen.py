@@ -45,7 +45,7 @@ class Foreseen:
         if self.networks:
             text = io.StringIO()
             plain = Console(file=text, width=120, color_system=None, force_terminal=False, force_jupyter=False)
-            print_forecast(self.forecast, plain)
+            print_forecast(self.forecast, plain, goes_on=self.outlook is not None)
             lines += [line.rstrip() for line in text.getvalue().rstrip().splitlines()]
         else:
             lines.append("nothing to train")

@@ -37,6 +37,7 @@ def test_a_sweep_in_which_all_networks_diverge_ends_with_its_summary(small_grid,
     done = sweep_here(small_grid, "base_lr=1e12", "gamma=1", "--debug")
     assert "small: 6 cells: 6 diverged" in done.stdout, (done.stdout, done.stderr)
     assert "query: " in done.stdout
+    assert done.returncode == 0  # divergence is a result
 
 
 def test_a_configuration_whose_networks_all_diverged_has_its_row_and_the_command_that_says_why(small_grid, sweep_here, results):
