@@ -7,6 +7,7 @@ from duckdb import Error as QueryError
 from store.files import NoResults, ResultsError, existing, open_files
 from store.kept import ASKED_ONCE
 from store.leases import drivers
+from store.questions import unread
 from store.snapshot import FOLDERS, take
 from store.views import VIEWS, declared, run
 
@@ -41,8 +42,9 @@ def open_ahead(results: str) -> None:
 
 
 def damaged(results: str) -> list[tuple[str, str]]:
-    """Files that are left out and why, as far as their footers tell: torn, empty or foreign files."""
-    return sorted((entry.path, problem) for entry, problem in take(open_files(results)).bad.items())
+    """What is left out and why: torn, empty or foreign files, as far as their footers tell, and questions of searches in plans."""
+    files = sorted((entry.path, problem) for entry, problem in take(open_files(results)).bad.items())
+    return [*files, *((f"plan of {sweep}", problem) for sweep, problem in run(results, unread))]
 
 
 def columns_of_views(results: str) -> dict[str, tuple[str, list[tuple[str, str]]]]:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from analysis.asking import setting_for
-from analysis.data.choosing import measured
+from analysis.data.choosing import is_number, measured
 from analysis.data.comparing import named
 from analysis.data.keys import spoken, value_of
 from analysis.data.points import Points, grouping_keys, numeric_keys, points, task_of
@@ -31,7 +31,7 @@ def answering(results: str, selection: Selection, question: Question) -> Points 
     if question.metric not in measured(results, selection):
         return None
     found, over = named(points(results, selection, question.metric)), question.axis
-    if over not in found.frame:
+    if over not in found.frame or not is_number(found.frame[over]):
         return None
     frame = found.frame[found.frame[over] > 0]  # thresholds are found on a log axis
     if over == "gamma" and "gamma_label" in frame:  # the lazy gamma lies far from all others without a search

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from store.files import UNFINISHED, Entry, Files, age_s, side_by_side
 from store.leases import drivers
+from store.questions import unread
 from store.snapshot import FOLDERS, LEASES, inspect, verify
 from store.views import run
 from store.weights import WEIGHTS, check_pictures
@@ -47,6 +48,7 @@ def check(files: Files, clean: bool = False, seen: Callable[[int, int], None] = 
         if problem:
             report.bad[entry.path] = problem
 
+    report.bad |= {f"plan of {sweep}": problem for sweep, problem in run(files, unread)}
     orphans = _check_weights(files, report, lambda i: seen(min(len(entries) + i, n_all), n_all))
     known = drivers(files)
     leases = {driver.path for driver in known}

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -12,11 +13,12 @@ import app
 from app.script import PAGES
 from declarations.key import Key
 from store.leases import Lease
+from store.schema import PLAN_SCHEMA, PLANNED_FIND, parquet_bytes
 from store.store import Store
 from store.views import fetch
 from tests.app.conftest import script_of_page
 from tests.pictured_store import pictured_store
-from tests.store_rows import OWN_KEYS, row, rows
+from tests.store_rows import OWN_KEYS, START, row, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Streamlit's own
 
@@ -136,6 +138,19 @@ def test_home_says_once_that_statements_are_still_to_be_checked(page, tmp_path, 
         store.write_plan(f"sweep{i}", [f"{i:020x}"], whole=True)
     shown = page("home", tmp_path)
     assert said(shown).count("9 statements still to be checked") == 1 and "Verdicts" not in said(shown)
+
+
+@pytest.mark.parametrize("name", ["home", "scaling"])
+def test_a_plan_with_a_question_that_is_none_is_left_out_and_told(page, tmp_path, name):
+    store = Store(str(tmp_path))
+    cells = [row(10 * L + d, L=L, d=d, seed=0) for L in (3, 4) for d in (5, 6)]
+    store.commit("one", cells)
+    columns = [["odd"] * 4, [one["cell_id"] for one in cells], [START] * 4, [True] * 4]
+    table = pa.table(columns, schema=PLAN_SCHEMA).append_column(PLANNED_FIND, [["L >= 3"] * 4])
+    store.files.write("plans/other.parquet", parquet_bytes(table))
+    shown = page(name, tmp_path)
+    told = [one.value for one in shown.warning]
+    assert not shown.error and (name == "scaling" or told[0].startswith("Not read: `plan of odd`, foreign: 'L >= 3' is no question"))
 
 
 def test_home_of_many_sweeps(page, tmp_path):

@@ -4,10 +4,11 @@ import pyarrow as pa
 import pytest
 
 from store.questions import Question, questions
-from store.schema import PLAN_SCHEMA, parquet_bytes
+from store.schema import PLAN_SCHEMA, PLANNED_FIND, parquet_bytes
 from store.store import Store
+from store.upkeep.check import check
 from store.views import fetch, run
-from tests.store_rows import rows
+from tests.store_rows import START, rows
 
 OF_L, OF_P = Question("L", "best_test_acc", 0.85), Question("P", "alignment_f", 0.1)
 ALL = "SELECT cell_id FROM cells"
@@ -62,7 +63,23 @@ def test_a_column_of_another_type_is_foreign(store):
     assert asked(store) == [] and fetch(store.results, "SELECT count(*) FROM plans") == [(0,)]
 
 
-def test_what_is_no_question_is_an_error():
+NO_QUESTIONS = ['{"axis": "L"}', "L >= 3", "[1, 2]", '{"axis": "L", "metric": "acc", "at": "high"}', "[" * 10_000,
+                '{"axis": "L", "metric": "acc", "at": NaN}', '{"axis": 3, "metric": "acc", "at": 0.5, "falling": false}']  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NO_QUESTIONS)
+def test_a_text_that_is_no_question_is_left_out_and_told(store, text):
+    store.write_plan("a", ids(0, 5), whole=True, asked=dict.fromkeys(ids(0, 2), OF_L))
+    columns = [["b"], ids(7, 1), [START], [True]]
+    table = pa.table(columns, schema=PLAN_SCHEMA).append_column(PLANNED_FIND, [[text]])
+    store.files.write("plans/other.parquet", parquet_bytes(table))
+    assert asked(store) == [OF_L] and asked(store, sweep="b") == []
+    [(path, problem)] = check(store.files).bad.items()
+    assert path == "plan of b" and problem.startswith("foreign: ") and problem.endswith(" is no question of a search")
+
+
+@pytest.mark.parametrize("text", NO_QUESTIONS)
+def test_what_is_no_question_is_an_error(text):
     with pytest.raises(ValueError, match="is no question"):
-        Question.read('{"axis": "L"}')
+        Question.read(text)
     assert Question.read(OF_L.written()) == OF_L
