@@ -113,7 +113,7 @@ def _apart(results: str, rows: list[dict[str, Any]], labels: dict[str, str]) -> 
         lines = []
         for name, values in differing:
             line = {kind: known[name].title if name in known else name}
-            line |= {head: _text(value) for head, value in zip(heads, values, strict=True)}
+            line |= {head: _text(value, kind) for head, value in zip(heads, values, strict=True)}
             if len(rows) == 2 and all(isinstance(value, int | float) for value in values):
                 line["difference"] = f"{values[1] - values[0]:+.4g}"
             lines.append(line)
@@ -129,8 +129,11 @@ def _apart(results: str, rows: list[dict[str, Any]], labels: dict[str, str]) -> 
         st.caption("None of them has a metric: none finished.")
 
 
-def _text(value: Any) -> str:
-    return "" if value is None or value != value else f"{value:.4g}" if isinstance(value, float) else shown(value)
+def _text(value: Any, kind: str) -> str:
+    """A value in one of these tables: parameters with six digits, as on all pages, other numbers with four."""
+    if value is None or value != value:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) and kind != "parameters" else shown(value)
 
 
 def _one(results: str, row: dict[str, Any], label: str) -> None:

@@ -64,6 +64,18 @@ def test_two_ticked_networks_stand_side_by_side(page, small_results):
     assert {"gamma lazy", "gamma 1"} <= set(str(chart["vconcat"][0]["encoding"]["color"]).replace("'", '"').split('"'))
 
 
+def test_numbers_side_by_side_have_no_digits_of_rounding(page, tmp_path):
+    store = Store(str(tmp_path))
+    cells = [row(1, base_lr=0.1 + 0.2, L=3, kappa=12345.0), row(2, base_lr=0.1, L=3, kappa=0.1)]
+    store.commit("one", cells)
+    store.write_plan("two", [one["cell_id"] for one in cells], whole=True)
+    tables = page("networks", tmp_path, picked=",".join(one["cell_id"] for one in cells)).table
+    text = "\n".join(table.value.to_string() for table in tables)
+    assert "0.30000000000000004" not in text
+    parameters = tables[0].value.set_index("parameters").iloc[:, 0]
+    assert parameters["base_lr"] == "0.3" and parameters["kappa"] == "12345"
+
+
 def test_a_failed_network_tells_its_reason_its_log_and_what_to_do(page, small_results):
     text = words(shown := page("networks", small_results, picked="f" * 20))
     assert "failed at step 0" in text and "--retry-failed" in text and f"logs/{'f' * 20}.txt" in text
