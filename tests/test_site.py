@@ -7,6 +7,9 @@ from pathlib import Path
 import markdown
 import pytest
 
+import orchestrator
+from analysis import Results
+from commands.main import SUBCOMMANDS
 from console.markdown import escaped
 from mkdocs_checks import swallowed, unknown_elements
 
@@ -71,6 +74,17 @@ def test_code_fits_into_the_width_of_a_page(page):
     ):
         wide = [line for line in block.splitlines() if len(line) > COLUMNS]
         assert not wide, f"{language}: " + "\n".join(wide)
+
+
+def test_the_page_of_commands_lists_them_also_without_the_site():
+    rows = [f"| `sweep {name}` | {one.does} |" for name, one in SUBCOMMANDS.items()]
+    assert "\n".join(rows) in (ROOT / "docs/reference/commands.md").read_text()
+
+
+def test_the_page_about_python_names_what_there_is_also_without_the_site():
+    text = (ROOT / "docs/reference/python.md").read_text()
+    names = [*orchestrator.__all__, *(name for name in vars(Results) if not name.startswith("_"))]
+    assert not [name for name in names if f"`{name}`" not in text]
 
 
 def test_the_tutorials_link_into_the_app_names_what_the_app_offers():
