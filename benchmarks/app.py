@@ -38,8 +38,8 @@ MERGED = 500_000
 DRAWN = ("curves", "structure", "dimension", "noise", "scaling")
 """Pages with a chart at their first paint, if the store has networks for it."""
 CHART = "[data-testid=stVegaLiteChart] svg"
-SHOWN = f"{CHART}, .board summary, [data-testid=stMain] [data-testid=stAlert]"
-"""The first thing that a page shows: a chart, a line of the scoreboard, or the sentence that says why there is none."""
+SHOWN = f"{CHART}, .board summary, [data-testid=stMain] :is([data-testid=stDataFrame], [data-testid=stAlert])"
+"""The first thing that a page shows: a chart, a table, a line of the scoreboard, or the sentence that says why there is none."""
 PAGE_S = 1.5
 """Longest wait for a page after a click on its link, in seconds."""
 
@@ -179,7 +179,7 @@ CHANGES: dict[str, tuple[tuple[str, Change, str], ...]] = {
 """The changes of each page, in this order: the title of the change, the change, and what the URL holds then."""
 
 
-CLICKED = ("curves", "dimension", "noise", "structure", "scaling", "specialisation", "claims")
+CLICKED = ("networks", "curves", "dimension", "noise", "structure", "richness", "scaling", "specialisation", "claims")
 """Pages to which a click leads, in this order."""
 Note = Callable[[str, float], None]
 

@@ -42,7 +42,8 @@ def open_ahead(results: str) -> None:
 
 
 def damaged(results: str) -> list[tuple[str, str]]:
-    """What is left out and why: torn, empty or foreign files, as far as their footers tell, and questions of searches in plans."""
+    """Files that are left out and why, as far as their footers tell: torn, empty or foreign files. Last, plans whose questions of
+    searches are left out."""
     files = sorted((entry.path, problem) for entry, problem in take(open_files(results)).bad.items())
     return [*files, *((f"plan of {sweep}", problem) for sweep, problem in run(results, unread))]
 

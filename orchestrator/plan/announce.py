@@ -54,8 +54,9 @@ class Outlook(NamedTuple):
         """The outlook in words, for display beside a forecast of the next networks."""
         several = "es" * (self.n_searches > 1)
         return (
-            f"{self.n_searches} search{several} will ask for more. Locating the thresholds takes about {self.bracket_networks} "
-            f"networks ({duration(self.bracket_wall_s)}); narrowing their intervals takes more, at most {self.most_networks} in all."
+            f"{self.n_searches} search{several} will ask for more. Locating the thresholds takes about "
+            f"{self.bracket_networks} networks ({duration(self.bracket_wall_s)}); narrowing their intervals takes more, at most "
+            f"{self.most_networks} in all."
         )
 
 

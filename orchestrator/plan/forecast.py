@@ -149,7 +149,7 @@ def print_forecast(found: Forecast, out: Console, most: int = 20, goes_on: bool 
     sizes = f"{cells} cell{'s' * (cells != 1)} in {packs} pack{'s' * (packs != 1)}"
     cards = f" and on {found.cards} GPU{'s' * (found.cards > 1)} ({found.card})" if found.card_bytes else ""
     room = f"{found.bytes / 2**30:.1f} GiB" + (f" and {found.card_bytes / 2**30:.1f} on GPUs" if found.card_bytes else "")
-    sizes = f"the first batch alone, {sizes}" if goes_on else sizes
+    sizes += ", the first batch" if goes_on else ""
     title = f"{sizes}: about {duration(found.wall_s)} with {found.slots} packs at once{cards}, up to {room}"
     words = [s.shape.split() for s in shapes]
     common = [word for word in words[0] if len(shapes) > 1 and all(word in others for others in words)] if words else []

@@ -94,7 +94,7 @@ def test_a_log_elsewhere_is_never_read(tmp_path):
 @pytest.mark.parametrize("more", [{}, {"by_setting": "true"}])
 def test_a_link_that_names_what_the_page_does_not_have_is_told(page, small_results, more):
     text = words(page("networks", small_results, status="failed", order="cell_id", only_gamma_label="1", picked="f" * 20, **more))
-    assert text.count("does not have") == 1 and "The link names `status`, which this page does not have; did you mean 'state'?" in text
+    assert text.count("does not have") == 1 and "`status`, which this page does not have; did you mean 'state'?" in text
 
 
 def test_what_a_link_names_and_is_not_there_is_told(page, small_results):

@@ -63,8 +63,15 @@ def test_a_column_of_another_type_is_foreign(store):
     assert asked(store) == [] and fetch(store.results, "SELECT count(*) FROM plans") == [(0,)]
 
 
-NO_QUESTIONS = ['{"axis": "L"}', "L >= 3", "[1, 2]", '{"axis": "L", "metric": "acc", "at": "high"}', "[" * 10_000,
-                '{"axis": "L", "metric": "acc", "at": NaN}', '{"axis": 3, "metric": "acc", "at": 0.5, "falling": false}']  # fmt: skip
+NO_QUESTIONS = [
+    '{"axis": "L"}',
+    "L >= 3",
+    "[1, 2]",
+    "[" * 10_000,
+    '{"axis": "L", "metric": "acc", "at": "high"}',
+    '{"axis": "L", "metric": "acc", "at": NaN}',
+    '{"axis": 3, "metric": "acc", "at": 0.5, "falling": false}',
+]
 
 
 @pytest.mark.parametrize("text", NO_QUESTIONS)

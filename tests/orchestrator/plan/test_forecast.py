@@ -37,13 +37,13 @@ def test_shapes_name_the_parts_of_which_several_are_planned(tmp_path, results, n
 @pytest.mark.parametrize("searches", [True, False])
 def test_an_estimate_says_that_it_is_of_the_first_batch_of_a_search(tmp_path, results, searches):
     path = tmp_path / "g.yaml"
-    grid = GRID.replace("NETWORK", "two_layer").replace("TRAINING", "sgd")
+    grid = GRID.replace("NETWORK", "relu2").replace("TRAINING", "sgd")
     find = {"L: 4, ": "", "training: sgd": "training: sgd, find: {axis: L, at: 0.8, range: [2, 64]}"} if searches else {}
     for word, other in find.items():
         grid = grid.replace(word, other)
     path.write_text(grid.replace("seed: 0", "seed: {range: 4}"))
     said = dry_run(path, results)
-    assert ("the first batch alone, " in said, "1 search will ask for more. " in said) == (searches, searches)
+    assert (", the first batch: about " in said, "1 search will ask for more. " in said) == (searches, searches)
 
 
 def test_labels_of_one_class_are_a_warning(tmp_path, results, monkeypatch):
