@@ -97,7 +97,7 @@ def alone(cell: Cell) -> Callable[[], object]:
 
 
 def products(cell: Cell) -> Callable[[], object]:
-    """As many multiplications and additions as a step of one network has, in products of the sizes of its layers."""
+    """Products of the sizes of the layers, with as many multiplications and additions as a step of one network."""
     n: Any = cell.network
     length, inner = cell.task.input_dim + 1, n.heads * n.head_dim
     of_all, of_read = cell.batch * length, cell.batch

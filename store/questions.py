@@ -30,8 +30,9 @@ class Question(NamedTuple):
             found = cls(**json.loads(text))
         except (TypeError, ValueError, RecursionError) as error:
             raise ValueError(f"{show(text)} is no question of a search") from error
-        kinds = (str, str, (int, float), bool)
-        if not all(map(isinstance, found, kinds)) or isinstance(found.at, bool) or not math.isfinite(found.at):
+        is_typed = isinstance(found.axis, str) and isinstance(found.metric, str) and isinstance(found.falling, bool)
+        is_number = isinstance(found.at, int | float) and not isinstance(found.at, bool)
+        if not (is_typed and is_number and math.isfinite(found.at)):
             raise ValueError(f"{show(text)} is no question of a search")
         return found
 
