@@ -19,7 +19,6 @@ from math import factorial
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm, qmc
 
 from templates.patterns import Pattern, regular, wildcards
 
@@ -80,6 +79,8 @@ def attention(patterns: tuple[Pattern, ...], beta: float, position: float) -> At
 
     Two templates with two wildcards take a second or two. More wildcards take longer, and have larger errors (`Attention.error`).
     """
+    from scipy.stats import norm, qmc  # half a second to load, which plans do without
+
     most = max(len(wildcards(pattern)) for pattern in patterns)
     if most > MOST_WILDCARDS:
         raise ValueError(f"the kernel is computed for at most {MOST_WILDCARDS} wildcards, and a template here has {most}")

@@ -204,7 +204,9 @@ def _one_kind(kind: Kind, kinds: Sequence[Kind], given: dict[str, Item], place: 
     # The place of a task's data says nothing about a network, so no condition may ask for it.
     asked = dict.fromkeys(name for name in legal if not any(name in k.task.locations for k in kinds))
     conditions = _conditions(given.get("exclude"), asked, report)
-    if not any({"steps", "eval_every"} & set(condition.names) for _, condition in conditions):  # else later, cell by cell
+    if "steps" in axes and not any(
+        {"steps", "eval_every"} & set(condition.names) for _, condition in conditions
+    ):  # else later, cell by cell
         _check_steps(axes, zipped, given, place, ctx)
     save = check_save(given.get("save"), kind, kinds, ctx)
     if find and find.metric in ctx.metrics:

@@ -12,7 +12,19 @@ from trainables.cell import cell_of, lazy_gamma
 from trainables.engines import ENGINES
 from trainables.networks import all_networks
 from trainables.parts import declared, kind_of
-from trainables.tasks import CIFAR100, PSVRT, Hermite3, Linear, Parity2, Pentomino, SameDifferent, Task, task_class, task_names
+from trainables.tasks import (
+    CIFAR100,
+    PSVRT,
+    Hermite3,
+    Linear,
+    Parity2,
+    Pentomino,
+    SameDifferent,
+    Task,
+    Template,
+    task_class,
+    task_names,
+)  # fmt: skip
 from trainables.training import all_trainings
 
 TRAINED = {"width": 64, "gamma": 0.5, "base_lr": 0.1, "seed": 3}
@@ -68,6 +80,9 @@ TEACHERS = BY_DESCENT | {"loss": "mse", "prefactor": "none"}
 CHAINS = {"training": "langevin", "explored": "last", "loss": "mse"}
 INITIAL = {"initial": "normal"}
 BY_SGD = TRAINED | {"network": "relu2", "training": "sgd"}
+BY_RIDGE = {"training": "ridge", "seed": 3}
+RIDGE = {"ridge": 1e-4, "test_size": 1024, "beta": 4.0, "position": 1.0, "activation": "cos"}
+FEATURES = {"width": 2048, "embedding": 256, "heads": 64, "head_dim": 32}
 OUTSIDE = [
     (SameDifferent(L=4, d=4), TRAINED, USUAL | INITIAL),  # its prefactor enters the id
     (PSVRT(L=4), TRAINED, USUAL | INITIAL | {"prefactor": "none"}),
@@ -79,6 +94,8 @@ OUTSIDE = [
     (Hermite3(d=4, P=8), SAMPLED | {"network": "erf3", "width1": 4}, CHAINS),
     (Linear(d=4, P=8, patch=2), SAMPLED | {"network": "cnn"}, CHAINS),
     (Parity2(d=4, P=8), SAMPLED | {"network": "relu2"}, {"training": "langevin", "explored": "last"}),  # its loss enters the id
+    (Template(template="aba/abb", P=8), BY_RIDGE | {"network": "kernel"}, RIDGE),
+    (Template(template="aba/abb", P=8), BY_RIDGE | {"network": "features"}, RIDGE | FEATURES),
     (Hermite3(d=4, P=8), BY_SGD, TEACHERS | INITIAL),
     (Linear(d=4, P=8), BY_SGD, TEACHERS | INITIAL),
     (Parity2(d=4, P=8), BY_SGD, INITIAL | {k: v for k, v in TEACHERS.items() if k != "loss"}),
@@ -134,7 +151,7 @@ def test_every_key_has_a_kind_and_one_name_has_one_kind():
 
 def test_each_network_is_trained_by_a_training_of_its_family():
     families = {training.family for training in all_trainings()}
-    assert {network.family for network in all_networks()} == families == {"descent", "sampling"}
+    assert {network.family for network in all_networks()} == families == {"descent", "sampling", "ridge"}
 
 
 SGD_METRICS = {"best_test_acc", "final_test_acc", "best_test_error", "final_train_acc", "final_train_loss", "readout_ratio",

@@ -5,9 +5,10 @@ from trainables.engines.dense import Batched, Reference
 from trainables.engines.gram import Gram
 from trainables.engines.langevin import Langevin
 from trainables.engines.patches import Patches
+from trainables.engines.ridge import Ridge
 from trainables.engines.stacked import Stacked
 
-_ENGINES = (Reference(), Batched(), Gram(), Patches(), Stacked(), Langevin())
+_ENGINES = (Reference(), Batched(), Gram(), Patches(), Stacked(), Langevin(), Ridge())
 ENGINES: dict[str, Engine] = {engine.name: engine for engine in _ENGINES}
 """The engines by name."""
 

@@ -2,6 +2,7 @@
 
 from trainables.networks.base import Network, all_networks, network_class, network_names, register
 from trainables.networks.conv import Conv
+from trainables.networks.kernels import Features, Kernel, LastLayer
 from trainables.networks.lstm import LSTM
 from trainables.networks.mlp import MLP
 from trainables.networks.one_hot import OneHot
@@ -11,10 +12,12 @@ from trainables.networks.sampled import CNN, Erf2, Erf3, Linear2, Relu2, Sampled
 from trainables.networks.transformer import Transformer
 from trainables.networks.two_layer import TwoLayer
 
-for _network in (TwoLayer, MLP, Residual, Conv, Transformer, OneHot, RNN, LSTM, Erf2, Relu2, Linear2, Erf3, CNN):
+for _network in (
+    TwoLayer, MLP, Residual, Conv, Transformer, OneHot, RNN, LSTM, Erf2, Relu2, Linear2, Erf3, CNN, Kernel, Features,
+):  # fmt: skip
     register(_network)
 
 __all__ = [
-    "LSTM", "MLP", "RNN", "Conv", "Network", "OneHot", "Sampled", "Transformer", "TwoLayer", "all_networks", "network_class",
-    "network_names", "register",
+    "LSTM", "MLP", "RNN", "Conv", "LastLayer", "Network", "OneHot", "Sampled", "Transformer", "TwoLayer", "all_networks",
+    "network_class", "network_names", "register",
 ]  # fmt: skip

@@ -6,10 +6,11 @@ from trainables.training.base import Training, all_trainings, register, training
 from trainables.training.descent import Descent
 from trainables.training.gd import GD
 from trainables.training.langevin import Langevin
+from trainables.training.ridge import Ridge
 from trainables.training.sgd import SGD
 from trainables.training.signsgd import SignSGD
 
-for _training in (SGD, GD, Adam, AdamW, SignSGD, Langevin):
+for _training in (SGD, GD, Adam, AdamW, SignSGD, Langevin, Ridge):
     register(_training)
 
-__all__ = ["SGD", "Descent", "Langevin", "Training", "all_trainings", "register", "training_class", "training_names"]
+__all__ = ["SGD", "Descent", "Langevin", "Ridge", "Training", "all_trainings", "register", "training_class", "training_names"]

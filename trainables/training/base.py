@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from trainables.cell import Cell
     from trainables.tasks.base import Task
 
-Family = Literal["descent", "sampling"]
-"""Trainings of one family train the same networks: by gradient descent, or as samples of a posterior."""
+Family = Literal["descent", "sampling", "ridge"]
+"""Trainings of one family train the same networks: by gradient descent, as samples of a posterior, or by solving for the last
+layer."""
 Loss = Literal["cross_entropy", "mse"]
 Precision = Literal["float32", "float64"]
 

@@ -20,7 +20,7 @@ from trainables.cell import cell_of, lazy_gamma
 from trainables.engines import ENGINES, descent_engine
 from trainables.engines.gram import distinct_pairs, distinct_symbols
 from trainables.engines.patches import distinct_atoms
-from trainables.tasks import PSVRT, Hermite3, Parity2, Pentomino, SameDifferent
+from trainables.tasks import PSVRT, Hermite3, Parity2, Pentomino, SameDifferent, Template
 from trainables.trainers.run import PackRun
 
 
@@ -36,9 +36,13 @@ def sampled_cell(task=None, network="erf2", width=16, seed=0):
     return cell_of(task or Hermite3(d=16, P=100), network=network, width=width, kappa=1.0, seed=seed)
 
 
+def ridge_cell(seed=0, width=64):
+    return cell_of(Template(template="aba/abb", P=100), network="features", training="ridge", width=width, seed=seed)
+
+
 def cell_for(engine, **settings):
     """One that the engine trains."""
-    made = (kind(**settings) for kind in (cell, image_cell, sampled_cell))
+    made = (kind(**settings) for kind in (cell, image_cell, sampled_cell, ridge_cell))
     return next(c for c in made if ENGINES[engine].trains(c))
 
 

@@ -1,0 +1,1 @@
+"""Networks whose last layer alone is trained, by solving a linear system."""
