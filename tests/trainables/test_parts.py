@@ -20,6 +20,7 @@ from trainables.tasks import (
     Parity2,
     Pentomino,
     SameDifferent,
+    SymbolicTemplate,
     Task,
     Template,
     task_class,
@@ -74,14 +75,24 @@ def test_labels_that_are_no_labels_have_no_cross_entropy():
             cell_of(Hermite3(d=4, P=8), loss="cross_entropy", **keys)
 
 
-BY_DESCENT = {"momentum": 0.0, "weight_decay": 0.0, "eval_at": "even", "final_test_size": None, "lr_schedule": "constant"}
+BY_DESCENT = {
+    "momentum": 0.0, "weight_decay": 0.0, "eval_at": "even", "final_test_size": None, "lr_schedule": "constant",
+    "per_step": "batch",
+}  # fmt: skip
 USUAL = BY_DESCENT | {"network": "relu2", "training": "sgd", "loss": "cross_entropy"}
 TEACHERS = BY_DESCENT | {"loss": "mse", "prefactor": "none"}
 CHAINS = {"training": "langevin", "explored": "last", "loss": "mse"}
 INITIAL = {"initial": "normal"}
 BY_SGD = TRAINED | {"network": "relu2", "training": "sgd"}
 BY_RIDGE = {"training": "ridge", "seed": 3}
-RIDGE = {"ridge": 1e-4, "test_size": 1024, "beta": 4.0, "position": 1.0, "activation": "cos"}
+RIDGE = {"ridge": 1e-4, "test_size": 100, "beta": 4.0, "position": 1.0, "activation": "cos"}
+ADAM = {"beta1": 0.9, "beta2": 0.999, "adam_epsilon": 1e-8, "base_lr": 1e-3, "eval_at": "even", "final_test_size": None}
+STRINGS = {"steps": 1000, "eval_every": 5, "test_size": 100, "batch": 1024, "per_step": "epoch", "dtype": "float32"}
+TRANSFORMER = {
+    "network": "transformer", "width": 256, "depth": 2, "embedding": 128, "heads": 16, "head_dim": 64, "identity_qk": False,
+    "identity_vo": False, "identity_rate": 1.0, "attention_init": "gaussian", "mimetic_alpha": 0.7, "mimetic_beta": 0.7,
+    "read_from": "cls", "training": "adam", "lr_schedule": "constant",
+}  # fmt: skip
 FEATURES = {"width": 2048, "embedding": 256, "heads": 64, "head_dim": 32}
 OUTSIDE = [
     (SameDifferent(L=4, d=4), TRAINED, USUAL | INITIAL),  # its prefactor enters the id
@@ -96,6 +107,8 @@ OUTSIDE = [
     (Parity2(d=4, P=8), SAMPLED | {"network": "relu2"}, {"training": "langevin", "explored": "last"}),  # its loss enters the id
     (Template(template="aba/abb", P=8), BY_RIDGE | {"network": "kernel"}, RIDGE),
     (Template(template="aba/abb", P=8), BY_RIDGE | {"network": "features"}, RIDGE | FEATURES),
+    (Template(template="aba/abb", P=8), {"seed": 3}, TRANSFORMER | ADAM | STRINGS | {"loss": "mse"}),
+    (SymbolicTemplate(template="copy", P=8), {"seed": 3}, TRANSFORMER | ADAM | STRINGS | {"loss": "cross_entropy"}),
     (Hermite3(d=4, P=8), BY_SGD, TEACHERS | INITIAL),
     (Linear(d=4, P=8), BY_SGD, TEACHERS | INITIAL),
     (Parity2(d=4, P=8), BY_SGD, INITIAL | {k: v for k, v in TEACHERS.items() if k != "loss"}),
