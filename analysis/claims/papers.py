@@ -7,6 +7,7 @@ PAPERS = {
     "Tong25": "Tong & Pehlevan 2025, Learning richness modulates equality reasoning in neural networks",
     "Rubin25": "Rubin et al. 2025, Mitigating the curse of detail: scaling arguments for feature learning and sample complexity",
     "Nam26": "Nam et al. 2026, Decoupling dynamical richness from representation learning",
+    "Boix23": "Boix-Adsera et al. 2023, When can transformers reason with abstract symbols?",
 }
 """Authors, year and title by the tag with which the source of a claim begins."""
 OURS = "this project"

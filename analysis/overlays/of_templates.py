@@ -5,7 +5,7 @@ N          kernel between strings of templates that share no tokens; see templat
 labels     those of the templates, which a string's tokens alone do not tell
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.overlays.theory import About, Theory
-from templates.families import Labelled, named, trivial_mse
+from templates.families import MAJORITY, named, trivial_mse
 from templates.kernel import Kernel
 from templates.ridge import idealised_mse
 
@@ -21,14 +21,9 @@ _MOST_TEMPLATES = 2
 """Templates for which the kernel is computed while a page waits."""
 
 
-def _templates(at: Mapping[str, Any]) -> Sequence[Labelled]:
-    length = at.get("length")
-    return named(str(at["template"]), None if length is None or pd.isna(length) else int(length))
-
-
 def _written(frame: pd.DataFrame) -> "pd.Series[Any]":
-    """Networks whose templates the name tells: not drawn at random."""
-    return frame["template"] != "random"
+    """Networks whose templates the name tells alone."""
+    return ~frame["template"].isin(("random", MAJORITY))
 
 
 def _few(frame: pd.DataFrame) -> "pd.Series[Any]":
@@ -38,7 +33,7 @@ def _few(frame: pd.DataFrame) -> "pd.Series[Any]":
 @lru_cache(maxsize=64)
 def _kernel(template: str, beta: float, position: float, activation: str) -> tuple[Any, Any, Any]:
     """N, the kernel of a string of each template with itself, and the labels."""
-    found = named(template, None)
+    found = named(template)
     kernel = Kernel(tuple(pattern for pattern, _ in found), beta, position, activation)  # type: ignore[arg-type]
     return kernel.matrix, kernel.own, np.array([label for _, label in found])
 
@@ -60,7 +55,7 @@ THEORIES = (
         ("template", "P", "beta", "position", "activation", "ridge"), _regression, KERNEL, ("test_mse",),
     ),
     Theory(
-        "variance of the labels", "[Boix23 Theorem I.2]", ("template", "length"), lambda at: trivial_mse(_templates(at)),
+        "variance of the labels", "[Boix23 Theorem I.2]", ("template",), lambda at: trivial_mse(named(str(at["template"]))),
         PERCEPTRON, ("test_mse", "final_test_mse", "eval_test_mse"),
     ),
 )  # fmt: skip

@@ -218,7 +218,7 @@ class _Fitting:
 def _resolve(block: Block, keys: dict[str, Any], report: Report, reasons: set[str]) -> _Resolved | None:
     """The task with these keys. None if its own checks refuse them; each reason is reported once."""
     kind = block.kind.task
-    given = listed(f"{k} = {show(v)}" for k, v in keys.items())
+    given = listed(f"{k} = {show(v)}" for k, v in keys.items() if v is not None)
     try:
         kind.obtain(keys)
         task = kind(**keys)

@@ -106,10 +106,11 @@ def forecast(queue: PackQueue) -> Forecast:
         shown = {"network", "training", "width", "steps", *differing[_names(cell)]}
         keys = {k: v for k, v in cell.keys().items() if k in shown or (k in fields and v != fields[k].default)}
         keys |= {part.role: part.name for part in cell.parts if part.role in several}
-        keys = {k: v for k, v in keys.items() if k not in cell.task.shared_across}
+        keys = {k: v for k, v in keys.items() if k not in cell.task.shared_across and v is not None}
         if pack.device == "cuda":
             keys |= _ranges([queue.plan[i].cell for i in pack.cells], keys)
-        words = [cell.task.name, *(f"{k}={v}" for k, v in keys.items())]
+        told = {name for part in cell.parts for name in part.told}
+        words = [cell.task.name, *(str(v) if k in told else f"{k}={v}" for k, v in keys.items())]
         shape = " ".join([*words, *(["noise"] if getattr(cell.task, "sigma2", 0) else [])])
         entry = found.setdefault((shape, pack.engine, pack.device), [0, 0, 0.0, 0])
         entry[0] += len(pack.cells)

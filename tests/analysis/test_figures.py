@@ -18,6 +18,7 @@ from analysis.figures.curves import CURVES
 from analysis.figures.files import FILES
 from analysis.figures.registry import FIGURES, Drawn, Missing
 from analysis.figures.richness import RICHNESS_FIGURES
+from analysis.figures.templates import TEMPLATE_FIGURES
 from analysis.theory.rich import test_accuracy as eq3
 from console.terminal import stop
 from store import kept, views
@@ -26,7 +27,18 @@ from store.upkeep.compact import compact
 from tests.measured_store import LAZY_EXPONENT, measured_rows
 from tests.store_rows import OWN_KEYS, row
 
-PICTURES = ("3a", "3d", "3g", "A1", "Nstar", "Collapse", "Outliers", "Layers", "Magnitude", *(f.name for f in RICHNESS_FIGURES))
+PICTURES = (
+    "3a",
+    "3d",
+    "3g",
+    "A1",
+    "Nstar",
+    "Collapse",
+    "Outliers",
+    "Layers",
+    "Magnitude",
+    *(f.name for f in (*RICHNESS_FIGURES, *TEMPLATE_FIGURES)),
+)
 """They have stores and tests of their own."""
 IMAGES = {
     "3b": [{"task": "psvrt", "L": L, "patches": 5} for L in (16, 64, 256)],
