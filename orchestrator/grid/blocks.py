@@ -204,9 +204,7 @@ def _one_kind(kind: Kind, kinds: Sequence[Kind], given: dict[str, Item], place: 
     # The place of a task's data says nothing about a network, so no condition may ask for it.
     asked = dict.fromkeys(name for name in legal if not any(name in k.task.locations for k in kinds))
     conditions = _conditions(given.get("exclude"), asked, report)
-    if "steps" in axes and not any(
-        {"steps", "eval_every"} & set(condition.names) for _, condition in conditions
-    ):  # else later, cell by cell
+    if not any({"steps", "eval_every"} & set(condition.names) for _, condition in conditions):  # else later, cell by cell
         _check_steps(axes, zipped, given, place, ctx)
     save = check_save(given.get("save"), kind, kinds, ctx)
     if find and find.metric in ctx.metrics:
@@ -305,6 +303,8 @@ def _check_steps(
     axes: Mapping[str, Axis], zipped: list[tuple[str, ...]], given: Mapping[str, Item], block: Item, ctx: Context
 ) -> None:
     """Report each combination of the block in which `steps` is not a multiple of `eval_every`."""
+    if not {"steps", "eval_every"} <= axes.keys():  # a training of a single step has neither key
+        return
     steps, every = axes["steps"], axes["eval_every"]
     if steps.count * every.count > ctx.limit:
         return
