@@ -4,7 +4,7 @@ from trainables.tasks.base import Task, register, task_class, task_names
 from trainables.tasks.cifar100 import CIFAR100
 from trainables.tasks.clusters import Clusters
 from trainables.tasks.digits import Digits, DigitsValue, MNIST5k, MNIST5kValue
-from trainables.tasks.modular import Modular
+from trainables.tasks.modular import Modular, ModularTokens
 from trainables.tasks.pentomino import Pentomino
 from trainables.tasks.psvrt import PSVRT
 from trainables.tasks.published import CIFAR10, MNIST
@@ -17,12 +17,12 @@ from trainables.tasks.teachers import Hermite3, Linear, Parity2
 for _task in (
     SameDifferent, PSVRT, Pentomino, CIFAR100, Hermite3, Linear, Parity2, Clusters, Digits, MNIST5k, DigitsValue, MNIST5kValue,
     Modular, Step, MNIST, CIFAR10, Template,
-    SymbolicTemplate,
+    SymbolicTemplate, ModularTokens,
 ):  # fmt: skip
     register(_task)
 
 __all__ = [
     "CIFAR10", "CIFAR100", "MNIST", "PSVRT", "Clusters", "Digits", "DigitsValue", "Hermite3", "Linear", "MNIST5k", "MNIST5kValue",
-    "Modular", "Parity2", "Pentomino", "SameDifferent", "Step", "SymbolicTemplate", "Task", "Template",
+    "Modular", "ModularTokens", "Parity2", "Pentomino", "SameDifferent", "Step", "SymbolicTemplate", "Task", "Template",
     "register", "task_class", "task_names",
 ]  # fmt: skip

@@ -1,17 +1,18 @@
 """Modular arithmetic: x op y mod p from a share of all pairs. Networks first learn these by heart, and much later the rule.
 [Power22; Gromov23; Nam26 Fig. 12]
 
-modulus    p; the input is (e_x, e_y), 2 p numbers, the classes are the p answers
+modulus    p; the input is (e_x, e_y), 2 p numbers, or as tokens (x, y); the classes are the p answers
 op         add, multiply, or divide: x / y for y = 1 .. p - 1, p prime
 fraction   share of the pairs that is trained on, drawn for each seed; the test takes the others
 """
 
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from trainables.tasks.base import Array
+from trainables.tasks.base import Array, Inputs
 from trainables.tasks.classes import Classes, first_rows, other_rows
 
 
@@ -87,3 +88,27 @@ class Modular(Classes):
         x, y = np.divmod(rows, len(self.divisors))
         y = y + self.divisors.start
         return self.encoded(x, y), self.answers(x, y)
+
+
+class ModularTokens(Modular):
+    """Pairs as two tokens, for transformers and other networks on tokens."""
+
+    name: ClassVar[str] = "modular_tokens"
+    inputs: ClassVar[Inputs] = "tokens"
+    defaults: ClassVar[Mapping[str, Any]] = {"network": "transformer", "training": "adamw"}
+
+    @property
+    def input_dim(self) -> int:
+        return 2
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        return (2,)
+
+    @property
+    def n_tokens(self) -> int:
+        return self.modulus
+
+    def encoded(self, x: Array, y: Array) -> Array:
+        """The inputs (n, 2) for pairs: whole numbers below p."""
+        return np.stack([x, y], axis=1)

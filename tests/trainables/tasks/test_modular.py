@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from trainables.cell import cell_of
 from trainables.engines import descent_engine
-from trainables.tasks import Modular
+from trainables.tasks import Modular, ModularTokens
 from trainables.trainers.run import PackRun
 
 
@@ -72,3 +72,23 @@ def test_the_pairs_are_learnt_by_heart_before_the_rule():
     (found,) = run.results()
     assert found.train_acc[2] > 0.99 and found.test_acc[2] < 0.2
     assert found.test_acc[-1] > 0.95
+
+
+@pytest.mark.parametrize("op", ["add", "multiply", "divide"])
+def test_tokens_are_the_pairs_whose_answers_are_the_classes(op):
+    task = ModularTokens(modulus=7, op=op, fraction=0.6)
+    symbols = task.draw_symbols(np.random.default_rng(0))
+    x, y = task.train_set(np.random.default_rng(1), symbols, task.n_train)
+    assert x.shape == (task.n_train, 2) and x.max() < task.n_tokens == 7
+    vectors = Modular(modulus=7, op=op, fraction=0.6)
+    one_hot, same = vectors.train_set(np.random.default_rng(1), symbols, task.n_train)
+    assert (y == same).all() and (one_hot.reshape(-1, 2, 7).argmax(2) == x).all()
+
+
+def test_a_transformer_learns_the_pairs_by_heart():
+    sizes = {"embedding": 16, "heads": 2, "head_dim": 8, "width": 32, "depth": 1}
+    cell = cell_of(ModularTokens(modulus=5, fraction=0.6), seed=0, steps=200, eval_every=20, batch=0, base_lr=0.01, **sizes)
+    run = descent_engine("stacked").make([cell])
+    while not run.done:
+        run.advance(60)
+    assert run.results()[0].train_acc[-1] == 1
