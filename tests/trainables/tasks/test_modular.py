@@ -86,8 +86,10 @@ def test_tokens_are_the_pairs_whose_answers_are_the_classes(op):
 
 
 def test_a_transformer_learns_the_pairs_by_heart():
-    sizes = {"embedding": 16, "heads": 2, "head_dim": 8, "width": 32, "depth": 1}
-    cell = cell_of(ModularTokens(modulus=5, fraction=0.6), seed=0, steps=200, eval_every=20, batch=0, base_lr=0.01, **sizes)
+    sizes = {"embedding": 16, "heads": 2, "head_dim": 8, "width": 32, "depth": 2}
+    cell = cell_of(
+        ModularTokens(modulus=5, fraction=0.6), seed=0, training="adam", steps=300, eval_every=20, batch=0, base_lr=0.01, **sizes
+    )
     run = descent_engine("stacked").make([cell])
     while not run.done:
         run.advance(60)
