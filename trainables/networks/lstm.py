@@ -9,12 +9,12 @@ evaluation too; here they are 0, because a result must depend on its cell alone.
 state, and do not say which.
 """
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from pydantic import Field
 
-from trainables.networks.base import Array, Network
+from trainables.networks.base import Array
+from trainables.networks.recurrent import Recurrent
 from trainables.networks.uniform import uniform
 
 if TYPE_CHECKING:
@@ -23,14 +23,10 @@ if TYPE_CHECKING:
     from trainables.cell import Cell
 
 
-class LSTM(Network):
-    """One LSTM layer of `width` cells, tokens of dimension `embedding`."""
+class LSTM(Recurrent):
+    """One LSTM layer of `width` cells."""
 
     name: ClassVar[str] = "lstm"
-    takes: ClassVar[tuple[str, ...]] = ("tokens",)
-
-    width: Annotated[int, Field(ge=1)] = 128
-    embedding: Annotated[int, Field(ge=1, title="embedding dimension")] = 128
 
     def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
         """E; w_in (embedding, 4 width) with b_in, w_h (width, 4 width) with b_h; readout (width, n_outputs) and bias."""
@@ -44,10 +40,6 @@ class LSTM(Network):
             "readout": uniform(rng, m, m, outputs),
             "bias": uniform(rng, m, outputs),
         }
-
-    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
-        outputs = self.features(parameters, x, cell) @ parameters["readout"] + parameters["bias"]
-        return outputs.squeeze(-1) if cell.task.n_outputs == 1 else outputs
 
     def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
         """h_k (n, width)."""

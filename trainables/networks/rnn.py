@@ -7,12 +7,12 @@ Matrices and biases are uniform in +-1/sqrt(fan-in), as in PyTorch's linear laye
 authors take one size for embedding and hidden state, and do not say which.
 """
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from pydantic import Field
 
-from trainables.networks.base import Array, Network
+from trainables.networks.base import Array
+from trainables.networks.recurrent import Recurrent
 from trainables.networks.uniform import uniform
 
 if TYPE_CHECKING:
@@ -21,14 +21,10 @@ if TYPE_CHECKING:
     from trainables.cell import Cell
 
 
-class RNN(Network):
-    """One recurrent layer of `width` ReLU neurons, tokens of dimension `embedding`."""
+class RNN(Recurrent):
+    """One recurrent layer of `width` ReLU neurons."""
 
     name: ClassVar[str] = "rnn"
-    takes: ClassVar[tuple[str, ...]] = ("tokens",)
-
-    width: Annotated[int, Field(ge=1)] = 128
-    embedding: Annotated[int, Field(ge=1, title="embedding dimension")] = 128
 
     def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
         """E; W as w_in (embedding, width) and w_h (width, width), with b; readout (width, n_outputs) and bias."""
@@ -41,10 +37,6 @@ class RNN(Network):
             "readout": uniform(rng, m, m, outputs),
             "bias": uniform(rng, m, outputs),
         }
-
-    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
-        outputs = self.features(parameters, x, cell) @ parameters["readout"] + parameters["bias"]
-        return outputs.squeeze(-1) if cell.task.n_outputs == 1 else outputs
 
     def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
         """h_k (n, width)."""

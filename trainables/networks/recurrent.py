@@ -1,0 +1,27 @@
+"""Base of networks that read a string token by token."""
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from pydantic import Field
+
+from trainables.networks.base import Network
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from trainables.cell import Cell
+
+
+class Recurrent(Network):
+    """One layer of `width` hidden numbers, tokens of dimension `embedding`; the readout sees what the last token leaves."""
+
+    takes: ClassVar[tuple[str, ...]] = ("tokens",)
+
+    width: Annotated[int, Field(ge=1)] = 128
+    embedding: Annotated[int, Field(ge=1, title="embedding dimension")] = 128
+
+    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+        features = self.features(parameters, x, cell)
+        assert features is not None  # a subclass has some
+        outputs = features @ parameters["readout"] + parameters["bias"]
+        return outputs.squeeze(-1) if cell.task.n_outputs == 1 else outputs
