@@ -10,7 +10,7 @@ from store.provenance import commit_of
 
 ROOT = Path(__file__).resolve().parents[1]
 """Folder of the project: its packages, grids and examples lie below."""
-TRAINS = ("console", "declarations", "orchestrator", "stats", "store", "trainables")
+TRAINS = ("console", "declarations", "orchestrator", "stats", "store", "templates", "trainables")
 """The packages that take part in a sweep. `analysis` and `app` only read the stored results."""
 
 

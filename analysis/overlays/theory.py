@@ -14,7 +14,7 @@ from declarations.keys import KEYS
 TWO_LAYER = ("relu2",)
 BY_SGD = ("sgd",)
 PLAIN: Mapping[str, tuple[Any, ...]] = {
-    "momentum": (0,), "weight_decay": (0,), "lr_schedule": ("constant",), "loss": ("cross_entropy",),
+    "momentum": (0,), "weight_decay": (0,), "lr_schedule": ("constant",), "per_step": ("batch",), "loss": ("cross_entropy",),
 }  # fmt: skip
 """Values of keys that make a training plain, as does the lack of these keys. All theories are about plain trainings."""
 BY_SQUARES = {**PLAIN, "loss": ("mse",)}

@@ -47,7 +47,7 @@ def test_the_pinned_columns_of_existing_files() -> None:
         "curve_step": whole, "curve_train_loss": "double", "curve_train_acc": "double", "curve_test_acc": "double",
         "curve_test_auc": "float",
         "curve_train_mse": "double", "curve_alignment_f": "double", "neuron_readout": "float", "neuron_alignment": "float",
-        "overlap": "double", "measured": text, "curve_test_mse": "double",
+        "overlap": "double", "measured": text, "curve_test_mse": "double", "curve_val_loss": "double",
     }  # fmt: skip
     assert {"l", "test_acc", "readout", "neuron", "median", "sweep", "_row", "unmixed", "curve_step", "measured"} <= RESERVED
 

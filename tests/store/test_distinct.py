@@ -29,7 +29,8 @@ PLAIN = {
             coalesce(training, if(kappa IS NULL, 'sgd', 'langevin')) AS training) FROM internal.rows
         QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {BEST}) = 1""",
     "curves": f"""SELECT cell_id, unnest(curve_step), unnest(curve_train_loss), unnest(curve_train_acc), unnest(curve_test_acc),
-                         unnest(curve_test_auc), unnest(curve_train_mse), unnest(curve_alignment_f), unnest(curve_test_mse)
+                         unnest(curve_test_auc), unnest(curve_train_mse), unnest(curve_alignment_f), unnest(curve_test_mse),
+                         unnest(curve_val_loss)
         FROM (FROM internal.rows QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {BEST_CURVE}) = 1)""",
     "neurons": f"""SELECT cell_id, unnest(range(len(neuron_readout))), unnest(neuron_readout), unnest(neuron_alignment)
         FROM (FROM internal.rows QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {BEST_NEURONS}) = 1)""",

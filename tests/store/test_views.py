@@ -36,7 +36,8 @@ def test_columns_are_the_designs(store: Store, filled: bool) -> None:
         store.commit("p", rows(0, 2, neurons=4))
     assert set(columns(store, "cells")) >= DESIGN
     assert not [name for name in columns(store, "cells") if name.startswith(("curve", "neuron", "holds", "_"))]
-    ours = ["chain_train_mse", "chain_alignment_f", "eval_test_mse"]  # of networks at equilibrium, and of real targets
+    # Of networks at equilibrium, of real targets, and of tasks with validation.
+    ours = ["chain_train_mse", "chain_alignment_f", "eval_test_mse", "val_loss"]
     assert columns(store, "curves") == ["cell_id", "step", "train_loss", "train_acc", "test_acc", "test_auc", *ours]
     assert columns(store, "neurons") == ["cell_id", "neuron", "readout", "alignment"]
     assert columns(store, "plans") == ["sweep", "cell_id"]
