@@ -20,6 +20,14 @@ SYMBOLIC_PROGRAM = ('A="C";B="D";print(A)', 'A="C";B="D";print(B)')
 """Programs letter by letter; capital letters are the wildcards [Boix23 Eqs. 1, 2; restored, their formulas are lost]."""
 
 
+MOST_TEMPLATES = 4096
+"""More templates than that make a set too large to go through."""
+
+
+TRIES = 1000
+"""Draws for each random template: rarer ones are not waited for."""
+
+
 class Labelled(NamedTuple):
     """A template with its label: a number, or a token of it."""
 
@@ -77,7 +85,10 @@ def checked(templates: Sequence[Labelled]) -> tuple[Labelled, ...]:
 
 @cache
 def majority(length: int) -> tuple[Labelled, ...]:
-    """a{a,b}^length: 1 if a is more than half of what follows the first token, else -1 (2^length templates)."""
+    """a{a,b}^length: 1 if a is more than half of what follows the first token, else -1 (2^length templates). ValueError if these
+    are more than MOST_TEMPLATES."""
+    if 2**length > MOST_TEMPLATES:
+        raise ValueError(f"majority of length {length} has more than {MOST_TEMPLATES} templates")
     tails = product((0, 1), repeat=length)
     return checked([Labelled((0, *tail), 1.0 if 2 * tail.count(0) > length else -1.0) for tail in tails])
 
@@ -142,16 +153,17 @@ def drawn(rng: np.random.Generator, length: int, n_templates: int, n_wildcards: 
     """Templates drawn uniformly from (W u R)^length, no two of which make the same strings; labels are normal numbers, centred
     and scaled so that their mean square is 1. [Boix23 App. B, "Random template task"]
 
-    Regular tokens are those of `regular_tokens`. ValueError if there are fewer than `n_templates` such templates; see
-    `n_patterns`.
+    Regular tokens are those of `regular_tokens`. ValueError if there are fewer than `n_templates` such templates
+    (`n_patterns`), or if the last of them are too rare to be drawn.
     """
+    told = f"templates of length {length} over {n_wildcards} wildcards and {n_regular} regular tokens"
     if n_templates > (most := n_patterns(length, n_wildcards, n_regular)):
-        raise ValueError(
-            f"there are {most} templates of length {length} over {n_wildcards} wildcards and {n_regular} regular tokens"
-        )
+        raise ValueError(f"there are {most} {told}")
     found: dict[Pattern, None] = {}
-    names = regular_tokens(n_regular)
+    names, tries = regular_tokens(n_regular), 0
     while len(found) < n_templates:
+        if (tries := tries + 1) > TRIES * n_templates:
+            raise ValueError(f"{tries - 1} draws found {len(found)} of {n_templates} {told}: ask for fewer")
         tokens = rng.integers(0, n_wildcards + n_regular, length).tolist()
         found[numbered(tuple(token if token < n_wildcards else names[token - n_wildcards] for token in tokens))] = None
     labels = rng.standard_normal(n_templates)

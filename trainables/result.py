@@ -91,9 +91,10 @@ class CellResult:
 
     @property
     def picked(self) -> int | None:
-        """Index of the evaluation with the least validation loss; None without validation, or without an evaluation."""
-        losses = self.scores.get(VALIDATION, ())
-        return int(np.argmin(losses)) if len(losses) else None
+        """Index of the evaluation with the least validation loss; None without validation, or without such a loss."""
+        losses = self.scores.get(VALIDATION, np.empty(0))
+        # A network may break in the step before an evaluation, whose loss is then no number.
+        return int(np.nanargmin(losses)) if np.isfinite(losses).any() else None
 
     def _at_the_picked(self, k: int, last: Mapping[str, float | None]) -> dict[str, float | str | None]:
         of_test: dict[str, float | str | None] = (

@@ -5,7 +5,7 @@ N          kernel between strings of templates that share no tokens; see templat
 labels     those of the templates, which a string's tokens alone do not tell
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -13,21 +13,29 @@ import numpy as np
 import pandas as pd
 
 from analysis.overlays.theory import About, Theory
-from templates.families import MAJORITY, named, trivial_mse
+from templates.families import MAJORITY, Labelled, most_wildcards, named, trivial_mse
 from templates.kernel import Kernel
 from templates.ridge import idealised_mse
 
-_MOST_TEMPLATES = 2
-"""Templates for which the kernel is computed while a page waits."""
+
+def _rows(holds: Callable[[Sequence[Labelled]], bool]) -> Callable[[pd.DataFrame], "pd.Series[Any]"]:
+    """Rows whose templates the name tells alone, and of which this holds."""
+
+    def of(frame: pd.DataFrame) -> "pd.Series[Any]":
+        names = {str(name) for name in frame["template"].unique()} - {"random", MAJORITY}
+        return frame["template"].isin([name for name in names if holds(named(name))])
+
+    return of
 
 
-def _written(frame: pd.DataFrame) -> "pd.Series[Any]":
-    """Networks whose templates the name tells alone."""
-    return ~frame["template"].isin(("random", MAJORITY))
+def _are_few(templates: Sequence[Labelled]) -> bool:
+    """Whether the kernel is computed while a page waits."""
+    return len(templates) == 2 and most_wildcards(templates) <= 2
 
 
-def _few(frame: pd.DataFrame) -> "pd.Series[Any]":
-    return _written(frame) & frame["template"].map(lambda text: str(text).count("/") == _MOST_TEMPLATES - 1)
+def _differ_in_wildcards(templates: Sequence[Labelled]) -> bool:
+    """Whether the regular tokens are the same ones at the same places, so that they tell nothing [Boix23 Theorem I.2]."""
+    return len({tuple(t if isinstance(t, str) else "" for t in pattern) for pattern, _ in templates}) == 1
 
 
 @lru_cache(maxsize=64)
@@ -43,10 +51,10 @@ def _regression(at: Mapping[str, Any]) -> float:
     return idealised_mse(matrix, own, int(at["P"]), labels, float(at["ridge"]))
 
 
-KERNEL = About(("template",), ("kernel", "features"), ("ridge",), _few, {}, ("template",))
+KERNEL = About(("template",), ("kernel", "features"), ("ridge",), _rows(_are_few), {}, ("template",))
 PERCEPTRON = About(
     ("template",), ("one_hot",), ("sgd", "gd", "adam", "adamw", "signsgd"),
-    lambda frame: _written(frame) & (frame["equalities"] == 0), {}, ("template", "equalities"),
+    lambda frame: _rows(_differ_in_wildcards)(frame) & (frame["equalities"] == 0), {}, ("template", "equalities"),
 )  # fmt: skip
 
 THEORIES = (

@@ -98,6 +98,12 @@ def test_templates_are_counted(length, n_wildcards, n_regular, n):
         families.drawn(rng, length, n + 1, n_wildcards, n_regular)
 
 
+def test_templates_too_rare_to_be_drawn_are_not_waited_for():
+    # Of 203 templates over 100 wildcards the one of six equal tokens has the probability 1e-10.
+    with pytest.raises(ValueError, match="203000 draws found .* of 203 templates of length 6 .*: ask for fewer"):
+        families.drawn(np.random.default_rng(0), length=6, n_templates=203, n_wildcards=100, n_regular=0)
+
+
 def test_each_template_is_as_likely_to_be_drawn():
     rng = np.random.default_rng(2)
     first = [families.drawn(rng, 2, 1, 2, 0)[0].pattern for _ in range(2000)]

@@ -121,6 +121,13 @@ def test_validation_alone_picks_the_evaluation():
     assert result.lists(["curves"])["curve_val_loss"] == [0.6, 0.2, 0.4]
 
 
+def test_an_evaluation_without_a_loss_is_not_picked():
+    result = made_result(mse=[0.5, 0.3, np.nan], val_loss=[0.6, 0.2, np.nan])
+    assert (result.summary()["picked_step"], result.summary()["test_mse"]) == (2, 0.3)
+    broken = made_result(mse=[np.nan], val_loss=[np.nan]).summary()
+    assert "picked_step" not in broken and "test_mse" not in broken
+
+
 def test_without_the_best_of_the_test_where_validation_picks():
     summary = made_result(acc=[0.5, 0.9, 0.7], val_loss=[0.6, 0.5, 0.4]).summary()
     assert summary["picked_test_acc"] == summary["final_test_acc"] == 0.7

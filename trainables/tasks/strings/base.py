@@ -2,7 +2,8 @@
 
 string     a template whose wildcards are replaced by different tokens of an alphabet; regular tokens stay
 P          training strings, over an alphabet of `alphabet` tokens, by default P
-tests      strings over `test_alphabet` other tokens, the same ones at each evaluation; validation has such strings of its own
+tests      strings over `test_alphabet` other tokens, the same ones at each evaluation (and others at the last with
+           `final_test_size`); validation has such strings of its own
 token      a number: first the regular tokens, then the alphabets of training, tests and validation
 
 The template of a string is drawn uniformly. The authors' vocabulary also holds a row for each name of a wildcard, which no string
@@ -41,6 +42,8 @@ class Strings(Task):
     @model_validator(mode="after")
     def _fits(self) -> "Strings":
         need = self.most_wildcards
+        if need == 0:
+            raise ValueError(f"template {self.template} has no wildcard, a lower-case letter, so that all strings would be seen")
         for name, size in (("alphabet", self.n_alphabet), ("test_alphabet", self.test_alphabet)):
             if size < need:
                 word = "wildcard" if need == 1 else "wildcards"
@@ -49,7 +52,7 @@ class Strings(Task):
 
     @abstractmethod
     def templates(self, symbols: Array) -> Sequence[Labelled]:
-        """The templates; `symbols` holds them where they are drawn."""
+        """The templates: those of `symbols` for a family that is drawn at random."""
 
     @abstractmethod
     def _targets(self, labels: "Sequence[float | int | str]", which: Array, drawn: Array) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from templates import families
-from templates.families import MAJORITY, Labelled
+from templates.families import MAJORITY, MOST_TEMPLATES, Labelled
 from trainables.tasks.base import Array, Targets
 from trainables.tasks.strings.base import Strings
 
@@ -17,10 +17,8 @@ OF_FAMILY: Mapping[str, Mapping[str, int | None]] = {
     MAJORITY: {"length": None},
     RANDOM: {"length": 5, "n_templates": 2, "n_wildcards": 2, "n_regular": 0},
 }
-"""Keys of the families that have any, with their defaults; None: the grid must give it."""
+"""Keys of the families that have any, with their defaults. A key whose default is None must be given."""
 _ALL = ("length", "n_templates", "n_wildcards", "n_regular")
-MOST_TEMPLATES = 4096
-"""More templates than that make a set too large to go through."""
 
 
 class Template(Strings):
@@ -36,7 +34,7 @@ class Template(Strings):
     length: Annotated[int | None, Field(ge=1, le=64, title="length of random templates, or of majority's tail")] = None
     n_templates: Annotated[int | None, Field(ge=1, le=MOST_TEMPLATES, title="number of random templates")] = None
     n_wildcards: Annotated[int | None, Field(ge=1, title="wildcards of random templates")] = None
-    n_regular: Annotated[int | None, Field(ge=0, title="regular tokens of random templates")] = None
+    n_regular: Annotated[int | None, Field(ge=0, le=1000, title="regular tokens of random templates")] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -57,8 +55,6 @@ class Template(Strings):
                     + " or ".join(family for family, names in OF_FAMILY.items() if name in names)
                 )
                 raise ValueError(told)
-        if self.template == MAJORITY and 2 ** (self.length or 0) > MOST_TEMPLATES:
-            raise ValueError(f"majority of length {self.length} has more than {MOST_TEMPLATES} templates")
         if self.template == RANDOM:
             families.drawn(np.random.default_rng(0), *self._drawing)  # says that there are too few, if so
         return self
