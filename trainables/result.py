@@ -1,4 +1,4 @@
-"""The result of training one cell by gradient descent."""
+"""The result of training one cell by gradient descent, or by ridge regression."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field

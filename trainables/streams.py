@@ -37,8 +37,8 @@ def stream_owner(cell: Cell) -> str:
 
 
 def stream(owner: str, purpose: Purpose, block: int = 0) -> np.random.Generator:
-    """Generator of one block of a stream. `block` counts blocks of BLOCK_STEPS steps for batches and order, and steps for tests;
-    for batches of chains it counts trajectories."""
+    """Generator of one block of a stream. `block` counts blocks of BLOCK_STEPS steps for batches and order, epochs for the
+    order of shuffled sets, and steps for tests, unless these are fixed; for batches of chains it counts trajectories."""
     return np.random.Generator(np.random.Philox(key=_key(purpose, owner), counter=block << 128))
 
 

@@ -9,12 +9,13 @@ from analysis.charts.curves import Look, curves_chart
 from analysis.data.keys import captioned
 from analysis.data.measures import knows
 from analysis.data.points import averaged, counted, described, one_setting, points
-from analysis.data.selection import Selection, Value
+from analysis.data.selection import Selection, Value, points_sql
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.overlays import overlays
 from declarations.key import Key
 from declarations.keys import KEYS
 from declarations.statistics import STATISTICS
+from stats import FEW
 
 OVER, SERIES = "P", "networks"
 PLAIN: Mapping[str, Value] = {
@@ -33,9 +34,21 @@ NETWORKS: Mapping[str, Mapping[str, Value]] = {
     "kernel, infinite width": {"network": "kernel"},
 }
 """The series of a figure: networks by their keys."""
-TOLD = ("embedding", "width", "depth", "training", "steps", "identity_rate", "ridge", "beta")
+TOLD = (
+    "embedding", "heads", "width", "depth", "training", "base_lr", "batch", "steps", "identity_rate", "ridge", "beta", "position",
+    "activation",
+)  # fmt: skip
 """Keys that captions tell, if a network has them."""
-PREFERRED: Mapping[str, Value] = {"base_lr": 1e-3, "embedding": 128, "heads": 16, "head_dim": 64, "ridge": 1e-4, "beta": 4.0}
+PREFERRED: Mapping[str, Value] = {
+    "steps": 1000,
+    "base_lr": 1e-3,
+    "batch": 1024,
+    "embedding": 128,
+    "heads": 16,
+    "head_dim": 64,
+    "ridge": 1e-4,
+    "beta": 4.0,
+}
 DECLARED = {**KEYS, SERIES: Key(SERIES, "networks", "text", "network", in_streams=False)}
 """The columns of the frames of these figures."""
 
@@ -52,7 +65,7 @@ class OverStrings:
         missing = Missing("no networks at two P")
         if not knows(results, self.measure, self.where):
             return missing
-        parts, told, sql = [], [], ""
+        parts, told, queries = [], [], []
         for name, keys in NETWORKS.items():
             selection = Selection(sweep).only({**self.where, **keys})
             found = points(results, selection, self.measure)
@@ -62,7 +75,8 @@ class OverStrings:
             parts.append(setting.frame.assign(**{SERIES: name}))
             rest = {key: setting.values[key] for key in TOLD if key in setting.values and key not in keys}
             told.append(f"{name}: {described(rest, captioned(rest, found.declared))}")
-            sql, measure = sql or found.sql, found.measure
+            measure = found.measure
+            queries.append(f"-- {name}\n{points_sql(selection.only(setting.values), measure, [OVER], FEW)}")
         if not parts:
             return missing
         frame = pd.concat(parts, ignore_index=True)
@@ -72,7 +86,7 @@ class OverStrings:
         chart = curves_chart(frame, measure, look, theory)
         table = overlays.joined(frame[[SERIES, OVER, *STATISTICS]], beside.values)
         caption = f"{averaged(frame)}, {counted(int(frame['n'].sum()), 'network')}; dashed: 0.5. {'; '.join(told)}."
-        return Drawn(chart, table, caption, sql, beside.missing)
+        return Drawn(chart, table, caption, ";\n\n".join(queries), beside.missing)
 
 
 TEMPLATE_FIGURES = [

@@ -116,7 +116,7 @@ class Descent(Training):
 
     @property
     def takes_epochs(self) -> bool:
-        """Whether each step goes once through the training set."""
+        """Whether each step takes as many examples as the training set has, or a few more to fill its last batch."""
         return False
 
     def updates(self, task: "Task") -> int:
@@ -186,7 +186,8 @@ def _as_count(value: Any) -> Any:
 
 class Minibatch(Descent):
     """Each step takes a batch: a fresh one, one drawn with replacement from a fixed training set, or the whole set. With
-    `per_step: epoch` a step goes once through the training set, in an order of its own, in batches of at most `batch`."""
+    `per_step: epoch` a step takes as many batches of at most `batch` as hold the training set, from random orders of it that
+    follow each other."""
 
     batch: Annotated[
         int, BeforeValidator(_as_count), Field(ge=FULL_BATCH, json_schema_extra={"word": _FULL})
