@@ -164,9 +164,11 @@ def threshold_ratio(
     """Ratio of two thresholds: how many times as much of `over` (symbols or samples) networks `a` need as networks `b`, for the
     mean of the measure to reach `level`."""
     found = networks(results, {**of, **either(a, b)}, measure, (over, *a), prefer)
+    if found.frame.empty:  # such a store need not know the keys of the sides
+        return NotMeasured(found.what)
     sides = [like(found.frame, side) for side in (a, b)]
     if any(side.empty for side in sides):
-        return NotMeasured(found.what if found.frame.empty else f"networks of one side only: {found.what}")
+        return NotMeasured(f"networks of one side only: {found.what}")
     what = measures(results)[measure]
     curves = [thresholds(by_point(side), level, over, what.falls, found.declared) for side in sides]
     if any(len(curve) != 1 for curve in curves):
