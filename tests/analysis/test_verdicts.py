@@ -56,7 +56,7 @@ def test_the_command_writes_every_statement_once_and_the_summary_into_the_readme
     assert "172 networks" in text and re.search(r"\n\d{4}-\d\d-\d\d, code of commit \w+", text) and str(here) not in text
     assert readme.startswith("# Mine") and readme.endswith("The rest.\n")
     assert summary_in(readme, "README.md") == by_paper(summary_in(text, "page"))
-    papers = ["Tong & Pehlevan 2025", "Rubin et al. 2025", "Nam et al. 2026", "this project"]
+    papers = ["Tong & Pehlevan 2025", "Rubin et al. 2025", "Nam et al. 2026", "Boix-Adsera et al. 2023", "this project"]
     assert re.findall(r"^\| \*\*(.+?)\*\*", readme, re.MULTILINE) == papers
     assert not re.search(r"^\| [A-Z]", readme, re.MULTILINE), "topics are for the page"
     measured = next(one for one in checked if one.verdict == "confirmed")
