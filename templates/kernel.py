@@ -125,7 +125,7 @@ class Kernel:
 
 
 def _shared_code(u: Array, v: Array) -> Array:
-    """Which tokens of wildcards (n, w) and (m, w') are equal, as a number (n, m).
+    """Equalities between tokens of wildcards (n, w) and (m, w'), as a number (n, m).
 
     Its digits to the base w' + 1 say, for each wildcard of the first, 0 or 1 + the place of the second's that has its token.
     """

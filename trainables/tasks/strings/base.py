@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from templates.families import Labelled, most_wildcards
-from templates.patterns import regular
+from templates.patterns import Pattern, Token, regular
 from trainables.tasks.base import Array, Inputs, Task
 
 
@@ -55,7 +55,7 @@ class Strings(Task):
         """The templates: those of `symbols` for a family that is drawn at random."""
 
     @abstractmethod
-    def _targets(self, labels: "Sequence[float | int | str]", which: Array, drawn: Array) -> Array:
+    def _targets(self, labels: Sequence[float | Token], which: Array, drawn: Array) -> Array:
         """Targets (n,) of strings of the templates `which`, whose wildcards are the tokens `drawn` (n, most wildcards)."""
 
     @property
@@ -105,13 +105,15 @@ class Strings(Task):
     def _strings(self, rng: np.random.Generator, symbols: Array, n: int, first: int, size: int) -> tuple[Array, Array]:
         """n strings over the tokens first .. first + size - 1."""
         patterns, labels = zip(*self.templates(symbols), strict=True)
-        places = {token: -1 - number for number, token in enumerate(self.regular)}
-        coded = np.array([[t if isinstance(t, int) else places[t] for t in pattern] for pattern in patterns])
         which = rng.integers(0, len(patterns), n)
         drawn = first + different(rng, n, self.most_wildcards, size)
-        codes = coded[which]
-        strings = np.where(codes < 0, -1 - codes, np.take_along_axis(drawn, np.maximum(codes, 0), axis=1))
-        return strings, self._targets(labels, which, drawn)
+        return self._filled(patterns, which, drawn), self._targets(labels, which, drawn)
+
+    def _filled(self, patterns: Sequence[Pattern], which: Array, drawn: Array) -> Array:
+        """Tokens (n, k) of the patterns `which` (n,), with the tokens `drawn` (n, most wildcards) for their wildcards."""
+        places = {token: -1 - number for number, token in enumerate(self.regular)}
+        codes = np.array([[t if isinstance(t, int) else places[t] for t in pattern] for pattern in patterns])[which]
+        return np.where(codes < 0, -1 - codes, np.take_along_axis(drawn, np.maximum(codes, 0), axis=1))
 
 
 def different(rng: np.random.Generator, n: int, k: int, size: int) -> Array:

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import ClassVar
 
-import numpy as np
-
 from templates import families
 from templates.families import Labelled
+from templates.patterns import Token
 from trainables.tasks.base import Array, Targets
 from trainables.tasks.strings.base import Strings
 
@@ -30,10 +29,9 @@ class SymbolicTemplate(Strings):
     def templates(self, symbols: Array) -> Sequence[Labelled]:
         return families.SYMBOLIC[self.template]() if self.template in families.SYMBOLIC else _written(self.template)
 
-    def _targets(self, labels: Sequence[float | int | str], which: Array, drawn: Array) -> Array:
-        places = {token: -1 - number for number, token in enumerate(self.regular)}
-        codes = np.array([label if isinstance(label, int) else places[str(label)] for label in labels])[which]
-        return np.where(codes < 0, -1 - codes, np.take_along_axis(drawn, np.maximum(codes, 0)[:, None], axis=1)[:, 0])
+    def _targets(self, labels: Sequence[float | Token], which: Array, drawn: Array) -> Array:
+        tokens = [(label if isinstance(label, int) else str(label),) for label in labels]
+        return self._filled(tokens, which, drawn)[:, 0]
 
 
 @cache

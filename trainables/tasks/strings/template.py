@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from templates import families
 from templates.families import MAJORITY, MOST_TEMPLATES, Labelled
+from templates.patterns import Token
 from trainables.tasks.base import Array, Targets
 from trainables.tasks.strings.base import Strings
 
@@ -89,7 +90,7 @@ class Template(Strings):
     def most_wildcards(self) -> int:
         return min(self._drawing[0], self._drawing[2]) if self.template == RANDOM else super().most_wildcards
 
-    def _targets(self, labels: Sequence[float | int | str], which: Array, drawn: Array) -> Array:
+    def _targets(self, labels: Sequence[float | Token], which: Array, drawn: Array) -> Array:
         return np.array(labels, np.float32)[which]
 
 
