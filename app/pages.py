@@ -8,6 +8,7 @@ PAGES = {
     "curves": ("Curves", "Any measure against any key, with intervals, theory and residuals"),
     "dimension": ("Dimension", "Accuracy over L and d, the L that suffices and its exponent"),
     "noise": ("Noise", "Noisy symbols beside the Bayes classifiers"),
+    "relations": ("Relations", "Strings of templates: how many each network needs to tell relations on symbols it never saw"),
     "structure": ("Structure", "Hidden weights of one network, and its training curves"),
     "richness": ("Richness", "How rich one network is: the spectrum of its features, D_LR, and both along training"),
     "scaling": ("Scaling", "Thresholds, exponents beside predictions, collapse"),

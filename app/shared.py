@@ -179,7 +179,7 @@ def _note_astray(label: str, key: str, texts: Sequence[str], shown: str) -> None
     """Note that the link to this page names a value of a select box that is not there."""
     asked = st.query_params.get(key)
     if asked and asked not in texts:
-        what = label if key.startswith("at_") else label[0].lower() + label[1:]
+        what = label[0].lower() + label[1:] if label[1:2].islower() else label  # not L
         end = nearest(asked, texts) or "."
         astray()[key] = f"No {what} `{asked}` here{end} This page shows `{shown}` instead."
 

@@ -19,6 +19,8 @@ class Need(NamedTuple):
 
 
 _QUICK = ("grids/quick.yaml", "a quarter of an hour")
+TASKS = ("template", "symbolic_template")
+"""Tasks of strings of templates."""
 _SAMPLED = ("grids/overlaps_he3_quick.yaml", "two minutes")
 NEEDS = {
     "curves": Need("networks at two values of a parameter that is a number", "grid.yaml", "a minute or two"),
@@ -26,6 +28,11 @@ NEEDS = {
         "networks of one task at two numbers of training symbols L and two input dimensions d, three for an exponent", *_QUICK
     ),
     "noise": Need("networks with noisy symbols (sigma2 above 0) at two numbers of training symbols L", *_QUICK),
+    "relations": Need(
+        "networks on strings of templates (task `template` or `symbolic_template`) at two numbers of training strings P",
+        "grids/templates_quick.yaml",
+        "an hour",
+    ),
     "structure": Need(
         "a finished network; `save: [curves, neurons]` in a grid keeps what it draws", "grid.yaml", "a minute or two"
     ),
@@ -39,6 +46,7 @@ NEEDS = {
 class Varying(NamedTuple):
     """The finished networks of one task in a sweep: their number, the numeric keys that vary, and what else pages ask for."""
 
+    task: str
     n_ok: int
     numbers: frozenset[str]
     """Keys with at least two values, all of them numbers."""
@@ -63,6 +71,7 @@ _SHOWS: dict[str, Callable[[Varying], bool]] = {
     "curves": lambda found: bool(found.numbers),
     "dimension": lambda found: {"L", "d"} <= found.numbers and not found.sampled,
     "noise": lambda found: found.noisy_over_L,
+    "relations": lambda found: found.task in TASKS and "P" in found.numbers,
     "structure": lambda found: True,
     "richness": lambda found: found.rich,
     "scaling": lambda found: len(found.positive) > 1,
@@ -86,11 +95,11 @@ def _varying(results: str) -> list[tuple[str, Varying]]:
     noisy = "FILTER (status = 'ok' AND sigma2 > 0)"
     # The column that says it is read only where some file has such metrics.
     rich = f"bool_or(cell_id IN ({HOLDING['richness']})) {ok}" if known.keys() & {*RICHNESS} else "false"
-    sql = f"""SELECT sweep, count(*) {ok}, min(L) {noisy} < max(L) {noisy}, count(chains) {ok} > 0, {rich}, {ends}
+    sql = f"""SELECT sweep, task, count(*) {ok}, min(L) {noisy} < max(L) {noisy}, count(chains) {ok} > 0, {rich}, {ends}
     FROM plans JOIN cells USING (cell_id) GROUP BY sweep, task"""
     found = []
-    for sweep, n_ok, noisy_over_L, sampled, is_rich, *differ in fetch(results, sql):
+    for sweep, task, n_ok, noisy_over_L, sampled, is_rich, *differ in fetch(results, sql):
         numbers = frozenset(key for key, differs in zip(keys, differ[::2], strict=True) if differs)
         positive = frozenset(key for key, differs in zip(keys, differ[1::2], strict=True) if differs)
-        found.append((sweep, Varying(n_ok, numbers, positive, bool(noisy_over_L), bool(sampled), bool(is_rich))))
+        found.append((sweep, Varying(task, n_ok, numbers, positive, bool(noisy_over_L), bool(sampled), bool(is_rich))))
     return found

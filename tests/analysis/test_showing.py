@@ -20,6 +20,7 @@ COMMON = {"structure"}
         ([{"L": 3, "sigma2": 0.0}, {"L": 4, "sigma2": 1.0}], COMMON | {"curves"}),  # one L at each noise; only one sigma2 above 0
         ([{"L": 3, "d": 8, "status": "failed"}, {"L": 4, "d": 16, "status": "diverged"}], set()),
         ([{"task": "he3", "L": None, "chains": 4, "kappa": 1.0, "training": "langevin"}], COMMON | {"specialisation"}),
+        ([{"task": "template", "L": None, "P": P} for P in (4, 8)], COMMON | {"curves", "relations"}),
         ([{"L": 3, **rich(0.5)}], COMMON | {"richness"}),
         ([{"L": 3, **rich(0.5), "status": "diverged"}, {"L": 3}], COMMON),
     ],

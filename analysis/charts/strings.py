@@ -1,0 +1,100 @@
+"""Networks on strings of templates [Boix23]: one curve over the training strings for each network, whatever its own keys are."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import pandas as pd
+
+from analysis.data.keys import captioned
+from analysis.data.points import Points, counted, described, one_setting
+from analysis.data.selection import Selection, Value, points_sql
+from declarations.key import Key
+from declarations.keys import KEYS
+from stats import FEW
+
+OVER, SERIES = "P", "networks"
+LEVEL = 0.5
+"""The error, or accuracy, at which [Boix23] reads thresholds off: P50."""
+PLAIN: Mapping[str, Value] = {
+    "network": "transformer", "identity_qk": False, "identity_vo": False, "attention_init": "gaussian", "read_from": "cls",
+}  # fmt: skip
+NETWORKS: Mapping[str, Mapping[str, Value]] = {
+    "perceptron on one-hots": {"network": "one_hot", "equalities": False},
+    "perceptron, with equalities": {"network": "one_hot", "equalities": True},
+    "rnn": {"network": "rnn"},
+    "lstm": {"network": "lstm"},
+    "transformer": PLAIN,
+    "transformer + b I": {**PLAIN, "identity_vo": True},
+    "transformer + a I": {**PLAIN, "identity_qk": True},
+    "transformer + a I, b I": {**PLAIN, "identity_qk": True, "identity_vo": True},
+    "transformer, mimetic": {**PLAIN, "attention_init": "mimetic"},
+    "kernel, finite width": {"network": "features"},
+    "kernel, infinite width": {"network": "kernel"},
+}
+"""The series of a figure: networks by their keys."""
+TOLD = (
+    "embedding", "heads", "width", "depth", "training", "base_lr", "batch", "steps", "identity_rate", "ridge", "beta", "position",
+    "activation",
+)  # fmt: skip
+"""Keys that captions tell, if a network has them."""
+PREFERRED: Mapping[str, Value] = {
+    "steps": 1000,
+    "base_lr": 1e-3,
+    "batch": 1024,
+    "embedding": 128,
+    "heads": 16,
+    "head_dim": 64,
+    "ridge": 1e-4,
+    "beta": 4.0,
+}
+DECLARED = {**KEYS, SERIES: Key(SERIES, "networks", "text", "network", in_streams=False)}
+"""The columns of frames with SERIES."""
+
+
+class ByNetwork(NamedTuple):
+    """Points of curves over P, of which SERIES names the network; for each network its keys of TOLD, and its query."""
+
+    frame: pd.DataFrame
+    told: dict[str, dict[str, Value]]
+    queries: list[str]
+
+
+def by_network(found: Points, selection: Selection, panels: str | None = None) -> ByNetwork:
+    """The networks of NETWORKS that have two P among these points of one task, each at the setting nearest to the paper's.
+
+    panels: a further key that may vary; networks without it are left out.
+    """
+    axes = [OVER] if panels is None else [OVER, panels]
+    parts, queries = [], []
+    told: dict[str, dict[str, Value]] = {}
+    for name, keys in NETWORKS.items():
+        part = _having(found.frame, {**keys})
+        part = part if panels is None or panels not in part else part[part[panels].notna()]
+        if part.empty or not {*axes} <= {*part} or part[OVER].nunique() < 2:
+            continue
+        part = part.dropna(axis="columns", how="all")
+        setting = one_setting(part, [key for key in found.keys if key in part], axes, PREFERRED, found.declared)
+        parts.append(setting.frame.assign(**{SERIES: name}))
+        told[name] = {key: setting.values[key] for key in captioned(TOLD, found.declared) if key in setting.values}
+        if not (keys.get("identity_qk") or keys.get("identity_vo")):
+            told[name].pop("identity_rate", None)  # it has nothing to scale
+        queries.append(f"-- {name}\n{points_sql(selection.only(setting.values), found.measure, axes, FEW)}")
+    return ByNetwork(pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(), told, queries)
+
+
+def _having(frame: pd.DataFrame, values: Mapping[str, Value]) -> pd.DataFrame:
+    """The rows with these values; none where a column is absent."""
+    for key, value in values.items():
+        frame = frame[frame[key] == value] if key in frame else frame[:0]
+    return frame
+
+
+def caption(drawn: ByNetwork, *more: str) -> str:
+    """Words for how many networks there are and for their settings: what most of them share is said once."""
+    values = pd.DataFrame(drawn.told.values(), dtype=object)
+    usual = {str(key): values[key].mode()[0] for key in values if values[key].count() > 1}
+    parts = [*more, counted(int(drawn.frame["n"].sum()), "network"), f"if not said otherwise, {described(usual)}"]
+    for name, told in drawn.told.items():
+        others = {key: value for key, value in told.items() if value != usual.get(key)}
+        parts += [f"{name}: {described(others)}"] if others else []
+    return f"{'; '.join(parts)}."

@@ -1,0 +1,101 @@
+"""Templates of strings: the error on symbols never seen against the training strings, for each network, beside the theory."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from analysis.charts.curves import Look, curves_chart
+from analysis.charts.strings import DECLARED, LEVEL, OVER, SERIES, ByNetwork, by_network, caption
+from analysis.data.points import Points, averaged, numeric_keys
+from analysis.data.questions import asked_of
+from analysis.data.selection import axes
+from analysis.data.showing import TASKS
+from analysis.lines import sql_lines
+from analysis.overlays import overlays
+from analysis.scaling.levels import levels
+from analysis.scaling.thresholds import threshold_table, thresholds
+from app.choosing import captioned_of, level_choice, measure_choice, measured, nothing_yet, rest, threshold_measures
+from app.looks import controls_above
+from app.setting import name
+from app.shared import NONE, check_link, choice, compute_later, downloads, figure, remembered, sweep_choice
+from declarations.key import Key
+from declarations.statistics import STATISTICS
+
+FIRST = {"task": TASKS[0], "template": "aba/abb"}
+"""The choices to begin with, if they are there."""
+MEASURES = ("test_mse", "picked_test_acc")
+"""The measures of [Boix23], which stand first."""
+NEEDED = "it needs networks on strings of one set of templates at two P"
+
+
+def show(results: str) -> None:
+    """The page."""
+    place = controls_above()
+    with place:
+        selection = sweep_choice(results)
+        for key, title in (("task", "Task"), ("template", "Template")):
+            known = remembered(axes, results, selection).get(key, [])
+            values = [value for value in known if value in TASKS] if key == "task" else known
+            if not values:
+                nothing_yet(results, "relations", NEEDED)
+                return
+            selection = selection.only({key: choice(title, values, FIRST[key], key=name(key), width=170)})
+        asked = remembered(asked_of, results, selection)
+        searched = [question.metric for question in asked if question.axis == OVER]
+        offered = threshold_measures(results, selection)
+        first = [one for one in (*searched, *MEASURES) if one in offered]
+        measure = measure_choice(results, list(dict.fromkeys([*first, *offered])), width=190)
+    found = measured(results, selection, measure)
+    with place:
+        panels = _panels(found)
+        of_task = {key for key in found.keys if isinstance(column := found.declared[key], Key) and column.part == "task"}
+        own = of_task - {OVER, panels}
+        frame = rest(found, [key for key in found.keys if key not in own]).frame
+    drawn = by_network(found._replace(frame=frame), selection, panels)
+    if drawn.frame.empty:
+        nothing_yet(results, "relations", NEEDED)
+        return
+    with place:
+        level = level_choice(found.measure, levels(drawn.frame, found.measure, OVER, asked, LEVEL))
+    beside = overlays.beside(drawn.frame, measure, wait=False)
+    by = [] if panels is None else [panels]
+    theory = overlays.curves(drawn.frame, measure, OVER, by, wait=False)
+    width, height = (560, 340) if panels is None else (330, 230)
+    look = Look(OVER, SERIES, panels, True, level=level, width=width, height=height, columns=2, declared=DECLARED)
+    chart = curves_chart(drawn.frame, found.measure, look, theory)
+    figure(chart)
+    fixed = captioned_of(results, {key: frame[key].iloc[0] for key in found.keys if key in own and frame[key].nunique() == 1})
+    st.caption(caption(drawn, *filter(None, [fixed]), averaged(drawn.frame), f"dashed: {level:g}"))
+    sql = ";\n\n".join(drawn.queries)
+    numbers = overlays.joined(drawn.frame[[SERIES, *by, OVER, *STATISTICS]], beside.values)
+    downloads("relations", numbers, chart, sql, sql_lines(results, found.sql))
+    _suffices(drawn, found, by, level)
+    compute_later(beside.missing)
+    check_link(name("template"))
+
+
+def _panels(found: Points) -> str | None:
+    """The key of which each value gets a panel of its own."""
+    keys = [key for key in numeric_keys(found) if key != OVER]
+    chosen = choice("Panels", [NONE, *keys], NONE, key="panels", width=170)
+    return None if chosen == NONE else str(chosen)
+
+
+def _suffices(drawn: ByNetwork, found: Points, by: list[str], level: float) -> None:
+    """The table of the P at which each network reaches the level."""
+    parts = [
+        thresholds(part.dropna(axis="columns", how="all"), level, OVER, found.measure.falls, found.declared).assign(
+            **{SERIES: told}
+        )
+        for told, part in drawn.frame.groupby(SERIES, sort=False)
+    ]
+    table = threshold_table(pd.concat(parts, ignore_index=True), [SERIES, *by])
+    shown = table.replace({np.inf: np.nan, -np.inf: np.nan}).rename(
+        columns={"threshold": OVER, "smallest x": "P from", "largest x": "to"}
+    )
+    numbers = {column: st.column_config.NumberColumn(format="%.4g") for column in (OVER, "low", "high")}
+    st.subheader(
+        "The P that suffices", anchor=False, help=f"Where the mean {found.measure.short} is {level:g}, with its 95% interval"
+    )
+    st.dataframe(shown, hide_index=True, width="content", column_config=numbers)
+    downloads("relations-thresholds", table)
