@@ -18,7 +18,7 @@ from analysis.lines import call_lines
 from app.following import following as _following
 from app.looks import is_dark, is_narrow
 from app.scoreboard import counted, details, section_html
-from app.shared import choice, downloads, figure
+from app.shared import check_link, choice, downloads, figure
 
 ALL, STORE = "(all papers)", "(all sweeps)"
 RESTS_ON = "rests_on"
@@ -35,6 +35,7 @@ HELP = (
 
 def show(results: str) -> None:
     """The page."""
+    check_link("claim", "verdict", "paper", RESTS_ON, "words")
     following = _following(results)
     found = following.look(state(results), wait_s=0.5)
     if found.error:

@@ -19,7 +19,7 @@ from analysis.theory.gaussian_process import lazy_alignment, less_lazy
 from analysis.theory.large_deviation import OUTLIER, Scaling
 from app.choosing import captioned_of, measured, rest, unmixed
 from app.setting import fixed
-from app.shared import choice, downloads, figure, links, remembered, sweep_choice
+from app.shared import check_link, choice, downloads, figure, links, remembered, sweep_choice
 from console.commands import sweep_command
 
 COUNTS, ALIGNMENT = ("n_specialised_1", "n_specialised_2"), "alignment_f"
@@ -40,6 +40,7 @@ def show(results: str) -> None:
         network = choice("Network", list(OF), _most(results, selection), key="pattern_of", width=260)
     selection = selection.only(OF[network])
     _neurons(results, selection, _phases(results, selection, network))
+    check_link()
 
 
 def _most(results: str, selection: Selection) -> str:

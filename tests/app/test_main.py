@@ -206,6 +206,12 @@ def test_a_link_that_names_no_control_of_the_page_says_so(page, small_results):
     assert len(shown.warning) == 1  # until the page is left
 
 
+@pytest.mark.parametrize("name", ["home", "claims", "specialisation"])
+def test_a_control_that_no_page_has_is_told_of(page, small_results, name):
+    shown = page(name, small_results, nonsense="1")
+    assert "The link names `nonsense`, which this page does not have." in [one.value for one in shown.warning]
+
+
 def test_a_link_to_an_unknown_sweep_says_so_and_names_the_nearest(page, small_results):
     shown = page("curves", small_results, sweep="tinny")
     assert shown.warning[0].value == "No sweep `tinny` here; did you mean 'tiny'? This page shows `tiny` instead."
