@@ -1,12 +1,10 @@
-"""Transformers on strings of tokens, with identities added to their attention [Boix23 Sec. 1.1, 5, App. A].
+"""Transformers on strings of tokens, as [Boix23 App. A] trains them; their layers are those of trainables.networks.attending.
 
-x = E[token] + pos, after the k tokens of the string stands CLS; then `depth` times x += attention(LN(x)), x += MLP(LN(x)).
-y = LN(x); A_h = softmax(q k^T / sqrt(head_dim) + a_h y y^T); attention = sum over heads of A_h v W_O + b_h A_h y
-MLP = W_2 gelu(W_1 y + b_1) + b_2; readout: W LN(x_CLS) + b, this LN without gain and shift
-Where labels are tokens, the readout is E itself: the output of a token is its row of E times LN(x_CLS).
-`read_from: last`: there is no CLS, and the readout takes the last token of the string in its place.
+After the k tokens of the string stands CLS, which is read; with `read_from: last` there is no CLS, and the readout takes the last
+token of the string in its place. There is no mask, queries, keys, values and output have no biases, and the last LN has no gain
+and shift. Where labels are no tokens, the output is W LN(h) + b.
 
-E, pos, CLS ~ N(0, 1); matrices and biases uniform in +-1/sqrt(fan-in), as PyTorch's linear layers; a = b = 0. There is no mask.
+E, pos, CLS ~ N(0, 1); matrices and biases uniform in +-1/sqrt(fan-in), as PyTorch's linear layers; a = b = 0.
 `attention_init: mimetic`: W_Q W_K^T of each head is the best part of rank head_dim of sqrt(alpha) W_Q W_K^T + sqrt(beta) I, from
 the W_Q, W_K drawn so [Boix23, after Trockman23]. The alpha and beta of [Boix23] are unknown: 0.7 for both is the choice of this
 package, after the factors 0.7 of both terms in [Trockman23].
@@ -17,36 +15,21 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from trainables.networks.base import Array, Network
+from trainables.networks.attending import Attending
+from trainables.networks.base import Array
 from trainables.networks.uniform import uniform
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from trainables.cell import Cell
-    from trainables.training.base import Training
-
-LN_EPSILON = 1e-5
-"""Added to variances, as PyTorch does by default."""
 
 
-class Transformer(Network):
+class Transformer(Attending):
     """`depth` layers of `heads` heads, tokens of dimension `embedding`, an MLP of `width` neurons in each layer."""
 
     name: ClassVar[str] = "transformer"
-    takes: ClassVar[tuple[str, ...]] = ("tokens",)
-    free: ClassVar[tuple[str, ...]] = ("identity_qk", "identity_vo", "identity_rate")
 
-    width: Annotated[int, Field(ge=1)] = 256
-    depth: Annotated[int, Field(ge=1, le=48, title="layers")] = 2
-    embedding: Annotated[int, Field(ge=1, title="embedding dimension")] = 128
-    heads: Annotated[int, Field(ge=1, title="heads")] = 16
-    head_dim: Annotated[int, Field(ge=1, title="dimension of a head")] = 64
-    identity_qk: Annotated[bool, Field(title="identity added to queries and keys")] = False
-    """a_h is trained; else it stays 0."""
-    identity_vo: Annotated[bool, Field(title="identity added to values and output")] = False
-    """b_h is trained; else it stays 0."""
-    identity_rate: Annotated[float, Field(gt=0, title="learning rate of added identities, over that of other parameters")] = 1.0
     attention_init: Annotated[Literal["gaussian", "mimetic"], Field(title="initial queries and keys")] = "gaussian"
     """`gaussian` is the paper's word for queries and keys as they are drawn: uniform, here as in its code."""
     mimetic_alpha: Annotated[float, Field(ge=0, title="mimetic alpha")] = 0.7
@@ -66,12 +49,7 @@ class Transformer(Network):
 
     def length(self, cell: "Cell") -> int:
         """Number of tokens that attend to one another: those of the string, and CLS if there is one."""
-        return cell.task.input_dim + (self.read_from == "cls")
-
-    def rates(self, training: "Training") -> dict[str, float]:
-        of_added = {"a": self.identity_qk, "b": self.identity_vo}
-        rates = {name: self.identity_rate if trained else 0.0 for name, trained in of_added.items()}
-        return {f"{name}{layer}": rate for name, rate in rates.items() for layer in range(1, self.depth + 1)}
+        return super().length(cell) + (self.read_from == "cls")
 
     def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
         d, inner, m = self.embedding, self.heads * self.head_dim, self.width
@@ -100,69 +78,16 @@ class Transformer(Network):
             drawn["readout"], drawn["bias"] = uniform(rng, d, d, cell.task.n_outputs), uniform(rng, d, cell.task.n_outputs)
         return drawn
 
-    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
-        features = self.features(parameters, x, cell)
-        if cell.task.labels_are_tokens:
-            return features @ parameters["E"].T
-        outputs = features @ parameters["readout"] + parameters["bias"]
-        return outputs.squeeze(-1) if cell.task.n_outputs == 1 else outputs
-
-    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
-        """The token that is read as the readout sees it: (n, embedding)."""
+    def _tokens(self, parameters: "dict[str, Tensor]", x: "Tensor") -> "Tensor":
         from torch import cat
-        from torch.nn.functional import layer_norm
 
-        n, d = len(x), self.embedding
-        tokens = parameters["E"][x]
+        tokens = super()._tokens(parameters, x)
         if self.read_from == "cls":
-            tokens = cat([tokens, parameters["cls"].expand(n, 1, d)], dim=1)
-        h = tokens + parameters["pos"]
-        for layer in range(1, self.depth + 1):
-            h = self._layer(parameters, layer, h, last=layer == self.depth)
-        return layer_norm(h[:, -1], (d,), eps=LN_EPSILON)
-
-    def _layer(self, parameters: "dict[str, Tensor]", layer: int, h: "Tensor", last: bool) -> "Tensor":
-        """One layer's outputs (n, length, d), of the last layer (n, 1, d): only the last token is read."""
-        from torch.nn.functional import gelu, layer_norm
-
-        from trainables.attention import attention
-
-        d = self.embedding
-
-        def normed(h: "Tensor", of: str) -> "Tensor":
-            return layer_norm(h, (d,), eps=LN_EPSILON) * parameters[f"gain_{of}{layer}"] + parameters[f"shift_{of}{layer}"]
-
-        def times(rows: "Tensor", matrix: "Tensor") -> "Tensor":
-            # As one product of two matrices: of a row of three axes torch.func.vmap makes a product for each string.
-            return (rows.flatten(0, 1) @ matrix).reshape(*rows.shape[:2], -1)
-
-        y = normed(h, "attention")
-        read, h = (y[:, -1:], h[:, -1:]) if last else (y, h)
-        q, k, v = (
-            times(rows, parameters[f"{name}{layer}"]).reshape(len(h), -1, self.heads, self.head_dim)
-            for name, rows in (("q", read), ("k", y), ("v", y))
-        )
-        alike = (read @ y.transpose(1, 2))[:, None]
-        attended, masses = attention(q, k, v, parameters[f"a{layer}"][:, None, None] * alike)
-        h = h + times(attended.flatten(2), parameters[f"out{layer}"])
-        h = h + (parameters[f"b{layer}"][:, None, None] * masses).sum(1) @ y
-        z = times(normed(h, "mlp"), parameters[f"w1_{layer}"]) + parameters[f"bias1_{layer}"]
-        return h + times(gelu(z), parameters[f"w2_{layer}"]) + parameters[f"bias2_{layer}"]
+            tokens = cat([tokens, parameters["cls"].expand(len(x), 1, self.embedding)], dim=1)
+        return tokens
 
     def n_parameters(self, cell: "Cell") -> int:
-        d, inner, m, k = self.embedding, self.heads * self.head_dim, self.width, cell.task.n_outputs
-        in_layer = 4 * d + 4 * d * inner + 2 * self.heads + 2 * d * m + m + d
-        rows = cell.task.n_tokens + self.length(cell) + (self.read_from == "cls")
-        return rows * d + self.depth * in_layer + (0 if cell.task.labels_are_tokens else (d + 1) * k)
-
-    def n_products(self, cell: "Cell") -> int:
-        length, inner = self.length(cell), self.heads * self.head_dim
-        a_place = 4 * self.embedding * inner + 2 * self.embedding * self.width + 2 * length * inner
-        return self.depth * length * a_place + self.embedding * cell.task.n_outputs
-
-    def n_activations(self, cell: "Cell") -> int:
-        length = self.length(cell)
-        return self.depth * length * (4 * self.heads * self.head_dim + self.heads * length + 2 * self.width + 8 * self.embedding)
+        return super().n_parameters(cell) + (self.embedding if self.read_from == "cls" else 0)
 
 
 def mimetic(queries: Array, keys: Array, alpha: float, beta: float) -> Array:

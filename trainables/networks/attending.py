@@ -1,0 +1,126 @@
+"""Layers of attention and perceptrons on strings of tokens, with identities added to their attention [Boix23 Sec. 1.1, 5].
+
+h = E[token] + pos; then `depth` times h += attention(LN(h)), h += MLP(LN(h)); the readout sees the last token of LN(h).
+y = LN(h); A_h = softmax(q k^T / sqrt(head_dim) + a_h y y^T); attention = sum over heads of A_h v W_O + b_h A_h y
+MLP = W_2 gelu(W_1 y + b_1) + b_2; q, k, v = y W_Q, y W_K, y W_V
+Where labels are tokens, the readout is E itself: the output of a token is its row of E times LN(h). A parameter `bias_...` or
+`gain_last`, `shift_last` (of the last LN) acts in a network that has it.
+"""
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from trainables.networks.base import Network
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from trainables.cell import Cell
+    from trainables.training.base import Training
+
+LN_EPSILON = 1e-5
+"""Added to variances, as PyTorch does by default."""
+
+
+class Attending(Network):
+    """`depth` layers of `heads` heads, tokens of dimension `embedding`, an MLP of `width` neurons in each layer. A subclass draws
+    its parameters."""
+
+    takes: ClassVar[tuple[str, ...]] = ("tokens",)
+    free: ClassVar[tuple[str, ...]] = ("identity_qk", "identity_vo", "identity_rate")
+    is_causal: ClassVar[bool] = False
+    """Whether a token attends to itself and those before it alone."""
+    gelu: ClassVar[Literal["none", "tanh"]] = "none"
+    """How gelu is approximated."""
+
+    width: Annotated[int, Field(ge=1)] = 256
+    depth: Annotated[int, Field(ge=1, le=48, title="layers")] = 2
+    embedding: Annotated[int, Field(ge=1, title="embedding dimension")] = 128
+    heads: Annotated[int, Field(ge=1, title="heads")] = 16
+    head_dim: Annotated[int, Field(ge=1, title="dimension of a head")] = 64
+    identity_qk: Annotated[bool, Field(title="identity added to queries and keys")] = False
+    """a_h is trained; else it stays 0."""
+    identity_vo: Annotated[bool, Field(title="identity added to values and output")] = False
+    """b_h is trained; else it stays 0."""
+    identity_rate: Annotated[float, Field(gt=0, title="learning rate of added identities, over that of other parameters")] = 1.0
+
+    def length(self, cell: "Cell") -> int:
+        """Number of tokens that attend to one another."""
+        return cell.task.input_dim
+
+    def rates(self, training: "Training") -> dict[str, float]:
+        of_added = {"a": self.identity_qk, "b": self.identity_vo}
+        rates = {name: self.identity_rate if trained else 0.0 for name, trained in of_added.items()}
+        return {f"{name}{layer}": rate for name, rate in rates.items() for layer in range(1, self.depth + 1)}
+
+    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+        features = self.features(parameters, x, cell)
+        if cell.task.labels_are_tokens:
+            return features @ parameters["E"].T
+        outputs = features @ parameters["readout"] + parameters["bias"]
+        return outputs.squeeze(-1) if cell.task.n_outputs == 1 else outputs
+
+    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+        """The token that is read as the readout sees it: (n, embedding)."""
+        from torch.nn.functional import layer_norm
+
+        h = self._tokens(parameters, x) + parameters["pos"]
+        for layer in range(1, self.depth + 1):
+            h = self._layer(parameters, layer, h, last=layer == self.depth)
+        normed = layer_norm(h[:, -1], (self.embedding,), eps=LN_EPSILON)
+        return normed * parameters["gain_last"] + parameters["shift_last"] if "gain_last" in parameters else normed
+
+    def _tokens(self, parameters: "dict[str, Tensor]", x: "Tensor") -> "Tensor":
+        """Vectors (n, length, embedding) of strings x, before their positions are added."""
+        return parameters["E"][x]
+
+    def _layer(self, parameters: "dict[str, Tensor]", layer: int, h: "Tensor", last: bool) -> "Tensor":
+        """One layer's outputs (n, length, d), of the last layer (n, 1, d): only the last token is read."""
+        from torch.nn.functional import gelu, layer_norm
+
+        from trainables.attention import attention
+
+        d = self.embedding
+
+        def normed(h: "Tensor", of: str) -> "Tensor":
+            return layer_norm(h, (d,), eps=LN_EPSILON) * parameters[f"gain_{of}{layer}"] + parameters[f"shift_{of}{layer}"]
+
+        def times(rows: "Tensor", matrix: "Tensor") -> "Tensor":
+            # As one product of two matrices: of a row of three axes torch.func.vmap makes a product for each string.
+            return (rows.flatten(0, 1) @ matrix).reshape(*rows.shape[:2], -1)
+
+        def biased(sums: "Tensor", name: str) -> "Tensor":
+            return sums + parameters[name] if name in parameters else sums
+
+        y = normed(h, "attention")
+        read, h = (y[:, -1:], h[:, -1:]) if last else (y, h)
+        q, k, v = (
+            biased(times(rows, parameters[f"{name}{layer}"]), f"bias_{name}{layer}").reshape(
+                len(h), -1, self.heads, self.head_dim
+            )
+            for name, rows in (("q", read), ("k", y), ("v", y))
+        )
+        added = parameters[f"a{layer}"][:, None, None] * (read @ y.transpose(1, 2))[:, None]
+        if self.is_causal and not last:  # the last token may see all
+            added = added + added.new_full(added.shape[-2:], -float("inf")).triu(1)
+        attended, masses = attention(q, k, v, added)
+        h = biased(h + times(attended.flatten(2), parameters[f"out{layer}"]), f"bias_out{layer}")
+        h = h + (parameters[f"b{layer}"][:, None, None] * masses).sum(1) @ y
+        z = biased(times(normed(h, "mlp"), parameters[f"w1_{layer}"]), f"bias1_{layer}")
+        return biased(h + times(gelu(z, approximate=self.gelu), parameters[f"w2_{layer}"]), f"bias2_{layer}")
+
+    def n_parameters(self, cell: "Cell") -> int:
+        d, inner, m, k = self.embedding, self.heads * self.head_dim, self.width, cell.task.n_outputs
+        in_layer = 4 * d + 4 * d * inner + 2 * self.heads + 2 * d * m + m + d
+        rows = cell.task.n_tokens + self.length(cell)
+        return rows * d + self.depth * in_layer + (0 if cell.task.labels_are_tokens else (d + 1) * k)
+
+    def n_products(self, cell: "Cell") -> int:
+        length, inner = self.length(cell), self.heads * self.head_dim
+        a_place = 4 * self.embedding * inner + 2 * self.embedding * self.width + 2 * length * inner
+        return self.depth * length * a_place + self.embedding * cell.task.n_outputs
+
+    def n_activations(self, cell: "Cell") -> int:
+        length = self.length(cell)
+        return self.depth * length * (4 * self.heads * self.head_dim + self.heads * length + 2 * self.width + 8 * self.embedding)
