@@ -72,7 +72,7 @@ pictures: install
 
 # The lock pins what `make` installs; run it after a change of dependencies in pyproject.toml.
 lock:
-	@$(PY) -m uv pip compile --universal --python-version 3.11 $(addprefix --extra ,dev cloud data docs mlflow wandb tensorboard) \
+	@$(PY) -m uv pip compile --universal --python-version 3.11 $(addprefix --extra ,dev cloud data gpt2 docs mlflow wandb tensorboard) \
 		--no-header --no-annotate \
 		--quiet pyproject.toml -o requirements.lock
 

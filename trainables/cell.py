@@ -131,8 +131,12 @@ class Cell(BaseModel):
 
     @property
     def version(self) -> str:
-        """The `science_version` of the cell's row in the results."""
-        return version_of(self.task, type(self.network), type(self.training))
+        """The `science_version` of the cell's row in the results: version of the code that computes the cell's numbers (the
+        package, the parts), and digests of a user's own files, of data and of weights."""
+        own = [part.version for part in (self.training, self.network) if part.version]
+        own += [f"{part.name} {part.source}" for part in (self.training, self.network) if part.source]
+        of_task = self.task.source
+        return ", ".join([*own, f"{SCIENCE_VERSION}+{of_task}" if of_task else SCIENCE_VERSION])
 
     def traits(self) -> dict[str, str | None]:
         """The properties that decide which metrics the cell has; see declarations.metric."""
@@ -250,13 +254,6 @@ def default_of(task: type[Task], part: type[Part], key: str) -> Any:
     if default is _NONE:
         raise KeyError(key)
     return default
-
-
-def version_of(task: Task, network: type[Network], training: type[Training]) -> str:
-    """Version of the code that computes a cell's numbers: the package, the parts, and digests of a user's own files."""
-    own = [part.version for part in (training, network) if part.version]
-    own += [f"{part.name} {part.file_digest}" for part in (training, network) if part.file_digest]
-    return ", ".join([*own, f"{SCIENCE_VERSION}+{task.source}" if task.source else SCIENCE_VERSION])
 
 
 def parts_of(task: type[Task], network: str | None = None, training: str | None = None) -> tuple[type[Network], type[Training]]:

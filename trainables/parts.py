@@ -42,6 +42,12 @@ class Part(BaseModel):
     told: ClassVar[tuple[str, ...]] = ()
     """Keys whose value explains itself: descriptions of a cell show the bare value, even at its default."""
 
+    @property
+    def source(self) -> str:
+        """Source of the numbers besides the keys: a user's own file, or data. It enters the cell id, and a task's also the random
+        streams."""
+        return self.file_digest
+
     def identity(self) -> dict[str, Any]:
         """The keys that identify the part, with their values: all but `locations`."""
         return {k: getattr(self, k) for k in type(self).model_fields if k not in self.locations}

@@ -19,7 +19,7 @@ from orchestrator.cost.calibration import Rates, cpu_name
 from store.sql import quoted
 from store.views import declared_in
 from trainables.basics import TaskError
-from trainables.cell import Cell, cell_of
+from trainables.cell import Cell, cell_of, parts_of
 from trainables.engines import ENGINES
 from trainables.engines.base import among_groups
 from trainables.networks import all_networks
@@ -99,13 +99,13 @@ class CostModel:
     def learn(self, connection: duckdb.DuckDBPyConnection, plan: Iterable[Cell] = (), card: str = "") -> None:
         """Learn from the times of the packs in a store: those on CPUs like this one, and those on cards of this name.
 
-        Rows do not say where a task's data lie. The place is taken from the plan's tasks; rows of tasks that need a place and are
-        not in the plan are left out.
+        Rows do not say where data and weights lie. The place is taken from the plan's cells; rows of tasks that need a place and
+        are not in the plan are left out.
         """
         places: _Places = {
-            (cell.task.name, cell.version): {key: getattr(cell.task, key) for key in cell.task.locations}
+            (cell.task.name, cell.version): {key: getattr(part, key) for part in cell.parts for key in part.locations}
             for cell in plan
-            if cell.task.locations
+            if any(part.locations for part in cell.parts)
         }
         keys = [key for key in declared_in(connection).values() if isinstance(key, Key) and not key.derived]
         names = [key.name for key in keys]
@@ -198,7 +198,7 @@ def _free() -> set[str]:
 
 
 _Places = dict[tuple[str, str], dict[str, Any]]
-"""For a task's name and science version, the values of the keys that say where its data lie."""
+"""For a task's name and science version, the values of the keys that say where data and weights lie."""
 
 
 def _cell_of(keys: dict[str, Any], version: str, places: _Places) -> Cell | None:
@@ -215,8 +215,10 @@ def _cell_of(keys: dict[str, Any], version: str, places: _Places) -> Cell | None
         return None
     given = {k: v for k, v in keys.items() if v is not None and k not in (*task_type.model_fields, "task")}
     try:
-        task = task_type(**{k: keys[k] for k in task_type.model_fields if k in keys}, **place)
-        cell = cell_of(task, **given)
+        network, _ = parts_of(task_type, given.get("network"), given.get("training"))
+        of_task, of_network = ({k: v for k, v in place.items() if k in part.locations} for part in (task_type, network))
+        task = task_type(**{k: keys[k] for k in task_type.model_fields if k in keys}, **of_task)
+        cell = cell_of(task, **given, **of_network)
     except (ValidationError, TaskError, KeyError):
         return None
     return cell if cell.version == version else None

@@ -201,8 +201,9 @@ def _one_kind(kind: Kind, kinds: Sequence[Kind], given: dict[str, Item], place: 
         report.at(place, f"this block of {task.name} does not say {listed(missing)}; give it here or under `defaults`")
     legal = dict.fromkeys(name for k in kinds for name in ["task", *axis_keys(k)])
     zipped = _zip(given.get("zip"), axes, legal, find, sum(k.task is task for k in kinds) > 1, ctx)
-    # The place of a task's data says nothing about a network, so no condition may ask for it.
-    asked = dict.fromkeys(name for name in legal if not any(name in k.task.locations for k in kinds))
+    # The place of data or weights says nothing about a network, so no condition may ask for it.
+    places = {name for k in kinds for part in (k.task, *k.networks) for name in part.locations}
+    asked = dict.fromkeys(name for name in legal if name not in places)
     conditions = _conditions(given.get("exclude"), asked, report)
     if not any({"steps", "eval_every"} & set(condition.names) for _, condition in conditions):  # else later, cell by cell
         _check_steps(axes, zipped, given, place, ctx)

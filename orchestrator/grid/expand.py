@@ -22,7 +22,7 @@ from orchestrator.grid.syntax.conditions import Condition, ConditionError, LazyG
 from orchestrator.grid.syntax.problems import Report
 from orchestrator.grid.syntax.yaml_lines import Item
 from trainables.basics import TaskError
-from trainables.cell import Cell, hashed_keys, version_of
+from trainables.cell import Cell, hashed_keys
 from trainables.parts import Part
 from trainables.tasks import Task
 
@@ -164,9 +164,12 @@ def _texts(block: Block) -> Callable[[str, Any], Text]:
     """A function that gives the line of a key and its value in the text that Cell.cell_id hashes."""
     kind = block.kind
     rules = hashed_keys(kind.task, kind.network, kind.training)
+    locations = {name for network in kind.networks for name in network.locations}
 
     def text_of(key: str, value: Any) -> Text:
         rule = rules[key]
+        if key in locations:
+            return None
         return f"{key}={value!r}" if rule.always or value != rule.default else None
 
     return text_of
@@ -179,33 +182,34 @@ class _Fitting:
         self.kind = kind
         self.networks = {network.name: network for network in kind.networks}
         self.made: dict[tuple[type[Part], tuple[Any, ...]], Any] = {}
-        self.of_task: dict[tuple[Any, ...], tuple[str, float]] = {}
+        self.lazy: dict[tuple[Any, ...], float] = {}
 
     def fitted(self, task: Task, keys: dict[str, Any]) -> _Parts:
         """Network and training with these keys. A refusal if the keys are not legal together or do not fit the task."""
         network, training = self.networks[keys["network"]], self.kind.training
         own = {name: keys[name] for name in network.model_fields}
         asked = (id(task), network, *(value for name, value in own.items() if name != "gamma"))
-        version, lazy = "", math.nan
+        lazy = math.nan
         try:
-            if asked not in self.of_task:
-                lazy = network.model_construct(**own).lazy_gamma(task)
-                self.of_task[asked] = version_of(task, network, training), lazy
-            version, lazy = self.of_task[asked]
+            if asked not in self.lazy:
+                self.lazy[asked] = network.model_construct(**own).lazy_gamma(task)
+            lazy = self.lazy[asked]
             if own.get("gamma") == LAZY:
                 own["gamma"] = lazy
             cell = Cell(task=task, network=self._made(network, own), training=self._made(training, keys), seed=0)
-            return _Parts(cell, version, lazy)
+            return _Parts(cell, cell.version, lazy)
+        except TaskError as error:
+            return _Parts(None, "", lazy, f"network {network.name}: {error}")
         except ValidationError as error:
             are_apart = all(problem["loc"] for problem in error.errors())  # each is of one key, by itself
             together = "" if are_apart else "these keys do not go together: "
-            return _Parts(None, version, lazy, f"{together}{pydantic_reason(error)}")
+            return _Parts(None, "", lazy, f"{together}{pydantic_reason(error)}")
         except Interrupted:
             raise
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's own network may raise anything
             given = listed(f"{k} = {show(v)}" for k, v in task.identity().items())
             text = f"network {network.name} with task {task.name} fails for {given}: {in_a_line(error)}"
-            return _Parts(None, version, lazy, text)
+            return _Parts(None, "", lazy, text)
 
     def _made(self, part: type[P], keys: dict[str, Any]) -> P:
         of = (part, tuple([keys[name] for name in part.model_fields]))

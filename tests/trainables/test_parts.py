@@ -93,6 +93,10 @@ TRANSFORMER = {
     "identity_vo": False, "identity_rate": 1.0, "attention_init": "gaussian", "mimetic_alpha": 0.7, "mimetic_beta": 0.7,
     "read_from": "cls", "training": "adam", "lr_schedule": "constant",
 }  # fmt: skip
+OF_TRANSFORMER = ("network", "attention_init", "mimetic_alpha", "mimetic_beta", "read_from")
+GPT2 = {name: value for name, value in TRANSFORMER.items() if name not in OF_TRANSFORMER} | {
+    "width": 3072, "depth": 12, "embedding": 768, "heads": 12, "pretrained": False, "weights_dir": "",
+}  # fmt: skip
 FEATURES = {"width": 2048, "embedding": 256, "heads": 64, "head_dim": 32}
 OUTSIDE = [
     (SameDifferent(L=4, d=4), TRAINED, USUAL | INITIAL),  # its prefactor enters the id
@@ -109,6 +113,7 @@ OUTSIDE = [
     (Template(template="aba/abb", P=8), BY_RIDGE | {"network": "features"}, RIDGE | FEATURES),
     (Template(template="aba/abb", P=8), {"seed": 3}, TRANSFORMER | ADAM | STRINGS | {"loss": "mse"}),
     (SymbolicTemplate(template="copy", P=8), {"seed": 3}, TRANSFORMER | ADAM | STRINGS | {"loss": "cross_entropy"}),
+    (Template(template="aba/abb", P=8), {"network": "gpt2", "seed": 3}, GPT2 | ADAM | STRINGS | {"loss": "mse"}),
     (Hermite3(d=4, P=8), BY_SGD, TEACHERS | INITIAL),
     (Linear(d=4, P=8), BY_SGD, TEACHERS | INITIAL),
     (Parity2(d=4, P=8), BY_SGD, INITIAL | {k: v for k, v in TEACHERS.items() if k != "loss"}),

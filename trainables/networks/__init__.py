@@ -2,6 +2,7 @@
 
 from trainables.networks.base import Network, all_networks, network_class, network_names, register
 from trainables.networks.conv import Conv
+from trainables.networks.gpt2 import GPT2
 from trainables.networks.kernels import Features, Kernel, LastLayer
 from trainables.networks.lstm import LSTM
 from trainables.networks.mlp import MLP
@@ -14,10 +15,11 @@ from trainables.networks.two_layer import TwoLayer
 
 for _network in (
     TwoLayer, MLP, Residual, Conv, Transformer, OneHot, RNN, LSTM, Erf2, Relu2, Linear2, Erf3, CNN, Kernel, Features,
+    GPT2,
 ):  # fmt: skip
     register(_network)
 
 __all__ = [
-    "LSTM", "MLP", "RNN", "Conv", "LastLayer", "Network", "OneHot", "Sampled", "Transformer", "TwoLayer", "all_networks",
+    "GPT2", "LSTM", "MLP", "RNN", "Conv", "LastLayer", "Network", "OneHot", "Sampled", "Transformer", "TwoLayer", "all_networks",
     "network_class", "network_names", "register",
 ]  # fmt: skip

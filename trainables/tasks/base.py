@@ -157,11 +157,6 @@ class Task(Part, ABC):
         """Pixels between helping lines in pictures from `as_shown`, such as borders of patches; None for no lines."""
         return None
 
-    @property
-    def source(self) -> str:
-        """Source of the numbers besides the keys: a user's own file, or data. It enters the cell id and the random streams."""
-        return self.file_digest
-
     @classmethod
     def obtain(cls, keys: Mapping[str, Any]) -> None:
         """Get the files that a task with these keys needs from elsewhere, such as data to download. TaskError if that fails.

@@ -52,9 +52,11 @@ def test_a_key_of_another_part_says_whose(problems):
     [said] = problems("gamma: 1, training: adam, momentum: 0.9")
     assert said == "unknown key 'momentum'; momentum is a key of training sgd, not of adam;"
     [said] = problems("gamma: 1, depth: 2")
-    assert said == "unknown key 'depth'; depth is a key of network mlp, residual, conv, transformer, one_hot, not of relu2;"
+    assert said == "unknown key 'depth'; depth is a key of network mlp, residual, conv, transformer, one_hot, gpt2, not of relu2;"
     [said] = problems("gamma: 1, layers: 2")
-    assert said == "unknown key 'layers'; depth is a key of network mlp, residual, conv, transformer, one_hot, not of relu2;"
+    assert (
+        said == "unknown key 'layers'; depth is a key of network mlp, residual, conv, transformer, one_hot, gpt2, not of relu2;"
+    )
     [said] = problems("gamma: 1, P: 2")
     assert said.startswith("unknown key 'P'; P is a key of task ") and said.endswith(", not of same_different;")
     [said] = problems("gamma: 1, kappa: 2")

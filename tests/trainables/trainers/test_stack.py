@@ -59,6 +59,7 @@ CASES = {
     "vectors": pack(Vectors(), training="sgd", base_lr=0.02),
     "tokens": bags(),
     "transformer": strings("transformer", embedding=8, heads=2, head_dim=4, attention_init="mimetic"),
+    "gpt2": strings("gpt2", embedding=8, heads=2, head_dim=4, depth=2),
     "one hot": strings("one_hot", equalities=True),
     "rnn": strings("rnn", embedding=8),
     "lstm": strings("lstm", embedding=8),

@@ -1,0 +1,147 @@
+"""GPT-2's weights as users have them from Hugging Face: a folder with config.json, and model.safetensors or pytorch_model.bin.
+
+Looking reads config.json and the digest of the weights; nothing is downloaded, and nothing here imports torch before weights are
+read, because every plan looks.
+"""
+
+import json
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from trainables.basics import Array, TaskError
+from trainables.features.digests import file_digest
+from trainables.features.found import data_folder
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+CONFIG = "config.json"
+FILES = ("model.safetensors", "pytorch_model.bin")
+"""Names of the file of weights; the first that is there counts."""
+SAFETENSORS = "safetensors==0.8.0"
+"""The requirement to install, of the version that was seen to read the first."""
+
+
+class Shape(NamedTuple):
+    """Sizes of a GPT-2, by the names of its keys."""
+
+    depth: int
+    heads: int
+    embedding: int
+    width: int
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} {size}" for name, size in self._asdict().items())
+
+
+PUBLISHED = {
+    "gpt2": Shape(12, 12, 768, 3072),
+    "gpt2-medium": Shape(24, 16, 1024, 4096),
+    "gpt2-large": Shape(36, 20, 1280, 5120),
+    "gpt2-xl": Shape(48, 25, 1600, 6400),
+}
+"""Names on Hugging Face: small, medium, large, extra large."""
+ALWAYS = {"model_type": "gpt2", "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5}
+"""Entries of config.json that network `gpt2` is made for; each is GPT-2's default."""
+
+
+class Weights(NamedTuple):
+    """Weights that are there."""
+
+    file: str
+    digest: str
+    """First digits of the sha256 of the file."""
+    n_tokens: int
+    n_positions: int
+
+
+def look(weights_dir: str, shape: Shape) -> Weights:
+    """The weights of a GPT-2 of this shape. TaskError, in one line, says what is missing, in which folder, and what to supply."""
+    folder, said_by = _folder(weights_dir, shape)
+    names = " and ".join([CONFIG, " or ".join(FILES)])
+    supply = f"put there what Hugging Face holds of such a network, {names}, or let weights_dir name their folder"
+    where = f"GPT-2's weights: {folder} ({said_by})"
+    try:
+        if not (folder / CONFIG).is_file():
+            raise TaskError(f"{where} lacks {CONFIG}; {supply}")
+        file = next((folder / name for name in FILES if (folder / name).is_file()), None)
+        if file is None:
+            raise TaskError(f"{where} lacks {' and '.join(FILES)}; {supply}")
+        config = _config(folder / CONFIG, shape)
+        if file.name == FILES[0] and find_spec("safetensors") is None:
+            raise TaskError(
+                f"{file} is read by a package that is not installed: python -m pip install {SAFETENSORS}; "
+                f"or put {FILES[1]} in its place"
+            )
+        return Weights(str(file), file_digest(file)[:8], *config)
+    except OSError as error:
+        raise TaskError(f"{error.filename or folder} cannot be read: {error.strerror or error}") from None
+
+
+def _folder(weights_dir: str, shape: Shape) -> tuple[Path, str]:
+    """The folder of the weights of this shape, and who named it: the one given, or the one of this size's name in it."""
+    published = next((name for name, sizes in PUBLISHED.items() if sizes == shape), "gpt2")
+    if not weights_dir:
+        above, said_by = data_folder("")
+        return above / published, said_by
+    given = Path(weights_dir).expanduser().absolute()
+    inside = given / published
+    return inside if not (given / CONFIG).is_file() and inside.is_dir() else given, "the grid's weights_dir"
+
+
+def _config(file: Path, shape: Shape) -> tuple[int, int]:
+    """Numbers of tokens and of positions. TaskError if the file describes another network."""
+    try:
+        config = json.loads(file.read_text())
+        depth, heads, d = (int(config[name]) for name in ("n_layer", "n_head", "n_embd"))
+        found = Shape(depth, heads, d, int(config.get("n_inner") or 4 * d))
+        n_tokens, n_positions = int(config["vocab_size"]), int(config["n_positions"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise TaskError(f"{file} is no configuration of a GPT-2 ({type(error).__name__}: {error}); replace it") from None
+    for name, usual in ALWAYS.items():
+        if config.get(name, usual) != usual:
+            raise TaskError(f"{file}: {name} is {config[name]}, and network gpt2 has {usual}")
+    if found != shape:
+        raise TaskError(f"{file} describes a network of {found}; the grid says {shape}")
+    return n_tokens, n_positions
+
+
+@lru_cache(maxsize=1)
+def tensors(weights: Weights) -> "dict[str, Tensor]":
+    """All tensors of the file in float32, by their names in a GPT-2 without head. TaskError if they cannot be read.
+
+    The last ones read are kept: the networks of a pack start from them one after the other.
+    """
+    path = Path(weights.file)
+    try:
+        saved = _from_safetensors(path) if path.name == FILES[0] else _from_pickle(path)
+    except Exception as error:  # a damaged file raises errors of many kinds, safetensors' own among them
+        reason = str(error).split("\n")[0].split(". ")[0] or type(error).__name__  # torch goes on with advice
+        raise TaskError(f"{path} cannot be read as weights: {reason}; replace it") from error
+    return {name.removeprefix("transformer."): tensor.float() for name, tensor in saved.items()}
+
+
+def _from_safetensors(path: Path) -> "dict[str, Tensor]":
+    from safetensors.torch import load_file
+
+    found: dict[str, Tensor] = load_file(path)
+    return found
+
+
+def _from_pickle(path: Path) -> "dict[str, Tensor]":
+    import torch
+
+    found: dict[str, Tensor] = torch.load(path, map_location="cpu", weights_only=True)
+    return found
+
+
+def taken(weights: Weights, name: str, shape: tuple[int, ...]) -> Array:
+    """A tensor of this name and shape as an array. TaskError if the file lacks it or has another shape."""
+    tensor = tensors(weights).get(name)
+    if tensor is None or tuple(tensor.shape) != shape:
+        has = "is missing" if tensor is None else f"has shape {tuple(tensor.shape)}"
+        raise TaskError(f"{weights.file} is not what {CONFIG} beside it says: {name} {has}, and must be {shape}")
+    found: Array = tensor.numpy()
+    return found
