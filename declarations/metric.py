@@ -9,8 +9,8 @@ from declarations.column import Column
 
 Condition = tuple[tuple[str, tuple[str, ...]], ...]
 """(trait, legal values) pairs, all of which must hold; a trait is `training`, `network`, `loss`, `targets`, `outputs` (one or
-several), `sampled`, `features`, `neurons` (whether a grid may save them), or `validated` (whether evaluations have validation
-examples)."""
+several), `sampled`, `features`, `neurons` (whether a grid may save them), `validated` (whether evaluations have validation
+examples), or `answers` (one or several an example)."""
 
 
 @dataclass(frozen=True)

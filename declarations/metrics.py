@@ -13,6 +13,7 @@ _SQUARED: Condition = (("loss", ("mse",)),)
 _THREE_LAYERS: Condition = (("sampled", ("yes",)), ("network", ("erf3",)))
 _PICKED: Condition = (("sampled", ("no",)), ("validated", ("yes",)))
 _NOT_PICKED: Condition = (("validated", ("no",)),)
+_NEXT_TOKENS: Condition = (*_PICKED, ("answers", ("several",)))
 _ACCURACY: dict[str, Any] = {"low": 0, "high": 1, "is_accuracy": True}
 
 _ALL = (
@@ -51,6 +52,8 @@ _ALL = (
            of=((*_PICKED, ("targets", ("real",))),)),
     Metric("picked_step", "step of the evaluation with the least validation loss", low=0, of=(_PICKED,)),
     Metric("picked_val_loss", "least validation loss", low=0, logarithmic=True, of=(_PICKED,)),
+    Metric("perplexity", "least validation perplexity", low=1, logarithmic=True, better="lower",
+           expression="exp(picked_val_loss)", of=(_NEXT_TOKENS,)),
     Metric("train_mse", "training mean squared error", low=0, logarithmic=True, of=(_SAMPLED + _SQUARED,)),
     Metric("n_specialised_1", "specialising neurons, first layer", low=0, better="higher", of=(_SAMPLED,)),
     Metric("n_specialised_2", "specialising neurons, second layer", low=0, better="higher", of=(_THREE_LAYERS,)),

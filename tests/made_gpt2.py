@@ -74,3 +74,30 @@ def made_gpt2(folder, name="pytorch_model.bin", prefix="", seed=0, **config):
 
         save_file(tensors, folder / name)
     return plain.double().requires_grad_(False)
+
+
+def plain_of(theta):
+    """Our parameters of a network as a plain one of theirs."""
+    plain = Plain(n_positions=len(theta["pos"])).double().requires_grad_(False)
+    own = {"wte.weight": plain.wte.weight, "wpe.weight": theta["pos"]}
+    own |= {"ln_f.weight": theta["gain_last"], "ln_f.bias": theta["shift_last"]}
+    for layer in (1, 2):
+        of = f"h.{layer - 1}."
+        for ours, theirs in (("attention", "ln_1"), ("mlp", "ln_2")):
+            own |= {f"{of}{theirs}.weight": theta[f"gain_{ours}{layer}"], f"{of}{theirs}.bias": theta[f"shift_{ours}{layer}"]}
+        own[f"{of}attn.c_attn.weight"] = torch.cat([theta[f"{name}{layer}"] for name in "qkv"], 1).T
+        own[f"{of}attn.c_attn.bias"] = torch.cat([theta[f"bias_{name}{layer}"] for name in "qkv"])
+        for weight, bias, theirs in (
+            ("out", "bias_out", "attn.c_proj"),
+            ("w1_", "bias1_", "mlp.c_fc"),
+            ("w2_", "bias2_", "mlp.c_proj"),
+        ):
+            own |= {f"{of}{theirs}.weight": theta[f"{weight}{layer}"].T, f"{of}{theirs}.bias": theta[f"{bias}{layer}"]}
+    plain.load_state_dict(own)
+    return plain
+
+
+def after_tokens(plain, theta, x):
+    """The last LN's outputs (n, t, d) of a plain network at strings x, with our vectors of tokens and our identities."""
+    a, b = (torch.stack([theta[f"{name}{layer}"] for layer in (1, 2)]) for name in "ab")
+    return plain(theta["E"][x], a, b)

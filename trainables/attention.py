@@ -1,7 +1,7 @@
 """Attention of strings as an operation of PyTorch; notation of trainables.kernels.attention.
 
-On a CPU it is the compiled kernel of that module, with its own gradient and its own rule under torch.func.vmap; elsewhere it is
-written with PyTorch's products.
+For short strings on a CPU it is the compiled kernel of that module, with its own gradient and its own rule under torch.func.vmap;
+elsewhere it is written with PyTorch's products.
 """
 
 from typing import Any
@@ -9,10 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+SHORT = 64
+"""Tokens of the longest string for the kernel: it computes on one core, and products of larger matrices on all."""
+
 
 def attention(q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
     """A v (N, R, H, h), and A = softmax(q.k/sqrt(h) + bias) (N, H, R, L)."""
-    if q.is_cpu:
+    if q.is_cpu and k.shape[1] <= SHORT:
         found: tuple[Tensor, Tensor] = _attend(q, k, v, bias)
         return found
     q, k, v = (part.transpose(1, 2) for part in (q, k, v))

@@ -23,6 +23,7 @@ from trainables.tasks import (
     SymbolicTemplate,
     Task,
     Template,
+    Text,
     task_class,
     task_names,
 )  # fmt: skip
@@ -97,6 +98,10 @@ OF_TRANSFORMER = ("network", "attention_init", "mimetic_alpha", "mimetic_beta", 
 GPT2 = {name: value for name, value in TRANSFORMER.items() if name not in OF_TRANSFORMER} | {
     "width": 3072, "depth": 12, "embedding": 768, "heads": 12, "pretrained": False, "weights_dir": "",
 }  # fmt: skip
+TEXT = GPT2 | ADAM | {
+    "network": "gpt2", "loss": "cross_entropy", "data_dir": "", "tokenizer_dir": "", "base_lr": 3e-4, "steps": 25000,
+    "eval_every": 100, "test_size": 240, "batch": 8, "per_step": "batch", "dtype": "float32",
+}  # fmt: skip
 FEATURES = {"width": 2048, "embedding": 256, "heads": 64, "head_dim": 32}
 OUTSIDE = [
     (SameDifferent(L=4, d=4), TRAINED, USUAL | INITIAL),  # its prefactor enters the id
@@ -114,6 +119,7 @@ OUTSIDE = [
     (Template(template="aba/abb", P=8), {"seed": 3}, TRANSFORMER | ADAM | STRINGS | {"loss": "mse"}),
     (SymbolicTemplate(template="copy", P=8), {"seed": 3}, TRANSFORMER | ADAM | STRINGS | {"loss": "cross_entropy"}),
     (Template(template="aba/abb", P=8), {"network": "gpt2", "seed": 3}, GPT2 | ADAM | STRINGS | {"loss": "mse"}),
+    (Text.model_construct(corpus="made", context=1024, data_dir="", tokenizer_dir=""), {"seed": 3}, TEXT),
     (Hermite3(d=4, P=8), BY_SGD, TEACHERS | INITIAL),
     (Linear(d=4, P=8), BY_SGD, TEACHERS | INITIAL),
     (Parity2(d=4, P=8), BY_SGD, INITIAL | {k: v for k, v in TEACHERS.items() if k != "loss"}),

@@ -71,7 +71,7 @@ def _of_network(cell: Cell) -> Iterator[Finding]:
             settled, after = part.call("settled", lambda: network.settled(theta[0], x, cell)), ", given what settled returned"
         whole = part.call("apply", lambda: network.apply(settled, x, cell))
         few = part.call("apply", lambda: network.apply(settled, x[:N_ROWS], cell))
-        if not close(few, whole[:N_ROWS], whole):
+        if not close(few, whole[: N_ROWS * cell.task.n_answers], whole):
             wanted = f"wanted outputs that depend on their own example alone{after}"
             yield part.finding("apply", f"gave other outputs for {N_ROWS} examples alone than among {len(x)}; {wanted}")
         yield from _features(part, cell, theta[0], x)
@@ -152,6 +152,7 @@ def _all_of(shapes: Mapping[str, tuple[int, ...]]) -> str:
 def _outputs(cell: Cell, n: int, g: Any) -> Iterator[str]:
     """Problems of outputs for n examples."""
     k = cell.task.n_outputs
+    n *= cell.task.n_answers
     shape = (n,) if k == 1 else (n, k)
     if not isinstance(g, torch.Tensor):
         yield f"gave {shown(g)}; wanted a tensor of shape {shape}"

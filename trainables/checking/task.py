@@ -85,6 +85,8 @@ def _examples(task: Task, n: int, drawn: Any) -> Iterator[str]:
 def _targets(task: Task, n: int, y: Array) -> Iterator[str]:
     is_vector = task.targets == "real" and task.n_outputs > 1
     shape = (n, task.n_outputs) if is_vector else (n,)
+    if task.n_answers > 1:
+        shape = (n, task.n_answers)
     if y.shape != shape:
         length = f", as n_outputs is {task.n_outputs}" if is_vector else ""
         yield f'gave targets of shape {y.shape}; wanted {shape} (targets = "{task.targets}"){length}'

@@ -81,10 +81,13 @@ class Stacked(DescentEngine):
         if table and not cell.descent.is_full_batch:  # inputs are made of the table's rows step by step, targets are classes
             examples = n_groups * (n_train or 0) * (4 + cell.task.n_outputs)
         order = 0 if n_train is None else 4 * n_groups * BLOCK_STEPS * cell.updates * cell.batch
-        n_kept = BLOCK_STEPS if cell.updates == 1 else cell.updates
-        curves = 5 * n * n_kept * cell.batch * cell.task.n_outputs  # outputs, targets, losses and their summands
+        n_kept = BLOCK_STEPS if cell.updates == cell.task.n_answers == 1 else cell.updates
+        n_told = cell.batch * cell.task.n_answers
+        curves = 5 * n * n_kept * n_told * cell.task.n_outputs  # outputs, targets, losses and their summands
         together = max(1, min(n, TOGETHER // (cell.test_size * (d_in + n_activations)))) if on_gpu else 1
-        evaluation = together * (cell.test_size * (2 * d_in + 2 * n_activations) + (cell.last_test_size - cell.test_size) * d_in)
+        at_once = cell.test_size if cell.task.n_answers == 1 else min(cell.test_size, cell.batch)
+        more_inputs = (2 * (cell.test_size - at_once) + cell.last_test_size - cell.test_size) * d_in
+        evaluation = together * (at_once * (2 * d_in + 2 * n_activations) + more_inputs)
         if more := _n_probed(cell):
             examples += n_groups * more * d_in
             evaluation = max(evaluation, together * more * (d_in + 3 * n_activations))

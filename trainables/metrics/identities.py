@@ -7,7 +7,7 @@ import numpy as np
 from declarations.metric import Condition
 from trainables.metrics.base import Array, Probe, metric
 
-_TRANSFORMER: Condition = (("network", ("transformer",)),)
+_TRANSFORMER: Condition = (("network", ("transformer", "gpt2")),)
 
 
 @metric("mean size of the identities added to queries and keys", low=0, logarithmic=True, needs=_TRANSFORMER)

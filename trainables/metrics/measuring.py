@@ -88,7 +88,9 @@ def probe_of(run: "PackRun", c: int) -> Probe:
 
 
 def _test_examples(cell: Cell, step: int) -> tuple[Array, Array]:
-    inputs, targets = _drawn(stream_owner(cell), cell.task, step, cell.test_size)
+    # Outputs of several answers an example are many: an evaluation passes them in parts, a probe has them at once.
+    n = cell.test_size if cell.task.n_answers == 1 else min(cell.test_size, cell.batch)
+    inputs, targets = _drawn(stream_owner(cell), cell.task, step, n)
     return inputs.copy(), targets.copy()  # a user's metric may change them
 
 

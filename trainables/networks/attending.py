@@ -55,20 +55,24 @@ class Attending(Network):
         return {f"{name}{layer}": rate for name, rate in rates.items() for layer in range(1, self.depth + 1)}
 
     def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
-        features = self.features(parameters, x, cell)
+        features = self._read(parameters, x, cell)
         if cell.task.labels_are_tokens:
             return features @ parameters["E"].T
         outputs = features @ parameters["readout"] + parameters["bias"]
         return outputs.squeeze(-1) if cell.task.n_outputs == 1 else outputs
 
-    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
-        """The token that is read as the readout sees it: (n, embedding)."""
+    def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor | None":
+        """The token that is read as the readout sees it, (n, embedding); None if each token is read."""
+        return self._read(parameters, x, cell) if cell.task.n_answers == 1 else None
+
+    def _read(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+        """The tokens that are read as the readout sees them: (n T, embedding) for T answers a string."""
         from torch.nn.functional import layer_norm
 
-        h = self._tokens(parameters, x) + parameters["pos"]
+        h, d = self._tokens(parameters, x) + parameters["pos"], self.embedding
         for layer in range(1, self.depth + 1):
-            h = self._layer(parameters, layer, h, last=layer == self.depth)
-        normed = layer_norm(h[:, -1], (self.embedding,), eps=LN_EPSILON)
+            h = self._layer(parameters, layer, h, last=layer == self.depth and cell.task.n_answers == 1)
+        normed = layer_norm(h[:, -1] if cell.task.n_answers == 1 else h.reshape(-1, d), (d,), eps=LN_EPSILON)
         return normed * parameters["gain_last"] + parameters["shift_last"] if "gain_last" in parameters else normed
 
     def _tokens(self, parameters: "dict[str, Tensor]", x: "Tensor") -> "Tensor":
@@ -76,7 +80,7 @@ class Attending(Network):
         return parameters["E"][x]
 
     def _layer(self, parameters: "dict[str, Tensor]", layer: int, h: "Tensor", last: bool) -> "Tensor":
-        """One layer's outputs (n, length, d), of the last layer (n, 1, d): only the last token is read."""
+        """One layer's outputs (n, length, d); of the `last` layer (n, 1, d), where only the last token is read."""
         from torch.nn.functional import gelu, layer_norm
 
         from trainables.attention import attention
@@ -119,8 +123,9 @@ class Attending(Network):
     def n_products(self, cell: "Cell") -> int:
         length, inner = self.length(cell), self.heads * self.head_dim
         a_place = 4 * self.embedding * inner + 2 * self.embedding * self.width + 2 * length * inner
-        return self.depth * length * a_place + self.embedding * cell.task.n_outputs
+        return self.depth * length * a_place + self.embedding * cell.task.n_outputs * cell.task.n_answers
 
     def n_activations(self, cell: "Cell") -> int:
-        length = self.length(cell)
-        return self.depth * length * (4 * self.heads * self.head_dim + self.heads * length + 2 * self.width + 8 * self.embedding)
+        length, outputs = self.length(cell), 0 if cell.task.n_answers == 1 else cell.task.n_answers * cell.task.n_outputs
+        a_place = 4 * self.heads * self.head_dim + self.heads * length + 2 * self.width + 8 * self.embedding
+        return self.depth * length * a_place + outputs

@@ -56,6 +56,8 @@ class Network(Part):
     """Kinds of inputs that `apply` understands."""
     has_one_output: ClassVar[bool] = False
     """Whether `apply` gives (n,) for every task, so that tasks with several outputs are refused."""
+    answers_each: ClassVar[bool] = False
+    """Whether `apply` answers after each token of a string, (n T, K), for a task with T answers an example."""
     keeps: ClassVar[tuple[str, ...]] = ("curves",)
     """Lists that a grid may save: `curves`, `neurons`, `weights`. The last two are measured on parameters w (D, m) and a (m,) of
     a centred network."""
@@ -89,6 +91,8 @@ class Network(Part):
             raise ValueError(f"network {self.name} does not take {task.inputs} inputs, as task {task.name} has")
         if self.has_one_output and task.n_outputs != 1:
             raise ValueError(f"network {self.name} has one output, and task {task.name} wants {task.n_outputs}; take mlp")
+        if task.n_answers > 1 and not self.answers_each:
+            raise ValueError(f"network {self.name} answers once an example, and task {task.name} asks each token; take gpt2")
         if self.mixes_examples and self.is_centred:
             of_batch = "a network whose outputs depend on their batch, as with batch norm"
             raise ValueError(f"centred: true does not go with {of_batch}: the output at initialisation would change with it")
@@ -122,6 +126,7 @@ class Network(Part):
 
     def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
         """g of ONE network at inputs x (n, input_dim): (n,) for one output, else (n, K); plain PyTorch without loops over n.
+        For a task with T answers an example: (n T, K), see `answers_each`.
 
         Networks that train together differ in seed and in free keys, so `apply` must not use these. A GPU repeats a recording of
         it, which cannot contain copies from the host, as in `torch.tensor(..., device=x.device)`.

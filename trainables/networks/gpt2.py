@@ -2,11 +2,11 @@
 
 Each token attends to itself and those before it; q, k, v and the output have biases, gelu is the approximation by tanh, and the
 last LN has gain and shift. The last token of the string is read: there is no CLS. Where labels are no tokens, the output is
-W LN(h) + b.
+W LN(h) + b. In a text each token is read, to tell the next one.
 
 From scratch, E, pos and matrices ~ N(0, 0.02^2), but W_O and W_2, which add to h, ~ N(0, 0.02^2/(2 depth)); biases are 0.
-`pretrained`: all but W, b, a_h and b_h are those of `weights_dir`. The tokens of a task get the vectors of different words, drawn
-for the seed; positions are the first ones.
+`pretrained`: all but W, b, a_h and b_h are those of `weights_dir`. The tokens of a text get their own vectors, those of other
+tasks the vectors of different words, drawn for the seed; positions are the first ones.
 
 In GPT-2, [Boix23]'s code sets the diagonal of a_h y y^T to 0, which the paper does not say; here it stays.
 """
@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field, PrivateAttr, model_validator
 
+from trainables.features.pretrained import Shape, Weights, look, taken
 from trainables.networks.attending import Attending
 from trainables.networks.base import Array
-from trainables.pretrained import Shape, Weights, look, taken
 
 if TYPE_CHECKING:
     from trainables.cell import Cell
@@ -35,6 +35,7 @@ class GPT2(Attending):
     name: ClassVar[str] = "gpt2"
     locations: ClassVar[tuple[str, ...]] = ("weights_dir",)
     is_causal: ClassVar[bool] = True
+    answers_each: ClassVar[bool] = True
     gelu: ClassVar[Literal["none", "tanh"]] = "tanh"
 
     width: Annotated[int, Field(ge=1)] = 3072
@@ -106,7 +107,7 @@ class GPT2(Attending):
         if self._given is None:
             return _drawn(rng, self.depth, "wte.weight", n, self.embedding)
         words = taken(self._given, "wte.weight", (self._given.n_tokens, self.embedding))
-        return words[rng.permutation(len(words))[:n]]
+        return words[:n] if cell.task.tokens_are_words else words[rng.permutation(len(words))[:n]]
 
     def n_parameters(self, cell: "Cell") -> int:
         return super().n_parameters(cell) + self.depth * (3 * self.heads * self.head_dim + self.embedding) + 2 * self.embedding

@@ -45,6 +45,8 @@ class Task(Part, ABC):
     """Whether each evaluation also takes validation examples, which pick the one that counts; see `validation_examples`."""
     labels_are_tokens: ClassVar[bool] = False
     """Whether the class of an example is one of the tokens, so that a network may score it by the token's own embedding."""
+    tokens_are_words: ClassVar[bool] = False
+    """Whether a token's number is that of a tokenizer's word, so that given vectors of words belong to the tokens."""
     defaults: ClassVar[Mapping[str, Any]] = {}
     """Defaults of network and training keys that a grid with this task may leave out, such as {"base_lr": 0.1}. None means that
     the grid must give the key. A network or training that has a default of its own keeps it."""
@@ -80,15 +82,22 @@ class Task(Part, ABC):
     @classmethod
     def traits(cls) -> dict[str, str | None]:
         """The task's part of `Cell.traits`; `outputs` is None where their number depends on the task's keys."""
+        answers = "one" if cls.n_answers is Task.n_answers else "several"
         number = 1 if cls.n_outputs is Task.n_outputs else cls.n_outputs
         known = {"binary": "one", "classes": "several"}.get(cls.targets)
         if known is None and isinstance(number, int):
             known = "one" if number == 1 else "several"
-        return {"targets": cls.targets, "outputs": known, "validated": "yes" if cls.validates else "no"}
+        return {"targets": cls.targets, "outputs": known, "validated": "yes" if cls.validates else "no", "answers": answers}
 
     @property
     def n_outputs(self) -> int:
         """Number of a network's outputs: 1, K for K classes, or the length of a real target."""
+        return 1
+
+    @property
+    def n_answers(self) -> int:
+        """Number of targets of an example: 1, or T where targets are (n, T) and each is answered by itself. Outputs are then n T,
+        one example after the other."""
         return 1
 
     @property

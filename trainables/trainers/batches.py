@@ -26,6 +26,7 @@ class Seen:
         self.groups, self.device, task = groups, device, groups.cells[0].task
         self.input_dtype = dtype if task.inputs == "vector" else torch.int64
         self.target_dtype = torch.int64 if task.targets == "classes" else dtype
+        self.n_answers = task.n_answers
         is_shared = len(groups) < len(groups.group)
         self.group = torch.tensor(groups.group, device=device) if is_shared else None
 
@@ -40,6 +41,10 @@ class Seen:
     def targets(self, y: Array) -> Tensor:
         """Targets from the host as a tensor: classes as whole numbers, others in the pack's precision."""
         return torch.from_numpy(np.ascontiguousarray(y)).to(self.device, self.target_dtype)
+
+    def answers(self, y: Tensor) -> Tensor:
+        """Targets (..., n) as they are; those of T answers an example, (..., n, T), as (..., n T), in the order of outputs."""
+        return y.flatten(-2) if self.n_answers > 1 else y
 
     def train_set(self) -> tuple[Tensor, Tensor]:
         """The P examples of each group's fixed training set, (S, P, ...) each."""
@@ -123,7 +128,7 @@ class Batches(Protocol):
         """Inputs (C, B, ...) of batch k of the block."""
 
     def targets(self, staged: Sequence[Tensor], batches: slice) -> Tensor:
-        """Targets (C, n, B) or (C, n, B, K) of n batches of the block."""
+        """Targets (C, n, B) or (C, n, B, K) of n batches of the block; (C, n, B T) of T answers an example."""
 
 
 class Fresh:
@@ -132,7 +137,9 @@ class Fresh:
     def __init__(self, seen: Seen) -> None:
         self.seen, cell = seen, seen.groups.cells[0]
         shape = (len(seen.groups), BLOCK_STEPS, cell.batch)
-        components = (cell.task.n_outputs,) if cell.task.targets == "real" and cell.task.n_outputs > 1 else ()
+        task = cell.task
+        components = [task.n_outputs] if task.targets == "real" and task.n_outputs > 1 else []
+        components += [task.n_answers] if task.n_answers > 1 else []
         self.rooms: Sequence[Room] = [
             Room((*shape, cell.task.input_dim), seen.input_dtype),
             Room((*shape, *components), seen.target_dtype),
@@ -145,7 +152,7 @@ class Fresh:
         return self.seen.of_cells(staged[0][:, k])
 
     def targets(self, staged: Sequence[Tensor], batches: slice) -> Tensor:
-        return self.seen.of_cells(staged[1][:, batches])
+        return self.seen.answers(self.seen.of_cells(staged[1][:, batches]))
 
 
 class WholeSet:
@@ -154,7 +161,8 @@ class WholeSet:
     rooms: Sequence[Room] = ()
 
     def __init__(self, seen: Seen) -> None:
-        self.x, self.y = map(seen.of_cells, seen.train_set())
+        x, y = seen.train_set()
+        self.x, self.y = seen.of_cells(x), seen.answers(seen.of_cells(y))
 
     def fill(self, g: int, block: int, rooms: Sequence[Tensor]) -> None:
         """Nothing is left to draw."""
@@ -194,7 +202,7 @@ class Redrawn:
         return self._taken(self.x, staged[0][:, k])
 
     def targets(self, staged: Sequence[Tensor], batches: slice) -> Tensor:
-        return self._taken(self.y, staged[0][:, batches])
+        return self.seen.answers(self._taken(self.y, staged[0][:, batches]))
 
     def _taken(self, examples: Held | Shared, order: Tensor) -> Tensor:
         taken = examples.at(order.reshape(-1))

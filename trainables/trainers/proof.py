@@ -10,6 +10,8 @@ from trainables.trainers.base import Trainer
 
 STEPS = 100
 """Steps that are compared: in ten a very rich network moves its loss by less than a rounding."""
+PRODUCTS = 1e13
+"""Products after which no further step is compared, though at least one is: a processor takes a minute for them."""
 ROUNDING = 2e-6
 SHARE = 0.01
 """Largest difference of losses: ROUNDING, some roundings of float32, plus SHARE of the change that training made."""
@@ -37,7 +39,9 @@ def prove(cells: Sequence[Cell], on_card: Make, on_processor: Make) -> None:
 def _apart(cell: Cell, on_card: Make, on_processor: Make) -> str:
     """Where the losses of the first steps differ, in words; empty if they do not. Nothing is compared once a loss is wild."""
     made = on_card([cell])
-    ours, theirs = (trainer.train(0, STEPS)[0][0] for trainer in (made, on_processor([cell])))
+    of_step = cell.network.n_products(cell) * cell.batch * cell.updates
+    steps = max(1, min(STEPS, int(PRODUCTS / of_step)))
+    ours, theirs = (trainer.train(0, steps)[0][0] for trainer in (made, on_processor([cell])))
     with np.errstate(invalid="ignore"):
         calm = np.maximum(ours, theirs) < WILD * (1 + theirs[0])  # False for NaN
         apart = np.logical_and.accumulate(calm) & (np.abs(ours - theirs) > ROUNDING + SHARE * np.abs(theirs - theirs[0]))

@@ -90,7 +90,7 @@ class PackRun:
         self.step += n
         if self.step == after:
             loss_mean, right_mean = self._steps[:, :, : after - last].mean(2)
-            train_acc = right_mean / (self.cells[0].batch * self.cells[0].updates)
+            train_acc = right_mean / (self.cells[0].batch * self.cells[0].updates * self.cells[0].task.n_answers)
             self.curves[:, :, k] = [loss_mean, train_acc, *self.trainer.evaluate(self.step, self.cells[0].test_size)]
             self._watch(k)
         return n

@@ -70,8 +70,10 @@ class Stack:
         # Outputs (C, n, B) or (C, n, B, K) of the batches of a block, or of an epoch; and of a block's steps loss and right
         # predictions (2, C, BLOCK_STEPS).
         components = (cell.task.n_outputs,) if cell.task.n_outputs > 1 else ()
-        n_kept = BLOCK_STEPS if self.updates == 1 else self.updates
-        self.f = torch.zeros(len(cells), n_kept, cell.batch, *components, dtype=self.dtype, device=self.device)
+        # A text has outputs of a million numbers a string: those of one step at a time are kept.
+        self.by_steps = self.updates > 1 or cell.task.n_answers > 1
+        n_kept, n_told = self.updates if self.by_steps else BLOCK_STEPS, cell.batch * cell.task.n_answers
+        self.f = torch.zeros(len(cells), n_kept, n_told, *components, dtype=self.dtype, device=self.device)
         self.curves = torch.zeros(2, len(cells), BLOCK_STEPS, dtype=torch.float64, device=self.device)
         self.apply = vmap(lambda parameters, x: cell.network.apply(parameters, x, cell))
         self.settle = vmap(lambda parameters, x: cell.network.settled(parameters, x, cell))
@@ -127,7 +129,7 @@ class Stack:
         *staged, rows = self.staging.tensors[turn]
         scheduled = [row.unbind() for row in rows] if self.as_on_gpu else rows.tolist()
         # The outputs of a whole block are measured at once, or of epochs each one by itself, to take less memory.
-        for part in [steps] if self.updates == 1 else [slice(k, k + 1) for k in range(steps.start, steps.stop)]:
+        for part in [slice(k, k + 1) for k in range(steps.start, steps.stop)] if self.by_steps else [steps]:
             batches = range(part.start * self.updates, part.stop * self.updates)
             y = self.batches.targets(staged, slice(batches.start, batches.stop))
             for n, k in enumerate(batches):
@@ -182,8 +184,33 @@ class Stack:
     def evaluate(self, step: int, n: int) -> Array:
         """Scores (S, C) on n test examples, and as many for validation if there is one. More than `test_size` are passed in
         parts of that many, to take no more memory."""
-        found = self._evaluated_together(step, n) if self.as_on_gpu else self._evaluated_in_turn(step, n)
+        if self.cell.task.n_answers > 1:
+            found = self._evaluated_in_parts(step, n)
+        else:
+            found = self._evaluated_together(step, n) if self.as_on_gpu else self._evaluated_in_turn(step, n)
         return found.cpu().numpy()
+
+    def _evaluated_in_parts(self, step: int, n: int) -> Tensor:
+        """Evaluate the cells one by one on parts as large as a batch, whose outputs are as many as training holds."""
+        found = torch.empty(len(scores_of(self.cell.task)), len(self.cells), dtype=torch.float64, device=self.device)
+        for g, members in enumerate(self.groups.members):
+            x, y = self._drawn(g, step, n)  # those of the test, then those of validation if there is one
+            for c in members:
+                settled, means = self.settled(c), []
+                for own_x, own_y in zip(np.split(x, len(x) // n), np.split(y, len(x) // n), strict=True):
+                    firsts = range(0, n, self.cell.batch)
+                    parts = [slice(first, first + self.cell.batch) for first in firsts]
+                    sums = torch.stack([self._summed(c, settled, own_x[part], own_y[part]) for part in parts]).sum(0)
+                    means.append(sums / (n * self.cell.task.n_answers))
+                of_test, *of_validation = means
+                found[:, c] = torch.stack([of_test[1], *(mean[0] for mean in of_validation)])
+        return found
+
+    def _summed(self, c: int, settled: Parameters, x: Array, y: Array) -> Tensor:
+        """Sums of loss and of right predictions, (2,), over answers to classes."""
+        inputs, targets = self._as_tensors((x, y))
+        loss, right = self.loss.measured(self.outputs(c, settled, inputs), targets)
+        return torch.stack([loss * targets.numel(), right])
 
     def _evaluated_in_turn(self, step: int, n: int) -> Tensor:
         """Evaluate the cells one by one, so that arrays stay in a CPU's cache."""
@@ -286,7 +313,7 @@ class Stack:
 
     def _as_tensors(self, examples: tuple[Array, Array]) -> tuple[Tensor, Tensor]:
         x, y = examples
-        return self.seen.inputs(x), self.seen.targets(y)
+        return self.seen.inputs(x), self.seen.answers(self.seen.targets(y))
 
 
 def _batches_of(cell: Cell) -> "Callable[[Seen], Batches]":

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from tests.made_gpt2 import TINY, made_gpt2
-from trainables import pretrained
+from tests.made_gpt2 import TINY, after_tokens, made_gpt2, plain_of
 from trainables.basics import TaskError
 from trainables.cell import cell_of
 from trainables.engines import descent_engine
+from trainables.features import pretrained
 from trainables.features.found import DATA_DIR
 from trainables.streams import stream, stream_owner
 from trainables.tasks import SymbolicTemplate, Template
@@ -35,32 +35,8 @@ def drawn(of):
     return {name: torch.from_numpy(np.asarray(value, np.float64)) for name, value in initial.items()}
 
 
-def as_published(theta):
-    """Our parameters of a network as a plain one of theirs."""
-    from tests.made_gpt2 import Plain
-
-    plain = Plain(n_positions=len(theta["pos"])).double().requires_grad_(False)
-    own = {"wte.weight": plain.wte.weight, "wpe.weight": theta["pos"]}
-    own |= {"ln_f.weight": theta["gain_last"], "ln_f.bias": theta["shift_last"]}
-    for layer in (1, 2):
-        of = f"h.{layer - 1}."
-        for ours, theirs in (("attention", "ln_1"), ("mlp", "ln_2")):
-            own |= {f"{of}{theirs}.weight": theta[f"gain_{ours}{layer}"], f"{of}{theirs}.bias": theta[f"shift_{ours}{layer}"]}
-        own[f"{of}attn.c_attn.weight"] = torch.cat([theta[f"{name}{layer}"] for name in "qkv"], 1).T
-        own[f"{of}attn.c_attn.bias"] = torch.cat([theta[f"bias_{name}{layer}"] for name in "qkv"])
-        for weight, bias, theirs in (
-            ("out", "bias_out", "attn.c_proj"),
-            ("w1_", "bias1_", "mlp.c_fc"),
-            ("w2_", "bias2_", "mlp.c_proj"),
-        ):
-            own |= {f"{of}{theirs}.weight": theta[f"{weight}{layer}"].T, f"{of}{theirs}.bias": theta[f"{bias}{layer}"]}
-    plain.load_state_dict(own)
-    return plain
-
-
 def expected(plain, theta, x, task):
-    a, b = (torch.stack([theta[f"{name}{layer}"] for layer in (1, 2)]) for name in "ab")
-    last = plain(theta["E"][x], a, b)[:, -1]
+    last = after_tokens(plain, theta, x)[:, -1]
     return last @ theta["E"].T if task.labels_are_tokens else last @ theta["readout"][:, 0] + theta["bias"][0]
 
 
@@ -74,7 +50,7 @@ def test_outputs_are_those_of_the_plain_network(task):
     theta = {name: value + 0.3 * torch.from_numpy(rng.standard_normal(value.shape)) for name, value in drawn(of).items()}
     x = strings(of)
     found = of.network.apply(theta, x, of)
-    torch.testing.assert_close(found, expected(as_published(theta), theta, x, task), rtol=1e-10, atol=1e-10)
+    torch.testing.assert_close(found, expected(plain_of(theta), theta, x, task), rtol=1e-10, atol=1e-10)
     plain = {name: value * 0 if name in ("a1", "a2", "b1", "b2") else value for name, value in theta.items()}
     assert (found - of.network.apply(plain, x, of)).abs().max() > 1e-3
 
@@ -213,7 +189,7 @@ def test_packs_train_as_the_plain_network_by_itself(tmp_path, task):
     losses = trained(cells).curves[0]
     for of, found in zip(cells, losses, strict=True):
         theta = {name: value.requires_grad_() for name, value in drawn(of).items()}
-        plain = as_published({name: value.detach() for name, value in theta.items()})
+        plain = plain_of({name: value.detach() for name, value in theta.items()})
         weights = [value for name, value in plain.named_parameters() if name != "wte.weight"]
         for value in weights:
             value.requires_grad_()
