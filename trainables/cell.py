@@ -134,8 +134,11 @@ class Cell(BaseModel):
         """The `science_version` of the cell's row in the results: version of the code that computes the cell's numbers (the
         package, the parts), and digests of a user's own files, of data and of weights."""
         own = [part.version for part in (self.training, self.network) if part.version]
-        own += [f"{part.name} {part.source}" for part in (self.training, self.network) if part.source]
-        of_task = self.task.source
+        task, chosen = self.task, self.task.origin != self.task.name
+        own += [
+            f"{part.origin} {part.source}" for part in (self.training, self.network, *([task] if chosen else [])) if part.source
+        ]
+        of_task = "" if chosen else task.source
         return ", ".join([*own, f"{SCIENCE_VERSION}+{of_task}" if of_task else SCIENCE_VERSION])
 
     def traits(self) -> dict[str, str | None]:

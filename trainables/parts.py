@@ -48,6 +48,12 @@ class Part(BaseModel):
         streams."""
         return self.file_digest
 
+    @property
+    def origin(self) -> str:
+        """The part as versions name it beside its source. Parts of one origin with other sources are releases of one another.
+        If keys choose a part's files, as the size of given weights does, each choice has an origin of its own."""
+        return self.name
+
     def identity(self) -> dict[str, Any]:
         """The keys that identify the part, with their values: all but `locations`."""
         return {k: getattr(self, k) for k in type(self).model_fields if k not in self.locations}

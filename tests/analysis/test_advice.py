@@ -13,6 +13,7 @@ from analysis.figures.registry import FIGURES
 from orchestrator.grid.load import load_grid
 from stats import Interval
 from store.store import Store
+from tests.stand_ins import stand_ins
 from tests.store_rows import row
 
 ROOT = Path(__file__).parents[2]
@@ -22,11 +23,7 @@ LENGTH = {"same_different": 25_000, "psvrt": 100_000, "pentomino": 100_000, "cif
 
 @pytest.fixture(autouse=True)
 def data(tmp_path, monkeypatch):
-    """Files in the places of CIFAR-100's and of VGG-16's: planning asks whether they are there, and what they are."""
-    (tmp_path / "cifar-100-python").mkdir()
-    for name in ("train", "test", "meta"):
-        (tmp_path / "cifar-100-python" / name).write_text(name)
-    (tmp_path / "vgg16-made.pth").write_text("weights")
+    stand_ins(tmp_path)
     monkeypatch.setenv("SWEEP_DATA_DIR", str(tmp_path))
 
 

@@ -61,6 +61,10 @@ class GPT2(Attending):
     def source(self) -> str:
         return "+".join(filter(None, (self.file_digest, self._given and self._given.digest)))
 
+    @property
+    def origin(self) -> str:
+        return f"{self.name}-{self.embedding}" if self._given else self.name
+
     def check(self, cell: "Cell") -> None:
         super().check(cell)
         if not self._given:

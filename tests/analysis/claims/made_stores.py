@@ -31,6 +31,8 @@ SEEDS = 3
 """Seeds of a made point: the fewest with a useful interval."""
 NOISE = 1e-3
 """Standard deviation over seeds, relative to 1 or to the value: far less than any tolerance."""
+IN_FILES: dict[str, tuple[str, Callable[[Any], Any]]] = {"perplexity": ("picked_val_loss", np.log)}
+"""Columns of files from which a metric is worked out, and their values by the metric's."""
 MOST_VALUES = 12
 """Values of an axis that a made store has; searches plan hundreds."""
 
@@ -143,6 +145,7 @@ def _slope(claim: Claim, value: float) -> pd.DataFrame:
 
 def _difference(claim: Claim, value: float) -> pd.DataFrame:
     middle = 0.7 + max(MEASURES[_metric(claim)].low, 0)
+    middle += abs(value) / 2 if np.isinf(MEASURES[_metric(claim)].high) else 0  # both are above the least value
     at = {"a": middle + value / 2, "b": middle - value / 2}
     return pd.concat(_with(claim, networks(claim, side), lambda f, s=side: np.full(len(f), at[s])) for side in at)
 
@@ -370,8 +373,9 @@ def _with(claim: Claim, frame: pd.DataFrame, law: Callable[[pd.DataFrame], Any])
         spread = np.where(values < 1, np.minimum(spread, (1 - values) / 10), spread)
     low, high = claim.expected.region
     spread = np.minimum(spread, (high - low) / 20)
-    values = values + spread * _noise(frame)
-    return frame.assign(**{name: np.clip(values, metric.low, metric.high)})
+    values = np.clip(values + spread * _noise(frame), metric.low, metric.high)
+    column, of = IN_FILES.get(name, (name, np.asarray))
+    return frame.assign(**{column: of(values)})
 
 
 def _metric(claim: Claim) -> str:

@@ -15,6 +15,7 @@ from orchestrator.grid.load import load_grid
 from orchestrator.running.work import Provenance, common_columns, declared_of
 from store.store import Store
 from tests.analysis.claims.made_stores import NOISE, ROOT, made_store, networks, sides, values
+from tests.stand_ins import stand_ins
 
 CLAIMS = [claim for claim in load_claims() if "kind" in claim.measure]
 OF_NETWORKS = [claim for claim in CLAIMS if claim.grid is not None]
@@ -26,13 +27,15 @@ def named(claims):
 
 
 @pytest.fixture(autouse=True)
-def cifar_is_there(tmp_path_factory, monkeypatch):
-    """Files in the places of CIFAR-100's and of VGG-16's: planning asks whether they are there, and what they are."""
-    folder = tmp_path_factory.getbasetemp() / "claims-cifar"
-    (folder / "cifar-100-python").mkdir(parents=True, exist_ok=True)
-    for name in ("cifar-100-python/train", "cifar-100-python/test", "cifar-100-python/meta", "vgg16-made.pth"):
-        (folder / name).write_text(name)
-    monkeypatch.setenv("SWEEP_DATA_DIR", str(folder))
+def published_data_are_there(published, monkeypatch):
+    monkeypatch.setenv("SWEEP_DATA_DIR", str(published))
+
+
+@pytest.fixture(scope="session")
+def published(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("published")
+    stand_ins(folder)
+    return folder
 
 
 @named(OF_NETWORKS)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.grid.load import Grid, load_grid
+from tests.stand_ins import stand_ins
 
 ROOT = Path(__file__).parents[3]
 
@@ -32,11 +33,7 @@ TASKS = {
 
 @pytest.fixture(autouse=True)
 def data(tmp_path, monkeypatch):
-    """Files in the places of CIFAR-100's and of VGG-16's: planning asks whether they are there, and what they are."""
-    for name in ("train", "test", "meta"):
-        (tmp_path / "cifar-100-python").mkdir(exist_ok=True)
-        (tmp_path / "cifar-100-python" / name).write_text(name)
-    (tmp_path / "vgg16-made.pth").write_text("weights")
+    stand_ins(tmp_path)
     monkeypatch.setenv("SWEEP_DATA_DIR", str(tmp_path))
 
 

@@ -113,7 +113,7 @@ def test_the_id_knows_the_weights_and_not_their_place(tmp_path):
         made_gpt2(tmp_path / folder, seed=seed)
     one, same, other = (cell(pretrained=True, weights_dir=str(tmp_path / name)) for name in ("one", "same", "other"))
     assert one.cell_id == same.cell_id and len({one.cell_id, other.cell_id, cell().cell_id}) == 3
-    assert one.version.startswith("gpt2 ") and one.columns()["pretrained"] is True and "weights_dir" not in one.columns()
+    assert one.version.startswith("gpt2-16 ") and one.columns()["pretrained"] is True and "weights_dir" not in one.columns()
     assert cell(weights_dir="anywhere").cell_id == cell().cell_id
 
 

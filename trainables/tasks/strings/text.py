@@ -52,7 +52,11 @@ class Text(Task):
 
     @property
     def source(self) -> str:
-        return "+".join(filter(None, (self.file_digest, f"text-{self._text.digest}")))
+        return "+".join(filter(None, (self.file_digest, self._text.digest)))
+
+    @property
+    def origin(self) -> str:
+        return f"{self.name}-{self.corpus}"
 
     @property
     def n_tokens(self) -> int:

@@ -1,0 +1,22 @@
+"""Files in the places of published data and weights: planning asks whether they are there, and what they are."""
+
+import json
+from pathlib import Path
+
+from tests.made_texts import made_text, made_tokenizer
+from trainables.features.pretrained import PUBLISHED
+
+
+def stand_ins(folder: Path) -> None:
+    """CIFAR-100, VGG-16's weights, GPT-2's in three sizes with its tokenizer, Wikitext-2 and -103: in name alone."""
+    for name in ("cifar-100-python/train", "cifar-100-python/test", "cifar-100-python/meta", "vgg16-made.pth"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+    for name, shape in list(PUBLISHED.items())[:3]:
+        sizes = {"n_layer": shape.depth, "n_head": shape.heads, "n_embd": shape.embedding}
+        (folder / name).mkdir(exist_ok=True)
+        (folder / name / "config.json").write_text(json.dumps(sizes | {"vocab_size": 50257, "n_positions": 1024}))
+        (folder / name / "pytorch_model.bin").write_text(name)
+    made_tokenizer(folder / "gpt2")
+    for name in ("wikitext-2", "wikitext-103"):
+        made_text(folder / name)
