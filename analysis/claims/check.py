@@ -69,7 +69,8 @@ def _checked(results: str, claim: Claim) -> Checked:
     with noting_networks() as used:
         found: Measured | NotMeasured = KINDS[arguments.pop("kind")](results, **arguments)
     if isinstance(found, NotMeasured):
-        return Checked(claim, "not enough data", found, found.why)
+        why = "; ".join(filter(None, (found.why, claim.needs)))
+        return Checked(claim, "not enough data", NotMeasured(why), why)
     verdict, why = judge(claim.expected, found.interval)
     return Checked(claim, verdict, found, why, sweeps_with(results, used))
 

@@ -77,6 +77,8 @@ class Claim(Frozen):
     """Why this tolerance."""
     not_measured: str = ""
     """Why nothing measures the statement; stands in place of `measure`, `expected` and `because`."""
+    needs: str = ""
+    """Files that the networks of its grid take and only their user can supply; said while there are no such networks."""
     note: str = ""
     """An explanation of a disagreement, as far as it is known."""
 

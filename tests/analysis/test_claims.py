@@ -327,7 +327,11 @@ def test_verdicts_of_a_store_and_of_an_empty_one(measured, tmp_path):
     assert verdicts["ultra-rich-10-L3"].verdict == "not enough data"
     frame = claims_frame(verdicts.values())
     assert list(frame["id"]) == [claim.id for claim in claims] and (frame["n"] >= 0).all()
-    assert {one.verdict for one in check(str(tmp_path), claims)} == {"not enough data"}
+    empty = {one.claim.id: one for one in check(str(tmp_path), claims)}
+    assert {one.verdict for one in empty.values()} == {"not enough data"}
+    needs = "; supply the text and GPT-2's tokenizer, as docs/science/templates.md says"
+    assert empty["gpt2-wikitext-2"].why == empty["gpt2-wikitext-2"].measured.why and empty["gpt2-wikitext-2"].why.endswith(needs)
+    assert "supply" not in empty["eq3-L3"].why
 
 
 def test_data_that_deny_a_claim_contradict_it(measured):
