@@ -80,7 +80,7 @@ def settled(page: Page) -> None:
     page.wait_for_function(
         """() => document.querySelector('[data-testid=stApp]')?.getAttribute('data-test-script-state') === 'notRunning'
                  && !document.querySelector('[data-stale=true]')""",
-        timeout=60_000,
+        timeout=120_000,
     )
 
 

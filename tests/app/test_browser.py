@@ -42,6 +42,7 @@ def browser():
 def page(browser):
     """A page that fails the test where the console or a box on the page told of an error."""
     context = browser.new_context(viewport={"width": 1400, "height": 1000}, accept_downloads=True)
+    context.set_default_timeout(120_000)  # beside other work a page takes many times its usual second
     shown = context.new_page()
     errors = []
     shown.on("pageerror", lambda error: errors.append(str(error)))
@@ -60,7 +61,7 @@ def page(browser):
 
 def opened(page, address):
     page.goto(address)
-    page.locator("[data-testid=stHeading]").first.wait_for(timeout=60_000)
+    page.locator("[data-testid=stHeading]").first.wait_for()
     settled(page)
 
 
@@ -74,7 +75,7 @@ def test_page_opens_by_its_address_and_fits_a_narrow_window_and_a_phone_in_the_d
     assert page.locator("[data-testid=stHeading]").first.inner_text().startswith(PAGES[name][0])
     n_charts = N_CHARTS.get(name, 0)
     if n_charts:
-        page.locator(CHART).nth(n_charts - 1).wait_for(timeout=30_000)
+        page.locator(CHART).nth(n_charts - 1).wait_for()
     settled(page)
     ends = page.locator(CHART).evaluate_all(
         """charts => charts.map(chart => {
@@ -99,7 +100,6 @@ def test_page_opens_by_its_address_and_fits_a_narrow_window_and_a_phone_in_the_d
                 return found.length >= n && found.every(([box, drawn]) => box.right <= 390 && box.width / drawn > 0.85)
             }""",
             arg=[CHART, n_charts],
-            timeout=60_000,
         )
         settled(page)
         assert page.locator(f"{CHART} .mark-text text").first.evaluate("text => getComputedStyle(text).fill") != "rgb(0, 0, 0)"
@@ -157,7 +157,7 @@ def test_home_links_to_curves_of_the_sweep(page, url):
 
 def test_first_selections_come_into_the_address(page, url):
     opened(page, f"{url}/curves")
-    page.wait_for_url(re.compile("colour=gamma.*centre=mean"), timeout=15_000)
+    page.wait_for_url(re.compile("colour=gamma.*centre=mean"))
 
 
 def test_sql_downloads_the_answer(page, url):
@@ -212,6 +212,6 @@ def test_empty_store_and_the_page_that_follows_it(page, tmp_path):
         cells = rows(0, 22)
         store.commit("one", cells)
         store.write_plan("late", [cell["cell_id"] for cell in cells], whole=True)
-        page.locator(CHART).first.wait_for(timeout=20_000)
+        page.locator(CHART).first.wait_for()
         settled(page)
         page.goto("about:blank")  # before the server goes
