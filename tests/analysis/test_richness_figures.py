@@ -43,6 +43,19 @@ def test_it_counts_the_networks_that_are_rich_before_they_generalise(store):
     assert of["mean"] == pytest.approx(0.6) and of["low"] == 0 and of["high"] == 1 and of["n"] == 2  # two apart tell little
 
 
+def test_a_transformer_stands_beside_the_perceptron(store):
+    own = network(0, [0.8, 0.4, 0.3, 0.2], [0.0, 0.1, 0.2, 1.0])
+    other = network(1, [0.6, 0.5, 0.4, 0.1], [0.0, 0.1, 0.6, 1.0]) | {"task": "modular_tokens", "modulus": 97}
+    found = commit(store, own, other)
+    assert [panel["title"] for panel in found.chart.to_dict()["hconcat"]] == ["perceptron", "transformer"]
+    assert (
+        "Perceptron: " in found.caption
+        and "Transformer: task = modular_tokens" in found.caption
+        and "modulus = 97" in found.caption
+    )
+    assert set(found.frame["networks"]) == {"perceptron", "transformer"}
+
+
 def test_networks_that_never_generalise_are_said(store):
     found = commit(store, network(0, [0.8, 0.4, 0.3, 0.2], [0.0, 0.1, 0.1, 0.1]))
     assert "No network gets half of the test right" in found.caption

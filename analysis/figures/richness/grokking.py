@@ -1,5 +1,7 @@
 """The figure of grokking: training and test accuracy, and how rich networks are, along training [Nam26 Fig. 12]."""
 
+from typing import Any, NamedTuple
+
 import altair as alt
 import pandas as pd
 
@@ -14,32 +16,49 @@ from store.views import declared
 
 SERIES = {"train_acc": "training accuracy", "test_acc": "test accuracy", "curve_d_lr": "laziness D_LR"}
 """Metrics along training and their names in the figure."""
+TASKS = {"modular": "perceptron", "modular_tokens": "transformer"}
+"""The tasks, and the titles of their panels."""
+PANEL = "networks"
 _SAVED = "cell_id IN (SELECT cell_id FROM curves WHERE curve_d_lr IS NOT NULL)"
 
 
 def _draw(results: str, sweep: str | None) -> Drawn | Missing:
-    missing = Missing("no networks of task modular whose grid saves richness_curve")
+    missing = Missing("no networks of task modular or modular_tokens whose grid saves richness_curve")
     if "curve_d_lr" not in declared(results):
         return missing
-    selection = Selection(sweep, limits=_SAVED).only({"task": "modular"})
+    drawn = [found for task, title in TASKS.items() if (found := _panel(results, sweep, task, title)) is not None]
+    if not drawn:
+        return missing
+    frame = pd.concat([found.frame for found in drawn], ignore_index=True)
+    return Drawn(_chart(frame), frame, " ".join(found.caption for found in drawn), ";\n\n".join(found.sql for found in drawn))
+
+
+class _Panel(NamedTuple):
+    frame: pd.DataFrame
+    caption: str
+    sql: str
+
+
+def _panel(results: str, sweep: str | None, task: str, title: str) -> _Panel | None:
+    selection = Selection(sweep, limits=_SAVED).only({"task": task})
     found = points(results, selection, "final_test_acc")
     metrics = evaluated(results, selection).metrics
     if found.frame.empty or not {*SERIES} <= {*metrics}:
-        return missing
+        return None
     setting = one_setting(found.frame, found.keys, (), {}, found.declared)
     shown = selection.only(setting.values)
     means = [
-        with_intervals(groups_along(results, shown, metrics[name], found.keys)[0], metrics[name]).assign(measure=title)
-        for name, title in SERIES.items()
+        with_intervals(groups_along(results, shown, metrics[name], found.keys)[0], metrics[name]).assign(measure=measure)
+        for name, measure in SERIES.items()
     ]
     curves, sql = evaluations_of(results, SERIES, cells_of(shown))
     if curves.empty:
-        return missing
-    frame = pd.concat(means, ignore_index=True)
-    frame = frame.loc[frame["step"].isin(curves["step"].unique()), ["measure", "step", "mean", "low", "high", "n"]]
+        return None
+    frame = pd.concat(means, ignore_index=True).assign(**{PANEL: title})
+    frame = frame.loc[frame["step"].isin(curves["step"].unique()), [PANEL, "measure", "step", "mean", "low", "high", "n"]]
     told = described(setting.values, captioned(setting.values, found.declared))
-    caption = f"{told}; {counted(curves['cell_id'].nunique(), 'network')}; means with 95% intervals. {_order(curves)}"
-    return Drawn(_chart(frame), frame, caption, sql)
+    of = counted(curves["cell_id"].nunique(), "network")
+    return _Panel(frame, f"{title.capitalize()}: {told}; {of}; means with 95% intervals. {_order(curves)}", sql)
 
 
 def _order(curves: pd.DataFrame) -> str:
@@ -54,7 +73,12 @@ def _order(curves: pd.DataFrame) -> str:
     )
 
 
-def _chart(frame: pd.DataFrame) -> alt.LayerChart:
+def _chart(frame: pd.DataFrame) -> Any:
+    panels = [_one(part, str(title)) for title, part in frame.groupby(PANEL, sort=False)]
+    return styled(alt.hconcat(*panels, spacing=25) if len(panels) > 1 else panels[0])
+
+
+def _one(frame: pd.DataFrame, title: str) -> Any:
     base = alt.Chart(frame).encode(
         x=alt.X("step:Q", title="training step", scale=alt.Scale(type="log", nice=False)),
         color=alt.Color("measure:N", title=None, sort=list(SERIES.values())),
@@ -65,10 +89,10 @@ def _chart(frame: pd.DataFrame) -> alt.LayerChart:
         y=alt.Y("mean:Q", title="accuracy, D_LR", scale=alt.Scale(domain=[0, 1])),
         tooltip=["measure", "step", *(alt.Tooltip(f"{name}:Q", format=".3f") for name in ("mean", "low", "high")), "n"],
     )
-    return styled(alt.layer(band, line).properties(width=460, height=300))
+    return alt.layer(band, line).properties(width=400, height=280, title=title)
 
 
 GROKKING = Figure(
-    "Grokking", "Modular addition: networks turn rich before they generalise", "[Nam26 Fig. 12]",
-    ("grids/richness_grokking.yaml",), _draw,
+    "Grokking", "Modular arithmetic: networks turn rich before they generalise", "[Nam26 Fig. 12]",
+    ("grids/richness_grokking.yaml", "grids/richness_grokking_tokens.yaml"), _draw,
 )  # fmt: skip
