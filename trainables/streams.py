@@ -42,6 +42,12 @@ def stream(owner: str, purpose: Purpose, block: int = 0) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=_key(purpose, owner), counter=block << 128))
 
 
+def measured_at_once(cell: Cell) -> int:
+    """Steps whose outputs are kept until all are measured: a block, or a single step where it is an epoch or its strings have
+    many answers, to take less memory."""
+    return BLOCK_STEPS if cell.updates == cell.task.n_answers == 1 else 1
+
+
 def n_probed(cell: Cell) -> int:
     """Number of examples of `training_probe`."""
     return min(cell.task.n_train or PROBED, PROBED)

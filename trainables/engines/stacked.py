@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from trainables.cell import Cell, cell_of
 from trainables.engines.base import ALONE, Amounts, DescentEngine, groups_of, item_bytes
 from trainables.kernels.sizes import TOGETHER
-from trainables.streams import BLOCK_STEPS, n_probed
+from trainables.streams import BLOCK_STEPS, measured_at_once, n_probed
 from trainables.tasks import SameDifferent
 
 if TYPE_CHECKING:
@@ -85,9 +85,8 @@ class Stacked(DescentEngine):
         if table and not cell.descent.is_full_batch:  # inputs are made of the table's rows step by step, targets are classes
             examples = n_groups * (n_train or 0) * (4 + cell.task.n_outputs)
         order = 0 if n_train is None else 4 * n_groups * BLOCK_STEPS * cell.updates * cell.batch
-        n_kept = BLOCK_STEPS if cell.updates == cell.task.n_answers == 1 else cell.updates
-        n_told = cell.batch * cell.task.n_answers
-        curves = 5 * n * n_kept * n_told * cell.task.n_outputs  # outputs, targets, losses and their summands
+        answers = measured_at_once(cell) * cell.updates * cell.batch * cell.task.n_answers
+        curves = 5 * n * answers * cell.task.n_outputs  # outputs, targets, losses and their summands
         together = max(1, min(n, TOGETHER // (cell.test_size * (d_in + n_activations)))) if on_gpu else 1
         at_once = 0 if is_long else cell.test_size  # of long strings as many as in a step, and without gradients
         more_inputs = (cell.last_test_size - cell.test_size) * d_in

@@ -12,7 +12,7 @@ from trainables.cell import Cell
 from trainables.kernels.sizes import TOGETHER
 from trainables.networks.base import Parameters
 from trainables.result import scores_of
-from trainables.streams import BLOCK_STEPS, stream, training_probe
+from trainables.streams import BLOCK_STEPS, measured_at_once, stream, training_probe
 from trainables.tasks.base import Array
 from trainables.trainers.base import Groups, Measures, Probed, blocks
 from trainables.trainers.batches import Batches, Fresh, Redrawn, Seen, Shuffled, WholeSet
@@ -67,13 +67,12 @@ class Stack:
         scheduled = Room((BLOCK_STEPS * self.updates, len(self.training.scheduled(0))), torch.float64)
         fill = partial(_fill, self.batches, cell, len(groups))
         self.staging = Staging([*self.batches.rooms, scheduled], self.device, len(groups) + 1, fill, ahead=self.as_on_gpu)
-        # Outputs (C, n, B) or (C, n, B, K) of the batches of a block, or of an epoch; and of a block's steps loss and right
-        # predictions (2, C, BLOCK_STEPS).
+        # Outputs (C, n, B) or (C, n, B, K) of the batches of the steps that are measured at once; and of a block's steps loss and
+        # right predictions (2, C, BLOCK_STEPS).
+        self.at_once = measured_at_once(cell)
         components = (cell.task.n_outputs,) if cell.task.n_outputs > 1 else ()
-        # A text has outputs of a million numbers a string: those of one step at a time are kept.
-        self.by_steps = self.updates > 1 or cell.task.n_answers > 1
-        n_kept, n_told = self.updates if self.by_steps else BLOCK_STEPS, cell.batch * cell.task.n_answers
-        self.f = torch.zeros(len(cells), n_kept, n_told, *components, dtype=self.dtype, device=self.device)
+        kept = (len(cells), self.at_once * self.updates, cell.batch * cell.task.n_answers, *components)
+        self.f = torch.zeros(kept, dtype=self.dtype, device=self.device)
         self.curves = torch.zeros(2, len(cells), BLOCK_STEPS, dtype=torch.float64, device=self.device)
         self.apply = vmap(lambda parameters, x: cell.network.apply(parameters, x, cell))
         self.settle = vmap(lambda parameters, x: cell.network.settled(parameters, x, cell))
@@ -128,8 +127,7 @@ class Stack:
         """Take these steps of a block. All that differs from block to block lies in the staged tensors of the turn."""
         *staged, rows = self.staging.tensors[turn]
         scheduled = [row.unbind() for row in rows] if self.as_on_gpu else rows.tolist()
-        # The outputs of a whole block are measured at once, or of epochs each one by itself, to take less memory.
-        for part in [slice(k, k + 1) for k in range(steps.start, steps.stop)] if self.by_steps else [steps]:
+        for part in [steps] if self.at_once > 1 else [slice(k, k + 1) for k in range(steps.start, steps.stop)]:
             batches = range(part.start * self.updates, part.stop * self.updates)
             y = self.batches.targets(staged, slice(batches.start, batches.stop))
             for n, k in enumerate(batches):
