@@ -1,12 +1,12 @@
 """Networks on strings of templates [Boix23]: one curve over the training strings for each network, whatever its own keys are."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import pandas as pd
 
 from analysis.data.keys import captioned
-from analysis.data.points import Points, counted, described, one_setting
+from analysis.data.points import Points, counted, described, one_setting, unusual
 from analysis.data.selection import Selection, Value, points_sql
 from declarations.key import Key
 from declarations.keys import KEYS
@@ -28,10 +28,13 @@ NETWORKS: Mapping[str, Mapping[str, Value]] = {
     "transformer + a I": {**PLAIN, "identity_qk": True},
     "transformer + a I, b I": {**PLAIN, "identity_qk": True, "identity_vo": True},
     "transformer, mimetic": {**PLAIN, "attention_init": "mimetic"},
+    "GPT-2 from scratch": {"network": "gpt2", "pretrained": False, "identity_qk": False, "identity_vo": False},
+    "GPT-2 from scratch + a I, b I": {"network": "gpt2", "pretrained": False, "identity_qk": True, "identity_vo": True},
+    "GPT-2 pretrained": {"network": "gpt2", "pretrained": True, "identity_qk": False, "identity_vo": False},
     "kernel, finite width": {"network": "features"},
     "kernel, infinite width": {"network": "kernel"},
 }
-"""The series of a figure: networks by their keys."""
+"""The series of a figure: networks by their keys. All others are one series for each network, `others`."""
 TOLD = (
     "embedding", "heads", "width", "depth", "training", "base_lr", "batch", "steps", "identity_rate", "ridge", "beta", "position",
     "activation",
@@ -60,26 +63,41 @@ class ByNetwork(NamedTuple):
 
 
 def by_network(found: Points, selection: Selection, panels: str | None = None) -> ByNetwork:
-    """The networks of NETWORKS that have two P among these points of one task, each at the setting nearest to the paper's.
+    """The networks that have two P among these points of one task, each at the setting nearest to the paper's.
 
     panels: a further key that may vary; networks without it are left out.
     """
     axes = [OVER] if panels is None else [OVER, panels]
+    named = {name: _having(found.frame, keys) for name, keys in NETWORKS.items()}
+    rest = found.frame.drop(index=[row for part in named.values() for row in part.index])
+    known = {keys["network"] for keys in NETWORKS.values()}
+    by_name = [(str(name), part) for name, part in rest.groupby("network")] if "network" in rest else []
+    others = {f"{name}, others" if name in known else name: part for name, part in by_name}
     parts, queries = [], []
     told: dict[str, dict[str, Value]] = {}
-    for name, keys in NETWORKS.items():
-        part = _having(found.frame, {**keys})
+    for name, part in (named | others).items():
         part = part if panels is None or panels not in part else part[part[panels].notna()]
         if part.empty or not {*axes} <= {*part} or part[OVER].nunique() < 2:
             continue
-        part = part.dropna(axis="columns", how="all")
+        part = without_absent(part, found.keys)
         setting = one_setting(part, [key for key in found.keys if key in part], axes, PREFERRED, found.declared)
         parts.append(setting.frame.assign(**{SERIES: name}))
-        told[name] = {key: setting.values[key] for key in captioned(TOLD, found.declared) if key in setting.values}
-        if not (keys.get("identity_qk") or keys.get("identity_vo")):
+        own = TOLD if name in NETWORKS else [*TOLD, *(key for key in unusual(setting.values) if key not in of_task(found))]
+        told[name] = {key: setting.values[key] for key in captioned(own, found.declared) if key in setting.values}
+        if not (setting.values.get("identity_qk") or setting.values.get("identity_vo")):
             told[name].pop("identity_rate", None)  # it has nothing to scale
         queries.append(f"-- {name}\n{points_sql(selection.only(setting.values), found.measure, axes, FEW)}")
     return ByNetwork(pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(), told, queries)
+
+
+def without_absent(points: pd.DataFrame, keys: Iterable[str]) -> pd.DataFrame:
+    """The points without the keys that none of them has."""
+    return points.drop(columns=[key for key in keys if key in points and points[key].isna().all()])
+
+
+def of_task(found: Points) -> set[str]:
+    """The keys of points that belong to the task."""
+    return {key for key in found.keys if isinstance(column := found.declared[key], Key) and column.part == "task"}
 
 
 def _having(frame: pd.DataFrame, values: Mapping[str, Value]) -> pd.DataFrame:

@@ -30,6 +30,8 @@ ROUNDED = "the paper's lazy networks carry float32 rounding, these do not (docs/
 
 TASKS = ("same_different", *_OTHERS)
 """The tasks of the paper."""
+TEMPLATE_TASKS = ("template", "symbolic_template")
+"""The tasks on strings of templates [Boix23]."""
 TWO_LABELS = TASKS
 """Tasks for which half of all answers are right by chance. For other tasks this share is not known here."""
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from analysis.data.paper import TEMPLATE_TASKS
 from analysis.data.saved import HOLDING, RICHNESS
 from analysis.data.selection import grid_keys
 from declarations.key import Key
@@ -19,8 +20,6 @@ class Need(NamedTuple):
 
 
 _QUICK = ("grids/quick.yaml", "a quarter of an hour")
-TASKS = ("template", "symbolic_template")
-"""Tasks of strings of templates."""
 _SAMPLED = ("grids/overlaps_he3_quick.yaml", "two minutes")
 NEEDS = {
     "curves": Need("networks at two values of a parameter that is a number", "grid.yaml", "a minute or two"),
@@ -71,7 +70,7 @@ _SHOWS: dict[str, Callable[[Varying], bool]] = {
     "curves": lambda found: bool(found.numbers),
     "dimension": lambda found: {"L", "d"} <= found.numbers and not found.sampled,
     "noise": lambda found: found.noisy_over_L,
-    "relations": lambda found: found.task in TASKS and "P" in found.numbers,
+    "relations": lambda found: found.task in TEMPLATE_TASKS and "P" in found.numbers,
     "structure": lambda found: True,
     "richness": lambda found: found.rich,
     "scaling": lambda found: len(found.positive) > 1,

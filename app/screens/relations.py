@@ -5,11 +5,11 @@ import pandas as pd
 import streamlit as st
 
 from analysis.charts.curves import Look, curves_chart
-from analysis.charts.strings import DECLARED, LEVEL, OVER, SERIES, ByNetwork, by_network, caption
+from analysis.charts.strings import DECLARED, LEVEL, OVER, SERIES, ByNetwork, by_network, caption, of_task, without_absent
+from analysis.data.paper import TEMPLATE_TASKS
 from analysis.data.points import Points, averaged, numeric_keys
 from analysis.data.questions import asked_of
 from analysis.data.selection import axes
-from analysis.data.showing import TASKS
 from analysis.lines import sql_lines
 from analysis.overlays import overlays
 from analysis.scaling.levels import levels
@@ -18,10 +18,9 @@ from app.choosing import captioned_of, level_choice, measure_choice, measured, n
 from app.looks import controls_above
 from app.setting import name
 from app.shared import NONE, check_link, choice, compute_later, downloads, figure, remembered, sweep_choice
-from declarations.key import Key
 from declarations.statistics import STATISTICS
 
-FIRST = {"task": TASKS[0], "template": "aba/abb"}
+FIRST = {"task": TEMPLATE_TASKS[0], "template": "aba/abb"}
 """The choices to begin with, if they are there."""
 MEASURES = ("test_mse", "picked_test_acc")
 """The measures of [Boix23], which stand first."""
@@ -35,7 +34,7 @@ def show(results: str) -> None:
         selection = sweep_choice(results)
         for key, title in (("task", "Task"), ("template", "Template")):
             known = remembered(axes, results, selection).get(key, [])
-            values = [value for value in known if value in TASKS] if key == "task" else known
+            values = [value for value in known if value in TEMPLATE_TASKS] if key == "task" else known
             if not values:
                 nothing_yet(results, "relations", NEEDED)
                 return
@@ -48,8 +47,7 @@ def show(results: str) -> None:
     found = measured(results, selection, measure)
     with place:
         panels = _panels(found)
-        of_task = {key for key in found.keys if isinstance(column := found.declared[key], Key) and column.part == "task"}
-        own = of_task - {OVER, panels}
+        own = of_task(found) - {OVER, panels}
         frame = rest(found, [key for key in found.keys if key not in own]).frame
     drawn = by_network(found._replace(frame=frame), selection, panels)
     if drawn.frame.empty:
@@ -84,9 +82,7 @@ def _panels(found: Points) -> str | None:
 def _suffices(drawn: ByNetwork, found: Points, by: list[str], level: float) -> None:
     """The table of the P at which each network reaches the level."""
     parts = [
-        thresholds(part.dropna(axis="columns", how="all"), level, OVER, found.measure.falls, found.declared).assign(
-            **{SERIES: told}
-        )
+        thresholds(without_absent(part, found.keys), level, OVER, found.measure.falls, found.declared).assign(**{SERIES: told})
         for told, part in drawn.frame.groupby(SERIES, sort=False)
     ]
     table = threshold_table(pd.concat(parts, ignore_index=True), [SERIES, *by])

@@ -51,6 +51,22 @@ def test_each_network_is_a_curve_and_has_the_P_that_suffices(page, results):
     assert "24 networks; if not said otherwise, width = 256" in said(shown) and "transformer + a I" not in said(shown)
 
 
+def test_networks_that_the_page_does_not_name_are_drawn_too(page, tmp_path):
+    store = Store(str(tmp_path))
+    shared = {"L": None, "d": None, "task": "template", "template": "aba/abb", "training": "adam", "best_test_acc": None}
+    last = PLAIN | {"read_from": "last", "embedding": 128}
+    cells = [
+        row(2 * i + k, **shared, P=P, test_mse=1 / P, **keys)
+        for i, keys in enumerate((last, {"network": "mine"}))
+        for k, P in enumerate((4, 8))
+    ]
+    store.commit("p", cells, KEYS)
+    store.write_plan("p", [cell["cell_id"] for cell in cells], whole=True)
+    shown = page("relations", store.results)
+    assert shown.dataframe[0].value["networks"].tolist() == ["mine", "transformer, others"]
+    assert "transformer, others: " in said(shown) and "read_from = last" in said(shown)
+
+
 def test_copying_has_a_panel_for_each_embedding(page, results):
     shown = page("relations", results, at_task="symbolic_template", measure="picked_test_acc", panels="embedding", level="0.5")
     table = shown.dataframe[0].value
