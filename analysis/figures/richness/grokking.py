@@ -9,7 +9,7 @@ from analysis.charts.along import cells_of, evaluated, groups_along
 from analysis.charts.curves import styled
 from analysis.data.evaluations import HALFWAY, evaluations_of, first_within
 from analysis.data.keys import captioned
-from analysis.data.points import counted, described, one_setting, points, with_intervals
+from analysis.data.points import counted, described, one_setting, points, unusual, with_intervals
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
 from store.views import declared
@@ -56,13 +56,19 @@ def _panel(results: str, sweep: str | None, task: str, title: str) -> _Panel | N
         return None
     frame = pd.concat(means, ignore_index=True).assign(**{PANEL: title})
     frame = frame.loc[frame["step"].isin(curves["step"].unique()), [PANEL, "measure", "step", "mean", "low", "high", "n"]]
-    told = described(setting.values, captioned(setting.values, found.declared))
+    told = described(setting.values, captioned(unusual(setting.values, found.declared), found.declared))
     of = counted(curves["cell_id"].nunique(), "network")
     return _Panel(frame, f"{title.capitalize()}: {told}; {of}; means with 95% intervals. {_order(curves)}", sql)
 
 
 def _order(curves: pd.DataFrame) -> str:
-    """In words, in how many networks D_LR has fallen halfway before half of the test is right, and when both happen."""
+    """In words, in how many networks D_LR has fallen halfway before half of the test is right, and when both happen; or that it
+    does not fall."""
+    by_network = curves.sort_values("step").groupby("cell_id")["curve_d_lr"]
+    first, last = by_network.first(), by_network.last()
+    if (last >= first).any():
+        ends = f"from {first.mean():.2f} at the first evaluation to {last.mean():.2f} at the last"
+        return f"D_LR does not fall in {int((last >= first).sum())} of {len(first)} networks: {ends}, on average over all."
     rise = first_within(curves, {"test_acc": {"at_least": 0.5}})["step"]
     if rise.empty:
         return "No network gets half of the test right."
@@ -93,6 +99,6 @@ def _one(frame: pd.DataFrame, title: str) -> Any:
 
 
 GROKKING = Figure(
-    "Grokking", "Modular arithmetic: networks turn rich before they generalise", "[Nam26 Fig. 12]",
+    "Grokking", "Modular arithmetic: how rich networks are as they come to generalise", "[Nam26 Fig. 12]",
     ("grids/richness_grokking.yaml", "grids/richness_grokking_tokens.yaml"), _draw,
 )  # fmt: skip
