@@ -60,6 +60,7 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
     "codes": (Figure("Codes", "richness_codes"),),
     "richness": (Figure("Richness", "richness_symbols"),),
     "linear": (Figure("Linear", "richness_linear"),),
+    "relations": (Figure("Relations", "templates-quick"),),
     "neurons": (Figure("Outliers", "nstar-he3-quick"), Figure("Magnitude", "parity-quick")),
 }
 """Figures by the name of their picture; several stand side by side."""
@@ -70,6 +71,7 @@ SCREENS = {
     "app-networks": Screen("networks?sweep=eq3", _EQ3),
     "app-curves": Screen("curves?sweep=eq3", _EQ3),
     "app-dimension": Screen("dimension?sweep=quick", height=1000),
+    "app-relations": Screen("relations?sweep=templates-quick", height=1000),
     "app-structure": Screen("structure", height=1100),
     "app-richness": Screen("richness?sweep=richness_codes&at_task=digits&at_code=1&at_trained=all", height=860),
     "app-specialisation": Screen("specialisation", part=_CHART),
