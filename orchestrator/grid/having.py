@@ -16,6 +16,8 @@ def lacking(asked: str, metrics: Iterable[Metric], kind: Kind) -> str:
         missing = {trait for metric in without for trait, legal in metric.of[0] if traits.get(trait) not in (None, *legal)}
         if "sampled" in missing:
             return f"{asked} is measured on networks that learn by gradient descent, not by {kind.training.name}"
+        if "answers" in missing:
+            return f"{asked} is of one answer an example, and task {kind.task.name} asks each token; leave it out"
         if "outputs" in missing:
             return f"{asked} is of several outputs, and task {kind.task.name} has one; leave it out, or take a task of classes"
         if "features" in missing:

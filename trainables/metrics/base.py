@@ -18,7 +18,9 @@ Array = np.ndarray[Any, Any]
 Per = Literal["network", "evaluation", "eigenfunction"]
 DESCENT: Condition = (("sampled", ("no",)),)
 """Networks that learn by gradient descent."""
-FEATURES: Condition = (("features", ("yes",)),)
+ANSWERS_ONCE: Condition = (("answers", ("one",)),)
+"""Networks that answer once an example, so that features and outputs on a probe set are a row for each of its examples."""
+FEATURES: Condition = (("features", ("yes",)), *ANSWERS_ONCE)
 """Networks that give the features of their last hidden layer."""
 
 
@@ -43,6 +45,10 @@ class Probe:
     def _seen(self) -> "Probed":
         return self.at(self.inputs)
 
+    @cached_property
+    def _own(self) -> Mapping[str, Array]:
+        return self.at(self.inputs[:1]).parameters  # outputs on all examples of a text would fill the memory
+
     @property
     def inputs(self) -> Array:
         """(n, input_dim)."""
@@ -66,7 +72,7 @@ class Probe:
     @property
     def parameters(self) -> Mapping[str, Array]:
         """Parameters by name; the two-layer network has w (D, m) and a (m,). A sample of a posterior names none."""
-        return self._seen.parameters
+        return self._own
 
 
 MOST = 64

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from declarations.metric import Condition
-from trainables.metrics.base import FEATURES, Array, Group, Probe, Requested, metric
+from trainables.metrics.base import ANSWERS_ONCE, FEATURES, Array, Group, Probe, Requested, metric
 from trainables.metrics.participation import participation
 from trainables.richness import alignment, spectrum
 from trainables.richness.collapse import Collapse, classes_of, collapse
@@ -165,7 +165,7 @@ def d_lr_proj(probe: Probe) -> float | None:
     return alignment.d_lr_of_span(*pair, int(rank)) if pair and rank else None
 
 
-@metric("rank of the centred targets", low=0, needs=_SEVERAL)
+@metric("rank of the centred targets", low=0, needs=ANSWERS_ONCE + _SEVERAL)
 def d_lr_rank(probe: Probe) -> float | None:
     """Rank of the centred training targets, C - 1 for C classes; None for one output."""
     own = _of(probe)
@@ -186,7 +186,7 @@ def s_init(probe: Probe) -> float | None:
     return None if features is None or own.start is None else alignment.cka(own.start, features)
 
 
-@metric("squared norm of all parameters", low=0, logarithmic=True)
+@metric("squared norm of all parameters", low=0, logarithmic=True, needs=ANSWERS_ONCE)
 def theta_norm2(probe: Probe) -> float:
     """Sum of the squares of all parameters."""
     parameters = _of(probe).train.seen.parameters  # those of `probe` would evaluate its examples, too

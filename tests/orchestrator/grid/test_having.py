@@ -3,8 +3,10 @@
 import pytest
 
 from orchestrator.grid.load import GridError, load_grid
+from tests.made_texts import made_text, made_tokenizer
 from tests.own_parts import keep_registries
-from trainables.metrics import metric_groups, requested_metric
+from trainables.features.found import DATA_DIR
+from trainables.metrics import metric_groups, requested_metric, richness
 from trainables.tasks import SameDifferent
 from trainables.tasks.clusters import Clusters
 from trainables.tasks.digits import DigitValues
@@ -86,6 +88,21 @@ def test_a_metric_of_several_outputs_is_refused_by_name_where_there_is_one(plan,
         plan(f"L: 4, gamma: 1, save: [{name}]")
     with pytest.raises(GridError, match=f"find: metric = '{name}': {said}"):
         plan(f"gamma: 1, find: {{axis: L, metric: {name}, at: 0.5, range: [2, 8]}}")
+
+
+@pytest.mark.parametrize("asked", ["richness", "richness_curve", *(one.name for one in (*richness.METRICS, *richness.CURVE))])
+def test_richness_is_refused_where_each_token_is_answered(plan, tmp_path, monkeypatch, asked):
+    """Its probe sets would be a thousand long strings at once, and there is no row of features for each."""
+    pytest.importorskip("tokenizers")
+    made_tokenizer(tmp_path / "gpt2")
+    made_text(tmp_path / "small")
+    monkeypatch.setenv(DATA_DIR, str(tmp_path))
+    monkeypatch.setattr("tests.orchestrator.grid.test_having.GRID", "sweep: some\ngrids: [{task: text, seed: 0, %s}]\n")
+    text = "corpus: small, context: 8, save: [%s]"
+    said = f"save: {asked} is of one answer an example, and task text asks each token; leave it out"
+    with pytest.raises(GridError, match=said):
+        plan(text % asked)
+    assert plan(text % "curves, identity_qk_mean").cells
 
 
 def test_the_group_has_what_the_task_has(plan):

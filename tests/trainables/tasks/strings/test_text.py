@@ -16,6 +16,8 @@ from trainables.checking.network import check_network
 from trainables.checking.task import check_task
 from trainables.engines import descent_engine
 from trainables.features import found, texts
+from trainables.metrics.base import Probe
+from trainables.metrics.identities import identity_qk_mean, identity_vo_mean
 from trainables.streams import stream, stream_owner
 from trainables.tasks import Text
 from trainables.trainers.run import PackRun
@@ -160,6 +162,17 @@ def test_networks_alone_train_as_in_a_pack_and_as_on_a_card():
         np.testing.assert_allclose(together.curves[:, c], one.curves[:, 0], rtol=1e-9)
     as_on_card = trained(cells, as_on_gpu=True)
     np.testing.assert_allclose(as_on_card.curves, together.curves, rtol=1e-9)
+
+
+def test_parameters_are_measured_without_outputs_of_all_strings():
+    run, seen = trained([cell(identity_qk=True)]), []
+
+    def at(x):
+        seen.append(len(x))
+        return run.trainer.probed(0)(x)
+
+    probe = Probe(cell(), lambda: cell().task.test_examples(None, None, 6), at, lambda x: None)
+    assert identity_qk_mean.measure(probe) > 0 == identity_vo_mean.measure(probe) and seen == [1]
 
 
 def test_the_engine_that_trains_any_network_is_chosen():
