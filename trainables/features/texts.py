@@ -39,7 +39,7 @@ _LINES = 10_000
 
 
 @dataclass(frozen=True)
-class Text:
+class TextFiles:
     """A text and a tokenizer that are there."""
 
     folder: str
@@ -50,7 +50,7 @@ class Text:
     """First digits of a sha256 over all files."""
 
 
-def look(corpus: str, data_dir: str, tokenizer_dir: str) -> Text:
+def look(corpus: str, data_dir: str, tokenizer_dir: str) -> TextFiles:
     """The text of this name, and the tokenizer. ValueError, in one line, says what is missing, where, and what to supply."""
     above, said_by = data_folder(data_dir)
     folder = above / corpus
@@ -73,7 +73,7 @@ def look(corpus: str, data_dir: str, tokenizer_dir: str) -> Text:
     except OSError as error:
         raise ValueError(f"{error.filename or folder} cannot be read: {error.strerror or error}") from None
     digest = hashlib.sha256(digests.encode()).hexdigest()[:8]
-    return Text(str(above), tuple(map(str, files)), tuple(map(str, tokenizer)), digest)
+    return TextFiles(str(above), tuple(map(str, files)), tuple(map(str, tokenizer)), digest)
 
 
 def _beside_weights() -> tuple[Path, str]:
@@ -88,12 +88,12 @@ def _first(folder: Path, kinds: Iterable[tuple[str, ...]]) -> list[Path]:
 
 
 @lru_cache(maxsize=4)
-def n_words(text: Text) -> int:
-    """Number of words that the tokenizer knows. ValueError if its files cannot be read."""
+def n_tokens(text: TextFiles) -> int:
+    """Number of different tokens that the tokenizer gives. ValueError if its files cannot be read."""
     return int(_tokenizer(text).get_vocab_size(with_added_tokens=True))
 
 
-def _tokenizer(text: Text) -> Any:
+def _tokenizer(text: TextFiles) -> Any:
     from tokenizers import Tokenizer
     from tokenizers.models import BPE
     from tokenizers.pre_tokenizers import ByteLevel
@@ -108,17 +108,17 @@ def _tokenizer(text: Text) -> Any:
     return found
 
 
-def wanted(text: Text) -> Wanted:
+def wanted(text: TextFiles) -> Wanted:
     """The file of the tokens, one a row, those of training first."""
     return Wanted(f"text-{text.digest}", 1, "uint32", (("version", _VERSION), ("files", text.digest)))
 
 
-def folders(text: Text) -> list[Path]:
+def folders(text: TextFiles) -> list[Path]:
     """Folders that may hold the tokens: with the texts, so that nodes share them, else in this user's cache."""
     return [Path(text.folder, "tokens"), cache_folder() / "tokens"]
 
 
-def preparation(text: Text) -> list[Preparation]:
+def preparation(text: TextFiles) -> list[Preparation]:
     """The file that `tokens` would make; none if it is there."""
     for folder in folders(text):
         try:
@@ -131,11 +131,11 @@ def preparation(text: Text) -> list[Preparation]:
     return [Preparation(what, kept.writable(folders(text)) / f"{wanted(text).name}.npy", 4 * n)]
 
 
-_held: dict[Text, Kept] = {}
+_held: dict[TextFiles, Kept] = {}
 """Files that this process has checked and mapped."""
 
 
-def tokens(text: Text, console: Console | None = None) -> dict[str, Array]:
+def tokens(text: TextFiles, console: Console | None = None) -> dict[str, Array]:
     """The tokens (n,) of each part. They are made now if they are not there yet. TaskError if the files are not usable."""
     if text not in _held:
         _held[text] = kept.made(folders(text), wanted(text), lambda: _tokenized(text), console or Console(stderr=True))
@@ -143,7 +143,7 @@ def tokens(text: Text, console: Console | None = None) -> dict[str, Array]:
     return dict(zip(PARTS, np.split(_held[text].rows[:, 0], ends[:-1]), strict=True))
 
 
-def _tokenized(text: Text) -> tuple[tuple[int, ...], list[Array]]:
+def _tokenized(text: TextFiles) -> tuple[tuple[int, ...], list[Array]]:
     try:
         tokenizer = _tokenizer(text)
         found = [_of_file(tokenizer, file) for file in text.files]

@@ -7,15 +7,19 @@ test            the first strings of the test text that follow each other, the s
 data_dir        folder of texts, and tokenizer_dir that of the tokenizer: they enter neither the cell id nor the results
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import Field, PrivateAttr, field_validator, model_validator
 from rich.console import Console
 
 from trainables.features import texts
 from trainables.tasks.base import Array, Inputs, Preparation, Targets, Task, TaskError
+
+_NAME = r"[A-Za-z0-9][\w.-]*"
+"""A corpus enters ids and versions, so that it is no path."""
 
 
 class Text(Task):
@@ -34,21 +38,24 @@ class Text(Task):
     told: ClassVar[tuple[str, ...]] = ("corpus",)
 
     corpus: Annotated[str, Field(title="text")]
-    context: Annotated[int, Field(ge=1, title="tokens of a string")] = 1024
+    context: Annotated[int, Field(ge=2, title="tokens of a string")] = 1024
     data_dir: str = ""
     tokenizer_dir: Annotated[str, Field(title="folder of the tokenizer")] = ""
     # Looked up when the grid is planned. Workers get it with the cell, whatever their environment says.
-    _text: texts.Text = PrivateAttr()
+    _text: texts.TextFiles = PrivateAttr()
+
+    @field_validator("corpus")
+    @classmethod
+    def _is_a_name(cls, corpus: str) -> str:
+        if not re.fullmatch(_NAME, corpus):
+            raise ValueError("is the name of a folder in data_dir: letters, digits, '.', '_' and '-', first a letter or digit")
+        return corpus
 
     @model_validator(mode="after")
     def _files_are_there(self) -> "Text":
         self._text = texts.look(self.corpus, self.data_dir, self.tokenizer_dir)
-        texts.n_words(self._text)  # says if the tokenizer cannot be read
+        texts.n_tokens(self._text)  # says if the tokenizer cannot be read
         return self
-
-    @classmethod
-    def traits(cls) -> dict[str, str | None]:
-        return {**super().traits(), "outputs": "several"}
 
     @property
     def source(self) -> str:
@@ -60,7 +67,7 @@ class Text(Task):
 
     @property
     def n_tokens(self) -> int:
-        return texts.n_words(self._text)
+        return texts.n_tokens(self._text)
 
     @property
     def n_outputs(self) -> int:

@@ -190,6 +190,9 @@ def refused(**keys):
 
 
 def test_what_is_missing_or_wrong_is_told(tmp_path, monkeypatch):
+    for path in ("/abs", "../small", "", "a b", "a,b", "small\n", "-a"):
+        assert "is the name of a folder in data_dir: letters, digits" in refused(corpus=path)
+    assert "greater than or equal to 2" in refused(context=1)
     said = refused(corpus="none")
     assert f"{tmp_path}/none (in SWEEP_DATA_DIR) lacks the text: put there wiki.train.tokens, wiki.valid.tokens, " in said
     said = refused(tokenizer_dir=str(tmp_path))
