@@ -132,12 +132,13 @@ class Cell(BaseModel):
     @property
     def version(self) -> str:
         """The `science_version` of the cell's row in the results: version of the code that computes the cell's numbers (the
-        package, the parts), and digests of a user's own files, of data and of weights."""
+        package, the parts), and digests of a user's own files, of data and of weights. These follow a plus, but a space after
+        the name of a user's own part."""
         own = [part.version for part in (self.training, self.network) if part.version]
         task, chosen = self.task, self.task.origin != self.task.name
-        own += [
-            f"{part.origin} {part.source}" for part in (self.training, self.network, *([task] if chosen else [])) if part.source
-        ]
+        for part in (self.training, self.network, *([task] if chosen else [])):
+            mark = " " if part.origin == part.name else "+"
+            own += [f"{part.origin}{mark}{part.source}"] if part.source else []
         of_task = "" if chosen else task.source
         return ", ".join([*own, f"{SCIENCE_VERSION}+{of_task}" if of_task else SCIENCE_VERSION])
 

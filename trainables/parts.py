@@ -50,8 +50,8 @@ class Part(BaseModel):
 
     @property
     def origin(self) -> str:
-        """The part as versions name it beside its source. Parts of one origin with other sources are releases of one another.
-        If keys choose a part's files, as the size of given weights does, each choice has an origin of its own."""
+        """`text-wikitext-2`: the part's name in versions, before its source. Parts of one origin with other sources are releases
+        of one another. Where keys choose a part's files, as the size of given weights does, each choice has its own origin."""
         return self.name
 
     def identity(self) -> dict[str, Any]:

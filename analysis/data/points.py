@@ -220,8 +220,9 @@ def unusual(values: Mapping[str, Any], declared: Mapping[str, Column] = KEYS) ->
 
 
 def _release(version: object) -> tuple[int, ...]:
-    """The numbers in a version such as `3` or `langevin 2, 3`. Digests of files, after a plus, have no order and are left out."""
-    return tuple(map(int, re.findall(r"\d+", str(version).partition("+")[0])))
+    """The numbers in a version such as `3` or `langevin 2, 3+1f0a`. Digests of files have no order, and are left out."""
+    releases = (re.fullmatch(r"(?:.* )?(\d{1,7})", part.partition("+")[0]) for part in str(version).split(", "))
+    return tuple(int(found[1]) for found in releases if found)
 
 
 def _plain(value: Any) -> Value:

@@ -72,9 +72,10 @@ def _columns_and_versions(connection: duckdb.DuckDBPyConnection) -> tuple[frozen
 
 
 # A cell's id contains its version, so that all rows of a cell agree. To pick one row per cell would take longer.
-# A version names the parts that have one of their own, as `langevin 3, 3` does: with other parts it is another one by itself.
+# A version names the parts that have one of their own, as `langevin 3, text-small+1f0a, 3` does: with other parts it is another
+# one by itself.
 _SEVERAL = f"""SELECT task FROM internal.rows WHERE status <> 'failed'
-GROUP BY task, regexp_extract_all(coalesce({VERSION}, ''), '([^ ,]+) [^,]+', 1)
+GROUP BY task, regexp_extract_all(coalesce({VERSION}, ''), '(?:^|, )([^ ,+]*[^ ,+0-9][^ ,+]*)[ +][^,]+', 1)
 HAVING count(DISTINCT coalesce({VERSION}, '')) > 1 LIMIT 1"""
 
 

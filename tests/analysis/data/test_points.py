@@ -172,17 +172,47 @@ def test_networks_of_other_data_are_no_seeds_of_one_another(tmp_path):
     assert of_other_gamma(results, network(results, cell_id), "neurons") == {"lazy": lazy}
 
 
-@pytest.mark.parametrize(("versions", "several"), [(("3", "langevin 3, 3"), False), (("langevin 2, 3", "langevin 3, 3"), True)])
+@pytest.mark.parametrize(
+    ("versions", "several"),
+    [
+        (("3", "langevin 3, 3"), False),
+        (("langevin 2, 3", "langevin 3, 3"), True),
+        (("3", "3+aaaa+bbbb"), True),
+        (("3+aaaa", "4+aaaa"), True),
+        (("mine 12ab, 3", "mine 34cd, 3"), True),
+        (("gpt2-2-2-16-64+12ab, 3", "gpt2-2-2-16-64+34cd, 3"), True),
+        (("gpt2-2-2-16-64+12ab, 3", "gpt2-4-2-16-64+34cd, 3", "3"), False),
+        (("gpt2-2-2-16-64+12ab, text-small+12ab, 3", "gpt2-2-2-16-64+12ab, text-small+34cd, 3"), True),
+        (("text-small+12ab, 3", "text-other+34cd, 3"), False),
+    ],
+)
 def test_versions_of_other_parts_are_not_several_versions(tmp_path, versions, several):
     for i, version in enumerate(versions):
         of_versions(tmp_path, version, task="linear", start=1000 * i)
     assert ("science_version" in grid_keys(str(tmp_path))) == several
 
 
-def test_the_newer_code_is_preferred_to_more_networks(tmp_path):
-    results = of_versions(tmp_path, "9", "10")
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("9", "10"),
+        ("3+9999", "4+0000"),
+        ("gpt2-2-2-16-64+99999999, 3", "gpt2-2-2-16-64+3fa91c02, 4"),
+        ("gpt2-2-2-16-64+99999999, text-small+99999999+99999999, 3", "gpt2-2-2-16-64+3fa91c02, text-small+12ab, 4"),
+        ("mine 99999999ab12, 3", "mine 123456789012, 4"),
+        ("langevin 9, mine+9, 3", "langevin 10, mine+1, 3"),
+    ],
+)
+def test_the_newer_code_is_preferred_to_more_networks(tmp_path, older, newer):
+    results = of_versions(tmp_path, older, newer)
     found = points(results, Selection())
-    assert one_setting(found.frame, found.keys, ["L"]).values["science_version"] == "10"
+    assert one_setting(found.frame, found.keys, ["L"]).values["science_version"] == newer
+
+
+def test_digests_do_not_rank_networks(tmp_path):
+    more, fewer = "gpt2-2-2-16-64+3fa91c02, text-small+0000, 3", "gpt2-2-2-16-64+99999999, text-small+9999, 3"
+    found = points(of_versions(tmp_path, more, fewer), Selection())
+    assert one_setting(found.frame, found.keys, ["L"]).values["science_version"] == more
 
 
 def test_versions_of_different_tasks_are_no_key(tmp_path):

@@ -105,7 +105,7 @@ def test_the_id_knows_the_text_and_not_its_place(tmp_path):
     made_text(tmp_path / "there" / "small")
     there = cell_of(Text(corpus="small", context=8, data_dir=str(tmp_path / "there")), seed=0, network="gpt2")
     assert there.task.source == here.task.source and there.version == here.version
-    assert here.version == f"text-small {here.task.source}, 3"  # another text is no other release of this one
+    assert here.version == f"text-small+{here.task.source}, 3"  # another text is no other release of this one
     made_text(tmp_path / "small", seed=1)
     assert cell().cell_id != here.cell_id
 
