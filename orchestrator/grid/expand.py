@@ -198,11 +198,10 @@ class _Fitting:
                 own["gamma"] = lazy
             cell = Cell(task=task, network=self._made(network, own), training=self._made(training, keys), seed=0)
             return _Parts(cell, cell.version, lazy)
-        except TaskError as error:
-            return _Parts(None, "", lazy, f"network {network.name}: {error}")
         except ValidationError as error:
             are_apart = all(problem["loc"] for problem in error.errors())  # each is of one key, by itself
-            together = "" if are_apart else "these keys do not go together: "
+            of_network = error.title == network.__name__  # with any task
+            together = "" if are_apart else f"network {network.name}: " if of_network else "these keys do not go together: "
             return _Parts(None, "", lazy, f"{together}{pydantic_reason(error)}")
         except Interrupted:
             raise

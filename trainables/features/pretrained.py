@@ -1,7 +1,7 @@
 """GPT-2's weights as users have them from Hugging Face: a folder with config.json, and model.safetensors or pytorch_model.bin.
 
-Looking reads config.json and the digest of the weights; nothing is downloaded, and nothing here imports torch before weights are
-read, because every plan looks.
+Looking reads config.json, and of the weights the digest, names and shapes; nothing is downloaded, and nothing here imports torch
+before weights are read, because every plan looks.
 """
 
 import json
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from trainables.basics import Array, TaskError
 from trainables.features.digests import file_digest
 from trainables.features.found import data_folder
+from trainables.features.headers import Shapes, UnreadableError, shapes_in
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -43,7 +44,13 @@ PUBLISHED = {
     "gpt2-xl": Shape(48, 25, 1600, 6400),
 }
 """Names on Hugging Face: small, medium, large, extra large."""
-ALWAYS = {"model_type": "gpt2", "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5}
+ALWAYS = {
+    "model_type": "gpt2",
+    "activation_function": "gelu_new",
+    "layer_norm_epsilon": 1e-5,
+    "scale_attn_weights": True,
+    "scale_attn_by_inverse_layer_idx": False,
+}
 """Entries of config.json that network `gpt2` is made for; each is GPT-2's default."""
 
 
@@ -55,29 +62,32 @@ class Weights(NamedTuple):
     """First digits of the sha256 of the file."""
     n_tokens: int
     n_positions: int
+    is_tied: bool
+    """Whether the network read out tokens by their own vectors."""
 
 
 def look(weights_dir: str, shape: Shape) -> Weights:
-    """The weights of a GPT-2 of this shape. TaskError, in one line, says what is missing, in which folder, and what to supply."""
+    """The weights of a GPT-2 of this shape, all of which are there. ValueError, in one line, says what is missing or unusable, in
+    which folder, and what to supply."""
     folder, said_by = _folder(weights_dir, shape)
     names = " and ".join([CONFIG, " or ".join(FILES)])
     supply = f"put there what Hugging Face holds of such a network, {names}, or let weights_dir name their folder"
     where = f"GPT-2's weights: {folder} ({said_by})"
     try:
         if not (folder / CONFIG).is_file():
-            raise TaskError(f"{where} lacks {CONFIG}; {supply}")
+            raise ValueError(f"{where} lacks {CONFIG}; {supply}")
         file = next((folder / name for name in FILES if (folder / name).is_file()), None)
         if file is None:
-            raise TaskError(f"{where} lacks {' and '.join(FILES)}; {supply}")
+            raise ValueError(f"{where} lacks {' and '.join(FILES)}; {supply}")
         config = _config(folder / CONFIG, shape)
         if file.name == FILES[0] and find_spec("safetensors") is None:
-            raise TaskError(
-                f"{file} is read by a package that is not installed: python -m pip install {SAFETENSORS}; "
-                f"or put {FILES[1]} in its place"
-            )
-        return Weights(str(file), file_digest(file)[:8], *config)
+            wanted = f"python -m pip install {SAFETENSORS}; or put {FILES[1]} in its place"
+            raise ValueError(f"{file} is read by a package that is not installed: {wanted}")
+        weights = Weights(str(file), file_digest(file)[:8], *config)
+        _check_tensors(weights, shape)
+        return weights
     except OSError as error:
-        raise TaskError(f"{error.filename or folder} cannot be read: {error.strerror or error}") from None
+        raise ValueError(f"{error.filename or folder} cannot be read: {error.strerror or error}") from None
 
 
 def _folder(weights_dir: str, shape: Shape) -> tuple[Path, str]:
@@ -91,21 +101,62 @@ def _folder(weights_dir: str, shape: Shape) -> tuple[Path, str]:
     return inside if not (given / CONFIG).is_file() and inside.is_dir() else given, "the grid's weights_dir"
 
 
-def _config(file: Path, shape: Shape) -> tuple[int, int]:
-    """Numbers of tokens and of positions. TaskError if the file describes another network."""
+def _config(file: Path, shape: Shape) -> tuple[int, int, bool]:
+    """Numbers of tokens and of positions, and whether the readout is tied. ValueError if the file describes another network."""
     try:
         config = json.loads(file.read_text())
         depth, heads, d = (int(config[name]) for name in ("n_layer", "n_head", "n_embd"))
         found = Shape(depth, heads, d, int(config.get("n_inner") or 4 * d))
         n_tokens, n_positions = int(config["vocab_size"]), int(config["n_positions"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise TaskError(f"{file} is no configuration of a GPT-2 ({type(error).__name__}: {error}); replace it") from None
+        raise ValueError(f"{file} is no configuration of a GPT-2 ({type(error).__name__}: {error}); replace it") from None
     for name, usual in ALWAYS.items():
         if config.get(name, usual) != usual:
-            raise TaskError(f"{file}: {name} is {config[name]}, and network gpt2 has {usual}")
+            raise ValueError(f"{file}: {name} is {config[name]}, and network gpt2 has {usual}")
     if found != shape:
-        raise TaskError(f"{file} describes a network of {found}; the grid says {shape}")
-    return n_tokens, n_positions
+        raise ValueError(f"{file} describes a network of {found}; the grid says {shape}")
+    return n_tokens, n_positions, bool(config.get("tie_word_embeddings", True))
+
+
+def _check_tensors(weights: Weights, shape: Shape) -> None:
+    """ValueError if the file is torn, or lacks a tensor of a GPT-2, or has one of another shape."""
+    try:
+        found = _shapes(weights.file, weights.digest)
+    except UnreadableError as error:
+        raise ValueError(f"{weights.file} cannot be read as weights: {error}; replace it") from None
+    for name, wanted in shapes_of(shape, weights.n_tokens, weights.n_positions).items():
+        _check_shape(weights, name, found.get(name), wanted, ValueError)
+
+
+@lru_cache(maxsize=8)
+def _shapes(file: str, digest: str) -> Shapes:
+    """Shapes of the tensors of a file that has this digest, by their names in a GPT-2 without head."""
+    return {_plain(name): shape for name, shape in shapes_in(Path(file)).items()}
+
+
+def shapes_of(shape: Shape, n_tokens: int, n_positions: int) -> Shapes:
+    """Shapes of all tensors of a GPT-2 without head, by their published names; matrices are (in, out)."""
+    d, m = shape.embedding, shape.width
+    found: Shapes = {"wte.weight": (n_tokens, d), "wpe.weight": (n_positions, d)}
+    layer = {
+        "ln_1": (d,), "attn.c_attn": (d, 3 * d), "attn.c_proj": (d, d), "ln_2": (d,), "mlp.c_fc": (d, m), "mlp.c_proj": (m, d)
+    }  # fmt: skip
+    of_layers = {f"h.{k}.{name}": sizes for k in range(shape.depth) for name, sizes in layer.items()}
+    for name, sizes in {**of_layers, "ln_f": (d,)}.items():
+        found |= {f"{name}.weight": sizes, f"{name}.bias": sizes[-1:]}
+    return found
+
+
+def _check_shape(
+    weights: Weights, name: str, found: tuple[int, ...] | None, wanted: tuple[int, ...], kind: type[Exception]
+) -> None:
+    if found != wanted:
+        has = "is missing" if found is None else f"has shape {found}"
+        raise kind(f"{weights.file} is not what {CONFIG} beside it says: {name} {has}, and must be {wanted}")
+
+
+def _plain(name: str) -> str:
+    return name.removeprefix("transformer.")
 
 
 @lru_cache(maxsize=1)
@@ -120,7 +171,7 @@ def tensors(weights: Weights) -> "dict[str, Tensor]":
     except Exception as error:  # a damaged file raises errors of many kinds, safetensors' own among them
         reason = str(error).split("\n")[0].split(". ")[0] or type(error).__name__  # torch goes on with advice
         raise TaskError(f"{path} cannot be read as weights: {reason}; replace it") from error
-    return {name.removeprefix("transformer."): tensor.float() for name, tensor in saved.items()}
+    return {_plain(name): tensor.float() for name, tensor in saved.items()}
 
 
 def _from_safetensors(path: Path) -> "dict[str, Tensor]":
@@ -140,8 +191,7 @@ def _from_pickle(path: Path) -> "dict[str, Tensor]":
 def taken(weights: Weights, name: str, shape: tuple[int, ...]) -> Array:
     """A tensor of this name and shape as an array. TaskError if the file lacks it or has another shape."""
     tensor = tensors(weights).get(name)
-    if tensor is None or tuple(tensor.shape) != shape:
-        has = "is missing" if tensor is None else f"has shape {tuple(tensor.shape)}"
-        raise TaskError(f"{weights.file} is not what {CONFIG} beside it says: {name} {has}, and must be {shape}")
+    _check_shape(weights, name, None if tensor is None else tuple(tensor.shape), shape, TaskError)
+    assert tensor is not None
     found: Array = tensor.numpy()
     return found

@@ -63,7 +63,7 @@ class GPT2(Attending):
 
     @property
     def origin(self) -> str:
-        return f"{self.name}-{self.embedding}" if self._given else self.name
+        return "-".join([self.name, *map(str, self._shape)]) if self._given else self.name
 
     def check(self, cell: "Cell") -> None:
         super().check(cell)
@@ -74,6 +74,9 @@ class GPT2(Attending):
         if (n := self.length(cell)) > self._given.n_positions:
             most = self._given.n_positions
             raise ValueError(f"task {cell.task.name} has strings of {n} tokens, and the weights hold positions of {most}")
+        if cell.task.labels_are_tokens and not self._given.is_tied:
+            why = f"tie_word_embeddings is False, and task {cell.task.name} reads out tokens by their own vectors"
+            raise ValueError(f"config.json beside {self._given.file}: {why}")
         if self.heads * self.head_dim != self.embedding:
             sizes = f"heads = {self.heads}, head_dim = {self.head_dim} and embedding = {self.embedding}"
             raise ValueError(f"pretrained: true wants heads times head_dim to be the embedding, and here {sizes}")

@@ -5,13 +5,15 @@ import json
 import numpy as np
 import pytest
 import torch
+from pydantic import ValidationError
 
-from tests.made_gpt2 import TINY, after_tokens, made_gpt2, plain_of
+from tests.made_gpt2 import TINY, Plain, after_tokens, made_gpt2, plain_of
 from trainables.basics import TaskError
 from trainables.cell import cell_of
 from trainables.engines import descent_engine
 from trainables.features import pretrained
 from trainables.features.found import DATA_DIR
+from trainables.features.headers import shapes_in
 from trainables.streams import stream, stream_owner
 from trainables.tasks import SymbolicTemplate, Template
 from trainables.trainers.run import PackRun
@@ -113,8 +115,15 @@ def test_the_id_knows_the_weights_and_not_their_place(tmp_path):
         made_gpt2(tmp_path / folder, seed=seed)
     one, same, other = (cell(pretrained=True, weights_dir=str(tmp_path / name)) for name in ("one", "same", "other"))
     assert one.cell_id == same.cell_id and len({one.cell_id, other.cell_id, cell().cell_id}) == 3
-    assert one.version.startswith("gpt2-16 ") and one.columns()["pretrained"] is True and "weights_dir" not in one.columns()
+    assert one.columns()["pretrained"] is True and "weights_dir" not in one.columns()
     assert cell(weights_dir="anywhere").cell_id == cell().cell_id
+
+
+def test_the_origin_of_given_weights_is_their_size(tmp_path):
+    made_gpt2(tmp_path)
+    of = cell(pretrained=True, weights_dir=str(tmp_path))
+    assert of.network.origin == "gpt2-2-2-16-64" and of.version == f"gpt2-2-2-16-64+{of.network.source}, 3"
+    assert cell().version == "3"
 
 
 def test_a_folder_of_all_sizes_is_searched_by_name(tmp_path, monkeypatch):
@@ -122,16 +131,23 @@ def test_a_folder_of_all_sizes_is_searched_by_name(tmp_path, monkeypatch):
     assert cell(pretrained=True, weights_dir=str(tmp_path)).network.source
     monkeypatch.setenv(DATA_DIR, str(tmp_path))
     assert cell(pretrained=True).network.source
-    with pytest.raises(TaskError, match=r"gpt2-medium \(SWEEP_DATA_DIR\) lacks config.json"):
+    with pytest.raises(ValidationError, match=r"gpt2-medium \(SWEEP_DATA_DIR\) lacks config.json"):
         cell(pretrained=True, depth=24, heads=16, head_dim=64, embedding=1024, width=4096)
 
 
-def test_what_is_missing_or_wrong_is_told(tmp_path):
+@pytest.fixture
+def refused(tmp_path):
+    """Why given weights in the folder are refused when a cell is made."""
+
     def refused(**keys):
-        with pytest.raises((TaskError, ValueError)) as error:
+        with pytest.raises(ValidationError) as error:
             cell(pretrained=True, weights_dir=str(tmp_path), **keys)
         return str(error.value)
 
+    return refused
+
+
+def test_what_is_missing_or_wrong_is_told(tmp_path, refused):
     assert "lacks config.json; put there what Hugging Face holds of such a network" in refused()
     (tmp_path / "config.json").write_text("{}")
     assert "lacks model.safetensors and pytorch_model.bin; put there" in refused()
@@ -143,30 +159,108 @@ def test_what_is_missing_or_wrong_is_told(tmp_path):
     assert "strings of 33 tokens, and the weights hold positions of 32" in refused(
         task=Template(template=f"{long}/{long[::-1]}", P=12, test_alphabet=20)
     )
-    made_gpt2(tmp_path, activation_function="relu")
-    assert "activation_function is relu, and network gpt2 has gelu_new" in refused()
     (tmp_path / "config.json").write_text(json.dumps({"n_layer": "two"}))
     assert "is no configuration of a GPT-2 (ValueError: " in refused()
 
 
-def test_a_missing_package_is_named(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("entry", "value", "said"),
+    [
+        ("activation_function", "relu", "is relu, and network gpt2 has gelu_new"),
+        ("scale_attn_weights", False, "is False, and network gpt2 has True"),
+        ("scale_attn_by_inverse_layer_idx", True, "is True, and network gpt2 has False"),
+    ],
+)
+def test_a_configuration_of_other_attention_is_refused(tmp_path, refused, entry, value, said):
+    made_gpt2(tmp_path, **{entry: value})
+    assert f"{entry} {said}" in refused()
+
+
+def test_an_untied_readout_is_refused_where_it_would_be_tied(tmp_path, refused):
+    made_gpt2(tmp_path, tie_word_embeddings=False)
+    assert "tie_word_embeddings is False, and task symbolic_template reads out tokens by their own" in refused(task=SYMBOLIC)
+    assert cell(REAL, pretrained=True, weights_dir=str(tmp_path)).network.source  # has a readout of its own
+    made_gpt2(tmp_path, reorder_and_upcast_attn=True)
+    assert cell(SYMBOLIC, pretrained=True, weights_dir=str(tmp_path)).network.source
+
+
+def test_a_missing_package_is_named(tmp_path, monkeypatch, refused):
     made_gpt2(tmp_path)
     (tmp_path / "pytorch_model.bin").rename(tmp_path / "model.safetensors")
     monkeypatch.setattr(pretrained, "find_spec", lambda name: None)
-    with pytest.raises(TaskError, match=r"model.safetensors is read by a package that is not installed: python -m pip install "):
-        cell(pretrained=True, weights_dir=str(tmp_path))
+    assert "model.safetensors is read by a package that is not installed: python -m pip install " in refused()
 
 
-def test_damaged_weights_are_told(tmp_path):
+KINDS = ("pytorch_model.bin", "old pytorch_model.bin", "model.safetensors")
+"""Files of weights: torch's archives, torch's files before them, and safetensors."""
+
+
+@pytest.fixture(params=KINDS)
+def write(request, tmp_path):
+    """Writes tensors by name into a folder of a made network, and gives the file."""
+    *old, name = request.param.split()
+    if name == "model.safetensors":
+        pytest.importorskip("safetensors")
+    made_gpt2(tmp_path, name)
+
+    def write(tensors):
+        file = tmp_path / name
+        if name == "model.safetensors":
+            from safetensors.torch import save_file
+
+            save_file(tensors, file)
+        else:
+            torch.save(tensors, file, _use_new_zipfile_serialization=not old)
+        return file
+
+    return write
+
+
+def test_unusable_weights_are_told_before_anything_starts(tmp_path, refused, write):
+    tensors = Plain().published()
+    file = write({f"transformer.{name}": value for name, value in tensors.items()} | {"lm_head.weight": torch.zeros(300, 16)})
+    assert cell(pretrained=True, weights_dir=str(tmp_path)).network.source
+    whole = file.read_bytes()
+    write({name: value for name, value in tensors.items() if name != "ln_f.bias"})
+    assert f"{file} is not what config.json beside it says: ln_f.bias is missing, and must be (16,)" in refused()
+    write(tensors | {"h.1.mlp.c_fc.weight": torch.zeros(64, 16)})
+    assert "h.1.mlp.c_fc.weight has shape (64, 16), and must be (16, 64)" in refused()
+    for n in (4, len(whole) // 20, len(whole) // 2, len(whole) - 1):
+        file.write_bytes(whole[:n])
+        assert f"{file} cannot be read as weights: " in refused(), n
+    for content in (b"", b"none", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"):
+        file.write_bytes(content)
+        assert f"{file} cannot be read as weights: " in refused()
+    assert "it is a pointer of Git LFS; fetch the file itself, by git lfs pull; replace it" in refused()
+
+
+def test_shapes_are_those_that_torch_reads(tmp_path, write):
+    tensors = Plain().published() | {
+        "mask": torch.ones(1, 1, 4, 4, dtype=torch.uint8),
+        "half": torch.zeros(3, dtype=torch.float16),
+    }
+    file = write(tensors)
+    assert shapes_in(file) == {name: tuple(value.shape) for name, value in tensors.items()}
+
+
+def test_planning_makes_no_objects_but_tensors(tmp_path, refused):
     made_gpt2(tmp_path)
-    file = tmp_path / "pytorch_model.bin"
-    tensors = torch.load(file)
-    torch.save({name: value for name, value in tensors.items() if name != "ln_f.bias"}, file)
-    with pytest.raises(TaskError, match=r"ln_f.bias is missing, and must be \(16,\)"):
-        drawn(cell(pretrained=True, weights_dir=str(tmp_path)))
-    file.write_bytes(b"none")
+    for held in ({"a": np.zeros(3)}, [torch.zeros(3)], {"a": torch.nn.Linear(2, 2)}):
+        torch.save(held, tmp_path / "pytorch_model.bin")
+        assert "cannot be read as weights: it holds " in refused()
+
+
+def test_all_weights_are_shown_to_be_of_their_shape_when_they_are_read(tmp_path):
+    """Between planning and training a file may change."""
+    made_gpt2(tmp_path)
+    of = cell(pretrained=True, weights_dir=str(tmp_path))
+    assert pretrained.shapes_of(of.network._shape, 300, 32) == {
+        name: tuple(value.shape) for name, value in Plain().published().items()
+    }
+    (tmp_path / "pytorch_model.bin").write_bytes(b"none")
+    pretrained.tensors.cache_clear()
     with pytest.raises(TaskError, match=r"pytorch_model.bin cannot be read as weights: "):
-        drawn(cell(pretrained=True, weights_dir=str(tmp_path)))
+        drawn(of)
 
 
 # --- training ---
