@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 SHORT = 64
-"""Tokens of the longest string for the kernel: it computes on one core, and products of larger matrices on all."""
+"""Longest string, in tokens, for which the kernel is used. The kernel runs on one core; PyTorch's products run on all, which pays
+for longer strings."""
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 PASSES = 3
 """Passes over the products of an example: one forward, one backward to the parameters, one backward to the layer before."""
 
-LONG = 2
+COPIES_IF_EACH_ANSWERS = 2
 """Copies of the activations that a step holds where each token is answered: on a CPU 2 for strings of 256 tokens, 1.3 of 1024."""
 
 
@@ -77,8 +77,8 @@ class Stacked(DescentEngine):
         # At most five arrays per parameter: its values, its gradient, its initial values and an optimiser's two moments. What
         # recorded steps hold for the moment is theirs alone: a GPU has it again for steps that are no whole block.
         parameters = (5 + on_gpu) * n * cell.network.n_parameters(cell)
-        is_long = cell.task.n_answers > 1
-        live = (1 + on_gpu) * n * cell.batch * (d_in + (LONG if is_long else 4) * n_activations)
+        answers_each = cell.task.n_answers > 1
+        live = (1 + on_gpu) * n * cell.batch * (d_in + (COPIES_IF_EACH_ANSWERS if answers_each else 4) * n_activations)
         # A GPU has fresh examples in two turns, and copies those of a step; an index takes the room of two numbers.
         examples = 3 * n_groups * (BLOCK_STEPS * cell.batch if n_train is None else n_train) * d_in
         table = cell.task.table_bytes
@@ -88,9 +88,11 @@ class Stacked(DescentEngine):
         answers = measured_at_once(cell) * cell.updates * cell.batch * cell.task.n_answers
         curves = 5 * n * answers * cell.task.n_outputs  # outputs, targets, losses and their summands
         together = max(1, min(n, TOGETHER // (cell.test_size * (d_in + n_activations)))) if on_gpu else 1
-        at_once = 0 if is_long else cell.test_size  # of long strings as many as in a step, and without gradients
-        more_inputs = (cell.last_test_size - cell.test_size) * d_in
-        evaluation = together * (2 * cell.test_size * d_in + 2 * at_once * n_activations + more_inputs)
+        examples_of_test = 2 * cell.test_size * d_in + (cell.last_test_size - cell.test_size) * d_in
+        if answers_each:  # as many strings pass at once as in a step, which holds more of them for its gradients
+            evaluation = together * examples_of_test
+        else:
+            evaluation = together * (examples_of_test + 2 * cell.test_size * n_activations)
         if more := _n_probed(cell):
             examples += n_groups * more * d_in
             evaluation = max(evaluation, together * more * (d_in + 3 * n_activations))

@@ -6,17 +6,20 @@ import numpy as np
 
 from declarations.metric import Condition
 from trainables.metrics.base import Array, Probe, metric
+from trainables.networks import all_networks
 
-_TRANSFORMER: Condition = (("network", ("transformer", "gpt2")),)
+_WITH_IDENTITIES: Condition = (
+    ("network", tuple(network.name for network in all_networks() if "identity_qk" in network.model_fields)),
+)
 
 
-@metric("mean size of the identities added to queries and keys", low=0, logarithmic=True, needs=_TRANSFORMER)
+@metric("mean size of the identities added to queries and keys", low=0, logarithmic=True, needs=_WITH_IDENTITIES)
 def identity_qk_mean(probe: Probe) -> float:
     """Mean of |a_h| over heads and layers, and 0 for a network whose identities are not trained."""
     return _mean(probe.parameters, "a")
 
 
-@metric("mean size of the identities added to values and output", low=0, logarithmic=True, needs=_TRANSFORMER)
+@metric("mean size of the identities added to values and output", low=0, logarithmic=True, needs=_WITH_IDENTITIES)
 def identity_vo_mean(probe: Probe) -> float:
     """Mean of |b_h| over heads and layers, and 0 for a network whose identities are not trained."""
     return _mean(probe.parameters, "b")

@@ -62,11 +62,11 @@ class Attending(Network):
         return outputs.squeeze(-1) if cell.task.n_outputs == 1 else outputs
 
     def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor | None":
-        """The token that is read as the readout sees it, (n, embedding); None if each token is read."""
+        """Output of the last LN at the token that the readout takes, (n, embedding); None if it takes each token."""
         return self._read(parameters, x, cell) if cell.task.n_answers == 1 else None
 
     def _read(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
-        """The tokens that are read as the readout sees them: (n T, embedding) for T answers a string."""
+        """Outputs of the last LN at the tokens that the readout takes: (n T, embedding) for T answers a string."""
         from torch.nn.functional import layer_norm
 
         h, d = self._tokens(parameters, x) + parameters["pos"], self.embedding

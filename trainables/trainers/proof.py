@@ -11,7 +11,7 @@ from trainables.trainers.base import Trainer
 STEPS = 100
 """Steps that are compared: in ten a very rich network moves its loss by less than a rounding."""
 PRODUCTS = 1e13
-"""Products after which no further step is compared, though at least one is: a processor takes a minute for them."""
+"""Most products that a comparison takes, but for one step: about a minute on a CPU."""
 ROUNDING = 2e-6
 SHARE = 0.01
 """Largest difference of losses: ROUNDING, some roundings of float32, plus SHARE of the change that training made."""

@@ -189,7 +189,7 @@ class Stack:
         return found.cpu().numpy()
 
     def _evaluated_in_parts(self, step: int, n: int) -> Tensor:
-        """Evaluate the cells one by one on parts as large as a batch, whose outputs are as many as training holds."""
+        """Evaluate the cells one by one on parts as large as a batch, so that it holds no more outputs than a training step."""
         found = torch.empty(len(scores_of(self.cell.task)), len(self.cells), dtype=torch.float64, device=self.device)
         for g, members in enumerate(self.groups.members):
             x, y = self._drawn(g, step, n)  # those of the test, then those of validation if there is one
