@@ -108,7 +108,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _in_archive(file: BinaryIO) -> Shapes:
-    """As torch writes since version 1.6: a zip file with a pickle, and a file for each storage."""
+    """A zip file with a pickle and a file for each storage, as torch writes since version 1.6."""
     if not zipfile.is_zipfile(file):  # its end is missing, which lists the files
         raise UnreadableError("it is torn")
     with zipfile.ZipFile(file) as archive:
@@ -123,7 +123,7 @@ def _in_archive(file: BinaryIO) -> Shapes:
 
 
 def _in_legacy(file: BinaryIO, size: int) -> Shapes:
-    """As torch wrote before: a number, a version and the machine's sizes, the pickle, and the storages, each with its length."""
+    """A number, a version, the machine's sizes, the pickle, and the storages, each with its length, as torch wrote before."""
     if _Unpickler(file).load() != _LEGACY:
         raise UnreadableError("torch did not write it")
     _Unpickler(file).load(), _Unpickler(file).load()

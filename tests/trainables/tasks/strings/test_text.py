@@ -183,10 +183,16 @@ def test_the_engine_that_trains_any_network_is_chosen():
 
 
 def refused(**keys):
-    with pytest.raises((ValidationError, TaskError)) as error:
-        task = Text(**{"corpus": "small", "context": 8, **keys})
+    with pytest.raises(ValidationError) as error:
+        Text(**{"corpus": "small", "context": 8, **keys})
+    return pydantic_reason(error.value)
+
+
+def not_prepared(**keys):
+    task = Text(**{"corpus": "small", "context": 8, **keys})
+    with pytest.raises(TaskError) as error:
         task.prepare(Console(quiet=True))
-    return str(error.value) if isinstance(error.value, TaskError) else pydantic_reason(error.value)
+    return str(error.value)
 
 
 def test_what_is_missing_or_wrong_is_told(tmp_path, monkeypatch):
@@ -197,12 +203,12 @@ def test_what_is_missing_or_wrong_is_told(tmp_path, monkeypatch):
     assert f"{tmp_path}/none (in SWEEP_DATA_DIR) lacks the text: put there wiki.train.tokens, wiki.valid.tokens, " in said
     said = refused(tokenizer_dir=str(tmp_path))
     assert "(tokenizer_dir) lacks the tokenizer: put there what Hugging Face holds of gpt2, tokenizer.json, or vocab.json" in said
-    assert f"{tmp_path}/small/wiki.train.tokens has" in refused(context=2000)
+    assert f"{tmp_path}/small/wiki.train.tokens has" in not_prepared(context=2000)
     (tmp_path / "gpt2" / "vocab.json").write_text("{")
     assert "cannot be read as a tokenizer: " in refused()
     made_tokenizer(tmp_path / "gpt2")
     (tmp_path / "small" / "wiki.test.tokens").write_bytes(b"\xff\xff")
-    assert "cannot be made tokens of: 'utf-8' codec" in refused()
+    assert "cannot be made tokens of: 'utf-8' codec" in not_prepared()
     monkeypatch.setattr(texts, "find_spec", lambda name: None)
     assert "not installed: python -m pip install tokenizers==" in refused()
 
