@@ -28,7 +28,8 @@ class Figure(NamedTuple):
     """A figure by its name in `analysis.figures`, or one of a user's own by `ask`: arguments of `Results.plot`."""
 
     name: str
-    sweep: str
+    sweep: str | None = None
+    """None for all networks of the store."""
     grid: str | None = None
     """The grid to train into --results if the sweep is not there; None for networks of evidence/."""
     ask: dict[str, str | int] | None = None
@@ -60,7 +61,7 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
     "codes": (Figure("Codes", "richness_codes"),),
     "richness": (Figure("Richness", "richness_symbols"),),
     "linear": (Figure("Linear", "richness_linear"),),
-    "relations": (Figure("Relations", "templates-quick"),),
+    "relations": (Figure("Relations"),),
     "neurons": (Figure("Outliers", "nstar-he3-quick"), Figure("Magnitude", "parity-quick")),
 }
 """Figures by the name of their picture; several stand side by side."""
@@ -71,7 +72,7 @@ SCREENS = {
     "app-networks": Screen("networks?sweep=eq3", _EQ3),
     "app-curves": Screen("curves?sweep=eq3", _EQ3),
     "app-dimension": Screen("dimension?sweep=quick", height=1000),
-    "app-relations": Screen("relations?sweep=templates-quick", height=1000),
+    "app-relations": Screen("relations", height=1000),
     "app-structure": Screen("structure", height=1100),
     "app-richness": Screen("richness?sweep=richness_codes&at_task=digits&at_code=1&at_trained=all", height=860),
     "app-specialisation": Screen("specialisation", part=_CHART),
@@ -90,7 +91,7 @@ def draw(name: str, results: str) -> None:
 def _drawn(figure: Figure, results: str, folder: Path) -> Path:
     """The file of a figure."""
     folder.mkdir()
-    if figure.grid:
+    if figure.grid and figure.sweep:
         _train(figure.sweep, figure.grid, results)
     held = results if figure.grid else str(ROOT / EVIDENCE)
     if figure.ask is not None:
@@ -99,7 +100,7 @@ def _drawn(figure: Figure, results: str, folder: Path) -> Path:
         chart = Results(held).plot(sweep=figure.sweep, **figure.ask)  # type: ignore[arg-type]
         chart.save(folder / "own.png", scale_factor=SCALE)
         return folder / "own.png"
-    command = [sys.executable, "-m", "analysis.figures", figure.name, "--sweep", figure.sweep]
+    command = [sys.executable, "-m", "analysis.figures", figure.name, *(["--sweep", figure.sweep] if figure.sweep else [])]
     subprocess.run([*command, "--results", held, "--out", str(folder)], check=True)
     return folder / f"{figure.name}.png"
 
