@@ -223,10 +223,10 @@ _NONE = object()
 
 @cache
 def hashed_keys(task: type[Task], network: type[Network], training: type[Training]) -> Mapping[str, Rule]:
-    """The rule of each key, by name, for cells with these parts."""
+    """The rule of each key that may enter the id of cells with these parts, by name: of all but `locations`."""
     found: dict[str, Rule] = {"task": Rule(True, _NONE), "seed": Rule(True, _NONE)}
     for part in (task, network, training):
-        found |= _rules(task, part)
+        found |= {name: rule for name, rule in _rules(task, part).items() if name not in part.locations}
     for name in ("network", "training"):
         found[name] = Rule(False, _task_default(task, name))
     return found

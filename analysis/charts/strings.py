@@ -1,10 +1,11 @@
 """Networks on strings of templates [Boix23]: one curve over the training strings for each network, whatever its own keys are."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import pandas as pd
 
+from analysis.data.choosing import matching
 from analysis.data.keys import captioned
 from analysis.data.points import Points, counted, described, one_setting, unusual
 from analysis.data.selection import Selection, Value, points_sql
@@ -68,8 +69,9 @@ def by_network(found: Points, selection: Selection, panels: str | None = None) -
     panels: a further key that may vary; networks without it are left out.
     """
     axes = [OVER] if panels is None else [OVER, panels]
-    named = {name: _having(found.frame, keys) for name, keys in NETWORKS.items()}
-    rest = found.frame.drop(index=[row for part in named.values() for row in part.index])
+    frame = found.frame
+    named = {name: frame[matching(frame, keys)] for name, keys in NETWORKS.items() if {*keys} <= {*frame}}
+    rest = frame.drop(index=[row for part in named.values() for row in part.index])
     known = {keys["network"] for keys in NETWORKS.values()}
     by_name = [(str(name), part) for name, part in rest.groupby("network")] if "network" in rest else []
     others = {f"{name}, others" if name in known else name: part for name, part in by_name}
@@ -79,8 +81,8 @@ def by_network(found: Points, selection: Selection, panels: str | None = None) -
         part = part if panels is None or panels not in part else part[part[panels].notna()]
         if part.empty or not {*axes} <= {*part} or part[OVER].nunique() < 2:
             continue
-        part = without_absent(part, found.keys)
-        setting = one_setting(part, [key for key in found.keys if key in part], axes, PREFERRED, found.declared)
+        had = [key for key in found.keys if part[key].notna().any()]
+        setting = one_setting(part, had, axes, PREFERRED, found.declared)
         parts.append(setting.frame.assign(**{SERIES: name}))
         own = TOLD if name in NETWORKS else [*TOLD, *(key for key in unusual(setting.values) if key not in of_task(found))]
         told[name] = {key: setting.values[key] for key in captioned(own, found.declared) if key in setting.values}
@@ -90,21 +92,9 @@ def by_network(found: Points, selection: Selection, panels: str | None = None) -
     return ByNetwork(pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(), told, queries)
 
 
-def without_absent(points: pd.DataFrame, keys: Iterable[str]) -> pd.DataFrame:
-    """The points without the keys that none of them has."""
-    return points.drop(columns=[key for key in keys if key in points and points[key].isna().all()])
-
-
 def of_task(found: Points) -> set[str]:
     """The keys of points that belong to the task."""
     return {key for key in found.keys if isinstance(column := found.declared[key], Key) and column.part == "task"}
-
-
-def _having(frame: pd.DataFrame, values: Mapping[str, Value]) -> pd.DataFrame:
-    """The rows with these values; none where a column is absent."""
-    for key, value in values.items():
-        frame = frame[frame[key] == value] if key in frame else frame[:0]
-    return frame
 
 
 def caption(drawn: ByNetwork, *more: str) -> str:

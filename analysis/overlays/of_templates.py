@@ -29,12 +29,12 @@ def _rows(holds: Callable[[Sequence[Labelled]], bool]) -> Callable[[pd.DataFrame
 
 
 def _are_few(templates: Sequence[Labelled]) -> bool:
-    """Whether the kernel is computed while a page waits."""
+    """True for templates whose kernel is computed while a page waits."""
     return len(templates) == 2 and most_wildcards(templates) <= 2
 
 
 def _differ_in_wildcards(templates: Sequence[Labelled]) -> bool:
-    """Whether the regular tokens are the same ones at the same places, so that they tell nothing [Boix23 Theorem I.2]."""
+    """True if the regular tokens are the same ones at the same places, so that they tell nothing [Boix23 Theorem I.2]."""
     return len({tuple(t if isinstance(t, str) else "" for t in pattern) for pattern, _ in templates}) == 1
 
 

@@ -43,19 +43,19 @@ class Levels(NamedTuple):
 
 
 def levels(
-    points: pd.DataFrame, measure: Metric, over: str, asked: Iterable[Question] = (), papers: float | None = None
+    points: pd.DataFrame, measure: Metric, over: str, asked: Iterable[Question] = (), of_paper: float | None = None
 ) -> Levels:
     """The levels for the curves over `over` in a frame of `Points`. They start at that of a question among `asked`, which a sweep
-    asked of these networks; without one at that of the paper, `papers` or that for accuracies, if there is any."""
+    asked of these networks; without one at that of the paper, `of_paper` or that for accuracies, if there is any."""
     if points.empty:
         return Levels(0.0, 1.0, 0.01, LEVEL, "nothing was measured")
     low, high, step = _range(points, measure)
     for question in asked:
         if (question.axis, question.metric, question.falling) == (over, measure.name, measure.falls):
             return Levels(min(low, question.at), max(high, question.at), step, question.at, "a sweep searched for it")
-    papers = LEVEL if papers is None and measure.is_accuracy else papers
-    if papers is not None:
-        return Levels(min(low, papers), max(high, papers), step, papers, "the paper's")
+    start = LEVEL if of_paper is None and measure.is_accuracy else of_paper
+    if start is not None:
+        return Levels(min(low, start), max(high, start), step, start, "the paper's")
     tried = np.round(np.arange(round(low / step), round(high / step) + 1) * step, 10)
     crossing = [_crossed(curve, tried, over, measure.falls) for _, curve in curves_of(points, over)]
     crossed = np.array(crossing).reshape(len(crossing), len(tried)).sum(axis=0)

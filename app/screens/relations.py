@@ -1,11 +1,10 @@
 """Templates of strings: the error on symbols never seen against the training strings, for each network, beside the theory."""
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from analysis.charts.curves import Look, curves_chart
-from analysis.charts.strings import DECLARED, LEVEL, OVER, SERIES, ByNetwork, by_network, caption, of_task, without_absent
+from analysis.charts.strings import DECLARED, LEVEL, OVER, SERIES, ByNetwork, by_network, caption, of_task
 from analysis.data.paper import TEMPLATE_TASKS
 from analysis.data.points import Points, averaged, numeric_keys
 from analysis.data.questions import asked_of
@@ -81,11 +80,10 @@ def _panels(found: Points) -> str | None:
 
 def _suffices(drawn: ByNetwork, found: Points, by: list[str], level: float) -> None:
     """The table of the P at which each network reaches the level."""
-    parts = [
-        thresholds(without_absent(part, found.keys), level, OVER, found.measure.falls, found.declared).assign(**{SERIES: told})
-        for told, part in drawn.frame.groupby(SERIES, sort=False)
-    ]
-    table = threshold_table(pd.concat(parts, ignore_index=True), [SERIES, *by])
+    found_at = thresholds(drawn.frame, level, OVER, found.measure.falls, found.declared)
+    table = threshold_table(found_at, [SERIES, *by]).sort_values(
+        SERIES, key=lambda names: names.map(list(drawn.told).index), kind="stable"
+    )
     shown = table.replace({np.inf: np.nan, -np.inf: np.nan}).rename(
         columns={"threshold": OVER, "smallest x": "P from", "largest x": "to"}
     )

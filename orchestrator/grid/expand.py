@@ -164,13 +164,10 @@ def _texts(block: Block) -> Callable[[str, Any], Text]:
     """A function that gives the line of a key and its value in the text that Cell.cell_id hashes."""
     kind = block.kind
     rules = hashed_keys(kind.task, kind.network, kind.training)
-    locations = {name for network in kind.networks for name in network.locations}
 
     def text_of(key: str, value: Any) -> Text:
-        rule = rules[key]
-        if key in locations:
-            return None
-        return f"{key}={value!r}" if rule.always or value != rule.default else None
+        rule = rules.get(key)  # none for a place
+        return f"{key}={value!r}" if rule and (rule.always or value != rule.default) else None
 
     return text_of
 
@@ -183,6 +180,7 @@ class _Fitting:
         self.networks = {network.name: network for network in kind.networks}
         self.made: dict[tuple[type[Part], tuple[Any, ...]], Any] = {}
         self.lazy: dict[tuple[Any, ...], float] = {}
+        self.versions: dict[tuple[Any, ...], str] = {}
 
     def fitted(self, task: Task, keys: dict[str, Any]) -> _Parts:
         """Network and training with these keys. A refusal if the keys are not legal together or do not fit the task."""
@@ -197,7 +195,9 @@ class _Fitting:
             if own.get("gamma") == LAZY:
                 own["gamma"] = lazy
             cell = Cell(task=task, network=self._made(network, own), training=self._made(training, keys), seed=0)
-            return _Parts(cell, cell.version, lazy)
+            if asked not in self.versions:
+                self.versions[asked] = cell.version
+            return _Parts(cell, self.versions[asked], lazy)
         except ValidationError as error:
             are_apart = all(problem["loc"] for problem in error.errors())  # each is of one key, by itself
             of_network = error.title == network.__name__  # with any task

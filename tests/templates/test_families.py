@@ -99,7 +99,7 @@ def test_templates_are_counted(length, n_wildcards, n_regular, n):
 
 
 def test_templates_too_rare_to_be_drawn_are_not_waited_for():
-    # Of 203 templates over 100 wildcards the one of six equal tokens has the probability 1e-10.
+    # The template of six equal tokens has the probability 1e-10 among 203 templates over 100 wildcards.
     with pytest.raises(ValueError, match=r"203000 draws found .* of 203 templates of length 6 .*: ask for fewer"):
         families.drawn(np.random.default_rng(0), length=6, n_templates=203, n_wildcards=100, n_regular=0)
 

@@ -63,7 +63,7 @@ class Weights(NamedTuple):
     n_tokens: int
     n_positions: int
     is_tied: bool
-    """Whether the network read out tokens by their own vectors."""
+    """True if the network read out tokens by their own vectors."""
 
 
 def look(weights_dir: str, shape: Shape) -> Weights:

@@ -30,7 +30,7 @@ class Attending(Network):
     takes: ClassVar[tuple[str, ...]] = ("tokens",)
     free: ClassVar[tuple[str, ...]] = ("identity_qk", "identity_vo", "identity_rate")
     is_causal: ClassVar[bool] = False
-    """Whether a token attends to itself and those before it alone."""
+    """True if a token attends to itself and those before it alone."""
     gelu: ClassVar[Literal["none", "tanh"]] = "none"
     """How gelu is approximated."""
 
@@ -91,7 +91,7 @@ class Attending(Network):
             return layer_norm(h, (d,), eps=LN_EPSILON) * parameters[f"gain_{of}{layer}"] + parameters[f"shift_{of}{layer}"]
 
         def times(rows: "Tensor", matrix: "Tensor") -> "Tensor":
-            # As one product of two matrices: of a row of three axes torch.func.vmap makes a product for each string.
+            # One product of two matrices: torch.func.vmap makes of a row of three axes a product for each string.
             return (rows.flatten(0, 1) @ matrix).reshape(*rows.shape[:2], -1)
 
         def biased(sums: "Tensor", name: str) -> "Tensor":

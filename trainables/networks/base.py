@@ -57,7 +57,7 @@ class Network(Part):
     has_one_output: ClassVar[bool] = False
     """Whether `apply` gives (n,) for every task, so that tasks with several outputs are refused."""
     answers_each: ClassVar[bool] = False
-    """Whether `apply` answers after each token of a string, (n T, K), for a task with T answers an example."""
+    """True if `apply` answers after each token of a string, (n T, K), for a task with T answers an example."""
     keeps: ClassVar[tuple[str, ...]] = ("curves",)
     """Lists that a grid may save: `curves`, `neurons`, `weights`. The last two are measured on parameters w (D, m) and a (m,) of
     a centred network."""

@@ -46,7 +46,7 @@ class Task(Part, ABC):
     labels_are_tokens: ClassVar[bool] = False
     """Whether the class of an example is one of the tokens, so that a network may score it by the token's own embedding."""
     tokens_are_words: ClassVar[bool] = False
-    """Whether a token's number is that of a tokenizer's word, so that given vectors of words belong to the tokens."""
+    """True if a token's number is that of a tokenizer's word, so that given vectors of words belong to the tokens."""
     defaults: ClassVar[Mapping[str, Any]] = {}
     """Defaults of network and training keys that a grid with this task may leave out, such as {"base_lr": 0.1}. None means that
     the grid must give the key. A network or training that has a default of its own keeps it."""

@@ -128,7 +128,7 @@ class Batches(Protocol):
         """Inputs (C, B, ...) of batch k of the block."""
 
     def targets(self, staged: Sequence[Tensor], batches: slice) -> Tensor:
-        """Targets (C, n, B) or (C, n, B, K) of n batches of the block; (C, n, B T) of T answers an example."""
+        """Targets (C, n, B) or (C, n, B, K) of n batches of the block; (C, n, B, T) of T answers an example."""
 
 
 class Fresh:
@@ -152,7 +152,7 @@ class Fresh:
         return self.seen.of_cells(staged[0][:, k])
 
     def targets(self, staged: Sequence[Tensor], batches: slice) -> Tensor:
-        return self.seen.answers(self.seen.of_cells(staged[1][:, batches]))
+        return self.seen.of_cells(staged[1][:, batches])
 
 
 class WholeSet:
@@ -161,8 +161,7 @@ class WholeSet:
     rooms: Sequence[Room] = ()
 
     def __init__(self, seen: Seen) -> None:
-        x, y = seen.train_set()
-        self.x, self.y = seen.of_cells(x), seen.answers(seen.of_cells(y))
+        self.x, self.y = map(seen.of_cells, seen.train_set())
 
     def fill(self, g: int, block: int, rooms: Sequence[Tensor]) -> None:
         """Nothing is left to draw."""
@@ -202,7 +201,7 @@ class Redrawn:
         return self._taken(self.x, staged[0][:, k])
 
     def targets(self, staged: Sequence[Tensor], batches: slice) -> Tensor:
-        return self.seen.answers(self._taken(self.y, staged[0][:, batches]))
+        return self._taken(self.y, staged[0][:, batches])
 
     def _taken(self, examples: Held | Shared, order: Tensor) -> Tensor:
         taken = examples.at(order.reshape(-1))

@@ -129,7 +129,7 @@ class Stack:
         scheduled = [row.unbind() for row in rows] if self.as_on_gpu else rows.tolist()
         for part in [steps] if self.at_once > 1 else [slice(k, k + 1) for k in range(steps.start, steps.stop)]:
             batches = range(part.start * self.updates, part.stop * self.updates)
-            y = self.batches.targets(staged, slice(batches.start, batches.stop))
+            y = self.seen.answers(self.batches.targets(staged, slice(batches.start, batches.stop)))
             for n, k in enumerate(batches):
                 self.f[:, n] = self._step(self.batches.inputs(staged, k), y[:, n], scheduled[k])
             loss, right = self.loss.measured(self.f[:, : len(batches)], y)
@@ -190,25 +190,26 @@ class Stack:
 
     def _evaluated_in_parts(self, step: int, n: int) -> Tensor:
         """Evaluate the cells one by one on parts as large as a batch, so that it holds no more outputs than a training step."""
+        batch, n_answers = self.cell.batch, self.cell.task.n_answers
         found = torch.empty(len(scores_of(self.cell.task)), len(self.cells), dtype=torch.float64, device=self.device)
         for g, members in enumerate(self.groups.members):
-            x, y = self._drawn(g, step, n)  # those of the test, then those of validation if there is one
+            x, y = self._as_tensors(self._drawn(g, step, n))
             for c in members:
                 settled, means = self.settled(c), []
-                for own_x, own_y in zip(np.split(x, len(x) // n), np.split(y, len(x) // n), strict=True):
-                    firsts = range(0, n, self.cell.batch)
-                    parts = [slice(first, first + self.cell.batch) for first in firsts]
-                    sums = torch.stack([self._summed(c, settled, own_x[part], own_y[part]) for part in parts]).sum(0)
-                    means.append(sums / (n * self.cell.task.n_answers))
+                for own_x, own_y in zip(
+                    torch.split(x, n), torch.split(y, n * n_answers), strict=True
+                ):  # test, and validation if there is one
+                    parts = zip(torch.split(own_x, batch), torch.split(own_y, batch * n_answers), strict=True)
+                    sums = torch.stack([self._summed(c, settled, *part) for part in parts]).sum(0)
+                    means.append(sums / len(own_y))
                 of_test, *of_validation = means
                 found[:, c] = torch.stack([of_test[1], *(mean[0] for mean in of_validation)])
         return found
 
-    def _summed(self, c: int, settled: Parameters, x: Array, y: Array) -> Tensor:
+    def _summed(self, c: int, settled: Parameters, x: Tensor, y: Tensor) -> Tensor:
         """Sums of loss and of right predictions, (2,), over answers to classes."""
-        inputs, targets = self._as_tensors((x, y))
-        loss, right = self.loss.measured(self.outputs(c, settled, inputs), targets)
-        return torch.stack([loss * targets.numel(), right])
+        loss, right = self.loss.measured(self.outputs(c, settled, x), y)
+        return torch.stack([loss * y.numel(), right])
 
     def _evaluated_in_turn(self, step: int, n: int) -> Tensor:
         """Evaluate the cells one by one, so that arrays stay in a CPU's cache."""

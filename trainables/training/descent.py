@@ -116,7 +116,7 @@ class Descent(Training):
 
     @property
     def takes_epochs(self) -> bool:
-        """Whether each step takes as many examples as the training set has, or a few more to fill its last batch."""
+        """True if each step takes as many examples as the training set has, or a few more to fill its last batch."""
         return False
 
     def updates(self, task: "Task") -> int:

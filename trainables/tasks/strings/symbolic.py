@@ -18,10 +18,6 @@ class SymbolicTemplate(Strings):
     targets: ClassVar[Targets] = "classes"
     labels_are_tokens: ClassVar[bool] = True
 
-    @classmethod
-    def traits(cls) -> dict[str, str | None]:
-        return {**super().traits(), "outputs": "several"}
-
     @property
     def n_outputs(self) -> int:
         return self.n_tokens
