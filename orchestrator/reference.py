@@ -25,6 +25,7 @@ gives one: see the line below each task.
 ## Tasks
 """
 
+_OF_PARTS = {"Trainings": ("A task may set other defaults: the line below its table has them.", "")}
 _OF_METRICS = """Under gradient descent the training loss and accuracy of an evaluation are means over the steps since the one
 before, each step before its update. Test metrics are of fresh test examples."""
 _TABLE = ["| metric | meaning | bounds | better | of networks with |", "|---|---|---|---|---|"]
@@ -38,7 +39,7 @@ def reference() -> str:
     for task in tasks:
         lines += [*_part(task), f"Defaults of other keys: {_defaults_of(task)}.", ""]
     for title, kinds in parts.items():
-        lines += [f"## {title}", ""]
+        lines += [f"## {title}", "", *_OF_PARTS.get(title, ())]
         for kind in kinds:
             if not kind.file_digest:
                 lines += _part(kind)
@@ -81,7 +82,7 @@ def _default(part: type[Part], key: str) -> str:
 
 def _defaults_of(task: type[Task]) -> str:
     found = []
-    for key in dict.fromkeys(("network", "training", "prefactor", "base_lr", "loss", *task.defaults)):
+    for key in dict.fromkeys(("network", "training", "prefactor", "base_lr", "loss", *task.defaults, *task.presets)):
         try:
             found.append(f"`{key}` {_shown(task.default_of(key))}")
         except KeyError:
