@@ -23,9 +23,10 @@ from analysis.data.choosing import (
 from analysis.data.comparing import lacking, named
 from analysis.data.coverage import coverage
 from analysis.data.evaluations import STEP
+from analysis.data.keys import spoken
 from analysis.data.measures import measures
 from analysis.data.points import Points, Setting, groups, one_setting, settings_of
-from analysis.data.selection import SEED, Selection, Value, axes, grid_keys, seeds_of
+from analysis.data.selection import SEED, Selection, Value, axes, grid_keys, seeds_of, values_of
 from analysis.data.source import ResultsError, columns_of_views
 from analysis.overlays.overlays import Compute
 from console.synonyms import meant
@@ -47,7 +48,9 @@ def selected(results: str, sweep: str | None, where: Where | None) -> Selection:
     known, found = axes(results, whole), {}
     for name, value in where.items():
         key = SEED if name == SEED else key_named(results, name)
-        values = [value] if value is None or isinstance(value, str | int | float) else list(value)
+        values = list(values_of(value))
+        if key in found:
+            raise ResultsError(f"where = {listed(where)}: {spoken(key)} is there twice")
         if key == "gamma_label":
             values = [v if v is None or isinstance(v, str) else f"{v:g}" for v in values]
         held = known.get(key, [])
@@ -84,7 +87,7 @@ def where_of(results: str, sweep: str | None, words: Iterable[str]) -> dict[str,
         if name == SEED:
             if wrong := [part for part in texts if not part.isdecimal()]:
                 raise ResultsError(f"seed = {listed(wrong)}: say whole numbers, such as seed=0,1,2")
-            found[SEED] = [int(part) for part in texts]
+            found[SEED] = found.get(SEED, []) + [int(part) for part in texts]
             continue
         key = key_named(results, name)
         held = known.get(key, [])

@@ -12,7 +12,7 @@ from analysis.data.choosing import having
 from analysis.data.coverage import coverage
 from analysis.data.keys import ordering, spoken
 from analysis.data.points import CENTRES, points
-from analysis.data.selection import SEED, grid_keys
+from analysis.data.selection import SEED, axes, grid_keys
 from analysis.data.source import ResultsError, existing
 from analysis.drawing import Asked, draw
 from analysis.overlays.waiting import computed, computed_within
@@ -181,9 +181,9 @@ class Results:
         `at`: by default the level usual for the metric. `by`: the parameters that tell curves apart; the others then get one
         value. By default, one row for every configuration.
         """
-        frame, _ = self._thresholds(x, at, y, None if by is None else [by] if isinstance(by, str) else list(by), sweep, where)
+        frame, names = self._thresholds(x, at, y, None if by is None else [by] if isinstance(by, str) else list(by), sweep, where)
         keys = [key for key in frame.columns if key != "threshold"]
-        keep = [key for key in keys if frame[key].nunique(dropna=False) > 1 or (by is not None and key in by)]
+        keep = [key for key in keys if frame[key].nunique(dropna=False) > 1 or key in names]
         return threshold_table(frame, keep)
 
     @spelled
@@ -201,10 +201,11 @@ class Results:
         interval `low` to `high`, the thresholds `n` that it rests on, those left out, and the theory's `prediction` where there
         is one. NaN where fewer than three thresholds are reached: through two points every power law is perfect.
 
-        `by`: by default gamma, if neither `of` nor `over` is.
+        `by`: by default gamma, if the networks have it and neither `of` nor `over` is it.
         """
         if by == "":
-            by = None if "gamma" in (spoken(of), spoken(over)) else "gamma"
+            keys = axes(self.results, selected(self.results, sweep, where))
+            by = "gamma" if "gamma_label" in keys and "gamma" not in (spoken(of), spoken(over)) else None
 
         def laws(of: str, over: str) -> tuple[Fitted, pd.DataFrame, str, str]:
             frame, names = self._thresholds(of, at, y, [over, *([by] if by else [])], sweep, where)

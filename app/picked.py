@@ -114,7 +114,7 @@ def _apart(results: str, rows: list[dict[str, Any]], labels: dict[str, str]) -> 
         for name, values in differing:
             line = {kind: known[name].title if name in known else name}
             line |= {head: _text(value, kind) for head, value in zip(heads, values, strict=True)}
-            if len(rows) == 2 and all(isinstance(value, int | float) for value in values):
+            if len(rows) == 2 and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
                 line["difference"] = f"{values[1] - values[0]:+.4g}"
             lines.append(line)
         if len(rows) <= MOST_WRAPPED:

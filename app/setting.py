@@ -61,7 +61,7 @@ def one(found: Keyed, axes: Iterable[str], prefer: Mapping[str, Value] | None = 
     """The points of one setting of every key but `axes`; `fixed` chooses the values of keys that vary."""
     axes = list(axes)
     chosen = fixed(found, rest_of(found, axes), prefer, **more)
-    return one_setting(found.frame[matching(found.frame, chosen)], found.keys, axes)
+    return one_setting(found.frame[matching(found.frame, chosen)], found.keys, axes, declared=found.declared)
 
 
 FIRST: dict[str, dict[str, Value]] = {"same_different": {"gamma_label": "1", "L": 32}}

@@ -23,8 +23,9 @@ def beside_bayes(points: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
     values: `overlays.beside(points).values`; NaN where a classifier is not computed yet.
     """
     noisy = points[points["sigma2"].fillna(0) > 0]
-    last = noisy.loc[noisy.groupby(["sigma2", "gamma_label"])["L"].idxmax()].sort_values(["sigma2", "gamma"])
-    table = last[["sigma2", "gamma_label", "L", "n", "mean", "low", "high"]]
+    gamma, label = ([key] if key in points else [] for key in ("gamma", "gamma_label"))  # networks of other kinds have none
+    last = noisy.loc[noisy.groupby(["sigma2", *label], dropna=False)["L"].idxmax()].sort_values(["sigma2", *gamma])
+    table = last[["sigma2", *label, "L", "n", "mean", "low", "high"]]
     of_last = with_residuals(points, values)
     of_last = of_last[of_last["point"].isin(last.index)].set_index("point")
     for theory, name in ((GENERALISING, "generalising"), (MEMORISING, "memorising")):

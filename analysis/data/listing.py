@@ -132,12 +132,13 @@ def grouped(results: str, asked: Asked, measure: str, keys: tuple[str, ...], pag
     source = f"FROM {selection.source} WHERE {selection.condition} GROUP BY ALL"
     order = "gamma" if asked.order == "gamma_label" else asked.order
     order = quoted(order) if order in with_gamma(keys) or order in SORTED_NUMBERS else "n"
+    ties = ", ".join(map(quoted, with_gamma(keys))) or "everything"
     sql = f"""SELECT {names}, count({value}) AS n, avg({value}) AS mean, stddev_samp({value}) AS sd,
     count(*) FILTER (status = 'diverged') AS diverged, count(*) FILTER (status = 'failed') AS failed,
     CASE WHEN count({value}) BETWEEN {FEW} AND {MOST_RESAMPLED} THEN list({value}) END AS seeds,
     min_by(cell_id, seed, {MOST_OF_GROUP}) AS cells
 {source}
-ORDER BY {order} {_way(asked)}, {names}"""
+ORDER BY {order} {_way(asked)}, {ties}"""
     found = _page(results, sql, f"SELECT count(*) FROM (SELECT {names} {source})", page)
     # A configuration of which no network finished has no mean, and no interval.
     finished = with_intervals(found.frame[found.frame["n"] > 0], what, resampled=MOST_RESAMPLED)

@@ -10,6 +10,8 @@ from declarations.omitted import FIRST_NETWORK, FIRST_SAMPLER, FIRST_TRAINING
 
 _OF_SAMPLERS = ("kappa", "chains")
 """Keys that only networks drawn from a posterior have."""
+_OF_SETS = ("P", "fraction")
+"""Keys of tasks with a fixed training set: its size, or its share of all examples."""
 
 
 def with_parts(frame: pd.DataFrame) -> pd.DataFrame:
@@ -53,8 +55,8 @@ def at_equilibrium(values: Mapping[str, Any]) -> bool:
 
 
 def has_training_set(values: Mapping[str, Any]) -> bool:
-    """True if the network of these keys sees a fixed set of P examples rather than fresh ones at each step."""
-    return at_equilibrium(values) or not pd.isna(values.get("P"))
+    """True if the network of these keys sees a fixed training set rather than fresh examples at each step."""
+    return at_equilibrium(values) or any(not pd.isna(values.get(key)) for key in _OF_SETS)
 
 
 def keeps_neurons(values: Mapping[str, Any]) -> bool:
@@ -63,9 +65,11 @@ def keeps_neurons(values: Mapping[str, Any]) -> bool:
 
 
 def have_training_sets(frame: pd.DataFrame) -> bool:
-    """True if the frame holds networks and all of them see a fixed set of P examples."""
-    sampled = with_parts(frame)["training"] == FIRST_SAMPLER
-    return len(frame) > 0 and bool((sampled | _column(frame, "P").notna()).all())
+    """True if the frame holds networks and all of them see a fixed training set."""
+    fixed = with_parts(frame)["training"] == FIRST_SAMPLER
+    for key in _OF_SETS:
+        fixed |= _column(frame, key).notna()
+    return len(frame) > 0 and bool(fixed.all())
 
 
 def are_at_equilibrium(frame: pd.DataFrame) -> bool:

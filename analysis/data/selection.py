@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import duckdb
+import numpy as np
 
 from declarations.key import Key
 from declarations.metric import Metric
@@ -36,7 +37,7 @@ class Selection:
 
     def only(self, where: Mapping[str, Value | Iterable[Value]]) -> "Selection":
         """The selection with these keys limited to these values, in place of their earlier limits."""
-        several = {key: (v,) if v is None or isinstance(v, str | int | float) else tuple(v) for key, v in where.items()}
+        several = {key: values_of(one) for key, one in where.items()}
         return replace(self, where=tuple(sorted((dict(self.where) | several).items())))
 
     @property
@@ -54,6 +55,12 @@ class Selection:
             null = [f"{quoted(key)} IS NULL"] if len(known) < len(values) else []
             limits.append(" OR ".join([*one_of, *null]).join("()" if one_of and null else ("", "")) or "false")
         return " AND ".join([*limits, *([self.limits] if self.limits else [])]) or "true"
+
+
+def values_of(one: Value | Iterable[Value]) -> tuple[Value, ...]:
+    """One value or several as a tuple; numbers of NumPy and pandas, which a user takes from a table, as Python's own."""
+    several = (one,) if one is None or isinstance(one, str | int | float | np.generic) else one
+    return tuple(value.item() if isinstance(value, np.generic) else value for value in several)
 
 
 def grid_keys(results: str) -> list[str]:
@@ -89,14 +96,16 @@ def axes(results: str, selection: Selection) -> dict[str, list[Value]]:
     row = run(results, lambda connection: connection.execute(sql).fetchone()) or ()
     found: dict[str, list[Value]] = {}
     for key, distinct in zip(keys, row, strict=True):
-        known = [value for value in distinct or [] if value is not None]
+        values = list(distinct or [])
         if key == "gamma_label":
-            by_gamma = sorted((pair["gamma"], pair["label"]) for pair in known if pair["label"] is not None)
+            by_gamma = sorted((pair["gamma"], pair["label"]) for pair in values if pair["label"] is not None)
             known = list(dict.fromkeys(label for _, label in by_gamma))
+            some_lack_it = any(pair["label"] is None for pair in values)
         else:
-            known.sort()
+            known = sorted(value for value in values if value is not None)
+            some_lack_it = None in values
         if known:
-            found[key] = [*known, *([None] if None in distinct else [])]
+            found[key] = [*known, *([None] if some_lack_it else [])]
     return found
 
 

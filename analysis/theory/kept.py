@@ -1,22 +1,23 @@
 """Theory that takes seconds to minutes is computed once and kept on disk, by joblib, in the user's cache folder.
 
-A result belongs to its function, its arguments and the text of all modules of analysis/theory: after any edit there it is
-computed anew, so what is kept is never older than the code. (joblib alone sees only the edits of the function itself.)
+A result belongs to its function, its arguments and the text of all modules of analysis/theory and of the steps of evaluation:
+after any edit there it is computed anew, so what is kept is never older than the code. (joblib alone sees only the edits of the
+function itself.)
 """
 
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 from joblib import Memory
 
-from console.cache import cache_folder
+from console.cache import cache_folder, digest
+from declarations import evaluations
 
 T = TypeVar("T")
 
 # Read once, at import: an edit made while the process runs must not name the results of the old code.
-CODE = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()[:16]
+CODE = digest([*Path(__file__).parent.rglob("*.py"), Path(evaluations.__file__)])
 """Names the code whose results are kept."""
 
 

@@ -9,7 +9,7 @@ from analysis.data.points import Setting
 from analysis.lines import threshold_lines
 from analysis.overlays import overlays
 from analysis.overlays.theory import BEYOND_SIGN
-from analysis.scaling.predictions import compared, predicted
+from analysis.scaling.predictions import Prediction, compared, predicted
 from analysis.scaling.thresholds import Exponent, exponent, needed, threshold_table
 from app.choosing import (
     about,
@@ -44,7 +44,8 @@ def show(results: str) -> None:
     contour = crossings(results, selection, setting, measure, level, "L")
     fit = exponent(contour)
     table = threshold_table(contour, ["d"])
-    said = predicted("L", "d", setting.values | {"gamma": setting.frame["gamma"].min()})
+    gamma = {"gamma": setting.frame["gamma"].min()} if "gamma" in setting.frame else {}  # lazy networks have one for each d
+    said = predicted("L", "d", setting.values | gamma)
     beside = overlays.beside(setting.frame, measure, wait=False)
     everywhere = product(setting.frame, "d", "L")
     cheap = theory_contours(everywhere, overlays.beside(everywhere, measure, cheap_only=True).values, level, "d", "L")
@@ -57,7 +58,7 @@ def show(results: str) -> None:
     figure(chart)
     dots = f"dots: L*, where the mean {found.measure.short} reaches {level:g}, with 95% intervals"
     st.caption(about(results, setting, "white: not measured", dots))
-    _state_exponent(table, fit, setting, level)
+    _state_exponent(table, fit, said, level)
     python = threshold_lines(results, selection, found, setting.values, "L", level, ["d"])
     downloads(f"dimension-{setting.values.get('gamma_label', '')}", _numbers(setting, beside.values), chart, found.sql, python)
     with st.expander("L* at each d"):
@@ -68,7 +69,7 @@ def show(results: str) -> None:
     check_link()
 
 
-def _state_exponent(table: pd.DataFrame, fit: Exponent | None, setting: Setting, level: float) -> None:
+def _state_exponent(table: pd.DataFrame, fit: Exponent | None, said: Prediction | None, level: float) -> None:
     states = table["state"].value_counts().to_dict()
     counts = (
         f"{states.get('reached', 0)} of {len(table)} d with a curve reach {level:g} within the measured L, "
@@ -77,7 +78,6 @@ def _state_exponent(table: pd.DataFrame, fit: Exponent | None, setting: Setting,
     if fit is None:
         st.info(f"No exponent: {needed('L', 'd')}. Here, {counts}.")
         return
-    said = predicted("L", "d", setting.values | {"gamma": setting.frame["gamma"].min()})
     st.markdown(
         f"**L\\* ~ d^{interval_text(fit.interval)}**, fitted to n = {fit.n_used} values of d from {fit.law.x_low:g} to "
         f"{fit.law.x_high:g}, over which L\\* changes {_factor(fit):.3g}-fold (95% interval by {fit.interval.method}); {counts}."

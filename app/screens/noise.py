@@ -32,7 +32,8 @@ def show(results: str) -> None:
         nothing_yet(results, "noise", "it needs networks on noisy symbols, sigma2 above 0", MORE)
         return
     with place:
-        setting = rest(found, AXES)
+        axes = [key for key in AXES if key in found.keys]
+        setting = rest(found, axes)
         residual = switch("Residuals", True, "residuals")
     data = setting.frame
     if not (data.groupby("sigma2")["L"].nunique() > 1).any():
@@ -41,13 +42,22 @@ def show(results: str) -> None:
     beside = overlays.beside(data, measure, wait=False)
     theory = overlays.curves(data, measure, "L", ["sigma2"], wait=False)
     to_generalising = with_residuals(data, beside.values[beside.values["theory"] == GENERALISING])
-    look = Look("L", "gamma_label", "sigma2", log_x=True, residual=residual, width=330, height=230, columns=2)
+    look = Look(
+        "L",
+        "gamma_label" if "gamma_label" in axes else None,
+        "sigma2",
+        log_x=True,
+        residual=residual,
+        width=330,
+        height=230,
+        columns=2,
+    )
     chart = curves_chart(data, found.measure, look, theory, to_generalising)
     figure(chart)
     below = "below: minus the generalising Bayes classifier" if residual else ""
     alone = "a point of one seed has no interval" if data["n"].min() == 1 < data["n"].max() else ""
     st.caption(about(results, setting, "mean and its 95% interval", alone, below))
-    numbers = overlays.joined(data[[*AXES, "n", "mean", "low", "high", "diverged"]], beside.values)
+    numbers = overlays.joined(data[[*axes, "n", "mean", "low", "high", "diverged"]], beside.values)
     vary = varying(found.frame, found.keys)
     choices = Choices(look, tuple((key, value) for key, value in setting.values.items() if key in vary))
     python = plot_lines(results, selection, found, choices, data)
@@ -64,7 +74,8 @@ def show(results: str) -> None:
 
 def _readable(table: pd.DataFrame) -> pd.DataFrame:
     """The table with its intervals as text."""
-    shown = table[["sigma2", "gamma", "L", "n"]].assign(measured=_intervals(table, "mean", "low", "high"))
+    keys = [key for key in ("sigma2", "gamma", "L", "n") if key in table]
+    shown = table[keys].assign(measured=_intervals(table, "mean", "low", "high"))
     for name in ("generalising", "memorising"):
         shown[f"Bayes, {name}"] = table[name].map("{:.3f}".format, na_action="ignore")
         shown[f"minus {name}"] = _intervals(table, f"minus {name}", f"{name}: low", f"{name}: high", sign="+")

@@ -34,6 +34,7 @@ def test_tables(found):
         (lambda r: r.cells(sweep="nope"), "no sweep 'nope'"),
         (lambda r: r.cells(where={"gama": 1}), "no parameter 'gama'; did you mean 'gamma'"),
         (lambda r: r.cells(where={"L": -1}), "no network has L = -1; there are"),
+        (lambda r: r.cells(where={"gamma": 1, "gamma_label": "1"}), "where = gamma, gamma_label: gamma is there twice"),
         (lambda r: r.cells(where={"seed": 99}), "no network has seed = 99; there are 0, 1, 2"),
         (lambda r: r.points(x="step"), "step belongs to the evaluations along training: draw them with x = step"),
         (lambda r: r.plot(y="train_loss"), "train_loss belongs to the evaluations along training"),
@@ -54,6 +55,36 @@ def test_tables(found):
 def test_mistakes_are_named(found, ask, words):
     with pytest.raises(ResultsError, match=words):
         ask(found)
+
+
+def test_numbers_from_a_table_select_as_pythons_own_do(found):
+    cells = found.cells(where={"d": 64})
+    asked = {"d": cells["d"].max(), "L": cells["L"].unique(), "base_lr": np.float64(cells["base_lr"][0])}
+    assert isinstance(asked["d"], np.integer)
+    assert len(found.cells(where=asked)) == len(cells)
+
+
+def test_only_the_named_parameters_tell_thresholds_apart(tmp_path):
+    rows = [row(f"{L}-{seed}", L=L, d=8, width=32, seed=seed, best_test_acc=L / 10) for L in (2, 4, 8) for seed in range(2)]
+    Store(str(tmp_path)).commit("p", rows)
+    found = Results(tmp_path)
+    assert "d" not in found.threshold("L", at=0.5, by="width")  # its name is part of another one's
+    assert "gamma_label" in found.threshold("L", at=0.5, by=["gamma"])
+
+
+def test_networks_without_gamma_have_exponents_and_can_be_selected(tmp_path):
+    rows = [
+        row(f"{L}-{d}-{seed}", network="residual", L=L, d=d, seed=seed, gamma=None, gamma_label=None,
+            best_test_acc=0.5 + 0.2 * np.log2(L / d) + 0.001 * (seed - 0.5))
+        for d in (4, 8, 16) for L in (4, 8, 16, 32) for seed in range(2)
+    ]  # fmt: skip
+    store = Store(str(tmp_path))
+    store.commit("p", rows)
+    assert Results(tmp_path).exponent("L", over="d", at=0.6)["exponent"][0] == pytest.approx(1, abs=0.01)
+    store.commit("q", [row("with", L=4, d=4)])
+    found = Results(tmp_path)
+    assert len(found.cells(where={"gamma": None})) == len(rows)
+    assert len(found.cells(where={"gamma": [1, None]})) == len(rows) + 1
 
 
 def test_no_results(tmp_path):

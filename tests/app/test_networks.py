@@ -132,3 +132,12 @@ def test_networks_in_training_show_their_curve_so_far(page, tmp_path):
         assert "L = 3" in shown.get("vega_lite_chart")[0].proto.spec
         (place / CURVES).write_text("[{")  # being written
         assert not page("networks", store.results).get("vega_lite_chart")
+
+
+def test_a_single_configuration_is_one_row(page, tmp_path):
+    store = Store(str(tmp_path))
+    one = [row(f"{seed:020x}", L=4, d=8, seed=seed) for seed in range(3)]
+    store.commit("p", one)
+    store.write_plan("one", [cell["cell_id"] for cell in one], whole=True)
+    shown = page("networks", tmp_path, by_setting="true")
+    assert list(shown.dataframe[0].value["n"]) == [3]

@@ -330,3 +330,19 @@ def test_images_are_first_shown_at_the_settings_of_their_task(opened, tmp_path):
 def test_a_link_that_names_no_control_of_the_page_says_so(page, filled, name):
     shown = page(name, filled, symbols="4", sweep="law")
     assert [one.value.split(",")[0] for one in shown.warning] == ["The link names `symbols`"]
+
+
+@pytest.mark.parametrize("name", ["dimension", "noise"])
+def test_networks_without_gamma_are_shown(opened, tmp_path, name):
+    store = Store(str(tmp_path))
+    store.prepare()
+    of_all = {"network": "residual", "gamma": None, "gamma_label": None}
+    rows = [
+        one | of_all
+        for d, L, sigma2 in itertools.product((4, 8, 16), (2, 4, 8), (0.0, 1.0))
+        for one in cells(L=L, d=d, sigma2=sigma2, accuracy=0.6 + L / 40)
+    ]
+    store.commit("p", rows, OWN_KEYS)
+    page = opened(name, tmp_path)
+    assert not page.exception, page.exception
+    assert len(page.dataframe) or "exponent" in text(page).lower()

@@ -1,8 +1,9 @@
 """Analysis takes those draws for shared that the streams share."""
 
+import pandas as pd
 import pytest
 
-from analysis.data.parts import has_training_set
+from analysis.data.parts import has_training_set, have_training_sets
 from analysis.data.sharing import shared_along
 from trainables.cell import cell_of, lazy_gamma
 from trainables.streams import stream_owner
@@ -47,6 +48,13 @@ def test_networks_that_learn_by_sgd_from_a_training_set(task):
     settings |= {"steps": 40, "eval_every": 20}
     assert_known(task, settings, lambda task, kept: stream_owner(cell_of(task, **kept)), has_training_set=True)
     assert has_training_set(cell_of(task, **settings).columns())
+
+
+def test_a_share_of_all_pairs_is_a_training_set():
+    modular = {"network": "mlp", "training": "adamw", "fraction": 0.5, "modulus": 13}
+    assert has_training_set(modular) and not has_training_set(modular | {"fraction": None})
+    frame = pd.DataFrame([modular, {**modular, "fraction": None, "P": 8}])
+    assert have_training_sets(frame) and not have_training_sets(pd.DataFrame([modular, {**modular, "fraction": None}]))
 
 
 def assert_known(task, settings, owner, has_training_set):
