@@ -8,6 +8,7 @@ import streamlit as st
 
 from analysis.charts.one_network import network
 from analysis.charts.pictures import examples_chart, said_of, weights_chart, whole
+from analysis.data.paper import TASKS
 from analysis.data.parts import keeps_neurons
 from analysis.data.pictures import Pictures, pictures_of
 from analysis.data.saved import of_other_gamma
@@ -38,7 +39,7 @@ def seen(cell: Mapping[str, Any], pictures: Pictures) -> None:
     if not len(pictures.examples):
         return
     st.subheader("What it sees", anchor=False)
-    chart = whole(examples_chart(pictures))
+    chart = whole(examples_chart(pictures, *([] if cell["task"] in TASKS else [("label above 0", "label 0 or below")])))
     figure(chart, "examples")
     st.caption("The first examples of either label that it was trained on.")
     downloads(f"examples-{cell['cell_id']}", pictures.only("example"), chart, note=IN_FILES)

@@ -41,15 +41,18 @@ def weights_chart(networks: Mapping[str, Pictures], title: str | None = None) ->
     return row.properties(title=title) if title else row
 
 
-def examples_chart(pictures: Pictures) -> Any:
-    """Example inputs in a row, each with its label: in grey from the least value to the largest, or in their own colours."""
+def examples_chart(pictures: Pictures, words: tuple[str, str] = ("same", "different")) -> Any:
+    """Example inputs in a row, each with its label: in grey from the least value to the largest, or in their own colours.
+
+    words: for labels above 0 and for the others.
+    """
     if len(pictures.examples) == 0:
         raise ValueError("no example inputs are kept of this network")
     shown = pictures.examples if _is_coloured(pictures.examples) else _flat(pictures.examples)
     if shown.ndim == 3:
         low, high = float(shown.min()), float(shown.max())
         shown = np.repeat(((shown - low) / (high - low) if high > low else np.full_like(shown, 0.5))[..., None], 3, axis=-1)
-    labels = ["same" if same else "different" for same in pictures.same]
+    labels = [words[0] if same else words[1] for same in pictures.same]
     hover = pd.DataFrame({"label": labels, "input": labels})
     return _images(shown, hover, ["input:N"], len(labels), pictures.rulings, ON_EXAMPLES)
 

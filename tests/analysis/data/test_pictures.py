@@ -149,6 +149,8 @@ def test_examples_in_grey_from_the_least_value_to_the_largest_or_in_colours():
     assert (first == [0, 255, 0]).all() and (second == 0).all()
     ((_, rows),) = specs(examples_chart(some(np.ones((2, 2, 2)))), "text")
     assert [row["label"] for row in rows or _inherited(examples_chart(some(np.ones((2, 2, 2)))))] == ["same", "different"]
+    of_numbers = examples_chart(some(np.ones((2, 2, 2))), ("above 0", "0 or below"))
+    assert [row["label"] for row in _inherited(of_numbers)] == ["above 0", "0 or below"]
 
 
 def test_no_examples_is_said():
