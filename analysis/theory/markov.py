@@ -149,4 +149,4 @@ def of_trained(n_symbols: int, n_draws: int, n_runs: int = 1000) -> dict[str, Dr
 
 
 def _drawn(values: Array) -> Drawn:
-    return Drawn(float(values.mean()), float(values.std() / np.sqrt(len(values))))
+    return Drawn(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))))

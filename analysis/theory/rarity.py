@@ -12,6 +12,7 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 LOG_T = (-10.0, 60.0)
+"""Between these the maximum is looked for: t is some alpha / (2 N gain) there, and E <= t alpha is nothing below exp(-10)."""
 
 
 class Rarity(NamedTuple):

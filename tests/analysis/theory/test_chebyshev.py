@@ -60,3 +60,8 @@ def test_logistic_flow_against_euler():
     # Euler's error halves with its step, so extrapolation removes it up to its second order, (coarse - fine) * step; ours
     # adds 1e-8 a step for some hundred steps.
     assert norm(ours - (2 * fine - coarse)) <= 1e-2 * norm(coarse - fine) + 1e-6 * norm(fine)
+
+
+def test_a_flow_that_is_not_finite_ends():
+    with pytest.raises(FloatingPointError, match="not finite at t = 0"):
+        next(integrate(lambda y: y * np.nan, np.ones(3), [1.0], lam=1.0, norm=norm, tolerance=1e-4))

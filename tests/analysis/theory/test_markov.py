@@ -114,7 +114,7 @@ def test_values_for_trained_networks_are_means_over_runs_of_both_signs():
     assert found["alignment_neg"].value == pytest.approx(halves_cosine(negative.omega).mean())
     assert found["readout_ratio"].value == pytest.approx(-negative.readout.mean() / positive.readout.mean())
     both = np.concatenate([half_norm_ratio(runs.omega) for runs in (positive, negative)])
-    assert found["half_norm_ratio"] == (pytest.approx(both.mean()), pytest.approx(both.std() / 10))
+    assert found["half_norm_ratio"] == (pytest.approx(both.mean()), pytest.approx(both.std(ddof=1) / 10))
     # other draws of the process lie within 4 of the errors that it gives
     ratios = []
     for seed in range(20):
