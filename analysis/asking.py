@@ -21,7 +21,7 @@ from analysis.data.choosing import (
     suits_log,
 )
 from analysis.data.comparing import lacking, named
-from analysis.data.coverage import coverage
+from analysis.data.coverage import sweeps
 from analysis.data.evaluations import STEP
 from analysis.data.keys import spoken
 from analysis.data.measures import measures
@@ -40,8 +40,8 @@ SIDE_BY_SIDE = 2
 
 def selected(results: str, sweep: str | None, where: Where | None) -> Selection:
     """The networks of a sweep with these values. ResultsError for an unknown sweep, parameter or value."""
-    if sweep is not None and sweep not in (sweeps := list(coverage(results))):
-        raise ResultsError(f"no sweep {show(sweep)} in {results}{nearest(sweep, sweeps) or ';'} there are {listed(sweeps)}")
+    if sweep is not None and sweep not in (there := sweeps(results)):
+        raise ResultsError(f"no sweep {show(sweep)} in {results}{nearest(sweep, there) or ';'} there are {listed(there)}")
     whole = Selection(sweep)
     if not where:
         return whole

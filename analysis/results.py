@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.asking import Where, asked_points, key_named, measure_named, selected, setting_for
 from analysis.data.choosing import having
-from analysis.data.coverage import coverage
+from analysis.data.coverage import sweeps
 from analysis.data.keys import ordering, spoken
 from analysis.data.points import CENTRES, points
 from analysis.data.selection import SEED, axes, grid_keys
@@ -54,7 +54,7 @@ class Results:
     @property
     def sweeps(self) -> list[str]:
         """Names of the sweeps that have networks here."""
-        return list(coverage(self.results))
+        return sweeps(self.results)
 
     @spelled
     def sql(self, query: str) -> pd.DataFrame:

@@ -24,7 +24,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from analysis.data.coverage import coverage
+from analysis.data.coverage import progress
 from declarations.keys import KEYS
 from store.files import open_files
 from store.schema import SCHEMA, parquet_bytes
@@ -124,7 +124,7 @@ def questions(results: str, sweep: str, cell: str) -> Iterator[tuple[str, Callab
     yield "ask again", asked("SELECT 1")
     yield "Curves", asked(CURVES_QUERY.format(""), sweep)
     yield "Curves, d = 256", asked(CURVES_QUERY.format("AND d = ?"), sweep, 256)
-    yield "coverage", lambda: coverage(results)
+    yield "progress", lambda: progress(results)
     yield "one curve", asked(ONE_CURVE, cell)
     yield "100 curves", asked(MEAN_CURVES)
     yield "distinct keys", asked(DISTINCT)

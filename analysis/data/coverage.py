@@ -9,19 +9,6 @@ from store.leases import drivers
 from store.upkeep.reasons import ALIKE, FIRST_LINES, ONE_REASON
 from store.views import fetch, run
 
-_QUERY = """
-select plans.sweep, count(*), count(*) filter (status = 'ok'), count(*) filter (status = 'diverged'),
-    count(*) filter (status = 'failed'), count(*) filter (status is null)
-from plans left join cells using (cell_id) group by plans.sweep order by plans.sweep
-"""
-
-
-def coverage(results: str) -> dict[str, dict[str, int]]:
-    """By sweep, the numbers of cells planned, ok, diverged, failed and missing."""
-    names = ("planned", "ok", "diverged", "failed", "missing")
-    return {sweep: dict(zip(names, counts, strict=True)) for sweep, *counts in fetch(results, _QUERY)}
-
-
 RECENT = "10 minutes"
 """Span before a sweep's last commit over which its rate is taken."""
 

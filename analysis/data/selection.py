@@ -96,14 +96,14 @@ def axes(results: str, selection: Selection) -> dict[str, list[Value]]:
     row = run(results, lambda connection: connection.execute(sql).fetchone()) or ()
     found: dict[str, list[Value]] = {}
     for key, distinct in zip(keys, row, strict=True):
-        values = list(distinct or [])
+        held = list(distinct or [])
         if key == "gamma_label":
-            by_gamma = sorted((pair["gamma"], pair["label"]) for pair in values if pair["label"] is not None)
+            by_gamma = sorted((pair["gamma"], pair["label"]) for pair in held if pair["label"] is not None)
             known = list(dict.fromkeys(label for _, label in by_gamma))
-            some_lack_it = any(pair["label"] is None for pair in values)
+            some_lack_it = any(pair["label"] is None for pair in held)
         else:
-            known = sorted(value for value in values if value is not None)
-            some_lack_it = None in values
+            known = sorted(value for value in held if value is not None)
+            some_lack_it = None in held
         if known:
             found[key] = [*known, *([None] if some_lack_it else [])]
     return found

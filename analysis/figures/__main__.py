@@ -177,7 +177,7 @@ def _of_paper(
     figure: str, results: str, sweep: str | None, measure: str | None, level: float | None, compute: Compute
 ) -> "Titled":
     """A figure of the papers."""
-    from analysis.data.coverage import coverage
+    from analysis.data.coverage import sweeps
     from analysis.data.measures import measures
     from analysis.data.source import NoResults, ResultsError, existing
     from analysis.figures.drawn import Titled
@@ -190,9 +190,9 @@ def _of_paper(
     try:
         if chosen.grids:
             existing(results)
-        sweeps = list(coverage(results)) if sweep is not None else []
-        if sweep is not None and sweep not in sweeps:
-            stop(f"no sweep {sweep!r} in {results}{nearest(sweep, sweeps) or ':'} there are {listed(sweeps)}")
+        there = sweeps(results) if sweep is not None else []
+        if sweep is not None and sweep not in there:
+            stop(f"no sweep {sweep!r} in {results}{nearest(sweep, there) or ':'} there are {listed(there)}")
         if measure is not None and (chosen.draw_by is None or measure not in measures(results)):
             by = ", ".join(f.name for f in FIGURES.values() if f.draw_by)
             known = f"measures {', '.join(measures(results))}" if chosen.draw_by else f"figures that can be: {by}"

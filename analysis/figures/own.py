@@ -6,7 +6,7 @@ from dataclasses import replace
 from analysis.asking import asked_points, key_named, selected, setting_for
 from analysis.charts.maps import heat_map
 from analysis.data.choosing import having
-from analysis.data.coverage import coverage
+from analysis.data.coverage import sweeps
 from analysis.data.keys import captioned
 from analysis.data.points import averaged, counted, described, numeric_keys, with_intervals
 from analysis.data.source import ResultsError
@@ -67,7 +67,7 @@ def colour_map(results: str, asked: Asked) -> Titled:
 
 def _of_one_sweep(results: str, asked: Asked) -> Asked:
     """The question about the store's only sweep, if it has one and none is named."""
-    names = list(coverage(results)) if asked.sweep is None else []
+    names = sweeps(results) if asked.sweep is None else []
     return replace(asked, sweep=names[0]) if len(names) == 1 else asked
 
 

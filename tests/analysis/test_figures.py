@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from analysis.charts.curves import title_of
-from analysis.data.coverage import coverage, reasons
+from analysis.data.coverage import progress, reasons
 from analysis.data.paper import ROUNDED
 from analysis.data.points import averaged, task_of
 from analysis.figures.__main__ import NAMES, app
@@ -154,7 +154,7 @@ def test_a_figure_never_mixes_settings(measured):
     assert not found.frame.duplicated(["L", "gamma_label"]).any()
 
 
-@pytest.mark.parametrize("measure", [lambda results: drawn(results, "C3").frame.round(12).to_csv(), coverage])
+@pytest.mark.parametrize("measure", [lambda results: drawn(results, "C3").frame.round(12).to_csv(), progress])
 def test_a_compaction_between_connecting_and_reading_does_no_harm(measured, tmp_path, monkeypatch, measure):
     import shutil
 
@@ -173,10 +173,10 @@ def test_a_compaction_between_connecting_and_reading_does_no_harm(measured, tmp_
     assert len(connections) > 1
 
 
-def test_coverage_and_failures(measured):
-    (counts,) = coverage(measured).values()
-    assert counts["diverged"] == counts["missing"] == 1 and counts["failed"] == 0
-    assert counts["planned"] == counts["ok"] + 2
+def test_progress_and_failures(measured):
+    (counts,) = progress(measured)
+    assert counts.diverged == counts.missing == 1 and counts.failed == 0
+    assert counts.planned == counts.ok + 2
     (reason,) = reasons(measured)["measured"]
     assert (reason.status, reason.n, reason.log_path) == ("diverged", 1, None)
 
