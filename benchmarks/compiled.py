@@ -67,15 +67,14 @@ def kernels(width: int, batch: int = 128) -> dict[str, Any]:
     """All kernels in float32 for m neurons and B examples."""
     from trainables.kernels import gram_large, noisy_cuda
     from trainables.kernels.gram_cuda import train_steps
-    from trainables.trainers import gram_cuda
-    from trainables.trainers import gram_large as large
+    from trainables.trainers.gram import cuda, large
 
-    few, many = gram_cuda.sizes(width, batch), large.sizes(width, batch, torch.float32)
+    few, many = cuda.sizes(width, batch), large.sizes(width, batch, torch.float32)
     scored = {"BATCH": batch, "PAIRS": many["PAIRS"], "BLOCKS": many["WIDTH"] // many["BLOCK"]}
     outputs, gradients = (of(batch, width, 4) for of in (noisy_cuda.output_sizes, noisy_cuda.gradient_sizes))
     steps = {"STEPS": BLOCK_STEPS}
     return {
-        "gram, L <= 32": for_hopper(train_steps, few, gram_cuda.options(few, torch.float32), "fp32", ("loss", "right")),
+        "gram, L <= 32": for_hopper(train_steps, few, cuda.options(few, torch.float32), "fp32", ("loss", "right")),
         "gram, L > 32: advance": for_hopper(gram_large.advance, many, large.options(many, torch.float32), "fp32"),
         "gram, L > 32: score": for_hopper(gram_large.score, scored, {}, "fp32"),
         "batched: outputs": for_hopper(noisy_cuda.take_outputs, steps | outputs, {"num_warps": noisy_cuda.WARPS}, "fp32"),

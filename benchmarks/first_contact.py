@@ -30,8 +30,8 @@ from trainables.engines import descent_engine
 from trainables.tasks import SameDifferent
 from trainables.trainers.base import Trainer
 from trainables.trainers.batched import Batched
-from trainables.trainers.gram import Gram
-from trainables.trainers.stacked import Stacked
+from trainables.trainers.gram.cpu import Gram
+from trainables.trainers.stacked.trainer import Stacked
 
 RICH = (1.0, 2.5, 6.3, 15.8, 39.8, 100.0)
 LADDER = (0.0, *(float(g) for g in np.logspace(-4.5, 0, 10)))

@@ -25,7 +25,7 @@ from trainables.cell import Cell, cell_of, lazy_gamma
 from trainables.networks import TwoLayer
 from trainables.tasks import SameDifferent
 from trainables.trainers.base import Trainer
-from trainables.trainers.gram import Gram
+from trainables.trainers.gram.cpu import Gram
 from trainables.trainers.reference import Reference
 from trainables.trainers.run import PackRun
 

@@ -34,7 +34,7 @@ def on_every_core(work: Callable[..., T], *args: object) -> list[T]:
 
 def _import_engines(_: int) -> None:
     import trainables.trainers.batched
-    import trainables.trainers.gram  # noqa: F401
+    import trainables.trainers.gram.cpu  # noqa: F401
 
     time.sleep(0.5)  # long enough that every process takes one call
 

@@ -27,8 +27,8 @@ from trainables.cell import Cell, cell_of
 from trainables.networks.mlp import MLP
 from trainables.streams import BLOCK_STEPS, stream, stream_owner
 from trainables.tasks import Clusters, SameDifferent, Task
-from trainables.trainers.stacked import Stacked
-from trainables.trainers.traced import Traced
+from trainables.trainers.stacked.traced import Traced
+from trainables.trainers.stacked.trainer import Stacked
 
 CORES = len(os.sched_getaffinity(0))
 PACK = 24

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from trainables.cell import Cell, cell_of
 from trainables.streams import stream, stream_owner
 from trainables.tasks import Template
-from trainables.trainers.stacked import Stacked
+from trainables.trainers.stacked.trainer import Stacked
 
 CORES = len(os.sched_getaffinity(0))
 ROUNDS = 5

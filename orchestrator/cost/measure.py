@@ -22,7 +22,7 @@ from scipy.optimize import nnls
 from orchestrator.cost.calibration import Rates
 from trainables.engines import ENGINES, Engine, descent_engine
 from trainables.engines.base import Amounts
-from trainables.trainers.card import release
+from trainables.trainers.card.faults import release
 
 RAY_S = 11.5
 """Seconds of Ray on two cores: its processes, its library in each worker, its end. The loading time of engines is measured."""

@@ -36,7 +36,7 @@ from store.files import ResultsError
 from store.leases import BEAT_EVERY_S
 from store.under_way import CURVES
 from trainables.basics import CardFault, CardUnusable
-from trainables.trainers.card import card_faults
+from trainables.trainers.card.faults import card_faults
 
 STEP_S = 1.0
 """Seconds that a worker trains between two reports, if there are few slots."""

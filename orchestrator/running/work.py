@@ -23,7 +23,7 @@ from trainables.metrics import requested_metric, requested_names
 from trainables.metrics.base import MOST, is_per_evaluation
 from trainables.pictures import MOST_EXTREME, OF_EACH_LABEL, pictures_of, pictures_of_weights
 from trainables.result import CellResult
-from trainables.trainers.card import card_faults, release
+from trainables.trainers.card.faults import card_faults, release
 from trainables.trainers.run import PackRun
 
 

@@ -6,8 +6,8 @@ from orchestrator.grid.keys import keys_of
 from trainables.cell import cell_of, lazy_gamma
 from trainables.networks import network_class
 from trainables.tasks import PSVRT, SameDifferent
+from trainables.trainers.gram.span import check_noiseless_pairs
 from trainables.trainers.patches import Patches
-from trainables.trainers.span import check_noiseless_pairs
 
 OTHER = {
     "momentum": ["momentum=0.9"],

@@ -115,8 +115,8 @@ class Batched(_Dense):
 
         if device == "cpu":
             return Batched(cells)
-        from trainables.trainers.card import check_card
-        from trainables.trainers.proof import prove
+        from trainables.trainers.card.faults import check_card
+        from trainables.trainers.card.proof import prove
 
         check_card()
         prove(cells, partial(Batched, device=device), Batched)

@@ -12,8 +12,8 @@ from trainables.tasks import SameDifferent
 
 if TYPE_CHECKING:
     from trainables.trainers.base import Trainer
-    from trainables.trainers.gram_cuda import GramCuda
-    from trainables.trainers.gram_large import GramLarge
+    from trainables.trainers.gram.cuda import GramCuda
+    from trainables.trainers.gram.large import GramLarge
 
 
 FEW_SYMBOLS = 32
@@ -52,12 +52,12 @@ class Gram(DescentEngine):
         return sees_noiseless_pairs(cell)
 
     def trainer(self, cells: Sequence[Cell], device: str = "cpu") -> "Trainer":
-        from trainables.trainers.gram import Gram
+        from trainables.trainers.gram.cpu import Gram
 
         if device == "cpu":
             return Gram(cells)
-        from trainables.trainers.card import check_card
-        from trainables.trainers.proof import prove
+        from trainables.trainers.card.faults import check_card
+        from trainables.trainers.card.proof import prove
 
         check_card()
         on_card = partial(trainer_on_card, device=device)
@@ -138,8 +138,8 @@ def _symbols(cell: Cell) -> int:
 def trainer_on_card(cells: Sequence[Cell], device: str = "cuda") -> "GramCuda | GramLarge":
     """The trainer for a card, without a check of its numbers. A cell has its own, whatever its pack, as a result depends on its
     cell alone. ValueError if the cells have different ones."""
-    from trainables.trainers.gram_cuda import GramCuda
-    from trainables.trainers.gram_large import GramLarge
+    from trainables.trainers.gram.cuda import GramCuda
+    from trainables.trainers.gram.large import GramLarge
 
     kinds = {_symbols(cell) > FEW_SYMBOLS for cell in cells}
     if len(kinds) > 1:

@@ -41,11 +41,11 @@ class Stacked(DescentEngine):
         return cell.training.family == "descent"
 
     def trainer(self, cells: Sequence[Cell], device: str = "cpu") -> "Trainer":
-        from trainables.trainers.stacked import Stacked
+        from trainables.trainers.stacked.trainer import Stacked
 
         if device != "cpu":
-            from trainables.trainers.card import check_card
-            from trainables.trainers.proof import prove
+            from trainables.trainers.card.faults import check_card
+            from trainables.trainers.card.proof import prove
 
             check_card()
             prove(cells, partial(Stacked, device=device), Stacked)

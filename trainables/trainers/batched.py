@@ -21,12 +21,12 @@ from trainables.kernels.dense import gradients
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks.base import Array
 from trainables.trainers.base import blocks
+from trainables.trainers.card.graphs import recorded
+from trainables.trainers.card.staging import Room, Staging
 from trainables.trainers.ensemble import Ensemble
 from trainables.trainers.fused import Fused, Kernels, Tensors
-from trainables.trainers.graphs import recorded
 from trainables.trainers.products import add_product, product
 from trainables.trainers.scaled import Queued
-from trainables.trainers.staging import Room, Staging
 
 
 class Batched(Queued):

@@ -13,10 +13,10 @@ from trainables.kernels.sizes import CHUNK, TOGETHER
 from trainables.result import SCORES
 from trainables.tasks.base import Array
 from trainables.trainers.base import Groups, Measures, Probed
+from trainables.trainers.card.staging import in_turn
 from trainables.trainers.centred import centred_output, compared_halves, draw_initial
 from trainables.trainers.products import product
 from trainables.trainers.scores import scored
-from trainables.trainers.staging import in_turn
 
 
 class Ensemble:

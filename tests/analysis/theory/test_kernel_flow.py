@@ -19,7 +19,7 @@ from trainables.cell import cell_of, lazy_gamma
 from trainables.streams import stream, stream_owner
 from trainables.tasks import SameDifferent
 from trainables.trainers.centred import draw_initial
-from trainables.trainers.gram import Gram
+from trainables.trainers.gram.cpu import Gram
 from trainables.trainers.run import PackRun
 
 

@@ -9,7 +9,7 @@ from trainables.cell import cell_of, lazy_gamma
 from trainables.networks import MLP
 from trainables.streams import stream, stream_owner
 from trainables.tasks import SameDifferent
-from trainables.trainers.stacked import Stacked
+from trainables.trainers.stacked.trainer import Stacked
 
 TASK = SameDifferent(L=8, d=32)
 

@@ -6,7 +6,7 @@ import torch
 
 from trainables.cell import cell_of
 from trainables.tasks import SameDifferent
-from trainables.trainers.stacked import Stacked
+from trainables.trainers.stacked.trainer import Stacked
 
 TASK = SameDifferent(L=4, d=8)
 

@@ -8,8 +8,8 @@ import pytest
 
 from trainables.engines import ENGINES, DescentEngine
 from trainables.trainers.batched import Batched
+from trainables.trainers.card.staging import Room, Staging
 from trainables.trainers.run import PackRun
-from trainables.trainers.staging import Room, Staging
 
 DESCENT = [engine for engine in ENGINES.values() if isinstance(engine, DescentEngine)]
 

@@ -16,22 +16,22 @@ from trainables.kernels.pairs import distinct_pairs
 from trainables.tasks import PSVRT, Pentomino, SameDifferent, Task
 from trainables.trainers.base import Trainer
 from trainables.trainers.batched import Batched
-from trainables.trainers.gram import Gram
+from trainables.trainers.card.proof import prove
+from trainables.trainers.gram.cpu import Gram
 from trainables.trainers.patches import Patches
-from trainables.trainers.proof import prove
 from trainables.trainers.reference import Reference
 from trainables.trainers.run import PackRun
-from trainables.trainers.stacked import Stacked
+from trainables.trainers.stacked.trainer import Stacked
 
 
 def gram_on_gpu(cells) -> Trainer:
-    from trainables.trainers.gram_cuda import GramCuda  # imports Triton, which is not there without CUDA
+    from trainables.trainers.gram.cuda import GramCuda  # imports Triton, which is not there without CUDA
 
     return GramCuda(cells)
 
 
 def gram_large_on_gpu(cells) -> Trainer:
-    from trainables.trainers.gram_large import GramLarge
+    from trainables.trainers.gram.large import GramLarge
 
     return GramLarge(cells)
 

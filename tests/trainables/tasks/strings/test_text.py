@@ -21,7 +21,7 @@ from trainables.metrics.identities import identity_qk_mean, identity_vo_mean
 from trainables.streams import stream, stream_owner
 from trainables.tasks import Text
 from trainables.trainers.run import PackRun
-from trainables.trainers.stacked import Stacked
+from trainables.trainers.stacked.trainer import Stacked
 
 pytest.importorskip("tokenizers")
 

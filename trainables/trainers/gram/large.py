@@ -16,11 +16,11 @@ from trainables.kernels.gram_large import advance, score
 from trainables.kernels.sizes import padded
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks.base import Array
+from trainables.trainers.card.graphs import recorded
 from trainables.trainers.ensemble import Ensemble
-from trainables.trainers.gram_plans import Steps, firsts, power_of_2
-from trainables.trainers.graphs import recorded
+from trainables.trainers.gram.plans import Steps, firsts, power_of_2
+from trainables.trainers.gram.span import Span, check_noiseless_pairs, weighted
 from trainables.trainers.scaled import Queued
-from trainables.trainers.span import Span, check_noiseless_pairs, weighted
 
 BLOCK = {torch.float32: 128, torch.float64: 32}
 ROWS = 128

@@ -1,4 +1,4 @@
-"""Networks of one shape and one precision that take each step together; notation of trainables.trainers.stacked."""
+"""Networks of one shape and one precision that take each step together; notation of trainables.trainers.stacked.trainer."""
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
@@ -15,12 +15,12 @@ from trainables.result import scores_of
 from trainables.streams import BLOCK_STEPS, measured_at_once, stream, training_probe
 from trainables.tasks.base import Array
 from trainables.trainers.base import Groups, Measures, Probed, blocks
-from trainables.trainers.batches import Batches, Fresh, Redrawn, Seen, Shuffled, WholeSet
+from trainables.trainers.card.graphs import recorded
+from trainables.trainers.card.staging import Room, Staging, in_turn
 from trainables.trainers.centred import compared_halves
-from trainables.trainers.graphs import recorded
 from trainables.trainers.scores import scored
-from trainables.trainers.staging import Room, Staging, in_turn
-from trainables.trainers.traced import Traced
+from trainables.trainers.stacked.batches import Batches, Fresh, Redrawn, Seen, Shuffled, WholeSet
+from trainables.trainers.stacked.traced import Traced
 from trainables.training.descent import Minibatch, Scheduled
 from trainables.training.losses import loss_of
 

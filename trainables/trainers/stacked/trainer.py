@@ -32,7 +32,7 @@ from torch import Tensor
 from trainables.cell import Cell
 from trainables.tasks.base import Array
 from trainables.trainers.base import Measures, Probed
-from trainables.trainers.stack import Stack, dtype_of
+from trainables.trainers.stacked.stack import Stack, dtype_of
 
 
 class Stacked:

@@ -11,7 +11,7 @@ from tests.interpreter import interpret
 
 @pytest.mark.timeout(900)  # the interpreter runs each operation of each program from Python
 def test_kernels_in_the_interpreter():
-    interpret(Path(__file__).with_name("interpreted_gram_large.py"))
+    interpret(Path(__file__).with_name("interpreted_large.py"))
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def test_kernels_compile_for_hopper(width, dtype, batch):
     pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
     from benchmarks.compiled import for_hopper, resources
     from trainables.kernels.gram_large import advance, score
-    from trainables.trainers.gram_large import options, sizes
+    from trainables.trainers.gram.large import options, sizes
 
     precision = getattr(torch, f"float{dtype[2:]}")
     constants = sizes(width, batch, precision)
@@ -73,10 +73,10 @@ def test_three_terms_of_tf32_keep_the_digits_of_float32():
 def test_each_cell_has_its_own_trainer_whatever_its_pack(make_cell, monkeypatch):
     pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
     from trainables.engines.gram import FEW_SYMBOLS, trainer_on_card
-    from trainables.trainers import gram_cuda, gram_large
+    from trainables.trainers.gram import cuda, large
 
-    monkeypatch.setattr(gram_cuda, "GramCuda", lambda cells, device: "one program a network")
-    monkeypatch.setattr(gram_large, "GramLarge", lambda cells, device: "two launches a step")
+    monkeypatch.setattr(cuda, "GramCuda", lambda cells, device: "one program a network")
+    monkeypatch.setattr(large, "GramLarge", lambda cells, device: "two launches a step")
     few, many = (make_cell(L=n) for n in (FEW_SYMBOLS, FEW_SYMBOLS + 1))
     assert [trainer_on_card([one, one]) for one in (few, many)] == ["one program a network", "two launches a step"]
     with pytest.raises(ValueError, match="not both"):

@@ -1,4 +1,4 @@
-"""`gram` for many symbols on GPUs, in Triton's interpreter: run by test_gram_large.py in a process where TRITON_INTERPRET is set.
+"""`gram` for many symbols on GPUs, in Triton's interpreter: run by test_large.py in a process where TRITON_INTERPRET is set.
 
 The sizes of a program's work are made small, so that small networks need several blocks of neurons, rows and columns.
 """
@@ -12,22 +12,23 @@ import torch
 from triton.runtime.interpreter import InterpreterBuilder
 
 from trainables.basics import CardUnusable
-from trainables.trainers import gram_large, gram_plans, proof
-from trainables.trainers.gram import Gram
-from trainables.trainers.gram_large import GramLarge
+from trainables.trainers.card import proof
+from trainables.trainers.gram import large, plans
+from trainables.trainers.gram.cpu import Gram
+from trainables.trainers.gram.large import GramLarge
 from trainables.trainers.reference import Reference
 from trainables.trainers.run import PackRun
 
 EXACT = 1e-9  # as in test_trainers.py
-SINGLE = 2e-6  # 20 roundings of float32, as in interpreted_gram.py
+SINGLE = 2e-6  # 20 roundings of float32, as in interpreted_cuda.py
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     for name, size in {"BLOCK": 32, "CHUNK": 8}.items():
-        monkeypatch.setattr(gram_large, name, dict.fromkeys((torch.float32, torch.float64), size))
+        monkeypatch.setattr(large, name, dict.fromkeys((torch.float32, torch.float64), size))
     for name, size in {"ROWS": 8, "COORDS": 8, "TILE": 16, "RECORDED": 3}.items():
-        monkeypatch.setattr(gram_large, name, size)
+        monkeypatch.setattr(large, name, size)
 
 
 def on_gpu(cells) -> GramLarge:
@@ -53,7 +54,7 @@ def make(make_cell):
     [(2, 3, 1, 10), (5, 16, 40, 10), (21, 16, 32, 10), (3, 1, 32, 7), (9, 3, 32, 16), (19, 6, 32, 10)],
 )
 def test_agrees_with_reference(make, monkeypatch, L, d, width, batch):
-    monkeypatch.setattr(gram_large, "TILE", 4 if batch < 10 else 16)
+    monkeypatch.setattr(large, "TILE", 4 if batch < 10 else 16)
     cells = [make(L=L, d=d, width=width, batch=batch, gamma=g, seed=s) for g, s in ((1.0, 0), ("lazy", 1))]
     ours, theirs = train(on_gpu, cells), train(Reference, cells)
     assert ours.trainer.by_z == 2 * [2 * d < L]
@@ -91,13 +92,13 @@ def test_networks_of_any_symbols_and_dimensions_share_launches_bit_for_bit(make)
 def test_a_literal_output_is_exactly_zero_before_the_first_step(make):
     """Many programs record the outputs at the start; a difference from others would show in the first loss, log 2."""
     cells = [make(L=L, d=4, gamma=3.0, dtype="float32") for L in (5, 13)]
-    assert gram_large.RECORDED * on_gpu(cells).sizes["PAIRS"] < 13**2
+    assert large.RECORDED * on_gpu(cells).sizes["PAIRS"] < 13**2
     np.testing.assert_array_equal(on_gpu(cells).train(0, 1)[0], np.float32(np.log(2)))
 
 
 def test_short_plans_and_a_recorded_block(make, monkeypatch):
     """The steps that a graph repeats read the staged plan at a fixed place, whatever steps it holds."""
-    monkeypatch.setattr(gram_plans, "PLAN_BYTES", 1)
+    monkeypatch.setattr(plans, "PLAN_BYTES", 1)
     cells = [make(L=L, d=6, steps=30, eval_every=30) for L in (5, 21)]
     replayed = []
 

@@ -15,9 +15,9 @@ from trainables.kernels.gram_cuda import TILE, UNROLL, train_steps
 from trainables.kernels.sizes import padded
 from trainables.tasks.base import Array
 from trainables.trainers.ensemble import Ensemble
-from trainables.trainers.gram_plans import Steps, firsts, power_of_2
+from trainables.trainers.gram.plans import Steps, firsts, power_of_2
+from trainables.trainers.gram.span import Span, check_noiseless_pairs
 from trainables.trainers.scaled import Queued
-from trainables.trainers.span import Span, check_noiseless_pairs
 
 LARGEST_BLOCK = 1024
 """Neurons that a program takes at a time: 8 warps with 4 neurons per thread, so that a tile of 8 rows is 32 registers."""

@@ -12,7 +12,7 @@ from trainables.result import CellResult
 from trainables.streams import stream, stream_owner
 from trainables.tasks import SymbolicTemplate, Template
 from trainables.trainers.base import Groups
-from trainables.trainers.batches import Seen, Shuffled
+from trainables.trainers.stacked.batches import Seen, Shuffled
 
 SMALL = {"network": "transformer", "embedding": 8, "heads": 2, "head_dim": 4, "width": 8, "depth": 1, "dtype": "float64"}
 

@@ -13,7 +13,7 @@ import torch
 from orchestrator.grid.load import load_grid
 from tests.interpreter import interpret
 from trainables.kernels.pairs import plan_length, plan_steps
-from trainables.trainers.gram_plans import Steps
+from trainables.trainers.gram.plans import Steps
 
 
 def test_plans_hold_the_whole_batch():
@@ -39,7 +39,7 @@ def test_plans_hold_the_whole_batch():
 
 
 def test_kernel_in_the_interpreter():
-    interpret(Path(__file__).with_name("interpreted_gram.py"))
+    interpret(Path(__file__).with_name("interpreted_cuda.py"))
 
 
 def test_figure_c3_is_a_few_hundred_launches():
@@ -60,7 +60,7 @@ def test_kernel_compiles_for_hopper(width, dtype):
     pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
     from benchmarks.compiled import for_hopper, instructions, resources
     from trainables.kernels.gram_cuda import train_steps
-    from trainables.trainers.gram_cuda import options, sizes
+    from trainables.trainers.gram.cuda import options, sizes
 
     constants = sizes(width, 128)
     precision = getattr(torch, f"float{dtype[2:]}")

@@ -12,8 +12,8 @@ from torch import Tensor
 from trainables.cell import Cell
 from trainables.kernels.pairs import plan_length, plan_steps
 from trainables.streams import BLOCK_STEPS
-from trainables.trainers.span import Span
-from trainables.trainers.staging import Room, Staging
+from trainables.trainers.card.staging import Room, Staging
+from trainables.trainers.gram.span import Span
 
 MOST_STEPS = 250
 PLAN_BYTES = 2**26

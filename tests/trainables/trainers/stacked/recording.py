@@ -74,7 +74,7 @@ class Recording:
 
 
 def recorded_on_cpu(device: torch.device, before: Callable[[], object], works: Sequence[Callable[[], object]]) -> list[Recording]:
-    """Stands for trainables.trainers.graphs.recorded. Unlike a GPU it also does the work while it records."""
+    """Stands for trainables.trainers.card.graphs.recorded. Unlike a GPU it also does the work while it records."""
     before()
     return [Recording(work) for work in works]
 

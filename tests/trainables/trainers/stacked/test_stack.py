@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 import torch
 
-from tests.trainables.trainers import recording
-from tests.trainables.trainers.stacked_cells import Bag, Classes, Tokens, Vectors, network
+from tests.trainables.trainers.stacked import recording
+from tests.trainables.trainers.stacked.stacked_cells import Bag, Classes, Tokens, Vectors, network
 from trainables.cell import Cell
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks import PSVRT, Parity2, SameDifferent, Template
-from trainables.trainers import stack as stack_module
-from trainables.trainers.stack import WHOLE
-from trainables.trainers.stacked import Stacked
+from trainables.trainers.stacked import stack as stack_module
+from trainables.trainers.stacked.stack import WHOLE
+from trainables.trainers.stacked.trainer import Stacked
 from trainables.training import SGD
 
 TASK, SET, PATCHES = SameDifferent(L=5, d=8), Parity2(d=8, P=40), PSVRT(L=4, patches=2, patch_size=2)

@@ -12,10 +12,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from trainables.basics import CannotRecordError, CardFault, CardUnusable
 from trainables.engines.gram import trainer_on_card
-from trainables.trainers import card
 from trainables.trainers.batched import Batched
-from trainables.trainers.card import card_faults, check_card
-from trainables.trainers.gram import Gram
+from trainables.trainers.card import faults as card
+from trainables.trainers.card.faults import card_faults, check_card
+from trainables.trainers.gram.cpu import Gram
 from trainables.trainers.run import PackRun
 
 NEEDS_GPU = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")]
@@ -146,6 +146,6 @@ def test_gram_on_a_card_at_the_sizes_of_the_paper(make_cell, L, d, width):
 
 def test_the_driver_loads_no_torch_for_it():
     done = subprocess.run(
-        [sys.executable, "-c", "import sys, trainables.trainers.card; assert 'torch' not in sys.modules"], check=False
+        [sys.executable, "-c", "import sys, trainables.trainers.card.faults; assert 'torch' not in sys.modules"], check=False
     )
     assert done.returncode == 0

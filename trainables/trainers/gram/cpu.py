@@ -19,8 +19,8 @@ from trainables.kernels.sizes import TILE, padded
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks.base import Array
 from trainables.trainers.ensemble import Ensemble, chunked
+from trainables.trainers.gram.span import Span, check_noiseless_pairs
 from trainables.trainers.scaled import Scaled
-from trainables.trainers.span import Span, check_noiseless_pairs
 
 MOST_STEPS = 20 * BLOCK_STEPS
 """Steps whose pairs are held in memory at a time."""

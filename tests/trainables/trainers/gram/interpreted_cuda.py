@@ -1,4 +1,4 @@
-"""The kernel of `gram` for GPUs in Triton's interpreter: run by test_gram_cuda.py in a process where TRITON_INTERPRET is set."""
+"""The kernel of `gram` for GPUs in Triton's interpreter: run by test_cuda.py in a process where TRITON_INTERPRET is set."""
 
 import gc
 import weakref
@@ -6,9 +6,9 @@ import weakref
 import numpy as np
 import pytest
 
-from trainables.trainers import gram_cuda, gram_plans
-from trainables.trainers.gram import Gram
-from trainables.trainers.gram_cuda import GramCuda
+from trainables.trainers.gram import cuda, plans
+from trainables.trainers.gram.cpu import Gram
+from trainables.trainers.gram.cuda import GramCuda
 from trainables.trainers.reference import Reference
 from trainables.trainers.run import PackRun
 
@@ -44,8 +44,8 @@ def test_agrees_with_reference(make, L, d, width):
 
 
 def test_many_launches_blocks_of_neurons_and_lazy_cells_alone(make, monkeypatch):
-    monkeypatch.setattr(gram_cuda, "LARGEST_BLOCK", 32)
-    monkeypatch.setattr(gram_plans, "PLAN_BYTES", 1)
+    monkeypatch.setattr(cuda, "LARGEST_BLOCK", 32)
+    monkeypatch.setattr(plans, "PLAN_BYTES", 1)
     for gammas in ((1.0, "lazy"), ("lazy",)):
         cells = [make(L=2, width=40, gamma=g, eval_every=20) for g in gammas]
         np.testing.assert_allclose(train(on_gpu, cells).curves, train(Gram, cells).curves, rtol=0, atol=EXACT)

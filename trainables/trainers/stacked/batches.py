@@ -2,7 +2,7 @@
 
 S groups of cells see the same inputs; C is the number of cells. A step changes the parameters U times, each time on a batch of B
 examples; a block of steps has BLOCK_STEPS U batches. All that differs from block to
-block lies in staged tensors; see trainables.trainers.staging.
+block lies in staged tensors; see trainables.trainers.card.staging.
 """
 
 import warnings
@@ -16,7 +16,7 @@ from torch import Tensor
 from trainables.streams import BLOCK_STEPS, stream
 from trainables.tasks.base import Array
 from trainables.trainers.base import Groups
-from trainables.trainers.staging import Room
+from trainables.trainers.card.staging import Room
 
 
 class Seen:

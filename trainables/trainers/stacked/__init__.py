@@ -1,0 +1,1 @@
+"""Training of any network that descends a gradient, many at once."""
