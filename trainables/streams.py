@@ -70,9 +70,14 @@ def probe_set(owner: str, task: Task, fresh: bool = False) -> tuple[Array, Array
     return (task.train_set if task.n_train else task.train_examples)(rng, symbols, PROBED)
 
 
+def stream_of_tests(owner: str, task: Task, step: int) -> np.random.Generator:
+    """Generator of the test examples on which `step` is evaluated: another at each step, unless the task's tests are fixed."""
+    return stream(owner, "test", 0 if task.has_fixed_tests else step)
+
+
 def tests_of(owner: str, task: Task, symbols: Array, step: int, n: int) -> tuple[Array, Array]:
     """Inputs and targets of n test examples on which `step` is evaluated."""
-    return task.test_examples(stream(owner, "test", 0 if task.has_fixed_tests else step), symbols, n)
+    return task.test_examples(stream_of_tests(owner, task, step), symbols, n)
 
 
 @lru_cache(maxsize=1024)

@@ -17,7 +17,7 @@ from trainables.kernels.patches import outputs, plan_atoms, preactivations, trai
 from trainables.kernels.sizes import CHUNK, TILE, padded
 from trainables.kinds import TWO_PATCHES, sees_two_patches
 from trainables.result import SCORES
-from trainables.streams import BLOCK_STEPS, stream
+from trainables.streams import BLOCK_STEPS, stream, stream_of_tests
 from trainables.tasks.base import Array
 from trainables.tasks.patches import PatchTask, Placed
 from trainables.trainers.base import blocks
@@ -76,7 +76,7 @@ class Patches(Scaled):
         found = np.empty((len(SCORES["binary"]), len(self.nets.cells)))
         for g, members in enumerate(self.nets.groups.members):
             cell, owner = self.nets.groups.cells[g], self.nets.groups.owners[g]
-            images = self.task.test_images(stream(owner, "test", step), self.nets.groups.symbols[g], n)
+            images = self.task.test_images(stream_of_tests(owner, cell.task, step), self.nets.groups.symbols[g], n)
             f: list[list[Array]] = [[] for _ in members]
             for first in range(0, n, cell.test_size):  # in parts, so that many examples need no more memory than the usual ones
                 own = slice(first, min(first + cell.test_size, n))

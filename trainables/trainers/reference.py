@@ -115,9 +115,7 @@ class Reference:
 
     def _test(self, c: int, step: int, n: int) -> tuple[Tensor, Tensor]:
         net, g = self.networks[c], self.groups.group[c]
-        rng = stream(self.groups.owners[g], "test", step)
-        x, y = net.cell.task.test_examples(rng, self.groups.symbols[g], n)
-        return self._tensors(net, x, y, slice(None))
+        return self._tensors(net, *self.groups.draw_tests(g, step, n), slice(None))
 
     def _tensors(self, net: Network, x: Array, y: Array, part: slice) -> tuple[Tensor, Tensor]:
         return tuple(torch.from_numpy(np.ascontiguousarray(p[part])).to(self.device, net.dtype) for p in (x, y))  # type: ignore[return-value]

@@ -148,6 +148,17 @@ def test_evaluations_by_decades_and_a_large_last_one(engine, make_cell):
 
 
 @pytest.mark.parametrize("engine", ALL)
+@pytest.mark.parametrize("fixed", [True, False])
+def test_a_task_with_fixed_tests_shows_them_at_every_evaluation(engine, make_cell, monkeypatch, fixed):
+    cells = [make_cell(gamma=g, seed=s) for g in (1.0, "lazy") for s in (0, 1)]
+    monkeypatch.setattr(type(cells[0].task), "has_fixed_tests", fixed)
+    trainer = engine(cells)
+    trainer.train(0, 20)
+    assert np.array_equal(*(trainer.evaluate(step, 64) for step in (20, 40))) == fixed
+    assert np.array_equal(*(trainer.measures(step).activation_change for step in (20, 40))) == fixed
+
+
+@pytest.mark.parametrize("engine", ALL)
 def test_hidden_weights_are_those_that_the_measures_see(engine, make_cell):
     """Of any cell and any neurons in any order: what reference has, whose alignments and readouts belong to them."""
     cells = [make_cell(gamma=g, seed=s) for g in (1.0, "lazy") for s in range(2)]
