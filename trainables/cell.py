@@ -111,6 +111,12 @@ class Cell(BaseModel):
         return self.epsilon >= SMALL_EPSILON
 
     @property
+    def needs_float64(self) -> bool:
+        """Whether trainers that take the output as it is written compute in float64: where the cell asks for it, and where a
+        centred output would lose its digits in float32."""
+        return self.dtype == "float64" or (self.network.is_centred and not self.output_is_literal)
+
+    @property
     def learning_rate(self) -> float:
         """Rate of SGD on a and w: gamma^2 s^2 alpha_0 for gamma <= 1, gamma s alpha_0 above [Tong25 App. G.1]."""
         return self.scaled_lr * self.epsilon**2

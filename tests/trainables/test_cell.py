@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from trainables.engines import ENGINES
 from trainables.streams import stream_owner
+from trainables.tasks import SameDifferent
 
 
 def test_id_depends_on_every_key_and_on_nothing_else(make_cell):
@@ -30,6 +31,18 @@ def test_id_is_fixed(make_cell):
 
 
 KNOWN_ID = "f68c300d02e11eb25471"
+
+
+@pytest.mark.parametrize(("settings", "needs"), [
+    ({"gamma": 1.0}, False), ({"gamma": "lazy"}, True), ({"network": "mlp", "centred": True}, False),
+    ({"network": "mlp", "gamma": 1e-3, "centred": True}, True), ({"network": "mlp", "gamma": 1e-3}, False),
+])  # fmt: skip
+def test_a_difference_over_a_small_epsilon_needs_float64(make_cell, settings, needs):
+    """The memory that `stacked` is given goes by it. Any cell may ask for float64."""
+    single, double = (make_cell(task=SameDifferent(L=5, d=16), dtype=t, **settings) for t in ("float32", "float64"))
+    assert (single.needs_float64, double.needs_float64) == (needs, True)
+    memory = [ENGINES["stacked"].memory([cell]) for cell in (single, double)]
+    assert memory[1] == memory[0] * (1 if needs else 2)
 
 
 @pytest.mark.parametrize("bad", [{"steps": 30}, {"gamma": 0.0}, {"gamma": -1.0}, {"gamma": float("nan")}, {"width": 0},

@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from trainables.cell import Cell, cell_of
-from trainables.engines.base import ALONE, Amounts, DescentEngine, groups_of, item_bytes
+from trainables.engines.base import ALONE, Amounts, DescentEngine, groups_of
 from trainables.kernels.sizes import TOGETHER
 from trainables.streams import BLOCK_STEPS, measured_at_once, n_probed
 from trainables.tasks import SameDifferent
@@ -96,7 +96,7 @@ class Stacked(DescentEngine):
         if more := _n_probed(cell):
             examples += n_groups * more * d_in
             evaluation = max(evaluation, together * more * (d_in + 3 * n_activations))
-        bytes_of_a_number = 8 if any(c.network.is_centred and not c.output_is_literal for c in cells) else item_bytes(cell)
+        bytes_of_a_number = 8 if any(c.needs_float64 for c in cells) else 4
         return int(bytes_of_a_number * (parameters + live + examples + order + curves + evaluation)) + table
 
     def card_packs(self) -> Sequence[Sequence[Cell]]:

@@ -26,8 +26,7 @@ class Network:
 
     def __init__(self, cell: Cell, device: str, dtype: torch.dtype | None = None) -> None:
         self.cell = cell
-        enough = torch.float64 if cell.dtype == "float64" or not cell.output_is_literal else torch.float32
-        self.dtype = dtype or enough
+        self.dtype = dtype or (torch.float64 if cell.needs_float64 else torch.float32)
         w0, a0 = draw_initial(cell)
         self.w0, self.a0 = (torch.from_numpy(p).to(device, self.dtype) for p in (w0, a0))
         self.w, self.a = (p.clone().requires_grad_() for p in (self.w0, self.a0))

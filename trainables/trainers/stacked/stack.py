@@ -28,19 +28,14 @@ WHOLE = slice(0, BLOCK_STEPS)
 """All steps of a block."""
 
 
-def dtype_of(cell: Cell) -> torch.dtype:
-    """Precision in which the cell is computed: float64 also if a centred output would lose its digits in float32."""
-    is_small = cell.network.is_centred and not cell.output_is_literal
-    return torch.float64 if cell.dtype == "float64" or is_small else torch.float32
-
-
 class Stack:
     """Networks of one precision that take each step together."""
 
     @torch.no_grad()
     def __init__(self, cells: Sequence[Cell], device: str, as_on_gpu: bool | None = None) -> None:
-        self.cells, self.device, self.dtype = list(cells), torch.device(device), dtype_of(cells[0])
+        self.cells, self.device = list(cells), torch.device(device)
         self.cell = cell = cells[0]
+        self.dtype = torch.float64 if cell.needs_float64 else torch.float32
         self.network, self.training = cell.network, cell.descent
         on_gpu = self.device.type == "cuda"
         self.as_on_gpu = on_gpu if as_on_gpu is None else as_on_gpu

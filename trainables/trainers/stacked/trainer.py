@@ -32,7 +32,7 @@ from torch import Tensor
 from trainables.cell import Cell
 from trainables.tasks.base import Array
 from trainables.trainers.base import Measures, Probed
-from trainables.trainers.stacked.stack import Stack, dtype_of
+from trainables.trainers.stacked.stack import Stack
 
 
 class Stacked:
@@ -41,7 +41,7 @@ class Stacked:
     name: ClassVar[str] = "stacked"
 
     def __init__(self, cells: Sequence[Cell], device: str = "cpu", as_on_gpu: bool | None = None) -> None:
-        kinds = [dtype_of(cell) for cell in cells]
+        kinds = [cell.needs_float64 for cell in cells]
         self.members = [[c for c, kind in enumerate(kinds) if kind == own] for own in dict.fromkeys(kinds)]
         self.stacks = [Stack([cells[c] for c in members], device, as_on_gpu) for members in self.members]
         self.order = torch.tensor(np.argsort(np.concatenate(self.members)), device=device)
