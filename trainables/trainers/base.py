@@ -1,4 +1,4 @@
-"""Interface of a trainer, which holds a pack under gradient descent; and the groups of cells that see the same inputs."""
+"""Interface of a trainer, which holds a pack under gradient descent; and groups of cells that see the same inputs."""
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
@@ -61,6 +61,18 @@ class Trainer(Protocol):
 
     def load(self, state: dict[str, Array]) -> None:
         """Restore a value that `state` returned."""
+
+
+class Queued:
+    """A trainer whose steps are queued on a device, on which the host waits once per call of `train`."""
+
+    def take(self, first_step: int, n_steps: int) -> "Tensor":
+        """Do what `train` does without waiting for the device. Returns loss and right predictions, (2, C, n_steps)."""
+        raise NotImplementedError
+
+    def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
+        loss, right = self.take(first_step, n_steps).cpu().numpy()  # the only wait of the host for the device
+        return loss, right
 
 
 class Groups:

@@ -20,16 +20,16 @@ from trainables.cell import Cell
 from trainables.kernels.dense import gradients
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks.base import Array
-from trainables.trainers.base import blocks
+from trainables.trainers.base import Queued, blocks
 from trainables.trainers.card.graphs import recorded
 from trainables.trainers.card.staging import Room, Staging
 from trainables.trainers.ensemble import Ensemble
 from trainables.trainers.fused import Fused, Kernels, Tensors
 from trainables.trainers.products import add_product, product
-from trainables.trainers.scaled import Queued
+from trainables.trainers.scaled import Scaled
 
 
-class Batched(Queued):
+class Batched(Queued, Scaled):
     """Cells of one shape; implements Trainer. Cells of different groups may differ in all that does not change D.
 
     A CPU takes them one by one unless `in_cache` is False. Those that take each step together do it by `kernels`: as default by

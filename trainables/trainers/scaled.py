@@ -38,15 +38,3 @@ class Scaled:
     @torch.no_grad()
     def probed(self, c: int) -> Callable[[Array], Probed]:
         return self.nets.probed(c, self.scaled_weights(c))
-
-
-class Queued(Scaled):
-    """One whose steps are queued on a device, on which the host waits once per call of `train`."""
-
-    def take(self, first_step: int, n_steps: int) -> Tensor:
-        """Do what `train` does without waiting for the device. Returns loss and right predictions, (2, C, n_steps)."""
-        raise NotImplementedError
-
-    def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
-        loss, right = self.take(first_step, n_steps).cpu().numpy()  # the only wait of the host for the device
-        return loss, right

@@ -14,10 +14,11 @@ from trainables.cell import Cell
 from trainables.kernels.gram_cuda import TILE, UNROLL, train_steps
 from trainables.kernels.sizes import padded
 from trainables.tasks.base import Array
+from trainables.trainers.base import Queued
 from trainables.trainers.ensemble import Ensemble
 from trainables.trainers.gram.plans import Steps, firsts, power_of_2
 from trainables.trainers.gram.span import Span, check_noiseless_pairs
-from trainables.trainers.scaled import Queued
+from trainables.trainers.scaled import Scaled
 
 LARGEST_BLOCK = 1024
 """Neurons that a program takes at a time: 8 warps with 4 neurons per thread, so that a tile of 8 rows is 32 registers."""
@@ -28,7 +29,7 @@ RECORDED = 2048
 """Pairs of which one program records the outputs at the start."""
 
 
-class GramCuda(Queued):
+class GramCuda(Queued, Scaled):
     """All networks of the pack at once, one program each; implements Trainer. Networks may differ in L and d.
 
     Tests without a GPU run it on the CPU, in Triton's interpreter.

@@ -16,11 +16,12 @@ from trainables.kernels.gram_large import advance, score
 from trainables.kernels.sizes import padded
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks.base import Array
+from trainables.trainers.base import Queued
 from trainables.trainers.card.graphs import recorded
 from trainables.trainers.ensemble import Ensemble
 from trainables.trainers.gram.plans import Steps, firsts, power_of_2
 from trainables.trainers.gram.span import Span, check_noiseless_pairs, weighted
-from trainables.trainers.scaled import Queued
+from trainables.trainers.scaled import Scaled
 
 BLOCK = {torch.float32: 128, torch.float64: 32}
 ROWS = 128
@@ -38,7 +39,7 @@ RECORDED = 1024
 """Programs that record initial outputs in one launch: they need a working array."""
 
 
-class GramLarge(Queued):
+class GramLarge(Queued, Scaled):
     """All networks of the pack at once, a program for each block of neurons; implements Trainer. Networks may differ in L and d.
 
     Tests without a GPU run it on the CPU, in Triton's interpreter.

@@ -31,11 +31,11 @@ from torch import Tensor
 
 from trainables.cell import Cell
 from trainables.tasks.base import Array
-from trainables.trainers.base import Measures, Probed
+from trainables.trainers.base import Measures, Probed, Queued
 from trainables.trainers.stacked.stack import Stack
 
 
-class Stacked:
+class Stacked(Queued):
     """Cells of one shape; implements Trainer. Cells of one pack may have two precisions; those of each precision form a Stack."""
 
     name: ClassVar[str] = "stacked"
@@ -50,12 +50,7 @@ class Stacked:
             c: (stack, k) for members, stack in zip(self.members, self.stacks, strict=True) for k, c in enumerate(members)
         }
 
-    def train(self, first_step: int, n_steps: int) -> tuple[Array, Array]:
-        loss, right = self.take(first_step, n_steps).cpu().numpy()  # the only wait of the host for the device
-        return loss, right
-
     def take(self, first_step: int, n_steps: int) -> Tensor:
-        """Do what `train` does without waiting for the device. Returns loss and right predictions, (2, C, n_steps)."""
         parts = [stack.take(first_step, n_steps) for stack in self.stacks]
         return parts[0] if len(parts) == 1 else torch.cat(parts, 1)[:, self.order]
 
