@@ -4,7 +4,7 @@ The data are those of `gram` on the CPU, bit for bit. The module needs Triton, w
 `gram` imports it, when it trains on a GPU.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 import torch
@@ -16,7 +16,7 @@ from trainables.kernels.sizes import padded
 from trainables.tasks.base import Array
 from trainables.trainers.base import Queued
 from trainables.trainers.ensemble import Ensemble
-from trainables.trainers.gram.plans import Steps, firsts, power_of_2
+from trainables.trainers.gram.plans import Layout, Steps, firsts, power_of_2, table
 from trainables.trainers.gram.span import Span, check_noiseless_pairs
 from trainables.trainers.scaled import Scaled
 
@@ -45,7 +45,7 @@ class GramCuda(Queued, Scaled):
         self.width, self.sizes = cells[0].width, sizes(cells[0].width, cells[0].batch)
         self.options = options(self.sizes, nets.dtype)
         self.symbols = symbols = [padded(n, UNROLL) for n in span.n_symbols]
-        width, members, of_cell = int(self.sizes["WIDTH"]), nets.groups.members, nets.groups.group
+        width, of_cell = int(self.sizes["WIDTH"]), nets.groups.group
 
         def zeros(*shape: int) -> Tensor:
             return torch.zeros(shape, dtype=nets.dtype, device=nets.device)
@@ -56,30 +56,24 @@ class GramCuda(Queued, Scaled):
             self.p[first_p[g] : first_p[g + 1]].view(2, n, width)[:, : span.n_symbols[g], : self.width] = span.initial(g)
             self.gram[first_gram[g] : first_gram[g + 1]] = span.gram_matrix(g, n).flatten()
 
-        # The networks of a group lie side by side, so that they are evaluated as one tensor.
-        order = [c for group in members for c in group]
-        first_rows = dict(zip(order, firsts(2 * symbols[of_cell[c]] for c in order), strict=False))
-        self.first_row = [first_rows[c] for c in range(len(cells))]
-        self.omega, self.q, self.h = zeros(3, sum(2 * symbols[g] for g in of_cell), width)
+        layout, rows = Layout.of(span), [2 * symbols[g] for g in of_cell]
+        self.first_row = layout.first_rows(rows)
+        self.omega, self.q, self.h = zeros(3, sum(rows), width)
         self.a0, self.b = zeros(2, len(cells), width)
         self.a0[:, : self.width] = nets.a0
         nets.b = self.b[:, : self.width]  # a view: the ensemble sees what the kernel trains
         self.eps, self.lr = nets.eps.flatten(), nets.lr.flatten()
         self.f, self.df = zeros(2, len(cells), int(self.sizes["PAIRS"]))
 
-        literal = [cell.output_is_literal for cell in cells]
-        recorded = [n**2 if any(literal[c] for c in group) else 0 for n, group in zip(span.n_symbols, members, strict=True)]
-        first_f0 = firsts(recorded)
+        first_f0 = firsts(layout.recorded)
         self.f0 = zeros(max(1, first_f0[-1]))
         self.steps = Steps(span, cells[0])
         self.plan = self.steps.none
         columns = (span.n_symbols, symbols, first_p, first_gram, first_f0, self.steps.firsts)
-        self.groups = self._table(zip(*columns, strict=False))
-        self.networks = self._table(zip(of_cell, self.first_row, map(int, literal), strict=True))
-        largest_first = sorted(range(len(cells)), key=lambda c: -symbols[of_cell[c]])
-        self.programs = self._table((c, 0) for c in largest_first)
-        heads = [next((c for c in group if literal[c]), -1) for group in members]
-        self._record([(c, first) for c, n in zip(heads, recorded, strict=True) for first in range(0, n, RECORDED)])
+        self.groups = table(zip(*columns, strict=False), nets.device)
+        self.networks = table(zip(of_cell, self.first_row, layout.literal, strict=True), nets.device)
+        self.programs = table(((c, 0) for c in layout.largest_first), nets.device)
+        self._record(layout.recording(RECORDED))
 
     @torch.no_grad()
     def take(self, first_step: int, n_steps: int) -> Tensor:
@@ -133,14 +127,11 @@ class GramCuda(Queued, Scaled):
         curves = torch.empty(2, len(self.nets.cells), 1, dtype=torch.float64, device=self.nets.device)
         if not programs:
             return self._launch(self.programs[:1], curves, 0, 0, 0)
+        recording = table(programs, self.nets.device)
         train_steps[(len(programs),)](
-            self._table(programs), self.networks, self.groups, self.plan.numbers, self.f0, self.p, self.gram, self.omega, self.p,
-            self.p, self.a0, self.b, self.eps, self.lr, self.f, self.df, *curves, 0, 1, 1, 1, 0, RECORDED, **self.sizes,
-            **self.options,
+            recording, self.networks, self.groups, self.plan.numbers, self.f0, self.p, self.gram, self.omega, self.p, self.p,
+            self.a0, self.b, self.eps, self.lr, self.f, self.df, *curves, 0, 1, 1, 1, 0, RECORDED, **self.sizes, **self.options,
         )  # fmt: skip
-
-    def _table(self, rows: Iterable[Sequence[int]]) -> Tensor:
-        return torch.tensor(list(rows), dtype=torch.int64, device=self.nets.device)
 
 
 def sizes(width: int, batch: int) -> dict[str, float]:

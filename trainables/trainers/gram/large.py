@@ -4,7 +4,7 @@ The steps of a block of the batch stream are a CUDA graph. The data are those of
 Triton, which comes with PyTorch for CUDA, so only engine `gram` imports it, when it trains on a GPU.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -19,7 +19,7 @@ from trainables.tasks.base import Array
 from trainables.trainers.base import Queued
 from trainables.trainers.card.graphs import recorded
 from trainables.trainers.ensemble import Ensemble
-from trainables.trainers.gram.plans import Steps, firsts, power_of_2
+from trainables.trainers.gram.plans import Layout, Steps, firsts, power_of_2, table
 from trainables.trainers.gram.span import Span, check_noiseless_pairs, weighted
 from trainables.trainers.scaled import Scaled
 
@@ -55,7 +55,7 @@ class GramLarge(Queued, Scaled):
         self.width, self.sizes = cells[0].width, sizes(cells[0].width, cells[0].batch, nets.dtype)
         n_pairs, width = self.sizes["PAIRS"], self.sizes["WIDTH"]
         self.n_blocks, chunk = width // self.sizes["BLOCK"], self.sizes["CHUNK"]
-        members, of_cell = nets.groups.members, nets.groups.group
+        of_cell = nets.groups.group
         # A product over Z costs d, and so does the step of U; over the Gram matrix only the product costs L.
         self.by_z = [2 * z.shape[1] < len(z) for z in span.z]
         self.n_coords = [z.shape[by_z] for z, by_z in zip(span.z, self.by_z, strict=True)]
@@ -72,13 +72,11 @@ class GramLarge(Queued, Scaled):
             matrix = self.matrices[first_matrix[g] : first_matrix[g + 1]].view(n, k)
             matrix[:, : self.n_coords[g]] = span.z[g] if self.by_z[g] else span.gram_matrix(g, n)
 
-        # The networks of a group lie side by side, so that they are evaluated as one tensor.
-        order = [c for group in members for c in group]
-        literal = [cell.output_is_literal for cell in cells]
+        layout = Layout.of(span)
         rows = [2 * self.coords[g] for g in of_cell], [2 * span.n_symbols[g] for g in of_cell]
-        rows_q = [0 if literal[c] and not self.by_z[g] else 2 * span.n_symbols[g] for c, g in enumerate(of_cell)]
-        starts = [dict(zip(order, firsts(n[c] for c in order), strict=False)) for n in (*rows, rows_q)]
-        self.first_row = [starts[0][c] for c in range(len(cells))]
+        rows_q = [0 if layout.literal[c] and not self.by_z[g] else 2 * span.n_symbols[g] for c, g in enumerate(of_cell)]
+        starts = [layout.first_rows(n) for n in (*rows, rows_q)]
+        self.first_row = starts[0]
         self.v, self.h, self.q = (zeros(max(1, sum(n)), width) for n in (*rows, rows_q))
         self.a0, self.b = zeros(2, len(cells), width)
         self.a0[:, : self.width] = nets.a0
@@ -88,18 +86,15 @@ class GramLarge(Queued, Scaled):
         self.curves = torch.zeros(2, len(cells), BLOCK_STEPS, dtype=torch.float64, device=nets.device)
         self.now = torch.zeros(2, dtype=torch.int64, device=nets.device)
 
-        recorded_pairs = [n**2 if any(literal[c] for c in group) else 0 for n, group in zip(span.n_symbols, members, strict=True)]
-        first_f0 = firsts(recorded_pairs)
+        first_f0 = firsts(layout.recorded)
         self.f0 = zeros(max(1, first_f0[-1]))
         self.steps = Steps(span, cells[0])
         self.plan = self.steps.none
-        columns = (span.n_symbols, self.coords, first_p, first_matrix, first_f0, self.steps.firsts, map(int, self.by_z))
-        self.groups = self._table(zip(*columns, strict=False))
-        self.networks = self._table((of_cell[c], *(first[c] for first in starts), int(literal[c])) for c in range(len(cells)))
-        largest_first = sorted(range(len(cells)), key=lambda c: -span.n_symbols[of_cell[c]])
-        self.programs = self._table((c, 0) for c in largest_first)
-        heads = [next((c for c in group if literal[c]), -1) for group in members]
-        self._record([(c, first) for c, n in zip(heads, recorded_pairs, strict=True) for first in range(0, n, n_pairs)])
+        columns = (span.n_symbols, self.coords, first_p, first_matrix, first_f0, self.steps.firsts, self.by_z)
+        self.groups = table(zip(*columns, strict=False), nets.device)
+        self.networks = table(zip(of_cell, *starts, layout.literal, strict=True), nets.device)
+        self.programs = table(((c, 0) for c in layout.largest_first), nets.device)
+        self._record(layout.recording(n_pairs))
         self.graphs = self._graphs() if nets.device.type == "cuda" else None
 
     @torch.no_grad()
@@ -161,7 +156,7 @@ class GramLarge(Queued, Scaled):
         plan = self.plan.numbers
         shares = torch.zeros(min(RECORDED, len(programs)), *self.shares.shape[1:], dtype=self.nets.dtype, device=self.nets.device)
         for start in range(0, len(programs), RECORDED):
-            part = self._table(programs[start : start + RECORDED])
+            part = table(programs[start : start + RECORDED], self.nets.device)
             self._advance(part, plan, self.p, self.p, shares, 0, False, False, True)
             self._score(part, plan, shares, 0, True)
         self._take(plan, 1)  # compiles, so that no pack is charged for it; the plan is still empty
@@ -178,9 +173,6 @@ class GramLarge(Queued, Scaled):
             programs, self.networks, self.groups, self.now, plan, self.f0, self.eps, self.lr, self.df, shares, *self.curves, t,
             BLOCK_STEPS, int(records), BATCH=self.sizes["BATCH"], PAIRS=self.sizes["PAIRS"], BLOCKS=self.n_blocks,
         )  # fmt: skip
-
-    def _table(self, rows: Iterable[Sequence[int]]) -> Tensor:
-        return torch.tensor(list(rows), dtype=torch.int64, device=self.nets.device)
 
 
 def sizes(width: int, batch: int, dtype: torch.dtype) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Steps of the `gram` trainers for GPUs: plans that threads of the host draw while the device takes the steps before."""
+"""Parts of the `gram` trainers for GPUs: plans of steps, drawn by threads while the device takes those before; and layouts."""
 
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Sequence
@@ -72,6 +72,42 @@ def _fill(span: Span, firsts: Sequence[int], g: int, key: Hashable, rooms: Seque
     n = end - first
     plan = rooms[0].numpy()[n * firsts[g] : n * firsts[g + 1]].reshape(n, -1)
     plan_steps(span.codes(g, first, n), span.n_symbols[g], plan)
+
+
+class Layout(NamedTuple):
+    """How a pack lies in the arrays of a kernel, and which outputs f0 before the first step are recorded for literal outputs."""
+
+    order: list[int]
+    """The cells as they follow each other: those of a group side by side, so that they are evaluated as one tensor."""
+    largest_first: list[int]
+    """The cells in the order in which their programs start: that of the most symbols takes longest."""
+    literal: list[bool]
+    heads: list[int]
+    """The first cell of each group with a literal output, which records f0 for the group; -1 without one."""
+    recorded: list[int]
+    """Pairs of each group whose f0 is recorded: all L^2, or none."""
+
+    @classmethod
+    def of(cls, span: Span) -> "Layout":
+        groups, sizes, literal = span.nets.groups, span.n_symbols, [cell.output_is_literal for cell in span.nets.cells]
+        heads = [next((c for c in group if literal[c]), -1) for group in groups.members]
+        recorded = [n**2 if head >= 0 else 0 for n, head in zip(sizes, heads, strict=True)]
+        largest_first = sorted(range(len(literal)), key=lambda c: -sizes[groups.group[c]])
+        return cls([c for group in groups.members for c in group], largest_first, literal, heads, recorded)
+
+    def first_rows(self, n_rows: Sequence[int]) -> list[int]:
+        """Where each cell begins in an array, given the number of its rows there."""
+        first = dict(zip(self.order, firsts(n_rows[c] for c in self.order), strict=False))
+        return [first[c] for c in range(len(n_rows))]
+
+    def recording(self, n_pairs: int) -> list[tuple[int, int]]:
+        """Cell and first pair of each of the programs that record f0, n_pairs pairs each."""
+        return [(c, first) for c, n in zip(self.heads, self.recorded, strict=True) for first in range(0, n, n_pairs)]
+
+
+def table(rows: Iterable[Sequence[int]], device: torch.device) -> Tensor:
+    """Rows of whole numbers as a kernel reads them."""
+    return torch.tensor(list(rows), dtype=torch.int64, device=device)
 
 
 def firsts(sizes: Iterable[int]) -> list[int]:

@@ -1,0 +1,21 @@
+"""Layouts of packs in the arrays of the kernels for GPUs, which need no Triton."""
+
+import torch
+
+from trainables.trainers.ensemble import Ensemble
+from trainables.trainers.gram.plans import Layout, table
+from trainables.trainers.gram.span import Span
+
+
+def test_networks_of_a_group_lie_side_by_side_and_record_once(make_cell):
+    """Three groups, of 5, 3 and 9 symbols: the first has a literal and a lazy network, the second lazy ones only."""
+    settings = [(5, "lazy", 0), (3, "lazy", 0), (5, 1.0, 0), (9, 1.0, 1), (3, "lazy", 0), (9, 3.0, 1)]
+    layout = Layout.of(Span(Ensemble([make_cell(L=L, gamma=gamma, seed=s) for L, gamma, s in settings], "cpu")))
+    assert layout.order == [0, 2, 1, 4, 3, 5]
+    assert layout.first_rows([10, 6, 10, 18, 6, 0]) == [0, 20, 10, 32, 26, 50]
+    assert layout.largest_first == [3, 5, 0, 2, 1, 4]
+    assert layout.literal == [False, False, True, True, False, True]
+    assert (layout.heads, layout.recorded) == ([2, -1, 3], [25, 0, 81])
+    assert layout.recording(16) == [(2, 0), (2, 16), *((3, first) for first in range(0, 81, 16))]
+    rows = table(zip(layout.order, layout.literal, strict=True), torch.device("cpu"))
+    assert rows.dtype == torch.int64 and rows[1].tolist() == [2, 0]
