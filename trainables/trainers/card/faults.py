@@ -18,8 +18,9 @@ from trainables.basics import CannotRecordError, CardFault, CardUnusable
 
 _WORDS = "CUDA error|CUDA driver|CUBLAS_STATUS|CUDNN_STATUS|Triton Error|NVML|ECC error|device-side assert"
 _OF_THE_CARD = re.compile(_WORDS, re.IGNORECASE)
-_TOO_SMALL = re.compile("out of memory|ALLOC_FAILED", re.IGNORECASE)
 """Words in the messages of PyTorch, of NVIDIA's libraries and of Triton when the card or its driver failed."""
+_TOO_SMALL = re.compile("out of memory|ALLOC_FAILED", re.IGNORECASE)
+"""Words of those among them that say that the card's memory, or pinned memory, does not suffice."""
 
 
 def check_card() -> None:
@@ -64,7 +65,8 @@ def _libcuda_is_found() -> bool:
 
 @contextmanager
 def card_faults(device: str) -> Iterator[None]:
-    """Inside, an error of CUDA is raised as a CardFault, if the work is on a card; as MemoryError if its memory is too small."""
+    """Inside, an error of CUDA is raised as a CardFault, if the work is on a card; as MemoryError if memory does not suffice that
+    PyTorch does not manage. PyTorch's own OutOfMemoryError stays what it is, as do all other errors."""
     try:
         yield
     except (CardUnusable, CardFault, CannotRecordError):

@@ -14,10 +14,18 @@ PRODUCTS = 1e13
 """Most products that a comparison takes, but for one step: about a minute on a CPU."""
 ROUNDING = 2e-6
 SHARE = 0.01
-"""Largest difference of losses: ROUNDING, some roundings of float32, plus SHARE of the change that training made."""
+"""Largest difference of losses: ROUNDING plus SHARE of the change that training made.
 
+Both are chosen, not derived: above the differences of right trainers, far below those of a wrong step. In 90 settings of L, d,
+width, gamma (lazy to 100) and base_lr (0.01 to 1), 100 steps on a CPU (2026-11-26), four trainers in float32 differed from `gram`
+in float64 by at most 8e-7, some 14 roundings of a loss near log 2, while the loss had changed by less than 1e-3; later by at most
+ROUNDING + 0.0013 of the change. Steps half as long again change a loss by about half as much again. No GPU was measured.
+"""
 WILD = 4.0
-"""A network whose loss grows by this factor amplifies roundings: no two machines agree on it."""
+"""A network whose loss reaches this many times one plus its first loss amplifies roundings: no two machines agree on it.
+
+Chosen as well: from log 2 it is ten times the loss of a guess, and of the 90 settings above none reached a third of that.
+"""
 
 Make = Callable[[Sequence[Cell]], Trainer]
 
