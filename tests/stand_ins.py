@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from tests.made_texts import made_text, made_tokenizer
-from trainables.features.pretrained import PUBLISHED, shapes_of
+from trainables.features.weights.pretrained import PUBLISHED, shapes_of
 
 
 def stand_ins(folder: Path) -> None:

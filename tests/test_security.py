@@ -50,9 +50,9 @@ ALLOWED = {
     ("analysis/apart.py", "pickle.loads"): "the same pipe",
     ("orchestrator/python/process.py", "pickle.loads"): "the pipe between a notebook and the sweep that it started",
     ("analysis/claims/entries.py", "yaml.load"): "this project's own claims, by a loader that makes plain values alone",
-    ("trainables/features/images.py", "pickle.Unpickler"): "a reader of CIFAR that lets arrays in and nothing else",
+    ("trainables/features/images/readers.py", "pickle.Unpickler"): "a reader of CIFAR that lets arrays in and nothing else",
     (
-        "trainables/features/headers.py",
+        "trainables/features/weights/headers.py",
         "pickle.Unpickler",
     ): "a reader of given weights that makes sizes of tensors and nothing else",
 }

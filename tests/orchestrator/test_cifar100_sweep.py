@@ -14,8 +14,9 @@ from store.upkeep.check import check
 from store.views import connect, fetch
 from store.views import run as run_query
 from tests.sweeps import counts, wait_for
-from trainables.features import found, made, sets
-from trainables.features.found import DATA_DIR
+from trainables.features import folders
+from trainables.features.folders import DATA_DIR
+from trainables.features.images import found, made, sets
 
 GRID = """\
 sweep: photographs
@@ -73,7 +74,7 @@ def test_a_store_with_photographs_is_learned_from_where_they_lie_and_nowhere_els
     """A row does not say where its photographs lie: without a plan that does, nothing is looked for, let alone downloaded."""
     where = f"data_dir={cifar_folder}"
     assert sweep_here(grid, where, "layer=id", "--debug").returncode == 0
-    monkeypatch.setattr(found, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(folders, "cache_folder", lambda: tmp_path / "cache")
     monkeypatch.setattr(found, "reachable", lambda url: pytest.fail("no sweep of symbols needs a server"))
     assert sweep_here(small_grid, "--dry-run").returncode == 0
     assert not (tmp_path / "cache").exists()

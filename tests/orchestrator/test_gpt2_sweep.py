@@ -4,7 +4,7 @@ import pytest
 
 from store.views import connect, fetch
 from tests.made_gpt2 import made_gpt2
-from trainables.features.found import DATA_DIR
+from trainables.features.folders import DATA_DIR
 
 GRID = """\
 sweep: gpt2

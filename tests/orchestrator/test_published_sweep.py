@@ -4,7 +4,8 @@ import pytest
 
 from store.views import connect, fetch
 from tests.made_images import make_cifar10, make_mnist
-from trainables.features import found, made
+from trainables.features import folders
+from trainables.features.images import found, made
 
 GRID = """\
 sweep: images
@@ -19,7 +20,7 @@ def grid(tmp_path, monkeypatch):
     path = tmp_path / "images.yaml"
     path.write_text(GRID)
     monkeypatch.setattr(found, "reachable", lambda url: False)
-    monkeypatch.delenv(found.DATA_DIR, raising=False)
+    monkeypatch.delenv(folders.DATA_DIR, raising=False)
     made._held.clear()
     found._fetched.cache_clear()
     return path
@@ -28,7 +29,7 @@ def grid(tmp_path, monkeypatch):
 def test_from_files_to_a_query(grid, sweep_here, results, tmp_path, monkeypatch):
     make_mnist(tmp_path / "data", packed=True)
     make_cifar10(tmp_path / "data")
-    monkeypatch.setenv(found.DATA_DIR, str(tmp_path / "data"))
+    monkeypatch.setenv(folders.DATA_DIR, str(tmp_path / "data"))
     planned = sweep_here(grid, "--dry-run")
     assert planned.returncode == 0 and "x 784 numbers of 1 byte" in planned.stderr and "x 3,072 numbers" in planned.stderr
     assert not (tmp_path / "data" / "features").exists()

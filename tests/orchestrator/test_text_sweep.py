@@ -5,7 +5,7 @@ import pytest
 from declarations.metrics import METRICS
 from store.views import connect, fetch
 from tests.made_texts import made_text, made_tokenizer
-from trainables.features.found import DATA_DIR
+from trainables.features.folders import DATA_DIR
 
 GRID = """\
 sweep: text

@@ -27,7 +27,7 @@ sys.exit(failed)
 """
 WITH_TORCH = (
     *(f"trainables.checking.{name}" for name in ("metric", "network", "tensors")),
-    *("trainables.attention", "trainables.features.vgg", "trainables.networks.layers", "trainables.tensors"),
+    *("trainables.attention", "trainables.features.images.vgg", "trainables.networks.layers", "trainables.tensors"),
     "trainables.training.losses",
 )
 """Seconds to import; what needs them imports them when it computes."""

@@ -1,1 +1,1 @@
-"""Inputs that are read or computed once and kept on disk: images, and a network's activations on them."""
+"""Data that lie on disk, as tasks and networks take them: images and their features, tokens of texts, weights of networks."""

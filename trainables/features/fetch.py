@@ -6,8 +6,8 @@ import fcntl
 import sys
 from pathlib import Path
 
-from trainables.features.found import WEIGHTS_URL, has_own_images, missing
-from trainables.features.sets import CIFAR100, SETS, ImageSet
+from trainables.features.images.found import WEIGHTS_URL, has_own_images, missing
+from trainables.features.images.sets import CIFAR100, SETS, ImageSet
 
 
 def fetch(folder: Path, of: ImageSet, with_weights: bool) -> None:

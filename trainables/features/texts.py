@@ -21,9 +21,9 @@ from console.words import listed
 from trainables.basics import Array, Preparation, TaskError
 from trainables.features import kept
 from trainables.features.digests import file_digest
-from trainables.features.found import data_folder
+from trainables.features.folders import data_folder
 from trainables.features.kept import Kept, Wanted
-from trainables.features.pretrained import PUBLISHED
+from trainables.features.weights.pretrained import PUBLISHED
 
 PARTS = ("train", "valid", "test")
 NAMES = ("wiki.{}.tokens", "wiki.{}.raw", "{}.txt")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field, PrivateAttr, model_validator
 
-from trainables.features.pretrained import Shape, Weights, look, taken
+from trainables.features.weights.pretrained import Shape, Weights, look, taken
 from trainables.networks.attending import Attending
 from trainables.networks.base import Array
 

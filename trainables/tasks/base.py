@@ -10,7 +10,7 @@ import numpy as np
 from declarations.key import Role
 from declarations.omitted import FIRST_NETWORK, FIRST_TRAINING
 from trainables.basics import Array, Preparation, TaskError
-from trainables.features.table import Table, Taken
+from trainables.features.images.table import Table, Taken
 from trainables.parts import Part
 
 if TYPE_CHECKING:

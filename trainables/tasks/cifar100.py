@@ -13,9 +13,9 @@ import numpy as np
 from pydantic import Field, model_validator
 from rich.console import Console
 
-from trainables.features import made, sets
-from trainables.features.layers import N_CLASSES, PIXELS, SIDE, Layer, row_length
-from trainables.features.sets import ImageSet
+from trainables.features.images import made, sets
+from trainables.features.images.layers import N_CLASSES, PIXELS, SIDE, Layer, row_length
+from trainables.features.images.sets import ImageSet
 from trainables.tasks.base import AnyArray, Array, Preparation, TaskError
 from trainables.tasks.of_files import OfFiles
 from trainables.tasks.pairs import check_two_left, draw_pairs

@@ -6,8 +6,8 @@ import numpy as np
 from pydantic import model_validator
 
 from trainables.basics import Array
-from trainables.features.packaged import Packaged, read
-from trainables.features.table import Images, Taken
+from trainables.features.images.packaged import Packaged, read
+from trainables.features.images.table import Images, Taken
 from trainables.tasks.base import Targets, Task
 from trainables.tasks.labelled import LabelledImages
 

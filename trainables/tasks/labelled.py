@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from trainables.basics import Array
-from trainables.features.table import Images, Table, Taken
+from trainables.features.images.table import Images, Table, Taken
 from trainables.tasks.base import AnyArray
 from trainables.tasks.classes import Coded, first_rows, other_rows
 

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 from pydantic import PrivateAttr, model_validator
 
-from trainables.features.found import Found, fetched, look
-from trainables.features.sets import ImageSet
+from trainables.features.images.found import Found, fetched, look
+from trainables.features.images.sets import ImageSet
 from trainables.tasks.base import Task
 
 

@@ -10,10 +10,10 @@ from pydantic import model_validator
 from rich.console import Console
 
 from trainables.basics import Preparation, TaskError
-from trainables.features import made, sets
-from trainables.features.found import Found
-from trainables.features.sets import ImageSet
-from trainables.features.table import Images, Table
+from trainables.features.images import made, sets
+from trainables.features.images.found import Found
+from trainables.features.images.sets import ImageSet
+from trainables.features.images.table import Images, Table
 from trainables.tasks.labelled import LabelledImages
 from trainables.tasks.of_files import OfFiles
 

@@ -5,7 +5,7 @@ import pytest
 from orchestrator.grid.load import GridError, load_grid
 from tests.made_texts import made_text, made_tokenizer
 from tests.own_parts import keep_registries
-from trainables.features.found import DATA_DIR
+from trainables.features.folders import DATA_DIR
 from trainables.metrics import metric_groups, requested_metric, richness
 from trainables.tasks import SameDifferent
 from trainables.tasks.clusters import Clusters

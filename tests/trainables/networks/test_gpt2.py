@@ -11,9 +11,9 @@ from tests.made_gpt2 import TINY, Plain, after_tokens, made_gpt2, plain_of
 from trainables.basics import TaskError
 from trainables.cell import cell_of
 from trainables.engines import descent_engine
-from trainables.features import pretrained
-from trainables.features.found import DATA_DIR
-from trainables.features.headers import shapes_in
+from trainables.features.folders import DATA_DIR
+from trainables.features.weights import pretrained
+from trainables.features.weights.headers import shapes_in
 from trainables.streams import stream, stream_owner
 from trainables.tasks import SymbolicTemplate, Template
 from trainables.trainers.run import PackRun

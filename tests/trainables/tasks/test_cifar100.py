@@ -21,10 +21,11 @@ from torchvision.models import vgg16
 from console.cache import write_whole
 from tests.made_images import make_images, make_weights
 from trainables.cell import cell_of, lazy_gamma
-from trainables.features import digests, found, kept, made, sets
+from trainables.features import digests, folders, kept
 from trainables.features.digests import file_digest
-from trainables.features.layers import PIXELS, row_length
-from trainables.features.vgg import DEVIATION, MEAN, activations, network
+from trainables.features.images import found, made, sets
+from trainables.features.images.layers import PIXELS, row_length
+from trainables.features.images.vgg import DEVIATION, MEAN, activations, network
 from trainables.kernels.halves import gather_halves
 from trainables.tasks import CIFAR100
 from trainables.tasks.base import TaskError
@@ -51,7 +52,7 @@ def publish(monkeypatch, **published):
 def offline(monkeypatch):
     """No test may download, and none sees what the process before it held."""
     monkeypatch.setattr(found, "reachable", lambda url: False)
-    monkeypatch.delenv(found.DATA_DIR, raising=False)
+    monkeypatch.delenv(folders.DATA_DIR, raising=False)
     found._fetched.cache_clear()
     made._held.clear()
 
@@ -213,10 +214,10 @@ def test_killed_and_resumed_in_another_process(cifar_folder):
 
 def test_a_worker_needs_neither_the_environment_nor_the_current_folder(cifar_folder, monkeypatch, tmp_path):
     monkeypatch.chdir(cifar_folder.parent)
-    monkeypatch.setenv(found.DATA_DIR, cifar_folder.name)
+    monkeypatch.setenv(folders.DATA_DIR, cifar_folder.name)
     cell = make_cell("", layer="id")
     sent = pickle.dumps(cell)
-    monkeypatch.delenv(found.DATA_DIR)
+    monkeypatch.delenv(folders.DATA_DIR)
     monkeypatch.chdir(tmp_path)
     again = pickle.loads(sent)
     assert again == cell and again.cell_id == cell.cell_id
@@ -336,7 +337,7 @@ def test_a_card_without_room_is_told_in_a_line(cifar_folder, console, monkeypatc
     def full(net, x):
         raise error
 
-    monkeypatch.setattr("trainables.features.vgg._rows", full)
+    monkeypatch.setattr("trainables.features.images.vgg._rows", full)
     with pytest.raises(TaskError, match=r"relu1_1 of VGG-16 cannot be computed on c\w+: CUDA out of memory\.; make") as told:
         list(activations(np.zeros((1, PIXELS), np.uint8), "relu1_1", cifar_folder / "vgg16-made.pth", console))
     assert "\n" not in str(told.value)
@@ -434,14 +435,14 @@ def test_missing_data_are_told_with_the_way_to_get_them(tmp_path, monkeypatch):
         f"python -m trainables.features.fetch {tmp_path}",
         sets.CIFAR100.urls[0],
         found.WEIGHTS_URL,
-        found.DATA_DIR,
+        folders.DATA_DIR,
     ):
         assert words in str(refused.value)
     assert "\n" not in str(refused.value)
-    monkeypatch.setenv(found.DATA_DIR, str(tmp_path / "elsewhere"))
+    monkeypatch.setenv(folders.DATA_DIR, str(tmp_path / "elsewhere"))
     with pytest.raises(ValidationError, match=r"elsewhere \(SWEEP_DATA_DIR\) lacks.*--no-weights"):
         CIFAR100(L=8, layer="id")
-    monkeypatch.delenv(found.DATA_DIR)
+    monkeypatch.delenv(folders.DATA_DIR)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with pytest.raises(ValidationError, match=r"cache/sweep-orchestrator/data \(the default place\) lacks"):
         CIFAR100(L=8)

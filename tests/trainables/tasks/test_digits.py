@@ -12,9 +12,9 @@ from trainables.basics import TaskError
 from trainables.cell import cell_of
 from trainables.checking.task import check_task
 from trainables.engines import descent_engine
-from trainables.features import packaged
-from trainables.features.packaged import Packaged, read
-from trainables.features.table import Taken
+from trainables.features.images import packaged
+from trainables.features.images.packaged import Packaged, read
+from trainables.features.images.table import Taken
 from trainables.metrics import metric_groups
 from trainables.metrics.measuring import measured, probe_of
 from trainables.metrics.richness import _Richness

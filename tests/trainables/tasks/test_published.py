@@ -14,9 +14,10 @@ from rich.console import Console
 from tests.made_images import make_cifar10, make_mnist
 from trainables.cell import cell_of
 from trainables.engines import ENGINES, descent_engine
-from trainables.features import found
+from trainables.features import folders
 from trainables.features.digests import file_digest
-from trainables.features.files import Place, digest_and_size
+from trainables.features.images import found
+from trainables.features.images.files import Place, digest_and_size
 from trainables.metrics import metric_groups
 from trainables.tasks import CIFAR10, MNIST, Digits
 from trainables.tasks.base import TaskError
@@ -30,7 +31,7 @@ RAW = "MNIST/raw"
 @pytest.fixture(autouse=True)
 def offline(monkeypatch):
     monkeypatch.setattr(found, "reachable", lambda url: False)
-    monkeypatch.delenv(found.DATA_DIR, raising=False)
+    monkeypatch.delenv(folders.DATA_DIR, raising=False)
     found._fetched.cache_clear()
 
 
@@ -220,9 +221,9 @@ def test_content_enters_the_id_and_the_place_does_not(whole, copied, task, monke
 
 
 def test_a_worker_needs_no_environment(whole, monkeypatch, tmp_path):
-    monkeypatch.setenv(found.DATA_DIR, str(whole))
+    monkeypatch.setenv(folders.DATA_DIR, str(whole))
     sent = pickle.dumps(cell_of(MNIST(P=50), network="mlp", width=4, seed=0))
-    monkeypatch.delenv(found.DATA_DIR)
+    monkeypatch.delenv(folders.DATA_DIR)
     monkeypatch.chdir(tmp_path)
     task = pickle.loads(sent).task
     assert len(task.train_examples(RNG(0), task.draw_symbols(RNG(0)), 3)[0]) == 3
@@ -238,7 +239,7 @@ def test_a_worker_needs_no_environment(whole, monkeypatch, tmp_path):
 def test_missing_data_are_told_with_the_way_to_get_them(tmp_path, task, words):
     with pytest.raises(TaskError) as refused:
         task.obtain({"P": 8, "data_dir": str(tmp_path)})
-    for word in (f"{tmp_path} (the grid's data_dir) lacks", found.DATA_DIR, *words):
+    for word in (f"{tmp_path} (the grid's data_dir) lacks", folders.DATA_DIR, *words):
         assert word.format(tmp_path) in str(refused.value)
     assert "\n" not in str(refused.value) and "weights" not in str(refused.value) and "vgg16" not in str(refused.value)
     with pytest.raises(ValidationError, match="lacks"):

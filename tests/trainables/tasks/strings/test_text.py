@@ -15,7 +15,8 @@ from trainables.cell import cell_of
 from trainables.checking.network import check_network
 from trainables.checking.task import check_task
 from trainables.engines import descent_engine
-from trainables.features import found, texts
+from trainables.features import texts
+from trainables.features.folders import DATA_DIR
 from trainables.metrics.base import Probe
 from trainables.metrics.identities import identity_qk_mean, identity_vo_mean
 from trainables.streams import stream, stream_owner
@@ -29,7 +30,7 @@ pytest.importorskip("tokenizers")
 @pytest.fixture(autouse=True)
 def folders(tmp_path, monkeypatch):
     """A text `small`, and a tokenizer where GPT-2's would be."""
-    monkeypatch.setenv(found.DATA_DIR, str(tmp_path))
+    monkeypatch.setenv(DATA_DIR, str(tmp_path))
     made_tokenizer(tmp_path / "gpt2")
     made_text(tmp_path / "small")
 

@@ -6,7 +6,6 @@ offline the message comes within seconds.
 """
 
 import hashlib
-import os
 import shlex
 import subprocess
 import sys
@@ -16,14 +15,12 @@ from functools import lru_cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from console.cache import cache_folder
 from trainables.basics import TaskError
 from trainables.features.digests import file_digest
-from trainables.features.files import TORN, Place, digest_and_size, placed
-from trainables.features.sets import CIFAR100, ImageSet, Published
+from trainables.features.folders import DATA_DIR, data_folder
+from trainables.features.images.files import TORN, Place, digest_and_size, placed
+from trainables.features.images.sets import CIFAR100, ImageSet, Published
 
-DATA_DIR = "SWEEP_DATA_DIR"
-"""Environment variable that names the folder if the grid does not."""
 WEIGHTS = "vgg16-397923af.pth"
 """torchvision's VGG16_Weights.IMAGENET1K_V1; the digits are the first of its sha256."""
 WEIGHTS_URL = f"https://download.pytorch.org/models/{WEIGHTS}"
@@ -82,15 +79,6 @@ def fetched(data_dir: str, of: ImageSet, with_weights: bool = False) -> None:
         why = _fetched(folder, of, with_weights)
         if lacking := missing(folder, of, with_weights):
             raise TaskError(_how_to_get(folder, said_by, of, lacking, with_weights, why))
-
-
-def data_folder(data_dir: str) -> tuple[Path, str]:
-    """The absolute path of the folder, and who named it. A relative path starts at the current directory."""
-    if data_dir:
-        return Path(data_dir).expanduser().absolute(), "the grid's data_dir"
-    if named := os.environ.get(DATA_DIR):
-        return Path(named).expanduser().absolute(), DATA_DIR
-    return cache_folder() / "data", "the default place"
 
 
 def missing(folder: Path, of: ImageSet, with_weights: bool = False) -> list[str]:

@@ -8,9 +8,9 @@ from rich.console import Console
 from console.cache import cache_folder
 from trainables.basics import Array, Preparation
 from trainables.features import kept
-from trainables.features.found import Found
+from trainables.features.images.found import Found
+from trainables.features.images.layers import Layer, row_length
 from trainables.features.kept import Kept, Wanted
-from trainables.features.layers import Layer, row_length
 
 _VERSION = "1"
 """Raised whenever the same images and weights would give other numbers: standardisation, order of the rows, rounding."""
@@ -46,11 +46,11 @@ def rows(found: Found, layer: Layer, console: Console | None = None) -> Kept:
 def _made(found: Found, layer: Layer, console: Console) -> Kept:
     def batches() -> tuple[tuple[int, ...], Iterable[Array]]:
         if layer == "id":
-            from trainables.features.images import read_images
+            from trainables.features.images.readers import read_images
 
             pixels, counts = read_images(found)
             return counts, [pixels]
-        from trainables.features.vgg import activations
+        from trainables.features.images.vgg import activations
 
         images = rows(found, "id", console)
         return images.counts, activations(images.rows, layer, Path(found.weights_file), console)

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torchvision.models import vgg16
 
 from trainables.basics import Array, TaskError
-from trainables.features.layers import SIDE, Layer
+from trainables.features.images.layers import SIDE, Layer
 
 BATCH = 256
 """Images at a time: their activations in the largest layer take 67 MB."""

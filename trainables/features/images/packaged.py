@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trainables.basics import TaskError
-from trainables.features.table import Images, Table
+from trainables.features.images.table import Images, Table
 
 
 class Packaged(NamedTuple):

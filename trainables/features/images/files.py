@@ -10,7 +10,7 @@ from typing import IO, NamedTuple
 
 from trainables.basics import TaskError
 from trainables.features.digests import file_digest
-from trainables.features.sets import ImageSet, Published
+from trainables.features.images.sets import ImageSet, Published
 
 TORN = (EOFError, zlib.error, gzip.BadGzipFile, tarfile.TarError)
 """Errors of reading a damaged compressed file."""

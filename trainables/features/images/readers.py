@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from trainables.basics import Array, TaskError
-from trainables.features.files import Place, content
-from trainables.features.found import Found
+from trainables.features.images.files import Place, content
+from trainables.features.images.found import Found
 
 _ARRAYS = {("numpy", "ndarray"), ("numpy", "dtype"), ("_codecs", "encode")} | {
     (f"numpy.{core}.{module}", name)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from trainables.basics import Array, TaskError
 from trainables.features.digests import file_digest
-from trainables.features.found import data_folder
-from trainables.features.headers import Shapes, UnreadableError, shapes_in
+from trainables.features.folders import data_folder
+from trainables.features.weights.headers import Shapes, UnreadableError, shapes_in
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -1,0 +1,1 @@
+"""Weights of trained networks, from files of the user's."""
