@@ -2,15 +2,15 @@
 
 from trainables.networks.base import Network, all_networks, network_class, network_names, register
 from trainables.networks.conv import Conv
-from trainables.networks.gpt2 import GPT2
 from trainables.networks.kernels import Features, Kernel, LastLayer
-from trainables.networks.lstm import LSTM
 from trainables.networks.mlp import MLP
-from trainables.networks.one_hot import OneHot
 from trainables.networks.residual import Residual
-from trainables.networks.rnn import RNN
 from trainables.networks.sampled import CNN, Erf2, Erf3, Linear2, Relu2, Sampled
-from trainables.networks.transformer import Transformer
+from trainables.networks.strings.gpt2 import GPT2
+from trainables.networks.strings.lstm import LSTM
+from trainables.networks.strings.one_hot import OneHot
+from trainables.networks.strings.rnn import RNN
+from trainables.networks.strings.transformer import Transformer
 from trainables.networks.two_layer import TwoLayer
 
 for _network in (

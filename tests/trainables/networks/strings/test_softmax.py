@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.func import vmap
 
-from trainables.attention import attention
+from trainables.networks.strings.softmax import attention
 
 
 def by_products(q, k, v, bias):

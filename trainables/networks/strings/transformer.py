@@ -1,4 +1,4 @@
-"""Transformers on strings of tokens, as [Boix23 App. A] trains them; their layers are those of trainables.networks.attending.
+"""Transformers on strings of tokens, as [Boix23 App. A] trains them; their layers are those of .attending.
 
 After the k tokens of the string stands CLS, which is read; with `read_from: last` there is no CLS, and the readout takes the last
 token of the string in its place. There is no mask, queries, keys, values and output have no biases, and the last LN has no gain
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from trainables.networks.attending import Attending
 from trainables.networks.base import Array
+from trainables.networks.strings.attending import Attending
 from trainables.networks.uniform import uniform
 
 if TYPE_CHECKING:

@@ -83,7 +83,7 @@ class Attending(Network):
         """One layer's outputs (n, length, d); of the `last` layer (n, 1, d), where only the last token is read."""
         from torch.nn.functional import gelu, layer_norm
 
-        from trainables.attention import attention
+        from trainables.networks.strings.softmax import attention
 
         d = self.embedding
 

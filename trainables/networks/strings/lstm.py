@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from trainables.networks.base import Array
-from trainables.networks.recurrent import Recurrent
+from trainables.networks.strings.recurrent import Recurrent
 from trainables.networks.uniform import uniform
 
 if TYPE_CHECKING:

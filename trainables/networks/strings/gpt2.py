@@ -1,4 +1,4 @@
-"""GPT-2, from scratch or from given weights [Radford19; Boix23 Sec. 6, App. B.3]; layers as in trainables.networks.attending.
+"""GPT-2, from scratch or from given weights [Radford19; Boix23 Sec. 6, App. B.3]; layers as in .attending.
 
 Each token attends to itself and those before it; q, k, v and the output have biases, gelu is the approximation by tanh, and the
 last LN has gain and shift. The last token of the string is read: there is no CLS. Where labels are no tokens, the output is
@@ -18,8 +18,8 @@ import numpy as np
 from pydantic import Field, PrivateAttr, model_validator
 
 from trainables.features.weights.pretrained import Shape, Weights, look, taken
-from trainables.networks.attending import Attending
 from trainables.networks.base import Array
+from trainables.networks.strings.attending import Attending
 
 if TYPE_CHECKING:
     from trainables.cell import Cell

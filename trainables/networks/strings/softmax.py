@@ -1,4 +1,4 @@
-"""Attention of strings as an operation of PyTorch; notation of trainables.kernels.attention.
+"""Attention of strings as an operation of PyTorch; notation of trainables.kernels.softmax.
 
 For short strings on a CPU it is the compiled kernel of that module, with its own gradient and its own rule under torch.func.vmap;
 elsewhere it is written with PyTorch's products.
@@ -34,7 +34,7 @@ def _scale(q: Any) -> Any:
 
 @torch.library.custom_op("trainables::attend", mutates_args=())
 def _attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-    from trainables.kernels.attention import attend
+    from trainables.kernels.softmax import attend
 
     arrays = _arrays(q, k, v, bias)
     out, masses = attend(*arrays, _scale(arrays[0]))
@@ -45,7 +45,7 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> tuple[Tensor, Tens
 def _attend_back(
     q: Tensor, k: Tensor, v: Tensor, masses: Tensor, d_out: Tensor, d_masses: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    from trainables.kernels.attention import attend_back
+    from trainables.kernels.softmax import attend_back
 
     arrays = _arrays(q, k, v, masses, d_out, d_masses)
     d_q, d_k, d_v, d_bias = map(torch.from_numpy, attend_back(*arrays, _scale(arrays[0])))

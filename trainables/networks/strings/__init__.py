@@ -1,0 +1,1 @@
+"""Networks that read strings of tokens."""
