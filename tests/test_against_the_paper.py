@@ -17,7 +17,7 @@ from store.views import connect, fetch
 from trainables.cell import cell_of
 from trainables.streams import stream, stream_owner
 from trainables.tasks import Pentomino
-from trainables.tasks.pentomino import drawn_shapes
+from trainables.tasks.images.pentomino import drawn_shapes
 
 pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.timeout(1500)]
 

@@ -3,7 +3,7 @@
 from trainables.cell import Cell
 from trainables.networks import TwoLayer
 from trainables.tasks import SameDifferent
-from trainables.tasks.patches import PatchTask
+from trainables.tasks.images.patches import PatchTask
 from trainables.training import SGD
 
 OF_THE_PAPER = (

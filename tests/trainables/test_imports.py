@@ -39,7 +39,7 @@ def test_each_module_can_be_imported_first():
     found = [m.name for m in pkgutil.walk_packages(trainables.__path__, "trainables.")]
     names = [name for name in found if not name.startswith(COMPUTING) and name not in WITH_TORCH]
     assert {"trainables.basics", "trainables.cell", "trainables.parts", "trainables.streams", "trainables.result"} < set(names)
-    assert {"trainables.features.kept", "trainables.tasks.cifar100", "trainables.networks.two_layer"} < set(names)
+    assert {"trainables.features.kept", "trainables.tasks.images.cifar100", "trainables.networks.two_layer"} < set(names)
     assert {
         "trainables.checking.task",
         "trainables.training.langevin",

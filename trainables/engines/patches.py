@@ -9,7 +9,7 @@ from trainables.kernels.sizes import CHUNK, TILE, padded
 from trainables.kinds import TWO_PATCHES, sees_two_patches
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks import PSVRT, Pentomino
-from trainables.tasks.patches import PatchTask
+from trainables.tasks.images.patches import PatchTask
 
 if TYPE_CHECKING:
     from trainables.trainers.base import Trainer

@@ -1,13 +1,13 @@
 """The tasks a grid may name. Adding one: subclass `Task` here or in a file that the grid lists under `tasks:`."""
 
 from trainables.tasks.base import Task, register, task_class, task_names
-from trainables.tasks.cifar100 import CIFAR100
 from trainables.tasks.clusters import Clusters
-from trainables.tasks.digits import Digits, DigitsValue, MNIST5k, MNIST5kValue
+from trainables.tasks.images.cifar100 import CIFAR100
+from trainables.tasks.images.digits import Digits, DigitsValue, MNIST5k, MNIST5kValue
+from trainables.tasks.images.pentomino import Pentomino
+from trainables.tasks.images.psvrt import PSVRT
+from trainables.tasks.images.published import CIFAR10, MNIST
 from trainables.tasks.modular import Modular, ModularTokens
-from trainables.tasks.pentomino import Pentomino
-from trainables.tasks.psvrt import PSVRT
-from trainables.tasks.published import CIFAR10, MNIST
 from trainables.tasks.same_different import SameDifferent
 from trainables.tasks.step import Step
 from trainables.tasks.strings.symbolic import SymbolicTemplate

@@ -1,8 +1,8 @@
 """`patches`: exact training on images that are empty except for two patches, on the CPU.
 
 A step reads and changes only the weights of the two filled patches, 2 k of P k pixels, so its time does not grow with the image.
-The P places and the k pixels of a patch are those of trainables.tasks.patches. The arrays pad pixels to a multiple of TILE and
-neurons to one of CHUNK, with zeros (trainables.kernels.patches).
+The P places and the k pixels of a patch are those of trainables.tasks.images.patches. The arrays pad pixels to a multiple of TILE
+and neurons to one of CHUNK, with zeros (trainables.kernels.patches).
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from trainables.kinds import TWO_PATCHES, sees_two_patches
 from trainables.result import SCORES
 from trainables.streams import BLOCK_STEPS, stream, stream_of_tests
 from trainables.tasks.base import Array
-from trainables.tasks.patches import PatchTask, Placed
+from trainables.tasks.images.patches import PatchTask, Placed
 from trainables.trainers.base import blocks
 from trainables.trainers.ensemble import Ensemble, chunked
 from trainables.trainers.scaled import Scaled

@@ -9,7 +9,7 @@ from trainables.features.folders import DATA_DIR
 from trainables.metrics import metric_groups, requested_metric, richness
 from trainables.tasks import SameDifferent
 from trainables.tasks.clusters import Clusters
-from trainables.tasks.digits import DigitValues
+from trainables.tasks.images.digits import DigitValues
 
 PLAIN = """\
 from typing import Annotated, ClassVar

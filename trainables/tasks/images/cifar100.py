@@ -17,7 +17,7 @@ from trainables.features.images import made, sets
 from trainables.features.images.layers import N_CLASSES, PIXELS, SIDE, Layer, row_length
 from trainables.features.images.sets import ImageSet
 from trainables.tasks.base import AnyArray, Array, Preparation, TaskError
-from trainables.tasks.of_files import OfFiles
+from trainables.tasks.images.of_files import OfFiles
 from trainables.tasks.pairs import check_two_left, draw_pairs
 
 _AT_ONCE = 64

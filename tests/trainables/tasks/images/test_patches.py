@@ -5,8 +5,8 @@ import pytest
 from pydantic import ValidationError
 
 from trainables.tasks import PSVRT, Pentomino
-from trainables.tasks.pentomino import drawn_shapes
-from trainables.tasks.polyominoes import drawn, fixed, one_sided, rotations
+from trainables.tasks.images.pentomino import drawn_shapes
+from trainables.tasks.images.polyominoes import drawn, fixed, one_sided, rotations
 
 RNG = np.random.default_rng
 

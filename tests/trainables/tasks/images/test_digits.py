@@ -19,7 +19,7 @@ from trainables.metrics import metric_groups
 from trainables.metrics.measuring import measured, probe_of
 from trainables.metrics.richness import _Richness
 from trainables.tasks import Digits, DigitsValue, MNIST5k, MNIST5kValue, Modular, Step
-from trainables.tasks.digits import DIGITS
+from trainables.tasks.images.digits import DIGITS
 from trainables.trainers.run import PackRun
 
 EACH = pytest.mark.parametrize(("task", "n", "side"), [(Digits, 1797, 8), (MNIST5k, 5000, 28)])

@@ -13,9 +13,9 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from trainables.tasks.base import Array
+from trainables.tasks.images.patches import PatchTask, Placed
+from trainables.tasks.images.polyominoes import drawn, one_sided
 from trainables.tasks.pairs import check_two_left, draw_pairs
-from trainables.tasks.patches import PatchTask, Placed
-from trainables.tasks.polyominoes import drawn, one_sided
 
 FRAME = 5
 """Pixels a side of the frame that holds a pentomino in every rotation."""

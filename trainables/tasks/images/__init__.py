@@ -1,0 +1,1 @@
+"""Tasks on images: photographs, handwritten digits, and images that are drawn."""
