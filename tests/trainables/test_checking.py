@@ -17,6 +17,7 @@ from trainables.cell import cell_of
 from trainables.checking.metric import check_metric
 from trainables.checking.network import check_network
 from trainables.checking.task import check_task
+from trainables.checking.tensors import equal
 from trainables.metrics import Probe, metric
 from trainables.networks import Network, TwoLayer, all_networks, register
 from trainables.networks import base as networks_base
@@ -322,6 +323,15 @@ def test_a_network_that_cannot_be_trained(attributes, words):
         return
     assert found and found[0].is_wrong and found[0].message.startswith("network plain: ") and words in found[0].message
     assert found[0].line is not None
+
+
+def test_a_change_of_what_is_not_finite_is_seen():
+    largest = torch.finfo(torch.float64).max
+    one = torch.tensor([1.0, torch.nan, torch.inf], dtype=torch.float64)
+    assert equal(one, one.clone())
+    for other in ([1.0, 0.0, torch.inf], [1.0, torch.nan, largest], [1.0, torch.nan, -torch.inf], [2.0, torch.nan, torch.inf]):
+        assert not equal(one, torch.tensor(other, dtype=torch.float64)), other
+    assert not equal(one, one[:1]) and equal(torch.arange(3), torch.arange(3)) and not equal(torch.arange(3), torch.arange(3, 6))
 
 
 def test_what_depends_on_its_batch_cannot_be_centred():
