@@ -43,10 +43,15 @@ class Part(BaseModel):
     """Keys whose value explains itself: descriptions of a cell show the bare value, even at its default."""
 
     @property
+    def data_source(self) -> str:
+        """Digest of the data that the numbers depend on, or their published name; empty for a part without data."""
+        return ""
+
+    @property
     def source(self) -> str:
-        """Source of the numbers besides the keys: a user's own file, or data. It enters the cell id, and a task's also the random
+        """Source of the numbers besides the keys: a user's own file and data. It enters the cell id, and a task's also the random
         streams."""
-        return self.file_digest
+        return "+".join(filter(None, (self.file_digest, self.data_source)))
 
     @property
     def origin(self) -> str:

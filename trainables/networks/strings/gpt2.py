@@ -58,8 +58,8 @@ class GPT2(Attending):
         return Shape(self.depth, self.heads, self.embedding, self.width)
 
     @property
-    def source(self) -> str:
-        return "+".join(filter(None, (self.file_digest, self._given and self._given.digest)))
+    def data_source(self) -> str:
+        return self._given.digest if self._given else ""
 
     @property
     def origin(self) -> str:

@@ -27,8 +27,8 @@ class DigitImages(LabelledImages):
         return self
 
     @property
-    def source(self) -> str:
-        return "+".join(filter(None, (self.file_digest, read(self.packaged).digest)))
+    def data_source(self) -> str:
+        return read(self.packaged).digest
 
     def images(self) -> Images:
         return read(self.packaged).images

@@ -36,5 +36,5 @@ class OfFiles(Task):
         fetched(given["data_dir"], cls.image_set, cls.needs_weights(given))
 
     @property
-    def source(self) -> str:
-        return "+".join(filter(None, (self.file_digest, self._found.name)))
+    def data_source(self) -> str:
+        return self._found.name

@@ -58,8 +58,8 @@ class Text(Task):
         return self
 
     @property
-    def source(self) -> str:
-        return "+".join(filter(None, (self.file_digest, self._text.digest)))
+    def data_source(self) -> str:
+        return self._text.digest
 
     @property
     def origin(self) -> str:
