@@ -167,6 +167,11 @@ class Network(Part):
         return None
 
 
+def answered(outputs: "Tensor", task: "Task") -> "Tensor":
+    """A readout's outputs (n, K) as `Network.apply` gives them: (n,) for a task with one output."""
+    return outputs.squeeze(-1) if task.n_outputs == 1 else outputs
+
+
 _COUNTED: dict[tuple[Any, ...], int] = {}
 _NETWORKS: dict[tuple[str, Family], type[Network]] = {}
 

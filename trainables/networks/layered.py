@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, assert_never
 import numpy as np
 from pydantic import Field
 
-from trainables.networks.base import Array, Network
+from trainables.networks.base import Array, Network, answered
 from trainables.training.descent import Descent
 
 if TYPE_CHECKING:
@@ -94,8 +94,7 @@ class Layered(Network):
     def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
         h = self.features(parameters, x, cell)
         assert h is not None
-        outputs = self.layer(parameters, h, self.depth + 1, cell)
-        return outputs.squeeze(-1) if cell.task.n_outputs == 1 else outputs
+        return answered(self.layer(parameters, h, self.depth + 1, cell), cell.task)
 
     def layer(self, parameters: "dict[str, Tensor]", h: "Tensor", layer: int, cell: "Cell") -> "Tensor":
         """z_l (n, fan-out) of a layer that sums over all numbers of h (n, fan-in)."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from trainables.networks.base import Array, Network
+from trainables.networks.base import Array, Network, answered
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -36,8 +36,7 @@ class Residual(Network):
         return drawn | {"a": standard_normal(rng, (m, cell.task.n_outputs)) * np.float32(m**-0.5)}
 
     def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
-        outputs = self.features(parameters, x, cell) @ parameters["a"]
-        return outputs.squeeze(-1) if cell.task.n_outputs == 1 else outputs
+        return answered(self.features(parameters, x, cell) @ parameters["a"], cell.task)
 
     def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
         h = x @ parameters["w0"]

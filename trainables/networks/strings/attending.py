@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from trainables.networks.base import Network
+from trainables.networks.base import Network, answered
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -58,8 +58,7 @@ class Attending(Network):
         features = self._read(parameters, x, cell)
         if cell.task.labels_are_tokens:
             return features @ parameters["E"].T
-        outputs = features @ parameters["readout"] + parameters["bias"]
-        return outputs.squeeze(-1) if cell.task.n_outputs == 1 else outputs
+        return answered(features @ parameters["readout"] + parameters["bias"], cell.task)
 
     def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor | None":
         """Output of the last LN at the token that the readout takes, (n, embedding); None if it takes each token."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from trainables.networks.base import Array, Network
+from trainables.networks.base import Array, Network, answered
 from trainables.networks.uniform import uniform
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class OneHot(Network):
     def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
         last = self.depth + 1
         outputs = self.features(parameters, x, cell) @ parameters[f"w{last}"] + parameters[f"b{last}"]
-        return outputs.squeeze(-1) if cell.task.n_outputs == 1 else outputs
+        return answered(outputs, cell.task)
 
     def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
         """h_depth (n, width)."""

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from trainables.networks.base import Network
+from trainables.networks.base import Network, answered
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -23,5 +23,4 @@ class Recurrent(Network):
     def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
         features = self.features(parameters, x, cell)
         assert features is not None  # a subclass has some
-        outputs = features @ parameters["readout"] + parameters["bias"]
-        return outputs.squeeze(-1) if cell.task.n_outputs == 1 else outputs
+        return answered(features @ parameters["readout"] + parameters["bias"], cell.task)
