@@ -52,13 +52,19 @@ def pydantic_reason(error: ValidationError) -> str:
     )
 
 
-def in_a_line(error: BaseException) -> str:
-    """The first line of an exception: `KeyError: 'x'`. Works even if the exception's own `str` fails."""
+def first_line(error: BaseException) -> str:
+    """The first line that an exception says, else the name of its type. Works even if the exception's own `str` fails."""
     try:
-        text = str(error)
+        lines = str(error).strip().splitlines()
     except Exception:  # noqa: BLE001 - the __str__ of a user's exception may fail as well
-        text = ""
-    return f"{type(error).__name__}: {text}".splitlines()[0].removesuffix(": ")[:500]
+        lines = []
+    return lines[0][:500] if lines else type(error).__name__
+
+
+def in_a_line(error: BaseException) -> str:
+    """The first line of an exception with the name of its type: `KeyError: 'x'`."""
+    name, said = type(error).__name__, first_line(error)
+    return name if said == name else f"{name}: {said}"[:500]
 
 
 def shown(value: Any) -> str:
