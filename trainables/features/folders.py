@@ -1,6 +1,8 @@
-"""Folders of a user's data: where they are, and who named them."""
+"""Folders of a user's data: where they are, who named them, and what is said of a file there that cannot be read."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from console.cache import cache_folder
@@ -16,3 +18,13 @@ def data_folder(data_dir: str) -> tuple[Path, str]:
     if named := os.environ.get(DATA_DIR):
         return Path(named).expanduser().absolute(), DATA_DIR
     return cache_folder() / "data", "the default place"
+
+
+@contextmanager
+def readable(folder: Path) -> Iterator[None]:
+    """Inside, an OSError becomes a ValueError that says in one line which file cannot be read, or, if unknown, that this folder
+    cannot."""
+    try:
+        yield
+    except OSError as error:
+        raise ValueError(f"{error.filename or folder} cannot be read: {error.strerror or error}") from None

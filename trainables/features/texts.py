@@ -21,7 +21,7 @@ from console.words import listed
 from trainables.basics import Array, Preparation, TaskError
 from trainables.features import kept
 from trainables.features.digests import file_digest
-from trainables.features.folders import data_folder
+from trainables.features.folders import data_folder, readable
 from trainables.features.kept import Kept, Wanted
 from trainables.features.weights.pretrained import PUBLISHED
 
@@ -54,12 +54,14 @@ def look(corpus: str, data_dir: str, tokenizer_dir: str) -> TextFiles:
     """The text of this name, and the tokenizer. ValueError, in one line, says what is missing, where, and what to supply."""
     above, said_by = data_folder(data_dir)
     folder = above / corpus
-    try:
+    with readable(folder):
         files = _first(folder, [tuple(name.format(part) for part in PARTS) for name in NAMES])
         if not files:
             names = ", or ".join(listed(name.format(part) for part in PARTS) for name in NAMES)
             raise ValueError(f"{folder} (in {said_by}) lacks the text: put there {names}")
-        place, said_by = (Path(tokenizer_dir).expanduser().absolute(), "tokenizer_dir") if tokenizer_dir else _beside_weights()
+        digests = [file_digest(file) for file in files]
+    place, said_by = (Path(tokenizer_dir).expanduser().absolute(), "tokenizer_dir") if tokenizer_dir else _beside_weights()
+    with readable(place):
         tokenizer = _first(place, TOKENIZERS)
         if not tokenizer:
             names = ", or ".join(listed(names) for names in TOKENIZERS)
@@ -69,10 +71,8 @@ def look(corpus: str, data_dir: str, tokenizer_dir: str) -> TextFiles:
             )
         if find_spec("tokenizers") is None:
             raise ValueError(f"texts are read by a package that is not installed: python -m pip install {PACKAGE}")
-        digests = "\n".join(file_digest(file) for file in (*files, *tokenizer))
-    except OSError as error:
-        raise ValueError(f"{error.filename or folder} cannot be read: {error.strerror or error}") from None
-    digest = hashlib.sha256(digests.encode()).hexdigest()[:8]
+        digests += [file_digest(file) for file in tokenizer]
+    digest = hashlib.sha256("\n".join(digests).encode()).hexdigest()[:8]
     return TextFiles(str(above), tuple(map(str, files)), tuple(map(str, tokenizer)), digest)
 
 

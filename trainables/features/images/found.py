@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from trainables.basics import TaskError
 from trainables.features.digests import file_digest
-from trainables.features.folders import DATA_DIR, data_folder
+from trainables.features.folders import DATA_DIR, data_folder, readable
 from trainables.features.images.files import TORN, Place, digest_and_size, placed
 from trainables.features.images.sets import CIFAR100, ImageSet, Published
 
@@ -60,7 +60,7 @@ def look(data_dir: str, of: ImageSet, with_weights: bool = False) -> Found:
     ValueError, in one line, says which files are missing, in which folder, and how to get them, or what is wrong with a file.
     """
     folder, said_by = data_folder(data_dir)
-    try:
+    with readable(folder):
         places = placed(folder, of)
         if lacking := _missing(folder, of, places, with_weights):
             raise ValueError(_how_to_get(folder, said_by, of, lacking, with_weights))
@@ -68,8 +68,6 @@ def look(data_dir: str, of: ImageSet, with_weights: bool = False) -> Found:
         weights_file = weights_of(folder) if with_weights else None
         images, most = _images(of, there)
         return Found(of, str(folder), tuple(there.values()), images, most, _weights_name(weights_file), str(weights_file or ""))
-    except OSError as error:
-        raise ValueError(f"{error.filename or folder} cannot be read: {error.strerror or error}") from None
 
 
 def fetched(data_dir: str, of: ImageSet, with_weights: bool = False) -> None:

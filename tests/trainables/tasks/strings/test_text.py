@@ -16,6 +16,7 @@ from trainables.checking.network import check_network
 from trainables.checking.task import check_task
 from trainables.engines import descent_engine
 from trainables.features import texts
+from trainables.features.digests import file_digest
 from trainables.features.folders import DATA_DIR
 from trainables.metrics.base import Probe
 from trainables.metrics.identities import identity_qk_mean, identity_vo_mean
@@ -204,6 +205,16 @@ def test_what_is_missing_or_wrong_is_told(tmp_path, monkeypatch):
     assert f"{tmp_path}/none (in SWEEP_DATA_DIR) lacks the text: put there wiki.train.tokens, wiki.valid.tokens, " in said
     said = refused(tokenizer_dir=str(tmp_path))
     assert "(tokenizer_dir) lacks the tokenizer: put there what Hugging Face holds of gpt2, tokenizer.json, or vocab.json" in said
+    for of, folder in ((None, "small"), ("gpt2", "gpt2")):  # a disk that fails amid a file does not say in which
+
+        def fail(path, of=of):
+            if of in (None, path.parent.name):
+                raise OSError(5, "Input/output error")
+            return file_digest(path)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(texts, "file_digest", fail)
+            assert f"{tmp_path}/{folder} cannot be read: Input/output error" in refused()
     assert f"{tmp_path}/small/wiki.train.tokens has" in not_prepared(context=2000)
     (tmp_path / "gpt2" / "vocab.json").write_text("{")
     assert "cannot be read as a tokenizer: " in refused()
