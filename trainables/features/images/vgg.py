@@ -3,8 +3,6 @@
 An image enters as torchvision's weights expect it: in [0, 1], then standardised by the mean and deviation of ImageNet's colours.
 """
 
-import pickle
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,8 +13,10 @@ from rich.progress import track
 from torch import Tensor, nn
 from torchvision.models import vgg16
 
+from console.words import first_line
 from trainables.basics import Array, TaskError
 from trainables.features.images.layers import SIDE, Layer
+from trainables.features.weights.tensors import loaded, picked
 
 BATCH = 256
 """Images at a time: their activations in the largest layer take 67 MB."""
@@ -27,20 +27,9 @@ def network(layer: Layer, weights_file: Path) -> nn.Sequential:
     """VGG-16 up to this layer. TaskError if the file does not hold its convolutions; the file's other tensors are ignored."""
     with torch.device("meta"):  # neither memory nor time for weights that are replaced
         features: nn.Sequential = vgg16().features
-    try:
-        # torchvision's own file is of the older format, which cannot be mapped.
-        saved = torch.load(weights_file, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(weights_file))
-    except (RuntimeError, EOFError, ValueError, pickle.UnpicklingError) as error:
-        reason = str(error).split("\n")[0] or type(error).__name__
-        raise TaskError(f"{weights_file} cannot be read as weights: {reason}") from error
-    wanted = features.state_dict()
-    found: dict[str, Tensor] = {}
-    for name, like in wanted.items():
-        tensor = saved.get(f"features.{name}") if isinstance(saved, dict) else None
-        if not isinstance(tensor, Tensor) or tensor.shape != like.shape:
-            has = f"has {tuple(tensor.shape)}" if isinstance(tensor, Tensor) else "is missing"
-            raise TaskError(f"{weights_file} is not VGG-16's: features.{name} {has}, and must be {tuple(like.shape)}")
-        found[name] = tensor.float()
+    saved, found = loaded(weights_file), dict[str, Tensor]()
+    for name, like in features.state_dict().items():
+        found[name] = picked(saved, weights_file, "VGG-16's", f"features.{name}", tuple(like.shape)).float()
     features.load_state_dict(found, assign=True)
     return nn.Sequential(*list(features)[: _names(features).index(layer) + 1]).eval()
 
@@ -65,10 +54,9 @@ def activations(images: Array, layer: Layer, weights_file: Path, console: Consol
     try:
         yield from _activations(images, layer, weights_file, console, device)
     except (RuntimeError, MemoryError) as error:  # torch's errors of memory and of the GPU are RuntimeErrors
-        reason = str(error).split("\n")[0] or type(error).__name__
         on_card = "free memory on the GPU, or hide it: CUDA_VISIBLE_DEVICES=-1 computes on the CPU"
         mend = on_card if device.type == "cuda" else "make memory free"
-        raise TaskError(f"{layer} of VGG-16 cannot be computed on {device}: {reason}; {mend}") from error
+        raise TaskError(f"{layer} of VGG-16 cannot be computed on {device}: {first_line(error)}; {mend}") from error
 
 
 def _activations(images: Array, layer: Layer, weights_file: Path, console: Console, device: torch.device) -> Iterator[Array]:

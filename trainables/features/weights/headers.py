@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from console.words import in_a_line
+
 Shapes = dict[str, tuple[int, ...]]
 
 _POINTER = b"version https://git-lfs"
@@ -41,8 +43,7 @@ def shapes_in(path: Path) -> Shapes:
         except (UnreadableError, OSError):
             raise
         except Exception as error:  # a damaged pickle or header raises errors of any kind
-            reason = str(error).split("\n")[0]
-            raise UnreadableError(f"{type(error).__name__}: {reason}" if reason else type(error).__name__) from error
+            raise UnreadableError(in_a_line(error)) from error
 
 
 def _in_safetensors(file: BinaryIO, size: int) -> Shapes:
@@ -137,7 +138,9 @@ def _in_legacy(file: BinaryIO, size: int) -> Shapes:
 def _shapes(held: Any) -> Shapes:
     if not isinstance(held, Mapping):
         raise UnreadableError(f"it holds {type(held).__name__}, and not tensors by name")
-    return {name: value.shape for name, value in held.items() if isinstance(value, _Seen)}
+    if others := [str(name) for name, value in held.items() if not isinstance(value, _Seen)]:
+        raise UnreadableError(f"it holds {others[0]}, which is no tensor")
+    return {name: value.shape for name, value in held.items()}
 
 
 def _check_size(size: int, whole: int) -> None:

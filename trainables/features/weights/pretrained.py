@@ -10,10 +10,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from trainables.basics import Array, TaskError
+from trainables.basics import Array
 from trainables.features.digests import file_digest
-from trainables.features.folders import data_folder
+from trainables.features.folders import data_folder, readable
 from trainables.features.weights.headers import Shapes, UnreadableError, shapes_in
+from trainables.features.weights.tensors import check_shape, loaded, picked
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -52,6 +53,7 @@ ALWAYS = {
     "scale_attn_by_inverse_layer_idx": False,
 }
 """Entries of config.json that network `gpt2` is made for; each is GPT-2's default."""
+_WANTED_BY = f"what {CONFIG} beside it says"
 
 
 class Weights(NamedTuple):
@@ -73,7 +75,7 @@ def look(weights_dir: str, shape: Shape) -> Weights:
     names = " and ".join([CONFIG, " or ".join(FILES)])
     supply = f"put there what Hugging Face holds of such a network, {names}, or let weights_dir name their folder"
     where = f"GPT-2's weights: {folder} ({said_by})"
-    try:
+    with readable(folder):
         if not (folder / CONFIG).is_file():
             raise ValueError(f"{where} lacks {CONFIG}; {supply}")
         file = next((folder / name for name in FILES if (folder / name).is_file()), None)
@@ -86,8 +88,6 @@ def look(weights_dir: str, shape: Shape) -> Weights:
         weights = Weights(str(file), file_digest(file)[:8], *config)
         _check_tensors(weights, shape)
         return weights
-    except OSError as error:
-        raise ValueError(f"{error.filename or folder} cannot be read: {error.strerror or error}") from None
 
 
 def _folder(weights_dir: str, shape: Shape) -> tuple[Path, str]:
@@ -125,7 +125,7 @@ def _check_tensors(weights: Weights, shape: Shape) -> None:
     except UnreadableError as error:
         raise ValueError(f"{weights.file} cannot be read as weights: {error}; replace it") from None
     for name, wanted in shapes_of(shape, weights.n_tokens, weights.n_positions).items():
-        _check_shape(weights, name, found.get(name), wanted, ValueError)
+        check_shape(weights.file, _WANTED_BY, name, found.get(name), wanted, ValueError)
 
 
 @lru_cache(maxsize=8)
@@ -147,14 +147,6 @@ def shapes_of(shape: Shape, n_tokens: int, n_positions: int) -> Shapes:
     return found
 
 
-def _check_shape(
-    weights: Weights, name: str, found: tuple[int, ...] | None, wanted: tuple[int, ...], kind: type[Exception]
-) -> None:
-    if found != wanted:
-        has = "is missing" if found is None else f"has shape {found}"
-        raise kind(f"{weights.file} is not what {CONFIG} beside it says: {name} {has}, and must be {wanted}")
-
-
 def _plain(name: str) -> str:
     return name.removeprefix("transformer.")
 
@@ -165,33 +157,10 @@ def tensors(weights: Weights) -> "dict[str, Tensor]":
 
     The last ones read are kept: the networks of a pack start from them one after the other.
     """
-    path = Path(weights.file)
-    try:
-        saved = _from_safetensors(path) if path.name == FILES[0] else _from_pickle(path)
-    except Exception as error:  # a damaged file raises errors of many kinds, safetensors' own among them
-        reason = str(error).split("\n")[0].split(". ")[0] or type(error).__name__  # torch goes on with advice
-        raise TaskError(f"{path} cannot be read as weights: {reason}; replace it") from error
-    return {_plain(name): tensor.float() for name, tensor in saved.items()}
-
-
-def _from_safetensors(path: Path) -> "dict[str, Tensor]":
-    from safetensors.torch import load_file
-
-    found: dict[str, Tensor] = load_file(path)
-    return found
-
-
-def _from_pickle(path: Path) -> "dict[str, Tensor]":
-    import torch
-
-    found: dict[str, Tensor] = torch.load(path, map_location="cpu", weights_only=True)
-    return found
+    return {_plain(name): tensor.float() for name, tensor in loaded(Path(weights.file)).items()}
 
 
 def taken(weights: Weights, name: str, shape: tuple[int, ...]) -> Array:
     """A tensor of this name and shape as an array. TaskError if the file lacks it or has another shape."""
-    tensor = tensors(weights).get(name)
-    _check_shape(weights, name, None if tensor is None else tuple(tensor.shape), shape, TaskError)
-    assert tensor is not None
-    found: Array = tensor.numpy()
+    found: Array = picked(tensors(weights), weights.file, _WANTED_BY, name, shape).numpy()
     return found

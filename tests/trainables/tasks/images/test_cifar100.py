@@ -582,18 +582,14 @@ def test_several_weights_are_refused(copied):
 def test_weights_that_are_not_vgg16s_are_refused(tmp_path):
     file = tmp_path / "vgg16-bad.pth"
     torch.save({"features.0.weight": torch.zeros(64, 3, 5, 5)}, file)
-    with pytest.raises(TaskError, match=r"features.0.weight has \(64, 3, 5, 5\), and must be \(64, 3, 3, 3\)"):
+    with pytest.raises(TaskError, match=r"features.0.weight has shape \(64, 3, 5, 5\), and must be \(64, 3, 3, 3\); replace it"):
         network("relu1_1", file)
     torch.save({"features.0.weight": torch.zeros(64, 3, 3, 3)}, file)
     with pytest.raises(TaskError, match=r"features.0.bias is missing, and must be \(64,\)"):
         network("relu1_1", file)
     torch.save([1], file)
-    with pytest.raises(TaskError, match=r"features.0.weight is missing"):
+    with pytest.raises(TaskError, match="cannot be read as weights: it holds other things"):
         network("relu1_1", file)
-    for content in (b"", b"no weights at all", b"PK\3\4 torn"):
-        file.write_bytes(content)
-        with pytest.raises(TaskError, match="cannot be read as weights"):
-            network("relu1_1", file)
 
 
 def test_weights_in_torchs_older_format_are_read(tmp_path, cifar_folder):
