@@ -6,7 +6,7 @@ import fcntl
 import sys
 from pathlib import Path
 
-from trainables.features.images.found import WEIGHTS_URL, has_own_images, missing
+from trainables.features.images.found import WEIGHTS, WEIGHTS_SHA256, WEIGHTS_URL, has_own_images, missing, weights_files
 from trainables.features.images.sets import CIFAR100, SETS, ImageSet
 
 
@@ -30,14 +30,11 @@ def fetch(folder: Path, of: ImageSet, with_weights: bool) -> None:
             getattr(datasets, of.torchvision)(str(folder), download=True)
             if of.archive:
                 (folder / of.archive).unlink(missing_ok=True)  # once it is unpacked
-        if missing(folder, of, with_weights):
+        if with_weights and not weights_files(folder):
             from torch.hub import download_url_to_file
-            from torchvision.models import VGG16_Weights
 
-            url = VGG16_Weights.IMAGENET1K_V1.url
-            name = url.rsplit("/", 1)[1]
             print(f"downloading VGG-16's weights (528 MB) into {folder} ...", file=sys.stderr)
-            download_url_to_file(url, str(folder / name), hash_prefix=name.split("-")[1].split(".")[0])
+            download_url_to_file(WEIGHTS_URL, str(folder / WEIGHTS), hash_prefix=WEIGHTS_SHA256)
 
 
 def main() -> None:

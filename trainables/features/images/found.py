@@ -21,8 +21,9 @@ from trainables.features.folders import DATA_DIR, data_folder, readable
 from trainables.features.images.files import TORN, Place, digest_and_size, placed
 from trainables.features.images.sets import CIFAR100, ImageSet, Published
 
-WEIGHTS = "vgg16-397923af.pth"
-"""torchvision's VGG16_Weights.IMAGENET1K_V1; the digits are the first of its sha256."""
+WEIGHTS_SHA256 = "397923af"
+"""First digits of the sha256 of torchvision's VGG16_Weights.IMAGENET1K_V1."""
+WEIGHTS = f"vgg16-{WEIGHTS_SHA256}.pth"
 WEIGHTS_URL = f"https://download.pytorch.org/models/{WEIGHTS}"
 ANSWER_S = 4.0
 """How long the servers may take to answer before this machine counts as offline."""
@@ -86,7 +87,7 @@ def missing(folder: Path, of: ImageSet, with_weights: bool = False) -> list[str]
 
 def _missing(folder: Path, of: ImageSet, places: dict[Published, Place | None], with_weights: bool) -> list[str]:
     lacking = [f"{of.folders[0]}/{file.name}" for file, place in places.items() if place is None]
-    return lacking + ([WEIGHTS] if with_weights and not _weights_files(folder) else [])
+    return lacking + ([WEIGHTS] if with_weights and not weights_files(folder) else [])
 
 
 def has_own_images(folder: Path, of: ImageSet) -> bool:
@@ -96,7 +97,7 @@ def has_own_images(folder: Path, of: ImageSet) -> bool:
 
 def weights_of(folder: Path) -> Path:
     """The file of weights: torchvision's own, else the only `vgg16-*.pth`. ValueError if there are several."""
-    files = _weights_files(folder)
+    files = weights_files(folder)
     own = folder / WEIGHTS
     if own in files:
         return own
@@ -106,7 +107,8 @@ def weights_of(folder: Path) -> Path:
     return files[0]
 
 
-def _weights_files(folder: Path) -> list[Path]:
+def weights_files(folder: Path) -> list[Path]:
+    """Files that may hold VGG-16's weights, sorted."""
     return sorted(folder.glob("vgg16-*.pth"))
 
 
@@ -147,7 +149,7 @@ def _weights_name(file: Path | None) -> str:
     if file is None:
         return ""
     digest = file_digest(file)
-    if file.name == WEIGHTS and digest[:8] != WEIGHTS[6:14]:
+    if file.name == WEIGHTS and not digest.startswith(WEIGHTS_SHA256):
         raise ValueError(f"{file} is torn or another file: its sha256 starts with {digest[:8]}; delete or rename it")
     return f"vgg16-{digest[: 8 if file.name == WEIGHTS else 12]}"
 
@@ -159,7 +161,7 @@ def _fetched(folder: Path, of: ImageSet, with_weights: bool) -> str:
     if lacks_images and has_own_images(folder, of):
         return f"not downloaded, because that would replace the images that are there in {of.folders[0]}"
     urls = [of.urls[0]] if lacks_images else []
-    urls += [WEIGHTS_URL] if with_weights and not _weights_files(folder) else []
+    urls += [WEIGHTS_URL] if with_weights and not weights_files(folder) else []
     silent = [urlsplit(url).netloc for url in urls if not reachable(url)]
     if silent:
         return f"not downloaded, because {' and '.join(silent)} cannot be reached from here"

@@ -418,6 +418,7 @@ def test_the_official_files_have_readable_names(copied, monkeypatch):
     with pytest.raises(ValueError, match=f"is torn or another file: its sha256 starts with {sha[:8]}"):
         look(str(copied), True)
     monkeypatch.setattr(found, "WEIGHTS", f"vgg16-{sha[:8]}.pth")
+    monkeypatch.setattr(found, "WEIGHTS_SHA256", sha[:8])
     (copied / "vgg16-397923af.pth").rename(copied / found.WEIGHTS)
     assert look(str(copied), True).name == f"cifar100+vgg16-{sha[:8]}"
     assert CIFAR100(L=8, layer="id", data_dir=str(copied)).source == "cifar100"
@@ -550,6 +551,17 @@ def test_the_fetch_command_uses_torchvisions_downloads(tmp_path, monkeypatch, ci
     assert found.missing(tmp_path / "new", sets.CIFAR100) == []
     assert not (tmp_path / "new" / "cifar-100-python.tar.gz").exists()
     assert "downloading CIFAR-100 (169 MB)" in capsys.readouterr().err
+
+
+def test_weights_that_nobody_wants_are_not_downloaded(tmp_path, monkeypatch):
+    """Not even if the images could not be had."""
+    from trainables.features import fetch
+
+    monkeypatch.setattr("torchvision.datasets.CIFAR100.__init__", lambda self, root, download: None)
+    monkeypatch.setattr("torch.hub.download_url_to_file", lambda *args, **settings: pytest.fail("528 MB that nobody wants"))
+    fetch.fetch(tmp_path, sets.CIFAR100, with_weights=False)
+    make_weights(tmp_path / "vgg16-made.pth")
+    fetch.fetch(tmp_path, sets.CIFAR100, with_weights=True)
 
 
 def test_urls_and_digests_are_torchvisions():
