@@ -37,8 +37,10 @@ def _kept_digest(path: str, size: int, mtime_ns: int, ctime_ns: int, algorithm: 
     name = hashlib.sha256(repr(of).encode()).hexdigest()[:32]
     kept = cache_folder() / "digests" / name
     length = 2 * hashlib.new(algorithm, usedforsecurity=False).digest_size
-    if kept.is_file() and re.fullmatch(rf"[0-9a-f]{{{length}}}", text := kept.read_text()):
-        return text
+    # None is kept yet, or a disk that failed left one that cannot be read or is no text.
+    with suppress(OSError, UnicodeDecodeError):
+        if re.fullmatch(rf"[0-9a-f]{{{length}}}", text := kept.read_text()):
+            return text
     found = _digest(path, size, mtime_ns, ctime_ns, algorithm, unpacked)
     with suppress(OSError):  # then it is computed again next time
         write_whole(kept, found)

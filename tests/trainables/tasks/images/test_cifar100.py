@@ -384,7 +384,11 @@ def test_digests_of_large_files_are_kept_until_the_file_changes(tmp_path, monkey
     (text,) = (tmp_path / "cache").rglob("digests/*")
     text.write_text("f" * 64)
     assert file_digest(file) == "f" * 64  # looked up
-    text.write_text("torn")
+    for torn in (b"torn", b"\xff" * 64):
+        text.write_bytes(torn)
+        assert file_digest(file) == first and text.read_text() == first
+    text.unlink()
+    text.mkdir()  # cannot be read, even by a superuser
     assert file_digest(file) == first
     file.write_text("other")
     assert file_digest(file) != first
