@@ -77,27 +77,26 @@ def made(
 ) -> Kept:
     """The array from the first of these folders that has it; else it is made in the first that can be written.
 
-    `batches` gives the counts of the classes, and the rows, some at a time. One process makes the array, others wait. TaskError
-    if no folder can be written or the disk is full.
+    `batches` gives the counts of the classes, and the rows, some at a time. One process makes the array, others wait. The console
+    says why arrays that are there are not used. TaskError if no folder can be written or the disk is full.
     """
     folders = list(folders)
-    for folder in folders:
-        try:
-            if found := opened(folder, wanted):
-                return found
-        except UnfitError:
-            pass  # reported below, under the lock: another process may be writing it
+    kept, unfit = _looked(folders, wanted)
+    if kept:
+        return kept
     folder = writable(folders)
+    unfit.pop(folder, None)  # looked at again under the lock: another process may be writing it
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _locked(folder, wanted, console):
-            try:
-                if found := opened(folder, wanted):  # made while this process waited
-                    return found
-            except UnfitError as reason:
-                say(console, f"{folder / wanted.name}.npy is not used: {reason}; it is made anew")
+            kept, still_unfit = _looked([folder], wanted)
+            if kept:  # made while this process waited
+                return kept
+            for place, reason in (unfit | still_unfit).items():
+                at = "" if place == folder else f" in {folder}"
+                say(console, f"{place / wanted.name}.npy is not used: {reason}; it is made anew{at}")
             _write(folder, wanted, *batches())
-        found = opened(folder, wanted)
+        kept = opened(folder, wanted)
     except OSError as error:
         at = f" ({error.filename})" if error.filename else ""
         raise TaskError(
@@ -105,8 +104,25 @@ def made(
         ) from error
     except UnfitError as reason:
         raise TaskError(f"{folder / wanted.name}.npy was written, but {reason}: is the disk sound?") from reason
-    assert found is not None
-    return found
+    assert kept is not None
+    return kept
+
+
+def found(folders: Iterable[Path], wanted: Wanted) -> Kept | None:
+    """The array from the first of these folders that has it, fit for use; None if there is none."""
+    return _looked(folders, wanted)[0]
+
+
+def _looked(folders: Iterable[Path], wanted: Wanted) -> tuple[Kept | None, dict[Path, UnfitError]]:
+    """The array as `found` gives it, and why it is unfit in the folders before."""
+    unfit = dict[Path, UnfitError]()
+    for folder in folders:
+        try:
+            if kept := opened(folder, wanted):
+                return kept, unfit
+        except UnfitError as reason:
+            unfit[folder] = reason
+    return None, unfit
 
 
 def writable(folders: Iterable[Path]) -> Path:

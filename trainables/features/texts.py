@@ -120,12 +120,8 @@ def folders(text: TextFiles) -> list[Path]:
 
 def preparation(text: TextFiles) -> list[Preparation]:
     """The file that `tokens` would make; none if it is there."""
-    for folder in folders(text):
-        try:
-            if kept.opened(folder, wanted(text)):
-                return []
-        except kept.UnfitError:
-            continue
+    if kept.found(folders(text), wanted(text)):
+        return []
     n = sum(Path(file).stat().st_size for file in text.files)
     what = f"tokens of {listed(text.files)}, at most one a byte, of 4 bytes"
     return [Preparation(what, kept.writable(folders(text)) / f"{wanted(text).name}.npy", 4 * n)]

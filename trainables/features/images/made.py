@@ -61,17 +61,7 @@ def _made(found: Found, layer: Layer, console: Console) -> Kept:
 def to_make(found: Found, layer: Layer) -> list[Preparation]:
     """Files that `rows` would make: the pixels, and the activations unless the layer is the pixels."""
     layers: tuple[Layer, ...] = ("id",) if layer == "id" else ("id", layer)
-    return [_preparation(found, one) for one in layers if not _is_there(found, one)]
-
-
-def _is_there(found: Found, layer: Layer) -> bool:
-    for folder in folders(found):
-        try:
-            if kept.opened(folder, wanted(found, layer)):
-                return True
-        except kept.UnfitError:
-            continue
-    return False
+    return [_preparation(found, one) for one in layers if not kept.found(folders(found), wanted(found, one))]
 
 
 def _preparation(found: Found, layer: Layer) -> Preparation:

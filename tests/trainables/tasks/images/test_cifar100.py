@@ -321,6 +321,25 @@ def test_what_cannot_be_read_is_made_anew_where_it_can_be_written(tmp_path, cons
     assert "some.npy is not used: it cannot be read: Permission denied; it is made anew" in console.file.getvalue()
 
 
+def test_what_is_damaged_where_nothing_can_be_written_is_told_and_made_elsewhere(tmp_path, console, monkeypatch):
+    """A folder with the data, which nodes share, may be readable alone."""
+    wanted, shared, own = kept.Wanted("some", 3, "uint8", ()), tmp_path / "shared", tmp_path / "own"
+
+    def make(*folders):
+        return kept.made(folders, wanted, lambda: ((1,), [np.zeros((1, 3), np.uint8)]), console)
+
+    make(shared)
+    (shared / "some.json").write_text("{")
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != shared and access(path, mode))
+    assert make(shared, own).counts == (1,)
+    told = console.file.getvalue()
+    assert f"{shared}/some.npy is not used: it is torn (" in told and f"; it is made anew in {own}\n" in told
+    assert kept.found([shared, own], wanted) and not kept.found([shared], wanted)
+    make(shared, own)
+    assert console.file.getvalue() == told  # once it is made, there is nothing to tell
+
+
 @pytest.mark.parametrize("place", ["pathlib.Path.mkdir", "fcntl.flock", "trainables.features.kept.write_whole"])
 def test_whatever_the_disk_refuses_is_told_in_a_line(tmp_path, console, monkeypatch, place):
     def refuse(*args, **settings):
