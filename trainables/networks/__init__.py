@@ -1,4 +1,6 @@
-"""The networks that a grid may name. Adding one: a file of its own here, and its class in the line below."""
+"""The networks that a grid may name. A new one is a file of its own here. It is imported below, put into the list that registers
+it, and into `__all__` if others import it from here. Where several networks would do, the first in the list counts.
+"""
 
 from trainables.networks.base import Network, all_networks, network_class, network_names, register
 from trainables.networks.conv import Conv

@@ -1,4 +1,6 @@
-"""The tasks a grid may name. Adding one: subclass `Task` here or in a file that the grid lists under `tasks:`."""
+"""The tasks a grid may name. A new one is a file of its own here. It is imported below, put into the list that registers it, and
+into `__all__` if others import it from here. A user's own is a file that the grid lists under `tasks:`.
+"""
 
 from trainables.tasks.base import Task, register, task_class, task_names
 from trainables.tasks.clusters import Clusters
