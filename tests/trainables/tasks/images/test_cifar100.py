@@ -18,10 +18,9 @@ from pydantic import ValidationError
 from rich.console import Console
 from torchvision.models import vgg16
 
-from console.cache import write_whole
 from tests.made_images import make_images, make_weights
 from trainables.cell import cell_of, lazy_gamma
-from trainables.features import digests, folders, kept
+from trainables.features import folders
 from trainables.features.digests import file_digest
 from trainables.features.images import found, made, sets
 from trainables.features.images.layers import PIXELS, row_length
@@ -274,83 +273,6 @@ def test_what_is_torn_or_foreign_is_noticed_and_made_anew(copied, console, layer
     assert made.to_make(data, layer) == []
 
 
-def test_it_is_made_once_whoever_asks(tmp_path, console):
-    wanted, calls = kept.Wanted("some", 3, "uint8", (("images", "x"),)), []
-
-    def batches():
-        calls.append(1)
-        time.sleep(0.3)
-        return (2,) * 100, [np.arange(600, dtype=np.uint8).reshape(200, 3)]
-
-    found_rows = []
-    threads = [threading.Thread(target=lambda: found_rows.append(kept.made([tmp_path], wanted, batches, console))) for _ in "ab"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(calls) == 1 and len(found_rows) == 2
-    assert "waiting for another process" in console.file.getvalue()
-    assert not list(tmp_path.glob(".*.part"))
-
-
-def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path, console):
-    def batches():
-        yield np.zeros((1, 3), np.uint8)
-        raise OSError(28, "No space left on device")
-
-    wanted = kept.Wanted("some", 3, "uint8", ())
-    with pytest.raises(TaskError, match=r"some\.npy cannot be made: No space left on device; make room"):
-        kept.made([tmp_path], wanted, lambda: ((2,) * 100, batches()), console)
-    assert [p.name for p in tmp_path.iterdir()] == [".some.lock"]
-
-
-def test_what_cannot_be_read_is_made_anew_where_it_can_be_written(tmp_path, console, monkeypatch):
-    wanted, whole = kept.Wanted("some", 3, "uint8", ()), np.load
-
-    def make():
-        return kept.made([tmp_path], wanted, lambda: ((1,), [np.zeros((1, 3), np.uint8)]), console)
-
-    def refuse_once(*args, **settings):
-        monkeypatch.setattr(np, "load", whole) if calls else calls.append(1)
-        raise PermissionError(13, "Permission denied")
-
-    make()
-    calls = []
-    monkeypatch.setattr(np, "load", refuse_once)
-    assert make().counts == (1,)
-    assert "some.npy is not used: it cannot be read: Permission denied; it is made anew" in console.file.getvalue()
-
-
-def test_what_is_damaged_where_nothing_can_be_written_is_told_and_made_elsewhere(tmp_path, console, monkeypatch):
-    """A folder with the data, which nodes share, may be readable alone."""
-    wanted, shared, own = kept.Wanted("some", 3, "uint8", ()), tmp_path / "shared", tmp_path / "own"
-
-    def make(*folders):
-        return kept.made(folders, wanted, lambda: ((1,), [np.zeros((1, 3), np.uint8)]), console)
-
-    make(shared)
-    (shared / "some.json").write_text("{")
-    access = os.access
-    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != shared and access(path, mode))
-    assert make(shared, own).counts == (1,)
-    told = console.file.getvalue()
-    assert f"{shared}/some.npy is not used: it is torn (" in told and f"; it is made anew in {own}\n" in told
-    assert kept.found([shared, own], wanted) and not kept.found([shared], wanted)
-    make(shared, own)
-    assert console.file.getvalue() == told  # once it is made, there is nothing to tell
-
-
-@pytest.mark.parametrize("place", ["pathlib.Path.mkdir", "fcntl.flock", "trainables.features.kept.write_whole"])
-def test_whatever_the_disk_refuses_is_told_in_a_line(tmp_path, console, monkeypatch, place):
-    def refuse(*args, **settings):
-        raise PermissionError(13, "Permission denied", "here")
-
-    monkeypatch.setattr(place, refuse)
-    wanted = kept.Wanted("some", 3, "uint8", ())
-    with pytest.raises(TaskError, match=r"some\.npy cannot be made: Permission denied \(here\); .*let the folder be written"):
-        kept.made([tmp_path / "new"], wanted, lambda: ((1,), [np.zeros((1, 3), np.uint8)]), console)
-
-
 @pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA out of memory.\nmore"), RuntimeError("CUDA out of memory.")])
 def test_a_card_without_room_is_told_in_a_line(cifar_folder, console, monkeypatch, error):
     def full(net, x):
@@ -360,57 +282,6 @@ def test_a_card_without_room_is_told_in_a_line(cifar_folder, console, monkeypatc
     with pytest.raises(TaskError, match=r"relu1_1 of VGG-16 cannot be computed on c\w+: CUDA out of memory\.; make") as told:
         list(activations(np.zeros((1, PIXELS), np.uint8), "relu1_1", cifar_folder / "vgg16-made.pth", console))
     assert "\n" not in str(told.value)
-
-
-def test_a_small_file_that_cannot_be_written_leaves_nothing(tmp_path, monkeypatch):
-    (tmp_path / "kept").write_text("old")
-    for call in ("os.fsync", "os.chmod", "os.replace"):
-        with monkeypatch.context() as patched:
-
-            def full(*args):
-                raise OSError(28, "No space left on device")
-
-            patched.setattr(call, full)
-            with pytest.raises(OSError, match=r"cannot be written \(No space left on device\): '.*/kept'"):
-                write_whole(tmp_path / "kept", "new")
-        assert [p.name for p in tmp_path.iterdir()] == ["kept"]
-    assert (tmp_path / "kept").read_text() == "old"
-
-
-def test_a_digest_that_cannot_be_kept_is_known_all_the_same(tmp_path, monkeypatch):
-    monkeypatch.setattr(digests, "KEPT_FROM", 0)
-    (tmp_path / "in the way").write_text("")
-    monkeypatch.setattr(digests, "cache_folder", lambda: tmp_path / "in the way")
-    (tmp_path / "file").write_text("one")
-    assert file_digest(tmp_path / "file") == "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"
-
-
-def test_a_folder_that_cannot_be_written_is_passed_over(tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    blocked = tmp_path / "file" / "features"
-    assert kept.writable([blocked, tmp_path / "other"]) == tmp_path / "other"
-    with pytest.raises(TaskError, match="none of these folders can be written"):
-        kept.writable([blocked])
-
-
-def test_digests_of_large_files_are_kept_until_the_file_changes(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(digests, "KEPT_FROM", 0)
-    file = tmp_path / "file"
-    file.write_text("one")
-    first = file_digest(file)
-    assert first == "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"
-    (text,) = (tmp_path / "cache").rglob("digests/*")
-    text.write_text("f" * 64)
-    assert file_digest(file) == "f" * 64  # looked up
-    for torn in (b"torn", b"\xff" * 64):
-        text.write_bytes(torn)
-        assert file_digest(file) == first and text.read_text() == first
-    text.unlink()
-    text.mkdir()  # cannot be read, even by a superuser
-    assert file_digest(file) == first
-    file.write_text("other")
-    assert file_digest(file) != first
 
 
 # What makes a cell another one.
