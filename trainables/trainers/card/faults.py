@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from console.cache import cache_folder
+from console.words import first_line
 from trainables.basics import CannotRecordError, CardFault, CardUnusable
 
 _WORDS = "CUDA error|CUDA driver|CUBLAS_STATUS|CUDNN_STATUS|Triton Error|NVML|ECC error|device-side assert"
@@ -79,8 +80,7 @@ def card_faults(device: str) -> Iterator[None]:
         if device != "cpu" and of_card and not isinstance(error, torch.cuda.OutOfMemoryError):
             if _TOO_SMALL.search(str(error)):  # libraries and pinned memory do not go through PyTorch's allocator
                 raise MemoryError(f"not enough memory on the card: {error}") from error
-            line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            raise CardFault(line) from error
+            raise CardFault(first_line(error)) from error
         raise
 
 
