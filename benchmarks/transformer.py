@@ -102,7 +102,7 @@ def products(cell: Cell) -> Callable[[], object]:
     length, inner = cell.task.input_dim + 1, n.heads * n.head_dim
     of_all, of_read = cell.batch * length, cell.batch
     sizes = [(of_all, n.embedding, 3 * inner), (of_all, inner, n.embedding), (of_all, n.embedding, 2 * n.width)] * (n.depth - 1)
-    sizes += [(of_all, n.embedding, 2 * inner), (of_read, n.embedding, 2 * inner), (of_read, n.embedding, 2 * n.width)]
+    sizes += [(of_read, n.embedding, 4 * inner), (of_read, n.embedding, 2 * n.width)]  # of the last layer one token
     pairs = [(torch.randn(rows, between), torch.randn(between, columns)) for rows, between, columns in sizes]
 
     def step() -> None:

@@ -5,11 +5,14 @@ N strings of L tokens, of which R are read; H heads of h numbers each. Arrays ar
 q (N, R, H, h), k, v (N, L, H, h)    queries, keys, values
 bias (N, H, R, L)                    added to the scores q.k scale
 A (N, H, R, L)                       softmax of the scores over L
+
+Where one token alone is read, its heads may see the tokens y (N, L, d) themselves:
+u (N, H, d)                          what each head looks for among them; z = A y with A = softmax(u.y)
 """
 
 import numpy as np
 
-from trainables.kernels.compiled import compiled
+from trainables.kernels.compiled import compiled, inline
 
 
 @compiled
@@ -68,3 +71,63 @@ def attend_back(q, k, v, masses, d_out, d_masses, scale):
                         d_q[s, i, head, x] += by * k[s, j, head, x]
                         d_k[s, j, head, x] += by * q[s, i, head, x]
     return d_q, d_k, d_v, d_bias
+
+
+@inline
+def _masses(u, y, row):
+    """Write softmax(u.y) into the row."""
+    top = -np.inf
+    for j in range(len(row)):
+        score = u.dtype.type(0)
+        for x in range(len(u)):
+            score += u[x] * y[j, x]
+        row[j] = score
+        top = max(top, score)
+    total = u.dtype.type(0)
+    for j in range(len(row)):
+        row[j] = np.exp(row[j] - top)
+        total += row[j]
+    for j in range(len(row)):
+        row[j] /= total
+
+
+@compiled
+def mix(u, y):
+    """z (N, H, d)."""
+    n, heads, d = u.shape
+    z, row = np.empty_like(u), np.empty(y.shape[1], u.dtype)
+    for s in range(n):
+        for head in range(heads):
+            _masses(u[s, head], y[s], row)
+            for x in range(d):
+                z[s, head, x] = 0
+            for j in range(len(row)):
+                for x in range(d):
+                    z[s, head, x] += row[j] * y[s, j, x]
+    return z
+
+
+@compiled
+def mix_back(u, y, d_z):
+    """Gradients of u and y from that of z."""
+    n, heads, d = u.shape
+    d_u, d_y = np.empty_like(u), np.zeros_like(y)
+    row, slope = np.empty(y.shape[1], u.dtype), np.empty(y.shape[1], u.dtype)
+    for s in range(n):
+        for head in range(heads):
+            _masses(u[s, head], y[s], row)
+            mean = u.dtype.type(0)
+            for j in range(len(row)):
+                total = u.dtype.type(0)
+                for x in range(d):
+                    total += d_z[s, head, x] * y[s, j, x]
+                slope[j] = total
+                mean += total * row[j]
+            for x in range(d):
+                d_u[s, head, x] = 0
+            for j in range(len(row)):
+                by = row[j] * (slope[j] - mean)
+                for x in range(d):
+                    d_u[s, head, x] += by * y[s, j, x]
+                    d_y[s, j, x] += by * u[s, head, x] + row[j] * d_z[s, head, x]
+    return d_u, d_y

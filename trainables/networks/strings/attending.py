@@ -31,6 +31,8 @@ class Attending(Network):
     free: ClassVar[tuple[str, ...]] = ("identity_qk", "identity_vo", "identity_rate")
     is_causal: ClassVar[bool] = False
     """True if a token attends to itself and those before it alone."""
+    has_biases: ClassVar[bool] = False
+    """True if queries, keys, values and output have biases."""
     gelu: ClassVar[Literal["none", "tanh"]] = "none"
     """How gelu is approximated."""
 
@@ -70,9 +72,13 @@ class Attending(Network):
 
         h, d = self._tokens(parameters, x) + parameters["pos"], self.embedding
         for layer in range(1, self.depth + 1):
-            h = self._layer(parameters, layer, h, last=layer == self.depth and cell.task.n_answers == 1)
+            h = self._layer(parameters, layer, h, last=layer == self.depth and self._reads_one(cell))
         normed = layer_norm(h[:, -1] if cell.task.n_answers == 1 else h.reshape(-1, d), (d,), eps=LN_EPSILON)
         return normed * parameters["gain_last"] + parameters["shift_last"] if "gain_last" in parameters else normed
+
+    def _reads_one(self, cell: "Cell") -> bool:
+        """Whether the last layer is computed for the last token alone."""
+        return cell.task.n_answers == 1 and not self.has_biases
 
     def _tokens(self, parameters: "dict[str, Tensor]", x: "Tensor") -> "Tensor":
         """Vectors (n, length, embedding) of strings x, before their positions are added."""
@@ -82,36 +88,50 @@ class Attending(Network):
         """One layer's outputs (n, length, d); of the `last` layer (n, 1, d), where only the last token is read."""
         from torch.nn.functional import gelu, layer_norm
 
-        from trainables.networks.strings.softmax import attention
-
         d = self.embedding
 
         def normed(h: "Tensor", of: str) -> "Tensor":
             return layer_norm(h, (d,), eps=LN_EPSILON) * parameters[f"gain_{of}{layer}"] + parameters[f"shift_{of}{layer}"]
 
-        def times(rows: "Tensor", matrix: "Tensor") -> "Tensor":
-            # One product of two matrices: torch.func.vmap makes of a row of three axes a product for each string.
-            return (rows.flatten(0, 1) @ matrix).reshape(*rows.shape[:2], -1)
-
-        def biased(sums: "Tensor", name: str) -> "Tensor":
-            return sums + parameters[name] if name in parameters else sums
-
         y = normed(h, "attention")
-        read, h = (y[:, -1:], h[:, -1:]) if last else (y, h)
+        h = h[:, -1:] + self._attention_of_last(parameters, layer, y) if last else h + self._attention(parameters, layer, y)
+        z = _biased(_times(normed(h, "mlp"), parameters[f"w1_{layer}"]), parameters, f"bias1_{layer}")
+        return _biased(h + _times(gelu(z, approximate=self.gelu), parameters[f"w2_{layer}"]), parameters, f"bias2_{layer}")
+
+    def _attention(self, parameters: "dict[str, Tensor]", layer: int, y: "Tensor") -> "Tensor":
+        """Attention (n, length, d) of all tokens y (n, length, d)."""
+        from trainables.networks.strings.softmax import attention
+
         q, k, v = (
-            biased(times(rows, parameters[f"{name}{layer}"]), f"bias_{name}{layer}").reshape(
-                len(h), -1, self.heads, self.head_dim
-            )
-            for name, rows in (("q", read), ("k", y), ("v", y))
+            self._of_heads(_biased(_times(y, parameters[f"{name}{layer}"]), parameters, f"bias_{name}{layer}")) for name in "qkv"
         )
-        added = parameters[f"a{layer}"][:, None, None] * (read @ y.transpose(1, 2))[:, None]
-        if self.is_causal and not last:  # the last token may see all
+        added = parameters[f"a{layer}"][:, None, None] * (y @ y.transpose(1, 2))[:, None]
+        if self.is_causal:
             added = added + added.new_full(added.shape[-2:], -float("inf")).triu(1)
         attended, masses = attention(q, k, v, added)
-        h = biased(h + times(attended.flatten(2), parameters[f"out{layer}"]), f"bias_out{layer}")
-        h = h + (parameters[f"b{layer}"][:, None, None] * masses).sum(1) @ y
-        z = biased(times(normed(h, "mlp"), parameters[f"w1_{layer}"]), f"bias1_{layer}")
-        return biased(h + times(gelu(z, approximate=self.gelu), parameters[f"w2_{layer}"]), f"bias2_{layer}")
+        sums = _biased(_times(attended.flatten(2), parameters[f"out{layer}"]), parameters, f"bias_out{layer}")
+        return sums + (parameters[f"b{layer}"][:, None, None] * masses).sum(1) @ y
+
+    def _attention_of_last(self, parameters: "dict[str, Tensor]", layer: int, y: "Tensor") -> "Tensor":
+        """Attention (n, 1, d) of the last of the tokens y (n, length, d).
+
+        Each head's query goes through W_K to the tokens themselves, q.(W_K y) = (W_K' q).y, and what it finds goes through W_V:
+        two products for the token that is read in place of two for each token. An identity adds a y to W_K' q and b A y.
+        """
+        from torch import einsum
+
+        from trainables.networks.strings.softmax import mixed
+
+        read = y[:, -1]
+        q, k, v = (self._of_heads(parameters[f"{name}{layer}"]) for name in "qkv")
+        q = einsum("nd,dhx->nhx", read, q) * self.head_dim**-0.5
+        z = mixed(einsum("nhx,dhx->nhd", q, k) + parameters[f"a{layer}"][:, None] * read[:, None], y)
+        attended = einsum("nhd,dhx->nhx", z, v).flatten(1) @ parameters[f"out{layer}"]
+        return (attended + einsum("h,nhd->nd", parameters[f"b{layer}"], z))[:, None]
+
+    def _of_heads(self, rows: "Tensor") -> "Tensor":
+        """The last axis as (heads, head_dim)."""
+        return rows.reshape(*rows.shape[:-1], self.heads, self.head_dim)
 
     def n_parameters(self, cell: "Cell") -> int:
         d, inner, m, k = self.embedding, self.heads * self.head_dim, self.width, cell.task.n_outputs
@@ -121,10 +141,27 @@ class Attending(Network):
 
     def n_products(self, cell: "Cell") -> int:
         length, inner = self.length(cell), self.heads * self.head_dim
-        a_place = 4 * self.embedding * inner + 2 * self.embedding * self.width + 2 * length * inner
-        return self.depth * length * a_place + self.embedding * cell.task.n_outputs * cell.task.n_answers
+        a_place = 4 * self.embedding * inner + 2 * self.embedding * self.width
+        of_last = a_place + 2 * length * self.heads * self.embedding if self._reads_one(cell) else 0
+        full = self.depth - (of_last > 0)
+        readout = self.embedding * cell.task.n_outputs * cell.task.n_answers
+        return full * length * (a_place + 2 * length * inner) + of_last + readout
 
     def n_activations(self, cell: "Cell") -> int:
-        length, outputs = self.length(cell), 0 if cell.task.n_answers == 1 else cell.task.n_answers * cell.task.n_outputs
-        a_place = 4 * self.heads * self.head_dim + self.heads * length + 2 * self.width + 8 * self.embedding
-        return self.depth * length * a_place + outputs
+        length, inner = self.length(cell), self.heads * self.head_dim
+        outputs = 0 if cell.task.n_answers == 1 else cell.task.n_answers * cell.task.n_outputs
+        beside = 2 * self.width + 8 * self.embedding
+        of_last = (
+            2 * inner + 2 * self.heads * self.embedding + beside + 2 * length * self.embedding if self._reads_one(cell) else 0
+        )
+        full = self.depth - (of_last > 0)
+        return full * length * (4 * inner + self.heads * length + beside) + of_last + outputs
+
+
+def _times(rows: "Tensor", matrix: "Tensor") -> "Tensor":
+    """One product of two matrices: torch.func.vmap makes of rows (n, length, ...) a product for each string."""
+    return (rows.flatten(0, 1) @ matrix).reshape(*rows.shape[:2], -1)
+
+
+def _biased(sums: "Tensor", parameters: "dict[str, Tensor]", name: str) -> "Tensor":
+    return sums + parameters[name] if name in parameters else sums

@@ -35,6 +35,7 @@ class GPT2(Attending):
     name: ClassVar[str] = "gpt2"
     locations: ClassVar[tuple[str, ...]] = ("weights_dir",)
     is_causal: ClassVar[bool] = True
+    has_biases: ClassVar[bool] = True
     answers_each: ClassVar[bool] = True
     gelu: ClassVar[Literal["none", "tanh"]] = "tanh"
 

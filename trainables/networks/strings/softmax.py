@@ -24,6 +24,14 @@ def attention(q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> tuple[Tensor, Te
     return (masses @ v).transpose(1, 2), masses
 
 
+def mixed(u: Tensor, y: Tensor) -> Tensor:
+    """z (N, H, d) = softmax(u.y) y: a token's heads u (N, H, d) see the tokens y (N, L, d) themselves."""
+    if u.is_cpu and y.shape[1] <= SHORT:
+        found: Tensor = _mix(u, y)
+        return found
+    return (u @ y.transpose(1, 2)).softmax(-1) @ y
+
+
 def _arrays(*tensors: Tensor) -> list[Any]:
     return [tensor.detach().contiguous().numpy() for tensor in tensors]
 
@@ -62,15 +70,51 @@ def _gradients(ctx: Any, d_out: Tensor, d_masses: Tensor) -> tuple[Tensor, ...]:
     return found
 
 
-def _for_all(info: Any, in_dims: tuple[int | None, ...], *tensors: Tensor) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
-    """The strings of all networks one after the other."""
+def _one_after_the_other(info: Any, in_dims: tuple[int | None, ...], tensors: tuple[Tensor, ...]) -> list[Tensor]:
+    """The strings of all networks in one axis."""
     parts = [
         tensor.expand(info.batch_size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
         for tensor, dim in zip(tensors, in_dims, strict=True)
     ]
-    found = _attend(*(part.flatten(0, 1) for part in parts))
+    return [part.flatten(0, 1) for part in parts]
+
+
+def _attend_for_all(info: Any, in_dims: tuple[int | None, ...], *tensors: Tensor) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
+    found = _attend(*_one_after_the_other(info, in_dims, tensors))
     return tuple(one.unflatten(0, (info.batch_size, -1)) for one in found), (0, 0)
 
 
 _attend.register_autograd(_gradients, setup_context=_keep)
-_attend.register_vmap(_for_all)
+_attend.register_vmap(_attend_for_all)
+
+
+@torch.library.custom_op("trainables::mix", mutates_args=())
+def _mix(u: Tensor, y: Tensor) -> Tensor:
+    from trainables.kernels.softmax import mix
+
+    return torch.from_numpy(mix(*_arrays(u, y)))
+
+
+@torch.library.custom_op("trainables::mix_back", mutates_args=())
+def _mix_back(u: Tensor, y: Tensor, d_z: Tensor) -> tuple[Tensor, Tensor]:
+    from trainables.kernels.softmax import mix_back
+
+    d_u, d_y = map(torch.from_numpy, mix_back(*_arrays(u, y, d_z)))
+    return d_u, d_y
+
+
+def _keep_inputs(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+    ctx.save_for_backward(*inputs)
+
+
+def _mix_gradients(ctx: Any, d_z: Tensor) -> tuple[Tensor, ...]:
+    found: tuple[Tensor, ...] = _mix_back(*ctx.saved_tensors, d_z)
+    return found
+
+
+def _mix_for_all(info: Any, in_dims: tuple[int | None, ...], *tensors: Tensor) -> tuple[Tensor, int]:
+    return _mix(*_one_after_the_other(info, in_dims, tensors)).unflatten(0, (info.batch_size, -1)), 0
+
+
+_mix.register_autograd(_mix_gradients, setup_context=_keep_inputs)
+_mix.register_vmap(_mix_for_all)

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.func import vmap
 
-from trainables.networks.strings.softmax import attention
+from trainables.networks.strings.softmax import attention, mixed
 
 
 def by_products(q, k, v, bias):
@@ -45,3 +45,23 @@ def test_a_great_score_overflows_nothing():
     q, k, v, bias = (tensor.detach().float() for tensor in drawn(4))
     out, masses = attention(q, k, v, 1e4 * bias)
     assert out.isfinite().all() and torch.allclose(masses.sum(-1), torch.ones(1))
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_one_token_that_sees_the_tokens_themselves(together):
+    generator = torch.Generator().manual_seed(0)
+    front, (n, length, heads, d) = [2] * together, (5, 4, 3, 6)
+    u, y, slope = (torch.randn(*front, n, rows, d, generator=generator, dtype=torch.float64) for rows in (heads, length, heads))
+    tensors = [u.requires_grad_(), y.requires_grad_()]
+    found = (vmap(mixed) if together else mixed)(*tensors)
+    wanted = (u @ y.transpose(-1, -2)).softmax(-1) @ y
+    torch.testing.assert_close(found, wanted, rtol=1e-12, atol=1e-12)
+    for one, other in zip(*(torch.autograd.grad(of, tensors, slope) for of in (found, wanted)), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)  # sums in another order
+
+
+def test_long_strings_see_the_same(monkeypatch):
+    u, y = torch.randn(2, 3, 6), torch.randn(2, 4, 6)
+    of_kernel = mixed(u, y)
+    monkeypatch.setattr("trainables.networks.strings.softmax.SHORT", 0)
+    torch.testing.assert_close(mixed(u, y), of_kernel)
