@@ -137,7 +137,16 @@ def test_symbols_without_auc_have_two_panels(store):
 
 
 @pytest.mark.parametrize("saved", [[], RICH], ids=["plain", "rich"])
-@pytest.mark.parametrize("name", [figure.name for figure in RICHNESS_FIGURES])
+@pytest.mark.parametrize("name", [figure.name for figure in RICHNESS_FIGURES if figure.grids])
 def test_a_store_without_such_networks_is_said(store, name, saved):
     store.commit("p", [row(0, L=8)], saved)
     assert isinstance(FIGURES[name].draw(store.results, None), Missing)
+
+
+def test_closed_forms_are_drawn_without_networks():
+    found = FIGURES["Forms"].draw("", None)
+    assert isinstance(found, Drawn) and len(found.chart.to_dict()["hconcat"]) == 3
+    value = found.frame.set_index(["curve", "x"])["value"]
+    assert value["equal variances", 16] == pytest.approx(1 - (16 / 64) ** 0.5)
+    assert value["least", 64] == pytest.approx(value["largest", 64])  # all directions: nothing is left to choose
+    assert (value["least"].iloc[:-1] < value["largest"].iloc[:-1]).all()
