@@ -35,6 +35,7 @@ from orchestrator.running.work import Failure, PackWork
 from store.files import ResultsError
 from store.leases import BEAT_EVERY_S
 from store.under_way import CURVES
+from trainables.allocator import give_back
 from trainables.basics import CardFault, CardUnusable
 from trainables.trainers.card.faults import card_faults
 
@@ -106,6 +107,7 @@ class PackTrainable(tune.Trainable):
             return {DONE: True, "fraction": 1.0, "failure": Failure.of(error)}
         if outcome:
             self.work = None
+            give_back()
             return {DONE: True, "fraction": 1.0, "outcome": outcome}
         return {"fraction": work.fraction, SHOULD_CHECKPOINT: self._checkpoint_is_due()}
 
