@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from analysis.claims.verdict import Measured, NotMeasured
-from analysis.theory import handcrafted, markov, max_margin
 from analysis.theory.kept import kept
+from analysis.theory.same_different import handcrafted, markov, max_margin
 from stats import Interval, mean_interval
 
 Found = Measured | NotMeasured

@@ -22,8 +22,8 @@ from analysis.scaling.charts import collapse_panels, threshold_panel
 from analysis.scaling.proportion import in_proportion, width_as
 from analysis.scaling.rescaling import Family, best, doubted, family, in_units
 from analysis.scaling.thresholds import fitted, threshold_table, thresholds
-from analysis.theory.large_deviation import Size, as_scaling, slope
-from analysis.theory.patterns import NETWORKS, exponents
+from analysis.theory.equilibrium.large_deviation import Size, as_scaling, slope
+from analysis.theory.equilibrium.patterns import NETWORKS, exponents
 from stats import collapse as score
 from store.views import declared
 

@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis.charts.curves import styled
 from analysis.figures.drawn import Drawn, Figure
-from analysis.theory.max_margin import empirical_matrix, empirical_spectrum, halves_cosine, ideal_matrix
+from analysis.theory.same_different.max_margin import empirical_matrix, empirical_spectrum, halves_cosine, ideal_matrix
 
 SHOWN = 64
 """Side of the matrices as drawn: blocks of the 2d x 2d matrix are averaged to it."""

@@ -21,8 +21,8 @@ from analysis.figures.equilibrium import HE3, told
 from analysis.scaling.bound import specialised_neurons
 from analysis.scaling.proportion import AS_ROOT, in_power
 from analysis.scaling.thresholds import FEWEST_OF_LAW
-from analysis.theory.parity import specialised as specialised_on_parity
-from analysis.theory.three_layers import gp_sp, sp_mag
+from analysis.theory.equilibrium.parity import specialised as specialised_on_parity
+from analysis.theory.equilibrium.three_layers import gp_sp, sp_mag
 from stats import power_law
 
 

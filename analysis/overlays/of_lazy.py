@@ -14,9 +14,9 @@ import pandas as pd
 
 from analysis.overlays.of_same_different import noiseless
 from analysis.overlays.theory import About, Theory
-from analysis.theory import kernel_flow
-from analysis.theory.activation import relative_change
 from analysis.theory.kept import is_kept, kept
+from analysis.theory.same_different import kernel_flow
+from analysis.theory.same_different.activation import relative_change
 from declarations.evaluations import EVEN
 
 LINEAR_GAMMA = 0.003

@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.overlays.theory import BY_SQUARES, About, Theory
-from analysis.theory.richness import Alignment, of_relu_on_gaussian
-from analysis.theory.two_layer_linear import Start, alignment, learned
+from analysis.theory.richness.laziness import Alignment, of_relu_on_gaussian
+from analysis.theory.richness.two_layer_linear import Start, alignment, learned
 from declarations.evaluations import PROBED
 
 _LONGEST_STEP = 0.2

@@ -12,7 +12,8 @@ from typing import Any
 from analysis.overlays.of_same_different import RICH
 from analysis.overlays.theory import Theory
 from analysis.theory.kept import is_kept, kept
-from analysis.theory.markov import Drawn, of_trained
+from analysis.theory.same_different.estimate import Estimate
+from analysis.theory.same_different.markov import of_trained
 
 NAMES = {
     "readout_ratio": "readout ratio",
@@ -31,7 +32,7 @@ def _sizes(at: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def _theory(measure: str, word: str) -> Theory:
-    def drawn(at: Mapping[str, Any]) -> Drawn:
+    def drawn(at: Mapping[str, Any]) -> Estimate:
         return kept(of_trained, *_sizes(at))[measure]
 
     return Theory(

@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 
 from analysis.overlays.theory import ACCURACIES, About, Theory
-from analysis.theory import bayes, rich
 from analysis.theory.kept import is_kept, kept
+from analysis.theory.same_different import bayes, rich
 
 
 def noiseless(where: Callable[[pd.DataFrame], Any]) -> About:

@@ -11,8 +11,8 @@ import pandas as pd
 
 from analysis.data.points import in_order
 from analysis.scaling.predictions import Prediction
-from analysis.theory.gaussian_process import lazy_alignment, less_lazy
-from analysis.theory.large_deviation import Length, Scaling, Size, as_scaling, n_specialised, samples, slope
+from analysis.theory.equilibrium.gaussian_process import lazy_alignment, less_lazy
+from analysis.theory.equilibrium.large_deviation import Length, Scaling, Size, as_scaling, n_specialised, samples, slope
 from declarations.omitted import FIRST_SAMPLER
 
 MEASURE, OVER = "alignment_f", "P"

@@ -14,7 +14,7 @@ import pandas as pd
 from scipy.special import erfc
 
 from analysis.charts.curves import styled
-from analysis.theory.large_deviation import OUTLIER, Scaling, aligned, n_specialised, overlap_density
+from analysis.theory.equilibrium.large_deviation import OUTLIER, Scaling, aligned, n_specialised, overlap_density
 from stats import t_intervals
 from store.database import of_cells
 from store.sql import literal

@@ -1,1 +1,1 @@
-"""Theory to set beside measurements: one module per regime; each begins with its notation."""
+"""Theory to set beside measurements, a room for each subject; every module begins with its notation."""

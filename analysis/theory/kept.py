@@ -1,6 +1,6 @@
 """Theory that takes seconds to minutes is computed once and kept on disk, by joblib, in the user's cache folder.
 
-A result belongs to its function, its arguments and the text of all modules of analysis/theory and of the steps of evaluation:
+A result belongs to its function, its arguments and the text of all modules below analysis/theory and of the steps of evaluation:
 after any edit there it is computed anew, so what is kept is never older than the code. (joblib alone sees only the edits of the
 function itself.)
 """

@@ -15,8 +15,8 @@ from analysis.lines import sql_lines
 from analysis.scaling.bound import MEASURE, OVER, scaling_of
 from analysis.scaling.overlaps import BOUND, PRIOR, Overlaps, by_chance, expected, overlap_chart, overlaps
 from analysis.scaling.phases import AS_PRIOR, OF, measured_sizes, pattern_table, phase_chart, phase_map
-from analysis.theory.gaussian_process import lazy_alignment, less_lazy
-from analysis.theory.large_deviation import OUTLIER, Scaling
+from analysis.theory.equilibrium.gaussian_process import lazy_alignment, less_lazy
+from analysis.theory.equilibrium.large_deviation import OUTLIER, Scaling
 from app.choosing import captioned_of, measured, rest, unmixed
 from app.setting import fixed
 from app.shared import check_link, choice, downloads, figure, links, remembered, sweep_choice

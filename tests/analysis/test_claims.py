@@ -16,7 +16,7 @@ from analysis.claims.pictured import likeness
 from analysis.claims.verdict import Measured, NotMeasured, judge
 from analysis.data.pictures import Pictures
 from analysis.overlays.registry import THEORIES
-from analysis.theory.rich import test_accuracy as eq3
+from analysis.theory.same_different.rich import test_accuracy as eq3
 from stats import Interval
 from store.store import Store
 from tests.measured_store import LAZY_EXPONENT

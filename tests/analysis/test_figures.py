@@ -19,7 +19,7 @@ from analysis.figures.files import FILES
 from analysis.figures.registry import FIGURES, Drawn, Missing
 from analysis.figures.richness import RICHNESS_FIGURES
 from analysis.figures.templates import TEMPLATE_FIGURES
-from analysis.theory.rich import test_accuracy as eq3
+from analysis.theory.same_different.rich import test_accuracy as eq3
 from console.terminal import stop
 from store import kept, views
 from store.store import Store

@@ -15,8 +15,8 @@ from analysis.claims.verdict import NotMeasured
 from analysis.figures.registry import FIGURES, Drawn, Missing
 from analysis.scaling.bound import ONSET
 from analysis.scaling.proportion import in_proportion
-from analysis.theory.large_deviation import samples, slope
-from analysis.theory.patterns import wins
+from analysis.theory.equilibrium.large_deviation import samples, slope
+from analysis.theory.equilibrium.patterns import wins
 from store.store import Store
 from tests.measured_store import LAZY_EXPONENT
 from tests.store_rows import row

@@ -9,10 +9,10 @@ from analysis.claims.kinds import KINDS
 from analysis.claims.verdict import NotMeasured
 from analysis.figures.registry import FIGURES, Drawn, Missing
 from analysis.scaling.overlaps import by_chance
-from analysis.theory.gaussian_process import lazy_alignment, less_lazy
-from analysis.theory.large_deviation import aligned, n_specialised
-from analysis.theory.parity import specialised as one_neuron
-from analysis.theory.three_layers import gp_sp, sp_mag
+from analysis.theory.equilibrium.gaussian_process import lazy_alignment, less_lazy
+from analysis.theory.equilibrium.large_deviation import aligned, n_specialised
+from analysis.theory.equilibrium.parity import specialised as one_neuron
+from analysis.theory.equilibrium.three_layers import gp_sp, sp_mag
 from store.store import Store
 from tests.store_rows import row
 

@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from analysis.scaling.bound import ONSET
-from analysis.theory.large_deviation import slope
+from analysis.theory.equilibrium.large_deviation import slope
 from orchestrator.grid.load import load_grid
 from store.store import Store
 from tests.analysis.test_sample_complexity import SD, SIZES, equilibrium_rows, onset

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from analysis.scaling.charts import exponent_chart
-from analysis.theory.bayes import generalising_accuracy
+from analysis.theory.same_different.bayes import generalising_accuracy
 from app.screens import scaling
 from store.questions import Question
 from store.store import Store

@@ -1,4 +1,4 @@
-"""The figure of D_LR in closed form, beside what else measures it: theory alone (analysis/theory/richness.py)."""
+"""The figure of D_LR in closed form, beside what else measures it: theory alone (analysis/theory/richness/laziness.py)."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.charts.curves import styled
 from analysis.figures.drawn import Drawn, Figure, Missing
-from analysis.theory.richness import bounds, nc1_of_simplex, of_relu_on_gaussian, of_relu_on_sphere, of_simplex, of_white
+from analysis.theory.richness.laziness import bounds, nc1_of_simplex, of_relu_on_gaussian, of_relu_on_sphere, of_simplex, of_white
 
 Array = np.ndarray[Any, Any]
 Scale = Literal["linear", "log"]

@@ -1,4 +1,5 @@
-"""The figure of two-layer linear networks from lazy to rich, beside their closed form (analysis/theory/two_layer_linear.py)."""
+"""The figure of two-layer linear networks from lazy to rich, beside their closed form
+(analysis/theory/richness/two_layer_linear.py)."""
 
 from analysis.charts.curves import Look
 from analysis.figures.curves import CurveFigure

@@ -17,8 +17,8 @@ from analysis.data.evaluations import HALFWAY, STEP
 from analysis.overlays.overlays import beside
 from analysis.scaling.bound import predicted_samples, specialised_neurons
 from analysis.scaling.overlaps import by_chance
-from analysis.theory import large_deviation, parity
-from analysis.theory.three_layers import gp_sp, sp_mag
+from analysis.theory.equilibrium import large_deviation, parity
+from analysis.theory.equilibrium.three_layers import gp_sp, sp_mag
 from declarations.metrics import METRICS
 from orchestrator.grid.load import PlannedCell, load_grid
 from orchestrator.running.work import Provenance, common_columns, declared_of

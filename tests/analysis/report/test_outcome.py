@@ -10,7 +10,7 @@ from rich.console import Console
 
 from analysis import outcome
 from analysis.report.outcome import rich_networks
-from analysis.theory.rich import test_accuracy as eq3
+from analysis.theory.same_different.rich import test_accuracy as eq3
 from console.outcome_table import print_outcome
 from store.store import Store
 from tests.store_rows import row

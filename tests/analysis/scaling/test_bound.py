@@ -11,8 +11,8 @@ from analysis.scaling.charts import collapse_chart
 from analysis.scaling.proportion import RATIO, by_proportion, proportions
 from analysis.scaling.rescaling import family, in_units
 from analysis.scaling.thresholds import threshold_table, thresholds
-from analysis.theory.gaussian_process import lazy_alignment
-from analysis.theory.large_deviation import n_specialised, samples, slope
+from analysis.theory.equilibrium.gaussian_process import lazy_alignment
+from analysis.theory.equilibrium.large_deviation import n_specialised, samples, slope
 
 DS, P = (16, 24, 32, 48), 2.0 ** np.arange(5, 14)
 ERF2 = {"task": "he3", "network": "erf2", "kappa": 0.5}

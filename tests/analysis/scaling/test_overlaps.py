@@ -10,8 +10,8 @@ from analysis.data.points import points
 from analysis.data.selection import Selection
 from analysis.scaling.overlaps import BOUND, EDGES, OUTLIER, PRIOR, by_chance, expected, overlap_chart, overlaps
 from analysis.scaling.phases import AS_PRIOR, MORE, OF, measured_sizes, pattern_table, phase_chart, phase_map
-from analysis.theory.large_deviation import aligned, energy, n_specialised, overlap_density, projection
-from analysis.theory.patterns import NETWORKS, least, least_over, wins, wins_over
+from analysis.theory.equilibrium.large_deviation import aligned, energy, n_specialised, overlap_density, projection
+from analysis.theory.equilibrium.patterns import NETWORKS, least, least_over, wins, wins_over
 from store.store import Store
 from tests.store_rows import row
 from trainables.equilibrium.measures import OUTLIER as SAMPLED_OUTLIER

@@ -3,7 +3,7 @@
 import tempfile
 
 from analysis.theory.kept import is_kept, kept, theory_cache
-from analysis.theory.lazy import accuracy_bound
+from analysis.theory.same_different.lazy import accuracy_bound
 
 
 def test_second_call_comes_from_disk(tmp_path, monkeypatch):

@@ -1,0 +1,1 @@
+"""Closed forms of the distance of a network from rich learning."""

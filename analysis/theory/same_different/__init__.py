@@ -1,0 +1,1 @@
+"""Theory of the same-different task and its networks, lazy and rich."""
