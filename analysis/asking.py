@@ -21,11 +21,11 @@ from analysis.data.choosing import (
     suits_log,
 )
 from analysis.data.comparing import lacking, named
-from analysis.data.coverage import sweeps
-from analysis.data.evaluations import STEP
 from analysis.data.keys import spoken
 from analysis.data.measures import measures
+from analysis.data.networks.evaluations import STEP
 from analysis.data.points import Points, Setting, groups, one_setting, settings_of
+from analysis.data.progress.coverage import sweeps
 from analysis.data.selection import SEED, Selection, Value, axes, grid_keys, seeds_of, values_of
 from analysis.data.source import ResultsError, columns_of_views
 from analysis.overlays.overlays import Compute

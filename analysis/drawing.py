@@ -10,8 +10,8 @@ from analysis.charts.curves import Look
 from analysis.charts.explore import Choices, Explored, narrowed
 from analysis.data.choosing import axes_of, rest_of, settled, suggested
 from analysis.data.comparing import fitting, of_commonest_version
-from analysis.data.evaluations import STEP
 from analysis.data.keys import captioned, with_gamma
+from analysis.data.networks.evaluations import STEP
 from analysis.data.points import CENTRES, Points
 from analysis.data.selection import Selection, grid_keys
 from analysis.data.source import ResultsError

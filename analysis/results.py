@@ -9,9 +9,9 @@ import pandas as pd
 
 from analysis.asking import Where, asked_points, key_named, measure_named, selected, setting_for
 from analysis.data.choosing import having
-from analysis.data.coverage import sweeps
 from analysis.data.keys import ordering, spoken
 from analysis.data.points import CENTRES, points
+from analysis.data.progress.coverage import sweeps
 from analysis.data.selection import SEED, axes, grid_keys
 from analysis.data.source import ResultsError, existing
 from analysis.drawing import Asked, draw

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
-from analysis.data import mixing
 from analysis.data.choosing import matching
 from analysis.data.choosing import measured as names_of_measures
 from analysis.data.keys import captioned
 from analysis.data.measures import measures
 from analysis.data.points import Points, Setting, counted, described, groups, in_order, n_seeds, settings_of, with_intervals
+from analysis.data.points import unmixed as unmixed_of
+from analysis.data.progress.showing import NEEDS
 from analysis.data.questions import asked_of
 from analysis.data.selection import Selection, Value, axes
-from analysis.data.showing import NEEDS
 from analysis.data.source import declared, state
 from analysis.overlays.theory import ACCURACIES
 from analysis.scaling.levels import Levels, levels
@@ -95,8 +95,8 @@ def _of_setting(results: str, selection: Selection, held: _Held, measure: str) -
 
 
 def unmixed(results: str, selection: Selection, points: pd.DataFrame) -> str:
-    """`mixing.unmixed` for some points of a selection."""
-    return mixing.unmixed(points, grouped(results, selection, "unmixed"))
+    """`points.unmixed` for some points of a selection."""
+    return unmixed_of(points, grouped(results, selection, "unmixed"))
 
 
 def level_choice(measure: Metric, found: Levels) -> float:

@@ -5,7 +5,7 @@ from concurrent.futures import Future, wait
 
 import streamlit as st
 
-from analysis.data.showing import NEEDS, showing
+from analysis.data.progress.showing import NEEDS, showing
 from analysis.data.source import QueryError, ResultsError
 from app.shared import watched
 

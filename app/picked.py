@@ -8,9 +8,9 @@ import streamlit as st
 
 from analysis.charts.one_network import MOST_SEEDS
 from analysis.charts.several import along_training, curves_of, several_chart, sql_of_curves
-from analysis.data.failures import log_of, remedy
-from analysis.data.listing import differences, rows_of, told_apart
 from analysis.data.measures import measures
+from analysis.data.networks.failures import log_of, remedy
+from analysis.data.networks.listing import differences, rows_of, told_apart
 from analysis.lines import sql_lines
 from app.pages import PAGES
 from app.shared import astray, downloads, figure, links, remembered, switch

@@ -8,10 +8,10 @@ import streamlit as st
 
 from analysis.charts.one_network import network
 from analysis.charts.pictures import examples_chart, said_of, weights_chart, whole
+from analysis.data.networks.pictures import Pictures, pictures_of
+from analysis.data.networks.saved import of_other_gamma
 from analysis.data.paper import TASKS
 from analysis.data.parts import keeps_neurons
-from analysis.data.pictures import Pictures, pictures_of
-from analysis.data.saved import of_other_gamma
 from analysis.data.source import ResultsError
 from app.shared import NONE, choice, downloads, figure, remembered
 

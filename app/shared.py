@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import streamlit as st
 
 from analysis.apart import Apart
-from analysis.data.coverage import sweeps
+from analysis.data.progress.coverage import sweeps
 from analysis.data.source import QueryError, ResultsError, state
 from app.looks import fit_screen, is_dark, is_narrow
 from console.commands import command, sweep_command

@@ -3,9 +3,9 @@
 import streamlit as st
 
 from analysis.charts.several import along_training, several_chart
-from analysis.data.listing import told_apart
+from analysis.data.networks.listing import told_apart
+from analysis.data.networks.training_now import in_training
 from analysis.data.points import counted, described
-from analysis.data.training_now import in_training
 from app.shared import figure
 
 MOST = 10

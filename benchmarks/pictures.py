@@ -113,7 +113,7 @@ def _train(sweep: str, grid: str, results: str) -> None:
 
 def is_done(sweep: str, results: str) -> bool:
     """Whether the results hold a sweep of this name that has trained all that it planned."""
-    from analysis.data.coverage import progress
+    from analysis.data.progress.coverage import progress
     from store.files import ResultsError
 
     try:

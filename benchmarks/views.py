@@ -24,7 +24,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from analysis.data.coverage import progress
+from analysis.data.progress.coverage import progress
 from declarations.keys import KEYS
 from store.files import open_files
 from store.schema import SCHEMA, parquet_bytes

@@ -139,7 +139,7 @@ def test_the_report_shows_markup_as_text(hostile: Store) -> None:
 
 
 def test_the_app_shows_markup_as_text(hostile: Store) -> None:
-    from analysis.data.coverage import reasons
+    from analysis.data.progress.coverage import reasons
 
     html = _table(reasons(hostile.results)[MARKUP])
     assert "&lt;script&gt;" in html and "&lt;b&gt;0" in html

@@ -9,8 +9,8 @@ import pandas as pd
 
 from analysis.charts.curves import Look, curves_chart
 from analysis.charts.explore import Explored, Layers, legible
-from analysis.data.evaluations import STEP
 from analysis.data.keys import spoken
+from analysis.data.networks.evaluations import STEP
 from analysis.data.parts import with_parts
 from analysis.data.points import averaged, counted, described, in_order, with_intervals
 from analysis.data.selection import Selection, Value

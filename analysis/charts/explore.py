@@ -11,7 +11,6 @@ from analysis.charts.curves import Look, curves_chart, with_residuals
 from analysis.data.choosing import along_with, having, label
 from analysis.data.comparing import differing, fitting, of_commonest_version, own
 from analysis.data.keys import captioned, gamma_once, of_data, spoken, with_gamma
-from analysis.data.mixing import unmixed
 from analysis.data.parts import are_at_equilibrium, with_parts
 from analysis.data.points import (
     Points,
@@ -21,6 +20,7 @@ from analysis.data.points import (
     groups,
     seeds,
     settings_of,
+    unmixed,
     with_intervals,
 )
 from analysis.data.selection import VERSION, Selection, Value, points_sql

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.charts.curves import styled
+from analysis.data.networks.saved import HOLDING, Saved
 from analysis.data.points import sorting
-from analysis.data.saved import HOLDING, Saved
 from analysis.data.selection import SEED, Selection, Value, grid_keys
 from analysis.overlays.of_same_different import AT_INITIAL_WEIGHTS, RICH, of_initial_weights, of_rich
 from declarations.column import Column

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.charts.curves import styled
-from analysis.data.pictures import Array, Pictures
+from analysis.data.networks.pictures import Array, Pictures
 
 DIVERGING = ("#2166ac", "#92c5de", "#f7f7f7", "#f4a582", "#b2182b")
 """Colours of -m, -m/2, 0, m/2 and m. Values between them are interpolated in RGB; values beyond have the colour of the end."""

@@ -6,7 +6,7 @@ import pandas as pd
 from analysis.claims.measuring import Found, ties
 from analysis.claims.networks import Networks, Where, networks
 from analysis.claims.verdict import Measured, NotMeasured
-from analysis.data.evaluations import Bounds, evaluations_of, first_within, in_words
+from analysis.data.networks.evaluations import Bounds, evaluations_of, first_within, in_words
 from declarations.metric import Metric
 from stats import mean_interval
 from store.views import declared

@@ -14,8 +14,8 @@ from analysis.claims.kinds import KINDS, is_along, measures_of
 from analysis.claims.networks import noting_networks
 from analysis.claims.pictured import QUANTITIES
 from analysis.claims.verdict import Checked, Measured, NotMeasured, judge
-from analysis.data.coverage import sweeps_with
 from analysis.data.measures import MEASURES, measures
+from analysis.data.progress.coverage import sweeps_with
 from analysis.overlays.registry import THEORIES
 from console.commands import sweep_command
 from declarations.metrics import METRICS

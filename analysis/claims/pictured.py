@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.claims.measuring import Found
 from analysis.claims.networks import Networks, Where, both_sides, networks
 from analysis.claims.verdict import Measured, NotMeasured
-from analysis.data.pictures import Pictures, pictures_of, with_pictures
+from analysis.data.networks.pictures import Pictures, pictures_of, with_pictures
 from analysis.data.source import ResultsError
 from stats import mean_interval
 

@@ -246,6 +246,19 @@ def n_seeds(frame: pd.DataFrame) -> str:
     return counted(least, "seed") if least == most else f"{least} to {most} seeds"
 
 
+def unmixed(points: pd.DataFrame, told: Points) -> str:
+    """Words such as `3 of which did not mix`, about the networks of points; empty if all of them mixed or are not at equilibrium.
+
+    told: the points of the measure `unmixed`.
+    """
+    keys = [key for key in told.keys if key in points]
+    if told.frame.empty or not keys:
+        return ""
+    found = points[keys].drop_duplicates().merge(told.frame, on=keys)
+    n = round(float((found["mean"] * found["n"]).sum()))
+    return f"{n} of which did not mix" if n else ""
+
+
 def averaged(data: pd.DataFrame, centre: str = "mean", intervals: bool = True) -> str:
     """Words for each point, such as `mean over 6 seeds per point with its 95% interval`; a single network has no interval."""
     if data["n"].max() == 1:

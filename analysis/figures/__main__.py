@@ -177,8 +177,8 @@ def _of_paper(
     figure: str, results: str, sweep: str | None, measure: str | None, level: float | None, compute: Compute
 ) -> "Titled":
     """A figure of the papers."""
-    from analysis.data.coverage import sweeps
     from analysis.data.measures import measures
+    from analysis.data.progress.coverage import sweeps
     from analysis.data.source import NoResults, ResultsError, existing
     from analysis.figures.drawn import Titled
     from analysis.figures.registry import FIGURES, Missing

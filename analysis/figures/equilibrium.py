@@ -13,8 +13,7 @@ import pandas as pd
 from analysis.charts.curves import styled
 from analysis.data.keys import captioned
 from analysis.data.measures import MEASURES
-from analysis.data.mixing import unmixed
-from analysis.data.points import Setting, counted, described, groups, n_seeds, one_setting, points
+from analysis.data.points import Setting, counted, described, groups, n_seeds, one_setting, points, unmixed
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.scaling.bound import BOUND_UNIT, MEASURE, ONSET, lines, multiples, predicted_samples

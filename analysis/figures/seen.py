@@ -10,10 +10,10 @@ from analysis.charts.curves import styled
 from analysis.charts.one_network import network
 from analysis.charts.pictures import examples_chart, said_of, weights_chart
 from analysis.data.keys import captioned
+from analysis.data.networks.pictures import Pictures, pictures_of
+from analysis.data.networks.saved import of_other_gamma
 from analysis.data.paper import settings
-from analysis.data.pictures import Pictures, pictures_of
 from analysis.data.points import described
-from analysis.data.saved import of_other_gamma
 from analysis.data.selection import SEED, grid_keys
 from analysis.data.source import ResultsError
 from analysis.figures.curves import PENTOMINO_QUICK, PSVRT_QUICK

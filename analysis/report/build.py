@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 from analysis.asking import selected
 from analysis.claims.check import advice
 from analysis.claims.papers import PAPERS
-from analysis.data.coverage import progress, reasons
+from analysis.data.progress.coverage import progress, reasons
 from analysis.data.source import existing
 from analysis.overlays.overlays import Compute
 from analysis.report.facts import facts

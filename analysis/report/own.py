@@ -10,12 +10,12 @@ from analysis.charts.along import evaluated
 from analysis.charts.explore import FIRST
 from analysis.data.choosing import measured, same_axis
 from analysis.data.comparing import named
-from analysis.data.coverage import Progress, Reason
-from analysis.data.evaluations import STEP
-from analysis.data.failures import remedy
 from analysis.data.keys import captioned, gamma_once, spoken, title_of, value_of
 from analysis.data.measures import measures
+from analysis.data.networks.evaluations import STEP
+from analysis.data.networks.failures import remedy
 from analysis.data.points import Points, described, numeric_keys, points
+from analysis.data.progress.coverage import Progress, Reason
 from analysis.data.selection import SEED, Selection, Value, axes
 from analysis.data.source import ResultsError
 from analysis.drawing import Answer, Asked, draw

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from analysis.data.coverage import Live, Progress, Reason, live, progress, reasons
-from analysis.data.failures import remedy
-from analysis.data.showing import NEEDS
+from analysis.data.networks.failures import remedy
+from analysis.data.progress.coverage import Live, Progress, Reason, live, progress, reasons
+from analysis.data.progress.showing import NEEDS
 from analysis.data.source import damaged, state
 from app.ahead import importing
 from app.leading import looking

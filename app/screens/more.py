@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from analysis.data.showing import NEEDS
+from analysis.data.progress.showing import NEEDS
 from app.leading import looking
 from app.pages import PAGES
 from app.shared import look

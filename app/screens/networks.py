@@ -6,9 +6,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from analysis.data.coverage import reasons
 from analysis.data.keys import spoken, title_of
-from analysis.data.listing import (
+from analysis.data.measures import measures
+from analysis.data.networks.listing import (
     PAGE,
     SORTED_NUMBERS,
     STATES,
@@ -20,7 +20,7 @@ from analysis.data.listing import (
     offered,
     pages,
 )
-from analysis.data.measures import measures
+from analysis.data.progress.coverage import reasons
 from analysis.data.selection import Selection, Value
 from analysis.data.source import declared
 from analysis.lines import sql_lines

@@ -12,8 +12,8 @@ from analysis.charts.richness import along_chart, n_leading, spectra, spectra_sq
 from analysis.data.choosing import axes_of, measured
 from analysis.data.keys import captioned, spoken, title_of, value_of
 from analysis.data.measures import LAZINESS, MEANINGS, measures
+from analysis.data.networks.saved import differing_in_one, measured_of
 from analysis.data.points import described, means_of, task_of
-from analysis.data.saved import differing_in_one, measured_of
 from analysis.data.selection import SEED, Selection
 from analysis.data.source import declared
 from analysis.lines import sql_lines

@@ -14,7 +14,7 @@ from analysis.claims.kinds import KINDS
 from analysis.claims.papers import ELSEWHERE, OURS, PAPERS, place
 from analysis.claims.pictured import likeness
 from analysis.claims.verdict import Measured, NotMeasured, judge
-from analysis.data.pictures import Pictures
+from analysis.data.networks.pictures import Pictures
 from analysis.overlays.registry import THEORIES
 from analysis.theory.same_different.rich import test_accuracy as eq3
 from stats import Interval

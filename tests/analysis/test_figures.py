@@ -10,9 +10,9 @@ import typer
 from typer.testing import CliRunner
 
 from analysis.charts.curves import title_of
-from analysis.data.coverage import progress, reasons
 from analysis.data.paper import ROUNDED
 from analysis.data.points import averaged, task_of
+from analysis.data.progress.coverage import progress, reasons
 from analysis.figures.__main__ import NAMES, app
 from analysis.figures.curves import CURVES
 from analysis.figures.files import FILES

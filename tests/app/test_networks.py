@@ -83,7 +83,7 @@ def test_a_failed_network_tells_its_reason_its_log_and_what_to_do(page, small_re
 
 
 def test_a_log_elsewhere_is_never_read(tmp_path):
-    from analysis.data.failures import log_of
+    from analysis.data.networks.failures import log_of
 
     (tmp_path / "secret.txt").write_text("secret")
     (tmp_path / "results" / "logs").mkdir(parents=True)

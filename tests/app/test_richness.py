@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from analysis.data.showing import NEEDS
+from analysis.data.progress.showing import NEEDS
 from declarations.key import Key
 from store.store import Store
 from tests.app.test_main import said, values

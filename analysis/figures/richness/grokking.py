@@ -7,8 +7,8 @@ import pandas as pd
 
 from analysis.charts.along import cells_of, evaluated, groups_along
 from analysis.charts.curves import styled
-from analysis.data.evaluations import HALFWAY, evaluations_of, first_within
 from analysis.data.keys import captioned
+from analysis.data.networks.evaluations import HALFWAY, evaluations_of, first_within
 from analysis.data.points import counted, described, one_setting, points, unusual, with_intervals
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing

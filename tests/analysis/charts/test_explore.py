@@ -9,8 +9,8 @@ from analysis.charts.curves import Look
 from analysis.charts.explore import Choices, TooMuch, explore
 from analysis.charts.one_network import expected, networks, training
 from analysis.data.choosing import along_with, axes_of, measured, rest_of, settled, suggested, suits_log
-from analysis.data.coverage import progress, reasons
 from analysis.data.points import groups, means_of, points, with_intervals
+from analysis.data.progress.coverage import progress, reasons
 from analysis.data.selection import Selection
 from analysis.data.source import ResultsError, state
 from analysis.headline import headline

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.entries import Claim
-from analysis.data.evaluations import HALFWAY, STEP
+from analysis.data.networks.evaluations import HALFWAY, STEP
 from analysis.overlays.overlays import beside
 from analysis.scaling.bound import predicted_samples, specialised_neurons
 from analysis.scaling.overlaps import by_chance

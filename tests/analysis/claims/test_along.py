@@ -7,7 +7,7 @@ import pytest
 from analysis.claims.check import check, load_claims
 from analysis.claims.kinds import KINDS
 from analysis.claims.verdict import Measured, NotMeasured
-from analysis.data.evaluations import HALFWAY, first_within, in_words
+from analysis.data.networks.evaluations import HALFWAY, first_within, in_words
 from declarations.metric import Metric
 from store.store import Store
 from tests.store_rows import keys, row

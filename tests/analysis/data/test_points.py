@@ -6,8 +6,8 @@ import pytest
 
 from analysis.charts.one_network import network
 from analysis.claims.networks import networks
+from analysis.data.networks.saved import of_other_gamma
 from analysis.data.points import described, one_setting, points, seeds, settings_of, varying
-from analysis.data.saved import of_other_gamma
 from analysis.data.selection import Selection, axes, grid_keys
 from analysis.figures.registry import FIGURES
 from declarations.key import Key

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.data.saved import HOLDING
+from analysis.data.networks.saved import HOLDING
 from store.files import open_files
 from store.views import fetch, run
 from store.weights import read_pictures

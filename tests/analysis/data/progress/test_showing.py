@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.data.showing import NEEDS, showing
+from analysis.data.progress.showing import NEEDS, showing
 from store.store import Store
 from tests.rich_rows import RICH, rich
 from tests.store_rows import row

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from analysis.data.networks.saved import HOLDING, RICHNESS
 from analysis.data.paper import TEMPLATE_TASKS
-from analysis.data.saved import HOLDING, RICHNESS
 from analysis.data.selection import grid_keys
 from declarations.key import Key
 from store.sql import quoted

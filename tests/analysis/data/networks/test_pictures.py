@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from analysis.charts.census import census_chart, task_in
 from analysis.charts.one_network import network
 from analysis.charts.pictures import DIVERGING, MOST_PIXELS, SHARPNESS, SIDE, examples_chart, weights_chart, whole
-from analysis.data.pictures import Pictures, pictures_of
-from analysis.data.saved import differing_in_one, of_other_gamma
+from analysis.data.networks.pictures import Pictures, pictures_of
+from analysis.data.networks.saved import differing_in_one, of_other_gamma
 from analysis.data.selection import Selection
 from analysis.data.source import ResultsError
 from analysis.figures.__main__ import app

@@ -1,0 +1,1 @@
+"""How far sweeps are, and the pages that have something to show of them."""
