@@ -19,6 +19,7 @@ from analysis.sql.statements import EXAMPLES, bound, checked, in_own_words
 from console.commands import command
 from console.printable import printable
 from console.terminal import stop
+from console.words import counted
 from store.database import locked
 from store.files import Files, ResultsError, open_files
 from store.views import VIEWS, connect, run
@@ -167,7 +168,7 @@ def _show(names: list[str], types: list[str], rows: list[tuple[Any, ...]], limit
     for row in shown:
         table.add_row(*map(Text, row[:n_columns]))
     console.print(table)
-    notes = [f"{len(rows):,} row{'s' * (len(rows) != 1)}", *notes] if sys.stdout.isatty() or notes else notes
+    notes = [counted(len(rows), "row"), *notes] if sys.stdout.isatty() or notes else notes
     if notes:
         typer.echo("; ".join(notes), err=True)
 

@@ -11,7 +11,7 @@ from analysis.data.choosing import matching
 from analysis.data.choosing import measured as names_of_measures
 from analysis.data.keys import captioned
 from analysis.data.measures import measures
-from analysis.data.points import Points, Setting, counted, described, groups, in_order, n_seeds, settings_of, with_intervals
+from analysis.data.points import Points, Setting, described, groups, in_order, n_seeds, settings_of, with_intervals
 from analysis.data.points import unmixed as unmixed_of
 from analysis.data.progress.showing import NEEDS
 from analysis.data.questions import asked_of
@@ -26,6 +26,7 @@ from app.pages import PAGES
 from app.setting import name, one
 from app.shared import choice, links, remembered, sweep_choice
 from console.commands import sweep_command
+from console.words import counted
 from declarations.metric import Metric
 from stats import Interval
 

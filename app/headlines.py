@@ -12,6 +12,7 @@ from analysis.headline import headline
 from app.following import following
 from app.screens.claims import RESTS_ON, STORE
 from app.shared import figure, links, remembered
+from console.words import counted
 
 MOST_NAMED = 3
 """Most contradicted claims of a sweep that are named."""
@@ -54,7 +55,7 @@ def verdicts(sweep: str, found: list[Checked], more_to_come: bool) -> None:
         return
     counts = Counter(one.verdict for one in of_sweep)
     n = len(of_sweep)
-    st.caption(f"Verdicts on {n} statement{'s' * (n != 1)} about this sweep's networks")
+    st.caption(f"Verdicts on {counted(n, 'statement')} about this sweep's networks")
     with st.container(horizontal=True, gap="small"):
         for verdict, mark in MARKS.items():
             if counts[verdict]:

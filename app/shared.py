@@ -17,7 +17,7 @@ from analysis.data.progress.coverage import sweeps
 from analysis.data.source import QueryError, ResultsError, state
 from app.looks import fit_screen, is_dark, is_narrow
 from console.commands import command, sweep_command
-from console.words import nearest
+from console.words import counted, nearest
 
 if TYPE_CHECKING:  # pandas and what needs it take a second to import: pages do that once they need it
     import pandas as pd
@@ -306,6 +306,6 @@ def compute_later(missing: "Sequence[Later]") -> None:
         failed = [error for future in done if (error := future.exception())]
         n = len(missing) - len(done)
         if n:
-            st.caption(f"Computing the theory of {n} more point{'s' * (n != 1)}; they appear by themselves and are kept on disk.")
+            st.caption(f"Computing the theory of {counted(n, 'more point')}; they appear by themselves and are kept on disk.")
         for error in failed[:1]:
             st.warning(f"Theory could not be computed: {error}")

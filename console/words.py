@@ -39,6 +39,11 @@ def listed(options: Iterable[str]) -> str:
     return ", ".join(options) or "none"
 
 
+def counted(n: int, noun: str, plural: str | None = None) -> str:
+    """Words such as `1 seed` or `1,188 seeds`."""
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
 def capital(text: str) -> str:
     """The text with its first letter as at the start of a sentence."""
     return text[:1].upper() + text[1:]

@@ -12,8 +12,9 @@ from analysis.charts.explore import Explored, Layers, legible
 from analysis.data.keys import spoken
 from analysis.data.networks.evaluations import STEP
 from analysis.data.parts import with_parts
-from analysis.data.points import averaged, counted, described, in_order, with_intervals
+from analysis.data.points import averaged, described, in_order, with_intervals
 from analysis.data.selection import Selection, Value
+from console.words import counted
 from declarations.key import Key
 from declarations.metric import Metric
 from declarations.statistics import STATISTICS

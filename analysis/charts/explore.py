@@ -12,20 +12,10 @@ from analysis.data.choosing import along_with, having, label
 from analysis.data.comparing import differing, fitting, of_commonest_version, own
 from analysis.data.keys import captioned, gamma_once, of_data, spoken, with_gamma
 from analysis.data.parts import are_at_equilibrium, with_parts
-from analysis.data.points import (
-    Points,
-    averaged,
-    counted,
-    described,
-    groups,
-    seeds,
-    settings_of,
-    unmixed,
-    with_intervals,
-)
+from analysis.data.points import Points, averaged, described, groups, seeds, settings_of, unmixed, with_intervals
 from analysis.data.selection import VERSION, Selection, Value, points_sql
 from analysis.overlays import overlays
-from console.words import listed, shown
+from console.words import counted, listed, shown
 from declarations.key import Key
 from declarations.omitted import FIRST_NETWORK, FIRST_SAMPLER, FIRST_TRAINING
 from declarations.statistics import STATISTICS

@@ -7,8 +7,9 @@ import pandas as pd
 
 from analysis.data.choosing import matching
 from analysis.data.keys import captioned
-from analysis.data.points import Points, counted, described, one_setting, unusual
+from analysis.data.points import Points, described, one_setting, unusual
 from analysis.data.selection import Selection, Value, points_sql
+from console.words import counted
 from declarations.key import Key
 from declarations.keys import KEYS
 from stats import FEW

@@ -11,9 +11,9 @@ from analysis.data.keys import captioned, spoken
 from analysis.data.measures import measures
 from analysis.data.paper import TASKS, settings
 from analysis.data.parts import are_at_equilibrium
-from analysis.data.points import counted, described, one_setting, seeds, unusual, varying
+from analysis.data.points import described, one_setting, seeds, unusual, varying
 from analysis.data.selection import Selection, grid_keys
-from console.words import shown
+from console.words import counted, shown
 from declarations.column import Column
 from declarations.key import Key
 from declarations.keys import KEYS

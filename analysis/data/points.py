@@ -12,6 +12,7 @@ from analysis.data.measures import measures
 from analysis.data.paper import PAPER, TWO_LABELS, filled, settings
 from analysis.data.parts import are_at_equilibrium
 from analysis.data.selection import SEED, VERSION, Selection, Value, grid_keys, points_sql
+from console.words import counted
 from declarations.column import Column
 from declarations.key import Key
 from declarations.keys import KEYS
@@ -233,11 +234,6 @@ def described(values: Mapping[str, Any], only: Iterable[str] | None = None) -> s
     """Words such as `d = 256, gamma = lazy`; keys without a value are left out, and the number of a gamma that has a label."""
     names = [name for name in (values if only is None else only) if name in values and values[name] is not None]
     return ", ".join(f"{spoken(name)} = {value_of(name, values[name])}" for name in names if f"{name}_label" not in names)
-
-
-def counted(n: int, noun: str, plural: str | None = None) -> str:
-    """Words such as `1 seed` or `6 seeds`."""
-    return f"{n} {noun if n == 1 else plural or noun + 's'}"
 
 
 def n_seeds(frame: pd.DataFrame) -> str:

@@ -11,11 +11,12 @@ from analysis.charts.noise import noisy_settings
 from analysis.data.keys import captioned, with_gamma
 from analysis.data.measures import knows, measures
 from analysis.data.paper import ROUNDED, settings
-from analysis.data.points import Points, Setting, averaged, counted, described, one_setting, points, task_of
+from analysis.data.points import Points, Setting, averaged, described, one_setting, points, task_of
 from analysis.data.selection import Selection, Value, points_sql
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.overlays import overlays
 from analysis.scaling.levels import usual_level
+from console.words import counted
 from declarations.statistics import STATISTICS
 from stats import FEW
 

@@ -13,7 +13,7 @@ import pandas as pd
 from analysis.charts.curves import styled
 from analysis.data.keys import captioned
 from analysis.data.measures import MEASURES
-from analysis.data.points import Setting, counted, described, groups, n_seeds, one_setting, points, unmixed
+from analysis.data.points import Setting, described, groups, n_seeds, one_setting, points, unmixed
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.scaling.bound import BOUND_UNIT, MEASURE, ONSET, lines, multiples, predicted_samples
@@ -23,6 +23,7 @@ from analysis.scaling.rescaling import Family, best, doubted, family, in_units
 from analysis.scaling.thresholds import fitted, threshold_table, thresholds
 from analysis.theory.equilibrium.large_deviation import Size, as_scaling, slope
 from analysis.theory.equilibrium.patterns import NETWORKS, exponents
+from console.words import counted
 from stats import collapse as score
 from store.views import declared
 

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.charts.curves import styled
 from analysis.data.keys import captioned
 from analysis.data.paper import PAPER
-from analysis.data.points import counted, described, n_seeds, one_setting, points
+from analysis.data.points import described, n_seeds, one_setting, points
 from analysis.data.selection import Selection, Value
 from analysis.data.source import ResultsError
 from analysis.figures.curves import SD
@@ -19,6 +19,7 @@ from analysis.scaling.charts import exponent_panel, threshold_panel
 from analysis.scaling.levels import check_level, usual_level
 from analysis.scaling.of_theory import as_lines, theory_thresholds
 from analysis.scaling.thresholds import exponents, fitted, threshold_table, thresholds
+from console.words import counted
 
 BY, OVER, AGAINST = "gamma_label", "L", "d"
 NOISELESS: dict[str, Value | list[Value]] = {**SD, "sigma2": [0.0, None], "prefactor": "sqrt_d"}

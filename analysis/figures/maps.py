@@ -5,13 +5,14 @@ import numpy as np
 from analysis.charts.maps import heat_map
 from analysis.data.keys import captioned
 from analysis.data.paper import PAPER, ROUNDED
-from analysis.data.points import averaged, counted, described, one_setting, points
+from analysis.data.points import averaged, described, one_setting, points
 from analysis.data.selection import Selection
 from analysis.figures.curves import SD
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.scaling.levels import usual_level
 from analysis.scaling.predictions import predicted
 from analysis.scaling.thresholds import exponent, threshold_table, thresholds
+from console.words import counted
 
 
 def _draw(results: str, sweep: str | None, gamma_label: str, measure: str = "best_test_acc") -> Drawn | Missing:

@@ -7,13 +7,13 @@ from analysis.asking import asked_points, key_named, selected, setting_for
 from analysis.charts.maps import heat_map
 from analysis.data.choosing import having
 from analysis.data.keys import captioned
-from analysis.data.points import averaged, counted, described, numeric_keys, with_intervals
+from analysis.data.points import averaged, described, numeric_keys, with_intervals
 from analysis.data.progress.coverage import sweeps
 from analysis.data.source import ResultsError
 from analysis.drawing import Asked, draw
 from analysis.figures.drawn import Titled
 from analysis.overlays.overlays import Compute
-from console.words import capital, listed, show
+from console.words import capital, counted, listed, show
 from declarations.statistics import STATISTICS
 
 LIBRARIES = ("altair", "matplotlib")

@@ -14,7 +14,7 @@ import pandas as pd
 
 from analysis.charts.curves import colour_of, colours, log_axis, styled
 from analysis.data.choosing import matching
-from analysis.data.points import Setting, counted, in_order, one_setting, points
+from analysis.data.points import Setting, in_order, one_setting, points
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.equilibrium import HE3, told
@@ -23,6 +23,7 @@ from analysis.scaling.proportion import AS_ROOT, in_power
 from analysis.scaling.thresholds import FEWEST_OF_LAW
 from analysis.theory.equilibrium.parity import specialised as specialised_on_parity
 from analysis.theory.equilibrium.three_layers import gp_sp, sp_mag
+from console.words import counted
 from stats import power_law
 
 

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.paper import LEVEL
-from analysis.data.points import counted, least_accuracy
+from analysis.data.points import least_accuracy
 from analysis.data.source import ResultsError
 from analysis.scaling.bound import ONSET
 from analysis.scaling.thresholds import curves_of
-from console.words import show
+from console.words import counted, show
 from declarations.metric import Metric
 from store.questions import Question
 

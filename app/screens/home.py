@@ -17,7 +17,7 @@ from app.leading import looking
 from app.pages import MORE, PAGES
 from app.shared import check_link, choice, figure, links, remembered, switch
 from console.commands import command, sweep_command, where
-from console.words import capital
+from console.words import capital, counted
 
 COLOURS = {
     "ok": "#277f8e", "diverged": "#d9a500", "failed": "#c2532d", "running": "#9fd3dc", "missing": "#e6e6e6",
@@ -47,7 +47,7 @@ def show(results: str) -> None:
         st.warning(f"Not read: `{path}`, {problem}. `{command('store', 'check', *where(results))}` tells more.")
     places = [_whole(results, sweep, why.get(sweep.sweep, [])) for sweep in sweeps[:N_OPEN]]
     if older := sweeps[N_OPEN:]:
-        st.subheader(f"{len(older)} earlier sweep{'s' * (len(older) > 1)}", anchor=False)
+        st.subheader(counted(len(older), "earlier sweep"), anchor=False)
         places += [place for sweep in older if (place := _folded(results, sweep, why.get(sweep.sweep, [])))]
     told, unfilled, below = st.container(), st.container(), st.container()
     known = looking(results).look(state(results))
@@ -116,7 +116,7 @@ def _parts(results: str, sweep: Progress, why: list[Reason]) -> _Place:
         verdicts, following = st.container(), st.container()
     if why:
         n, kinds = sum(reason.n for reason in why), len(why)
-        with st.expander(f"{n:,} of {_plain(sweep.sweep)} diverged or failed, for {kinds} reason{'s' * (kinds != 1)}"):
+        with st.expander(f"{n:,} of {_plain(sweep.sweep)} diverged or failed, for {counted(kinds, 'reason')}"):
             st.html(_table(why))
             for advice in dict.fromkeys(remedy(reason.status, reason.reason, results) for reason in why):
                 st.markdown(advice)

@@ -28,6 +28,7 @@ from app.picked import PICKED, pick, picked, show_picked, times_unticked
 from app.setting import text_of
 from app.shared import astray, check_link, choice, downloads, remembered, sweep_choice, switch
 from app.training_now import show_in_training
+from console.words import counted
 
 MOST_OPTIONS = 200
 """Most values of a parameter that a filter offers."""
@@ -157,8 +158,8 @@ def _paged(ask: Any) -> tuple[Table, int]:
             st.session_state["page"] = min(page, most)
             page = int(st.number_input(f"Page, of {most:,}", 1, most, key="page", bind="query-params", width=150))
         first = PAGE * (min(page, most) - 1)
-        rows = f"{first + 1:,} to {first + len(table.frame):,} of {table.n:,}" if most > 1 else f"{table.n:,}"
-        st.caption(f"{rows} row{'s' * (table.n != 1)}. Tick rows to see their training curves, two to compare them.")
+        shown = f"{first + 1:,} to {first + len(table.frame):,} of " if most > 1 else ""
+        st.caption(f"{shown}{counted(table.n, 'row')}. Tick rows to see their training curves, two to compare them.")
     return table, page
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from analysis.charts.one_network import networks
 from analysis.data.choosing import matching
-from analysis.data.points import Setting, counted, one_setting, settings_of, varying
+from analysis.data.points import Setting, one_setting, settings_of, varying
 from analysis.data.selection import Selection
 from analysis.lines import sql_lines
 from analysis.scaling.bound import MEASURE, OVER, scaling_of
@@ -21,6 +21,7 @@ from app.choosing import captioned_of, measured, rest, unmixed
 from app.setting import fixed
 from app.shared import check_link, choice, downloads, figure, links, remembered, sweep_choice
 from console.commands import sweep_command
+from console.words import counted
 
 COUNTS, ALIGNMENT = ("n_specialised_1", "n_specialised_2"), "alignment_f"
 AXES = ("d", "width", "P")

@@ -11,6 +11,7 @@ from analysis.sql.guarded import FILE_ROWS, Answer, answer_bytes, guarded_query
 from analysis.sql.statements import EXAMPLES
 from app.shared import remembered
 from console.commands import command
+from console.words import counted
 
 SHOWN = 1000
 """Most rows that the table shows."""
@@ -67,7 +68,7 @@ def _ask(results: str, sql: str) -> None:
 def _show(results: str, sql: str, answer: Answer, seconds: float) -> None:
     st.dataframe(answer.frame, hide_index=True, height=min(420, 38 + 35 * max(1, len(answer.rows))))
     n = len(answer.rows)
-    said = f"the first {n:,} rows; a download holds more" if answer.truncated else f"{n:,} row{'s' * (n != 1)}"
+    said = f"the first {n:,} rows; a download holds more" if answer.truncated else counted(n, "row")
     said += f", values cut to {SHOWN_CHARS:,} characters" if answer.cut else ""
     with st.container(horizontal=True, vertical_alignment="center"):
         for form, mime in (("csv", "text/csv"), ("parquet", "application/vnd.apache.parquet")):

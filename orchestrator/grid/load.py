@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from console.synonyms import ELSEWHERE
-from console.words import listed, nearest, show, shown
+from console.words import counted, listed, nearest, show, shown
 from declarations.metric import Metric
 from orchestrator.grid.blocks import Block, Context, check_block
 from orchestrator.grid.expand import expand
@@ -152,7 +152,7 @@ class Grid:
 
     def __repr__(self) -> str:
         """`Grid eq3: 198 networks, L = 2 ... 12 (11 values), gamma = 1, 0.1, lazy, seed = 0 ... 5 (6 values)`."""
-        networks = f"{len(self.cells):,} network{'s' * (len(self.cells) != 1)}"
+        networks = counted(len(self.cells), "network")
         if self.searches:
             networks = f"{len(self.searches)} thresholds to find among {networks}"
         return f"Grid {self.sweep}: {', '.join([networks, *(f'{key} = {_few(values)}' for key, values in self.axes.items())])}"

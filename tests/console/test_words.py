@@ -1,8 +1,8 @@
-"""Exceptions as a message shows them."""
+"""Exceptions and counts as a message shows them."""
 
 import pytest
 
-from console.words import first_line, in_a_line
+from console.words import counted, first_line, in_a_line
 
 
 class Mute(Exception):
@@ -24,3 +24,16 @@ class Mute(Exception):
 )
 def test_an_exception_is_told_in_a_line(error, first, whole):
     assert first_line(error) == first and in_a_line(error) == whole
+
+
+@pytest.mark.parametrize(
+    ("n", "nouns", "text"),
+    [
+        (0, ("seed",), "0 seeds"),
+        (1, ("seed",), "1 seed"),
+        (1188, ("seed",), "1,188 seeds"),
+        (2, ("line that spans", "lines that span"), "2 lines that span"),
+    ],
+)
+def test_a_noun_agrees_with_its_number(n, nouns, text):
+    assert counted(n, *nouns) == text

@@ -9,9 +9,10 @@ from analysis.charts.along import cells_of, evaluated, groups_along
 from analysis.charts.curves import styled
 from analysis.data.keys import captioned
 from analysis.data.networks.evaluations import HALFWAY, evaluations_of, first_within
-from analysis.data.points import counted, described, one_setting, points, unusual, with_intervals
+from analysis.data.points import described, one_setting, points, unusual, with_intervals
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
+from console.words import counted
 from store.views import declared
 
 SERIES = {"train_acc": "training accuracy", "test_acc": "test accuracy", "curve_d_lr": "laziness D_LR"}

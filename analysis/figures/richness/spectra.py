@@ -9,9 +9,10 @@ import pandas as pd
 from analysis.charts.richness import spectra, spectra_sql, spectrum_chart
 from analysis.data.keys import captioned
 from analysis.data.measures import knows, measures
-from analysis.data.points import counted, described, in_order, means_of, one_setting, points, seeds
+from analysis.data.points import described, in_order, means_of, one_setting, points, seeds
 from analysis.data.selection import Selection, Value
 from analysis.figures.drawn import Drawn, Figure, Missing
+from console.words import counted
 
 _TRAINED = {"all": "all layers trained", "last": "the last layer trained"}
 _TASKS = {"digits": "one output for each digit", "digits_value": "the digit as one number"}

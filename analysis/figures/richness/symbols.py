@@ -9,13 +9,13 @@ import pandas as pd
 from analysis.charts.curves import Look, curves_chart, styled
 from analysis.data.keys import captioned
 from analysis.data.measures import knows
-from analysis.data.points import Points, averaged, counted, described, one_setting, points
+from analysis.data.points import Points, averaged, described, one_setting, points
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.laws import NOISELESS, gamma_told
 from analysis.scaling.levels import usual_level
 from analysis.scaling.thresholds import thresholds
-from console.words import capital
+from console.words import capital, counted
 
 OVER, BY = "L", "gamma_label"
 SHOWN = {"final_test_acc": "test accuracy", "final_test_auc": "test AUC", "d_lr": "laziness D_LR"}
