@@ -156,10 +156,10 @@ class Results:
         compute = (in_full if wait else None) if isinstance(wait, bool) else computed_within(wait)
         drawn, measure, look = draw(self.results, asked, compute, SINGLE | size, SEVERAL | size)
         if library == "matplotlib":
-            from analysis.charts.in_matplotlib import figure
+            from analysis.charts.shown.in_matplotlib import figure
 
             return figure(drawn.drawn, measure, look, drawn.caption, title, centre)
-        from analysis.charts.shown_chart import shown
+        from analysis.charts.shown.shown_chart import shown
 
         words = drawn.caption if title is None else title
         titled = {"title": _titled(words, look.width * (look.columns if look.facet else 1), title is None)} if words else {}

@@ -6,8 +6,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from analysis.charts.one_network import MOST_SEEDS
-from analysis.charts.several import along_training, curves_of, several_chart, sql_of_curves
+from analysis.charts.networks.one_network import MOST_SEEDS
+from analysis.charts.networks.several import along_training, curves_of, several_chart, sql_of_curves
 from analysis.data.measures import measures
 from analysis.data.networks.failures import log_of, remedy
 from analysis.data.networks.listing import differences, rows_of, told_apart

@@ -6,8 +6,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from analysis.charts.one_network import network
-from analysis.charts.pictures import examples_chart, said_of, weights_chart, whole
+from analysis.charts.networks.one_network import network
+from analysis.charts.networks.pictures import examples_chart, said_of, weights_chart, whole
 from analysis.data.networks.pictures import Pictures, pictures_of
 from analysis.data.networks.saved import of_other_gamma
 from analysis.data.paper import TASKS

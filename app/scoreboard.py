@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from analysis.charts.screens import dark_colour
+from analysis.charts.shown.screens import dark_colour
 from analysis.claims.board import MARKS, Line, Section, Strip
 from analysis.claims.chart import COLOURS
 from analysis.claims.verdict import Checked, Measured, Verdict

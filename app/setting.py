@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.charts.one_network import Networks, setting_of
+from analysis.charts.networks.one_network import Networks, setting_of
 from analysis.data.choosing import Keyed, label, matching, rest_of, settled, values_of
 from analysis.data.comparing import fitting, lacking
 from analysis.data.keys import captioned, spoken

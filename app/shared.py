@@ -215,7 +215,7 @@ def sweep_choice(results: str) -> "Selection":
 
 def figure(chart: Any, key: str | None = None) -> None:
     """A chart at its own size, in colours that suit the page's background; in a narrow window as wide as that."""
-    from analysis.charts.screens import on_screen, spec_of
+    from analysis.charts.shown.screens import on_screen, spec_of
 
     spec = on_screen(spec_of(chart), is_dark(), is_narrow())
     st.vega_lite_chart(spec=spec | {"autosize": "pad"}, width="content", theme=None, key=key)
@@ -234,7 +234,7 @@ def downloads(
     with st.popover("Take it with you", icon=":material/download:", type="tertiary", key=f"take-{name}"):
         with st.container(horizontal=True):
             if chart is not None:
-                from analysis.charts.screens import IMAGES, image
+                from analysis.charts.shown.screens import IMAGES, image
 
                 for kind, mime in IMAGES.items():
                     _file(name, kind, mime, partial(image, chart, kind))

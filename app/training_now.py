@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from analysis.charts.several import along_training, several_chart
+from analysis.charts.networks.several import along_training, several_chart
 from analysis.data.networks.listing import told_apart
 from analysis.data.networks.training_now import in_training
 from analysis.data.points import described

@@ -26,7 +26,7 @@ def curve(results: str, asked: Asked, compute: Compute, library: str = "altair")
     found, measure, look = answer
     chart = found.chart
     if library == "matplotlib":
-        from analysis.charts.in_matplotlib import figure
+        from analysis.charts.shown.in_matplotlib import figure
 
         chart = figure(found.drawn, measure, look, found.caption, asked.centre)
     return Titled(answer.title, found.caption, chart, found.frame, _file_name(asked.sweep, measure.name, look.x))

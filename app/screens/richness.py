@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
-from analysis.charts.one_network import MOST_SEEDS, Networks, network, networks, training, training_sql
-from analysis.charts.richness import along_chart, n_leading, spectra, spectra_sql, spectrum_chart
+from analysis.charts.networks.one_network import MOST_SEEDS, Networks, network, networks, training, training_sql
+from analysis.charts.networks.richness import along_chart, n_leading, spectra, spectra_sql, spectrum_chart
 from analysis.data.choosing import axes_of, measured
 from analysis.data.keys import captioned, spoken, title_of, value_of
 from analysis.data.measures import LAZINESS, MEANINGS, measures

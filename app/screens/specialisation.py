@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from analysis.charts.one_network import networks
+from analysis.charts.networks.one_network import networks
 from analysis.data.choosing import matching
 from analysis.data.points import Setting, one_setting, settings_of, varying
 from analysis.data.selection import Selection

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from analysis.charts.one_network import (
+from analysis.charts.networks.one_network import (
     ORIGIN,
     chains_chart,
     expected,

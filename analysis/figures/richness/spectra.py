@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.charts.richness import spectra, spectra_sql, spectrum_chart
+from analysis.charts.networks.richness import spectra, spectra_sql, spectrum_chart
 from analysis.data.keys import captioned
 from analysis.data.measures import knows, measures
 from analysis.data.points import described, in_order, means_of, one_setting, points, seeds

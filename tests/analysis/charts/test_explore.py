@@ -7,7 +7,7 @@ import pytest
 
 from analysis.charts.curves import Look
 from analysis.charts.explore import Choices, TooMuch, explore
-from analysis.charts.one_network import expected, networks, training
+from analysis.charts.networks.one_network import expected, networks, training
 from analysis.data.choosing import along_with, axes_of, measured, rest_of, settled, suggested, suits_log
 from analysis.data.points import groups, means_of, points, with_intervals
 from analysis.data.progress.coverage import progress, reasons

@@ -5,7 +5,7 @@ import pytest
 
 from analysis.apart import Apart
 from analysis.charts.curves import with_residuals
-from analysis.charts.one_network import expected
+from analysis.charts.networks.one_network import expected
 from analysis.data.points import points
 from analysis.data.selection import Selection
 from analysis.overlays import of_same_different, overlays

@@ -12,8 +12,8 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from analysis.charts.census import census_chart, task_in
-from analysis.charts.one_network import network
-from analysis.charts.pictures import DIVERGING, MOST_PIXELS, SHARPNESS, SIDE, examples_chart, weights_chart, whole
+from analysis.charts.networks.one_network import network
+from analysis.charts.networks.pictures import DIVERGING, MOST_PIXELS, SHARPNESS, SIDE, examples_chart, weights_chart, whole
 from analysis.data.networks.pictures import Pictures, pictures_of
 from analysis.data.networks.saved import differing_in_one, of_other_gamma
 from analysis.data.selection import Selection

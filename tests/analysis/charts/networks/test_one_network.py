@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.charts.one_network import training, training_chart
+from analysis.charts.networks.one_network import training, training_chart
 from declarations.metrics import METRICS
 from store.store import Store
 from tests.store_rows import row

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from analysis import Results
-from analysis.charts.shown_figure import ShownFigure
+from analysis.charts.shown.shown_figure import ShownFigure
 from store.files import ResultsError
 
 ASKED = {"x": "L", "by": "gamma", "wait": False}

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from analysis.charts.curves import styled
-from analysis.charts.screens import BEHIND, IMAGES, NARROW_PLOT, dark_colour, image, on_screen, spec_of
+from analysis.charts.shown.screens import BEHIND, IMAGES, NARROW_PLOT, dark_colour, image, on_screen, spec_of
 
 FRAME = pd.DataFrame({"x": [1, 2], "y": [3, 4]})
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.charts.curves import styled
-from analysis.charts.one_network import EXTENT, SERIES, seed_lines, worded
+from analysis.charts.networks.one_network import EXTENT, SERIES, seed_lines, worded
 from analysis.data.points import with_intervals
 from declarations.metric import Metric
 from store.database import of_cells

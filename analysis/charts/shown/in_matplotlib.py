@@ -27,7 +27,7 @@ def figure(layers: Layers, measure: Metric, look: Look, caption: str, title: str
     """A matplotlib Figure: one panel for each value of the facet, residuals below it, and the title, by default the caption,
     above. ResultsError if matplotlib is not installed."""
     try:
-        from analysis.charts.shown_figure import ShownFigure
+        from analysis.charts.shown.shown_figure import ShownFigure
     except ImportError:
         raise ResultsError(
             "library='matplotlib' needs matplotlib: pip install matplotlib, or leave it out for an Altair chart"

@@ -1,0 +1,1 @@
+"""Charts of single networks: what they saved, what they see, and their training."""

@@ -1,0 +1,1 @@
+"""Charts as they are shown and saved: on a screen, in a notebook, in a file, by either library."""
