@@ -145,7 +145,7 @@ def store_row(grid: Path, results: str) -> dict[str, str]:
     again = sweep(grid, results)
     ((cell,),) = fetch(results, "SELECT min(cell_id) FROM cells")
     asked = alone(measure, results, "scale", cell)
-    names = ("first connect", "ask again", "Curves", "coverage", "one curve", "100 curves")
+    names = ("first connect", "ask again", "Curves", "progress", "one curve", "100 curves")
     return {
         "nothing to do": f"{again.wall:.1f}",
         "its CPU": f"{again.cpu[-1]:.1f}",
