@@ -46,9 +46,12 @@ def _whole(args: tuple[object, ...]) -> object:
 
 
 def _is_nothing(path: object) -> bool:
-    """What leaves nothing behind: devices, byte code of modules as they are imported, and temporaries of Python and DuckDB."""
+    """What leaves nothing behind: devices, byte code of modules as they are imported, kernels compiled for the first time,
+    and temporaries of Python and DuckDB."""
     text = os.fsdecode(path) if isinstance(path, str | bytes) else str(path)
-    return text.startswith(("/dev/", os.path.join(tempfile.gettempdir(), "tmp"))) or "__pycache__" in text
+    numba = sys.modules.get("numba")  # which keeps to the folder that was set when it was imported, perhaps by another test
+    kernels = [numba.config.CACHE_DIR] if numba and numba.config.CACHE_DIR else []
+    return text.startswith(("/dev/", os.path.join(tempfile.gettempdir(), "tmp"), *kernels)) or "__pycache__" in text
 
 
 _hooked = False
