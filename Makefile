@@ -37,8 +37,9 @@ sweep: install
 test: install
 	@$(PY) -m pytest -n $(N) --dist loadfile
 
+# One file more than N at once: many of these tests wait for Ray.
 slow: install
-	@$(PY) -m pytest -m "slow and not alone" -n $(N) --dist loadfile -rA
+	@$(PY) -m pytest -m "slow and not alone" -n $$(($(N) + 1)) --dist loadfile -rA
 	@$(PY) -m pytest -m "slow and alone" -rA
 
 # Each sweep trains what neither evidence/ nor RESULTS has, and is kept as soon as it is done. Status 1, some networks failed, stops nothing.
