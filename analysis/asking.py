@@ -47,7 +47,7 @@ def selected(results: str, sweep: str | None, where: Where | None) -> Selection:
         return whole
     known, found = axes(results, whole), {}
     for name, value in where.items():
-        key = SEED if name == SEED else key_named(results, name)
+        key = SEED if name == SEED else key_named(results, name, known)
         values = list(values_of(value))
         if key in found:
             raise ResultsError(f"where = {listed(where)}: {spoken(key)} is there twice")
@@ -108,15 +108,17 @@ def _is(value: Value, text: str) -> bool:
         return False
 
 
-def key_named(results: str, name: str) -> str:
-    """The parameter of this name. `gamma` stands for its label, which is one for the lazy networks of every dimension."""
+def key_named(results: str, name: str, among: Iterable[str] | None = None) -> str:
+    """The parameter of this name. `gamma` stands for its label, which is one for the lazy networks of every dimension.
+    ResultsError for another name; it tells those `among` the networks in question, by default all."""
     known = grid_keys(results)
     if name == "gamma" and "gamma_label" in known:
         return "gamma_label"
     if name == STEP and name not in known:
         raise ResultsError(f"step {_ALONG}")
     if name not in known:
-        raise ResultsError(f"no parameter {show(name)}{meant(name, known) or ';'} there are {listed(known)}")
+        there = dict.fromkeys(map(spoken, known if among is None else among))
+        raise ResultsError(f"no parameter {show(name)}{meant(name, known) or ';'} there are {listed(there)}")
     return name
 
 
@@ -165,12 +167,14 @@ def look_for(results: str, points: Points, x: str | None, by: str | None, panels
         x, first = suggested(points, offered)
         by = first if by is None else key_named(results, by) if by else None
     else:
-        x = key_named(results, x)
+        x = key_named(results, x, points.keys)
         x = "gamma" if x == "gamma_label" else x
         if x not in points.frame or not is_number(points.frame[x]):
             raise ResultsError(f"x = {show(x)}: must be a parameter that is a number here: {listed(offered.numbers)}")
-        of_panels = key_named(results, panels) if panels else None
-        by = suggested_colour(points, offered, x, of_panels) if by is None else key_named(results, by) if by else None
+        of_panels = key_named(results, panels, points.keys) if panels else None
+        by = (
+            suggested_colour(points, offered, x, of_panels) if by is None else key_named(results, by, points.keys) if by else None
+        )
     facet = key_named(results, panels) if panels else suggested_panels(points, x, by) if suits else None
     if suits and facet and by and _is_part_of(by, facet, points):  # a parameter of one network is told apart within its network
         by, facet = facet, by

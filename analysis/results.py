@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
 from analysis.asking import Where, asked_points, key_named, measure_named, selected, setting_for
 from analysis.data.choosing import having
 from analysis.data.keys import ordering, spoken
-from analysis.data.points import CENTRES, points
+from analysis.data.points import CENTRES, points, varying
 from analysis.data.progress.coverage import sweeps
 from analysis.data.selection import SEED, axes, grid_keys
 from analysis.data.source import ResultsError, existing
@@ -32,6 +32,14 @@ SINGLE = {"width": 420, "height": 260}
 """Size of a single panel in pixels. With its legend it is as wide as a page of a paper, 6 inches."""
 SEVERAL = {"width": 240, "height": 180}
 """Size of each of several panels."""
+
+
+class _Thresholds(NamedTuple):
+    """Thresholds, the names of the parameters that tell their curves apart, and of those that vary and got one value."""
+
+    rows: pd.DataFrame
+    by: list[str]
+    single: list[str]
 
 
 class Results:
@@ -178,12 +186,13 @@ class Results:
         """The least `x` at which the mean of `y` reaches `at`, one row per curve: `threshold` with its 95% interval `low` to
         `high`, the seeds `n` behind it, and its `state` (reached, not reached, already at the smallest x).
 
-        `at`: by default the level usual for the metric. `by`: the parameters that tell curves apart; the others then get one
-        value. By default, one row for every configuration.
+        `at`: by default the level usual for the metric. `by`: the parameters that tell curves apart; the others that vary then
+        get one value, which stands in a column of its own. By default, one row for every configuration.
         """
-        frame, names = self._thresholds(x, at, y, None if by is None else [by] if isinstance(by, str) else list(by), sweep, where)
+        found = self._thresholds(x, at, y, None if by is None else [by] if isinstance(by, str) else list(by), sweep, where)
+        frame = found.rows
         keys = [key for key in frame.columns if key != "threshold"]
-        keep = [key for key in keys if frame[key].nunique(dropna=False) > 1 or key in names]
+        keep = [key for key in keys if frame[key].nunique(dropna=False) > 1 or key in (*found.by, *found.single)]
         return threshold_table(frame, keep)
 
     @spelled
@@ -208,7 +217,7 @@ class Results:
             by = "gamma" if "gamma_label" in keys and "gamma" not in (spoken(of), spoken(over)) else None
 
         def laws(of: str, over: str) -> tuple[Fitted, pd.DataFrame, str, str]:
-            frame, names = self._thresholds(of, at, y, [over, *([by] if by else [])], sweep, where)
+            frame, names, _ = self._thresholds(of, at, y, [over, *([by] if by else [])], sweep, where)
             against, told = ordering(names[0], frame), names[1] if by else "task"
             return fitted(frame, of, against, told), frame, told, against
 
@@ -236,8 +245,7 @@ class Results:
 
     def _thresholds(
         self, x: str, at: float | None, y: str | None, by: Sequence[str] | None, sweep: str | None, where: Where | None
-    ) -> tuple[pd.DataFrame, list[str]]:
-        """The thresholds over `x`, and the names of the parameters `by`."""
+    ) -> _Thresholds:
         selection = selected(self.results, sweep, where)
         names = [key_named(self.results, key) for key in by or ()]
         found = asked_points(self.results, selection, y)
@@ -250,11 +258,13 @@ class Results:
             raise ResultsError(f"say `at`: no level of {found.measure.title} is usual")
         check_level(level, found.measure)
         there = having(found, x)
-        frame = there.frame if by is None else setting_for(there, [x, *names]).frame
+        setting = None if by is None else setting_for(there, [x, *names])
+        frame = there.frame if setting is None else setting.frame
         rows = thresholds(frame, level, x, found.measure.falls, found.declared)
         if rows.empty:
             raise ResultsError(f"no curve has two values of {x}, which a threshold needs")
-        return rows, names
+        vary = varying(there.frame, there.keys)
+        return _Thresholds(rows, names, [key for key in setting.values if key in vary] if setting else [])
 
 
 def _filled(frame: pd.DataFrame) -> pd.DataFrame:

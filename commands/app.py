@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from console.terminal import stop
+from console.terminal import stop, told
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 PAGE = Path(__file__).resolve().parents[1] / "app" / "main.py"
@@ -26,6 +26,8 @@ def pages(
     """Serve the app, until Ctrl-C. It follows running sweeps."""
     if not PAGE.exists():
         stop(f"the app is not installed: there is no {PAGE}", 1)
+    if "://" not in results and not Path(results).is_dir():
+        told(f"there is no {Path(results).resolve()} yet: the pages stay empty until a sweep writes to it")
     words = [sys.executable, "-P", "-m", "streamlit", "run", str(PAGE), "--server.address", address]  # -P: see console.hidden
     words += ["--server.port", str(port)] if port else []
     sys.stdout.flush()

@@ -11,6 +11,7 @@ from analysis.charts.curves import styled
 from analysis.data.keys import captioned
 from analysis.data.paper import PAPER
 from analysis.data.points import described, n_seeds, one_setting, points
+from analysis.data.questions import asked_of
 from analysis.data.selection import Selection, Value
 from analysis.data.source import ResultsError
 from analysis.figures.curves import SD
@@ -28,9 +29,10 @@ NOISELESS: dict[str, Value | list[Value]] = {**SD, "sigma2": [0.0, None], "prefa
 def _draw(results: str, sweep: str | None, measure: str = "best_test_acc", level: float | None = None) -> Drawn | Missing:
     selection = Selection(sweep).only(NOISELESS)
     found = points(results, selection, measure)
-    if level is None and np.isnan(usual_level(found.measure)):
+    searched = [q.at for q in asked_of(results, selection) if (q.axis, q.metric) == (OVER, measure)] if sweep else []
+    if level is None and not searched and np.isnan(usual_level(found.measure)):
         raise ResultsError(f"no level of {found.measure.title} is usual: say one with --at")
-    level = usual_level(found.measure) if level is None else level
+    level = (searched[0] if searched else usual_level(found.measure)) if level is None else level
     check_level(level, found.measure)
     if found.frame.empty or any(found.frame[key].nunique() < 2 for key in (OVER, AGAINST)):
         return Missing("no networks at two L and two d")

@@ -39,6 +39,7 @@ def test_tables(found):
         (lambda r: r.points(x="step"), "step belongs to the evaluations along training: draw them with x = step"),
         (lambda r: r.plot(y="train_loss"), "train_loss belongs to the evaluations along training"),
         (lambda r: r.plot(y="best_test_ac"), "no metric 'best_test_ac'; did you mean 'best_test_acc'"),
+        (lambda r: r.plot(x="nonsense"), "no parameter 'nonsense'; there are .*gamma"),
         (lambda r: r.plot(x="task"), "must be a parameter that is a number here"),
         (lambda r: r.plot(library="mpl"), "say altair, matplotlib"),
         (lambda r: r.points(centre="mode"), "say mean, median"),
@@ -70,6 +71,11 @@ def test_only_the_named_parameters_tell_thresholds_apart(tmp_path):
     found = Results(tmp_path)
     assert "d" not in found.threshold("L", at=0.5, by="width")  # its name is part of another one's
     assert "gamma_label" in found.threshold("L", at=0.5, by=["gamma"])
+
+
+def test_a_parameter_of_which_one_value_is_taken_is_told(found):
+    assert found.cells()["d"].nunique() > 1
+    assert found.threshold("L", at=0.85, by="gamma")["d"].nunique() == 1
 
 
 def test_networks_without_gamma_have_exponents_and_can_be_selected(tmp_path):

@@ -1,5 +1,6 @@
 """Figures and claims of sample complexity on stores whose laws are known."""
 
+import shutil
 from functools import cache
 
 import numpy as np
@@ -17,7 +18,9 @@ from analysis.scaling.bound import ONSET
 from analysis.scaling.proportion import in_proportion
 from analysis.theory.equilibrium.large_deviation import samples, slope
 from analysis.theory.equilibrium.patterns import wins
+from store.questions import Question
 from store.store import Store
+from store.views import fetch
 from tests.measured_store import LAZY_EXPONENT
 from tests.store_rows import row
 
@@ -212,6 +215,14 @@ def test_lstar_of_a_store_with_known_thresholds(measured):
     value, low, high = (float(part) for part in lazy.replace("(", "").replace("to ", "").replace(",", "").split()[:3])
     assert low <= LAZY_EXPONENT <= high and abs(value - LAZY_EXPONENT) < 0.2
     found.chart.to_dict()
+
+
+def test_lstar_of_one_sweep_takes_the_level_that_it_searched_for(measured, tmp_path):
+    results = str(shutil.copytree(measured, tmp_path / "results"))
+    ids = [cell for (cell,) in fetch(results, "SELECT cell_id FROM cells")]
+    Store(results).write_plan("seeking", ids, True, dict.fromkeys(ids, Question("L", "best_test_acc", 0.7)))
+    assert "mean best test accuracy 0.7," in FIGURES["Lstar"].draw(results, "seeking").caption
+    assert "mean best test accuracy 0.85," in FIGURES["Lstar"].draw(results, None).caption
 
 
 def test_networks_of_one_seed_share_their_data_so_seeds_are_counted():
