@@ -13,7 +13,7 @@ from analysis.data.comparing import differing, fitting, of_commonest_version, ow
 from analysis.data.keys import captioned, gamma_once, of_data, spoken, with_gamma
 from analysis.data.parts import are_at_equilibrium, with_parts
 from analysis.data.points import Points, averaged, described, groups, seeds, settings_of, unmixed, with_intervals
-from analysis.data.selection import VERSION, Selection, Value, points_sql
+from analysis.data.selection import VERSION, Selection, Value, n_failed, points_sql
 from analysis.overlays import overlays
 from console.words import counted, listed, shown
 from declarations.key import Key
@@ -107,7 +107,7 @@ def explore(results: str, selection: Selection, points: Points, choices: Choices
     sql = points_sql(shown_ones, points.measure, keys, FEW)
     layers = Layers(drawn, theory, residuals, raw)
     lost = unmixed(frame, groups(results, selection, "unmixed")) if are_at_equilibrium(frame) else ""
-    caption = _caption(points, data, setting, axes, choices, lost)
+    caption = _caption(points, data, setting, axes, choices, lost, n_failed(results, shown_ones))
     return Explored(chart, table, caption, missing, sql, layers, shown_ones)
 
 
@@ -189,9 +189,16 @@ def _check_size(frame: pd.DataFrame, look: Look, raw: bool) -> None:
 
 
 def _caption(
-    points: Points, data: pd.DataFrame, setting: Mapping[str, Value], axes: Sequence[str], choices: Choices, lost: str
+    points: Points,
+    data: pd.DataFrame,
+    setting: Mapping[str, Value],
+    axes: Sequence[str],
+    choices: Choices,
+    lost: str,
+    failed: int,
 ) -> str:
-    """The words below a chart; lost: words about networks at equilibrium that did not mix."""
+    """The words below a chart; lost: words about networks at equilibrium that did not mix; failed: networks at these values that
+    could not be trained."""
     diverged = int(data["diverged"].sum())
     # Keys with one value in all points belong to the setting, like the chosen ones.
     told = [key for key in _sizes(points, data) if key in data and key not in axes]
@@ -215,6 +222,8 @@ def _caption(
         parts.append("an interval that reaches 0 is drawn down to the end of the axis")
     if diverged:
         parts.append(f"{counted(diverged, 'diverged one')} left out")
+    if failed:
+        parts.append(f"{failed:,} more failed")
     parts += _lost(points, setting, {key: value for key, value in same.items() if key in points.keys}, axes)
     others = len(points.frame) - len(data)
     if others:

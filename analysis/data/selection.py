@@ -115,6 +115,12 @@ def seeds_of(results: str, selection: Selection) -> list[Value]:
     return [seed for (seed,) in run(results, lambda connection: connection.execute(sql).fetchall())]
 
 
+def n_failed(results: str, selection: Selection) -> int:
+    """How many of the selected cells could not be trained."""
+    sql = f"SELECT count(*) FROM {selection.source} WHERE {selection.condition} AND status = 'failed'"
+    return int(run(results, lambda connection: connection.execute(sql).fetchall())[0][0])
+
+
 def points_sql(selection: Selection, measure: Metric, keys: Iterable[str], few: int) -> str:
     """SQL with one row per group of cells that differ in their seed only; a group of `few` values or more lists them, for a
     bootstrap.

@@ -247,3 +247,12 @@ def test_a_key_of_truth_values_tells_curves_apart_and_is_no_abscissa(tmp_path):
         Results(store.results).plot(x="rotated")
     drawn = explore(store.results, Selection(), found, Choices(Look("L", "rotated")))
     assert sorted(drawn.drawn.points["rotated"].astype(str).unique()) == ["False", "True"]
+
+
+def test_a_caption_counts_the_networks_that_failed(store):
+    at = {"L": 3, "d": 128, "width": 32, "sigma2": 0.0, "prefactor": "sqrt_d", "best_test_acc": None}
+    store.commit("f", [row(900 + seed, seed=50 + seed, status="failed", **at) for seed in range(2)], failed=True)
+    found = Results(store.results)
+    where = {"d": 128}
+    assert "48 networks; 2 more failed" in found.plot(x="L", by="", where=where, wait=False).description
+    assert "failed" not in found.plot(x="L", by="", where={"d": 64}, wait=False).description
