@@ -159,23 +159,24 @@ def asked_points(results: str, selection: Selection, y: str | None) -> Points:
 def look_for(results: str, points: Points, x: str | None, by: str | None, panels: str | None, **options: Any) -> Look:
     """Axes of a chart of these points: those asked for, else the ones that suit them. An empty `by` or `panels` is none at all;
     panels that suit are chosen if neither `x` nor `panels` is named and `suited` is true."""
+
+    def named_here(key: str | None) -> str | None:
+        return key_named(results, key, points.keys) if key else None
+
     offered: Axes = axes_of(points)
     suits = bool(options.pop("suited", False)) and x is None and panels is None
     if x is None:
         if not offered.numbers:
             raise ResultsError("no parameter that is a number has two values here: there is no curve to draw")
         x, first = suggested(points, offered)
-        by = first if by is None else key_named(results, by) if by else None
+        by = first if by is None else named_here(by)
     else:
         x = key_named(results, x, points.keys)
         x = "gamma" if x == "gamma_label" else x
         if x not in points.frame or not is_number(points.frame[x]):
             raise ResultsError(f"x = {show(x)}: must be a parameter that is a number here: {listed(offered.numbers)}")
-        of_panels = key_named(results, panels, points.keys) if panels else None
-        by = (
-            suggested_colour(points, offered, x, of_panels) if by is None else key_named(results, by, points.keys) if by else None
-        )
-    facet = key_named(results, panels) if panels else suggested_panels(points, x, by) if suits else None
+        by = suggested_colour(points, offered, x, named_here(panels)) if by is None else named_here(by)
+    facet = named_here(panels) or (suggested_panels(points, x, by) if suits else None)
     if suits and facet and by and _is_part_of(by, facet, points):  # a parameter of one network is told apart within its network
         by, facet = facet, by
     by = None if by == facet else by

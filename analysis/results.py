@@ -263,8 +263,8 @@ class Results:
         rows = thresholds(frame, level, x, found.measure.falls, found.declared)
         if rows.empty:
             raise ResultsError(f"no curve has two values of {x}, which a threshold needs")
-        vary = varying(there.frame, there.keys)
-        return _Thresholds(rows, names, [key for key in setting.values if key in vary] if setting else [])
+        single = [key for key in varying(there.frame, there.keys) if key in setting.values] if setting else []
+        return _Thresholds(rows, names, single)
 
 
 def _filled(frame: pd.DataFrame) -> pd.DataFrame:

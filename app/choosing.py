@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
+from analysis.charts.explore import networks_of
 from analysis.data.choosing import matching
 from analysis.data.choosing import measured as names_of_measures
 from analysis.data.keys import captioned
@@ -15,7 +16,7 @@ from analysis.data.points import Points, Setting, described, groups, in_order, n
 from analysis.data.points import unmixed as unmixed_of
 from analysis.data.progress.showing import NEEDS
 from analysis.data.questions import asked_of
-from analysis.data.selection import Selection, Value, axes, grid_keys
+from analysis.data.selection import Selection, Value, axes
 from analysis.data.source import declared, state
 from analysis.overlays.theory import ACCURACIES
 from analysis.scaling.levels import Levels, levels
@@ -82,8 +83,8 @@ def started(results: str, selection: Selection, setting: Setting, measure: str, 
 
 def _started(results: str, selection: Selection, held: _Held, measure: str, over: str) -> Levels:
     found = _of_setting(results, selection, held, measure)
-    held_by_cells = {key: value for key, value in held.values if key in grid_keys(results)}
-    return levels(found.frame, found.measure, over, asked_of(results, selection.only(held_by_cells)))
+    chosen = networks_of(found.frame, {key: value for key, value in held.values if key != RATIO})
+    return levels(found.frame, found.measure, over, asked_of(results, selection.only(chosen)))
 
 
 def _of(selection: Selection, setting: Setting, measure: str) -> tuple[Selection, _Held, str]:

@@ -16,7 +16,7 @@ _LARGE = 2**31 - 1
 
 @cache
 def keep_freed() -> bool:
-    """From now on this process keeps the memory of freed arrays for the next ones. Whether the C library took the order."""
+    """From now on this process keeps the memory of freed arrays for the next ones. False if the C library cannot be told so."""
     libc = _glibc()
     return libc is not None and all(libc.mallopt(name, _LARGE) == 1 for name in (_MMAP_THRESHOLD, _TRIM_THRESHOLD))
 

@@ -112,7 +112,7 @@ class Cell(BaseModel):
 
     @property
     def needs_float64(self) -> bool:
-        """Whether trainers that take the output as it is written compute in float64: where the cell asks for it, and where a
+        """True if trainers that take the output as it is written compute in float64: where the cell asks for it, and where a
         centred output would lose its digits in float32."""
         return self.dtype == "float64" or (self.network.is_centred and not self.output_is_literal)
 

@@ -17,7 +17,7 @@ from analysis.data.source import ResultsError
 from analysis.figures.curves import SD
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.scaling.charts import exponent_panel, threshold_panel
-from analysis.scaling.levels import check_level, usual_level
+from analysis.scaling.levels import check_level, searched_level, usual_level
 from analysis.scaling.of_theory import as_lines, theory_thresholds
 from analysis.scaling.thresholds import exponents, fitted, threshold_table, thresholds
 from console.words import counted
@@ -29,10 +29,12 @@ NOISELESS: dict[str, Value | list[Value]] = {**SD, "sigma2": [0.0, None], "prefa
 def _draw(results: str, sweep: str | None, measure: str = "best_test_acc", level: float | None = None) -> Drawn | Missing:
     selection = Selection(sweep).only(NOISELESS)
     found = points(results, selection, measure)
-    searched = [q.at for q in asked_of(results, selection) if (q.axis, q.metric) == (OVER, measure)] if sweep else []
-    if level is None and not searched and np.isnan(usual_level(found.measure)):
+    if level is None and sweep:
+        level = searched_level(asked_of(results, selection), OVER, found.measure)
+    if level is None:
+        level = usual_level(found.measure)
+    if np.isnan(level):
         raise ResultsError(f"no level of {found.measure.title} is usual: say one with --at")
-    level = (searched[0] if searched else usual_level(found.measure)) if level is None else level
     check_level(level, found.measure)
     if found.frame.empty or any(found.frame[key].nunique() < 2 for key in (OVER, AGAINST)):
         return Missing("no networks at two L and two d")

@@ -24,6 +24,12 @@ def usual_level(measure: Metric) -> float:
     return LEVEL if measure.is_accuracy else _USUAL.get(measure.name, np.nan)
 
 
+def searched_level(asked: Iterable[Question], over: str, measure: Metric) -> float | None:
+    """The level of the first question about this measure along `over`; None if there is none."""
+    about = (over, measure.name, measure.falls)
+    return next((question.at for question in asked if (question.axis, question.metric, question.falling) == about), None)
+
+
 def check_level(level: Any, measure: Metric) -> None:
     """ResultsError if a measure cannot cross this level."""
     if isinstance(level, bool) or not isinstance(level, int | float | np.number):
@@ -50,12 +56,11 @@ def levels(
     if points.empty:
         return Levels(0.0, 1.0, 0.01, LEVEL, "nothing was measured")
     low, high, step = _range(points, measure)
-    for question in asked:
-        if (question.axis, question.metric, question.falling) == (over, measure.name, measure.falls):
-            return Levels(min(low, question.at), max(high, question.at), step, question.at, "a sweep searched for it")
-    start = LEVEL if of_paper is None and measure.is_accuracy else of_paper
+    start, why = searched_level(asked, over, measure), "a sweep searched for it"
+    if start is None:
+        start, why = LEVEL if of_paper is None and measure.is_accuracy else of_paper, "the paper's"
     if start is not None:
-        return Levels(min(low, start), max(high, start), step, start, "the paper's")
+        return Levels(min(low, start), max(high, start), step, start, why)
     tried = np.round(np.arange(round(low / step), round(high / step) + 1) * step, 10)
     crossing = [_crossed(curve, tried, over, measure.falls) for _, curve in curves_of(points, over)]
     crossed = np.array(crossing).reshape(len(crossing), len(tried)).sum(axis=0)

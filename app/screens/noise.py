@@ -42,16 +42,8 @@ def show(results: str) -> None:
     beside = overlays.beside(data, measure, wait=False)
     theory = overlays.curves(data, measure, "L", ["sigma2"], wait=False)
     to_generalising = with_residuals(data, beside.values[beside.values["theory"] == GENERALISING])
-    look = Look(
-        "L",
-        "gamma_label" if "gamma_label" in axes else None,
-        "sigma2",
-        log_x=True,
-        residual=residual,
-        width=330,
-        height=230,
-        columns=2,
-    )
+    colour = "gamma_label" if "gamma_label" in axes else None
+    look = Look("L", colour, "sigma2", log_x=True, residual=residual, width=330, height=230, columns=2)
     chart = curves_chart(data, found.measure, look, theory, to_generalising)
     figure(chart)
     below = "below: minus the generalising Bayes classifier" if residual else ""

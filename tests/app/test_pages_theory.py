@@ -220,6 +220,18 @@ def test_scaling_opens_on_what_a_sweep_searched_for(opened, filled, tmp_path):
         assert (shown["Metric"], shown["Threshold in"], page.slider(key="level").value) == (metric, over, level)
 
 
+def test_networks_that_leave_their_default_name_out_keep_the_level_searched_for_beside_others(opened, filled, tmp_path):
+    store = Store(shutil.copytree(filled, tmp_path / "results"))
+    others = [one for L in (4, 16) for one in cells(L=L, d=16, sigma2=0.0, network="mlp", accuracy=0.9)]
+    store.commit("others", others, OWN_KEYS)
+    ids = [one for (one,) in fetch(store.results, "SELECT cell_id FROM cells WHERE sigma2 = 0")]
+    asked = {one: Question("d", "final_test_acc", 0.9) for one in ids if one not in {row["cell_id"] for row in others}}
+    store.write_plan("mixed", ids, whole=True, asked=asked)
+    page = opened("scaling", store.results, {"sweep": "mixed"})
+    assert not page.exception and values(page)["network"] == "relu2"
+    assert page.slider(key="level").value == 0.9
+
+
 @pytest.mark.parametrize("offset", ["false", "true"])
 def test_scaling_shows_one_exponent_in_words_and_in_the_chart(opened, tmp_path, monkeypatch, offset):
     store = Store(str(tmp_path / "results"))

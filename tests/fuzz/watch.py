@@ -46,7 +46,7 @@ def _whole(args: tuple[object, ...]) -> object:
 
 
 def _is_nothing(path: object) -> bool:
-    """What leaves nothing behind: devices, byte code of modules as they are imported, kernels compiled for the first time,
+    """True for a path that leaves nothing behind: devices, byte code of modules, kernels compiled for the first time,
     and temporaries of Python and DuckDB."""
     text = os.fsdecode(path) if isinstance(path, str | bytes) else str(path)
     numba = sys.modules.get("numba")  # which keeps to the folder that was set when it was imported, perhaps by another test

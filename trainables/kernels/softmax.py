@@ -15,6 +15,20 @@ import numpy as np
 from trainables.kernels.compiled import compiled, inline
 
 
+@inline
+def _softmax(row):
+    """Scores become masses, in place."""
+    top = -np.inf
+    for j in range(len(row)):
+        top = max(top, row[j])
+    total = row.dtype.type(0)
+    for j in range(len(row)):
+        row[j] = np.exp(row[j] - top)
+        total += row[j]
+    for j in range(len(row)):
+        row[j] /= total
+
+
 @compiled
 def attend(q, k, v, bias, scale):
     """A v (N, R, H, h), and A."""
@@ -24,21 +38,16 @@ def attend(q, k, v, bias, scale):
     for s in range(n):
         for head in range(heads):
             for i in range(n_read):
-                row, top = masses[s, head, i], -np.inf
+                row = masses[s, head, i]
                 for j in range(length):
                     score = q.dtype.type(0)
                     for x in range(size):
                         score += q[s, i, head, x] * k[s, j, head, x]
                     row[j] = score * scale + bias[s, head, i, j]
-                    top = max(top, row[j])
-                total = q.dtype.type(0)
-                for j in range(length):
-                    row[j] = np.exp(row[j] - top)
-                    total += row[j]
+                _softmax(row)
                 for x in range(size):
                     out[s, i, head, x] = 0
                 for j in range(length):
-                    row[j] /= total
                     for x in range(size):
                         out[s, i, head, x] += row[j] * v[s, j, head, x]
     return out, masses
@@ -76,19 +85,12 @@ def attend_back(q, k, v, masses, d_out, d_masses, scale):
 @inline
 def _masses(u, y, row):
     """Write softmax(u.y) into the row."""
-    top = -np.inf
     for j in range(len(row)):
         score = u.dtype.type(0)
         for x in range(len(u)):
             score += u[x] * y[j, x]
         row[j] = score
-        top = max(top, score)
-    total = u.dtype.type(0)
-    for j in range(len(row)):
-        row[j] = np.exp(row[j] - top)
-        total += row[j]
-    for j in range(len(row)):
-        row[j] /= total
+    _softmax(row)
 
 
 @compiled

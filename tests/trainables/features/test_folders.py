@@ -1,4 +1,4 @@
-"""What is said of files in a user's folders that cannot be read."""
+"""Messages about files in a user's folders that cannot be read."""
 
 import errno
 

@@ -77,7 +77,7 @@ class Attending(Network):
         return normed * parameters["gain_last"] + parameters["shift_last"] if "gain_last" in parameters else normed
 
     def _reads_one(self, cell: "Cell") -> bool:
-        """Whether the last layer is computed for the last token alone."""
+        """True if the last layer is computed for the last token alone."""
         return cell.task.n_answers == 1 and not self.has_biases
 
     def _tokens(self, parameters: "dict[str, Tensor]", x: "Tensor") -> "Tensor":
@@ -142,20 +142,18 @@ class Attending(Network):
     def n_products(self, cell: "Cell") -> int:
         length, inner = self.length(cell), self.heads * self.head_dim
         a_place = 4 * self.embedding * inner + 2 * self.embedding * self.width
-        of_last = a_place + 2 * length * self.heads * self.embedding if self._reads_one(cell) else 0
-        full = self.depth - (of_last > 0)
+        of_layer = length * (a_place + 2 * length * inner)
+        of_last = a_place + 2 * length * self.heads * self.embedding if self._reads_one(cell) else of_layer
         readout = self.embedding * cell.task.n_outputs * cell.task.n_answers
-        return full * length * (a_place + 2 * length * inner) + of_last + readout
+        return (self.depth - 1) * of_layer + of_last + readout
 
     def n_activations(self, cell: "Cell") -> int:
         length, inner = self.length(cell), self.heads * self.head_dim
         outputs = 0 if cell.task.n_answers == 1 else cell.task.n_answers * cell.task.n_outputs
         beside = 2 * self.width + 8 * self.embedding
-        of_last = (
-            2 * inner + 2 * self.heads * self.embedding + beside + 2 * length * self.embedding if self._reads_one(cell) else 0
-        )
-        full = self.depth - (of_last > 0)
-        return full * length * (4 * inner + self.heads * length + beside) + of_last + outputs
+        of_layer = length * (4 * inner + self.heads * length + beside)
+        of_read = 2 * inner + 2 * self.heads * self.embedding + beside + 2 * length * self.embedding
+        return (self.depth - 1) * of_layer + (of_read if self._reads_one(cell) else of_layer) + outputs
 
 
 def _times(rows: "Tensor", matrix: "Tensor") -> "Tensor":
