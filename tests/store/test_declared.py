@@ -164,6 +164,13 @@ def test_defaults_are_filled_in_for_networks_that_have_the_key(store: Store) -> 
     assert fetch(store.results, "SELECT depth, training, beta, hops, network FROM cells ORDER BY seed") == was
 
 
+def test_a_filled_text_selects_rows(store: Store) -> None:
+    look = Key("look", "look", "text", "network", default="near", of=("mlp",))
+    store.commit("mlp", [row(0, network="mlp", look="far"), row(1, network="mlp")], [look])
+    assert fetch(store.results, "SELECT seed FROM cells WHERE look = 'far'") == [(0,)]
+    assert fetch(store.results, "SELECT seed FROM cells WHERE look <> 'far'") == [(1,)]
+
+
 def test_metrics_on_request_are_held_and_shown(store: Store) -> None:
     request, cell = MARGIN.request, "0" * 20
     assert request == "margin@1a2b"
