@@ -1,11 +1,13 @@
-"""Teachers: targets that depend on few directions of the input, for networks at equilibrium [Rubin25 Sec. 6, App. E].
+"""Teachers: targets that depend on few directions of the input [Rubin25 Sec. 6, App. E].
 
 x    input ~ N(0, I_d), for parity uniform in {-1, 1}^d
 w*   direction of the target, a unit vector drawn for each seed, d and P; parity has two directions
-P    number of training examples; sets of different P are independent, because a threshold in P needs independent means
+P    number of training examples; sets of different P are independent, because a threshold in P needs independent means. Without
+     it each step sees fresh examples; networks at equilibrium must have it
 y    target, <y, y> = 1 over the inputs
 """
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
@@ -17,21 +19,21 @@ from trainables.tasks.base import Array, Targets, Task
 
 
 class Teacher(Task):
-    """A task with P training examples whose targets depend on the directions of `draw_symbols`, (d,) or (K, d)."""
+    """A task whose targets depend on the directions of `draw_symbols`, (d,) or (K, d)."""
 
     targets: ClassVar[Targets] = "real"
     # There is no default network: a grid must name one.
     defaults: ClassVar[Mapping[str, Any]] = {"training": "langevin", "network": None, "base_lr": 0.1, "prefactor": "none"}
 
     d: Annotated[int, Field(ge=2)]
-    P: Annotated[int, Field(ge=0)]
+    P: Annotated[int | None, Field(ge=0)] = None
 
     @property
     def input_dim(self) -> int:
         return self.d
 
     @property
-    def n_train(self) -> int:
+    def n_train(self) -> int | None:
         return self.P
 
 
@@ -65,6 +67,21 @@ class Hermite3(OneDirection):
 
     def target(self, c: Array) -> Array:
         return (c**3 - 3 * c) / np.sqrt(6)
+
+
+class Hermite(OneDirection):
+    """y = He_k(w*.x)/sqrt(k!), of information exponent k: gradients at random weights see nothing of lower order.
+
+    ReLU neurons without biases have no part of odd degree k >= 3: take `activation: erf`, or `bias: true`. [BenArous21]
+    """
+
+    name: ClassVar[str] = "hermite"
+    defaults: ClassVar[Mapping[str, Any]] = {"training": "sgd", "network": "mlp", "base_lr": 0.01, "prefactor": "none"}
+
+    degree: Annotated[int, Field(ge=1, le=8, title="degree k of the Hermite polynomial")]
+
+    def target(self, c: Array) -> Array:
+        return np.polynomial.hermite_e.hermeval(c, [0] * self.degree + [1 / math.sqrt(math.factorial(self.degree))])
 
 
 class Linear(OneDirection):

@@ -77,7 +77,8 @@ class Langevin(Training):
 
     def check(self, cell: "Cell") -> None:
         if cell.task.n_train is None:
-            raise ValueError(f"task {cell.task.name} has no training set of P examples")
+            hint = "; give P" if "P" in type(cell.task).model_fields else ""
+            raise ValueError(f"training langevin takes a training set of P examples, and task {cell.task.name} has none{hint}")
         if cell.task.targets == "classes":
             raise ValueError(f"training langevin takes labels 0 and 1 or real targets, and those of {cell.task.name} are classes")
         if self.loss == "cross_entropy" and cell.task.targets != "binary":

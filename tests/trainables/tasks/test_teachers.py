@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from trainables.tasks import Hermite3, Linear, Parity2
+from trainables.cell import cell_of
+from trainables.tasks import Hermite, Hermite3, Linear, Parity2
 
 
 @pytest.mark.parametrize("teacher", [Hermite3, Linear])
@@ -31,3 +32,27 @@ def test_parity_is_of_two_bits_and_of_its_two_directions():
     np.testing.assert_allclose(y, (x @ directions.T) ** 2 @ [0.5, -0.5], rtol=1e-6)
     moments = np.column_stack([x, x[:, 2:] * y[:, None], y]).mean(0)  # bits are fair and independent of each other
     assert np.abs(moments).max() < 4 / np.sqrt(10_000)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
+def test_hermite_targets_are_orthonormal_and_blind_to_lower_orders(k):
+    task = Hermite(d=5, degree=k)
+    w = task.draw_symbols(np.random.default_rng(0))
+    x, y = task.train_examples(np.random.default_rng(1), w, 1000)
+    c = x.astype(float) @ w.astype(float)
+    if k <= 3:
+        np.testing.assert_allclose(
+            y, {1: c, 2: (c**2 - 1) / np.sqrt(2), 3: (c**3 - 3 * c) / np.sqrt(6)}[k], rtol=1e-12, atol=1e-12
+        )
+    # Gauss-Hermite quadrature of the weight exp(-c^2/2): exact for polynomials of degree below 40.
+    nodes, weights = np.polynomial.hermite_e.hermegauss(20)
+    gauss = weights / weights.sum()
+    assert gauss @ task.target(nodes) ** 2 == pytest.approx(1, rel=1e-10)
+    for lower in range(k):
+        assert gauss @ (task.target(nodes) * nodes**lower) == pytest.approx(0, abs=1e-9)
+    assert task.n_train is None
+
+
+def test_networks_at_equilibrium_want_examples():
+    with pytest.raises(ValueError, match="task he3 has none; give P"):
+        cell_of(Hermite3(d=4), network="erf2", width=4, kappa=1.0, seed=0)
