@@ -42,6 +42,11 @@ def stream(owner: str, purpose: Purpose, block: int = 0) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=_key(purpose, owner), counter=block << 128))
 
 
+def initial_parameters(cell: Cell) -> dict[str, Array]:
+    """The parameters by name with which the cell's network starts."""
+    return cell.network.init(stream(stream_owner(cell), "weights"), cell)
+
+
 def measured_at_once(cell: Cell) -> int:
     """Steps whose outputs are kept until all are measured: a block, or a single step where it is an epoch or its strings have
     many answers, to take less memory."""

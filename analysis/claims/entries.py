@@ -1,4 +1,4 @@
-"""Entries of analysis/claims.yaml, claims_richness.yaml, claims_templates.yaml and claims_not_measured.yaml, read and checked."""
+"""Entries of the claims files in PATHS, read and checked."""
 
 import itertools
 import re
@@ -15,7 +15,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The safe loader in C where PyYAML has it: a page waits for the claims."""
 PATHS = tuple(
     Path(__file__).resolve().parent.parent / name
-    for name in ("claims.yaml", "claims_richness.yaml", "claims_templates.yaml", "claims_not_measured.yaml")
+    for name in ("claims.yaml", "claims_richness.yaml", "claims_templates.yaml", "claims_laws.yaml", "claims_not_measured.yaml")
 )
 
 

@@ -78,15 +78,16 @@ def networks(
     axes: Iterable[str] = (),
     prefer: Mapping[str, Any] | None = None,
     among: Collection[str] | None = None,
+    with_diverged: bool = False,
 ) -> Networks:
     """Networks that fit `of` (a value, a list, or a range {at_least, at_most} for each key) and vary in `axes` only. Without a
-    measure `value` is 0.
+    measure `value` is 0; networks that diverged are left out, or have the value inf.
 
     If there are several settings of the other keys, the one nearest to `prefer` is taken. `among` are the ids of the networks
     to choose from, by default all. The frame may be empty.
     """
     keys = grid_keys(results)
-    frame = _finished(results, of, measure, keys, axes, among)
+    frame = _finished(results, of, measure, keys, axes, among, with_diverged)
     return frame if isinstance(frame, Networks) else _one_setting(results, frame, keys, of, measure, axes, prefer)
 
 
@@ -127,14 +128,20 @@ ONE_SIDE = "no setting of the other keys has networks of both sides"
 
 
 def _finished(
-    results: str, of: Mapping[str, Any], measure: str | None, keys: list[str], axes: Iterable[str], among: Collection[str] | None
+    results: str,
+    of: Mapping[str, Any],
+    measure: str | None,
+    keys: list[str],
+    axes: Iterable[str],
+    among: Collection[str] | None,
+    with_diverged: bool = False,
 ) -> "pd.DataFrame | Networks":
     """All finished networks of `among` that fit `of`; if there are none, empty Networks that say why."""
     ranges = {key: value for key, value in of.items() if isinstance(value, Mapping)}
     if unknown := {*of, *axes} - {*keys}:
         return Networks(pd.DataFrame(columns=[*keys, "seed", "value"]), f"no networks have a key {', '.join(sorted(unknown))}")
     selection = Selection().only({key: value for key, value in of.items() if key not in ranges})
-    frame = _held(seeds(results, selection, measure, keys).assign(n=1), ranges)
+    frame = _held(seeds(results, selection, measure, keys, with_diverged).assign(n=1), ranges)
     if among is not None:
         frame = frame[frame["cell_id"].isin(among)]
     return Networks(frame, "no finished networks of this kind in the store") if frame.empty else frame

@@ -111,13 +111,21 @@ def sorting(keys: Iterable[str]) -> list[str]:
     return sorted(keys, key=lambda key: key == "gamma_label")
 
 
-def seeds(results: str, selection: Selection, measure: str | None, keys: Sequence[str]) -> pd.DataFrame:
-    """The raw values: one row per network with its keys, `seed`, `cell_id` and `value`, which is 0 if no measure is named."""
+def seeds(
+    results: str, selection: Selection, measure: str | None, keys: Sequence[str], with_diverged: bool = False
+) -> pd.DataFrame:
+    """The raw values: one row per network with its keys, `seed`, `cell_id` and `value`, which is 0 if no measure is named.
+
+    Networks that diverged are left out, or have the value inf.
+    """
     value = measures(results)[measure].sql if measure else "0::DOUBLE"
     names = ", ".join(map(quoted, [*keys, SEED]))
+    kept, shown = f"status = 'ok' AND isfinite({value})", value
+    if with_diverged:
+        kept, shown = f"({kept} OR status = 'diverged')", f"if(status = 'diverged', 'inf'::DOUBLE, {value})"
     sql = (
-        f"SELECT cell_id, {names}, {value} AS value FROM {selection.source} "
-        f"WHERE {selection.condition} AND status = 'ok' AND isfinite({value}) ORDER BY {names}"
+        f"SELECT cell_id, {names}, {shown} AS value FROM {selection.source} "
+        f"WHERE {selection.condition} AND {kept} ORDER BY {names}"
     )
     return run(results, lambda connection: connection.execute(sql).df())
 

@@ -55,7 +55,9 @@ def _last(results: str, selection: Selection, found: Points, known: dict[str, Me
     if found.frame.empty or not found.measure.name.startswith("best_") or name not in known:
         return None
     of_last = named(points(results, selection, name)).frame
-    of_last = of_last.reindex(columns=[*found.keys, "mean"]).rename(columns={"mean": "last"})
-    if not found.keys:  # no network has finished, or all have one configuration
+    of_last = of_last.rename(columns={"mean": "last"}) if len(of_last) else of_last.reindex(columns=["last"])
+    # Keys that only networks without the metric have, such as those that diverged on another task, tell none of these apart.
+    shared = [key for key in found.keys if key in of_last]
+    if not shared:  # no network has finished, or all have one configuration
         return of_last["last"].reindex(found.frame.index)
-    return found.frame[found.keys].merge(of_last, on=found.keys, how="left")["last"]
+    return found.frame[shared].merge(of_last[[*shared, "last"]], on=shared, how="left")["last"]

@@ -21,7 +21,7 @@ def in_proportion(frame: pd.DataFrame, of: str = "width", to: str = "d") -> pd.D
 
 
 def in_power(frame: pd.DataFrame, of: str, powers: Mapping[str, float]) -> pd.DataFrame:
-    """The rows in which `of`, a whole number, is one multiple of these powers of other keys.
+    """The rows in which `of` is one multiple of these powers of other keys; whole numbers may have been rounded.
 
     Of several multiples, the one with most sizes is taken, then the largest. A search leaves many values of `of` at each size,
     and most of them follow no such law.
@@ -29,8 +29,10 @@ def in_power(frame: pd.DataFrame, of: str, powers: Mapping[str, float]) -> pd.Da
     scale = np.prod([frame[key].to_numpy(float) ** power for key, power in powers.items()], axis=0)
     values, sizes = frame[of].to_numpy(float), frame.groupby(list(powers)).ngroup().to_numpy()
     best = np.zeros(len(frame), dtype=bool)
+    is_whole = bool((values == values.round()).all())
     for multiple in np.unique(values / scale):
-        rows = np.abs(values - multiple * scale) < 1  # either may have been rounded
+        apart = np.abs(values - multiple * scale)
+        rows = apart < 1 if is_whole else apart <= 1e-6 * np.abs(values)  # a rounding of float32, or what a grid writes
         best = rows if len(np.unique(sizes[rows])) >= len(np.unique(sizes[best])) else best
     return frame[best].reset_index(drop=True)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from declarations.metric import Condition, Metric
 from trainables.cell import Cell
+from trainables.streams import initial_parameters
 
 if TYPE_CHECKING:
     from trainables.trainers.base import Probed
@@ -68,6 +69,11 @@ class Probe:
     def features(self) -> Array | None:
         """(n, m), activations of the last hidden layer; None for a network that has none."""
         return self._seen.features
+
+    @cached_property
+    def initial(self) -> Mapping[str, Array]:
+        """Parameters at initialisation by name, drawn again. ValueError for a sample of a posterior, which has none."""
+        return initial_parameters(self.cell)
 
     @property
     def parameters(self) -> Mapping[str, Array]:

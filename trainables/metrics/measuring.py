@@ -11,7 +11,7 @@ from console.words import in_a_line
 from trainables.cell import Cell
 from trainables.metrics.base import MOST, Array, Probe, Requested, requested_metric
 from trainables.result import number
-from trainables.streams import stream, stream_owner, tests_of
+from trainables.streams import initial_parameters, stream, stream_owner, tests_of
 from trainables.tasks.base import Task
 
 if TYPE_CHECKING:
@@ -102,4 +102,4 @@ def _drawn(owner: str, task: Task, step: int, n: int) -> tuple[Array, Array]:
 def _features_at_start(cell: Cell, x: Array) -> Array | None:
     from trainables.tensors import features_of  # torch, which the driver of a sweep does without
 
-    return features_of(cell, cell.network.init(stream(stream_owner(cell), "weights"), cell), x)
+    return features_of(cell, initial_parameters(cell), x)

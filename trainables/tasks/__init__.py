@@ -18,14 +18,13 @@ from trainables.tasks.strings.text import Text
 from trainables.tasks.teachers import Hermite, Hermite3, Linear, Parity2
 
 for _task in (
-    SameDifferent, PSVRT, Pentomino, CIFAR100, Hermite, Hermite3, Linear, Parity2, Clusters, Digits, MNIST5k, DigitsValue, MNIST5kValue,
-    Modular, Step, MNIST, CIFAR10, Template,
-    SymbolicTemplate, ModularTokens, Text,
+    SameDifferent, PSVRT, Pentomino, CIFAR100, Hermite, Hermite3, Linear, Parity2, Clusters, Digits, MNIST5k, DigitsValue,
+    MNIST5kValue, Modular, Step, MNIST, CIFAR10, Template, SymbolicTemplate, ModularTokens, Text,
 ):  # fmt: skip
     register(_task)
 
 __all__ = [
-    "CIFAR10", "CIFAR100", "MNIST", "PSVRT", "Clusters", "Digits", "DigitsValue", "Hermite", "Hermite3", "Linear", "MNIST5k", "MNIST5kValue",
-    "Modular", "ModularTokens", "Parity2", "Pentomino", "SameDifferent", "Step", "SymbolicTemplate", "Task", "Template", "Text",
+    "CIFAR10", "CIFAR100", "MNIST", "PSVRT", "Clusters", "Digits", "DigitsValue", "Hermite", "Hermite3", "Linear", "MNIST5k",
+    "MNIST5kValue", "Modular", "ModularTokens", "Parity2", "Pentomino", "SameDifferent", "Step", "SymbolicTemplate", "Task", "Template", "Text",
     "register", "task_class", "task_names",
 ]  # fmt: skip

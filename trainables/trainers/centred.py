@@ -13,13 +13,13 @@ import torch
 from torch import Tensor
 
 from trainables.cell import Cell
-from trainables.streams import stream, stream_owner
+from trainables.streams import initial_parameters
 from trainables.tasks.base import Array
 
 
 def draw_initial(cell: Cell) -> tuple[Array, Array]:
     """W0 (D, m) and a0 (m,) of the cell, float32."""
-    drawn = cell.network.init(stream(stream_owner(cell), "weights"), cell)
+    drawn = initial_parameters(cell)
     return drawn["w"], drawn["a"]
 
 

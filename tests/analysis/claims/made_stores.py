@@ -143,6 +143,17 @@ def _slope(claim: Claim, value: float) -> pd.DataFrame:
     return pd.concat([*parts, _with(claim, networks(claim, "minus"), law(0))] if "minus" in sides(claim) else parts)
 
 
+def _optimum_exponent(claim: Claim, value: float) -> pd.DataFrame:
+    """Parabolas in the logarithm of `over`, least where the law says, in the middle of all values for the middle size."""
+    frame, over, against = networks(claim, "of"), claim.measure.get("over", "base_lr"), claim.measure.get("against", "width")
+
+    def law(of: pd.DataFrame) -> Any:
+        x, size = (np.log(of[key].to_numpy(float)) for key in (over, against))
+        return 0.1 + (x - (x.min() + x.max()) / 2 - value * (size - (size.min() + size.max()) / 2)) ** 2
+
+    return _with(claim, frame, law)
+
+
 def _difference(claim: Claim, value: float) -> pd.DataFrame:
     middle = 0.7 + max(MEASURES[_metric(claim)].low, 0)
     middle += abs(value) / 2 if np.isinf(MEASURES[_metric(claim)].high) else 0  # both are above the least value
@@ -341,6 +352,7 @@ def _extremes(claim: Claim, value: float) -> pd.DataFrame:
 GENERATORS: dict[str, Callable[[Claim, float], pd.DataFrame]] = {
     "mean": _mean,
     "slope": _slope,
+    "optimum_exponent": _optimum_exponent,
     "difference": _difference,
     "largest_difference": _largest_difference,
     "turn": _turn,

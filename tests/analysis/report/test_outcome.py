@@ -9,11 +9,12 @@ import pytest
 from rich.console import Console
 
 from analysis import outcome
+from analysis.report.configurations import table_of
 from analysis.report.outcome import rich_networks
 from analysis.theory.same_different.rich import test_accuracy as eq3
 from console.outcome_table import print_outcome
 from store.store import Store
-from tests.store_rows import row
+from tests.store_rows import OWN_KEYS, row
 
 
 def text(frame, width=200, terminal=False):
@@ -68,6 +69,18 @@ def test_networks_under_another_loss_are_not_set_beside_eq3(tmp_path):
     frame = rich_networks(store.results, "s")
     assert list(frame["n"]) == [3] and frame["mean"].iloc[0] == pytest.approx(0.901)
     assert "loss" not in text(frame) and "nan" not in text(frame)
+
+
+def test_keys_that_only_diverged_networks_have(tmp_path):
+    store = Store(str(tmp_path))
+    store.prepare()
+    same = [row(i, L=3, seed=i % 2, base_lr=0.1 * (1 + i // 2), best_test_acc=0.9, final_test_acc=0.8) for i in range(4)]
+    other = [row(i, "diverged", task="step", network="mlp", layer="deep", L=None, best_test_acc=None) for i in (4, 5)]
+    store.commit("p", same + other, OWN_KEYS)
+    store.write_plan("s", [r["cell_id"] for r in same + other], whole=True)
+    frame = table_of(store.results, "s", "best_test_acc", ["task", "layer", "base_lr"]).frame
+    assert sorted(frame["n"]) == [0, 2, 2]
+    assert list(frame.sort_values("n")["last"].fillna(-1)) == pytest.approx([-1, 0.8, 0.8])
 
 
 def test_a_key_that_no_row_has_is_no_column(measured):
