@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 CURVE, MAP = "curve", "map"
+LEAST, MOST = 40, 4000
+"""Bounds of a panel's width and height in pixels."""
 
 
 class _WithNames(TyperCommand):
@@ -94,6 +96,10 @@ def figures(
     at: Annotated[
         float | None, typer.Option(metavar="LEVEL", help="Figure Lstar: the level that the metric reaches. Default: the paper's.")
     ] = None,
+    width: Annotated[
+        int | None, typer.Option(min=LEAST, max=MOST, metavar="PIXELS", help="Width of a panel, 96 to the inch in a PDF.")
+    ] = None,
+    height: Annotated[int | None, typer.Option(min=LEAST, max=MOST, metavar="PIXELS", help="Height of a panel.")] = None,
     results: Annotated[str, typer.Option(metavar="DIR_OR_URI", help="Where results are stored.")] = "results",
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the four files go.")] = Path("figures"),
     name: Annotated[
@@ -107,6 +113,7 @@ def figures(
         "seeds": seeds or None, "no-theory": None if theory else True, "no-residuals": None if residuals else True,
         "library": library,
     }  # fmt: skip
+    size = {side: pixels for side, pixels in (("width", width), ("height", height)) if pixels is not None}
     if name is not None and (Path(name).name != name or name in ("", ".", "..")):
         stop(f"--name {name}: say a file's name without a folder; --out names the folder")
     if figure.lower() in (CURVE, MAP):
@@ -114,11 +121,11 @@ def figures(
             stop(f"--measure is for figures of the papers: with `{figure}`, name the metric by --y {measure}")
         if at is not None:
             stop(f"--at is for figures of the papers that show where a level is reached; `{figure}` has none")
-        draw = partial(_own, figure.lower(), results, sweep, own)
+        draw = partial(_own, figure.lower(), results, sweep, own, size)
     else:
         if given := [f"--{option}" for option, value in own.items() if value is not None]:
             stop(f"{', '.join(given)}: for `{CURVE}` and `{MAP}` only; figure {figure} has axes of its own")
-        draw = partial(_of_paper, figure, results, sweep, measure, at)
+        draw = partial(_of_paper, figure, results, sweep, measure, at, size)
     missing: list[Later] = []
 
     def noted(later: list[Later]) -> bool:
@@ -141,9 +148,10 @@ def figures(
     console.print(files, markup=False)
 
 
-def _own(figure: str, results: str, sweep: str | None, own: dict[str, Any], compute: Compute) -> "Titled":
+def _own(figure: str, results: str, sweep: str | None, own: dict[str, Any], size: dict[str, int], compute: Compute) -> "Titled":
     """The figure `curve` or `map`, from the values of the options."""
     from analysis.asking import where_of
+    from analysis.charts.shown.sizing import sized
     from analysis.data.source import NoResults, ResultsError, existing
     from analysis.drawing import Asked
     from analysis.figures.own import LIBRARIES, colour_map, curve
@@ -168,15 +176,25 @@ def _own(figure: str, results: str, sweep: str | None, own: dict[str, Any], comp
             theory=own["no-theory"] is None, residuals=own["no-theory"] is None and own["no-residuals"] is None,
             seeds=own["seeds"] is not None, log_x=own["log-x"], log_y=own["log-y"],
         )  # fmt: skip
-        return colour_map(results, asked) if figure == MAP else curve(results, asked, compute, library)
+        if figure == CURVE:
+            return curve(results, asked, compute, library, size)
+        drawn = colour_map(results, asked)
+        return drawn._replace(chart=sized(drawn.chart, **size))
     except ResultsError as error:
         stop(str(error))
 
 
 def _of_paper(
-    figure: str, results: str, sweep: str | None, measure: str | None, level: float | None, compute: Compute
+    figure: str,
+    results: str,
+    sweep: str | None,
+    measure: str | None,
+    level: float | None,
+    size: dict[str, int],
+    compute: Compute,
 ) -> "Titled":
     """A figure of the papers."""
+    from analysis.charts.shown.sizing import sized
     from analysis.data.measures import measures
     from analysis.data.progress.coverage import sweeps
     from analysis.data.source import NoResults, ResultsError, existing
@@ -209,7 +227,7 @@ def _of_paper(
     if isinstance(drawn, Missing):
         stop(f"figure {chosen.name}: {drawn.needs} in {results}; run {' or '.join(chosen.commands(results))}")
     usual = "-".join([chosen.name, *([] if measure is None else [measure]), *([] if level is None else [f"{level:g}"])])
-    return Titled(title, drawn.caption, drawn.chart, drawn.frame, usual)
+    return Titled(title, drawn.caption, sized(drawn.chart, **size), drawn.frame, usual)
 
 
 def _written(drawn: "Titled", out: Path, name: str | None) -> str:

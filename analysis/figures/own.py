@@ -1,6 +1,7 @@
 """Figures of anyone's own sweep: `curve`, any metric against any parameter or along training, and `map`, a metric over two."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from analysis.asking import asked_points, key_named, selected, setting_for
@@ -19,10 +20,11 @@ from declarations.statistics import STATISTICS
 LIBRARIES = ("altair", "matplotlib")
 
 
-def curve(results: str, asked: Asked, compute: Compute, library: str = "altair") -> Titled:
-    """The figure `curve`. ResultsError for a mistake, with what there is instead."""
+def curve(results: str, asked: Asked, compute: Compute, library: str = "altair", size: Mapping[str, int] | None = None) -> Titled:
+    """The figure `curve`; `size` may hold `width` and `height` of a panel in pixels. ResultsError for a mistake, with what there
+    is instead."""
     asked = _of_one_sweep(results, replace(asked, suited=True))
-    answer = draw(results, asked, compute)
+    answer = draw(results, asked, compute, size, size)
     found, measure, look = answer
     chart = found.chart
     if library == "matplotlib":

@@ -3,6 +3,7 @@
 import csv
 
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 from analysis.data.measures import MEASURES
@@ -53,9 +54,27 @@ def test_a_map_over_two_parameters(measured, tmp_path):
     assert len(rows) == 21 and "Best test accuracy over d and L" in said
 
 
+@pytest.mark.parametrize("words", ["curve --x L", "curve --x step --where gamma=1", "map", "Lstar"])
+def test_a_panel_has_the_size_that_was_asked_for(measured, tmp_path, words):
+    drawn(measured, tmp_path, *words.split(), "--width", "150", "--height", "90")
+    panel = 'd="M0.5,0.5h150v90h-150Z"'  # the frame of a panel
+    assert panel in (tmp_path / "f.svg").read_text()
+
+
+def test_a_figure_of_matplotlib_has_the_size(measured, tmp_path):
+    sizes = {}
+    for width in ("200", "400"):
+        out = tmp_path / width
+        drawn(measured, out, "curve", "--x", "L", "--library", "matplotlib", "--width", width)
+        with Image.open(out / "f.png") as image:
+            sizes[width] = image.width
+    assert 1.3 < sizes["400"] / sizes["200"] < 2
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["--width", "4"], "'--width'"),
         (["--sweep", "mesured"], "did you mean 'measured'? there are measured"),
         (["--x", "witdh"], "did you mean 'width'?"),
         (["--x", "task"], "must be a parameter that is a number here: L, d"),
