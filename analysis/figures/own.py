@@ -30,7 +30,7 @@ def curve(results: str, asked: Asked, compute: Compute, library: str = "altair",
     if library == "matplotlib":
         from analysis.charts.shown.in_matplotlib import figure
 
-        chart = figure(found.drawn, measure, look, found.caption, asked.centre)
+        chart = figure(found.drawn, measure, look, found.caption, centre=asked.centre)
     return Titled(answer.title, found.caption, chart, found.frame, _file_name(asked.sweep, measure.name, look.x))
 
 

@@ -61,13 +61,15 @@ def test_a_panel_has_the_size_that_was_asked_for(measured, tmp_path, words):
     assert panel in (tmp_path / "f.svg").read_text()
 
 
-def test_a_figure_of_matplotlib_has_the_size(measured, tmp_path):
+def test_a_figure_of_matplotlib_has_the_size_and_no_title_of_its_own(measured, tmp_path):
+    """Its first argument after the caption is a title: the centre stood there."""
     sizes = {}
     for width in ("200", "400"):
         out = tmp_path / width
         drawn(measured, out, "curve", "--x", "L", "--library", "matplotlib", "--width", width)
         with Image.open(out / "f.png") as image:
             sizes[width] = image.width
+        assert "<!-- mean -->" not in (out / "f.svg").read_text()
     assert 1.3 < sizes["400"] / sizes["200"] < 2
 
 
