@@ -18,6 +18,7 @@ from console.commands import command
 from console.groups import OptionsAnywhere
 from console.printable import printable
 from console.terminal import err, stop
+from console.words import listed, nearest, show
 from orchestrator.sharing import check_options, share_runs
 from store.files import Files, LocalFiles, ResultsError, existing, open_files
 from store.sharing.runs import PER
@@ -27,6 +28,7 @@ from store.upkeep.compact import compact as compact_files
 from store.upkeep.copy import copy as copy_rows
 from store.upkeep.export import export as export_views
 from store.upkeep.summary import Summary, summarise
+from store.views import fetch
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None, cls=OptionsAnywhere
@@ -51,15 +53,19 @@ def _existing(results: str) -> Iterator[Files]:
 @app.command()
 def status(
     results: Results = "results",
+    sweep: Annotated[str | None, typer.Option("--sweep", metavar="NAME", help="Only the cells of this sweep.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Show for each sweep how many cells are done, running and missing, why cells failed, and the disk space used."""
     with _existing(results) as files:
-        found = summarise(files)
+        found = summarise(files, sweep)
+        if sweep is not None and not found.sweeps:
+            there = [name for (name,) in fetch(files, "SELECT DISTINCT sweep FROM plans ORDER BY sweep")]
+            stop(f"no sweep {show(sweep)} in {results}{nearest(sweep, there) or ':'} there are {listed(there)}")
     if as_json:
         typer.echo(json.dumps(found.as_json(), indent=2))
     else:
-        _show(found)
+        _show(found, sweep)
         if not any(found.cells.values()):
             for folder in _results_below(files):
                 _echo(f"{folder} holds results: {command('store', 'status', '--results', str(folder))}")
@@ -188,10 +194,11 @@ def _echo(text: str) -> None:
     typer.echo(printable(text))
 
 
-def _show(found: Summary) -> None:
+def _show(found: Summary, sweep: str | None) -> None:
     console = Console(highlight=False)
     cells = ", ".join(f"{n:,} {name}" for name, n in found.cells.items())
-    console.print(Text(printable(f"{found.results}: {sum(found.cells.values()):,} cells ({cells})")), soft_wrap=True)
+    of = "" if sweep is None else f", sweep {sweep}"
+    console.print(Text(printable(f"{found.results}{of}: {sum(found.cells.values()):,} cells ({cells})")), soft_wrap=True)
     bad = f", {len(found.bad_files)} of them bad: see check" if found.bad_files else ""
     console.print(Text(f"{found.n_files:,} files, {_size(found.n_bytes)}{bad}"), soft_wrap=True)
     for driver in found.drivers:
@@ -200,6 +207,10 @@ def _show(found: Summary) -> None:
     _table(console, ("sweep", *states), [(s.sweep, *(str(getattr(s, name)) for name in states)) for s in found.sweeps])
     why = [(f.status, str(f.cells), f.reason, f.example_cell_id, f.log_path or "") for f in found.failures]
     _table(console, ("status", "cells", "reason", "for example", "log"), why)
+    for failure in found.failures:
+        if failure.in_common:
+            told = f"{failure.cells:,} {failure.status} ({failure.reason}): {failure.in_common}"
+            console.print(Text(printable(told)), soft_wrap=True)
 
 
 def _table(console: Console, names: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:

@@ -15,7 +15,7 @@ from analysis.data.measures import measures
 from analysis.data.networks.evaluations import STEP
 from analysis.data.networks.failures import remedy
 from analysis.data.points import Points, described, numeric_keys, points
-from analysis.data.progress.coverage import Progress, Reason
+from analysis.data.progress.coverage import Progress, Reason, in_common
 from analysis.data.selection import SEED, Selection, Value, axes
 from analysis.data.source import ResultsError
 from analysis.drawing import Answer, Asked, draw
@@ -48,6 +48,8 @@ class Failure(NamedTuple):
 
     reason: Reason
     advice: str
+    in_common: str
+    """The parameters that these networks share and no finished network has, in words; empty if there are none."""
 
 
 class OwnResults(NamedTuple):
@@ -71,7 +73,11 @@ def own_results(results: str, progress: Progress, reasons: Sequence[Reason], com
     """The results of the sweep of this progress. `compute` gets theory that takes long."""
     selection = Selection(progress.sweep)
     origins = run(results, lambda connection: connection.execute(_ORIGINS, [progress.sweep]).df()).to_dict("records")
-    failures = [Failure(reason, remedy(reason.status, reason.reason, results)) for reason in reasons]
+    common = in_common(results, progress.sweep) if reasons else {}
+    failures = [
+        Failure(reason, remedy(reason.status, reason.reason, results), common.get((reason.status, reason.reason), ""))
+        for reason in reasons
+    ]
     held = measured(results, selection)
     if not held:
         varied, fixed = _settings(results, selection, None)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from analysis.data.networks.failures import remedy
-from analysis.data.progress.coverage import Live, Progress, Reason, live, progress, reasons
+from analysis.data.progress.coverage import Live, Progress, Reason, in_common, live, progress, reasons
 from analysis.data.progress.showing import NEEDS
 from analysis.data.source import damaged, state
 from app.ahead import importing
@@ -118,6 +118,10 @@ def _parts(results: str, sweep: Progress, why: list[Reason]) -> _Place:
         n, kinds = sum(reason.n for reason in why), len(why)
         with st.expander(f"{n:,} of {_plain(sweep.sweep)} diverged or failed, for {counted(kinds, 'reason')}"):
             st.html(_table(why))
+            common = remembered(in_common, results, sweep.sweep)
+            for reason in why:
+                if words := common.get((reason.status, reason.reason)):
+                    st.html(f"<p>{reason.n:,} {escape(reason.status)} ({escape(reason.reason)}): {escape(words)}.</p>")
             for advice in dict.fromkeys(remedy(reason.status, reason.reason, results) for reason in why):
                 st.markdown(advice)
             st.page_link(links["networks"], label="These networks", query_params={"sweep": sweep.sweep, "state": "not ok"})

@@ -112,7 +112,7 @@ def _next_commands(
     here = where(store.results)
     commands = []
     if counts["failed"] or counts["diverged"]:
-        commands.append(("why", command("store", "status", *here)))
+        commands.append(("why", command("store", "status", "--sweep", grid.sweep, *here)))
     if counts["failed"]:
         commands.append(("retry", command("run", *again, *here, "--retry-failed")))
     elif counts["missing"] or n_open:

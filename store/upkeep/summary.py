@@ -6,6 +6,8 @@ from typing import Any
 from store.files import Files
 from store.leases import drivers
 from store.snapshot import take
+from store.sql import literal
+from store.upkeep.in_common import in_common
 from store.upkeep.reasons import ALIKE, FIRST_LINES, ONE_REASON
 from store.views import fetch
 from store.weights import WEIGHTS
@@ -33,6 +35,8 @@ class FailureGroup:
     cells: int
     example_cell_id: str
     log_path: str | None
+    in_common: str
+    """The parameters that they share and no finished network has, in words; empty if there are none."""
 
 
 @dataclass(frozen=True)
@@ -53,20 +57,27 @@ class Summary:
         return asdict(self)
 
 
-def summarise(files: Files) -> Summary:
-    """The summary of a results directory. It is quick, because no curves and no neurons are read."""
+def summarise(files: Files, sweep: str | None = None) -> Summary:
+    """The summary of a results directory, or of the cells of one sweep in it; the files are always all of them. It is quick,
+    because no curves and no neurons are read."""
+    planned = "true" if sweep is None else f"sweep = {literal(sweep)}"
+    source = "cells" if sweep is None else f"(SELECT cells.* FROM cells JOIN plans USING (cell_id) WHERE {planned})"
     alive = [driver for driver in drivers(files) if driver.alive]
     running = {cell for driver in alive for cell in driver.cell_ids}
-    status_of: dict[str, str] = dict(fetch(files, "SELECT cell_id, status FROM cells"))
-    plans: dict[str, list[str]] = dict(fetch(files, "SELECT sweep, list(cell_id) FROM plans GROUP BY sweep ORDER BY sweep"))
+    status_of: dict[str, str] = dict(fetch(files, f"SELECT cell_id, status FROM {source}"))
+    sql = f"SELECT sweep, list(cell_id) FROM plans WHERE {planned} GROUP BY sweep ORDER BY sweep"
+    plans: dict[str, list[str]] = dict(fetch(files, sql))
+    if sweep is not None:
+        alive = [driver for driver in alive if not set(driver.cell_ids).isdisjoint(plans.get(sweep, ()))]
     failures = fetch(
         files,
         rf"""SELECT status, {ONE_REASON},
                 count(*), first(cell_id ORDER BY log_path IS NULL, cell_id),
                 first(log_path ORDER BY log_path IS NULL, cell_id)
-            FROM ({FIRST_LINES.format(source="cells")})
+            FROM ({FIRST_LINES.format(source=source)})
             GROUP BY status, {ALIKE} ORDER BY count(*) DESC, 2""",
     )
+    common = in_common(files, sweep) if failures else {}
     snapshot = take(files)
     entries = {file.entry for file in (*snapshot.rows, *snapshot.plans)} | set(snapshot.superseded) | set(snapshot.bad)
     entries |= set(files.entries(WEIGHTS))
@@ -75,7 +86,10 @@ def summarise(files: Files) -> Summary:
         results=files.root,
         cells={name: statuses.count(name) for name in ("ok", "diverged", "failed")},
         sweeps=[_counts(sweep, cells, status_of, running) for sweep, cells in plans.items()],
-        failures=[FailureGroup(*row) for row in failures],
+        failures=[
+            FailureGroup(status, reason, cells, example, log, common.get((status, reason), ""))
+            for status, reason, cells, example, log in failures
+        ],
         drivers=[{"driver": driver.description, "cells": len(driver.cell_ids)} for driver in alive],
         n_files=len(entries),
         n_bytes=sum(entry.size for entry in entries),

@@ -154,6 +154,15 @@ def test_a_plan_with_a_question_that_is_none_is_left_out_and_told(page, tmp_path
     assert name == "scaling" or told[0].startswith("Not read: `plan of odd`, foreign: 'L >= 3' is no question")
 
 
+def test_home_says_what_failed_networks_share(page, tmp_path):
+    store = Store(str(tmp_path / "results"))
+    lost = [row(10 + i, "failed", L=16, reason="<b>boom", seed=0) for i in range(2)]
+    store.commit("p", [*rows(0, 4, seed=0), *lost])
+    store.write_plan("s", [one["cell_id"] for one in (*rows(0, 4), *lost)])
+    texts = [html.proto.body for html in page("home", store.results).get("html")]
+    assert any("2 failed (&lt;b&gt;boom): all 2 have L = 16; no finished network has." in text for text in texts)
+
+
 def test_home_of_many_sweeps(page, tmp_path):
     store = Store(str(tmp_path))
     store.commit("one", rows(0, 30))

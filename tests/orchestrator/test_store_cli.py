@@ -73,6 +73,32 @@ def test_status_in_words(store: Store) -> None:
     assert any("RuntimeError: boom 1" in line and "/tmp/log" in line for line in lines)
 
 
+def test_status_of_one_sweep(store: Store) -> None:
+    fill(store)
+    other = rows(20, 3)
+    store.commit("s", [*other, row(23, "diverged")])
+    store.write_plan("other", [f"{i:020x}" for i in range(20, 24)])
+    lines = call(store, "status", "--sweep", "other").stdout.splitlines()
+    assert lines[0] == f"{store.results}, sweep other: 4 cells (3 ok, 1 diverged, 0 failed)"
+    assert "other,4,3,1,0,0,0" in lines and not any("eq3" in line or "boom" in line or "in flight" in line for line in lines)
+    found = call(store, "status", "--sweep", "othr")
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert found.stderr == f"no sweep 'othr' in {store.results}; did you mean 'other'? there are eq3, other\n"
+
+
+def test_status_says_what_the_failed_networks_share(store: Store) -> None:
+    fine = [row(i, base_lr=rate, width=width) for i, (rate, width) in enumerate([(0.1, 64), (0.1, 512), (10.0, 64)])]
+    lost = [row(10 + i, "failed", L=2, base_lr=10.0, width=512, reason=f"RuntimeError: boom {i}") for i in range(2)]
+    wild = [row(20 + i, "diverged", L=2, base_lr=rate, width=64, seed=0) for i, rate in enumerate((30.0, 100.0))]
+    store.commit("p", [*fine, *wild])
+    store.commit("q", lost, failed=True)
+    store.write_plan("eq3", [one["cell_id"] for one in (*fine, *lost, *wild)])
+    lines = call(store, "status", "--sweep", "eq3").stdout.splitlines()
+    both = "all 2 have width = 512 and base_lr = 10; no finished network has all of these"
+    assert f"2 failed (RuntimeError: boom 0): {both}" in lines
+    assert "2 diverged (diverged at steps 20 to 21): all 2 have base_lr = 30 to 100; no finished network has" in lines
+
+
 def test_status_of_an_empty_directory(store: Store) -> None:
     store.prepare()
     assert call(store, "status").stdout.splitlines() == [

@@ -6,8 +6,11 @@ from typing import NamedTuple
 
 from store.files import open_files
 from store.leases import drivers
+from store.upkeep.in_common import in_common
 from store.upkeep.reasons import ALIKE, FIRST_LINES, ONE_REASON
 from store.views import fetch, run
+
+__all__ = ["Live", "Progress", "Reason", "in_common", "live", "progress", "reasons", "sweeps", "sweeps_with"]
 
 RECENT = "10 minutes"
 """Span before a sweep's last commit over which its rate is taken."""

@@ -111,9 +111,10 @@ def two_sweeps(tmp_path_factory):
             best_test_acc=0.5 + 0.01 * hops + 0.001 * seed)
         for hops in (1, 2, 4) for i, (gamma, label) in enumerate([(1.0, "1"), (0.1, "0.1")]) for seed in range(3)
     ]  # fmt: skip
-    lost = row(5000, "failed", task="maze", L=None, hops=8, gamma=1.0, gamma_label="1", seed=0, reason="CUDA out of memory")
-    store.commit("mine", [*mine, lost], keys(hops="whole"))
-    store.write_plan("mine", [one["cell_id"] for one in (*mine, lost)], whole=True)
+    of = {"task": "maze", "L": None, "hops": 8, "gamma": 1.0, "gamma_label": "1", "reason": "CUDA out of memory"}
+    lost = [row(5000 + seed, "failed", seed=seed, **of) for seed in range(2)]
+    store.commit("mine", [*mine, *lost], keys(hops="whole"))
+    store.write_plan("mine", [one["cell_id"] for one in (*mine, *lost)], whole=True)
     other = [row(9000 + i, L=2 + i, seed=0) for i in range(4)]
     store.commit("other", other)
     store.write_plan("other", [one["cell_id"] for one in other], whole=True)
@@ -126,6 +127,7 @@ def test_a_report_of_one_sweep_shows_that_sweep_alone(two_sweeps, tmp_path):
     html = (tmp_path / "r.html").read_text()
     assert "sweep-mine" in html and "sweep-other" not in html
     assert "Best test accuracy against hops" in html and "<dd>1, 2, 4, 8</dd>" in html
+    assert "CUDA out of memory; all 2 have hops = 8; no finished network has" in html
     assert "too little memory" in html and "--retry-failed" in html
     # Nothing of the papers takes room: every claim is folded, and so is every figure.
     assert '<table class="claims">' not in html and '<h3 id="fig-' not in html
