@@ -1,4 +1,5 @@
-"""`python -m analysis.outcome --sweep NAME`: means of a sweep's configurations, rich networks beside the theory, as JSON.
+"""`python -m analysis.outcome --sweep NAME`: means of a sweep's configurations, rich networks beside the theory, and what shows
+them, as JSON.
 
 A sweep calls it at its end. `console.outcome_table` shows the answer.
 """
@@ -18,7 +19,8 @@ MOST = 1000
 
 def outcome(results: str, sweep: str, measures: Sequence[str]) -> dict[str, Any]:
     """The `keys` that tell the sweep's configurations apart, its rich networks beside the `theory`, and `tables`, one for each of
-    the measures, of all other configurations."""
+    the measures, of all other configurations; `figures` of the thresholds that it searched for, and `pages` of the app about
+    networks like these."""
     from analysis.report.configurations import table_of, telling_keys  # here: help and wrong options need not wait for pandas
     from analysis.report.outcome import rich_networks
 
@@ -31,7 +33,28 @@ def outcome(results: str, sweep: str, measures: Sequence[str]) -> dict[str, Any]
             frame = frame.drop(index=rich.index)
         one = {"measure": name, "title": measure.title, "is_accuracy": measure.is_accuracy, "n_rows": len(frame)}
         tables += [{**one, "rows": records(frame.head(MOST))}] if len(frame) else []
-    return {"keys": keys, "theory": records(rich), "tables": tables}
+    shown = {"figures": _figures(results, sweep), "pages": _pages(results, sweep)}
+    return {"keys": keys, "theory": records(rich), "tables": tables, **shown}
+
+
+def _figures(results: str, sweep: str) -> list[str]:
+    """The papers' figures that show where a metric reaches a level, if the sweep searched for one and they can be drawn of it."""
+    from analysis.data.questions import asked_of
+    from analysis.data.selection import Selection
+
+    if not asked_of(results, Selection(sweep)):
+        return []
+    from analysis.figures.registry import FIGURES, Missing
+
+    return [name for name, one in FIGURES.items() if one.has_level and not isinstance(one.draw(results, sweep), Missing)]
+
+
+def _pages(results: str, sweep: str) -> list[str]:
+    """Pages of the app that show something of this sweep, and not of every sweep with some parameter that varies."""
+    from analysis.data.progress.showing import EVERYDAY, NEEDS, showing
+
+    found = showing(results, sweep).get(sweep, frozenset())
+    return [page for page in NEEDS if page in found and page not in EVERYDAY]
 
 
 def records(frame: "pd.DataFrame") -> list[dict[str, Any]]:

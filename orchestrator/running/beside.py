@@ -36,8 +36,8 @@ class BesideTheory:
         return cls(started([*words, *(word for name in headlines(planned) for word in ("--measure", name))]))
 
     def answer(self) -> dict[str, Any]:
-        """The `keys` that vary, and the `theory` and `tables` that `console.outcome_table` prints. ResultsError if the process
-        failed."""
+        """The `keys` that vary, the `theory` and `tables` that `console.outcome_table` prints, and the `figures` and `pages` that
+        show them. ResultsError if the process failed."""
         out, err = self.process.communicate()
         if self.process.returncode:
             said = (err.strip().splitlines() or [f"it ended with {self.process.returncode}"])[-1]

@@ -3,7 +3,7 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -11,6 +11,7 @@ from rich.console import Console
 from console.commands import command, where
 from console.outcome_table import print_outcome
 from console.printable import printable
+from console.words import capital
 from declarations.keys import KEYS
 from orchestrator.extras import of_extras
 from orchestrator.grid.load import Grid, PlannedCell
@@ -78,7 +79,7 @@ def report(
             out.print(told, highlight=False, soft_wrap=True, markup=False)
         for reason, n in lacking.items():
             out.print(f"  {n} ok, but {printable(reason)}", highlight=False, soft_wrap=True, markup=False)
-        for name, line in _next_commands(grid, planned, store, again, counts, searchers.n_open, answer["keys"]):
+        for name, line in _next_commands(grid, planned, store, again, counts, searchers.n_open, answer):
             out.print(f"  {name + ':':8} {line}", highlight=False, soft_wrap=True, markup=False)
     return not (counts["failed"] or counts["missing"] or searchers.n_open or searchers.n_void or lacking)
 
@@ -106,10 +107,10 @@ def _next_commands(
     again: list[str],
     counts: Counter[str],
     n_open: int,
-    keys: Sequence[str],
+    answer: Mapping[str, Any],
 ) -> list[tuple[str, str]]:
-    """Name and line of each command that a user may want now."""
-    here = where(store.results)
+    """Name and line of each command that a user may want now. `answer`: that of `analysis.outcome`."""
+    here, keys = where(store.results), answer["keys"]
     commands = []
     if counts["failed"] or counts["diverged"]:
         commands.append(("why", command("store", "status", "--sweep", grid.sweep, *here)))
@@ -122,8 +123,10 @@ def _next_commands(
     if counts["ok"] and (x := _abscissa(keys)):
         axes = ["--x", x, "--y", d_lr.name] if are_rich else []
         commands.append(("figure", command("figure", "curve", "--sweep", grid.sweep, *axes, *here)))
+    commands += [("figure", command("figure", name, "--sweep", grid.sweep, *here)) for name in answer["figures"]]
     commands.append(("report", command("report", "--sweep", grid.sweep, *here)))
-    commands.append(("app", command("app", *here)))
+    pages = ", ".join(map(capital, answer["pages"]))
+    commands.append(("app", command("app", *here) + (f"  (see also {pages})" if pages else "")))
     if len(store.files.entries(PACKS)) >= MANY_PACKS:  # queries open each file
         commands.append(("faster", f"{command('store', 'compact', *here)}  (merges the files of the store)"))
     return commands

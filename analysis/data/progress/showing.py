@@ -7,7 +7,7 @@ from analysis.data.networks.saved import HOLDING, RICHNESS
 from analysis.data.paper import TEMPLATE_TASKS
 from analysis.data.selection import grid_keys
 from declarations.key import Key
-from store.sql import quoted
+from store.sql import literal, quoted
 from store.views import declared, fetch
 
 
@@ -41,6 +41,9 @@ NEEDS = {
 }
 """By page, what it needs. Pages that are not here have something to show as soon as there are networks."""
 
+EVERYDAY = frozenset({"curves", "structure"})
+"""The pages that show something of nearly every sweep."""
+
 
 class Varying(NamedTuple):
     """The finished networks of one task in a sweep: their number, the numeric keys that vary, and what else pages ask for."""
@@ -57,10 +60,10 @@ class Varying(NamedTuple):
     """True if some network has saved its richness."""
 
 
-def showing(results: str) -> dict[str, frozenset[str]]:
-    """By sweep, the pages of NEEDS that have something to show for its networks."""
+def showing(results: str, only: str | None = None) -> dict[str, frozenset[str]]:
+    """By sweep, the pages of NEEDS that have something to show for its networks; `only`: of this sweep alone."""
     found: dict[str, set[str]] = {}
-    for sweep, of_task in _varying(results):
+    for sweep, of_task in _varying(results, only):
         pages = found.setdefault(sweep, set())
         pages |= {page for page, shows in _SHOWS.items() if of_task.n_ok and shows(of_task)}
     return {sweep: frozenset(pages) for sweep, pages in found.items()}
@@ -78,8 +81,9 @@ _SHOWS: dict[str, Callable[[Varying], bool]] = {
 }
 
 
-def _varying(results: str) -> list[tuple[str, Varying]]:
-    """The finished networks of each sweep and task. It compares least and greatest values, which is cheaper than to list all."""
+def _varying(results: str, only: str | None) -> list[tuple[str, Varying]]:
+    """The finished networks of each sweep, or of one, and of each task. It compares least and greatest values, which is
+    cheaper than to list all."""
     known = declared(results)
     keys = [
         key
@@ -95,7 +99,7 @@ def _varying(results: str) -> list[tuple[str, Varying]]:
     # The column that says it is read only where some file has such metrics.
     rich = f"bool_or(cell_id IN ({HOLDING['richness']})) {ok}" if known.keys() & {*RICHNESS} else "false"
     sql = f"""SELECT sweep, task, count(*) {ok}, min(L) {noisy} < max(L) {noisy}, count(chains) {ok} > 0, {rich}, {ends}
-    FROM plans JOIN cells USING (cell_id) GROUP BY sweep, task"""
+    FROM plans JOIN cells USING (cell_id) WHERE {"true" if only is None else f"sweep = {literal(only)}"} GROUP BY sweep, task"""
     found = []
     for sweep, task, n_ok, noisy_over_L, sampled, is_rich, *differ in fetch(results, sql):
         numbers = frozenset(key for key, differs in zip(keys, differ[::2], strict=True) if differs)

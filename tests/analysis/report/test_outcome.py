@@ -13,8 +13,9 @@ from analysis.report.configurations import table_of
 from analysis.report.outcome import rich_networks
 from analysis.theory.same_different.rich import test_accuracy as eq3
 from console.outcome_table import print_outcome
+from store.questions import Question
 from store.store import Store
-from tests.store_rows import OWN_KEYS, row
+from tests.store_rows import OWN_KEYS, keys, row
 
 
 def text(frame, width=200, terminal=False):
@@ -117,7 +118,7 @@ def test_the_command_prints_the_records_as_json_and_nothing_else(measured, capsy
     print_outcome(json.loads(done.stdout), Console(width=200, file=by_command, color_system=None))
     assert by_command.getvalue() == by_frame
     assert outcome.main(["--sweep", "other", "--results", measured]) == 0
-    assert json.loads(capsys.readouterr().out) == {"keys": [], "theory": [], "tables": []}
+    assert json.loads(capsys.readouterr().out) == {"keys": [], "theory": [], "tables": [], "figures": [], "pages": []}
 
 
 def test_a_number_that_is_not_there_is_null_and_shown_as_before(tmp_path):
@@ -133,3 +134,19 @@ def test_a_number_that_is_not_there_is_null_and_shown_as_before(tmp_path):
     shown = io.StringIO()
     print_outcome(answer, Console(width=200, file=shown, color_system=None))
     assert shown.getvalue() == text(rich_networks(store.results, "s")) and "one seed" in shown.getvalue()
+
+
+def test_the_figure_of_thresholds_and_the_pages_that_suit_are_named(tmp_path):
+    store = Store(str(tmp_path))
+    levels = {3: 0.6, 6: 0.8, 12: 0.95}
+    of = {"prefactor": "sqrt_d", "sigma2": 0.0, "base_lr": 0.1, "seed": 0, "final_test_acc": 0.5}
+    cells = [row(100 * d + L, L=L, d=d, best_test_acc=acc, **of) for d in (64, 128) for L, acc in levels.items()]
+    strings = [row(9000 + P, task="template", L=None, P=P, seed=0) for P in (8, 16)]
+    store.commit("p", [*cells, *strings], keys(P="whole"))
+    ids, question = [one["cell_id"] for one in cells], Question("L", "best_test_acc", 0.9)
+    store.write_plan("searched", ids, asked=dict.fromkeys(ids, question))
+    store.write_plan("grid", ids)
+    store.write_plan("strings", [one["cell_id"] for one in strings])
+    shown = {sweep: outcome.outcome(store.results, sweep, ["best_test_acc"]) for sweep in ("searched", "grid", "strings")}
+    assert [one["figures"] for one in shown.values()] == [["Lstar"], [], []]
+    assert [one["pages"] for one in shown.values()] == [["dimension", "scaling"]] * 2 + [["relations"]]

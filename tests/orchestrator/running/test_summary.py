@@ -21,7 +21,18 @@ def test_a_sweep_is_told_how_to_see_it(tmp_path, save, keys, ok, told):
     cell = cell_of(SameDifferent(L=3, d=4), width=8, gamma=1.0, seed=0)
     planned = [PlannedCell(cell.cell_id, cell, frozenset(save))]
     grid = SimpleNamespace(sweep="s", cells=planned)
-    lines = dict(_next_commands(grid, planned, Store(str(tmp_path)), [], Counter(ok=ok), 0, keys))
+    answer = {"keys": keys, "figures": [], "pages": []}
+    lines = dict(_next_commands(grid, planned, Store(str(tmp_path)), [], Counter(ok=ok), 0, answer))
     assert told in lines["figure"] if told else "figure" not in lines
     assert lines["report"].split(" --results")[0].endswith("report --sweep s")
     assert ("avg(d_lr) AS d_lr" in lines["query"]) == (save == ["d_lr"] and ok > 0)
+
+
+def test_figures_and_pages_about_these_networks_are_named(tmp_path):
+    cell = cell_of(SameDifferent(L=3, d=4), width=8, gamma=1.0, seed=0)
+    planned = [PlannedCell(cell.cell_id, cell, frozenset())]
+    answer = {"keys": ["L"], "figures": ["Lstar"], "pages": ["dimension", "relations"]}
+    grid = SimpleNamespace(sweep="s", cells=planned)
+    lines = _next_commands(grid, planned, Store(str(tmp_path)), [], Counter(ok=1), 0, answer)
+    assert [name for name, _ in lines] == ["query", "figure", "figure", "report", "app"]
+    assert "Lstar --sweep s" in lines[2][1] and lines[4][1].endswith("  (see also Dimension, Relations)")
