@@ -1,5 +1,7 @@
 """The script that Streamlit runs for each session: the pages over one results directory, with selections in the URL."""
 
+import sys
+from contextlib import nullcontext
 from importlib import import_module
 from typing import Literal
 
@@ -29,8 +31,9 @@ def page_of(name: str, address: str, hidden: bool) -> st.Page:
         def screen(results: str) -> None:
             if name == HOME:  # it need not wait for what is imported in the background
                 return home.show(results)
-            with importing:  # a page's modules are imported when it is opened, if they are not yet
-                found = import_module(f"app.screens.{name}")
+            module = f"app.screens.{name}"
+            with st.spinner("Loading the page") if module not in sys.modules else nullcontext(), importing:
+                found = import_module(module)  # a page's modules are imported when it is opened, if they are not yet
             found.show(results)
 
         guarded(title, meaning, screen)

@@ -34,7 +34,7 @@ class Following:
     """Checks the claims of one store anew whenever its token changes, one check at a time, in a process of its own."""
 
     def __init__(self, results: str, claims: list[Claim] | None = None, pause_s: float = PAUSE_S) -> None:
-        self.pause_s, self.ended_at = pause_s, 0.0
+        self.pause_s, self.started_at, self.ended_at = pause_s, monotonic(), 0.0
         self.apart = Apart()
         self.results, self.claims = results, load_claims() if claims is None else claims
         self.known: dict[str, Checked] = {}
@@ -59,7 +59,7 @@ class Following:
                 self.waiting = None if rested else token
             if rested and token != self.token:
                 self.token, self.to_come = token, {claim.id for claim in self.claims}
-                self.running = Future()
+                self.running, self.started_at = Future(), monotonic()
                 self.some.clear()
                 # A daemon, unlike a pool's threads: ending the server must not take minutes.
                 Thread(target=self._check, args=(self.running,), name="claims", daemon=True).start()
@@ -69,6 +69,11 @@ class Following:
         error = running.exception() if running is not None and running.done() else None
         with self.lock:
             return State([self.known[c.id] for c in self.claims if c.id in self.known], len(self.to_come), error)
+
+    @property
+    def took_s(self) -> float:
+        """Seconds since the last check started."""
+        return monotonic() - self.started_at
 
     def resume(self) -> None:
         """Start the check that an earlier look asked for during a check or a pause, as soon as that is over."""

@@ -19,6 +19,7 @@ from app.following import following as _following
 from app.looks import is_dark, is_narrow
 from app.scoreboard import counted, details, section_html
 from app.shared import check_link, choice, downloads, figure
+from console.words import duration
 
 ALL, STORE = "(all papers)", "(all sweeps)"
 RESTS_ON = "rests_on"
@@ -40,17 +41,14 @@ def show(results: str) -> None:
     found = following.look(state(results), wait_s=0.5)
     if found.error:
         st.error(f"The claims could not be checked: {found.error}")
-    if found.n_to_come:
+    if found.n_to_come and not found.error:
         _soon(following, following.n_done)
     if not found.checked:
-        st.info("Checking the statements; they appear as they come.")
         return
     if (one := st.query_params.get("claim")) is not None:
         _one(one, found.checked, following, results)
         return
     kept, scored = _filtered(found.checked)
-    if found.n_to_come:
-        st.caption(f"Checking: {found.n_to_come} statements to come; those with networks come first.")
     commands = {one.claim.id: advice(one, results) for one in kept}
     _board(scored, commands)
     if scored:
@@ -63,9 +61,13 @@ def show(results: str) -> None:
 
 @st.fragment(run_every=SOON_S)
 def _soon(following: Following, n_shown: int) -> None:
-    """Run the page again when there are more verdicts."""
+    """Say how far the check is, and run the page again when there are more verdicts."""
     if following.n_done > n_shown:
         st.rerun()
+    n, left = len(following.claims), len(following.to_come)
+    told = f"{n - left} of {n} checked, {left} statements to come, those with networks first; "
+    first = "" if left < n else " The first verdicts take up to a minute."
+    st.progress((n - left) / n, text=f"{told}{duration(following.took_s)} so far.{first}")
 
 
 def _filtered(checked: Sequence[Checked]) -> tuple[list[Checked], list[Checked]]:

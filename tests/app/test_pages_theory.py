@@ -269,7 +269,7 @@ def test_claims_come_as_they_are_checked(opened, filled, monkeypatch, claims_che
     assert not page.exception
     claims._following(filled).running.result(timeout=300)
     page.run()
-    assert not page.exception and "to come" not in text(page)
+    assert not page.exception and not page.get("progress")
     counts = re.findall(r"<b>(.)</b> (\d+) ([a-z ]+)", html(page))
     assert counts == [("✗", "1", "contradicted"), ("?", "1", "not enough data"), ("–", "1", "not measured")]
     lines = html(page)
@@ -285,6 +285,20 @@ def test_claims_come_as_they_are_checked(opened, filled, monkeypatch, claims_che
     assert "Expected" not in html(unmeasured) and not unmeasured.code  # no command would decide it
     assert "No statement is named `nonsense`" in opened("claims", filled, {"claim": "nonsense"}).warning[0].value
     claims._following.clear()
+
+
+def test_claims_say_at_once_how_far_the_check_is(opened, filled, monkeypatch):
+    from analysis.claims.following import Following, State
+    from app.screens import claims
+
+    waiting = Following(filled)
+    waiting.to_come = {claim.id for claim in waiting.claims[2:]}
+    monkeypatch.setattr(waiting, "look", lambda *_, **__: State([], len(waiting.to_come), None))
+    monkeypatch.setattr(claims, "_following", lambda results: waiting)
+    page = opened("claims", filled)
+    n = len(waiting.claims)
+    (bar,) = page.get("progress")
+    assert not page.exception and bar.proto.text.startswith(f"2 of {n} checked, {n - 2} statements to come")
 
 
 def html(page):
