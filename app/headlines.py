@@ -51,7 +51,7 @@ def verdicts(sweep: str, found: list[Checked], more_to_come: bool) -> None:
     of_sweep = [one for one in found if sweep in one.sweeps]
     if not of_sweep:
         if not more_to_come:
-            st.caption("Verdicts: no statement of a paper is about these networks.")
+            st.caption("Verdicts: none yet. No statement from the papers can be checked with these networks.")
         return
     counts = Counter(one.verdict for one in of_sweep)
     n = len(of_sweep)
