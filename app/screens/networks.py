@@ -61,7 +61,7 @@ def show(results: str) -> None:
     if by_setting:
         _table_of_settings(results, asked, found)
     else:
-        _table_of_networks(results, asked, columns, [*found.varying] if columns == first else [])
+        _table_of_networks(results, asked, columns, first)
     show_picked(results)
     check_link(*AT_TIMES)
 
@@ -115,17 +115,16 @@ def _some_bad(results: str, sweep: str | None) -> bool:
     return any(why for name, why in remembered(reasons, results).items() if sweep in (None, name))
 
 
-def _table_of_networks(results: str, asked: Asked, columns: list[str], spare: list[str]) -> None:
-    """The table with these columns; those of `spare` are left out where they are empty."""
+def _table_of_networks(results: str, asked: Asked, columns: list[str], spare: Sequence[str]) -> None:
+    """The table with these columns; those of `spare` are left out where they are empty. A column that was added stays."""
     table, page = _paged(lambda page: remembered(listed, results, asked, tuple(columns), page))
     if table.frame.empty:
         st.info("No network fits; take a limit away above.")
         return
-    empty = [name for name in columns if name in spare and table.frame[name].isna().all()]
-    frame = table.frame.drop(columns=empty)
+    frame, left_out = _filled(table.frame, spare)
     _rows(results, frame, [[cell_id] for cell_id in frame["cell_id"]], f"{asked}{columns}{page}", ["cell_id"])
-    if empty:
-        st.caption(f"Empty for the networks on this page, and so not shown: {', '.join(f'`{name}`' for name in empty)}.")
+    if left_out:
+        st.caption(left_out)
     downloads("networks", table.frame, None, table.sql, sql_lines(results, table.sql))
 
 
@@ -140,11 +139,21 @@ def _table_of_settings(results: str, asked: Asked, found: Offered) -> None:
         st.info("No configuration fits; take a limit away above.")
         return
     ids = [list(cells) for cells in table.frame["cells"]]
-    _rows(results, table.frame.drop(columns="cells"), ids, f"{asked}{measure}{page}", [])
+    frame, left_out = _filled(table.frame.drop(columns="cells"), [*found.varying])
+    _rows(results, frame, ids, f"{asked}{measure}{page}", [])
+    if left_out:
+        st.caption(left_out)
     st.caption(
         f"`mean` with its 95% interval `low` to `high` of {remembered(measures, results)[measure].title}, over `n` networks."
     )
     downloads("configurations", table.frame.drop(columns="cells"), None, table.sql, sql_lines(results, table.sql))
+
+
+def _filled(frame: pd.DataFrame, spare: Sequence[str]) -> tuple[pd.DataFrame, str]:
+    """The rows without those columns of `spare` that are empty in all of them, and a sentence that names these, if any."""
+    empty = [name for name in spare if name in frame and frame[name].isna().all()]
+    names = ", ".join(f"`{name}`" for name in empty)
+    return frame.drop(columns=empty), f"Empty for the networks on this page, and so not shown: {names}." if empty else ""
 
 
 def _paged(ask: Any) -> tuple[Table, int]:

@@ -9,7 +9,7 @@ from store.leases import Lease
 from store.store import Store
 from store.under_way import CURVES
 from store.views import fetch
-from tests.store_rows import row, rows
+from tests.store_rows import keys, row, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Streamlit's own
 
@@ -49,6 +49,20 @@ def test_a_configuration_is_a_row_with_the_mean_that_curves_shows(page, small_re
     assert list(table["mean"])[:4] == pytest.approx(list(expected["mean"]))
     assert list(table.low)[:4] == pytest.approx(list(expected.low)) and list(table.n)[:4] == [4] * 4
     assert table.failed.sum() == 1  # a configuration of which no network finished is there too
+
+
+def test_columns_that_are_empty_for_the_networks_shown_are_left_out(page, tmp_path):
+    store = Store(str(tmp_path))
+    trained = [row(i, final_test_acc=0.5, seed=0) for i in range(2)]
+    sampled = [row(10 + i, task="he3", L=None, P=8 + i, best_test_acc=None, alignment_f=0.5, seed=0) for i in range(2)]
+    store.commit("one", [*trained, *sampled], keys(P="whole"))
+    store.write_plan("mixed", [one["cell_id"] for one in (*trained, *sampled)], whole=True)
+    shown = page("networks", tmp_path, only_task="he3")
+    assert {"best_test_acc", "final_test_acc", "L"}.isdisjoint(shown.dataframe[0].value) and "P" in shown.dataframe[0].value
+    assert "and so not shown: `best_test_acc`" in words(shown)
+    assert {"best_test_acc", "L"} < {*page("networks", tmp_path).dataframe[0].value}
+    by_setting = page("networks", tmp_path, only_task="he3", by_setting="true").dataframe[0].value
+    assert "L" not in by_setting and "P" in by_setting
 
 
 def test_two_ticked_networks_stand_side_by_side(page, small_results):
