@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from analysis.charts.explore import networks_of
-from analysis.data.choosing import matching
+from analysis.data.choosing import matching, rest_of, settled
 from analysis.data.choosing import measured as names_of_measures
 from analysis.data.keys import captioned
 from analysis.data.measures import measures
@@ -189,9 +189,13 @@ def nothing_yet(results: str, page: str, why: str, others: str = "") -> None:
     st.code(sweep_command(quick, results), language="bash", wrap_lines=True)
 
 
-def rest(found: Points, axes: Iterable[str], prefer: Mapping[str, Value] | None = None) -> Setting:
-    """The points of one setting of every key but `axes`, with a select box for each that varies."""
-    return one(found, axes, settings_of(found.frame) | {"sigma2": 0.0, "scaling": "standard"} | dict(prefer or {}), width=170)
+def rest(found: Points, axes: Iterable[str], prefer: Mapping[str, Value] | None = None, among: Points | None = None) -> Setting:
+    """The points of one setting of every key but `axes`, with a select box for each that varies. `among`: the points whose
+    settings are shown first, if there are any."""
+    axes = list(axes)
+    usual = settings_of(found.frame) | {"sigma2": 0.0, "scaling": "standard"} | dict(prefer or {})
+    opening = settled(among, rest_of(found, axes), {}, prefer=usual) if among is not None and len(among.frame) else None
+    return one(found, axes, usual, opening=opening, width=170)
 
 
 def number(label: str, low: float, high: float, default: float, step: float, key: str, **more: Any) -> float:

@@ -33,6 +33,7 @@ def fixed(
     prefer: Mapping[str, Value] | None = None,
     linked: Mapping[str, Value] | None = None,
     places: Sequence[Any] = (),
+    opening: Mapping[str, Value] | None = None,
     **more: Any,
 ) -> dict[str, Value]:
     """The value chosen for each key of `rest`. Values that do not go with the last one chosen are replaced.
@@ -40,11 +41,12 @@ def fixed(
     Keys that the networks shown do not have get no select box. The others get theirs in the order of captions.
 
     prefer: the values to show first, by default the paper's; linked: values that go before all choices; places: containers to
-    fill in turn; more: arguments of the select boxes.
+    fill in turn; opening: values that go before those of `prefer` until one is chosen; more: arguments of the select boxes.
     """
     options = {key: {text_of(key, value): value for value in values_of(found, key)} for key in rest}
     held = {key: st.session_state.get(name(key), st.query_params.get(name(key))) for key in rest}
     wanted = linked or {key: options[key][text] for key, text in held.items() if text in options[key]}
+    wanted = wanted or dict(opening or {})
     chosen = settled(found, rest, wanted, st.session_state.get(_LAST), prefer)
     there = fitting(found.frame, chosen, found.declared)
     had = [key for key in captioned(rest, found.declared) if not lacking(found.frame, key, found.declared)[there].all()]

@@ -214,6 +214,18 @@ def settled(
     return {key: chosen[key] for key in rest}
 
 
+def fullest(points: Points, rest: Sequence[str], x: str) -> dict[str, Value]:
+    """The values of the keys of `rest` that most networks of a curve over `x` have; none for a key that their parts lack."""
+    if not rest:
+        return {}
+    groups = points.frame.groupby(list(rest), dropna=False)
+    curves = points.frame[groups[x].transform("nunique") > 1]
+    if curves.empty:
+        return {}
+    (most,) = curves.assign(n=groups["n"].transform("sum")).nlargest(1, "n").to_dict("records")
+    return {key: most[key] for key in rest if not pd.isna(most[key])}
+
+
 def matching(frame: pd.DataFrame, values: Mapping[str, Value]) -> "pd.Series[bool]":
     """Whether each row has these values; None stands for a missing value."""
     found = pd.Series(True, index=frame.index)

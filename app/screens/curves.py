@@ -8,7 +8,7 @@ import streamlit as st
 
 from analysis.charts.curves import Look
 from analysis.charts.explore import Choices, Explored, TooMuch, explore
-from analysis.data.choosing import axes_of, having, measured, rest_beside, same_axis, suggested, suits_log
+from analysis.data.choosing import axes_of, fullest, having, measured, rest_beside, same_axis, suggested, suits_log
 from analysis.data.comparing import named
 from analysis.data.keys import title_of
 from analysis.data.points import CENTRES, Points, task_of
@@ -40,7 +40,8 @@ def show(results: str) -> None:
         st.info("No parameter that is a number has two values here. Choose another sweep, or all sweeps.")
         return
     with place:
-        setting = _setting(having(points, look.x), [key for key in (look.x, look.colour, look.facet) if key])
+        axes = [key for key in (look.x, look.colour, look.facet) if key]
+        setting = _setting(having(points, look.x), axes, of_store=selection.sweep is None)
         choices = _choices(points, look, setting)
     try:
         found = remembered(_explored, results, selection, measure, choices)
@@ -92,12 +93,12 @@ def _look(points: Points) -> Look:
     )
 
 
-def _setting(points: Points, axes: Sequence[str]) -> dict[str, Value]:
-    """One value for each key that varies beside the axes."""
+def _setting(points: Points, axes: Sequence[str], of_store: bool) -> dict[str, Value]:
+    """One value for each key that varies beside the axes; of all sweeps, first those of most networks."""
     rest = rest_beside(points, axes)
     if rest:
         st.caption("Values of the other parameters (only seeds are averaged):")
-    return fixed(points, rest, places=st.columns(2))
+    return fixed(points, rest, places=st.columns(2), opening=fullest(points, rest, axes[0]) if of_store else None)
 
 
 def _choices(points: Points, look: Look, setting: Mapping[str, Value]) -> Choices:

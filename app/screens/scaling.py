@@ -16,6 +16,7 @@ from analysis.data.source import declared
 from analysis.lines import threshold_lines, together
 from analysis.scaling.bound import MEANING, lines, slopes
 from analysis.scaling.charts import exponent_chart, threshold_chart
+from analysis.scaling.opening import first_against, with_law
 from analysis.scaling.predictions import Prediction, compared
 from analysis.scaling.proportion import RATIO, by_proportion, proportions
 from analysis.scaling.thresholds import Exponent, exponents, fitted, threshold_table
@@ -69,7 +70,8 @@ def show(results: str) -> None:
         usual = "L" if "L" in numbers else "P"
         searched = question.axis if question and measure == question.metric and question.axis in numbers else usual
         over = choice("Threshold in", numbers, searched, key="over", width=140)
-        against = choice("against", [key for key in numbers if key != over], "d", key="against", width=140)
+        others = [key for key in numbers if key != over]
+        against = choice("against", others, first_against(found, over, others, "d"), key="against", width=140)
         of_ratio, of_width = proportions(found)
         if over != "width" and against == "d" and of_ratio > 1 and found.frame["width"].nunique() > 1:
             meaning = "Networks whose width grows with d are compared at one width/d; otherwise at one width."
@@ -85,7 +87,7 @@ def show(results: str) -> None:
             width=140,
         )
         by = None if by == NONE else by
-        setting = rest(found, {over, against, *([by] if by else [])})
+        setting = rest(found, {over, against, *([by] if by else [])}, among=with_law(found, over, against, by))
         first = started(results, selection, setting, measure, over)
         level = level_choice(found.measure, first)
     frame = crossings(results, selection, setting, measure, level, over)

@@ -256,6 +256,31 @@ def test_scaling_shows_one_exponent_in_words_and_in_the_chart(opened, tmp_path, 
         assert any(f"gamma = {label}: " in m.value and f"d^{value:.2f}" in m.value for m in page.markdown)
 
 
+@pytest.fixture
+def slices(tmp_path):
+    """A slice with one d and several gamma at the paper's width, one with three d, and one with most networks."""
+    store = Store(str(tmp_path))
+    at = {"sigma2": 0.0, "prefactor": "sqrt_d"}
+    grids = {1024: ((256,), ("0.1", "1"), 2), 512: ((64, 128, 256), ("1",), 2), 300: ((256,), ("1",), 20)}
+    made = [
+        row(10**6 * width + 10**3 * d + 100 * int(label == "1") + L + 20 * seed, L=L, d=d, width=width, gamma_label=label,
+            gamma=float(label), seed=seed, best_test_acc=min(1.0, 0.5 + L / 20) + seed / 1e4, **at)
+        for width, (ds, labels, seeds) in grids.items()
+        for d, label, L, seed in itertools.product(ds, labels, (3, 6, 12), range(seeds))
+    ]  # fmt: skip
+    store.commit("p", [one | {"cell_id": f"{i:020x}"} for i, one in enumerate(made)])
+    store.write_plan("all", [f"{i:020x}" for i in range(len(made))], whole=True)
+    return store.results
+
+
+@pytest.mark.parametrize(("name", "width"), [("scaling", "512"), ("curves", "300")])
+def test_of_all_sweeps_scaling_opens_on_three_thresholds_and_curves_on_most_networks(opened, slices, name, width):
+    page = opened(name, slices, {"sweep": "(all sweeps)"})
+    assert not page.exception and values(page)["width"] == width
+    assert name == "curves" or (values(page)["against"], len(page.dataframe[0].value)) == ("d", 3)
+    assert values(opened(name, slices, {"sweep": "(all sweeps)", "at_width": "1024"}))["width"] == "1024"
+
+
 def test_claims_come_as_they_are_checked(opened, filled, monkeypatch, claims_checked_here):
     from analysis.claims import following
     from analysis.claims.check import load_claims
