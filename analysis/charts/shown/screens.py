@@ -17,6 +17,9 @@ BEHIND, TEXT = "#0e1117", "#d5d8de"
 """Streamlit's dark background, and the colour of labels on it."""
 NARROW_PLOT = 268
 """Widest plot in a narrow window, in pixels: a phone of 390 less its margins, the axis and its labels."""
+LETTER, SYMBOL, ROW = 5.8, 30, 3
+"""In a legend: the width of a letter on average and of a symbol with its gaps, in pixels, and most entries beside each other."""
+_WITH_LEGEND = ("color", "fill", "stroke", "shape", "strokeDash", "opacity", "size")
 _NAMED = {"black": "#000000", "white": "#ffffff", "grey": "#808080", "gray": "#808080"}
 _HEX = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
 _GREY = 0.12
@@ -108,7 +111,7 @@ def _narrowed(spec: Spec) -> Spec:
     config = found.get("config", {})
     below = {
         "orient": "bottom",
-        "columns": 3,
+        "columns": ROW,
         "labelLimit": 96,
         "titleLimit": NARROW_PLOT,
         "direction": "horizontal",
@@ -134,7 +137,20 @@ def _slimmed(part: Any) -> Any:
         found["width"] = NARROW_PLOT
     if isinstance(found.get("axis"), dict) and found["axis"].get("labelLimit", 0) > 100:
         found["axis"]["labelLimit"] = 100
+    for channel in _WITH_LEGEND:
+        if isinstance(found.get(channel), dict):
+            found[channel] = _with_whole_labels(found[channel])
     legend = found.get("legend")
     if isinstance(legend, dict):
         legend.update({key: min(legend[key], NARROW_PLOT) for key in ("labelLimit", "titleLimit") if key in legend})
     return found
+
+
+def _with_whole_labels(channel: Spec) -> Spec:
+    """An encoding whose legend, if the values in it are known, has so few columns that no label is cut."""
+    values = channel.get("scale") and channel["scale"].get("domain")
+    if channel.get("legend", {}) is None or channel.get("type") != "nominal" or not isinstance(values, list) or not values:
+        return channel
+    widest = SYMBOL + LETTER * max(len(str(value)) for value in values)
+    columns = int(min(ROW, max(1, NARROW_PLOT // widest)))
+    return channel | {"legend": channel.get("legend", {}) | {"columns": columns, "labelLimit": NARROW_PLOT}}

@@ -57,6 +57,19 @@ def test_in_a_narrow_window_panels_stand_one_below_the_other():
     assert narrow["config"]["legend"]["orient"] == "bottom" and narrow["config"]["axis"]["labelOverlap"]
 
 
+@pytest.mark.parametrize(("labels", "columns"), [(["1", "lazy"], 3), (["perceptron", "transformer + a I"], 2),
+                                                 (["1", "kernel, no token twice, infinite width"], 1)])  # fmt: skip
+def test_in_a_narrow_window_legends_have_as_many_columns_as_their_labels_leave_room_for(labels, columns):
+    scale = alt.Scale(domain=labels)
+    lines = alt.Chart(FRAME).mark_line().encode(x="x:Q", color=alt.Color("y:N", scale=scale), opacity=alt.Opacity("x:Q"))
+    legend = on_screen(spec_of(lines), narrow=True)["encoding"]["color"]["legend"]
+    assert legend["columns"] == columns and legend["labelLimit"] >= NARROW_PLOT
+    assert "legend" not in on_screen(spec_of(lines), narrow=True)["encoding"]["opacity"]
+    hidden = lines.encode(color=alt.Color("y:N", scale=scale, legend=None))
+    assert on_screen(spec_of(hidden), narrow=True)["encoding"]["color"]["legend"] is None
+    assert "legend" not in on_screen(spec_of(lines))["encoding"]["color"]
+
+
 def test_an_image_of_each_kind():
     starts = {kind: image(chart(), kind)[:4] for kind in IMAGES}
     assert starts == {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF"}
