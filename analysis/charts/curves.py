@@ -23,6 +23,9 @@ FEW_SEEDS, WIDE = 4, 0.25
 """A curve with intervals of fewer than FEW_SEEDS seeds that span more than the share WIDE of its axis is drawn with thin bars in
 place of a band: Student's t for two seeds is 13 standard errors wide, and a few such bands hide all curves."""
 
+SHORT = 0.05
+"""Span of an axis below which two digits after the point are too few."""
+
 
 @dataclass(frozen=True)
 class Look:
@@ -172,6 +175,14 @@ def y_scale(points: pd.DataFrame, measure: Metric, look: Look, theory: pd.DataFr
     return alt.Scale(domain=[low, high], nice=True, zero=False)
 
 
+def _digits(scale: Any) -> Any:
+    """An axis that writes as many digits as its numbers need where the usual two would make them alike, as 0.001 and 0.002 on a
+    logarithmic or a short axis. All layers need it: the first one's axis counts."""
+    domain = scale.to_dict().get("domain")
+    is_short = bool(domain) and domain[1] - domain[0] < SHORT
+    return alt.Axis(format="~g") if is_short or scale.to_dict().get("type") == "log" else alt.Axis()
+
+
 def _panel(
     of: dict[str, pd.DataFrame],
     points: pd.DataFrame,
@@ -183,8 +194,7 @@ def _panel(
     titled: bool = True,
 ) -> Any:
     data, x, colour = of["points"], x_of(points, look, titled), colour_of(points, look.colour, declared=look.declared)
-    # By default a logarithmic axis writes all of 0.001, 0.002, 0.004 as 0.00.
-    axis: Any = alt.Axis(format="~g") if look.log_y else alt.Undefined
+    axis = _digits(scale)
     y = alt.Y(f"{centre}:Q", title=measure.title, scale=scale, axis=axis)
     keys = [key for key in dict.fromkeys([look.x, look.colour, look.facet]) if key]
     numbers = [alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "median", "low", "high", "sd")]
@@ -192,7 +202,7 @@ def _panel(
     # A logarithmic axis has no place for an end that is not positive: the interval is drawn down to the end of the axis.
     ends = data.assign(low=data["low"].mask(data["low"] <= 0, scale.domain[0])) if look.log_y else data
     ends = ends[ends["high"] > 0] if look.log_y else ends
-    band = {"x": x, "y": alt.Y("low:Q", title=measure.title, scale=scale), "y2": "high:Q", "color": colour}
+    band = {"x": x, "y": alt.Y("low:Q", title=measure.title, scale=scale, axis=axis), "y2": "high:Q", "color": colour}
     # All values lie within a linear axis, whose end may be the measure's own, as for accuracies: no mark is cut in half there.
     cut = look.log_y
     wide = wide_curves(ends, look.colour, scale.domain, look.log_y)
@@ -206,13 +216,15 @@ def _panel(
     if "raw" in of:
         dots = alt.Chart(of["raw"]).mark_point(size=9, opacity=0.5, clip=True)
         layers.append(
-            dots.encode(x=x, y=alt.Y("value:Q", scale=scale), color=colour, tooltip=[*keys, "seed:Q", "value:Q", "cell_id:N"])
+            dots.encode(
+                x=x, y=alt.Y("value:Q", scale=scale, axis=axis), color=colour, tooltip=[*keys, "seed:Q", "value:Q", "cell_id:N"]
+            )
         )
     if look.level is not None:
         rule = alt.Chart(pd.DataFrame({"level": [look.level]})).mark_rule(strokeDash=[6, 4], color="#888")
-        layers.append(rule.encode(y=alt.Y("level:Q", scale=scale)))
+        layers.append(rule.encode(y=alt.Y("level:Q", scale=scale, axis=axis)))
     if "theory" in of and len(of["theory"]):
-        layers.append(_theory_lines(of["theory"], x, scale, look, theories))
+        layers += _theory_lines(of["theory"], x, scale, look, theories)
     layers.append(
         alt.Chart(data).mark_point(filled=True, size=40, opacity=1, clip=cut).encode(x=x, y=y, color=colour, tooltip=hover)
     )
@@ -237,7 +249,8 @@ def _rules(data: pd.DataFrame, colour: str | None, band: dict[str, Any]) -> list
     return [alt.Chart(alone).mark_rule(strokeWidth=3, opacity=0.4, clip=True).encode(**band)] if len(alone) else []
 
 
-def _theory_lines(theory: pd.DataFrame, x: Any, scale: Any, look: Look, names: Sequence[str]) -> Any:
+def _theory_lines(theory: pd.DataFrame, x: Any, scale: Any, look: Look, names: Sequence[str]) -> list[Any]:
+    """The theory's curves as lines; a curve of one point, which makes no line, as a diamond."""
     dash = alt.StrokeDash(
         "theory:N",
         title="theory",
@@ -247,7 +260,11 @@ def _theory_lines(theory: pd.DataFrame, x: Any, scale: Any, look: Look, names: S
     )
     lines = alt.Chart(theory).mark_line(color="black", strokeWidth=1.5, clip=look.log_y)
     hover = ["theory:N", f"{look.x}:Q", alt.Tooltip("value:Q", format=".4g")]
-    return lines.encode(x=x, y=alt.Y("value:Q", scale=scale), strokeDash=dash, detail="curve:N", tooltip=hover)
+    y = alt.Y("value:Q", scale=scale, axis=_digits(scale))
+    alone = theory[theory.groupby(["theory", "curve"], dropna=False)[look.x].transform("nunique") == 1]
+    points = alt.Chart(alone).mark_point(shape="diamond", filled=True, size=70, color="black", opacity=1, clip=look.log_y)
+    of_one = [points.encode(x=x, y=y, tooltip=hover)] if len(alone) else []
+    return [lines.encode(x=x, y=y, strokeDash=dash, detail="curve:N", tooltip=hover), *of_one]
 
 
 def _residual_scale(residuals: pd.DataFrame | None) -> Any:
@@ -268,12 +285,13 @@ def _residual_panel(residuals: pd.DataFrame, points: pd.DataFrame, look: Look, s
     shape = {"shape": alt.Shape("residual to:N")} if residuals["theory"].nunique() > 1 else {}
     hover: Sequence[Any] = [look.x, "residual to:N", alt.Tooltip("residual:Q", format="+.4f"), "n:Q"]
     zero = alt.Chart(pd.DataFrame({"zero": [0.0]})).mark_rule(color="black", strokeDash=[5, 3])
-    low = alt.Y("residual_low:Q", title=title, scale=scale)
+    axis = _digits(scale)
+    low = alt.Y("residual_low:Q", title=title, scale=scale, axis=axis)
     return alt.layer(
-        zero.encode(y=alt.Y("zero:Q", scale=scale)),
+        zero.encode(y=alt.Y("zero:Q", scale=scale, axis=axis)),
         base.mark_rule(opacity=0.6, clip=True).encode(x=x, y=low, y2="residual_high:Q", color=colour),
         base.mark_point(filled=True, size=30, opacity=1, clip=True).encode(
-            x=x, y=alt.Y("residual:Q", title=title, scale=scale), color=colour, tooltip=hover, **shape),
+            x=x, y=alt.Y("residual:Q", title=title, scale=scale, axis=axis), color=colour, tooltip=hover, **shape),
     )  # fmt: skip
 
 

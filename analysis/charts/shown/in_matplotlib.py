@@ -135,7 +135,8 @@ def _curves(axis: Any, panel: Layers, layers: Layers, measure: Metric, look: Loo
         names = list(dict.fromkeys(layers.theory["theory"])) if layers.theory is not None else []
         for (theory, _), line in panel.theory.groupby(["theory", "curve"], sort=False, dropna=False):
             dash = DASHES[names.index(theory) % len(DASHES)]
-            axis.plot(line[look.x], line["value"], color="black", linewidth=1.2, dashes=dash, label=str(theory))
+            mark = "D" if line[look.x].nunique() == 1 else None  # one point makes no line
+            axis.plot(line[look.x], line["value"], color="black", linewidth=1.2, dashes=dash, marker=mark, label=str(theory))
     if look.level is not None:
         axis.axhline(look.level, color="#888", linestyle="--", linewidth=1)
     axis.set_xscale("log" if look.log_x else "linear")

@@ -1,5 +1,8 @@
 """Charts of curves: intervals lie within their axes, on a logarithmic axis too, and of single points are drawn."""
 
+import io
+import re
+
 import pandas as pd
 import pytest
 
@@ -70,3 +73,20 @@ def test_each_theory_of_a_legend_has_its_own_dash_in_all_panels():
     scales = [layer["encoding"]["strokeDash"]["scale"] for layer in layers if "strokeDash" in layer["encoding"]]
     assert [scale["domain"] for scale in scales] == [["a", "b", "c"]] * 2 and scales[0] == scales[1]
     assert len(set(map(tuple, DASHES))) == len(DASHES)
+
+
+@pytest.mark.parametrize(("values", "log"), [([0.001, 0.002, 0.004], True), ([0.901, 0.902, 0.904], False)])
+def test_ticks_of_logarithmic_and_short_axes_have_the_digits_they_need(values, log):
+    points = POINTS.assign(mean=values, low=values, high=values)
+    told = curves_chart(points, METRICS["final_train_loss"], Look("L", "d", log_y=log))
+    drawn = io.StringIO()
+    told.save(drawn, format="svg")
+    labels = set(re.findall(r">(0\.[0-9]+)<", drawn.getvalue()))
+    assert any(len(label) == 5 for label in labels) and not {"0.00", "0.90"} & labels
+
+
+def test_a_theory_of_one_point_is_a_diamond():
+    theory = pd.DataFrame({"theory": ["Eq. 3", "Bayes", "Bayes"], "curve": None, "L": [3, 3, 4], "value": [0.7, 0.8, 0.9]})
+    told = curves_chart(POINTS, METRICS["best_test_acc"], Look("L", "d"), theory).to_dict()
+    (marks,) = [layer for layer in told["layer"] if layer["mark"].get("shape") == "diamond"]
+    assert [row["theory"] for row in told["datasets"][marks["data"]["name"]]] == ["Eq. 3"]
