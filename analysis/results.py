@@ -184,7 +184,7 @@ class Results:
         where: Where | None = None,
     ) -> pd.DataFrame:
         """The least `x` at which the mean of `y` reaches `at`, one row per curve: `threshold` with its 95% interval `low` to
-        `high`, the seeds `n` behind it, and its `state` (reached, not reached, already at the smallest x).
+        `high`, the number of `seeds` behind it, and its `state` (reached, not reached, already at the smallest x).
 
         `at`: by default the level usual for the metric. `by`: the parameters that tell curves apart; the others that vary then
         get one value, which stands in a column of its own. By default, one row for every configuration.
@@ -207,8 +207,9 @@ class Results:
         where: Where | None = None,
     ) -> pd.DataFrame:
         """The power with which the threshold of `of` grows with `over`, one row for each value of `by`: `exponent`, its 95%
-        interval `low` to `high`, the thresholds `n` that it rests on, those left out, and the theory's `prediction` where there
-        is one. NaN where fewer than three thresholds are reached: through two points every power law is perfect.
+        interval `low` to `high`, the number of `thresholds` that it rests on, those left out, and the theory's
+        `prediction` where there is one. NaN where fewer than three thresholds are reached: through two points every power law is
+        perfect.
 
         `by`: by default gamma, if the networks have it and neither `of` nor `over` is it.
         """

@@ -75,7 +75,7 @@ def heat_map(
     if contour is not None and np.isfinite(contour["value"]).any():
         base = alt.Chart(shown)
         on_x = alt.X(f"{x}:Q", scale=log_x)
-        hover = [x, *(alt.Tooltip(f"{name}:Q", format=".3g") for name in ("value", "low", "high")), "n:Q"]
+        hover = [x, *(alt.Tooltip(f"{name}:Q", format=".3g") for name in ("value", "low", "high")), "seeds:Q"]
         layers += [
             base.mark_rule(color="black", strokeWidth=1.5, clip=True).encode(x=on_x, y=alt.Y("low:Q", scale=log_y), y2="high:Q"),
             base.mark_point(filled=True, color="white", stroke="black", size=60, opacity=1, clip=True).encode(

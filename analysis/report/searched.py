@@ -48,7 +48,7 @@ def _answer(results: str, selection: Selection, question: Question) -> Searched 
     title = f"The least {over} at which the mean {found.measure.title} {verb} {level:g}"
     heads = [*(spoken(key) for key in keys), f"{over}*", "95% interval", "seeds"]
     texts = [
-        [*(_text(row[key]) for key in keys), _value(row), _interval(row), str(row["n"])]
+        [*(_text(row[key]) for key in keys), _value(row), _interval(row), str(row["seeds"])]
         for row in table.head(MOST_ROWS).to_dict("records")
     ]
     law = growth(found, question, width=420, height=300)

@@ -77,7 +77,7 @@ def threshold_panel(
     grid = log_axis(pd.Series([low, high]), grid=True, at_values=False)
     y = alt.Y("at:Q", title=y_title, scale=log_y, axis=grid)
     numbers = [alt.Tooltip(f"{name}:Q", format=".4g") for name in ("threshold", "low", "high")]
-    hover = [*(key for key in dict.fromkeys([against, by]) if key), *numbers, "n:Q", "state:N"]
+    hover = [*(key for key in dict.fromkeys([against, by]) if key), *numbers, "seeds:Q", "state:N"]
     layers: list[Any] = [
         alt.Chart(data)
         .mark_rule(strokeWidth=1.5, clip=True)
@@ -182,7 +182,7 @@ def exponent_panel(
             x=x, y=alt.Y("low:Q", title=title, scale=y_scale), y2="high:Q"),
         alt.Chart(data).mark_point(filled=True, size=80, opacity=1, color=NO_SEQUENCE, clip=True).encode(
             x=x, y=alt.Y("exponent:Q", title=title, scale=y_scale),
-            tooltip=[by, *numbers, "n:Q", "not reached:Q"]),
+            tooltip=[by, *numbers, "thresholds:Q", "not reached:Q"]),
     ]  # fmt: skip
     if len(said):
         ticks = alt.Chart(said).encode(x=x, y=alt.Y("predicted:Q", title=title, scale=y_scale), tooltip=["prediction:N"])

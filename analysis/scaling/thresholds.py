@@ -166,7 +166,8 @@ def fitted(
 def exponents(
     found: Fitted, frame: pd.DataFrame, by: str, against: str = "d", within: tuple[float, float] = (0.0, np.inf)
 ) -> pd.DataFrame:
-    """One row per value of `by`: the exponent of `fitted` with these arguments, its interval and the thresholds it rests on.
+    """One row per value of `by`: the exponent of `fitted` with these arguments, its interval and the number of
+    `thresholds` it rests on.
 
     A value with fewer than FEWEST_OF_LAW thresholds has no exponent.
     """
@@ -179,8 +180,9 @@ def exponents(
             {
                 by: value, **({"gamma": group["gamma"].iloc[0]} if by == "gamma_label" else {}),
                 "exponent": fit.interval.value if fit else np.nan, "low": fit.interval.low if fit else np.nan,
-                "high": fit.interval.high if fit else np.nan, "n": states.count("reached"), "open": fit.n_open if fit else 0,
-                "not reached": states.count("not reached"), "below range": states.count("already at the smallest x"),
+                "high": fit.interval.high if fit else np.nan, "thresholds": states.count("reached"),
+                "open": fit.n_open if fit else 0, "not reached": states.count("not reached"),
+                "below range": states.count("already at the smallest x"),
                 "predicted": said.exponent if said else np.nan, "prediction": str(said) if said else "",
             }
         )  # fmt: skip
@@ -188,10 +190,10 @@ def exponents(
 
 
 def threshold_table(frame: pd.DataFrame, keys: Iterable[str]) -> pd.DataFrame:
-    """The keys and the numbers of each threshold, as a table for people and CSV files."""
+    """The keys and the numbers of each threshold, `seeds` behind it among them, as a table for people and CSV files."""
 
     def numbers(t: Threshold) -> dict[str, Any]:
-        return {"threshold": t.value, "low": t.low, "high": t.high, "n": t.n_seeds, "state": t.reached,
+        return {"threshold": t.value, "low": t.low, "high": t.high, "seeds": t.n_seeds, "state": t.reached,
                 "smallest x": t.x_low, "largest x": t.x_high}  # fmt: skip
 
     return pd.concat([frame[list(keys)], pd.DataFrame([numbers(t) for t in frame["threshold"]])], axis=1)

@@ -48,9 +48,9 @@ def test_exponents_by_gamma_beside_what_is_predicted(measured):
     assert list(rows["predicted"]) == [2.0, 0.0]
     for row in rows.itertuples():
         assert row.low - 0.03 < row.predicted < row.high + 0.03  # 0.03: interpolation between powers of 2
-        assert row.n == 4
+        assert row.thresholds == 4
     part = exponents(fitted(found, "L", "d", "gamma_label", (8, 16)), found, "gamma_label", within=(8, 16))
-    assert list(part["n"]) == [3, 3]
+    assert list(part["thresholds"]) == [3, 3]
 
 
 def test_the_table_of_exponents_is_of_the_law_that_was_fitted(measured):
