@@ -72,8 +72,9 @@ def _long(x: Array, curves: Mapping[str, Any]) -> pd.DataFrame:
 def _panel(frame: pd.DataFrame, title: str, x: str, of_x: Scale, of_y: Scale) -> Any:
     names = list(dict.fromkeys(frame["curve"]))
     colour = alt.Color("curve:N", title=None, sort=names, legend=alt.Legend(orient="bottom", columns=1))
-    y = alt.Y("value:Q", title="D_LR" if of_y == "linear" else "D_LR, NC1", scale=alt.Scale(type=of_y))
-    axis = alt.X("x:Q", title=x, scale=alt.Scale(type=of_x))
+    digits = alt.Axis(format="~g")  # the usual two digits write 0.001 and 0.002 alike
+    y = alt.Y("value:Q", title="D_LR" if of_y == "linear" else "D_LR, NC1", scale=alt.Scale(type=of_y), axis=digits)
+    axis = alt.X("x:Q", title=x, scale=alt.Scale(type=of_x), axis=digits)
     dash = alt.StrokeDash("curve:N", sort=names, legend=None)
     lines = alt.Chart(frame, title=title, width=230, height=220).mark_line()
     return lines.encode(x=axis, y=y, color=colour, strokeDash=dash, tooltip=["curve", "x", "value"])
