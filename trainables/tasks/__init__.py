@@ -25,6 +25,6 @@ for _task in (
 
 __all__ = [
     "CIFAR10", "CIFAR100", "MNIST", "PSVRT", "Clusters", "Digits", "DigitsValue", "Hermite", "Hermite3", "Linear", "MNIST5k",
-    "MNIST5kValue", "Modular", "ModularTokens", "Parity2", "Pentomino", "SameDifferent", "Step", "SymbolicTemplate", "Task", "Template", "Text",
-    "register", "task_class", "task_names",
+    "MNIST5kValue", "Modular", "ModularTokens", "Parity2", "Pentomino", "SameDifferent", "Step", "SymbolicTemplate", "Task",
+    "Template", "Text", "register", "task_class", "task_names",
 ]  # fmt: skip
