@@ -13,6 +13,7 @@ from analysis.figures.seen import SEEN_FIGURES
 from analysis.figures.specialising import SPECIALISING_FIGURES
 from analysis.figures.structure import STRUCTURE_FIGURES
 from analysis.figures.templates import TEMPLATE_FIGURES
+from analysis.figures.training import TRAINING_FIGURES
 
 _ALL = (
     *STRUCTURE_FIGURES,
@@ -27,6 +28,7 @@ _ALL = (
     *PHASE_FIGURES,
     *RICHNESS_FIGURES,
     *TEMPLATE_FIGURES,
+    *TRAINING_FIGURES,
 )
 FIGURES = {f.name: f for f in (*sorted((f for f in _ALL if f.is_numbered), key=lambda f: f.name), *_ALL)}
 """The figures by name: first those numbered in the paper, in its order, then the others as they are listed."""

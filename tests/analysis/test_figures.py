@@ -19,6 +19,7 @@ from analysis.figures.files import FILES
 from analysis.figures.registry import FIGURES, Drawn, Missing
 from analysis.figures.richness import RICHNESS_FIGURES
 from analysis.figures.templates import TEMPLATE_FIGURES
+from analysis.figures.training import TRAINING_FIGURES
 from analysis.theory.same_different.rich import test_accuracy as eq3
 from console.terminal import stop
 from store import kept, views
@@ -37,7 +38,7 @@ PICTURES = (
     "Outliers",
     "Layers",
     "Magnitude",
-    *(f.name for f in (*RICHNESS_FIGURES, *TEMPLATE_FIGURES)),
+    *(f.name for f in (*RICHNESS_FIGURES, *TEMPLATE_FIGURES, *TRAINING_FIGURES)),
 )
 """They have stores and tests of their own."""
 IMAGES = {

@@ -1,0 +1,7 @@
+"""Figures of laws of training (docs/science/laws.md)."""
+
+from analysis.figures.training.balance import BALANCE
+from analysis.figures.training.edge import EDGE
+from analysis.figures.training.rates import RATES
+
+TRAINING_FIGURES = [RATES, BALANCE, EDGE]

@@ -1,0 +1,110 @@
+"""Figures of laws of training, from small networks trained here and from made ones."""
+
+import numpy as np
+import pytest
+
+from analysis.figures.drawn import Drawn, Missing
+from analysis.figures.registry import FIGURES
+from analysis.scaling.optimum import growth_exponent, optima, optimum
+from store.store import Store
+from tests.store_rows import row
+from trainables.cell import cell_of
+from trainables.metrics import requested_metric
+from trainables.tasks import Clusters, Hermite
+
+SEEDS = range(3)
+
+
+def made_store(folder, cells, value, metrics=(), **more):
+    """A store with a row for each cell, `value(cell)` a mapping of its metrics."""
+    store = Store(str(folder))
+    store.prepare()
+    asked = [requested_metric(name).metric for name in metrics]
+    for n, cell in enumerate(cells):
+        empty = {"best_test_acc": None, "L": None, "d": None, "gamma": None, "gamma_label": None}
+        found = value(cell)
+        status = "diverged" if found is None else "ok"
+        rows = [row(cell.cell_id, status, **{**empty, **cell.columns(), **(found or {}), **more})]
+        store.commit(f"p{n}", rows, [*cell.declared().values(), *asked])
+    return store.results
+
+
+def at_rates(rates, widths=(64, 256), **keys):
+    cell = {"network": "mlp", "depth": 1, "training": "sgd", "steps": 10, "eval_every": 10, **keys}
+    return [
+        cell_of(Hermite(d=4, degree=2), width=width, base_lr=rate, seed=seed, **cell)
+        for width in widths
+        for rate in rates
+        for seed in SEEDS
+    ]
+
+
+def test_rates_fall_as_the_store_says(tmp_path):
+    def value(cell):
+        x, best = np.log(cell.training.base_lr), np.log(1.6 / cell.width)
+        return None if x > best + 2 else {"test_mse": 0.1 + (x - best) ** 2}
+
+    found = FIGURES["Rates"].draw(made_store(tmp_path, at_rates(np.geomspace(0.001, 0.5, 12)), value), None)
+    assert isinstance(found, Drawn), found
+    assert "standard parametrisation: " in found.caption and "best rate ~ width^-1.00 (-1.00 to -1.00, 3 seeds)" in found.caption
+    assert set(found.frame["size"]) == {64, 256} and found.chart.to_dict()
+
+
+def test_the_drift_of_balances(tmp_path):
+    keys = {"network": "mlp", "depth": 3, "width": 8, "training": "gd", "eval_every": 10}
+    rates = [(0.01, 40), (0.02, 20)]
+    cells = [cell_of(Clusters(d=4, classes=3, P=8), base_lr=r, steps=s, seed=seed, **keys) for r, s in rates for seed in SEEDS]
+    found = FIGURES["Balance"].draw(
+        made_store(tmp_path, cells, lambda c: {"balance_drift": 0.3 * c.training.base_lr}, ["balance_drift"]), None
+    )
+    assert isinstance(found, Drawn), found
+    assert "drift ~ rate^1.00" in found.caption and "6 networks" in found.caption and found.chart.to_dict()
+
+
+def test_sharpness_along_training(tmp_path):
+    keys = {"network": "mlp", "depth": 1, "width": 8, "training": "gd", "steps": 30, "eval_every": 10}
+    cells = [cell_of(Hermite(d=4, degree=2, P=8), base_lr=rate, seed=seed, **keys) for rate in (0.1, 0.2) for seed in SEEDS]
+
+    def value(cell):
+        edge = [0.5, 0.8, 1.0] if cell.training.base_lr == 0.2 else [0.2, 0.3, 0.4]
+        return {"edge": edge[-1], "curve_step": [10, 20, 30], "curve_edge": edge}
+
+    found = FIGURES["Edge"].draw(made_store(tmp_path, cells, value, ["edge", "curve_edge"]), None)
+    assert isinstance(found, Drawn), found
+    last = found.frame[found.frame["step"] == 30].set_index("base_lr")["mean"]
+    assert last.to_dict() == pytest.approx({0.1: 0.4, 0.2: 1.0}) and found.chart.to_dict()
+
+
+@pytest.mark.parametrize("name", ["Rates", "Balance", "Edge"])
+def test_what_is_lacking_is_said(tmp_path, name):
+    made = made_store(tmp_path, at_rates([0.1], widths=(64,)), lambda cell: {"test_mse": 0.5})
+    assert isinstance(FIGURES[name].draw(made, None), Missing)
+
+
+@pytest.mark.parametrize(
+    ("y", "best", "at"),
+    [
+        ([4, 1, 0, 1, 4], 0.01, ""),
+        ([4, 1, 0, np.inf, np.inf], 0.01, ""),
+        ([0, 1, 4, 9, 16], 0.0001, "the least value tried"),
+        ([9, 4, 1, 0.5, 0.1], 1, "the largest value tried"),
+        ([1, 0.25, 0.25, 1, 2], 10**-2.5, ""),
+    ],
+)
+def test_where_networks_are_best(y, best, at):
+    found = optimum(np.array([1e-4, 1e-3, 1e-2, 1e-1, 1]), y)
+    assert found.x == pytest.approx(best) and found.at == at
+
+
+def test_a_seed_is_a_slope_of_its_own():
+    import pandas as pd
+
+    rows = [
+        {"width": width, "seed": seed, "base_lr": rate, "value": np.log(rate * width**exponent) ** 2}
+        for seed, exponent in enumerate((0.9, 1.1))
+        for width in (4, 16, 64)
+        for rate in np.geomspace(0.003, 1, 15)
+    ]
+    found = growth_exponent(optima(pd.DataFrame(rows), "base_lr", "width"), "width")
+    assert found.value == pytest.approx(-1, abs=1e-6) and found.n == 2
+    assert growth_exponent(optima(pd.DataFrame(rows[:15]), "base_lr", "width"), "width") is None
