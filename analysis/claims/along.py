@@ -8,7 +8,7 @@ from analysis.claims.networks import Networks, Where, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.networks.evaluations import Bounds, evaluations_of, first_within, in_words
 from declarations.metric import Metric
-from stats import mean_interval
+from stats import linear_fit, mean_interval
 from store.views import declared
 
 
@@ -69,3 +69,34 @@ def _counted(found: Networks, first: pd.DataFrame) -> str:
 
 def _when(steps: "pd.Series[int]") -> str:
     return f"step {steps.median():g} (median)"
+
+
+PER_DECADE = 8
+"""Evaluations per decade of steps that a slope on logarithmic axes takes: many late ones would outweigh early ones."""
+
+
+def curve_exponent(results: str, measure: str, of: Where, first: int, last: int, prefer: Where | None = None) -> Found:
+    """Exponent with which a metric along training grows with the step, from step `first` to step `last`: the mean over networks
+    of the slope of each one's line on logarithmic axes. A metric that is a mean since the evaluation before, as training losses
+    are, wants evaluations that are even on a logarithmic axis, `eval_at: {log: 8}`."""
+    evaluations = evaluations_of(results, (measure,))[0]
+    found = networks(results, of, None, prefer=prefer, among=frozenset(evaluations["cell_id"]))
+    inside = evaluations["step"].between(first, last) & (evaluations[measure] > 0)
+    shown = evaluations[inside & evaluations["cell_id"].isin(found.frame.get("cell_id", []))]
+    slopes = [slope for _, curve in shown.groupby("cell_id") if (slope := _slope(curve, measure, first, last)) is not None]
+    if not slopes:
+        return NotMeasured(f"no network has evaluations from step {first} to {last}: {found.what}")
+    what = declared(results)[measure]
+    assert isinstance(what, Metric)
+    told = f"{what.title} ~ step^b from step {first} to {last}; {found.what}"
+    lost = len(found.frame) - len(slopes)
+    return Measured(mean_interval(slopes), told + (f", {lost} of them without such evaluations" if lost else ""), found.again)
+
+
+def _slope(curve: pd.DataFrame, measure: str, first: int, last: int) -> float | None:
+    """The slope of one network; None if its evaluations do not span half of the range."""
+    steps = curve["step"].to_numpy(float)
+    wanted = np.geomspace(first, last, max(2, round(PER_DECADE * np.log10(last / first)) + 1))
+    rows = np.unique(np.abs(np.log(steps[:, None] / wanted)).argmin(axis=0))
+    x, y = np.log(steps[rows]), np.log(curve[measure].to_numpy(float)[rows])
+    return linear_fit(x, y).slope.value if len(rows) > 2 and np.ptp(x) > np.log(last / first) / 2 else None

@@ -6,11 +6,12 @@ import pytest
 from analysis.figures.drawn import Drawn, Missing
 from analysis.figures.registry import FIGURES
 from analysis.scaling.optimum import growth_exponent, optima, optimum
+from analysis.theory.one_third import leading
 from store.store import Store
 from tests.store_rows import row
 from trainables.cell import cell_of
 from trainables.metrics import requested_metric
-from trainables.tasks import Clusters, Hermite
+from trainables.tasks import Clusters, Halfspace, Hermite
 
 SEEDS = range(3)
 
@@ -75,7 +76,23 @@ def test_sharpness_along_training(tmp_path):
     assert last.to_dict() == pytest.approx({0.1: 0.4, 0.2: 1.0}) and found.chart.to_dict()
 
 
-@pytest.mark.parametrize("name", ["Rates", "Balance", "Edge"])
+def test_cross_entropy_beside_the_one_third_law(tmp_path):
+    steps = [100, 178, 316, 562, 1000, 1778, 3162, 5623, 10_000]
+    way = {"steps": 10_000, "eval_every": 10_000, "base_lr": 1.0, "batch": 256}
+    cells = [cell_of(Halfspace(d=d), seed=seed, **way) for d in (1, 8) for seed in SEEDS]
+
+    def value(cell):
+        return {"final_train_loss": 0.02, "curve_step": steps, "curve_train_loss": list(leading(steps)), "margin": 0.0}
+
+    found = FIGURES["OneThird"].draw(made_store(tmp_path, cells, value), None)
+    assert isinstance(found, Drawn), found
+    assert "cross entropy -0.33" in found.caption and "6 networks" in found.caption
+    dashed = [layer for layer in found.chart.layer if layer.mark.type == "line"][-1].data
+    # Over a quarter of a decade the mean of the law is 1.1 times its last value; the solution is 1.003 times the law.
+    assert (dashed["mean"] / leading(dashed["t"])).iloc[-1] == pytest.approx(1.09, abs=0.02)
+
+
+@pytest.mark.parametrize("name", ["Rates", "Balance", "Edge", "OneThird"])
 def test_what_is_lacking_is_said(tmp_path, name):
     made = made_store(tmp_path, at_rates([0.1], widths=(64,)), lambda cell: {"test_mse": 0.5})
     assert isinstance(FIGURES[name].draw(made, None), Missing)

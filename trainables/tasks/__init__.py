@@ -4,6 +4,7 @@ into `__all__` if others import it from here. A user's own is a file that the gr
 
 from trainables.tasks.base import Task, register, task_class, task_names
 from trainables.tasks.clusters import Clusters
+from trainables.tasks.halfspace import Halfspace
 from trainables.tasks.images.cifar100 import CIFAR100
 from trainables.tasks.images.digits import Digits, DigitsValue, MNIST5k, MNIST5kValue
 from trainables.tasks.images.pentomino import Pentomino
@@ -19,12 +20,12 @@ from trainables.tasks.teachers import Hermite, Hermite3, Linear, Parity2
 
 for _task in (
     SameDifferent, PSVRT, Pentomino, CIFAR100, Hermite, Hermite3, Linear, Parity2, Clusters, Digits, MNIST5k, DigitsValue,
-    MNIST5kValue, Modular, Step, MNIST, CIFAR10, Template, SymbolicTemplate, ModularTokens, Text,
+    MNIST5kValue, Modular, Step, MNIST, CIFAR10, Template, SymbolicTemplate, Halfspace, ModularTokens, Text,
 ):  # fmt: skip
     register(_task)
 
 __all__ = [
-    "CIFAR10", "CIFAR100", "MNIST", "PSVRT", "Clusters", "Digits", "DigitsValue", "Hermite", "Hermite3", "Linear", "MNIST5k",
-    "MNIST5kValue", "Modular", "ModularTokens", "Parity2", "Pentomino", "SameDifferent", "Step", "SymbolicTemplate", "Task",
-    "Template", "Text", "register", "task_class", "task_names",
+    "CIFAR10", "CIFAR100", "MNIST", "PSVRT", "Clusters", "Digits", "DigitsValue", "Halfspace", "Hermite", "Hermite3", "Linear",
+    "MNIST5k", "MNIST5kValue", "Modular", "ModularTokens", "Parity2", "Pentomino", "SameDifferent", "Step", "SymbolicTemplate",
+    "Task", "Template", "Text", "register", "task_class", "task_names",
 ]  # fmt: skip

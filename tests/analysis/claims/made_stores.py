@@ -189,6 +189,14 @@ def _at_first(claim: Claim, value: float) -> pd.DataFrame:
     return frame.assign(curve_step=steps, **curves)
 
 
+def _curve_exponent(claim: Claim, value: float) -> pd.DataFrame:
+    """Curves that are a power of the step."""
+    frame, given = networks(claim, "of"), claim.measure
+    steps = np.unique(np.geomspace(given["first"], given["last"], 20).round().astype(int))
+    curves = [list(0.1 * (steps / steps[-1]) ** slope) for slope in value + NOISE * _noise(frame)]
+    return frame.assign(curve_step=[list(steps)] * len(frame), **{_column(given["measure"]): curves})
+
+
 def _steps_ratio(claim: Claim, value: float) -> pd.DataFrame:
     """Curves in which what is bounded steps once to where its bounds hold."""
     frame = networks(claim, "of")
@@ -359,6 +367,7 @@ GENERATORS: dict[str, Callable[[Claim, float], pd.DataFrame]] = {
     "difference_of_measures": _difference_of_measures,
     "at_first": _at_first,
     "steps_ratio": _steps_ratio,
+    "curve_exponent": _curve_exponent,
     "beside_theory": _beside_theory,
     "error_beside_theory": _error_beside_theory,
     "threshold_ratio": _threshold_ratio,

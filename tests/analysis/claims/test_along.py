@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.claims.along import curve_exponent
 from analysis.claims.check import check, load_claims
 from analysis.claims.kinds import KINDS
 from analysis.claims.verdict import Measured, NotMeasured
@@ -176,3 +177,20 @@ def test_a_value_that_rounding_puts_beyond_its_bound_is_measured(tmp_path):
     rows = [row(n, seed=n, L=3, best_test_acc=np.nextafter(1, 2)) for n in range(3)]
     found = KINDS["mean"](stored(tmp_path, *rows), measure="best_test_acc", of={"task": "same_different"})
     assert isinstance(found, Measured) and found.interval.value == 1
+
+
+def test_the_slope_of_a_curve_on_logarithmic_axes(tmp_path):
+    steps = [1, 10, 100, 178, 316, 562, *range(1000, 10_001, 1000)]
+    powers = {0: -0.3, 1: -0.4}
+    store = Store(str(tmp_path))
+    store.prepare()
+    rows = []
+    for seed, power in powers.items():
+        curve = [9.0, 9.0, *(step**power for step in steps[2:])]  # another law before step 100
+        rows.append(row(seed, L=3, seed=seed, curves=0, curve_step=steps, curve_train_loss=curve))
+    rows.append(row(2, L=3, seed=2, curves=0, curve_step=[1000, 2000], curve_train_loss=[1.0, 1.0]))
+    store.commit("p", rows)
+    found = curve_exponent(store.results, "train_loss", {"L": 3}, first=100, last=10_000)
+    assert found.interval.value == pytest.approx(-0.35) and found.interval.n == 2
+    assert "1 of them without such evaluations" in found.what
+    assert isinstance(curve_exponent(store.results, "train_loss", {"L": 3}, first=20_000, last=40_000), NotMeasured)

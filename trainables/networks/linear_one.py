@@ -1,0 +1,27 @@
+"""A single linear layer, f(x) = w.x from w = 0: the student of laws that have a closed form."""
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from trainables.networks.base import Array, Network, answered
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from trainables.cell import Cell
+
+
+class LinearOne(Network):
+    """One linear layer without hidden neurons, from weights of 0."""
+
+    name: ClassVar[str] = "linear1"
+    takes: ClassVar[tuple[str, ...]] = ("vector",)
+
+    width: ClassVar[int] = 1  # type: ignore[misc]  # no key: there are no hidden neurons
+
+    def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
+        return {"w": np.zeros((cell.task.input_dim, cell.task.n_outputs), np.float32)}
+
+    def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
+        return answered(x @ parameters["w"], cell.task)
