@@ -62,6 +62,10 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
     "richness": (Figure("Richness", "richness_symbols"),),
     "linear": (Figure("Linear", "richness_linear"),),
     "relations": (Figure("Relations"),),
+    "rates": (Figure("Rates"),),
+    "balance": (Figure("Balance"),),
+    "edge": (Figure("Edge"),),
+    "one-third": (Figure("OneThird"),),
     "neurons": (Figure("Outliers", "nstar-he3-quick"), Figure("Magnitude", "parity-quick")),
 }
 """Figures by the name of their picture; several stand side by side."""
