@@ -165,17 +165,20 @@ def d_lr_proj(probe: Probe) -> float | None:
     return alignment.d_lr_of_span(*pair, int(rank)) if pair and rank else None
 
 
-@metric("rank of the centred targets", low=0, needs=ANSWERS_ONCE + _SEVERAL)
+@metric("rank of the centred targets, or of the features if lower", low=0, needs=ANSWERS_ONCE + _SEVERAL)
 def d_lr_rank(probe: Probe) -> float | None:
-    """Rank of the centred training targets, C - 1 for C classes; None for one output."""
+    """Rank of the centred training targets, C - 1 for C classes, or of the centred features if that is lower, as outputs vary
+    along no more directions than features do; None for one output."""
     own = _of(probe)
     if own.n_outputs == 1:
         return None
-    targets = own.train.targets
+    targets, features = own.train.targets, own.train.features
     if targets.ndim == 1:
-        return float(len(np.unique(targets)) - 1)
-    apart = alignment.centred(targets, own.train.share)
-    return 0.0 if apart is None else float(np.linalg.matrix_rank(apart))
+        of_targets = len(np.unique(targets)) - 1
+    else:
+        apart = alignment.centred(targets, own.train.share)
+        of_targets = 0 if apart is None else int(np.linalg.matrix_rank(apart))
+    return float(of_targets if features is None or not of_targets else alignment.rank(features, of_targets))
 
 
 @metric("alignment of features with those at initialisation", low=0, high=1, needs=FEATURES)

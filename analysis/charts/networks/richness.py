@@ -45,7 +45,8 @@ def n_leading(cell: Mapping[str, Any], spectrum: pd.DataFrame) -> int | None:
     """The number of eigenfunctions that hold all of the output of the richest network: C for C outputs, 2 for one. `cell` is a
     row of `cells`, `spectrum` that of the network; None if these do not tell.
 
-    A row has no C, but the rank of its targets, which is C, or C - 1 for classes; `pi_hat_C` is the utilisation of the first C.
+    A row has no C, but `d_lr_rank`, which is C, or C - 1 for classes, or that of fewer features; `pi_hat_C` is the
+    utilisation of the first C.
     """
     used, share, rank = spectrum["utilisation"].cumsum().to_numpy(float), cell.get("pi_hat_C"), cell.get("d_lr_rank")
     if share is None or not np.isfinite(share) or not len(used):

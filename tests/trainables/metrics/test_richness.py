@@ -13,7 +13,9 @@ from trainables.cell import cell_of
 from trainables.engines import descent_engine
 from trainables.metrics import Probe, base, metric_groups, requested_metric
 from trainables.metrics.base import MOST, metric
-from trainables.metrics.measuring import measured
+from trainables.metrics.measuring import measured, probe_of
+from trainables.richness import alignment
+from trainables.streams import probe_set, stream_owner
 from trainables.tasks import Clusters, SameDifferent
 from trainables.trainers.base import Probed
 from trainables.trainers.run import PackRun
@@ -116,6 +118,10 @@ def made(outputs, features, start=None, task=TASK):
     return Probe(cell, no_examples, at=at, at_start=start or (lambda x: None))
 
 
+def participation_of(features):
+    return alignment.participation(alignment.centred(features, np.full(len(features), 1 / len(features))))
+
+
 def value(name, probe):
     return requested_metric(name).measure(probe)
 
@@ -138,6 +144,31 @@ def test_features_that_have_not_changed_are_aligned_with_those_at_the_start():
     assert value("s_init", same) == pytest.approx(1, abs=1e-12)
     other = made(lambda x: x[:, 0], lambda x: x[:, :4], start=lambda x: x[:, 20:24])
     assert value("s_init", other) < 0.5
+
+
+@pytest.mark.parametrize(("width", "expected"), [(4, 4), (24, 9)])
+def test_the_span_of_outputs_has_no_more_directions_than_features(width, expected):
+    keys = {
+        "network": "mlp",
+        "depth": 1,
+        "batch": 32,
+        "steps": 200,
+        "eval_every": 200,
+        "seed": 0,
+        "base_lr": 0.05,
+        "dtype": "float64",
+    }
+    cell = cell_of(Clusters(d=10, P=400, classes=10), training="sgd", width=width, activation="tanh", **keys)
+    found = values(trained([cell], "stacked"))
+    assert found["d_lr_rank"] == expected
+    assert 0 < found["d_lr_proj"] < 1
+    if width == expected:  # outputs span all features, whichever they use: 1 - sum rho / (sqrt(R) |rho|)
+        run = PackRun([cell], descent_engine("stacked").trainer([cell]))
+        while not run.done:
+            run.advance(1.0)
+        used = probe_of(run, 0)
+        inputs, _ = probe_set(stream_owner(cell), cell.task, fresh=False)
+        assert found["d_lr_proj"] == pytest.approx(1 - (participation_of(used.at(inputs).features) / width) ** 0.5, abs=1e-9)
 
 
 def test_equal_examples_are_evaluated_once():

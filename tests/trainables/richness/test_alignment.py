@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trainables.richness.alignment import centred, cka, d_lr, d_lr_of_span, gram_norm, participation
+from trainables.richness.alignment import centred, cka, d_lr, d_lr_of_span, gram_norm, participation, rank
 
 
 def even(n):
@@ -49,6 +49,27 @@ def test_of_the_span_a_rank_above_that_of_the_targets_counts_noise():
     assert laziness(y, noisy, 4) == pytest.approx(1 - 0.75**0.5, abs=1e-5)
     assert laziness(y, noisy, 3) == pytest.approx(4e-6, abs=4e-6)
     assert laziness(y, noisy) == pytest.approx(4e-6, abs=4e-6)
+
+
+def test_outputs_of_fewer_features_vary_along_no_more_directions_than_these():
+    rng = np.random.default_rng(0)
+    features = white(500, 3) * [1, 0.9, 0.7]
+    f, outputs = centred(features, even(500)), features @ rng.standard_normal((3, 7))
+    assert rank(f, 7) == 3
+    rho = np.array([1, 0.9, 0.7]) ** 2  # all directions are used: 1 - sum rho / (sqrt(R) |rho|)
+    assert laziness(features, outputs, rank(f, 7)) == pytest.approx(1 - rho.sum() / (3**0.5 * np.linalg.norm(rho)), abs=1e-12)
+    assert laziness(features, outputs, 7) > 0.3
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_rank_is_that_of_the_features_up_to_a_limit(dtype):
+    rng = np.random.default_rng(1)
+    x = np.zeros((300, 50))
+    x[:, 4:34] = rng.standard_normal((300, 6)) @ rng.standard_normal((6, 30))
+    x[:, 4:34] *= 9  # the longest columns have rank 6 alone, among dead neurons
+    x[:, 40:43] = rng.standard_normal((300, 3))
+    f = centred(x.astype(dtype), even(300))
+    assert [rank(f, most) for most in (1, 5, 6, 8, 9, 10, 20, 60)] == [1, 5, 6, 8, 9, 9, 9, 9]
 
 
 @pytest.mark.parametrize(("r", "expected"), [(1, 0.858579), (3, 0.755051), (9, 0.575736)])
