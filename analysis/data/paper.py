@@ -25,7 +25,7 @@ _OTHERS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 """The settings in which the visual tasks differ from same-different [Tong25 App. G.3 to G.5]."""
 
-ROUNDED = "the paper's lazy networks carry float32 rounding, these do not (docs/science/theory.md)"
+ROUNDED = "the paper's lazy networks carry float32 rounding, these do not (docs/science/equality.md, The authors' network)"
 """Caution beside accuracies of lazy networks that are compared with the paper's; see benchmarks.float32."""
 
 TASKS = ("same_different", *_OTHERS)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.charts.curves import styled
 from analysis.data.keys import captioned
-from analysis.data.paper import PAPER
+from analysis.data.paper import PAPER, ROUNDED
 from analysis.data.points import described, n_seeds, one_setting, points
 from analysis.data.questions import asked_of
 from analysis.data.selection import Selection, Value
@@ -65,6 +65,8 @@ def _draw(results: str, sweep: str | None, measure: str = "best_test_acc", level
         f"{reached} of {len(frame)} curves; intervals 95%. Exponents: "
         + "; ".join(exponent_told(gamma_told(row[BY]), row) + of_theory.get(row[BY], "") for row in rows.to_dict("records"))
     )
+    if found.measure.is_accuracy and "lazy" in set(frame[BY]):
+        caption += f"; {ROUNDED}"
     return Drawn(chart, table, caption + ".", found.sql, missing)
 
 

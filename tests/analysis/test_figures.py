@@ -140,9 +140,9 @@ def test_1e_fits_the_law_of_the_store(measured):
     assert exponent == pytest.approx(LAZY_EXPONENT, abs=0.05)
 
 
-@pytest.mark.parametrize("name", ["1b", "1c", "1e", "1f", "2", "C3", "F1"])
+@pytest.mark.parametrize("name", ["1b", "1c", "1e", "1f", "2", "C3", "F1", "Lstar"])
 def test_captions_warn_where_accuracies_of_lazy_networks_stand_beside_the_papers(measured, name):
-    assert (ROUNDED in drawn(measured, name).caption) == (name in ("1c", "1e", "1f", "2"))
+    assert (ROUNDED in drawn(measured, name).caption) == (name in ("1c", "1e", "1f", "2", "Lstar"))
 
 
 def test_2_has_a_panel_for_each_noise(measured):
