@@ -85,9 +85,10 @@ def test_every_engine_gives_the_same(engine, gamma):
         assert found[name] == pytest.approx(expected[name], rel=1e-6, abs=1e-6), name
 
 
-def test_single_precision_is_near():
+@pytest.mark.parametrize("engine", ["batched", "stacked", "reference", "gram"])
+def test_single_precision_is_near(engine):
     expected = values(trained([a_cell(dtype="float64")], "reference"))
-    found = values(trained([a_cell()]))
+    found = values(trained([a_cell()], engine))
     assert [found[name] for name in ("d_lr", "d_lr_test", "s_init")] == pytest.approx(
         [expected[name] for name in ("d_lr", "d_lr_test", "s_init")], abs=1e-4
     )
@@ -169,6 +170,20 @@ def test_the_span_of_outputs_has_no_more_directions_than_features(width, expecte
         used = probe_of(run, 0)
         inputs, _ = probe_set(stream_owner(cell), cell.task, fresh=False)
         assert found["d_lr_proj"] == pytest.approx(1 - (participation_of(used.at(inputs).features) / width) ** 0.5, abs=1e-9)
+
+
+def test_the_spectrum_of_features_that_are_not_trained_stays():
+    keys = {"network": "mlp", "depth": 2, "width": 24, "batch": 8, "steps": 100, "eval_every": 100, "seed": 0, "trained": "last"}
+    cell = cell_of(Clusters(d=10, P=200), training="sgd", dtype="float64", base_lr=0.05, **keys)
+    run = PackRun([cell], descent_engine("stacked").trainer([cell]))
+    start = values(run)
+    while not run.done:
+        run.advance(1.0)
+    end = values(run)
+    assert end["s_init"] == pytest.approx(1, abs=1e-12)
+    assert end["rho"] == pytest.approx(start["rho"], abs=1e-12)
+    assert end["d_eff_rho"] == pytest.approx(start["d_eff_rho"], rel=1e-12)
+    assert abs(end["d_lr"] - start["d_lr"]) > 1e-3  # the outputs do move
 
 
 def test_equal_examples_are_evaluated_once():
