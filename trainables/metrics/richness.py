@@ -80,24 +80,30 @@ class _Richness:
         features = self.train.seen.features
         return None if features is None else spectrum.eigenfunctions(features, self.train.share)
 
-    @cached_property
-    def basis(self) -> Array | None:
-        """Orthonormal values of the eigenfunctions on fresh examples (n, K)."""
-        features = self.test.seen.features
-        return None if self.functions is None or features is None else spectrum.orthonormal(self.functions, features)
-
-    @cached_property
+    @property
     def utilisation(self) -> Array | None:
         """Qhat(k) of the outputs on fresh examples."""
-        return self._quality(self.test.seen.outputs)
+        return self._qualities.get("outputs")
 
-    @cached_property
+    @property
     def quality(self) -> Array | None:
         """Q*(k) of the targets of fresh examples."""
-        targets = self.test.targets
+        return self._qualities.get("targets")
+
+    @cached_property
+    def _qualities(self) -> dict[str, Array]:
+        """Qualities of outputs and of targets that are not 0 throughout; none without eigenfunctions."""
+        features, targets = self.test.seen.features, self.test.targets
+        if self.functions is None or features is None:
+            return {}
         if self.n_outputs > 1 and targets.ndim == 1:
             targets = np.eye(self.n_outputs)[targets]
-        return self._quality(targets)
+        spanned = {name: one for name, one in (("outputs", self.test.seen.outputs), ("targets", targets)) if np.any(one)}
+        if not spanned:
+            return {}
+        return dict(
+            zip(spanned, spectrum.qualities(spectrum.on_sample(self.functions, features), *spanned.values()), strict=True)
+        )
 
     @cached_property
     def collapse(self) -> Collapse | None:
@@ -105,9 +111,6 @@ class _Richness:
         if self.n_outputs == 1 or features is None or classes is None:
             return None
         return collapse(features, classes, self.train.share)
-
-    def _quality(self, values: Array) -> Array | None:
-        return spectrum.quality(self.basis, values) if self.basis is not None and np.any(values) else None
 
     def leading(self, quality: Array | None) -> float | None:
         """Pi(k): the sum of the first C, the first two if there is one output."""
@@ -230,7 +233,10 @@ def pi_target_C(probe: Probe) -> float | None:
 def const_overlap(probe: Probe) -> float | None:
     """|<1|e_1>| on training examples. [Nam26] finds above 0.95, and so leaves out e_1 in effective dimensions."""
     own = _of(probe)
-    return spectrum.constant_overlap(own.functions, own.train.share) if own.functions else None
+    features = own.train.seen.features
+    return (
+        None if own.functions is None or features is None else spectrum.constant_overlap(own.functions, features, own.train.share)
+    )
 
 
 @metric("neural collapse NC1", low=0, logarithmic=True, needs=FEATURES + _SEVERAL)
