@@ -116,7 +116,9 @@ def _some_bad(results: str, sweep: str | None) -> bool:
 
 
 def _table_of_networks(results: str, asked: Asked, columns: list[str], spare: Sequence[str]) -> None:
-    """The table with these columns; those of `spare` are left out where they are empty. A column that was added stays."""
+    """The table with these columns. Those of `spare` are left out where they are empty, unless some of them were taken away: then
+    the others were chosen."""
+    spare = spare if {*spare} <= {*columns} else ()
     table, page = _paged(lambda page: remembered(listed, results, asked, tuple(columns), page))
     if table.frame.empty:
         st.info("No network fits; take a limit away above.")

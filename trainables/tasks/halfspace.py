@@ -14,7 +14,7 @@ from trainables.tasks.base import Array, Task
 
 
 class Halfspace(Task):
-    """Is w\\*.x above 0? Inputs are Gaussian; with `margin` none lies nearer to the boundary."""
+    """Is w*.x above 0? Inputs are Gaussian; with `margin` none lies nearer to the boundary."""
 
     name: ClassVar[str] = "halfspace"
     defaults: ClassVar[Mapping[str, Any]] = {"network": "linear1", "base_lr": 1.0, "prefactor": "none"}
