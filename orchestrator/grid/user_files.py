@@ -259,6 +259,8 @@ def _check_fields(f: UserFile, cls: type[Part]) -> None:
             kind = None  # only a network may leave a key out, with None; a task has all its keys
         if name in taken or name in BLOCK_KEYS:
             raise refuse("a grid uses this name already")
+        if name in vars(Part):
+            raise refuse("every task and network has something else of this name; choose another")
         if kind is None:
             given = "" if get_args(field.annotation) else getattr(field.annotation, "__name__", "")
             given = given or str(field.annotation).replace("typing.", "")
