@@ -171,6 +171,7 @@ BAD_FIELDS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:Field name:UserWarning")  # pydantic's own word on a name that is taken
 @pytest.mark.parametrize(("field", "said"), BAD_FIELDS, ids=[field for field, _ in BAD_FIELDS])
 def test_a_field_that_cannot_be_a_column_is_refused(load, field, said):
     with pytest.raises(GridError) as caught:
