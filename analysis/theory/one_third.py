@@ -8,6 +8,8 @@ large t, no margin   D = (3 A t)^(1/3), L = A/D = A^(2/3) (3 t)^(-1/3), A = sqrt
 Derived here; the rival is a density that vanishes at the boundary, where L falls as 1/t up to logarithms [Soudry18].
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -29,7 +31,11 @@ def loss(t: ArrayLike, margin: float = 0.0) -> Floats:
         rtol=1e-8, atol=1e-10,
     )  # fmt: skip
     sizes = solved.sol(t.ravel())[0]
-    return np.array([_mean(lambda c, size=d: np.log1p(np.exp(-size * c)), d, margin) for d in sizes]).reshape(t.shape)
+    return np.array([_loss_at(float(size), margin) for size in sizes]).reshape(t.shape)
+
+
+def _loss_at(size: float, margin: float) -> float:
+    return _mean(lambda c: np.log1p(np.exp(-size * c)), size, margin)
 
 
 def leading(t: ArrayLike) -> Floats:
@@ -37,7 +43,7 @@ def leading(t: ArrayLike) -> Floats:
     return np.asarray(A ** (2 / 3) * (3 * np.asarray(t, float)) ** (-1 / 3))
 
 
-def _mean(of, size: float, margin: float) -> float:  # type: ignore[no-untyped-def]
+def _mean(of: Callable[[Floats], Floats], size: float, margin: float) -> float:
     """E of a function of |c| + margin, |c| half-normal. The nodes lie where exp(-size |c|) has weight, and beyond."""
     split = min(40 / max(size, 4.0), 10.0)
     total = 0.0

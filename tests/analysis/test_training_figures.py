@@ -1,6 +1,7 @@
 """Figures of laws of training, from small networks trained here and from made ones."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from analysis.figures.drawn import Drawn, Missing
@@ -92,6 +93,19 @@ def test_cross_entropy_beside_the_one_third_law(tmp_path):
     assert (dashed["mean"] / leading(dashed["t"])).iloc[-1] == pytest.approx(1.09, abs=0.02)
 
 
+def test_squared_errors_alone_have_no_theory(tmp_path):
+    way = {"steps": 1000, "eval_every": 1000, "base_lr": 0.1, "batch": 256, "loss": "mse"}
+    cells = [cell_of(Halfspace(d=8), seed=seed, **way) for seed in SEEDS]
+    flat = {"final_train_loss": 0.36, "curve_step": [100, 316, 1000], "curve_train_loss": [0.36] * 3, "margin": 0.0}
+    found = FIGURES["OneThird"].draw(made_store(tmp_path, cells, lambda cell: flat), None)
+    assert isinstance(found, Drawn), found
+    assert (
+        "squared error none, as training is too short" in found.caption
+        and "3 networks" in found.caption
+        and found.chart.to_dict()
+    )
+
+
 @pytest.mark.parametrize("name", ["Rates", "Balance", "Edge", "OneThird"])
 def test_what_is_lacking_is_said(tmp_path, name):
     made = made_store(tmp_path, at_rates([0.1], widths=(64,)), lambda cell: {"test_mse": 0.5})
@@ -114,8 +128,6 @@ def test_where_networks_are_best(y, best, at):
 
 
 def test_a_seed_is_a_slope_of_its_own():
-    import pandas as pd
-
     rows = [
         {"width": width, "seed": seed, "base_lr": rate, "value": np.log(rate * width**exponent) ** 2}
         for seed, exponent in enumerate((0.9, 1.1))

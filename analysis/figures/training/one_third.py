@@ -32,7 +32,8 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
     if not drawn:
         return Missing("no networks of task halfspace")
     frame = pd.concat([_along(results, one) for one in drawn], ignore_index=True)
-    theory = pd.concat([_theory(one, frame) for one in drawn[:2] if one.case.where.get("loss") is None], ignore_index=True)
+    solved = [_theory(one, frame) for one in drawn if "loss" not in one.case.where]
+    theory = pd.concat(solved, ignore_index=True) if solved else pd.DataFrame(columns=[CASE, TIME, "mean"])
     n = counted(sum(int(one.setting.frame["n"].sum()) for one in drawn), "network")
     said = "; ".join(_slope(one.case.title, frame) for one in drawn)
     how = "losses are means since the evaluation before, as is the theory, dashed"
@@ -60,6 +61,8 @@ def _theory(one: Found, frame: pd.DataFrame) -> pd.DataFrame:
 
 def _slope(case: str, frame: pd.DataFrame) -> str:
     of = frame[(frame[CASE] == case) & (frame[TIME] >= FIRST)]
+    if of[TIME].nunique() < 2:
+        return f"{case} none, as training is too short"
     slope = linear_fit(np.log(of[TIME].to_numpy(float)), np.log(of["mean"].to_numpy(float))).slope.value
     return f"{case} {slope:.2f}"
 
