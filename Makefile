@@ -34,12 +34,13 @@ install: .venv/.installed
 sweep: install
 	@.venv/bin/sweep run grid.yaml
 
+# A worker that dies ends the run: pytest-xdist, asked to start another one, may wait for ever.
 test: install
-	@$(PY) -m pytest -n $(N) --dist loadfile
+	@$(PY) -m pytest -n $(N) --dist loadfile --max-worker-restart 0
 
 # One file more than N at once: many of these tests wait for Ray.
 slow: install
-	@$(PY) -m pytest -m "slow and not alone" -n $$(($(N) + 1)) --dist loadfile -rA
+	@$(PY) -m pytest -m "slow and not alone" -n $$(($(N) + 1)) --dist loadfile --max-worker-restart 0 -rA
 	@$(PY) -m pytest -m "slow and alone" -rA
 
 # Each sweep trains what neither evidence/ nor RESULTS has, and is kept as soon as it is done. Status 1, some networks failed, stops nothing.

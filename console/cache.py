@@ -32,16 +32,17 @@ def digest(files: Iterable[Path], *words: str) -> str:
     return found.hexdigest()[:16]
 
 
-def write_whole(file: Path, text: str) -> None:
-    """Write a small file so that readers see either the old one or the whole new one. Its folder is made if there is none.
+def write_whole(file: Path, content: str | bytes) -> None:
+    """Write a small file, text as UTF-8, so that readers see either the old one or the whole new one. Its folder is made if there
+    is none.
 
     OSError that names the file if it cannot be written; no part of it is left behind then.
     """
     part = None
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=file.parent, prefix=f".{file.name}.", delete=False) as part:
-            part.write(text)
+        with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f".{file.name}.", delete=False) as part:
+            part.write(content.encode() if isinstance(content, str) else content)
             part.flush()
             os.fsync(part.fileno())
         os.chmod(part.name, 0o644)  # a temporary file is private to its owner; other users may read the kept one

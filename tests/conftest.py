@@ -6,6 +6,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # as in a worker: one core a pack
 import contextlib
 import io
 import json
+import signal
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -66,6 +67,14 @@ class Answered:
 def theory_is_asked_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sweeps within a test's own process; those that a test starts as commands ask as they do for a user."""
     monkeypatch.setattr("orchestrator.running.beside.started", Answered)
+
+
+@pytest.fixture(autouse=True)
+def a_broken_pipe_kills_no_later_test() -> Iterator[None]:
+    """Commands with long output end quietly at a closed pipe; within the tests' own process that must end with the command."""
+    before = signal.getsignal(signal.SIGPIPE)
+    yield
+    signal.signal(signal.SIGPIPE, before)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -13,6 +13,7 @@ from analysis.apart import Apart
 from analysis.claims.board import likely_first
 from analysis.claims.check import check, load_claims
 from analysis.claims.entries import Claim
+from analysis.claims.remembered import recall, remember
 from analysis.claims.verdict import Checked
 
 PAUSE_S = 30.0
@@ -37,11 +38,15 @@ class Following:
         self.pause_s, self.started_at, self.ended_at = pause_s, monotonic(), 0.0
         self.apart = Apart()
         self.results, self.claims = results, load_claims() if claims is None else claims
+        self.remembers = claims is None
+        self.token: Any = None
+        """The state of the store of the last check."""
         self.known: dict[str, Checked] = {}
+        if self.remembers:
+            self.token, self.known = recall(results)  # the last check may be that of an earlier server
         self.n_done = 0
         """Number of single checks since the start: a claim that was checked twice counts twice."""
         self.to_come: set[str] = set()
-        self.token: Any = None
         self.waiting: Any = None
         """A token that a look brought before a check could start; None if there is none."""
         self.running: Future[None] | None = None
@@ -90,6 +95,8 @@ class Following:
                     self.n_done += 1
                     if len(self.known) >= FIRST:
                         self.some.set()
+            if self.remembers:
+                remember(self.results, self.token, self.known)
             error = None
         except Exception as raised:  # noqa: BLE001 - the page shows any error
             error = raised

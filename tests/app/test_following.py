@@ -2,8 +2,11 @@
 
 import threading
 
+from analysis.claims import remembered
+from analysis.claims.board import likely_first
 from analysis.claims.check import load_claims
 from analysis.claims.following import Following
+from analysis.claims.verdict import Checked, NotMeasured
 from app import headlines, leading
 from app.leading import Looking
 
@@ -51,3 +54,38 @@ def test_verdicts_that_are_not_known_yet_are_not_called_none(monkeypatch, tmp_pa
     assert headlines.checked(str(tmp_path), may_start=False)[1] == "the newest networks are judged once no network is in training"
     headlines.checked(str(tmp_path), may_start=True)
     assert headlines.checked(str(tmp_path), may_start=True)[1] == ""
+
+
+def test_a_server_that_starts_anew_shows_the_verdicts_of_the_last_one_at_once(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    results = str(tmp_path / "results")
+    claims = load_claims()[:3]
+    verdicts = [Checked(claim, "not enough data", NotMeasured("none"), "none") for claim in claims]
+    first = Following(results)
+    asked = []
+
+    def compute(work):
+        if work.func is likely_first:
+            return claims
+        asked.append(work.args[1][0].id)
+        return [one for one in verdicts if one.claim.id == asked[-1]]
+
+    monkeypatch.setattr(first.apart, "compute", compute)
+    assert first.look("now", wait_s=0).checked == [] and first.running.result(WAIT_S) is None
+    again = Following(results)
+    monkeypatch.setattr(again.apart, "compute", compute)
+    assert again.look("now") == (verdicts, 0, None) and again.running is None and len(asked) == 3
+    assert again.look("later").checked == verdicts  # while they are checked anew
+    assert again.running.result(WAIT_S) is None and len(asked) == 6
+    assert Following(str(tmp_path / "other")).known == {}
+    monkeypatch.setattr(remembered, "CODE", "edited")
+    assert Following(results).known == {}
+
+
+def test_torn_verdicts_are_checked_anew(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    remembered.remember("results", "now", {})
+    assert remembered.recall("results") == ("now", {})
+    (file,) = (tmp_path / "sweep-orchestrator" / "verdicts").iterdir()
+    file.write_bytes(file.read_bytes()[:-9])
+    assert remembered.recall("results") == (None, {})

@@ -1,0 +1,43 @@
+"""Verdicts on disk, so that a server that starts anew shows those of the last one at once: one file for each store.
+
+Verdicts belong to the state of the store, the claims and the code that judged them. After any edit of that code they are
+forgotten; those of an older state of the store are shown until they are checked again.
+"""
+
+import os
+import pickle
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from analysis.claims.entries import PATHS
+from analysis.claims.verdict import Checked
+from console.cache import cache_folder, digest, write_whole
+
+_ROOT = Path(__file__).parents[2]
+_ROOMS = ("analysis", "declarations", "stats", "store", "trainables")
+# Read once, at import: an edit made while the process runs must not name the verdicts of the old code.
+CODE = digest([*PATHS, *(file for room in _ROOMS for file in (_ROOT / room).rglob("*.py"))])
+"""Names the code and the claims whose verdicts are kept."""
+
+
+def recall(results: str) -> tuple[Any, dict[str, Checked]]:
+    """The state of the store for which all verdicts were last known, and these by id of their claims; None and none if there
+    are none of this code, or if they cannot be read."""
+    # A torn file, or one of another version of a library, raises any of many errors; the verdicts are then checked anew.
+    with suppress(Exception):
+        code, token, known = pickle.loads(_file(results).read_bytes())
+        if code == CODE:
+            return token, known
+    return None, {}
+
+
+def remember(results: str, token: Any, known: Mapping[str, Checked]) -> None:
+    """Keep all verdicts on one state of the store. A disk that is full keeps none; nothing else depends on it."""
+    with suppress(OSError):
+        write_whole(_file(results), pickle.dumps((CODE, token, dict(known))))
+
+
+def _file(results: str) -> Path:
+    return cache_folder() / "verdicts" / digest([], os.path.abspath(results))
