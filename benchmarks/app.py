@@ -38,8 +38,10 @@ MERGED = 500_000
 DRAWN = ("curves", "structure", "dimension", "noise", "scaling")
 """Pages with a chart at their first paint, if the store has networks for it."""
 CHART = "[data-testid=stVegaLiteChart] svg"
-SHOWN = f"{CHART}, .board summary, [data-testid=stMain] :is([data-testid=stDataFrame], [data-testid=stAlert])"
-"""The first thing that a page shows: a chart, a table, a line of the scoreboard, or the sentence that says why there is none."""
+_TOLD = ("stDataFrame", "stAlert", "stProgress")
+SHOWN = f"{CHART}, .board summary, [data-testid=stMain] :is({', '.join(f'[data-testid={name}]' for name in _TOLD)})"
+"""The first thing that a page shows: a chart, a table, a line of the scoreboard, or the sentence that says why there is none
+yet."""
 PAGE_S = 1.5
 """Longest wait for a page after a click on its link, in seconds."""
 
@@ -153,6 +155,7 @@ Change = Callable[[Page], Callable[[], None]]
 
 def _pick(label: str, option: str) -> Change:
     def opened(page: Page) -> Callable[[], None]:
+        page.mouse.move(0, 0)  # a chart under the mouse shows buttons, which cover the box above it
         page.get_by_label(label, exact=True).click()
         chosen = page.get_by_role("option", name=option, exact=True)
         chosen.wait_for()

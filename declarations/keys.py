@@ -36,6 +36,7 @@ KEYS = {
         Key("kappa", "ridge kappa", "number", "training"),
         Key("loss", "loss", "text", "training"),
         Key("chains", "chains", "whole", **_LENGTH),  # type: ignore[arg-type]
+        Key("data_seed", "seed of the data", "whole", in_streams=True, searched=False),
         Key("seed", "seed", "whole", "seed", in_streams=True, searched=False),
         Key("steps", "steps", "whole", **_LENGTH),  # type: ignore[arg-type]
         Key("batch", "batch", "whole", "training"),

@@ -20,7 +20,8 @@ _HEAD = """# Keys and metrics
 Written by `python -m orchestrator.reference > docs/reference/keys.md` from the declarations.
 
 A grid sets keys. Each task, network and training has its own. A grid must give a key that has no default, unless its task
-gives one: see the line below each task.
+gives one: see the line below each task. Every task has `data_seed`, too: a whole number whose symbols, training set and tests
+networks of all `seed`s then see; only their weights differ.
 
 ## Tasks
 """
@@ -66,6 +67,8 @@ def _part(part: type[Part]) -> list[str]:
     ]
     words = declared(part)
     for name, legal in keys_of(part).items():
+        if issubclass(part, Task) and name in Task.model_fields:
+            continue  # keys of every task stand once, above
         lines.append(
             f"| `{name}` | {escaped(words[name].title_for(part.name))} | {escaped(legal.legal)} | {_default(part, name)} |"
         )

@@ -22,17 +22,27 @@ BLOCK_STEPS = 10
 
 
 def stream_owner(cell: Cell) -> str:
-    """Cells with the same owner draw the same symbols, batches and test examples, and like networks the same weights.
+    """Cells with the same owner draw the same symbols, batches and test examples, and like networks the same weights unless the
+    data have a seed of their own.
 
-    An owner is the task's name, source and keys without `shared_across`, the seed, and the width if each step sees fresh
-    examples. So gamma, base_lr, steps and precision do not matter, and a fixed training set is the same for every network and
-    training.
+    An owner is the task's name, source and keys without `shared_across`, the seed of the data, and the width if each step sees
+    fresh examples. So gamma, base_lr, steps and precision do not matter, and a fixed training set is the same for every network
+    and training.
     """
+    return _owner(cell, cell.seed if cell.task.data_seed is None else cell.task.data_seed)
+
+
+def weights_owner(cell: Cell) -> str:
+    """Like networks with the same owner draw the same weights: `stream_owner`, whatever seed the data have."""
+    return _owner(cell, cell.seed)
+
+
+def _owner(cell: Cell, seed: int) -> str:
     task = cell.task
-    keys = {k: v for k, v in task.identity().items() if k not in task.shared_across}
+    keys = {k: v for k, v in task.identity().items() if k not in (*task.shared_across, "data_seed")}
     if cell.task.n_train is None:
         keys["width"] = cell.width
-    keys["seed"] = cell.seed
+    keys["seed"] = seed
     return "\n".join([task.name, task.source, *(f"{k}={v!r}" for k, v in sorted(keys.items()))])
 
 
@@ -44,7 +54,7 @@ def stream(owner: str, purpose: Purpose, block: int = 0) -> np.random.Generator:
 
 def initial_parameters(cell: Cell) -> dict[str, Array]:
     """The parameters by name with which the cell's network starts."""
-    return cell.network.init(stream(stream_owner(cell), "weights"), cell)
+    return cell.network.init(stream(weights_owner(cell), "weights"), cell)
 
 
 def measured_at_once(cell: Cell) -> int:

@@ -249,7 +249,10 @@ def _check_fields(f: UserFile, cls: type[Part]) -> None:
     seen: dict[str, str] = {}
     of_others = {name for name, key in KEYS.items() if key.part != "task" and not key.derived}
     taken = {*PARTS, *of_others} if issubclass(cls, Task) else {"seed", *PARTS, *_training_keys()}
+    of_every = Task.model_fields if issubclass(cls, Task) else {}
     for name, field in cls.model_fields.items():
+        if name in of_every and name not in vars(cls).get("__annotations__", {}):
+            continue
 
         def refuse(why: str, name: str = name) -> UserFileError:
             return UserFileError(f"{cls.role} {cls.__name__}, field {name}: {why}", line_of(f, cls, name))
@@ -259,7 +262,7 @@ def _check_fields(f: UserFile, cls: type[Part]) -> None:
             kind = None  # only a network may leave a key out, with None; a task has all its keys
         if name in taken or name in BLOCK_KEYS:
             raise refuse("a grid uses this name already")
-        if name in vars(Part):
+        if name in vars(Part) or name in of_every:
             raise refuse("every task and network has something else of this name; choose another")
         if kind is None:
             given = "" if get_args(field.annotation) else getattr(field.annotation, "__name__", "")

@@ -7,8 +7,8 @@ from scipy import stats
 from trainables.cell import cell_of
 from trainables.kernels.draws import standard_normal
 from trainables.networks.two_layer import TAIL, TRUNCATED_SD
-from trainables.streams import stream, stream_owner
-from trainables.tasks import Hermite3
+from trainables.streams import initial_parameters, stream, stream_owner, weights_owner
+from trainables.tasks import Hermite3, SameDifferent
 from trainables.trainers.centred import draw_initial
 
 
@@ -34,6 +34,20 @@ def test_a_fixed_training_set_is_one_for_every_network_and_training():
     cells = [cell_of(Hermite3(d=8, P=20), seed=0, width=width, **way) for way in (sgd, langevin) for width in (4, 64)]
     assert len({stream_owner(cell) for cell in cells}) == 1
     assert stream_owner(cell_of(Hermite3(d=8, P=20), seed=1, width=4, **sgd)) != stream_owner(cells[0])
+
+
+@pytest.mark.parametrize("task", [SameDifferent(L=4, d=6, data_seed=3), Hermite3(d=8, P=20, data_seed=3)])
+def test_with_a_seed_of_the_data_weights_alone_follow_the_cells(task):
+    keys = {"training": "sgd", "network": "relu2" if task.name == "same_different" else "mlp", "width": 8, "base_lr": 0.1}
+    keys |= {"gamma": 1.0} if task.name == "same_different" else {}
+    plain = task.model_copy(update={"data_seed": None})
+    zero, five, own = cell_of(task, seed=0, **keys), cell_of(task, seed=5, **keys), cell_of(plain, seed=3, **keys)
+    assert stream_owner(zero) == stream_owner(five) == stream_owner(own)
+    assert weights_owner(five) == weights_owner(cell_of(plain, seed=5, **keys)) != weights_owner(zero)
+    assert len({zero.cell_id, five.cell_id, own.cell_id, cell_of(plain, seed=0, **keys).cell_id}) == 4
+    for name, w in initial_parameters(five).items():
+        np.testing.assert_array_equal(w, initial_parameters(cell_of(plain, seed=5, **keys))[name])
+        assert not np.array_equal(w, initial_parameters(zero)[name])
 
 
 def test_purposes_and_blocks_are_independent(make_cell):

@@ -14,7 +14,7 @@ from trainables.metrics.base import Probe, is_per_evaluation
 from trainables.metrics.measuring import Value, values_at
 from trainables.networks.kernels import LastLayer
 from trainables.result import CellResult
-from trainables.streams import stream, stream_owner, tests_of
+from trainables.streams import stream, stream_owner, tests_of, weights_owner
 from trainables.trainers.base import Probed
 from trainables.training.ridge import Ridge
 
@@ -83,7 +83,7 @@ class Solved:
         )
 
     def _grams(self, x: Array, others: Array) -> tuple[Array, Array]:
-        return self.network.grams(x, others, self.cell, stream(stream_owner(self.cell), "weights"))
+        return self.network.grams(x, others, self.cell, stream(weights_owner(self.cell), "weights"))
 
 
 class RidgeRun:

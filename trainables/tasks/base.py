@@ -3,9 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
+from pydantic import Field
 
 from declarations.key import Role
 from declarations.omitted import FIRST_NETWORK, FIRST_TRAINING
@@ -55,7 +56,17 @@ class Task(Part, ABC):
     also_hashed: ClassVar[tuple[str, ...]] = ()
     """Keys of network and training that enter the cell id even at their default: they once were this task's own."""
     later: ClassVar[tuple[str, ...]] = ()
-    """Keys that came after the first stored results: they enter the cell id only if they differ from their default."""
+    """Keys that came after the first stored results: they enter the cell id only if they differ from their default. `data_seed`
+    is one in every task."""
+
+    data_seed: Annotated[int | None, Field(ge=0)] = None
+    """The seed of symbols, training and test examples, where it is not that of the cell; then weights alone follow the cell's."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        fields = cls.__pydantic_fields__  # a task's own keys come first wherever keys are listed
+        fields |= {name: fields.pop(name) for name in Task.__pydantic_fields__}
 
     @classmethod
     def default_of(cls, key: str) -> Any:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from trainables.cell import Cell
-from trainables.streams import BLOCK_STEPS, stream, stream_owner, tests_of
+from trainables.streams import BLOCK_STEPS, stream, stream_owner, tests_of, weights_owner
 from trainables.tasks.base import Array
 
 if TYPE_CHECKING:
@@ -76,18 +76,18 @@ class Queued:
 
 
 class Groups:
-    """Groups of cells that see the same inputs: `group` holds the group of each cell, `members` the cells of each group, and
-    `cells` one cell that stands for each group."""
+    """Groups of cells that see the same inputs and draw their weights from one stream: `group` holds the group of each cell,
+    `members` the cells of each group, and `cells` one cell that stands for each group."""
 
     def __init__(self, cells: Sequence[Cell]) -> None:
-        keys = [(stream_owner(cell), cell.task) for cell in cells]
+        keys = [(stream_owner(cell), weights_owner(cell), cell.task) for cell in cells]
         first = {key: cell for key, cell in zip(reversed(keys), reversed(cells), strict=True)}
         order = list(dict.fromkeys(keys))
         number = {key: g for g, key in enumerate(order)}
         self.group = [number[key] for key in keys]
         self.members = [[c for c, g in enumerate(self.group) if g == k] for k in range(len(order))]
         self.cells = [first[key] for key in order]
-        self.owners = [owner for owner, _ in order]
+        self.owners = [owner for owner, *_ in order]
         self.symbols = [c.task.draw_symbols(stream(o, "symbols")) for c, o in zip(self.cells, self.owners, strict=True)]
 
     def __len__(self) -> int:

@@ -73,7 +73,7 @@ def test_ids_are_those_of_the_cells_made_one_by_one(plan):
     for planned in grid.cells:
         keys = planned.cell.keys()
         assert keys.pop("task") == "same_different"
-        task = SameDifferent(**{k: keys.pop(k) for k in SameDifferent.model_fields})
+        task = SameDifferent(**{k: keys.pop(k) for k in SameDifferent.model_fields if k in keys})
         cell = cell_of(task, **keys)
         assert planned.cell == cell
         assert planned.cell_id == cell.cell_id

@@ -156,6 +156,7 @@ BAD_FIELDS = [
     ("Seed: int = 2", "field Seed: the results have a column of this name (case makes no difference)"),
     ("p: int = 2", "field p: the results have a column of this name"),
     ("source: float = 1.0", "field source: every task and network has something else of this name; choose another"),
+    ("data_seed: int = 2", "field data_seed: every task and network has something else of this name; choose another"),
     ("curve_step: int = 2", "field curve_step: the results have a column of this name"),
     ("gamma_label: str = 'a'", "field gamma_label: the results have a column of this name"),
     ("sweep: str = 'a'", "field sweep: the results have a column of this name"),

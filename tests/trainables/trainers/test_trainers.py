@@ -174,6 +174,16 @@ def test_hidden_weights_are_those_that_the_measures_see(engine, make_cell):
         np.testing.assert_allclose(cosine, ours.results()[c].alignment[neurons], rtol=0, atol=EXACT)
 
 
+@pytest.mark.parametrize("engine", FAST)
+def test_networks_that_share_their_data_differ_by_their_weights_alone(engine, make_cell):
+    """In a pack, each is what reference makes of it alone."""
+    seeds = [make_cell(seed=s, data_seed=7, gamma=g) for s in range(2) for g in (1.0, 0.1)]
+    run = train(engine, seeds)
+    for c, cell in enumerate(seeds):
+        np.testing.assert_allclose(run.curves[:, c], train(Reference, [cell]).curves[:, 0], rtol=0, atol=EXACT)
+    assert np.abs(run.curves[:, 0] - run.curves[:, 2]).max() > 1e-6
+
+
 def test_batched_agrees_with_reference_under_noise(make_cell):
     cells = [make_cell(sigma2=s2, gamma=g) for s2 in (0.0, 0.5, 2.0) for g in (1.0, 0.1, "lazy")]
     np.testing.assert_allclose(train(Batched, cells).curves, train(Reference, cells).curves, rtol=0, atol=EXACT)

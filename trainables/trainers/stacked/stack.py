@@ -12,7 +12,7 @@ from trainables.cell import Cell
 from trainables.kernels.sizes import TOGETHER
 from trainables.networks.base import Parameters
 from trainables.result import scores_of
-from trainables.streams import BLOCK_STEPS, measured_at_once, stream, training_probe
+from trainables.streams import BLOCK_STEPS, initial_parameters, measured_at_once, training_probe
 from trainables.tasks.base import Array
 from trainables.trainers.base import Groups, Measures, Probed, blocks
 from trainables.trainers.card.graphs import recorded
@@ -77,7 +77,7 @@ class Stack:
         """Initial parameters (C, ...), drawn one by one, because drawing all first would take the memory twice."""
         theta: Parameters = {}
         for c, cell in enumerate(self.cells):
-            drawn = cell.network.init(stream(self.groups.owners[self.groups.group[c]], "weights"), cell)
+            drawn = initial_parameters(cell)
             for name, values in drawn.items():
                 if name not in theta:
                     theta[name] = torch.empty(len(self.cells), *np.shape(values), dtype=self.dtype, device=self.device)
