@@ -27,7 +27,7 @@ class Metric(Column):
     """Whether networks that have learnt more have higher or lower values, so that a level makes a threshold; empty if neither."""
     logarithmic: bool = False
     """Whether a logarithmic axis suits it."""
-    per: Literal["network", "evaluation", "neuron", "bin", "eigenfunction"] = "network"
+    per: Literal["network", "evaluation", "neuron", "bin", "eigenfunction", "example"] = "network"
     of: tuple[Condition, ...] = ()
     """Conditions, one of which must hold for a network to have it; all networks have it if there are none."""
     expression: str = ""

@@ -107,7 +107,8 @@ def _views_over(files: Files, snapshot: Snapshot, described: Sequence[LiveFile])
         CREATE VIEW curves AS SELECT cell_id, {_unnested(curves)} FROM internal.best_curve;
         CREATE VIEW neurons AS
             SELECT cell_id, unnest(range({_longest(neurons)})) AS neuron, {_unnested(neurons)} FROM internal.best_neurons;
-        CREATE VIEW spectra AS {_spectra(_lists("eigenfunction", further))};
+        CREATE VIEW spectra AS {_listed("eigenfunction", further)};
+        CREATE VIEW outputs AS {_listed("example", further)};
         CREATE VIEW internal.weights AS
             SELECT cell_id, weights_file FROM internal.best_weights WHERE weights_file IS NOT NULL;
         CREATE VIEW plans AS {plans};
@@ -158,11 +159,12 @@ def _lists(per: str, further: Iterable[Column]) -> dict[str, str]:
     return {one.name: in_quotes(column_of(one)) for one in declared if isinstance(one, Metric) and one.per == per}
 
 
-def _spectra(lists: Mapping[str, str]) -> str:
-    """SQL of the view `spectra`, which is empty if no file has a metric per eigenfunction."""
+def _listed(per: str, further: Iterable[Column]) -> str:
+    """SQL of the view of the metrics per eigenfunction or per example, counted from 1; empty if no file has one."""
+    lists = _lists(per, further)
     if not lists:
-        return "SELECT cell_id, NULL::BIGINT AS eigenfunction FROM internal.no_rows WHERE false"
-    return f"SELECT cell_id, unnest(range(1, {_longest(lists)} + 1)) AS eigenfunction, {_unnested(lists)} FROM internal.best"
+        return f"SELECT cell_id, NULL::BIGINT AS {per} FROM internal.no_rows WHERE false"
+    return f"SELECT cell_id, unnest(range(1, {_longest(lists)} + 1)) AS {per}, {_unnested(lists)} FROM internal.best"
 
 
 def _longest(lists: Mapping[str, str]) -> str:

@@ -62,7 +62,7 @@ BESIDE = ("_file", "_row", "file_row_number")
 """Columns, in lower case, that readers add to those of a file."""
 
 _OF_ANALYSIS = (*STATISTICS, SEEDS, *SHOWN)
-_INDICES = ("neuron", "eigenfunction")
+_INDICES = ("neuron", "eigenfunction", "example")
 RESERVED = frozenset(name.lower() for name in (*SCHEMA.names, *PLAN_SCHEMA.names, *METRICS, *_INDICES, *BESIDE, *_OF_ANALYSIS))
 """Names, in lower case, that no further column may have. DuckDB ignores case, and a join of two views would be ambiguous."""
 

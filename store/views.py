@@ -1,4 +1,5 @@
-"""DuckDB views over a results directory: `cells`, `curves`, `neurons`, `spectra`, `plans`. They show committed rows only.
+"""DuckDB views over a results directory: `cells`, `curves`, `neurons`, `spectra`, `outputs`, `plans`. They show committed rows
+only.
 
 A connection sees the files of the moment when it was made; connect again to see more. `run` and its callers ask again if files
 change meanwhile.
@@ -27,6 +28,7 @@ VIEWS = {
     "curves": "one row per evaluation of a cell",
     "neurons": "one row per hidden neuron of a cell whose grid saves neurons",
     "spectra": "one row per eigenfunction of the features' kernel, of a cell whose grid saves richness",
+    "outputs": "one row per test example of a cell whose grid saves output",
     "plans": "the cells that each sweep asked for",
 }
 """The views that others rely on, and what each holds."""

@@ -20,7 +20,7 @@ from trainables.cell import Cell
 from trainables.engines import ENGINES
 from trainables.engines.base import Result
 from trainables.metrics import requested_metric, requested_names
-from trainables.metrics.base import MOST, is_per_evaluation
+from trainables.metrics.base import MOST
 from trainables.pictures import MOST_EXTREME, OF_EACH_LABEL, pictures_of, pictures_of_weights
 from trainables.result import CellResult
 from trainables.trainers.card.faults import card_faults, release
@@ -187,7 +187,8 @@ def row_bytes(planned: PlannedCell) -> int:
     neurons, examples = 2 * MOST_EXTREME, 2 * OF_EACH_LABEL
     numbers = neurons * cell.task.input_dim + examples * cell.task.shown_size
     weights = 4 * numbers + (neurons + examples) * _PICTURE_BYTES if "weights" in save else 0
-    asked = 4 * sum(len(cell.evaluations) if is_per_evaluation(name) else MOST for name in _asked(planned))
+    lengths = {**MOST, "evaluation": len(cell.evaluations)}
+    asked = 4 * sum(lengths.get(requested_metric(name).metric.per, 1) for name in _asked(planned))
     return 1024 + curve + (8 * cell.width if "neurons" in save else 0) + weights + asked
 
 

@@ -16,6 +16,7 @@ ORDER = {
     "curves": "cell_id, step",
     "neurons": "cell_id, neuron",
     "spectra": "cell_id, eigenfunction",
+    "outputs": "cell_id, example",
     "plans": "sweep, cell_id",
 }
 

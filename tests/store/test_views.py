@@ -9,6 +9,7 @@ import pytest
 from store.store import Store
 from store.views import connect, fetch, once
 from tests.store_rows import keys, row, rows
+from trainables.metrics import requested_metric
 
 KEYS = "task L d width gamma gamma_label sigma2 P seed steps base_lr"
 MEASURES = (
@@ -41,8 +42,10 @@ def test_columns_are_the_designs(store: Store, filled: bool) -> None:
     assert columns(store, "curves") == ["cell_id", "step", "train_loss", "train_acc", "test_acc", "test_auc", *ours]
     assert columns(store, "neurons") == ["cell_id", "neuron", "readout", "alignment"]
     assert columns(store, "plans") == ["sweep", "cell_id"]
-    assert fetch(store.results, "SHOW TABLES") == [("cells",), ("curves",), ("neurons",), ("plans",), ("spectra",)]
+    there = ["cells", "curves", "neurons", "outputs", "plans", "spectra"]
+    assert fetch(store.results, "SHOW TABLES") == [(name,) for name in there]
     assert columns(store, "spectra") == ["cell_id", "eigenfunction"]  # further ones are asked for
+    assert columns(store, "outputs") == ["cell_id", "example"]
 
 
 def test_lists_unnest(store: Store) -> None:
@@ -155,3 +158,12 @@ def test_once_asks_anew_only_when_the_directory_has_changed(store: Store) -> Non
     assert [once(store.results, n_cells) for _ in range(3)] == [2, 2, 2] and len(asked) == 1
     store.commit("q", rows(2, 3))
     assert [once(store.results, n_cells) for _ in range(2)] == [5, 5] and len(asked) == 2
+
+
+def test_outputs_stand_beside_their_examples(store: Store) -> None:
+    declared = [requested_metric("output").metric]
+    store.commit("p", [row(0, output=[0.5, -1.0, 2.0], measured=["output"]), row(1)], declared)
+    assert fetch(store.results, "SELECT cell_id[-1:], example, output FROM outputs ORDER BY example") == [
+        ("0", 1, 0.5), ("0", 2, -1.0), ("0", 3, 2.0),
+    ]  # fmt: skip
+    assert "output" not in columns(store, "cells")

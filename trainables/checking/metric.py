@@ -14,6 +14,7 @@ from trainables.checking.task import N
 from trainables.checking.tensors import noise, one_thread
 from trainables.checking.values import fresh_generator, reseeded, same, shown
 from trainables.metrics import Probe, Requested
+from trainables.metrics.base import MOST
 from trainables.tasks.base import Array
 from trainables.tensors import as_inputs, as_tensors, features_of, settled
 from trainables.trainers.base import Probed
@@ -36,7 +37,7 @@ def _of_metric(asked: Requested, cell: Cell) -> Iterator[Finding]:
         raise Wrong(part.finding("", "changed the probe's arrays in place; wanted a copy to be changed"))
     with reseeded(2):
         again = part.call("", lambda: asked.measure(probe))
-    is_list = asked.metric.per == "eigenfunction"
+    is_list = asked.metric.per in MOST
     if value is not None and not (_are_numbers(value) if is_list else isinstance(value, numbers.Real | np.bool_)):
         wanted = "an array (k,) of numbers" if is_list else "a number"
         raise Wrong(part.finding("", f"gave {shown(value)}; wanted {wanted}, or None where it is undefined"))

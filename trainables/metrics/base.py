@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-Per = Literal["network", "evaluation", "eigenfunction"]
+Per = Literal["network", "evaluation", "eigenfunction", "example"]
 DESCENT: Condition = (("sampled", ("no",)),)
 """Networks that learn by gradient descent."""
 ANSWERS_ONCE: Condition = (("answers", ("one",)),)
@@ -81,11 +81,11 @@ class Probe:
         return self._own
 
 
-MOST = 64
-"""Values that the results keep of a metric per eigenfunction: the first ones."""
+MOST: Mapping[str, int] = {"eigenfunction": 64, "example": 256}
+"""Values that the results keep of a metric that has several at the end of training: the first ones."""
 
 Measure = Callable[[Probe], Any]
-"""A number, an array (k,) for a metric per eigenfunction, or None where the metric is undefined."""
+"""A number, an array (k,) for a metric per eigenfunction or example, or None where the metric is undefined."""
 
 
 @dataclass(frozen=True)

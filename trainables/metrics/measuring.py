@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from trainables.trainers.run import PackRun
 
 Value = float | list[float | None] | None
-"""A metric's value, or its values per evaluation or eigenfunction; None where it is undefined."""
+"""A metric's value, or its values per evaluation, eigenfunction or example; None where it is undefined."""
 
 
 def measured(run: "PackRun", c: int, names: Sequence[str]) -> tuple[dict[str, Value], dict[str, str]]:
@@ -57,8 +57,8 @@ def values_at(probed: Callable[[], Probe], names: Sequence[str]) -> tuple[dict[s
             value = asked.measure(probe)
             if value is None:
                 continue
-            if asked.metric.per == "eigenfunction":
-                found = np.asarray(value, float)[:MOST]
+            if asked.metric.per in MOST:
+                found = np.asarray(value, float)[: MOST[asked.metric.per]]
                 wrong = ~(np.isnan(found) | np.isfinite(found) & asked.allows(found))
                 values[name] = [_checked(asked, one) if bad else number(one) for one, bad in zip(found, wrong, strict=True)]
             else:
