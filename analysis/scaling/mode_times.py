@@ -30,7 +30,7 @@ def predicted(keys: Mapping[str, Any], metric: str, share: Any) -> "np.ndarray[A
     if any(keys.get(key) != value for key, value in _NEEDED.items()) or keys["rank"] < mode:
         return None
     layers = int(keys["depth"]) + 1
-    u_0 = start(str(keys["start"]), float(keys["init_scale"]), layers, int(keys["d"]), int(keys["width"]))
+    u_0 = start(str(keys["start"]), float(keys["init_scale"]), layers, int(keys["d"]), int(keys["width"]), mode)
     return None if u_0 is None else time_to(share, strength(keys, mode), u_0, layers)
 
 

@@ -1,19 +1,24 @@
 """Deep linear networks from a small start: each mode of the target waits, then is learnt at once [Saxe14].
 
-L        number of weight matrices W_1 .. W_L of any widths above the target's rank
+L        number of weight matrices W_1 .. W_L of widths at least the target's rank; hidden width m, inputs d
 s        strength of a mode: its singular value in the map to be learnt, y = sum_k s_k u_k v_k'x with white inputs
 u(t)     its strength in the network, u_k' W_L .. W_1 v_k
 u_0      u at the start, far below s
 t        time of gradient flow on |y - f|^2/2; for the loss |y - f|^2 of this project, 2 x rate x steps
 share    u/s
 
-du/dt = L u^(2 - 2/L) (s - u)           if W_l W_l' = W_(l-1)' W_(l-1), and along the modes [Saxe14, Arora18]
+Balanced weights along the modes, W_l W_l' = W_(l+1)' W_(l+1) [Saxe14]: du/dt = L u^(2 - 2/L) (s - u), so
 L = 2    u = s/(1 + (s/u_0 - 1) exp(-2 s t)), half time ln((s - u_0)/u_0)/(2 s)
-L > 2    t = (F(u/s) - F(u_0/s))/(L s^(2 - 2/L)), F(w) = -w^(-c)/c 2F1(1, -c; 1 - c; w), c = 1 - 2/L; leading u_0^(-c)/(s (L - 2))
-Small Gaussian weights, L = 2: the growing part of W_1, W_2 alone counts, u_0 = |u'W_2 + W_1 v|^2/4 (derived here); with variances
-s_0^2/d and s_0^2/m it is s_0^2 (m/d + 1)/4 times chi^2_m/m. For L > 2 Gaussian weights of scale s_0 are not balanced, and their
-times are known up to a factor: rescaling them shows t ~ s_0^-(L-2), as u_0^(-c) with u_0 = s_0^L (derived here).
-d_lr     of the trained network: features have covariance s^(2 - 2/L), outputs s^2 along each mode (derived here)
+L > 2    t = (F(u/s) - F(u_0/s))/(L s^(2 - 2/L)), F(w) = -w^(-c)/c 2F1(1, -c; 1 - c; w), c = 1 - 2/L (derived here)
+         leading u_0^(-c)/(s (L - 2))
+
+Small Gaussian weights (derived here)
+L = 2    z_k = W_1 v_k + W_2' u_k (m,) grows, the difference decays. Modes learnt before hold z_1 .. z_(k-1), so that
+         u_0 = |z_k orthogonal to these|^2/4; with variances s_0^2/d and s_0^2/m, s_0^2 (m/d + 1)/4 times chi^2_(m-k+1)/m
+L > 2    layers are not balanced: times are known up to a factor. The flow of W_l = s_0 V_l at W_l << 1 is that of V_l in the
+         time s_0^(L-2) t, so that t ~ s_0^-(L-2): the u_0^(-c) of u_0 = s_0^L
+
+d_lr     of the trained balanced network: along each mode features have variance s^(2 - 2/L), outputs s^2 (derived here)
 The rival is lazy training, where all modes of white inputs are learnt at one rate, whatever their strengths.
 """
 
@@ -36,18 +41,24 @@ def leading(s: ArrayLike, u_0: ArrayLike, layers: int) -> Floats:
     return np.asarray(np.asarray(u_0, float) ** -(1 - 2 / layers) / (np.asarray(s, float) * (layers - 2)))
 
 
-def typical_start(init_scale: float, d: int, width: int) -> float:
+def gaussian_start(w_1: Floats, w_2: Floats) -> Floats:
+    """u_0 of each mode, strongest first, from small weights: W_1' (modes, m) of their inputs, W_2 (modes, m) of their outputs."""
+    growing = np.linalg.qr((np.asarray(w_1, float) + np.asarray(w_2, float)).T)[1]  # Gram and Schmidt
+    return np.asarray(np.diag(growing) ** 2 / 4)
+
+
+def typical_start(init_scale: float, d: int, width: int, mode: int = 1) -> float:
     """exp(E ln u_0) of small Gaussian weights of two layers, of variances init_scale^2/d and init_scale^2/width."""
     from scipy.special import digamma
 
-    return float(init_scale**2 * (width / d + 1) / 4 * 2 * np.exp(digamma(width / 2)) / width)
+    return float(init_scale**2 * (width / d + 1) / 4 * 2 * np.exp(digamma((width - mode + 1) / 2)) / width)
 
 
-def start(kind: str, init_scale: float, layers: int, d: int, width: int) -> float | None:
-    """u_0 of network `mlp` by its key `start`; None for deep Gaussian weights, whose times are known up to a factor."""
+def start(kind: str, init_scale: float, layers: int, d: int, width: int, mode: int = 1) -> float | None:
+    """u_0 of a mode of network `mlp` by its key `start`; None for deep Gaussian weights, whose times are known up to a factor."""
     if kind == "balanced":
         return float(init_scale**layers)
-    return typical_start(init_scale, d, width) if layers == 2 else None
+    return typical_start(init_scale, d, width, mode) if layers == 2 else None
 
 
 def d_lr(s: ArrayLike, layers: int) -> float:

@@ -30,7 +30,7 @@ STRENGTHS = (
     Case(LAZY, {**_GAUSSIAN, "depth": 1, "rank": 4, "gamma": 0.01}, ()),
 )
 STARTS = (
-    Case("two layers", {**_GAUSSIAN, "depth": 1, "rank": 4, "gamma": 1.0}, ("init_scale", "steps")),
+    Case("two layers", {**_GAUSSIAN, "depth": 1, "rank": 4, "gamma": 1.0}, ("init_scale",)),
     Case("more layers", {**_GAUSSIAN, "depth": [2, 3, 4], "rank": 1}, ("depth", "init_scale")),
 )
 SILENT = (Case("silent alignment", {**_TEACHER, "depth": 1, "rank": 1, "init_scale": 0.001}, ("correlation",)),)
@@ -67,8 +67,10 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
 
 
 def _networks(results: str, one: Found) -> pd.DataFrame:
-    """One row per network with its keys."""
-    return seeds(results, one.selection, None, grid_keys(results))
+    """One row per network with its keys; of each depth those from the smallest start, unless starts are an axis of their own."""
+    networks = seeds(results, one.selection, None, grid_keys(results))
+    smallest = networks.groupby("depth")["init_scale"].transform("min")
+    return networks if one.case in STARTS else networks[networks["init_scale"] == smallest]
 
 
 def _keys(networks: pd.DataFrame) -> dict[str, Any]:
