@@ -26,7 +26,7 @@ _GAUSSIAN: Mapping[str, Value] = {**_TEACHER, "start": "gaussian", "correlation"
 RANDOM, BALANCED, LAZY = "Gaussian start", "balanced start", "lazy"
 STRENGTHS = (
     Case(RANDOM, {**_GAUSSIAN, "depth": 1, "rank": 4, "gamma": 1.0, "init_scale": 0.001}, ()),
-    Case(BALANCED, {**_TEACHER, "start": "balanced", "rank": 3}, ("depth", "init_scale", "steps", "eval_every")),
+    Case(BALANCED, {**_TEACHER, "start": "balanced", "rank": 3}, ("depth", "init_scale", "steps")),
     Case(LAZY, {**_GAUSSIAN, "depth": 1, "rank": 4, "gamma": 0.01}, ()),
 )
 STARTS = (
