@@ -30,8 +30,8 @@ STRENGTHS = (
     Case(LAZY, {**_GAUSSIAN, "depth": 1, "rank": 4, "gamma": 0.01}, ()),
 )
 STARTS = (
-    Case("two layers", {**_GAUSSIAN, "depth": 1, "rank": 4, "gamma": 1.0}, ("init_scale",)),
-    Case("more layers", {**_GAUSSIAN, "depth": [2, 3, 4], "rank": 1}, ("depth", "init_scale")),
+    Case("2 layers", {**_GAUSSIAN, "depth": 1, "rank": 4, "gamma": 1.0}, ("init_scale",)),
+    *(Case(f"{depth + 1} layers", {**_GAUSSIAN, "depth": depth, "rank": 1}, ("init_scale",)) for depth in (2, 3, 4)),
 )
 SILENT = (Case("silent alignment", {**_TEACHER, "depth": 1, "rank": 1, "init_scale": 0.001}, ("correlation",)),)
 
@@ -131,12 +131,11 @@ def _half(results: str, one: Found, of: pd.DataFrame, metric: str) -> dict[str, 
 def _by_start(results: str, one: Found) -> pd.DataFrame:
     """Half times of the mode of strength 1 by the start."""
     networks, rows = _networks(results, one), []
-    for (_, _), of in networks.groupby(["depth", "init_scale"]):
+    for _, of in networks.groupby("init_scale"):
         keys = _keys(of)
         for mode, metric in _modes_of(keys):
             if strength(keys, mode) == 1:
-                rows.append({"series": f"{keys['depth'] + 1:g} layers", "init_scale": keys["init_scale"],
-                             **_half(results, one, of, metric)})  # fmt: skip
+                rows.append({"series": one.case.title, "init_scale": keys["init_scale"], **_half(results, one, of, metric)})
     return pd.DataFrame(rows)
 
 
