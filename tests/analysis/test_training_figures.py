@@ -127,7 +127,8 @@ def learnt_as_said(cell):
         curves[MODE_CURVES[k]] = list(np.clip(0.5 + (2 * 0.002 * steps - half) / 0.8, 0, 1))
     aligned = [0.2, 0.59 if cell.task.correlation else 1.0, 1.0]
     n = len(cell.evaluations) - 3
-    return {**curves, "curve_target_alignment": aligned + [1.0] * n, "curve_train_loss": [1.0, 0.9, 0.5] + [0.0] * n}
+    losses = [1.0, 0.9, 0.5] + [0.0] * n
+    return {**curves, "curve_target_alignment": (aligned + [1.0] * n)[: n + 3], "curve_train_loss": losses[: n + 3]}
 
 
 def test_deep_linear_networks_beside_their_half_times(tmp_path):
@@ -161,6 +162,18 @@ def test_balanced_networks_alone_are_drawn(tmp_path):
     )
     assert isinstance(found, Drawn), found
     assert "half time ~ start" not in found.caption and found.chart.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"), [(100, "none, as"), (700, "none, as"), (2000, "half time ~ strength^b, 2 layers, Gaussian start -0.9")]
+)
+def test_modes_that_are_not_learnt_yet_have_no_half_times(tmp_path, steps, said):
+    cells = [*modes(depth=1, init_scale=0.001, steps=steps), *modes(depth=1, init_scale=0.01, steps=steps)]
+    found = FIGURES["DeepLinear"].draw(
+        made_store(tmp_path, cells, learnt_as_said, [*MODE_CURVES, "curve_target_alignment"]), None
+    )
+    assert isinstance(found, Drawn), found
+    assert said in found.caption and found.chart.to_dict()
 
 
 @pytest.mark.parametrize("name", ["Rates", "Balance", "Edge", "OneThird", "DeepLinear"])

@@ -2,7 +2,7 @@
 the alignment of the kernel before the loss moves. [Saxe14, Atanasov22]"""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import altair as alt
 import numpy as np
@@ -36,41 +36,60 @@ STARTS = (
 SILENT = (Case("silent alignment", {**_TEACHER, "depth": 1, "rank": 1, "init_scale": 0.001}, ("correlation",)),)
 
 
+class _Trained(NamedTuple):
+    """The networks of a case: one row each with its keys, and their evaluations with the share of each mode."""
+
+    case: Case
+    networks: pd.DataFrame
+    along: pd.DataFrame
+
+
 def _draw(results: str, sweep: str | None) -> Drawn | Missing:
     if any(name not in declared(results) for name in (*MODES, ALIGNMENT)):
         return Missing("no networks whose grid saves modes")
     strengths, starts, silent = (list(found(results, sweep, cases, "final_train_loss")) for cases in (STRENGTHS, STARTS, SILENT))
     if not strengths:
         return Missing("no networks of task modes from a small start with modes of several strengths")
-    networks = [_networks(results, one) for one in strengths]
-    curves = pd.concat([_curves(results, one, of) for one, of in zip(strengths, networks, strict=True)], ignore_index=True)
-    halves = pd.concat([_halves(results, one, of) for one, of in zip(strengths, networks, strict=True)], ignore_index=True)
-    rows = [_modes(curves), _of_strength(halves)]
-    said = [_slopes(halves, "series", STRENGTH, "half time ~ strength^b", where=halves["series"] != LAZY)]
-    last, frames = [], [halves.assign(figure="half times by strength")]
+    by_strength = [_trained(results, one) for one in strengths]
+    halves = pd.concat([_halves(one) for one in by_strength], ignore_index=True)
+    rows = [_modes(pd.concat([_curves(one) for one in by_strength], ignore_index=True))]
+    said, last, frames, drawn = [], [], [halves.assign(figure="half times by strength")], by_strength
+    if halves["mean"].notna().any():
+        rows.append(_of_strength(halves))
+        said.append(_slopes(halves[halves["series"] != LAZY], STRENGTH, "half time ~ strength^b"))
     if starts:
-        by_start = pd.concat([_by_start(results, one) for one in starts], ignore_index=True)
-        last.append(_of_start(by_start))
-        frames.append(by_start.assign(figure="half times by start"))
-        said.append(_slopes(by_start, "series", "init_scale", "half time ~ start^b"))
+        by_start = [_trained(results, one) for one in starts]
+        frame = pd.concat([_by_start(one) for one in by_start], ignore_index=True)
+        frames.append(frame.assign(figure="half times by start"))
+        drawn = drawn + by_start
+        if frame["mean"].notna().any():
+            last.append(_of_start(frame))
+            said.append(_slopes(frame, "init_scale", "half time ~ start^b"))
     if silent:
-        aligned = pd.concat([_aligned(results, one) for one in silent], ignore_index=True)
-        last.append(_alignment(aligned))
-        frames.append(aligned.assign(figure="alignment"))
-    drawn = [*strengths, *starts, *silent]
-    n = len({cell for one in drawn for cell in _networks(results, one)["cell_id"]})
-    how = "Half times are means with 95% intervals, bands the least and the greatest; dashed: theory; t = 2 x rate x steps"
-    caption = f"{strengths[0].told}; {counted(n, 'network')}. Local slopes: {'; '.join(said)}. {how}."
+        aligned = [_trained(results, one, (ALIGNMENT, LOSS)) for one in silent]
+        frame = pd.concat([_aligned(one) for one in aligned], ignore_index=True)
+        last.append(_alignment(frame))
+        frames.append(frame.assign(figure="alignment"))
+        drawn = drawn + aligned
+    n = len({cell for one in drawn for cell in one.networks["cell_id"]})
+    how = "Half times are means with 95% intervals, bands the least and the greatest; dashed: theory, for deep Gaussian starts"
+    how += " start^-(L-2) through the smallest; t = 2 x rate x steps"
+    slopes = "; ".join(filter(None, said)) or "none, as training is too short"
+    caption = f"{strengths[0].told}; {counted(n, 'network')}. Local slopes: {slopes}. {how}."
     rows += [alt.hconcat(*last, spacing=25).resolve_scale(color="independent")] if last else []
     chart = styled(alt.vconcat(*rows, spacing=30).resolve_scale(color="independent"))
-    return Drawn(chart, pd.concat(frames, ignore_index=True), caption, ";\n\n".join(one.sql for one in drawn))
+    sql = ";\n\n".join(one.sql for one in (*strengths, *starts, *silent))
+    return Drawn(chart, pd.concat(frames, ignore_index=True), caption, sql)
 
 
-def _networks(results: str, one: Found) -> pd.DataFrame:
-    """One row per network with its keys; of each depth those from the smallest start, unless starts are an axis of their own."""
+def _trained(results: str, one: Found, metrics: tuple[str, ...] = ()) -> _Trained:
+    """The networks of a case; of each depth those from the smallest start, unless starts are an axis of their own."""
     networks = seeds(results, one.selection, None, grid_keys(results))
-    smallest = networks.groupby("depth")["init_scale"].transform("min")
-    return networks if one.case in STARTS else networks[networks["init_scale"] == smallest]
+    if one.case in STRENGTHS:
+        networks = networks[networks["init_scale"] == networks.groupby("depth")["init_scale"].transform("min")]
+    names = metrics or MODES[: int(networks["rank"].iloc[0])]
+    along = evaluations_of(results, names, cells_of(one.selection))[0]
+    return _Trained(one.case, networks, along[along["cell_id"].isin(networks["cell_id"])])
 
 
 def _keys(networks: pd.DataFrame) -> dict[str, Any]:
@@ -86,14 +105,12 @@ def _modes_of(keys: Mapping[str, Any]) -> tuple[tuple[int, str], ...]:
     return tuple(enumerate(MODES[: int(keys["rank"])], 1))
 
 
-def _curves(results: str, one: Found, networks: pd.DataFrame) -> pd.DataFrame:
+def _curves(one: _Trained) -> pd.DataFrame:
     """Mean share of each mode by time, and the theory's."""
     rows = []
-    for _, of in networks.groupby("depth"):
-        keys = _keys(of)
+    for _, of in one.networks.groupby("depth"):
+        keys, along = _keys(of), one.along[one.along["cell_id"].isin(of["cell_id"])]
         for mode, metric in _modes_of(keys):
-            along = evaluations_of(results, (metric,), cells_of(one.selection))[0]
-            along = along[along["cell_id"].isin(of["cell_id"])]
             mean = along.groupby("step")[metric].agg(["mean", "min", "max", "size"]).reset_index()
             mean = mean.iloc[:: max(1, len(mean) // 120)]
             names: dict[str, Any] = {CASE: _series(one.case.title, keys), STRENGTH: f"{strength(keys, mode):g}"}
@@ -105,57 +122,55 @@ def _curves(results: str, one: Found, networks: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(rows, ignore_index=True)
 
 
-def _halves(results: str, one: Found, networks: pd.DataFrame) -> pd.DataFrame:
+def _halves(one: _Trained) -> pd.DataFrame:
     """Half time of each mode, with its interval, and the theory's."""
     rows = []
-    for _, of in networks.groupby("depth"):
+    for _, of in one.networks.groupby("depth"):
         keys = _keys(of)
         for mode, metric in _modes_of(keys):
-            rows.append(
-                {"series": _series(one.case.title, keys), STRENGTH: strength(keys, mode), **_half(results, one, of, metric)}
-            )
+            rows.append({"series": _series(one.case.title, keys), STRENGTH: strength(keys, mode), **_half(one, of, metric)})
     return pd.DataFrame(rows)
 
 
-def _half(results: str, one: Found, of: pd.DataFrame, metric: str) -> dict[str, Any]:
+def _half(one: _Trained, of: pd.DataFrame, metric: str) -> dict[str, Any]:
     """Mean half time of these networks, with its interval and the theory's; NaN if none gets there."""
     keys = _keys(of)
-    steps = crossings(evaluations_of(results, (metric,), cells_of(one.selection))[0], metric, 0.5)
-    times = of["cell_id"].map(steps).dropna() * time_per_step(keys)
+    times = of["cell_id"].map(crossings(one.along, metric, 0.5)).dropna() * time_per_step(keys)
     said = predicted(keys, metric, 0.5)
     interval = mean_interval(times) if len(times) else None
     value, low, high = (np.nan,) * 3 if interval is None else interval[:3]
     return {"mean": value, "low": low, "high": high, "n": len(times), "theory": np.nan if said is None else float(said)}
 
 
-def _by_start(results: str, one: Found) -> pd.DataFrame:
-    """Half times of the mode of strength 1 by the start."""
-    networks, rows = _networks(results, one), []
-    for _, of in networks.groupby("init_scale"):
+def _by_start(one: _Trained) -> pd.DataFrame:
+    """Half times of the mode of strength 1 by the start; where the theory leaves a factor open, through the smallest start."""
+    rows = []
+    for scale, of in one.networks.groupby("init_scale"):
         keys = _keys(of)
         for mode, metric in _modes_of(keys):
             if strength(keys, mode) == 1:
-                rows.append({"series": one.case.title, "init_scale": keys["init_scale"], **_half(results, one, of, metric)})
-    return pd.DataFrame(rows)
+                rows.append({"series": one.case.title, "init_scale": scale, **_half(one, of, metric)})
+    frame = pd.DataFrame(rows, columns=["series", "init_scale", "mean", "low", "high", "n", "theory"])
+    there = frame[frame["mean"].notna()]
+    if len(there) and there["theory"].isna().all():
+        first, power = there.iloc[0], 1 - int(one.networks["depth"].iloc[0])
+        frame["theory"] = first["mean"] * (frame["init_scale"] / first["init_scale"]) ** power
+    return frame
 
 
-def _aligned(results: str, one: Found) -> pd.DataFrame:
+def _aligned(one: _Trained) -> pd.DataFrame:
     """Alignment by the loss that is left, a mean at each evaluation."""
-    networks = _networks(results, one)[["cell_id", "correlation"]]
-    along = evaluations_of(results, (ALIGNMENT, LOSS), cells_of(one.selection))[0].merge(networks, on="cell_id")
+    along = one.along.merge(one.networks[["cell_id", "correlation"]], on="cell_id")
     return along.groupby(["correlation", "step"], as_index=False).agg(
         loss=(LOSS, "mean"), mean=(ALIGNMENT, "mean"), low=(ALIGNMENT, "min"), high=(ALIGNMENT, "max"), n=(LOSS, "size")
     )
 
 
-def _slopes(frame: pd.DataFrame, by: str, over: str, told: str, where: Any = True) -> str:
+def _slopes(frame: pd.DataFrame, over: str, told: str) -> str:
     """Local slopes between neighbours on logarithmic axes, in words."""
-    said = []
-    for series, of in frame[where & frame["mean"].notna()].groupby(by, sort=False):
-        x, y = (np.log(part.to_numpy(float)) for _, part in of.sort_values(over)[[over, "mean"]].items())
-        if len(x) > 1:
-            said.append(f"{series} {', '.join(f'{slope:.2f}' for slope in np.diff(y) / np.diff(x))}")
-    return f"{told}, {'; '.join(said)}"
+    slopes = _local(frame, over)
+    said = [f"{name} {', '.join(f'{slope:.2f}' for slope in of['mean'])}" for name, of in slopes.groupby("series", sort=False)]
+    return f"{told}, {'; '.join(said)}" if said else ""
 
 
 def _modes(curves: pd.DataFrame) -> Any:
@@ -178,14 +193,17 @@ def _modes(curves: pd.DataFrame) -> Any:
 
 def _of_strength(halves: pd.DataFrame) -> Any:
     inverse = halves.assign(inverse=1 / halves[STRENGTH])
-    left = _loglog(inverse, "inverse", "1/strength of the mode").properties(width=330, height=230, title="half time by strength")
-    slopes = _local(inverse, "inverse")
-    return alt.hconcat(left, _slope_chart(slopes, "inverse", "1/strength of the mode"), spacing=25)
+    return _both(inverse, "inverse", "1/strength of the mode", "half time by strength")
 
 
 def _of_start(frame: pd.DataFrame) -> Any:
-    left = _loglog(frame, "init_scale", "initial scale").properties(width=330, height=230, title="half time by start, strength 1")
-    return alt.hconcat(left, _slope_chart(_local(frame, "init_scale"), "init_scale", "initial scale"), spacing=25)
+    return _both(frame, "init_scale", "initial scale", "half time by start, strength 1")
+
+
+def _both(frame: pd.DataFrame, over: str, axis: str, title: str) -> Any:
+    """Half times and, if there are neighbours, their local slopes."""
+    left, slopes = _loglog(frame, over, axis).properties(width=330, height=230, title=title), _local(frame, over)
+    return left if slopes.empty else alt.hconcat(left, _slope_chart(slopes, over, axis), spacing=25)
 
 
 def _colour(frame: pd.DataFrame) -> Any:
@@ -208,13 +226,13 @@ def _loglog(frame: pd.DataFrame, over: str, title: str) -> Any:
 
 def _local(frame: pd.DataFrame, over: str) -> pd.DataFrame:
     """Local slopes of measured and theory's half times between neighbours, at their geometric means."""
-    rows = []
+    rows = [pd.DataFrame(columns=["series", over, "mean", "theory"])]
     for series, of in frame[frame["mean"].notna()].groupby("series", sort=False):
         of = of.sort_values(over)
         x = np.log(of[over].to_numpy(float))
         slopes = {what: np.diff(np.log(of[what].to_numpy(float))) / np.diff(x) for what in ("mean", "theory")}
         rows.append(pd.DataFrame({"series": series, over: np.exp((x[1:] + x[:-1]) / 2), **slopes}))
-    return pd.concat(rows, ignore_index=True)
+    return pd.concat(rows[1:] or rows, ignore_index=True)
 
 
 def _slope_chart(slopes: pd.DataFrame, over: str, title: str) -> Any:

@@ -58,8 +58,8 @@ def test_rescaled_gaussian_weights_take_a_power_of_the_scale(layers):
     rng = np.random.default_rng(layers)
     sizes = [(4, 6), *[(6, 6)] * (layers - 2), (6, 1)]
     weights = [rng.standard_normal(size) / size[0] ** 0.5 for size in sizes]
-    scales = np.array([0.05, 0.1]) if layers == 3 else np.array([0.1, 0.15])
-    halves = [half_times([scale * w for w in weights], np.ones(1), step=0.01, until=400)[0] for scale in scales]
+    scales = np.array([0.05, 0.1]) if layers == 3 else np.array([0.12, 0.18])
+    halves = [half_times([scale * w for w in weights], np.ones(1), step=0.02, until=80)[0] for scale in scales]
     slope = np.diff(np.log(halves))[0] / np.diff(np.log(scales))[0]
     # Times of order 1 after the plateau, of about 20 or more, make it steeper.
     assert slope == pytest.approx(-(layers - 2), abs=0.1)
