@@ -24,11 +24,12 @@ from analysis.claims.optimum import optimum_exponent
 from analysis.claims.pairs import difference, largest_difference, turn
 from analysis.claims.pictured import extremes
 from analysis.claims.simulated import SIMULATED
+from analysis.claims.times import time_beside_modes, time_exponent
 from analysis.claims.verdict import Measured, NotMeasured
 
 _FROM_NETWORKS: tuple[Callable[..., Measured | NotMeasured], ...] = (
     mean, slope, difference, largest_difference, turn, difference_of_measures, at_first, steps_ratio,
-    curve_exponent,
+    curve_exponent, time_exponent, time_beside_modes,
     beside_theory, error_beside_theory, threshold_ratio, threshold_exponent, optimum_exponent,
     exponent_beside_bound, specialised_beside_bound, threshold_beside_bound, layer_beside_energy,
     magnitude_beside_one_neuron, extremes,
@@ -49,4 +50,4 @@ def measures_of(measure: Mapping[str, Any]) -> list[str]:
 
 def is_along(measure: Mapping[str, Any]) -> bool:
     """True if a claim's measurement names metrics along training."""
-    return any(event in measure for event in (*_EVENTS, "first"))
+    return any(event in measure for event in (*_EVENTS, "first", "reaches"))

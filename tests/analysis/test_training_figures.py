@@ -7,12 +7,13 @@ import pytest
 from analysis.figures.drawn import Drawn, Missing
 from analysis.figures.registry import FIGURES
 from analysis.scaling.optimum import growth_exponent, optima, optimum
+from analysis.theory.deep_linear import start, time_to
 from analysis.theory.one_third import leading
 from store.store import Store
 from tests.store_rows import row
 from trainables.cell import cell_of
 from trainables.metrics import requested_metric
-from trainables.tasks import Clusters, Halfspace, Hermite
+from trainables.tasks import Clusters, Halfspace, Hermite, Modes
 
 SEEDS = range(3)
 
@@ -106,7 +107,76 @@ def test_squared_errors_alone_have_no_theory(tmp_path):
     )
 
 
-@pytest.mark.parametrize("name", ["Rates", "Balance", "Edge", "OneThird"])
+MODE_CURVES = [f"curve_mode_{k}" for k in (1, 2, 3, 4)]
+
+
+def modes(rank=4, strength=4.0, seeds=SEEDS, steps=4000, **keys):
+    way = {"activation": "linear", "width": 8, "base_lr": 0.002, "steps": steps, "eval_every": 50}
+    return [cell_of(Modes(d=6, P=12, rank=rank, strength=strength), seed=seed, **{**way, **keys}) for seed in seeds]
+
+
+def learnt_as_said(cell):
+    """Curves of lines that are halfway at the theory's time, of deep Gaussian starts at s_0^-(L-2)."""
+    layers, scale = cell.network.depth + 1, cell.network.init_scale
+    curves = {"curve_step": list(cell.evaluations), "final_train_loss": 0.0}
+    for k in range(cell.task.rank):
+        s = 4.0 / 2**k if cell.task.rank > 1 else 1.0
+        u_0 = start(cell.network.start, scale, layers, cell.task.d, cell.width, k + 1)
+        half = 1.0 if cell.network.centred else scale ** (2 - layers) if u_0 is None else float(time_to(0.5, s, u_0, layers))
+        steps = np.asarray(cell.evaluations)
+        curves[MODE_CURVES[k]] = list(np.clip(0.5 + (2 * 0.002 * steps - half) / 0.8, 0, 1))
+    aligned = [0.2, 0.59 if cell.task.correlation else 1.0, 1.0]
+    n = len(cell.evaluations) - 3
+    losses = [1.0, 0.9, 0.5] + [0.0] * n
+    return {**curves, "curve_target_alignment": (aligned + [1.0] * n)[: n + 3], "curve_train_loss": losses[: n + 3]}
+
+
+def test_deep_linear_networks_beside_their_half_times(tmp_path):
+    cells = [
+        *modes(depth=1, init_scale=0.001), *modes(depth=1, init_scale=0.01), *modes(depth=1, gamma=0.01, centred=True),
+        *modes(rank=3, depth=2, init_scale=0.05, start="balanced", steps=5000),
+        *modes(rank=3, depth=3, init_scale=0.1, start="balanced", steps=14000),
+        *(cell for scale in (0.1, 0.2) for depth in (2, 3) for cell in modes(1, 1.0, depth=depth, init_scale=scale, steps=26000)),
+    ]  # fmt: skip
+    for rho in (0.0, 0.5):
+        way = {"activation": "linear", "width": 8, "base_lr": 0.002, "steps": 4000, "eval_every": 50}
+        task = Modes(d=6, P=12, correlation=rho)
+        cells += [cell_of(task, depth=1, init_scale=0.001, seed=seed, **way) for seed in SEEDS]
+    found = FIGURES["DeepLinear"].draw(
+        made_store(tmp_path, cells, learnt_as_said, [*MODE_CURVES, "curve_target_alignment"]), None
+    )
+    assert isinstance(found, Drawn), found
+    halves = found.frame[(found.frame["figure"] == "half times by strength") & found.frame["theory"].notna()]
+    assert set(halves["series"]) == {"2 layers, Gaussian start", "3 layers, balanced start", "4 layers, balanced start"}
+    np.testing.assert_allclose(halves["mean"], halves["theory"], rtol=1e-3)  # made on the line between evaluations
+    assert "3 layers -1.00" in found.caption and "4 layers -2.00" in found.caption and "33 networks" in found.caption
+    late = found.frame[(found.frame["figure"] == "alignment") & (found.frame["loss"] == 0.9)].set_index("correlation")["mean"]
+    assert late.to_dict() == pytest.approx({0.0: 1.0, 0.5: 0.59}) and found.chart.to_dict()
+
+
+def test_balanced_networks_alone_are_drawn(tmp_path):
+    cells = modes(3, depth=2, init_scale=0.05, start="balanced")
+    cells += modes(3, depth=3, init_scale=0.1, start="balanced", steps=14000)
+    found = FIGURES["DeepLinear"].draw(
+        made_store(tmp_path, cells, learnt_as_said, [*MODE_CURVES, "curve_target_alignment"]), None
+    )
+    assert isinstance(found, Drawn), found
+    assert "half time ~ start" not in found.caption and found.chart.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"), [(100, "none, as"), (700, "none, as"), (2000, "half time ~ strength^b, 2 layers, Gaussian start -0.9")]
+)
+def test_modes_that_are_not_learnt_yet_have_no_half_times(tmp_path, steps, said):
+    cells = [*modes(depth=1, init_scale=0.001, steps=steps), *modes(depth=1, init_scale=0.01, steps=steps)]
+    found = FIGURES["DeepLinear"].draw(
+        made_store(tmp_path, cells, learnt_as_said, [*MODE_CURVES, "curve_target_alignment"]), None
+    )
+    assert isinstance(found, Drawn), found
+    assert said in found.caption and found.chart.to_dict()
+
+
+@pytest.mark.parametrize("name", ["Rates", "Balance", "Edge", "OneThird", "DeepLinear"])
 def test_what_is_lacking_is_said(tmp_path, name):
     made = made_store(tmp_path, at_rates([0.1], widths=(64,)), lambda cell: {"test_mse": 0.5})
     assert isinstance(FIGURES[name].draw(made, None), Missing)

@@ -1,12 +1,21 @@
 """Multilayer perceptrons; notation of trainables.networks.layered.
 
 h_0 = x, and each layer sums over all of the one before: n_l is input_dim, then width
+
+start      initial weights
+gaussian   those of the parametrisation
+balanced   W_l = s R_{l-1} R_l' of K outputs' rank, R_l (n_l, K) with orthonormal columns, random but for R_0 and the last, which
+           are the first K axes. W_l' W_l = W_{l+1} W_{l+1}', which gradient flow of linear networks conserves [Saxe14], and the
+           product of all weights is s^(depth + 1) on the first K axes and 0 beyond
 """
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from trainables.networks.base import Passes
+import numpy as np
+from pydantic import Field
+
+from trainables.networks.base import Array, Passes
 from trainables.networks.layered import Layered
 
 if TYPE_CHECKING:
@@ -19,6 +28,29 @@ class MLP(Layered):
     """`depth` hidden layers of `width` neurons; weights w1, w2, ... (fan-in, fan-out), biases b1, b2, ..., the readout's last."""
 
     name: ClassVar[str] = "mlp"
+
+    start: Annotated[Literal["gaussian", "balanced"], Field(title="initial weights")] = "gaussian"
+
+    def check(self, cell: "Cell") -> None:
+        super().check(cell)
+        if self.start == "gaussian":
+            return
+        if self.parametrisation != "standard":
+            raise ValueError(f"start: balanced goes with parametrisation: standard, not {self.parametrisation}")
+        if cell.task.n_outputs > min(cell.task.input_dim, self.width):
+            sizes = f"inputs ({cell.task.input_dim}) and width ({self.width})"
+            raise ValueError(f"start: balanced needs at least as many {sizes} as outputs ({cell.task.n_outputs})")
+
+    def init(self, rng: np.random.Generator, cell: "Cell") -> dict[str, Array]:
+        drawn = super().init(rng, cell)
+        if self.start == "gaussian":
+            return drawn
+        rank = cell.task.n_outputs
+        bases = [np.linalg.qr(rng.standard_normal((self.width, rank)))[0] for _ in range(self.depth)]
+        ends = [np.eye(size, rank) for size in (cell.task.input_dim, rank)]
+        for layer, (before, after) in enumerate(pairwise([ends[0], *bases, ends[1]]), 1):
+            drawn[f"w{layer}"] = (self.init_scale * before @ after.T).astype(np.float32)
+        return drawn
 
     def fans(self, cell: "Cell") -> list[tuple[int, int]]:
         sizes = [cell.task.input_dim, *[self.width] * self.depth, cell.task.n_outputs]

@@ -38,6 +38,18 @@ def first_within(evaluations: pd.DataFrame, bounds: Bounds) -> pd.DataFrame:
     return evaluations[holds].drop_duplicates("cell_id").set_index("cell_id")
 
 
+def crossings(evaluations: pd.DataFrame, metric: str, level: float) -> "pd.Series[float]":
+    """The step at which a metric first reaches `level`, by `cell_id`: on the line through the evaluations before and at it.
+    Networks that are there at their first evaluation, or never get there, are missing."""
+    before = evaluations.groupby("cell_id")[[STEP, metric]].shift()
+    # The first evaluation at the level decides, even if none before it tells where the level was crossed.
+    there = evaluations[metric] >= level
+    first = there & ~evaluations["cell_id"][there].duplicated().reindex(evaluations.index, fill_value=True)
+    part = (level - before[metric]) / (evaluations[metric] - before[metric])
+    steps = before[STEP] + part * (evaluations[STEP] - before[STEP])
+    return steps[first].set_axis(evaluations.loc[first, "cell_id"]).dropna()
+
+
 def in_words(bounds: Bounds) -> str:
     """The bounds as text: `train_acc ≥ 1 and test_acc ≤ 0.1`."""
     return " and ".join(

@@ -1,8 +1,9 @@
 """Figures of laws of training (docs/science/laws.md)."""
 
 from analysis.figures.training.balance import BALANCE
+from analysis.figures.training.deep_linear import DEEP_LINEAR
 from analysis.figures.training.edge import EDGE
 from analysis.figures.training.one_third import ONE_THIRD
 from analysis.figures.training.rates import RATES
 
-TRAINING_FIGURES = [RATES, BALANCE, EDGE, ONE_THIRD]
+TRAINING_FIGURES = [RATES, BALANCE, EDGE, ONE_THIRD, DEEP_LINEAR]

@@ -16,6 +16,7 @@ from analysis.claims.entries import Claim
 from analysis.data.networks.evaluations import HALFWAY, STEP
 from analysis.overlays.overlays import beside
 from analysis.scaling.bound import predicted_samples, specialised_neurons
+from analysis.scaling.mode_times import predicted, time_per_step
 from analysis.scaling.overlaps import by_chance
 from analysis.theory.equilibrium import large_deviation, parity
 from analysis.theory.equilibrium.three_layers import gp_sp, sp_mag
@@ -197,12 +198,34 @@ def _curve_exponent(claim: Claim, value: float) -> pd.DataFrame:
     return frame.assign(curve_step=[list(steps)] * len(frame), **{_column(given["measure"]): curves})
 
 
+def _time_exponent(claim: Claim, value: float) -> pd.DataFrame:
+    """Curves that reach the level at a power of `over`."""
+    frame, over = networks(claim, "of"), claim.measure["over"]
+    middle = np.sqrt(frame[over].min() * frame[over].max())
+    return _reaching(claim, frame, 1e4 * (frame[over] / middle) ** value)
+
+
+def _time_beside_modes(claim: Claim, value: float) -> pd.DataFrame:
+    """Curves that reach the level at the theory's time, times a factor."""
+    frame, given = networks(claim, "of"), claim.measure
+    keys = frame.to_dict("records")
+    steps = [float(predicted(one, given["measure"], given["reaches"])) / time_per_step(one) for one in keys]
+    return _reaching(claim, frame, value * np.asarray(steps))
+
+
+def _reaching(claim: Claim, frame: pd.DataFrame, steps: Any) -> pd.DataFrame:
+    level, at = claim.measure["reaches"], np.round(steps * (1 + NOISE * _noise(frame))).astype(int)
+    curves = {_column(claim.measure["measure"]): [[0.0, level, 1.0]] * len(frame)}
+    return frame.assign(curve_step=[[1, step, 10**8] for step in at], **curves)
+
+
 def _steps_ratio(claim: Claim, value: float) -> pd.DataFrame:
     """Curves in which what is bounded steps once to where its bounds hold."""
     frame = networks(claim, "of")
     at = {"when": 1000 * np.sqrt(value), "before": 1000 / np.sqrt(value)}
-    steps = {event: np.round(step * np.exp(0.01 * _noise(frame))).astype(int) for event, step in at.items()}
-    every = [[1, *sorted({*both}), 100_000] for both in zip(*steps.values(), strict=True)]
+    steps = {event: np.round(step * np.exp(3 * NOISE * _noise(frame))).astype(int) for event, step in at.items()}
+    # Evaluations just before, as an event is known to no more than their distance.
+    every = [[1, *sorted({*both, *(step - 1 for step in both)}), 100_000] for both in zip(*steps.values(), strict=True)]
 
     def curve(ends: Mapping[str, Any], along: list[int], own: int) -> list[float]:
         return [_fits(ends) if step >= own else _beyond(ends) for step in along]
@@ -368,6 +391,8 @@ GENERATORS: dict[str, Callable[[Claim, float], pd.DataFrame]] = {
     "at_first": _at_first,
     "steps_ratio": _steps_ratio,
     "curve_exponent": _curve_exponent,
+    "time_exponent": _time_exponent,
+    "time_beside_modes": _time_beside_modes,
     "beside_theory": _beside_theory,
     "error_beside_theory": _error_beside_theory,
     "threshold_ratio": _threshold_ratio,

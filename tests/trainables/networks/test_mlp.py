@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from trainables.cell import cell_of, lazy_gamma
 from trainables.networks import MLP
 from trainables.streams import stream, stream_owner
-from trainables.tasks import SameDifferent
+from trainables.tasks import Modes, SameDifferent
 from trainables.trainers.stacked.trainer import Stacked
 
 TASK = SameDifferent(L=8, d=32)
@@ -150,3 +150,22 @@ def test_a_lazy_network_is_centred():
     assert cell_of(task, **lazy, centred=True).gamma_label == "lazy"
     with pytest.raises(ValidationError, match="wants centred: true"):
         cell_of(task, **lazy)
+
+
+def test_balanced_weights_are_balanced_and_their_product_is_an_axis_each():
+    cell = cell_of(Modes(d=5, P=12, rank=3), width=7, depth=2, activation="linear", start="balanced", init_scale=0.5, seed=0)
+    w = {name: value.numpy() for name, value in parameters(cell).items()}
+    for before, after in (("w1", "w2"), ("w2", "w3")):
+        np.testing.assert_allclose(w[before].T @ w[before], w[after] @ w[after].T, atol=1e-7)  # float32
+    np.testing.assert_allclose(w["w1"] @ w["w2"] @ w["w3"], 0.5**3 * np.eye(5, 3), atol=1e-7)
+    other = parameters(cell.model_copy(update={"seed": 1}))
+    assert not np.allclose(w["w2"], other["w2"].numpy())
+    assert "start" not in network().keys()  # noqa: SIM118  # ids of networks from before the key stay
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"), [({"width": 2}, "at least as many inputs"), ({"width": 8, "parametrisation": "mup"}, "parametrisation")]
+)
+def test_balanced_weights_that_cannot_be_are_refused(keys, said):
+    with pytest.raises(ValidationError, match=said):
+        cell_of(Modes(d=5, P=12, rank=3), start="balanced", seed=0, **keys)

@@ -1,0 +1,44 @@
+"""Times at which deep linear networks learn the modes of task `modes`, beside the theory of balanced or small weights."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.theory.deep_linear import start, time_to
+
+MODES = ("curve_mode_1", "curve_mode_2", "curve_mode_3", "curve_mode_4")
+"""Metrics along training: the share of each mode that is learnt."""
+_NEEDED = {"task": "modes", "network": "mlp", "training": "gd", "activation": "linear", "parametrisation": "standard",
+           "correlation": 0, "centred": 0, "bias": 0, "trained": "all", "gamma": 1}  # fmt: skip
+
+
+def time_per_step(keys: Mapping[str, Any]) -> float:
+    """The theory's t of one step, 2 x rate, as the loss is |y - f|^2 without 1/2."""
+    return 2 * float(keys["base_lr"])
+
+
+def strength(keys: Mapping[str, Any], mode: int) -> float:
+    """s_k of mode k, counted from 1."""
+    return float(keys["strength"]) / float(keys["ratio"]) ** (mode - 1)
+
+
+def predicted(keys: Mapping[str, Any], metric: str, share: Any) -> "np.ndarray[Any, Any] | None":
+    """The theory's t at which this share of a metric's mode is learnt; None for networks that it does not speak of."""
+    mode = MODES.index(metric) + 1
+    if any(keys.get(key) != value for key, value in _NEEDED.items()) or keys["rank"] < mode:
+        return None
+    layers = int(keys["depth"]) + 1
+    u_0 = start(str(keys["start"]), float(keys["init_scale"]), layers, int(keys["d"]), int(keys["width"]), mode)
+    return None if u_0 is None else time_to(share, strength(keys, mode), u_0, layers)
+
+
+def beside_theory(frame: pd.DataFrame, metric: str, share: float) -> "pd.Series[float]":
+    """t at which each network, a row with its keys and its step `crossed`, reached the share, over the theory's; NaN without."""
+
+    def ratio(keys: Mapping[str, Any]) -> float:
+        said = predicted(keys, metric, share)
+        return np.nan if said is None else time_per_step(keys) * float(keys["crossed"]) / float(said)
+
+    return pd.Series([ratio({str(key): value for key, value in row.items()}) for _, row in frame.iterrows()], frame.index, float)
