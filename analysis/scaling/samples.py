@@ -1,0 +1,74 @@
+"""Samples seen until networks in training come within bounds, such as a test error of half, and how they grow with a size."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analysis.data.networks.evaluations import Bounds, first_within
+from stats import Interval, linear_fit, mean_interval
+
+SAMPLES = "samples"
+
+
+def samples_until(networks: pd.DataFrame, evaluations: pd.DataFrame, bounds: Bounds) -> pd.DataFrame:
+    """The networks with `samples`: batch times the step at which the bounds hold first, read between that evaluation and the one
+    before as the geometric mean of the two; inf where they never hold.
+
+    networks: one row each with `cell_id` and `batch`; evaluations: those of `evaluations_of`.
+    """
+    before = evaluations.groupby("cell_id")["step"].shift()
+    first = first_within(evaluations.assign(before=before.fillna(evaluations["step"])), bounds)
+    steps = np.sqrt(first["step"] * first["before"]).reindex(networks["cell_id"]).fillna(np.inf).to_numpy(float)
+    return networks.assign(**{SAMPLES: networks["batch"] * steps})
+
+
+class Growth(NamedTuple):
+    """How samples grow with a size: their geometric mean at each, with 95% intervals, and the exponent."""
+
+    means: pd.DataFrame
+    """Columns: the size, mean, low, high, n; only sizes at which all networks have come within the bounds."""
+    slopes: pd.DataFrame
+    """Columns: the size (between two neighbours), mean, low, high: the exponent between neighbours."""
+    exponent: Interval | None
+    """Of the line through all networks on logarithmic axes; None below three sizes, as through two every law is perfect."""
+    late: pd.DataFrame
+    """Sizes, and how many networks of how many have not come within the bounds there."""
+
+
+FEWEST = 3
+
+
+def growth(found: pd.DataFrame, against: str) -> Growth:
+    """The growth of `samples` with the key `against`. A size with networks that never came within the bounds is left out whole:
+    without its late ones its mean would be too small."""
+    rows, late = [], []
+    for size, of in found.groupby(against):
+        lost = int(np.isinf(of[SAMPLES]).sum())
+        if lost:
+            late.append({against: size, "late": lost, "n": len(of)})
+            continue
+        mean = mean_interval(np.log(of[SAMPLES]))
+        rows.append({against: size, "mean": mean.value, "low": mean.low, "high": mean.high, "n": mean.n})
+    means = pd.DataFrame(rows, columns=[against, "mean", "low", "high", "n"])
+    every = found[found[against].isin(means[against])]
+    law = None
+    if len(means) >= FEWEST:
+        law = linear_fit(np.log(every[against].to_numpy(float)), np.log(every[SAMPLES].to_numpy(float))).slope
+    slopes = _between(means, against)
+    ends = ["mean", "low", "high"]
+    shown = means.assign(**{end: np.exp(means[end]) for end in ends})
+    return Growth(shown, slopes, law, pd.DataFrame(late, columns=[against, "late", "n"]))
+
+
+def _between(means: pd.DataFrame, against: str) -> pd.DataFrame:
+    """Slopes between neighbours; errors of the two means add in quadrature."""
+    log_x = np.log(means[against].to_numpy(float))
+    y, below, above = (means[name].to_numpy(float) for name in ("mean", "low", "high"))
+    run = np.diff(log_x)
+    slope = np.diff(y) / run
+    down, up = y - below, above - y
+    return pd.DataFrame({
+        against: np.exp((log_x[1:] + log_x[:-1]) / 2), "mean": slope,
+        "low": slope - np.hypot(down[1:], up[:-1]) / run, "high": slope + np.hypot(up[1:], down[:-1]) / run,
+    })  # fmt: skip
