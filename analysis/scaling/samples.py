@@ -29,7 +29,7 @@ class Growth(NamedTuple):
     means: pd.DataFrame
     """Columns: the size, mean, low, high, n; only sizes at which all networks have come within the bounds."""
     slopes: pd.DataFrame
-    """Columns: the size (between two neighbours), mean, low, high: the exponent between neighbours."""
+    """Their `local_slopes`."""
     exponent: Interval | None
     """Of the line through all networks on logarithmic axes; None below three sizes, as through two every law is perfect."""
     late: pd.DataFrame
@@ -49,26 +49,26 @@ def growth(found: pd.DataFrame, against: str) -> Growth:
             late.append({against: size, "late": lost, "n": len(of)})
             continue
         mean = mean_interval(np.log(of[SAMPLES]))
-        rows.append({against: size, "mean": mean.value, "low": mean.low, "high": mean.high, "n": mean.n})
+        value, low, high = (float(np.exp(end)) for end in mean[:3])
+        rows.append({against: size, "mean": value, "low": low, "high": high, "n": mean.n})
     means = pd.DataFrame(rows, columns=[against, "mean", "low", "high", "n"])
     every = found[found[against].isin(means[against])]
     law = None
     if len(means) >= FEWEST:
         law = linear_fit(np.log(every[against].to_numpy(float)), np.log(every[SAMPLES].to_numpy(float))).slope
-    slopes = _between(means, against)
-    ends = ["mean", "low", "high"]
-    shown = means.assign(**{end: np.exp(means[end]) for end in ends})
-    return Growth(shown, slopes, law, pd.DataFrame(late, columns=[against, "late", "n"]))
+    return Growth(means, local_slopes(means, against), law, pd.DataFrame(late, columns=[against, "late", "n"]))
 
 
-def _between(means: pd.DataFrame, against: str) -> pd.DataFrame:
-    """Slopes between neighbours; errors of the two means add in quadrature."""
-    log_x = np.log(means[against].to_numpy(float))
-    y, below, above = (means[name].to_numpy(float) for name in ("mean", "low", "high"))
-    run = np.diff(log_x)
-    slope = np.diff(y) / run
+def local_slopes(means: pd.DataFrame, against: str) -> pd.DataFrame:
+    """Slopes on logarithmic axes between neighbouring sizes, at their geometric mean; columns `against`, mean, low, high. Errors
+    of the two values add in quadrature. means: `against`, mean, low, high; the ends may be NaN."""
+    log_x, y, below, above = (np.log(means[name].to_numpy(float)) for name in (against, "mean", "low", "high"))
+    apart = np.diff(log_x)
+    slope = np.diff(y) / apart
     down, up = y - below, above - y
-    return pd.DataFrame({
-        against: np.exp((log_x[1:] + log_x[:-1]) / 2), "mean": slope,
-        "low": slope - np.hypot(down[1:], up[:-1]) / run, "high": slope + np.hypot(up[1:], down[:-1]) / run,
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            against: np.exp((log_x[1:] + log_x[:-1]) / 2), "mean": slope,
+            "low": slope - np.hypot(down[1:], up[:-1]) / apart, "high": slope + np.hypot(up[1:], down[:-1]) / apart,
+        }
+    )  # fmt: skip

@@ -4,5 +4,6 @@ from analysis.figures.training.balance import BALANCE
 from analysis.figures.training.edge import EDGE
 from analysis.figures.training.one_third import ONE_THIRD
 from analysis.figures.training.rates import RATES
+from analysis.figures.training.samples import SAMPLE_FIGURES
 
-TRAINING_FIGURES = [RATES, BALANCE, EDGE, ONE_THIRD]
+TRAINING_FIGURES = [RATES, BALANCE, EDGE, ONE_THIRD, *SAMPLE_FIGURES]
