@@ -31,7 +31,7 @@ class Growth(NamedTuple):
     slopes: pd.DataFrame
     """Their `local_slopes`."""
     exponent: Interval | None
-    """Of the line through all networks on logarithmic axes; None below three sizes, as through two every law is perfect."""
+    """The slope of the line through all networks on logarithmic axes; None below three sizes: any law fits two."""
     late: pd.DataFrame
     """Sizes, and how many networks of how many have not come within the bounds there."""
 

@@ -15,6 +15,7 @@ import pandas as pd
 
 from analysis.charts.along import cells_of
 from analysis.charts.curves import log_axis, styled
+from analysis.data.measures import knows
 from analysis.data.networks.evaluations import evaluations_of
 from analysis.data.points import one_setting, points, seeds
 from analysis.data.selection import Selection, grid_keys
@@ -169,6 +170,8 @@ def _at_equilibrium(results: str, sweep: str | None) -> Iterable[Series]:
 
 def _lazy(results: str, sweep: str | None) -> Iterable[Series]:
     selection = Selection(sweep).only({"task": "hermite", "degree": 3, "network": "erf_kernel"})
+    if not knows(results, "test_mse", [key for key, _ in selection.where]):
+        return
     of = points(results, selection, "test_mse")
     if of.frame.empty:
         return
