@@ -19,7 +19,8 @@ def samples_until(networks: pd.DataFrame, evaluations: pd.DataFrame, bounds: Bou
     """
     before = evaluations.groupby("cell_id")["step"].shift()
     first = first_within(evaluations.assign(before=before.fillna(evaluations["step"])), bounds)
-    steps = np.sqrt(first["step"] * first["before"]).reindex(networks["cell_id"]).fillna(np.inf).to_numpy(float)
+    between = ((first["step"] * first["before"]) ** 0.5).reindex(networks["cell_id"])
+    steps = between.fillna(np.inf).to_numpy(float)
     return networks.assign(**{SAMPLES: networks["batch"] * steps})
 
 

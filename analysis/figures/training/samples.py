@@ -18,7 +18,7 @@ from analysis.charts.curves import log_axis, styled
 from analysis.data.measures import knows
 from analysis.data.networks.evaluations import evaluations_of
 from analysis.data.points import one_setting, points, seeds
-from analysis.data.selection import Selection, grid_keys
+from analysis.data.selection import Selection, Value, grid_keys
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.equilibrium import SCALING, measured
 from analysis.figures.training.cases import Case, found
@@ -65,14 +65,15 @@ def _flow(networks: pd.DataFrame) -> pd.DataFrame:
 
 
 def _of_leap(leap: int) -> Law:
+    def shape(d: Any) -> Any:
+        return d ** exponent_of_leap(leap) * (np.log(d) if leap == 2 else 1.0)
+
     def line(networks: pd.DataFrame) -> pd.DataFrame:
         """The power of the leap through the measured means: no theory gives its height."""
         reached = networks[np.isfinite(networks[SAMPLES])]
-        d, power = _sizes(networks), exponent_of_leap(leap)
-        logarithm = np.log if leap == 2 else np.ones_like
-        shape = lambda of: of**power * logarithm(of)  # noqa: E731
-        height = float(np.exp(np.log(reached[SAMPLES] / shape(reached[SIZE].astype(float))).mean()))
-        return pd.DataFrame({SIZE: d, "mean": height * shape(d)})
+        height = np.exp(np.log(reached[SAMPLES] / shape(reached[SIZE].astype(float))).mean())
+        sizes = _sizes(networks)
+        return pd.DataFrame({SIZE: sizes, "mean": height * shape(sizes)})
 
     return line
 
@@ -85,7 +86,7 @@ def _sizes(frame: pd.DataFrame, last: float | None = None) -> Any:
 def _staircase(degree: int, leap: int) -> tuple[Case, Law]:
     terms = [range(1, j + 1) for j in range(leap, degree + 1)]
     title = " + ".join("".join(f"x{i}" for i in term) for term in terms)
-    where = {"task": "staircase", "degree": degree, "leap": leap, "network": "mlp"}
+    where: dict[str, Value] = {"task": "staircase", "degree": degree, "leap": leap, "network": "mlp"}
     return Case(title, where, (SIZE, *_ZIPPED)), _of_leap(leap_of(terms))
 
 
@@ -144,9 +145,10 @@ def three_ways(results: str, sweep: str | None) -> Drawn | Missing:
 
 def _wide(networks: pd.DataFrame) -> pd.DataFrame:
     """The networks, and one of the widest d, for lines that go on beyond what is measured."""
-    last = networks.iloc[[-1]]
-    grown = (_WIDEST / last[SIZE]) ** -1.5
-    return pd.concat([networks, last.assign(**{SIZE: _WIDEST, "base_lr": last["base_lr"] * grown})], ignore_index=True)
+    last = networks.iloc[[-1]].copy()
+    last["base_lr"] *= (_WIDEST / last[SIZE]) ** -1.5
+    last[SIZE] = _WIDEST
+    return pd.concat([networks, last], ignore_index=True)
 
 
 def _at_equilibrium(results: str, sweep: str | None) -> Iterable[Series]:
