@@ -66,6 +66,8 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
     "balance": (Figure("Balance"),),
     "edge": (Figure("Edge"),),
     "one-third": (Figure("OneThird"),),
+    "leaps": (Figure("Leaps"),),
+    "samples": (Figure("Samples"),),
     "neurons": (Figure("Outliers", "nstar-he3-quick"), Figure("Magnitude", "parity-quick")),
 }
 """Figures by the name of their picture; several stand side by side."""

@@ -60,16 +60,25 @@ def growth(found: pd.DataFrame, against: str) -> Growth:
     return Growth(means, local_slopes(means, against), law, pd.DataFrame(late, columns=[against, "late", "n"]))
 
 
+SPAN = 1.9
+"""How far apart two sizes are for a slope between them: nearer ones have larger errors, as noise is divided by their distance."""
+
+
 def local_slopes(means: pd.DataFrame, against: str) -> pd.DataFrame:
-    """Slopes on logarithmic axes between neighbouring sizes, at their geometric mean; columns `against`, mean, low, high. Errors
-    of the two values add in quadrature. means: `against`, mean, low, high; the ends may be NaN."""
+    """Slopes on logarithmic axes between each size and the next one SPAN times as large, at their geometric mean; columns
+    `against`, mean, low, high. Errors of the two values add in quadrature.
+
+    means: `against` in ascending order, mean, low, high; the ends may be NaN.
+    """
     log_x, y, below, above = (np.log(means[name].to_numpy(float)) for name in (against, "mean", "low", "high"))
-    apart = np.diff(log_x)
-    slope = np.diff(y) / apart
+    ends = np.searchsorted(log_x, log_x + np.log(SPAN))
+    i, j = np.flatnonzero(ends < len(log_x)), ends[ends < len(log_x)]
+    apart = log_x[j] - log_x[i]
+    slope = (y[j] - y[i]) / apart
     down, up = y - below, above - y
     return pd.DataFrame(
         {
-            against: np.exp((log_x[1:] + log_x[:-1]) / 2), "mean": slope,
-            "low": slope - np.hypot(down[1:], up[:-1]) / apart, "high": slope + np.hypot(up[1:], down[:-1]) / apart,
+            against: np.exp((log_x[j] + log_x[i]) / 2), "mean": slope,
+            "low": slope - np.hypot(down[j], up[i]) / apart, "high": slope + np.hypot(up[j], down[i]) / apart,
         }
     )  # fmt: skip

@@ -6,7 +6,8 @@ leap     the most new directions that a term adds to those of terms learnt befor
          parity of k bits, 1 for the staircase x_1 + x_1 x_2 + x_1 x_2 x_3
 m        overlap u.w* of a neuron's direction
 t        rate x steps
-dm/dt = s k m^(k-1) (1 - m^2) (1 - r)      flow of the neurons of network `sphere`, target He_k, readouts of signs s = +1 and -1
+dm/dt = 2 s k m^(k-1) (1 - m^2) (1 - r)    flow of the neurons of network `sphere`, loss (f - y)^2, target He_k, readouts of signs
+                                           s = +1 and -1
 r = E_+ m^k - E_- m^k                      how much of y they have; means over neurons of each sign, at random directions at first
 test error (1 - r)^2                       for many neurons in many dimensions, where they meet along w* only
 rate ~ d^-max(1, k/2)                      keeps the noise that u collects, rate^2 d steps, of order 1 until the target is found
@@ -65,7 +66,7 @@ def flow_time(k: int, d: int, error: float = FOUND) -> float:
 
     def flow(_: float, m: Floats) -> Floats:
         of = m.reshape(len(signs), -1)
-        return np.ravel(signs * k * of ** (k - 1) * (1 - of**2)) * (1 - share(m))
+        return np.ravel(2 * signs * k * of ** (k - 1) * (1 - of**2)) * (1 - share(m))
 
     def is_found(_: float, m: Floats) -> float:
         return (1 - share(m)) ** 2 - error

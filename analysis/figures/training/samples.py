@@ -116,7 +116,7 @@ def _by_sgd(results: str, sweep: str | None, cases: Iterable[tuple[Case, Law]]) 
 def leaps(results: str, sweep: str | None) -> Drawn | Missing:
     """Samples by SGD for polynomials of several degrees, and for sums of products of bits of several leaps."""
     columns = [[*_by_sgd(results, sweep, cases)] for cases in (SPHERES, STAIRCASES)]
-    titles = ("neurons on the sphere, Gaussian inputs", "ReLU networks with random biases, bits")
+    titles = ("neurons on the sphere, Gaussian inputs", "ReLU networks with random biases: bits, and He_3")
     shown = [(title, series) for title, series in zip(titles, columns, strict=True) if series]
     if not shown:
         return Missing("no networks of task hermite on network sphere, nor of task staircase, at two d and rates")
@@ -204,7 +204,7 @@ def _drawn(chart: Any, series: list[Series], dashed: str) -> Drawn:
         law = f"; ~ d^{one.exponent.value:.2f} ({one.exponent.low:.2f} to {one.exponent.high:.2f})" if one.exponent else ""
         said.append(f"{one.told}{law}")
     frame = pd.concat([one.points.assign(**{SERIES: one.name}) for one in series], ignore_index=True)
-    caption = f"{'. '.join(said)}. {dashed}; below, exponents between neighbouring d. Means with 95% intervals."
+    caption = f"{'. '.join(said)}. {dashed}; below, exponents between d and the next one about 2 d. Means with 95% intervals."
     return Drawn(
         styled(chart), frame[[SERIES, SIZE, "mean", "low", "high", "n"]], caption, ";\n\n".join(one.sql for one in series)
     )
@@ -223,7 +223,8 @@ def _panels(series: list[Series], title: str) -> Any:
         )
     )
     sizes = pd.concat([measured_ones[SIZE], theory[SIZE]])
-    x = alt.X(f"{SIZE}:Q", title="input dimension d", scale=alt.Scale(type="log", nice=False, padding=10),
+    scale = alt.Scale(type="log", domain=[0.9 * sizes.min(), 1.1 * sizes.max()], nice=False)
+    x = alt.X(f"{SIZE}:Q", title="input dimension d", scale=scale,
               axis=log_axis(sizes, at_values=False))  # fmt: skip
     colour = alt.Color(f"{SERIES}:N", title=None, sort=names, legend=alt.Legend(labelLimit=260))
     y = alt.Y("mean:Q", title="samples until found", scale=alt.Scale(type="log", nice=False),
