@@ -67,6 +67,8 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
     "edge": (Figure("Edge"),),
     "one-third": (Figure("OneThird"),),
     "deep-linear": (Figure("DeepLinear"),),
+    "leaps": (Figure("Leaps"),),
+    "samples": (Figure("Samples"),),
     "neurons": (Figure("Outliers", "nstar-he3-quick"), Figure("Magnitude", "parity-quick")),
 }
 """Figures by the name of their picture; several stand side by side."""

@@ -1,12 +1,16 @@
 """Measurements along training: values at evaluations that bounds single out, and the steps at which two things happen."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
 from analysis.claims.measuring import Found, ties
 from analysis.claims.networks import Networks, Where, networks
 from analysis.claims.verdict import Measured, NotMeasured
+from analysis.data.keys import spoken
 from analysis.data.networks.evaluations import Bounds, evaluations_of, first_within, in_words
+from analysis.scaling.samples import FEWEST, SAMPLES, growth, samples_until
 from declarations.metric import Metric
 from stats import linear_fit, mean_interval
 from store.views import declared
@@ -43,6 +47,31 @@ def steps_ratio(results: str, when: Bounds, before: Bounds, of: Where, prefer: W
     value, low, high = (float(np.exp(end)) for end in mean[:3])
     told = f"{in_words(when)} at {_when(first['step'])}, {in_words(before)} at {_when(first['step before'])}"
     return Measured(mean._replace(value=value, low=low, high=high), f"{told}; {_counted(found, first)}", found.again)
+
+
+def samples_exponent(
+    results: str, when: Bounds, of: Where, against: str = "d", zipped: Sequence[str] = (), prefer: Where | None = None
+) -> Found:
+    """Exponent in `against` of the samples, batch times steps, that networks see until the bounds `when` hold first: the slope of
+    the line through all networks on logarithmic axes, 95% by Student's t. NotMeasured where they do not hold for all networks of
+    a size below the largest: without the late ones its mean would be too small.
+
+    zipped: keys that differ between sizes, such as a rate that falls with d; steps and evaluations may, too.
+    """
+    evaluations = evaluations_of(results, [*when])[0]
+    axes = (against, "steps", "eval_every", *zipped)
+    found = networks(results, of, None, axes, prefer, frozenset(evaluations["cell_id"]))
+    if found.frame.empty:
+        return NotMeasured(found.what)
+    seen = samples_until(found.frame, evaluations[evaluations["cell_id"].isin(found.frame["cell_id"])], when)
+    grown = growth(seen, against)
+    if grown.exponent is None or (grown.late[against] < grown.means[against].max()).any():
+        late = grown.late.itertuples(index=False, name=None)
+        lost = ", ".join(f"{some} of {n} at {against} = {size:g}" for size, some, n in late)
+        told = f"networks in which {in_words(when)} never holds: {lost}" if lost else f"fewer than {FEWEST} {spoken(against)}"
+        return NotMeasured(f"{told}; {found.what}")
+    shown = ", ".join(f"{mean:.3g} at {size:g}" for size, mean in zip(grown.means[against], grown.means["mean"], strict=True))
+    return Measured(grown.exponent, f"{SAMPLES} until {in_words(when)} ~ {against}^b: {shown}; {found.what}", found.again)
 
 
 def _first(

@@ -9,11 +9,14 @@ from analysis.figures.registry import FIGURES
 from analysis.scaling.optimum import growth_exponent, optima, optimum
 from analysis.theory.deep_linear import start, time_to
 from analysis.theory.one_third import leading
+from analysis.theory.samples import lazy_samples
+from analysis.theory.samples import samples as flow_samples
 from store.store import Store
 from tests.store_rows import row
 from trainables.cell import cell_of
 from trainables.metrics import requested_metric
 from trainables.tasks import Clusters, Halfspace, Hermite, Modes
+from trainables.tasks import Clusters, Halfspace, Hermite, Hermite3, Staircase
 
 SEEDS = range(3)
 
@@ -177,6 +180,68 @@ def test_modes_that_are_not_learnt_yet_have_no_half_times(tmp_path, steps, said)
 
 
 @pytest.mark.parametrize("name", ["Rates", "Balance", "Edge", "OneThird", "DeepLinear"])
+def found_after(cell, samples):
+    """Curves of a network that finds its target after so many samples."""
+    step = samples / cell.batch
+    return {"test_mse": 0.1, "curve_step": [1, int(0.99 * step), int(step / 0.99)], "curve_test_mse": [1.0, 0.9, 0.1]}
+
+
+def by_sgd(task, d, power, **keys):
+    keys = {"steps": 100 * d, "eval_every": 100 * d, "base_lr": 0.02 * d**-power, "batch": 64, "width": 8} | keys
+    return [cell_of(task(d), seed=seed, training="sgd", **keys) for seed in SEEDS]
+
+
+def on_spheres(degree):
+    power = max(1, degree / 2)
+    return [one for d in (16, 32, 64) for one in by_sgd(lambda d: Hermite(d=d, degree=degree), d, power, network="sphere")]
+
+
+def test_samples_over_the_leap_of_the_target(tmp_path):
+    relu = {"network": "mlp", "depth": 1, "bias": True, "bias_scale": 1.0}
+    bits = [one for d in (16, 32, 64) for one in by_sgd(lambda d: Staircase(d=d, degree=3, leap=3), d, 1.5, **relu)]
+
+    def value(cell):
+        of_law = cell.task.name == "staircase"
+        return found_after(cell, 1e3 * cell.task.d**2 if of_law else 3 * flow_samples(2, cell.task.d, cell.training.base_lr, 64))
+
+    found = FIGURES["Leaps"].draw(made_store(tmp_path, [*on_spheres(2), *bits], value), None)
+    assert isinstance(found, Drawn), found
+    assert "He_2: " in found.caption and "x1x2x3: " in found.caption and "~ d^2.00" in found.caption
+    left, right = found.chart.hconcat
+    for panel, height in ((left, 3.0), (right, 1.0)):  # the flow has no free height; the law of bits goes through the points
+        theory, _, dots = panel.vconcat[0].layer
+        at = theory.data.set_index("d")["mean"].reindex([16, 32, 64])
+        measured = dots.data.set_index("d")["mean"]
+        assert (measured / at).to_numpy() == pytest.approx([height] * 3, rel=0.02)
+    assert found.chart.to_dict()
+
+
+def test_he3_in_three_ways(tmp_path):
+    kernel = {"network": "erf_kernel", "training": "ridge", "test_size": 64}
+    lazy = [cell_of(Hermite(d=d, degree=3, P=P), seed=seed, **kernel) for d in (8, 12) for P in (100, 300, 900) for seed in SEEDS]
+    gibbs = [
+        cell_of(Hermite3(d=d, P=P), network="erf2", width=d, kappa=1.0, seed=seed, steps=16, eval_every=2, chains=2)
+        for d in (24, 48) for P in (200, 800, 3200) for seed in SEEDS
+    ]  # fmt: skip
+
+    def value(cell):
+        noise = 1e-3 * cell.seed
+        if cell.training.name == "ridge":
+            return {"test_mse": 0.5 + noise - 0.3 * np.tanh(np.log(cell.task.P / lazy_samples(cell.task.d, 1e-4)))}
+        if cell.training.name == "langevin":
+            return {"alignment_f": 0.1 + noise + 0.08 * np.tanh(np.log(cell.task.P / (20 * cell.task.d))), "mixed": True}
+        return found_after(cell, 1e3 * cell.task.d**2)
+
+    found = FIGURES["Samples"].draw(made_store(tmp_path, [*on_spheres(3), *lazy, *gibbs], value), None)
+    assert isinstance(found, Drawn), found
+    at = found.frame.set_index(["series", "d"])["mean"]
+    assert at["lazy, kernel of the erf network", 8] == pytest.approx(lazy_samples(8, 1e-4), rel=0.05)
+    assert at["equilibrium, erf network, N = d", 24] == pytest.approx(480, rel=0.1)  # read between P = 200 and 800
+    assert at["SGD, neurons on the sphere", 32] == pytest.approx(1e3 * 32**2, rel=0.02)
+    assert found.frame["series"].nunique() == 3 and "A_f = 0.1" in found.caption and found.chart.to_dict()
+
+
+@pytest.mark.parametrize("name", ["Rates", "Balance", "Edge", "OneThird", "Samples", "Leaps"])
 def test_what_is_lacking_is_said(tmp_path, name):
     made = made_store(tmp_path, at_rates([0.1], widths=(64,)), lambda cell: {"test_mse": 0.5})
     assert isinstance(FIGURES[name].draw(made, None), Missing)

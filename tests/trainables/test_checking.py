@@ -21,7 +21,7 @@ from trainables.checking.tensors import equal
 from trainables.metrics import Probe, metric
 from trainables.networks import Network, TwoLayer, all_networks, register
 from trainables.networks import base as networks_base
-from trainables.tasks import PSVRT, Hermite3, Linear, Parity2, Pentomino, SameDifferent, Task, Template
+from trainables.tasks import PSVRT, Hermite, Hermite3, Linear, Parity2, Pentomino, SameDifferent, Task, Template
 
 SOURCE = Path(__file__).read_text().splitlines()
 
@@ -253,10 +253,11 @@ def test_sound_networks_pass(task, dtype):
 def test_networks_of_the_package_pass(kind, width):
     gamma = {"gamma": 1e-3} if "gamma" in kind.model_fields else {}
     of = {"tokens": Template(template="aba/abb", P=4), "vector": SameDifferent(L=2, d=3)}
-    task = PSVRT(L=4, patches=2, patch_size=2) if kind.name == "conv" else of[kind.takes[0]]
+    own = {"conv": PSVRT(L=4, patches=2, patch_size=2), "sphere": Hermite(d=3, degree=2)}
+    task = own.get(kind.name, of[kind.takes[0]])
     sizes = {"depth": 2, "heads": 2, "embedding": 8} if kind.name == "gpt2" else {}  # the usual ones take seconds
     if "width" in kind.model_fields:
-        sizes["width"] = width
+        sizes["width"] = max(width, 2) if kind.name == "sphere" else width  # neurons of both signs
     assert check_network(cell_of(task, network=kind.name, seed=0, **gamma, **sizes)) == []
 
 

@@ -4,11 +4,13 @@ it, and into `__all__` if others import it from here. Where several networks wou
 
 from trainables.networks.base import Network, all_networks, network_class, network_names, register
 from trainables.networks.conv import Conv
+from trainables.networks.erf_kernel import ErfKernel
 from trainables.networks.kernels import Features, Kernel, LastLayer
 from trainables.networks.linear_one import LinearOne
 from trainables.networks.mlp import MLP
 from trainables.networks.residual import Residual
 from trainables.networks.sampled import CNN, Erf2, Erf3, Linear2, Relu2, Sampled
+from trainables.networks.sphere import Sphere
 from trainables.networks.strings.gpt2 import GPT2
 from trainables.networks.strings.lstm import LSTM
 from trainables.networks.strings.one_hot import OneHot
@@ -18,7 +20,7 @@ from trainables.networks.two_layer import TwoLayer
 
 for _network in (
     TwoLayer, MLP, Residual, Conv, Transformer, OneHot, RNN, LSTM, Erf2, Relu2, Linear2, Erf3, CNN, Kernel, Features,
-    GPT2, LinearOne,
+    GPT2, LinearOne, ErfKernel, Sphere,
 ):  # fmt: skip
     register(_network)
 

@@ -31,19 +31,24 @@ AT_ONCE = 2**25
 """Numbers of the arrays that `Features` holds at once."""
 
 
-class LastLayer(Network):
-    """The keys and checks of both; each gives the kernel of its last layer's inputs."""
+class Solvable(Network):
+    """A network whose last layer alone is trained, by the kernel of that layer's inputs."""
 
     family: ClassVar[Family] = "ridge"
+
+    def grams(self, x: Array, others: Array, cell: "Cell", rng: np.random.Generator) -> tuple[Array, Array]:
+        """The kernel between training inputs x (n, k), (n, n), and between others (m, k) and x, (m, n), both float64."""
+        raise NotImplementedError
+
+
+class LastLayer(Solvable):
+    """The keys and checks of both networks on strings."""
+
     takes: ClassVar[tuple[str, ...]] = ("tokens",)
 
     beta: Annotated[float, Field(ge=0, title="inverse temperature beta")] = 4.0
     position: Annotated[float, Field(ge=0, title="weight of positions")] = 1.0
     activation: Annotated[Activation, Field(title="activation")] = "cos"
-
-    def grams(self, x: Array, others: Array, cell: "Cell", rng: np.random.Generator) -> tuple[Array, Array]:
-        """The kernel between training strings x (n, k), (n, n), and between others (m, k) and x, (m, n), both float64."""
-        raise NotImplementedError
 
 
 class Kernel(LastLayer):

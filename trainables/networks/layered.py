@@ -2,7 +2,9 @@
 
 z_l = c_l h_{l-1} W_l + b_l, h_l = phi(z_l) for l = 1 .. depth, g = c h_depth W + b with l = depth + 1
 n_l  fan-in of layer l: how many numbers of h_{l-1} one number of z_l is a sum of
-s    `init_scale`; biases start at 0. No factor 2 is put in for ReLU: s = sqrt(2) is He's initialisation.
+s    `init_scale`. No factor 2 is put in for ReLU: s = sqrt(2) is He's initialisation.
+b_l  hidden biases ~ N(0, `bias_scale`^2), the readout's 0. Without a spread, neurons lack Hermite components: ReLU odd ones from
+     the third on, erf and tanh all even ones.
 
 parametrisation   c_l            W_l ~ N(0, .)   readout W ~ N(0, .)   factors of the learning rate
 standard          1              s^2/n_l         s^2/n_l               1
@@ -33,7 +35,7 @@ class Layered(Network):
     """`depth` hidden layers and a readout; weights w1, w2, ... (fan-in, fan-out), biases b1, b2, ..., the readout's last."""
 
     takes: ClassVar[tuple[str, ...]] = ("vector",)
-    free: ClassVar[tuple[str, ...]] = ("gamma", "init_scale")
+    free: ClassVar[tuple[str, ...]] = ("gamma", "init_scale", "bias_scale")
 
     width: Annotated[int, Field(ge=1)]
     depth: Annotated[int, Field(ge=1, le=6, title="hidden layers")] = 2
@@ -41,6 +43,7 @@ class Layered(Network):
     bias: Annotated[bool, Field(title="biases")] = False
     parametrisation: Annotated[Literal["standard", "ntk", "mup"], Field(title="parametrisation")] = "standard"
     init_scale: Annotated[float, Field(gt=0, title="initial scale s")] = 1.0
+    bias_scale: Annotated[float, Field(ge=0, title="initial scale of hidden biases")] = 0.0
     gamma: Annotated[float, Field(gt=0)] = 1.0
     """The output is divided by gamma."""
     centred: Annotated[bool, Field(title="output less output at initialisation")] = False
@@ -49,6 +52,8 @@ class Layered(Network):
 
     def check(self, cell: "Cell") -> None:
         super().check(cell)
+        if self.bias_scale and not self.bias:
+            raise ValueError(f"bias_scale = {self.bias_scale:g} wants bias: true; without it there are no biases")
         if self.gamma_label(cell.task) == "lazy" and not self.centred:
             raise ValueError("gamma = lazy wants centred: true, else the output at initialisation, over gamma, drowns the rest")
 
@@ -89,6 +94,8 @@ class Layered(Network):
             drawn[f"w{layer}"] = standard_normal(rng, (fan_in, fan_out)) * np.float32(self.init_scale * size)
             for name, value in self.vectors(layer).items():
                 drawn[f"{name}{layer}"] = np.full(fan_out, value, np.float32)
+            if self.bias_scale and layer <= self.depth:
+                drawn[f"b{layer}"] = standard_normal(rng, (fan_out,)) * np.float32(self.bias_scale)
         return drawn
 
     def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":

@@ -12,7 +12,7 @@ from trainables.basics import Array
 from trainables.cell import Cell
 from trainables.metrics.base import Probe, is_per_evaluation
 from trainables.metrics.measuring import Value, values_at
-from trainables.networks.kernels import LastLayer
+from trainables.networks.kernels import Solvable
 from trainables.result import CellResult
 from trainables.streams import stream, stream_owner, tests_of, weights_owner
 from trainables.trainers.base import Probed
@@ -23,7 +23,7 @@ class Solved:
     """One cell: its examples, which are those of networks that learn by descent, and its last layer once it is solved."""
 
     def __init__(self, cell: Cell) -> None:
-        if not isinstance(cell.network, LastLayer) or not isinstance(cell.training, Ridge):
+        if not isinstance(cell.network, Solvable) or not isinstance(cell.training, Ridge):
             raise TypeError(f"{cell.describe()} is not trained by ridge regression")
         self.cell, self.network, self.ridge = cell, cell.network, cell.training.ridge
         self.coefficients: Array | None = None

@@ -135,3 +135,37 @@ class Parity2(Teacher):
 
     def test_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
         return self.train_examples(rng, symbols, n)
+
+
+class Staircase(Teacher):
+    """y = (z_leap + ... + z_degree)/sqrt(n), z_j = x_1 x_2 ... x_j of bits x_1 .. x_d, n terms of one sign and size [Abbe23].
+
+    Once x_1 ... x_j is learnt one bit is left to find for the next term, so that the first term is the largest leap: `leap: 1`
+    is the staircase x_1 + x_1 x_2 + ..., `leap` = `degree` the parity of `degree` bits. ReLU, erf and tanh neurons have
+    components of all degrees with `bias: true` and a `bias_scale` above 0.
+    """
+
+    name: ClassVar[str] = "staircase"
+    defaults: ClassVar[Mapping[str, Any]] = {"training": "sgd", "network": "mlp", "base_lr": 0.01, "prefactor": "none"}
+
+    degree: Annotated[int, Field(ge=1, le=8, title="bits of the longest product")]
+    leap: Annotated[int, Field(ge=1, le=8, title="bits of the shortest product")] = 1
+
+    @model_validator(mode="after")
+    def _within(self) -> "Staircase":
+        if not self.leap <= self.degree <= self.d:
+            raise ValueError(f"leap ({self.leap}) is above degree ({self.degree}), or that above d ({self.d})")
+        return self
+
+    def draw_symbols(self, rng: np.random.Generator) -> Array:
+        """The directions of the bits that count, (degree, d) float32; nothing is drawn, as inputs treat all alike."""
+        return np.eye(self.degree, self.d, dtype=np.float32)
+
+    def train_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
+        """x (n, d) float32 and y (n,) float64."""
+        x = 2 * rng.integers(0, 2, (n, self.d), dtype=np.int8).astype(np.float32) - 1
+        terms = np.cumprod(x[:, : self.degree], axis=1, dtype=np.float64)[:, self.leap - 1 :]
+        return x, terms.sum(1) / np.sqrt(terms.shape[1])
+
+    def test_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
+        return self.train_examples(rng, symbols, n)

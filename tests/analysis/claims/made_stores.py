@@ -238,6 +238,16 @@ def _steps_ratio(claim: Claim, value: float) -> pd.DataFrame:
     return frame.assign(curve_step=every, **curves)
 
 
+def _samples_exponent(claim: Claim, value: float) -> pd.DataFrame:
+    """Curves that step to where the bounds hold, once the samples are a power of the size."""
+    frame, given = networks(claim, "of"), claim.measure
+    sizes = frame[given.get("against", "d")].to_numpy(float)
+    samples = 1e6 * (sizes / sizes.min()) ** value * (1 + NOISE * _noise(frame))
+    steps = np.round(samples / frame["batch"].to_numpy(float)).astype(int)
+    curves = {_column(name): [[_beyond(ends), _beyond(ends), _fits(ends)]] * len(frame) for name, ends in given["when"].items()}
+    return frame.assign(curve_step=[[1, int(step) - 1, int(step)] for step in steps], **curves)
+
+
 def _column(name: str) -> str:
     """The name by which a row holds a metric along training."""
     return MEASURES[name].column or name
@@ -393,6 +403,7 @@ GENERATORS: dict[str, Callable[[Claim, float], pd.DataFrame]] = {
     "curve_exponent": _curve_exponent,
     "time_exponent": _time_exponent,
     "time_beside_modes": _time_beside_modes,
+    "samples_exponent": _samples_exponent,
     "beside_theory": _beside_theory,
     "error_beside_theory": _error_beside_theory,
     "threshold_ratio": _threshold_ratio,

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.claims.along import curve_exponent
+from analysis.claims.along import curve_exponent, samples_exponent
 from analysis.claims.check import check, load_claims
 from analysis.claims.kinds import KINDS
 from analysis.claims.verdict import Measured, NotMeasured
@@ -194,3 +194,35 @@ def test_the_slope_of_a_curve_on_logarithmic_axes(tmp_path):
     assert found.interval.value == pytest.approx(-0.35) and found.interval.n == 2
     assert "1 of them without such evaluations" in found.what
     assert isinstance(curve_exponent(store.results, "train_loss", {"L": 3}, first=20_000, last=40_000), NotMeasured)
+
+
+def found_late(folder, at, late=()):
+    """Networks of three d and two seeds whose accuracy passes 0.9 after at(d) samples in batches of 32; those of `late` never."""
+    rows = []
+    for i, d in enumerate((10, 20, 40)):
+        for seed in range(2):
+            step = round(at(d) / 32)
+            steps, reached = [1, step - 1, step, 10 * step], 0.5 if (d, seed) in late else 1.0
+            curve = {"curve_step": steps, "curve_test_acc": [0, 0.5, reached, reached], "curve_train_loss": [1.0] * 4}
+            rows.append(
+                row(10 * i + seed, L=3, seed=seed, d=d, batch=32, base_lr=1 / d, steps=10 * step, eval_every=10 * step, **curve)
+            )
+    return stored(folder, *rows)
+
+
+def test_the_exponent_of_samples_until_bounds_hold(tmp_path):
+    of = {"task": "same_different", "L": 3}
+    results = found_late(tmp_path / "all", lambda d: 3200 * (d / 10) ** 2)
+    found = samples_exponent(results, when=LATE, of=of, zipped=["base_lr"])
+    # Between two evaluations: step 99.5 for 100, which is 399.5 for 400.
+    assert found.interval.value == pytest.approx(2, abs=0.01) and found.interval.n == 6
+    assert "3.18e+03 at 10" in found.what and found.what.endswith("6 networks")
+    late = found_late(tmp_path / "late", lambda d: 3200 * (d / 10) ** 2, late=[(20, 1)])
+    lost = samples_exponent(late, when=LATE, of=of, zipped=["base_lr"])
+    assert isinstance(lost, NotMeasured) and "never holds: 1 of 2 at d = 20" in lost.why
+    few = samples_exponent(
+        found_late(tmp_path / "end", lambda d: 3200.0 * d, late=[(40, 0)]), when=LATE, of=of, zipped=["base_lr"]
+    )
+    assert isinstance(few, NotMeasured) and "never holds: 1 of 2 at d = 40" in few.why  # two d are left
+    none = samples_exponent(results, when=LATE, of={"task": "psvrt"}, zipped=["base_lr"])
+    assert isinstance(none, NotMeasured)

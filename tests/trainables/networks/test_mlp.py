@@ -115,9 +115,17 @@ def test_a_centred_network_starts_at_zero():
     assert loss[0, 0] == pytest.approx(np.log(2), abs=1e-7)
 
 
+def test_random_biases_leave_all_else_as_it_was():
+    """Hidden biases are drawn, the readout's is 0; the first layer's weights are those of the same seed without a spread."""
+    plain, spread = (parameters(network(4096, depth=1, bias=True, **more)) for more in ({}, {"bias_scale": 0.5}))
+    assert not plain["b1"].any() and not spread["b2"].any()
+    assert float(spread["b1"].std()) == pytest.approx(0.5, rel=0.05)  # 4,096 draws: 1%
+    torch.testing.assert_close(plain["w1"], spread["w1"], rtol=0, atol=0)
+
+
 def test_only_what_is_not_at_its_default_is_in_the_id():
     plain = cell_of(TASK, network="mlp", width=64, seed=0)
-    own = {"depth", "activation", "bias", "parametrisation", "init_scale", "gamma", "centred"}
+    own = {"depth", "activation", "bias", "parametrisation", "init_scale", "bias_scale", "gamma", "centred"}
     assert {"task", "L", "d", "network", "width", "seed"} <= set(plain.keys())
     assert own.isdisjoint(plain.keys())
     told = {
@@ -138,7 +146,8 @@ def test_only_what_is_not_at_its_default_is_in_the_id():
 
 
 @pytest.mark.parametrize("bad", [{"depth": 0}, {"depth": 7}, {"activation": "gelu"}, {"parametrisation": "He"},
-                                 {"init_scale": 0.0}, {"bias": 1}, {"gamma": -1.0}])  # fmt: skip
+                                 {"init_scale": 0.0}, {"bias": 1}, {"gamma": -1.0}, {"bias_scale": -1.0, "bias": True},
+                                 {"bias_scale": 1.0}])  # fmt: skip
 def test_bad_keys_are_refused(bad):
     with pytest.raises(ValidationError):
         network(**bad)

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from pydantic import ValidationError
+from scipy.special import erf
 
 from templates.attention import attention
 from templates.kernel import Kernel
@@ -13,7 +14,7 @@ from trainables.engines import ENGINES
 from trainables.networks.kernels import Features
 from trainables.ridge.run import RidgeRun, Solved
 from trainables.streams import training_probe
-from trainables.tasks import Hermite3, SameDifferent, Template
+from trainables.tasks import Hermite, Hermite3, SameDifferent, Template
 
 SMALL = {"width": 64, "embedding": 24, "heads": 4, "head_dim": 8}
 
@@ -53,6 +54,20 @@ def test_it_solves_the_system_of_its_kernel():
     assert row["test_mse"] == pytest.approx(((outputs - targets) ** 2).mean(), rel=1e-9)
     assert row["final_train_loss"] == pytest.approx(((0.1 * weights) ** 2).mean(), rel=1e-6)  # y - f = lambda c
     np.testing.assert_allclose(of.outputs(unseen[:5]).outputs, outputs[:5])
+
+
+def test_the_erf_kernel_is_the_mean_over_its_neurons():
+    cell = cell_of(Hermite(d=6, degree=3, P=50), network="erf_kernel", training="ridge", test_size=64, seed=0)
+    x = np.random.default_rng(0).standard_normal((5, 6)).astype(np.float32)
+    within, across = cell.network.grams(x, x[:2], cell, np.random.default_rng(0))
+    hidden = erf(x @ np.random.default_rng(1).standard_normal((6, 400_000)) / np.sqrt(6))
+    np.testing.assert_allclose(within, hidden @ hidden.T / 400_000, atol=4 / np.sqrt(400_000))  # products are at most 1
+    np.testing.assert_allclose(across, within[:2], rtol=1e-12)
+    of = solved(cell)
+    (x, y), (unseen, targets) = of.training_set(), of.test_set()
+    within, across = cell.network.grams(x, unseen, cell, np.random.default_rng(0))
+    outputs = across @ np.linalg.solve(within + cell.training.ridge * np.eye(50), y)
+    assert of.result().summary()["test_mse"] == pytest.approx(((outputs - targets) ** 2).mean(), rel=1e-9)
 
 
 def test_regular_tokens_are_known_to_the_kernel():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from trainables.cell import cell_of
-from trainables.tasks import Hermite, Hermite3, Linear, Parity2
+from trainables.tasks import Hermite, Hermite3, Linear, Parity2, Staircase
 
 
 @pytest.mark.parametrize("teacher", [Hermite3, Linear])
@@ -51,6 +51,29 @@ def test_hermite_targets_are_orthonormal_and_blind_to_lower_orders(k):
     for lower in range(k):
         assert gauss @ (task.target(nodes) * nodes**lower) == pytest.approx(0, abs=1e-9)
     assert task.n_train is None
+
+
+@pytest.mark.parametrize(
+    ("leap", "of"),
+    [
+        (1, lambda x: (x[:, 0] + x[:, 0] * x[:, 1] + x[:, 0] * x[:, 1] * x[:, 2]) / np.sqrt(3)),
+        (2, lambda x: (x[:, 0] * x[:, 1] + x[:, 0] * x[:, 1] * x[:, 2]) / np.sqrt(2)),
+        (3, lambda x: x[:, 0] * x[:, 1] * x[:, 2]),
+    ],
+)
+def test_a_staircase_is_a_sum_of_products_of_bits(leap, of):
+    task = Staircase(d=5, degree=3, leap=leap)
+    x, y = task.train_examples(np.random.default_rng(1), task.draw_symbols(np.random.default_rng(0)), 20_000)
+    assert set(np.unique(x)) == {-1, 1} and x.dtype == np.float32 and task.n_train is None
+    np.testing.assert_allclose(y, of(x.astype(float)), rtol=1e-12)
+    assert np.abs(x.mean(0)).max() < 4 / np.sqrt(20_000)  # fair bits
+    assert (y**2).mean() == pytest.approx(1, abs=4 * 1.5 / np.sqrt(20_000))  # y^2 is at most 3, its standard deviation below 1.5
+
+
+@pytest.mark.parametrize("bad", [{"d": 5, "degree": 2, "leap": 3}, {"d": 3, "degree": 4}])
+def test_a_leap_is_within_the_degree_and_that_within_d(bad):
+    with pytest.raises(ValueError, match=r"is above degree .* or that above d"):
+        Staircase(**bad)
 
 
 def test_networks_at_equilibrium_want_examples():
