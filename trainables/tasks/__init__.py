@@ -11,6 +11,7 @@ from trainables.tasks.images.pentomino import Pentomino
 from trainables.tasks.images.psvrt import PSVRT
 from trainables.tasks.images.published import CIFAR10, MNIST
 from trainables.tasks.modular import Modular, ModularTokens
+from trainables.tasks.power_law import PowerLaw
 from trainables.tasks.same_different import SameDifferent
 from trainables.tasks.step import Step
 from trainables.tasks.strings.symbolic import SymbolicTemplate
@@ -20,12 +21,12 @@ from trainables.tasks.teachers import Hermite, Hermite3, Linear, Parity2
 
 for _task in (
     SameDifferent, PSVRT, Pentomino, CIFAR100, Hermite, Hermite3, Linear, Parity2, Clusters, Digits, MNIST5k, DigitsValue,
-    MNIST5kValue, Modular, Step, MNIST, CIFAR10, Template, SymbolicTemplate, Halfspace, ModularTokens, Text,
+    MNIST5kValue, Modular, Step, MNIST, CIFAR10, Template, SymbolicTemplate, Halfspace, PowerLaw, ModularTokens, Text,
 ):  # fmt: skip
     register(_task)
 
 __all__ = [
     "CIFAR10", "CIFAR100", "MNIST", "PSVRT", "Clusters", "Digits", "DigitsValue", "Halfspace", "Hermite", "Hermite3", "Linear",
-    "MNIST5k", "MNIST5kValue", "Modular", "ModularTokens", "Parity2", "Pentomino", "SameDifferent", "Step", "SymbolicTemplate",
-    "Task", "Template", "Text", "register", "task_class", "task_names",
+    "MNIST5k", "MNIST5kValue", "Modular", "ModularTokens", "Parity2", "Pentomino", "PowerLaw", "SameDifferent", "Step",
+    "SymbolicTemplate", "Task", "Template", "Text", "register", "task_class", "task_names",
 ]  # fmt: skip
