@@ -3,6 +3,7 @@
 from analysis.figures.training.balance import BALANCE
 from analysis.figures.training.edge import EDGE
 from analysis.figures.training.one_third import ONE_THIRD
+from analysis.figures.training.power_laws import POWER_LAWS
 from analysis.figures.training.rates import RATES
 
-TRAINING_FIGURES = [RATES, BALANCE, EDGE, ONE_THIRD]
+TRAINING_FIGURES = [RATES, BALANCE, EDGE, ONE_THIRD, POWER_LAWS]

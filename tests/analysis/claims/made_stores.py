@@ -197,6 +197,20 @@ def _curve_exponent(claim: Claim, value: float) -> pd.DataFrame:
     return frame.assign(curve_step=[list(steps)] * len(frame), **{_column(given["measure"]): curves})
 
 
+def _envelope_exponent(claim: Claim, value: float) -> pd.DataFrame:
+    """Errors A (C/C_0)^value (1 + (log(N/N*))^2) of the best size N* ~ (C/C_0)^1/3, or N* ~ C^value: least at N* for each C."""
+    frame, given = networks(claim, "of"), claim.measure
+    sizes = frame[given["over"]].to_numpy(float)
+    middle, C0 = np.sqrt(sizes.min() * sizes.max()), np.sqrt(given["first"] * given["last"])
+    errors, sizing = (-0.5, value) if given.get("of_size") else (value, 1 / 3)
+    steps = np.unique(np.geomspace(1, given["last"] / sizes.min(), 400).round().astype(int))
+    curves = []
+    for size, noise in zip(sizes, _noise(frame), strict=True):
+        along = steps * size / C0
+        curves.append(list(0.1 * along ** (errors + NOISE * noise) * np.exp(np.log(size / middle / along**sizing) ** 2)))
+    return frame.assign(curve_step=[list(steps)] * len(frame), **{_column(given["measure"]): curves})
+
+
 def _steps_ratio(claim: Claim, value: float) -> pd.DataFrame:
     """Curves in which what is bounded steps once to where its bounds hold."""
     frame = networks(claim, "of")
@@ -368,6 +382,7 @@ GENERATORS: dict[str, Callable[[Claim, float], pd.DataFrame]] = {
     "at_first": _at_first,
     "steps_ratio": _steps_ratio,
     "curve_exponent": _curve_exponent,
+    "envelope_exponent": _envelope_exponent,
     "beside_theory": _beside_theory,
     "error_beside_theory": _error_beside_theory,
     "threshold_ratio": _threshold_ratio,
