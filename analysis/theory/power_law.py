@@ -55,6 +55,16 @@ def lazy(t: ArrayLike, of: Spectrum) -> Floats:
     return np.exp(-2 * np.multiply.outer(np.asarray(t, float), of.variances)) @ of.shares
 
 
+def descent(steps: int, rate: float, batch: int, of: Spectrum) -> Floats:
+    """Mean L of lazy networks after 0 .. `steps` steps of SGD on batches of fresh Gaussian inputs, their noise included."""
+    kept, spread = (1 - 2 * rate * of.variances) ** 2, (2 * rate) ** 2 * of.variances / batch
+    powers, losses = of.shares, [1.0]  # powers: lambda_k (w_k - u_k)^2
+    for _ in range(steps):
+        powers = kept * powers + spread * of.variances * (powers + powers.sum())
+        losses.append(float(powers.sum()))
+    return np.array(losses)
+
+
 def rich(t: ArrayLike, of: Spectrum, gamma: float = 1.0) -> Floats:
     """L at each t > 0 of wide two-layer linear networks, to a relative 1e-4.
 

@@ -6,6 +6,7 @@ from scipy.integrate import solve_ivp
 
 from analysis.theory.power_law import (
     Spectrum,
+    descent,
     examples_alone,
     features,
     features_alone,
@@ -46,6 +47,19 @@ def test_rich_networks_of_little_richness_are_lazy():
     of, t = Spectrum.of(500, 2.0, 0.5), np.geomspace(1, 300, 5)
     assert rich(t, of, gamma=0.01) == pytest.approx(lazy(t, of), rel=2e-3)  # A^2 = 1 + gamma^2 |u|^2, |u|^2 < 10
     assert (rich(t, of, gamma=1.0) < 0.8 * lazy(t, of))[1:].all()
+
+
+def test_noise_of_batches_beside_descent_on_draws():
+    of, rng, rate, batch = Spectrum.of(40, 1.5, 1.5), np.random.default_rng(0), 0.2, 4
+    w = np.sqrt(of.shares / of.variances)
+    errors = np.tile(w, (2000, 1))
+    for _ in range(30):
+        x = rng.standard_normal((2000, batch, 40), np.float32) * np.sqrt(of.variances)
+        errors -= 2 * rate * np.einsum("rnk,rn->rk", x, np.einsum("rnk,rk->rn", x, errors)) / batch
+    losses = errors**2 @ of.variances
+    theory = descent(30, rate, batch, of)
+    assert theory[-1] == pytest.approx(losses.mean(), abs=4 * losses.std() / 2000**0.5)
+    assert theory[-1] > 1.3 * lazy(2 * rate * 30, of), "with batches of 4 noise counts"
 
 
 def drawn(n, of, t, draws, seed=0):
