@@ -104,30 +104,36 @@ def envelope_exponent(
     of_size: bool = False,
     prefer: Where | None = None,
 ) -> Found:
-    """Exponent of the least error that compute allows in compute, C = `over` times step, from C = `first` to `last`: the slope of
-    each seed's lower envelope over its networks, on logarithmic axes, and the mean over seeds. With `of_size` it is the exponent
-    with which the best size grows."""
+    """Exponent of the least error that compute allows in compute, C = `over` times step, from C = `first` to `last`: the slope,
+    on logarithmic axes, of the lower envelope over sizes of the curves' means over seeds. With `of_size` it is the exponent with
+    which the best size grows. Value and interval are the jackknife's over seeds, as the least of noisy curves is biased."""
     evaluations = evaluations_of(results, (measure,))[0]
     found = networks(results, of, None, [over], prefer, among=frozenset(evaluations["cell_id"]))
     if found.frame.empty:
         return NotMeasured(found.what)
-    sizes = found.frame[over].nunique()
+    sizes = found.frame.groupby("seed")[over].nunique()
+    whole = sizes.index[sizes == found.frame[over].nunique()]  # the envelope of fewer sizes lies higher
     shown = evaluations[evaluations[measure] > 0].merge(found.frame[["cell_id", "seed", over]], on="cell_id")
     compute = np.geomspace(first, last, _points(first, last))
-    slopes = []
-    for _, curves in shown.groupby("seed"):
-        if curves[over].nunique() < sizes:
-            continue  # the envelope of fewer sizes lies higher
-        least = envelope(curves, over, measure, compute)
+
+    def exponent(seeds: "pd.Index[int]") -> float:
+        means = shown[shown["seed"].isin(seeds)].groupby([over, "step"])[measure].mean().reset_index()
+        least = envelope(means, over, measure, compute)
         inside = least[np.isfinite(least[SIZE])] if of_size else least
-        if len(inside) > 2 and len(least) == len(compute):
-            slopes.append(_of_line(inside[COMPUTE], inside[SIZE if of_size else measure]))
-    if not slopes:
+        if len(inside) < 3 or len(least) < len(compute):
+            return np.nan
+        return _of_line(inside[COMPUTE], inside[SIZE if of_size else measure])
+
+    n = len(whole)
+    all_seeds = exponent(whole) if n else np.nan
+    each = [n * all_seeds - (n - 1) * exponent(whole.drop(seed)) for seed in whole] if n > 1 else [all_seeds]
+    if not np.isfinite(each).all():
         return NotMeasured(f"no seed reaches from C = {first:g} to {last:g} at every {over}: {found.what}")
     what = declared(results)[measure]
     assert isinstance(what, Metric)
     told = f"best {over} ~ C^b" if of_size else f"least {what.title} ~ C^b"
-    return Measured(mean_interval(slopes), f"{told}, C = {over} x step from {first:g} to {last:g}; {found.what}", found.again)
+    lost = f", {len(sizes) - n} of {len(sizes)} seeds without every {over} left out" if n < len(sizes) else ""
+    return Measured(mean_interval(each), f"{told}, C = {over} x step from {first:g} to {last:g}{lost}; {found.what}", found.again)
 
 
 def _points(first: float, last: float) -> int:
