@@ -6,7 +6,7 @@ import pandas as pd
 from analysis.scaling.optimum import optimum
 from stats.checks import Floats
 
-COMPUTE, SIZE = "compute", "size"
+COMPUTE, SIZE = "compute", "best_size"
 
 
 def envelope(curves: pd.DataFrame, over: str, measure: str, compute: Floats) -> pd.DataFrame:

@@ -95,7 +95,9 @@ def _at(points: pd.DataFrame, law: Callable[[float], float]) -> pd.DataFrame:
 
 def _in_compute(results: str, one: Found) -> pd.DataFrame:
     means = _along(results, one, "width")
-    least = _least(means, _computes(means), one)
+    least = _least(means, _computes(means), one).dropna(
+        subset=BEST
+    )  # where the first or last width is best, others may be better
     least["low"], least["high"], least["n"] = np.nan, np.nan, int(means["n"].max())
     return least
 
@@ -109,15 +111,14 @@ def _of_compute(one: Found, points: pd.DataFrame) -> pd.DataFrame:
 
 
 def _least(curves: pd.DataFrame, compute: Floats, one: Found) -> pd.DataFrame:
-    least = envelope(curves, "width", ERROR, compute).drop(columns=BEST).rename(columns={COMPUTE: SIZE})
+    least = envelope(curves, "width", ERROR, compute).rename(columns={COMPUTE: SIZE})
     least[SERIES] = one.case.title
     return least
 
 
 def _computes(curves: pd.DataFrame) -> Floats:
-    """Eight per decade, from where the second least width to where the second largest one can be the best."""
-    widths = np.sort(curves["width"].unique()).astype(float)
-    first, last = widths[1] * FIRST_STEP, widths[-2] * min(float(curves["step"].max()), widths[-2] ** 2)
+    """Eight per decade, from the first steps of the least width to the last ones of the largest."""
+    first, last = float(curves["width"].min() * curves["step"].min()), float(curves["width"].max() * curves["step"].max())
     return np.geomspace(first, last, max(2, round(8 * np.log10(last / first)) + 1))
 
 
