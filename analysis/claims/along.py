@@ -10,6 +10,7 @@ from analysis.claims.networks import Networks, Where, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.keys import spoken
 from analysis.data.networks.evaluations import Bounds, evaluations_of, first_within, in_words
+from analysis.scaling.envelope import COMPUTE, SIZE, envelope
 from analysis.scaling.samples import FEWEST, SAMPLES, growth, samples_until
 from declarations.metric import Metric
 from stats import linear_fit, mean_interval
@@ -122,10 +123,60 @@ def curve_exponent(results: str, measure: str, of: Where, first: int, last: int,
     return Measured(mean_interval(slopes), told + (f", {lost} of them without such evaluations" if lost else ""), found.again)
 
 
+def envelope_exponent(
+    results: str,
+    measure: str,
+    of: Where,
+    over: str,
+    first: float,
+    last: float,
+    of_size: bool = False,
+    prefer: Where | None = None,
+) -> Found:
+    """Exponent of the least error that compute allows in compute, C = `over` times step, from C = `first` to `last`: the slope,
+    on logarithmic axes, of the lower envelope over sizes of the curves' means over seeds. With `of_size` it is the exponent with
+    which the best size grows. Value and interval are the jackknife's over seeds, as the least of noisy curves is biased."""
+    evaluations = evaluations_of(results, (measure,))[0]
+    found = networks(results, of, None, [over], prefer, among=frozenset(evaluations["cell_id"]))
+    if found.frame.empty:
+        return NotMeasured(found.what)
+    sizes = found.frame.groupby("seed")[over].nunique()
+    whole = sizes.index[sizes == found.frame[over].nunique()]  # the envelope of fewer sizes lies higher
+    shown = evaluations[evaluations[measure] > 0].merge(found.frame[["cell_id", "seed", over]], on="cell_id")
+    compute = np.geomspace(first, last, _points(first, last))
+
+    def exponent(seeds: "pd.Index[int]") -> float:
+        means = shown[shown["seed"].isin(seeds)].groupby([over, "step"])[measure].mean().reset_index()
+        least = envelope(means, over, measure, compute)
+        inside = least[np.isfinite(least[SIZE])] if of_size else least
+        if len(inside) < 3 or len(least) < len(compute):
+            return np.nan
+        return _of_line(inside[COMPUTE], inside[SIZE if of_size else measure])
+
+    n = len(whole)
+    all_seeds = exponent(whole) if n else np.nan
+    each = [n * all_seeds - (n - 1) * exponent(whole.drop(seed)) for seed in whole] if n > 1 else [all_seeds]
+    if not np.isfinite(each).all():
+        return NotMeasured(f"no seed reaches from C = {first:g} to {last:g} at every {over}: {found.what}")
+    what = declared(results)[measure]
+    assert isinstance(what, Metric)
+    told = f"best {over} ~ C^b" if of_size else f"least {what.title} ~ C^b"
+    lost = f", {len(sizes) - n} of {len(sizes)} seeds without every {over} left out" if n < len(sizes) else ""
+    return Measured(mean_interval(each), f"{told}, C = {over} x step from {first:g} to {last:g}{lost}; {found.what}", found.again)
+
+
+def _points(first: float, last: float) -> int:
+    return max(2, round(PER_DECADE * np.log10(last / first)) + 1)
+
+
+def _of_line(x: "pd.Series[float]", y: "pd.Series[float]") -> float:
+    return linear_fit(np.log(x.to_numpy(float)), np.log(y.to_numpy(float))).slope.value
+
+
 def _slope(curve: pd.DataFrame, measure: str, first: int, last: int) -> float | None:
     """The slope of one network; None if its evaluations do not span half of the range."""
     steps = curve["step"].to_numpy(float)
-    wanted = np.geomspace(first, last, max(2, round(PER_DECADE * np.log10(last / first)) + 1))
+    wanted = np.geomspace(first, last, _points(first, last))
     rows = np.unique(np.abs(np.log(steps[:, None] / wanted)).argmin(axis=0))
     x, y = np.log(steps[rows]), np.log(curve[measure].to_numpy(float)[rows])
     return linear_fit(x, y).slope.value if len(rows) > 2 and np.ptp(x) > np.log(last / first) / 2 else None

@@ -1,5 +1,7 @@
 """Figures of laws of training, from small networks trained here and from made ones."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,12 +13,16 @@ from analysis.theory.deep_linear import start, time_to
 from analysis.theory.one_third import leading
 from analysis.theory.samples import lazy_samples
 from analysis.theory.samples import samples as flow_samples
+from analysis.theory import power_law
+from analysis.theory.one_third import leading
+from analysis.theory.power_law import Spectrum, examples_alone, features_fitted
 from store.store import Store
 from tests.store_rows import row
 from trainables.cell import cell_of
 from trainables.metrics import requested_metric
 from trainables.tasks import Clusters, Halfspace, Hermite, Modes
 from trainables.tasks import Clusters, Halfspace, Hermite, Hermite3, Staircase
+from trainables.tasks import Clusters, Halfspace, Hermite, PowerLaw
 
 SEEDS = range(3)
 
@@ -242,6 +248,39 @@ def test_he3_in_three_ways(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["Rates", "Balance", "Edge", "OneThird", "Samples", "Leaps"])
+def test_power_laws_beside_their_theory(tmp_path):
+    """Stores whose errors are the theory's: measured exponents are those in brackets."""
+    linear = {"network": "mlp", "depth": 1, "activation": "linear", "centred": True, "steps": 1000, "eval_every": 1000}
+    steps = np.unique(np.geomspace(5, 1000, 30).round().astype(int)).tolist()
+    task, of = PowerLaw(d=200), Spectrum.of(200, 2.0, 0.5)
+    rich = [cell_of(task, width=8, gamma=g, base_lr=0.1, seed=s, **linear) for g in (0.01, 1.0) for s in SEEDS]
+    along = [cell_of(task, width=n, base_lr=0.25, trained="last", seed=s, **linear) for n in (4, 8, 16, 32) for s in SEEDS]
+    solved = {"network": "random_features", "training": "ridge"}
+    wide = [cell_of(PowerLaw(d=200, P=400), width=n, seed=s, **solved) for n in (8, 16, 32) for s in SEEDS]
+    many = [cell_of(PowerLaw(d=200, P=p), network="linear1", training="ridge", seed=s) for p in (8, 16, 32) for s in SEEDS]
+
+    def value(cell):
+        if cell.training.name == "ridge":
+            p = cell.task.P
+            error = examples_alone(p, of) if cell.network.name == "linear1" else features_fitted(cell.width, p, of)
+            return {"test_mse": error}
+        t = 2 * cell.training.base_lr * np.array(steps, float)
+        curve = power_law.rich(t, of, cell.network.gamma) if cell in rich else power_law.features(t, cell.width, of)
+        return {"test_mse": float(curve[-1]), "curve_step": steps, "curve_test_mse": curve.tolist()}
+
+    found = FIGURES["PowerLaws"].draw(made_store(tmp_path, [*rich, *along, *wide, *many], value), None)
+    assert isinstance(found, Drawn), found
+    told = re.findall(r"(\w+), difficulty 0.5(?:, (lazy|rich))?: (-[0-9.]+) \((-[0-9.]+)\)", found.caption)
+    assert [(panel, which) for panel, which, *_ in told] == [
+        ("time", "lazy"), ("time", "rich"), ("features", ""), ("examples", ""), ("compute", "")
+    ]  # fmt: skip
+    for panel, _, measured, theory in told:
+        assert float(measured) == pytest.approx(float(theory), abs=0.011), panel  # two digits
+    assert "36 networks" in found.caption and found.chart.to_dict()
+    assert found.frame["exponent"].between(-1.5, -0.1).all()
+
+
+@pytest.mark.parametrize("name", ["Rates", "Balance", "Edge", "OneThird", "PowerLaws"])
 def test_what_is_lacking_is_said(tmp_path, name):
     made = made_store(tmp_path, at_rates([0.1], widths=(64,)), lambda cell: {"test_mse": 0.5})
     assert isinstance(FIGURES[name].draw(made, None), Missing)

@@ -7,6 +7,7 @@ from trainables.networks.conv import Conv
 from trainables.networks.erf_kernel import ErfKernel
 from trainables.networks.kernels import Features, Kernel, LastLayer
 from trainables.networks.linear_one import LinearOne
+from trainables.networks.linear_ridge import LinearRegression, RandomFeatures
 from trainables.networks.mlp import MLP
 from trainables.networks.residual import Residual
 from trainables.networks.sampled import CNN, Erf2, Erf3, Linear2, Relu2, Sampled
@@ -21,6 +22,7 @@ from trainables.networks.two_layer import TwoLayer
 for _network in (
     TwoLayer, MLP, Residual, Conv, Transformer, OneHot, RNN, LSTM, Erf2, Relu2, Linear2, Erf3, CNN, Kernel, Features,
     GPT2, LinearOne, ErfKernel, Sphere,
+    GPT2, LinearOne, LinearRegression, RandomFeatures,
 ):  # fmt: skip
     register(_network)
 

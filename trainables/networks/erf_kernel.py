@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from trainables.networks.base import Array
-from trainables.networks.kernels import Solvable
+from trainables.networks.kernels import LastLayer
 
 if TYPE_CHECKING:
     from trainables.cell import Cell
 
+ARCSINE = 20.0
+"""Cost of an arcsine, in products."""
 
-class ErfKernel(Solvable):
+
+class ErfKernel(LastLayer):
     """The wide lazy erf network of two layers, by its kernel; it draws no weights."""
 
     name: ClassVar[str] = "erf_kernel"
@@ -27,6 +30,13 @@ class ErfKernel(Solvable):
     def grams(self, x: Array, others: Array, cell: "Cell", rng: np.random.Generator) -> tuple[Array, Array]:
         ours, theirs = (_shrunk(inputs) for inputs in (x, others))
         return _arcsine(ours @ ours.T), _arcsine(theirs @ ours.T)
+
+    def of_entry(self, cell: "Cell") -> float:
+        return cell.task.input_dim + ARCSINE
+
+    def held(self, cell: "Cell") -> int:
+        return cell.task.input_dim + cell.task.input_dim // 2
+
 
 
 def _shrunk(x: Array) -> Array:

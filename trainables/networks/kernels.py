@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 
 B1, B2 = 1.0, 0.5
 """phi(t) = cos(b1 t + b2)."""
+OF_PAIR = 100.0
+"""Cost of one entry of a kernel's matrix that is looked up, in products."""
 AT_ONCE = 2**25
 """Numbers of the arrays that `Features` holds at once."""
 
 
-class Solvable(Network):
-    """A network whose last layer alone is trained, by the kernel of that layer's inputs."""
+class LastLayer(Network):
+    """A network whose last layer alone is trained, by ridge regression: the kernel of what that layer sees."""
 
     family: ClassVar[Family] = "ridge"
 
@@ -40,9 +42,29 @@ class Solvable(Network):
         """The kernel between training inputs x (n, k), (n, n), and between others (m, k) and x, (m, n), both float64."""
         raise NotImplementedError
 
+    def few(self, cell: "Cell") -> bool:
+        """True if the last layer sees fewer numbers than there are examples, and `seen_of` gives them."""
+        return False
 
-class LastLayer(Solvable):
-    """The keys and checks of both networks on strings."""
+    def seen_of(self, x: Array, others: Array, cell: "Cell", rng: np.random.Generator) -> tuple[Array, Array]:
+        """Float64 inputs of the last layer for training inputs x, (n, N), and others, (m, N): where they are `few` they make the
+        smaller system."""
+        raise NotImplementedError
+
+    def n_products(self, cell: "Cell") -> int:
+        return 0
+
+    def of_entry(self, cell: "Cell") -> float:
+        """Cost of one entry of the kernel's matrix, in products, beside the `n_products` of its examples."""
+        return float(self.width)
+
+    def held(self, cell: "Cell") -> int:
+        """Numbers of the size of float64 that are held of an example, float32 inputs of vectors among them."""
+        return self.width
+
+
+class OfStrings(LastLayer):
+    """The keys of both random transformers."""
 
     takes: ClassVar[tuple[str, ...]] = ("tokens",)
 
@@ -51,7 +73,7 @@ class LastLayer(Solvable):
     activation: Annotated[Activation, Field(title="activation")] = "cos"
 
 
-class Kernel(LastLayer):
+class Kernel(OfStrings):
     """The wide random transformer at infinite width, by its kernel K_trans; it draws no weights."""
 
     name: ClassVar[str] = "kernel"
@@ -63,6 +85,12 @@ class Kernel(LastLayer):
         if most > MOST_WILDCARDS:
             raise ValueError(f"network kernel is computed for at most {MOST_WILDCARDS} wildcards, and a template here has {most}")
 
+    def of_entry(self, cell: "Cell") -> float:
+        return OF_PAIR
+
+    def held(self, cell: "Cell") -> int:
+        return 0
+
     def grams(self, x: Array, others: Array, cell: "Cell", rng: np.random.Generator) -> tuple[Array, Array]:
         regular = getattr(cell.task, "regular", ())  # a task of tokens without regular ones need not say so
         patterns = sorted({pattern_of(string, regular) for strings in (x, others) for string in strings}, key=str)
@@ -70,7 +98,7 @@ class Kernel(LastLayer):
         return kernel.gram(x, x, regular), kernel.gram(others, x, regular)
 
 
-class Features(LastLayer):
+class Features(OfStrings):
     """A random transformer of finite width, the last layer of which is trained."""
 
     name: ClassVar[str] = "features"

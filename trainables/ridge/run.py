@@ -12,7 +12,7 @@ from trainables.basics import Array
 from trainables.cell import Cell
 from trainables.metrics.base import Probe, is_per_evaluation
 from trainables.metrics.measuring import Value, values_at
-from trainables.networks.kernels import Solvable
+from trainables.networks.kernels import LastLayer
 from trainables.result import CellResult
 from trainables.streams import stream, stream_owner, tests_of, weights_owner
 from trainables.trainers.base import Probed
@@ -23,7 +23,7 @@ class Solved:
     """One cell: its examples, which are those of networks that learn by descent, and its last layer once it is solved."""
 
     def __init__(self, cell: Cell) -> None:
-        if not isinstance(cell.network, Solvable) or not isinstance(cell.training, Ridge):
+        if not isinstance(cell.network, LastLayer) or not isinstance(cell.training, Ridge):
             raise TypeError(f"{cell.describe()} is not trained by ridge regression")
         self.cell, self.network, self.ridge = cell, cell.network, cell.training.ridge
         self.coefficients: Array | None = None
@@ -35,7 +35,7 @@ class Solved:
         return self.coefficients is not None or bool(self.reason)
 
     def training_set(self) -> tuple[Array, Array]:
-        """Strings (P, k) and their targets."""
+        """Inputs (P, k) and their targets."""
         owner, task = stream_owner(self.cell), self.cell.task
         return task.train_set(stream(owner, "batches"), task.draw_symbols(stream(owner, "symbols")), task.n_train or 0)
 
@@ -48,10 +48,11 @@ class Solved:
         """Train the last layer and evaluate it. A system that is singular in float64 is told as a divergence."""
         started = time.perf_counter()
         (x, y), (unseen, targets) = self.training_set(), self.test_set()
-        within, across = self._grams(x, unseen)
+        within, across = self._matrices(x, unseen)
         y, targets = np.asarray(y, np.float64), np.asarray(targets, np.float64)
         try:
-            found = coefficients(within, y, self.ridge)
+            few = self.network.few(self.cell)
+            found = coefficients(within.T @ within, within.T @ y, self.ridge) if few else coefficients(within, y, self.ridge)
         except np.linalg.LinAlgError:
             self.reason = f"the kernel's matrix plus ridge = {self.ridge:g} is not positive definite in float64"
         else:
@@ -62,7 +63,7 @@ class Solved:
     def outputs(self, x: Array) -> Probed:
         """The trained network at inputs x (n, k)."""
         assert self.coefficients is not None
-        return Probed(self._grams(self.training_set()[0], x)[1] @ self.coefficients, None, {})
+        return Probed(self._matrices(self.training_set()[0], x)[1] @ self.coefficients, None, {})
 
     def result(self) -> CellResult:
         """The result of a cell that is done; its curves have the one evaluation, and none if the system is singular."""
@@ -82,8 +83,10 @@ class Solved:
             seconds=self.seconds,
         )
 
-    def _grams(self, x: Array, others: Array) -> tuple[Array, Array]:
-        return self.network.grams(x, others, self.cell, stream(weights_owner(self.cell), "weights"))
+    def _matrices(self, x: Array, others: Array) -> tuple[Array, Array]:
+        """The rows that the coefficients multiply, at training inputs and at others: what the last layer sees, or its kernel."""
+        rows = self.network.seen_of if self.network.few(self.cell) else self.network.grams
+        return rows(x, others, self.cell, stream(weights_owner(self.cell), "weights"))
 
 
 class RidgeRun:

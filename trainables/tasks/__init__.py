@@ -12,6 +12,7 @@ from trainables.tasks.images.psvrt import PSVRT
 from trainables.tasks.images.published import CIFAR10, MNIST
 from trainables.tasks.modes import Modes
 from trainables.tasks.modular import Modular, ModularTokens
+from trainables.tasks.power_law import PowerLaw
 from trainables.tasks.same_different import SameDifferent
 from trainables.tasks.step import Step
 from trainables.tasks.strings.symbolic import SymbolicTemplate
@@ -25,6 +26,7 @@ for _task in (
     Modes,
     MNIST5kValue, Modular, Step, MNIST, CIFAR10, Template, SymbolicTemplate, Halfspace, ModularTokens,
     Text, Staircase,
+    MNIST5kValue, Modular, Step, MNIST, CIFAR10, Template, SymbolicTemplate, Halfspace, PowerLaw, ModularTokens, Text,
 ):  # fmt: skip
     register(_task)
 
@@ -32,5 +34,6 @@ __all__ = [
     "CIFAR10", "CIFAR100", "MNIST", "PSVRT", "Clusters", "Digits", "DigitsValue", "Halfspace", "Hermite", "Hermite3", "Linear",
     "MNIST5k", "MNIST5kValue", "Modes", "Modular", "ModularTokens", "Parity2", "Pentomino", "SameDifferent", "Step",
     "MNIST5k", "MNIST5kValue", "Modular", "ModularTokens", "Parity2", "Pentomino", "SameDifferent", "Staircase", "Step",
+    "MNIST5k", "MNIST5kValue", "Modular", "ModularTokens", "Parity2", "Pentomino", "PowerLaw", "SameDifferent", "Step",
     "SymbolicTemplate", "Task", "Template", "Text", "register", "task_class", "task_names",
 ]  # fmt: skip

@@ -1,6 +1,7 @@
 """Ridge regression on what the last layer sees: only the last layer is trained, to its optimum [Boix23 Sec. 4].
 
-f = sum_i c_i K(x, x_i), c = (K + lambda)^-1 y: the minimum of sum_i (f(x_i) - y_i)^2 + lambda |w|^2 over last layers w
+f = sum_i c_i K(x, x_i), c = (K + lambda)^-1 y, or f = w.h, w = (H^T H + lambda)^-1 H^T y, where the layer sees few numbers h: the
+minimum of sum_i (f(x_i) - y_i)^2 + lambda |w|^2 over last layers w
 """
 
 from typing import TYPE_CHECKING, Annotated, ClassVar

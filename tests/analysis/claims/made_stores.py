@@ -217,6 +217,18 @@ def _reaching(claim: Claim, frame: pd.DataFrame, steps: Any) -> pd.DataFrame:
     level, at = claim.measure["reaches"], np.round(steps * (1 + NOISE * _noise(frame))).astype(int)
     curves = {_column(claim.measure["measure"]): [[0.0, level, 1.0]] * len(frame)}
     return frame.assign(curve_step=[[1, step, 10**8] for step in at], **curves)
+def _envelope_exponent(claim: Claim, value: float) -> pd.DataFrame:
+    """Errors A (C/C_0)^value (1 + (log(N/N*))^2) of the best size N* ~ (C/C_0)^1/3, or N* ~ C^value: least at N* for each C."""
+    frame, given = networks(claim, "of"), claim.measure
+    sizes = frame[given["over"]].to_numpy(float)
+    middle, C0 = np.sqrt(sizes.min() * sizes.max()), np.sqrt(given["first"] * given["last"])
+    errors, sizing = (-0.5, value) if given.get("of_size") else (value, 1 / 3)
+    steps = np.unique(np.geomspace(1, given["last"] / sizes.min(), 400).round().astype(int))
+    curves = []
+    for size, noise in zip(sizes, _noise(frame), strict=True):
+        along = steps * size / C0
+        curves.append(list(0.1 * along ** (errors + NOISE * noise) * np.exp(np.log(size / middle / along**sizing) ** 2)))
+    return frame.assign(curve_step=[list(steps)] * len(frame), **{_column(given["measure"]): curves})
 
 
 def _steps_ratio(claim: Claim, value: float) -> pd.DataFrame:
@@ -404,6 +416,7 @@ GENERATORS: dict[str, Callable[[Claim, float], pd.DataFrame]] = {
     "time_exponent": _time_exponent,
     "time_beside_modes": _time_beside_modes,
     "samples_exponent": _samples_exponent,
+    "envelope_exponent": _envelope_exponent,
     "beside_theory": _beside_theory,
     "error_beside_theory": _error_beside_theory,
     "threshold_ratio": _threshold_ratio,

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from analysis.claims.along import curve_exponent, samples_exponent
+from analysis.claims.along import curve_exponent, envelope_exponent
 from analysis.claims.check import check, load_claims
 from analysis.claims.kinds import KINDS
 from analysis.claims.verdict import Measured, NotMeasured
@@ -226,3 +227,26 @@ def test_the_exponent_of_samples_until_bounds_hold(tmp_path):
     assert isinstance(few, NotMeasured) and "never holds: 1 of 2 at d = 40" in few.why  # two d are left
     none = samples_exponent(results, when=LATE, of={"task": "psvrt"}, zipped=["base_lr"])
     assert isinstance(none, NotMeasured)
+def envelopes(tmp_path, sizes=(4, 8, 16, 32, 64), seeds=(0, 1), without=()):
+    """Errors t^-1/2 + 1/N, by seed and width."""
+    steps = np.unique(np.geomspace(1, 10_000, 120).round().astype(int)).tolist()
+    store = Store(str(tmp_path))
+    store.prepare()
+    rows = []
+    for seed in seeds:
+        for n in sizes:
+            if (seed, n) not in without:
+                curve = [float(step**-0.5 + 1 / n) for step in steps]
+                rows.append(row(1000 * seed + n, L=3, seed=seed, width=n, curves=0, curve_step=steps, curve_train_loss=curve))
+    store.commit("p", rows)
+    return store.results
+
+
+def test_the_exponent_of_the_lower_envelope_over_sizes(tmp_path):
+    store = envelopes(tmp_path, without={(1, 64)})
+    given = {"measure": "train_loss", "of": {"L": 3}, "over": "width", "first": 300, "last": 20_000}
+    error, size = envelope_exponent(store, **given), envelope_exponent(store, **given, of_size=True)
+    # The least of sqrt(N/C) + 1/N is 3 (4 C)^(-1/3) at N = (4 C)^(1/3); doubled sizes miss it by a percent.
+    assert error.interval.value == pytest.approx(-1 / 3, abs=0.01) and error.interval.n == 1, "the seed without a size counts"
+    assert size.interval.value == pytest.approx(1 / 3, abs=0.02)
+    assert isinstance(envelope_exponent(store, **{**given, "last": 10**7}), NotMeasured)
