@@ -1,6 +1,6 @@
 """The metrics that a grid may ask for by `save:`. Adding one: a file of its own here, and its name in the lines below."""
 
-from trainables.metrics import balance, identities, richness, sharpness
+from trainables.metrics import balance, error_terms, identities, richness, sharpness
 from trainables.metrics.base import (
     Group,
     Probe,
@@ -15,10 +15,10 @@ from trainables.metrics.base import (
 
 for _metric in (
     *richness.METRICS, *richness.CURVE, identities.identity_qk_mean, identities.identity_vo_mean, balance.balance_drift,
-    *sharpness.METRICS,
+    *sharpness.METRICS, *error_terms.METRICS,
 ):  # fmt: skip
     register(_metric)
-for _group in (*richness.GROUPS, sharpness.GROUP):
+for _group in (*richness.GROUPS, sharpness.GROUP, error_terms.GROUP):
     register_group(_group)
 
 __all__ = [

@@ -3,6 +3,7 @@ it, and into `__all__` if others import it from here. Where several networks wou
 """
 
 from trainables.networks.base import Network, all_networks, network_class, network_names, register
+from trainables.networks.committee import Committee
 from trainables.networks.conv import Conv
 from trainables.networks.kernels import Features, Kernel, LastLayer
 from trainables.networks.linear_one import LinearOne
@@ -18,11 +19,11 @@ from trainables.networks.two_layer import TwoLayer
 
 for _network in (
     TwoLayer, MLP, Residual, Conv, Transformer, OneHot, RNN, LSTM, Erf2, Relu2, Linear2, Erf3, CNN, Kernel, Features,
-    GPT2, LinearOne,
+    GPT2, LinearOne, Committee,
 ):  # fmt: skip
     register(_network)
 
 __all__ = [
-    "GPT2", "LSTM", "MLP", "RNN", "Conv", "LastLayer", "Network", "OneHot", "Sampled", "Transformer", "TwoLayer", "all_networks",
-    "network_class", "network_names", "register",
+    "GPT2", "LSTM", "MLP", "RNN", "Committee", "Conv", "LastLayer", "Network", "OneHot", "Sampled", "Transformer", "TwoLayer",
+    "all_networks", "network_class", "network_names", "register",
 ]  # fmt: skip

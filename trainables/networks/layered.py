@@ -47,11 +47,6 @@ class Layered(Network):
     trained: Annotated[Literal["all", "last"], Field(title="trained layers")] = "all"
     """`last`: the hidden layers stay as they were drawn, so the features do not change."""
 
-    def check(self, cell: "Cell") -> None:
-        super().check(cell)
-        if self.gamma_label(cell.task) == "lazy" and not self.centred:
-            raise ValueError("gamma = lazy wants centred: true, else the output at initialisation, over gamma, drowns the rest")
-
     def fans(self, cell: "Cell") -> list[tuple[int, int]]:
         """(fan-in, fan-out) of each layer."""
         raise NotImplementedError

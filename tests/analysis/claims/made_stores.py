@@ -17,6 +17,7 @@ from analysis.data.networks.evaluations import HALFWAY, STEP
 from analysis.overlays.overlays import beside
 from analysis.scaling.bound import predicted_samples, specialised_neurons
 from analysis.scaling.overlaps import by_chance
+from analysis.scaling.proportion import in_power
 from analysis.theory.equilibrium import large_deviation, parity
 from analysis.theory.equilibrium.three_layers import gp_sp, sp_mag
 from declarations.metrics import METRICS
@@ -200,7 +201,21 @@ def _curve_exponent(claim: Claim, value: float) -> pd.DataFrame:
 def _steps_ratio(claim: Claim, value: float) -> pd.DataFrame:
     """Curves in which what is bounded steps once to where its bounds hold."""
     frame = networks(claim, "of")
-    at = {"when": 1000 * np.sqrt(value), "before": 1000 / np.sqrt(value)}
+    return _stepping(claim, frame, {"when": 1000 * np.sqrt(value), "before": 1000 / np.sqrt(value)})
+
+
+def _steps_exponent(claim: Claim, value: float) -> pd.DataFrame:
+    """Curves that step at a power of the key `over`."""
+    frame, given = networks(claim, "of"), claim.measure
+    for key, power in given.get("growing", {}).items():
+        frame = in_power(frame, key, {given["over"]: power})
+    key = frame[given["over"]].to_numpy(float)
+    power = (key / np.sqrt(key.min() * key.max())) ** value
+    return _stepping(claim, frame, {"when": 3000 * power} | ({"before": 300.0} if "before" in given else {}))
+
+
+def _stepping(claim: Claim, frame: pd.DataFrame, at: Mapping[str, Any]) -> pd.DataFrame:
+    """Curves in which the bounds of each event hold from its step on, a number or one for each network."""
     steps = {event: np.round(step * np.exp(0.01 * _noise(frame))).astype(int) for event, step in at.items()}
     every = [[1, *sorted({*both}), 100_000] for both in zip(*steps.values(), strict=True)]
 
@@ -367,6 +382,7 @@ GENERATORS: dict[str, Callable[[Claim, float], pd.DataFrame]] = {
     "difference_of_measures": _difference_of_measures,
     "at_first": _at_first,
     "steps_ratio": _steps_ratio,
+    "steps_exponent": _steps_exponent,
     "curve_exponent": _curve_exponent,
     "beside_theory": _beside_theory,
     "error_beside_theory": _error_beside_theory,

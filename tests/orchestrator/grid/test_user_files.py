@@ -96,7 +96,8 @@ def test_a_task_of_another_grid_is_unknown_here(load, tmp_path):
     load(PARITY)
     (tmp_path / "g.yaml").write_text((GRID % "parity").replace("tasks: [mine.py]\n", ""))
     with pytest.raises(
-        GridError, match=r"unknown task 'parity'; .*legal: .*psvrt, same_different, step, symbolic_template, template, text "
+        GridError,
+        match=r"unknown task 'parity'; .*legal: .*psvrt, same_different, square, step, symbolic_template, template, text ",
     ):
         load_grid(tmp_path / "g.yaml")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from trainables.cell import cell_of
-from trainables.tasks import Hermite, Hermite3, Linear, Parity2
+from trainables.tasks import Hermite, Hermite3, Linear, Parity2, Square
 
 
 @pytest.mark.parametrize("teacher", [Hermite3, Linear])
@@ -56,3 +56,12 @@ def test_hermite_targets_are_orthonormal_and_blind_to_lower_orders(k):
 def test_networks_at_equilibrium_want_examples():
     with pytest.raises(ValueError, match="task he3 has none; give P"):
         cell_of(Hermite3(d=4), network="erf2", width=4, kappa=1.0, seed=0)
+
+
+def test_the_square_of_a_component():
+    task = Square(d=5, P=8)
+    w = task.draw_symbols(np.random.default_rng(0))
+    x, y = task.train_examples(np.random.default_rng(1), w, 100)
+    np.testing.assert_allclose(y, (x.astype(float) @ w.astype(float)) ** 2 / 2, rtol=1e-12)
+    cell = cell_of(task, width=4, seed=0)
+    assert (cell.network.name, cell.training.name, cell.batch) == ("committee", "gd", 8)
