@@ -1,11 +1,11 @@
 """Measurements along training: values at evaluations that bounds single out, and the steps at which two things happen."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
-from analysis.claims.measuring import Found, ties
+from analysis.claims.measuring import Found, slope_of, ties
 from analysis.claims.networks import Networks, Where, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.keys import spoken
@@ -75,15 +75,45 @@ def samples_exponent(
     return Measured(grown.exponent, f"{SAMPLES} until {in_words(when)} ~ {against}^b: {shown}; {found.what}", found.again)
 
 
+def steps_exponent(
+    results: str,
+    when: Bounds,
+    of: Where,
+    over: str,
+    before: Bounds | None = None,
+    growing: Mapping[str, float] | None = None,
+    prefer: Where | None = None,
+) -> Found:
+    """Exponent in the key `over` of the first step within the bounds `when`; if `before` is given, of its ratio to the first one
+    within those, as in `steps_ratio`. Seeds and `growing` are as in `slope`; networks without such evaluations are left out."""
+    powers = dict(growing or {})
+    events = {"": when} | ({"before": before} if before else {})
+    found, first = _first(results, (), events, of, prefer, (over, *powers))
+    if first.empty:
+        return NotMeasured(_counted(found, first))
+    value = first["step"] / first["step before"] if before else first["step"]
+    # Networks without such evaluations stay in words only: their steps are unknown.
+    reached = found.every.assign(value=found.every["cell_id"].map(value)).dropna(subset="value")
+    told = f"step at which {in_words(when)}" + (f", over that at which {in_words(before)}" if before else "")
+    lost = len(found.every) - len(reached)
+    told += f"; {found.told}" + (f"; {lost} networks left out, without such evaluations" if lost else "")
+    return slope_of(found._replace(every=reached, told=told), over, True, powers)
+
+
 def _first(
-    results: str, metrics: tuple[str, ...], events: dict[str, Bounds], of: Where, prefer: Where | None
+    results: str,
+    metrics: tuple[str, ...],
+    events: dict[str, Bounds],
+    of: Where,
+    prefer: Where | None,
+    axes: Sequence[str] = (),
 ) -> tuple[Networks, pd.DataFrame]:
-    """The networks, and for those in which all events happen the first evaluation within the bounds of each, and `gap`, the steps
-    since the evaluation before. Columns of an event end in its name."""
+    """The networks, which vary in `axes` only; and for those in which all events happen the first evaluation within the bounds of
+    each, and `gap`, the steps since the evaluation before. Columns of an event end in its name."""
     names = dict.fromkeys((*metrics, *(name for bounds in events.values() for name in bounds)))
     evaluations = evaluations_of(results, names)[0]
     # A setting whose networks saved no such curves must not hide one whose networks did.
-    found = networks(results, of, None, prefer=prefer, among=frozenset(evaluations["cell_id"]))
+    found = networks(results, of, None, axes, prefer, among=frozenset(evaluations["cell_id"]))
     # Without networks there may be no column of ids either.
     evaluations = evaluations[evaluations["cell_id"].isin(found.frame.get("cell_id", []))].copy()
     evaluations["gap"] = evaluations.groupby("cell_id")["step"].diff().fillna(evaluations["step"])

@@ -65,12 +65,13 @@ def slope(
     powers = dict(growing or {})
     axes = (over, *powers)
     if minus is None:
-        return _slope(networks(results, of, measure, axes, prefer), over, log, powers)
-    left, right = (_slope(found, over, log, powers) for found in both_sides(results, of, minus, measure, axes, prefer))
+        return slope_of(networks(results, of, measure, axes, prefer), over, log, powers)
+    left, right = (slope_of(found, over, log, powers) for found in both_sides(results, of, minus, measure, axes, prefer))
     return left if isinstance(left, NotMeasured) else _less(left, right)
 
 
-def _slope(found: Networks, over: str, log: bool, growing: Mapping[str, float]) -> Found:
+def slope_of(found: Networks, over: str, log: bool, growing: Mapping[str, float]) -> Found:
+    """`slope` of the values of these networks."""
     for key, power in growing.items() if len(found.every) else ():
         found = found.narrowed(in_power(found.every, key, {over: power}), f"{key} ~ {over}^{power:g}")
     frame = found.frame

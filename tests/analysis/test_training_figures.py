@@ -23,6 +23,8 @@ from trainables.metrics import requested_metric
 from trainables.tasks import Clusters, Halfspace, Hermite, Modes
 from trainables.tasks import Clusters, Halfspace, Hermite, Hermite3, Staircase
 from trainables.tasks import Clusters, Halfspace, Hermite, PowerLaw
+from trainables.metrics import metric_groups, requested_metric
+from trainables.tasks import Clusters, Halfspace, Hermite, Modular, Square
 
 SEEDS = range(3)
 
@@ -281,6 +283,45 @@ def test_power_laws_beside_their_theory(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["Rates", "Balance", "Edge", "OneThird", "PowerLaws"])
+def test_the_delay_of_the_test_error_against_laziness(tmp_path, monkeypatch):
+    """Test errors fall 2/gamma times as late as training errors."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    steps = [*range(10, 1001, 10)]
+    way = {"width": 8, "curvature": 0.25, "base_lr": 0.2, "steps": 1000, "eval_every": 1000, "eval_at": "log 24", "test_size": 8}
+    cells = [
+        cell_of(Square(d=4, P=p), gamma=gamma, seed=seed, **way)
+        for p, gamma in ((24, 1.0), (24, 0.5), (24, 0.25), (48, 1.0))
+        for seed in SEEDS
+    ]
+    decay = {"training": "adamw", "base_lr": 0.01, "batch": 0, "weight_decay": 0.3, "steps": 1000, "eval_every": 1000}
+    cells += [
+        cell_of(Modular(modulus=5, fraction=0.6), network="mlp", width=8, gamma=gamma, seed=seed, **decay)
+        for gamma in (1.0, 0.5)
+        for seed in SEEDS
+    ]
+
+    def value(cell):
+        late = 100 * 2 / cell.network.gamma
+        if cell.task.name == "modular":
+            accs = {"train": [float(s >= 50) for s in steps], "test": [float(s >= late) for s in steps]}
+            return {"final_test_acc": 1.0, "curve_step": steps, **{f"curve_{name}_acc": of for name, of in accs.items()}}
+        terms = {
+            f"curve_error_{name}": [0.2 if s < late else 0.01 for s in steps] for name in ("constant", "quadratic", "linear")
+        }
+        curves = {"curve_train_loss": [0.6 if s < 100 else 0.05 for s in steps]}
+        curves["curve_test_mse"] = [0.6 if s < late else 0.05 for s in steps]
+        return {"test_mse": 0.05, "curve_step": steps, **curves, **terms}
+
+    found = FIGURES["LazyToRich"].draw(made_store(tmp_path, cells, value, metric_groups()["error_terms"].members), None)
+    assert isinstance(found, Drawn), found
+    assert "over laziness: 1.00 (1.00 to 1.00; between neighbours 1.00, 1.00)" in found.caption
+    delays = found.frame[found.frame["x"].notna()].groupby(["networks", "x"])["mean"].first()
+    assert delays["committee, over laziness"].to_dict() == pytest.approx({1: 2, 2: 4, 4: 8})
+    assert delays["x + y mod p, with decay"].to_dict() == pytest.approx({1: 4, 2: 8})
+    assert found.frame["theory"].notna().sum() >= 3 and found.chart.to_dict()
+
+
+@pytest.mark.parametrize("name", ["Rates", "Balance", "Edge", "OneThird", "LazyToRich"])
 def test_what_is_lacking_is_said(tmp_path, name):
     made = made_store(tmp_path, at_rates([0.1], widths=(64,)), lambda cell: {"test_mse": 0.5})
     assert isinstance(FIGURES[name].draw(made, None), Missing)

@@ -1,6 +1,7 @@
 """The metrics that a grid may ask for by `save:`. Adding one: a file of its own here, and its name in the lines below."""
 
 from trainables.metrics import balance, identities, modes, outputs, richness, sharpness
+from trainables.metrics import balance, error_terms, identities, richness, sharpness
 from trainables.metrics.base import (
     Group,
     Probe,
@@ -19,6 +20,10 @@ for _metric in (
 ):  # fmt: skip
     register(_metric)
 for _group in (*richness.GROUPS, sharpness.GROUP, modes.GROUP):
+    *sharpness.METRICS, *error_terms.METRICS,
+):  # fmt: skip
+    register(_metric)
+for _group in (*richness.GROUPS, sharpness.GROUP, error_terms.GROUP):
     register_group(_group)
 
 __all__ = [

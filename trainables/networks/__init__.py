@@ -3,6 +3,7 @@ it, and into `__all__` if others import it from here. Where several networks wou
 """
 
 from trainables.networks.base import Network, all_networks, network_class, network_names, register
+from trainables.networks.committee import Committee
 from trainables.networks.conv import Conv
 from trainables.networks.erf_kernel import ErfKernel
 from trainables.networks.kernels import Features, Kernel, LastLayer
@@ -23,10 +24,11 @@ for _network in (
     TwoLayer, MLP, Residual, Conv, Transformer, OneHot, RNN, LSTM, Erf2, Relu2, Linear2, Erf3, CNN, Kernel, Features,
     GPT2, LinearOne, ErfKernel, Sphere,
     GPT2, LinearOne, LinearRegression, RandomFeatures,
+    GPT2, LinearOne, Committee,
 ):  # fmt: skip
     register(_network)
 
 __all__ = [
-    "GPT2", "LSTM", "MLP", "RNN", "Conv", "LastLayer", "Network", "OneHot", "Sampled", "Transformer", "TwoLayer", "all_networks",
-    "network_class", "network_names", "register",
+    "GPT2", "LSTM", "MLP", "RNN", "Committee", "Conv", "LastLayer", "Network", "OneHot", "Sampled", "Transformer", "TwoLayer",
+    "all_networks", "network_class", "network_names", "register",
 ]  # fmt: skip

@@ -96,6 +96,9 @@ class Network(Part):
         if self.mixes_examples and self.is_centred:
             of_batch = "a network whose outputs depend on their batch, as with batch norm"
             raise ValueError(f"centred: true does not go with {of_batch}: the output at initialisation would change with it")
+        if self.gamma_label(task) == "lazy" and not self.is_centred:
+            wanted = "centred: true" if "centred" in type(self).model_fields else "a network that is centred"
+            raise ValueError(f"gamma = lazy wants {wanted}, else the output at initialisation, over gamma, drowns the rest")
 
     def scale(self, task: "Task") -> float:
         """s in epsilon = gamma s: sqrt(d) where the norm of an input is O(1) [Tong25 Eq. 1], else 1."""

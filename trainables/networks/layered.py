@@ -54,8 +54,6 @@ class Layered(Network):
         super().check(cell)
         if self.bias_scale and not self.bias:
             raise ValueError(f"bias_scale = {self.bias_scale:g} wants bias: true; without it there are no biases")
-        if self.gamma_label(cell.task) == "lazy" and not self.centred:
-            raise ValueError("gamma = lazy wants centred: true, else the output at initialisation, over gamma, drowns the rest")
 
     def fans(self, cell: "Cell") -> list[tuple[int, int]]:
         """(fan-in, fan-out) of each layer."""

@@ -27,6 +27,11 @@ for _task in (
     MNIST5kValue, Modular, Step, MNIST, CIFAR10, Template, SymbolicTemplate, Halfspace, ModularTokens,
     Text, Staircase,
     MNIST5kValue, Modular, Step, MNIST, CIFAR10, Template, SymbolicTemplate, Halfspace, PowerLaw, ModularTokens, Text,
+from trainables.tasks.teachers import Hermite, Hermite3, Linear, Parity2, Square
+
+for _task in (
+    SameDifferent, PSVRT, Pentomino, CIFAR100, Hermite, Hermite3, Linear, Parity2, Clusters, Digits, MNIST5k, DigitsValue,
+    MNIST5kValue, Modular, Step, MNIST, CIFAR10, Template, SymbolicTemplate, Halfspace, ModularTokens, Text, Square,
 ):  # fmt: skip
     register(_task)
 
@@ -35,5 +40,6 @@ __all__ = [
     "MNIST5k", "MNIST5kValue", "Modes", "Modular", "ModularTokens", "Parity2", "Pentomino", "SameDifferent", "Step",
     "MNIST5k", "MNIST5kValue", "Modular", "ModularTokens", "Parity2", "Pentomino", "SameDifferent", "Staircase", "Step",
     "MNIST5k", "MNIST5kValue", "Modular", "ModularTokens", "Parity2", "Pentomino", "PowerLaw", "SameDifferent", "Step",
+    "MNIST5k", "MNIST5kValue", "Modular", "ModularTokens", "Parity2", "Pentomino", "SameDifferent", "Square", "Step",
     "SymbolicTemplate", "Task", "Template", "Text", "register", "task_class", "task_names",
 ]  # fmt: skip

@@ -4,7 +4,7 @@ x    input ~ N(0, I_d), for parity uniform in {-1, 1}^d
 w*   direction of the target, a unit vector drawn for each seed, d and P; parity has two directions
 P    number of training examples; sets of different P are independent, because a threshold in P needs independent means. Without
      it each step sees fresh examples; networks at equilibrium must have it
-y    target, <y, y> = 1 over the inputs
+y    target, <y, y> = 1 over the inputs (of `square`: 3/4)
 """
 
 import math
@@ -82,6 +82,16 @@ class Hermite(OneDirection):
 
     def target(self, c: Array) -> Array:
         return np.polynomial.hermite_e.hermeval(c, [0] * self.degree + [1 / math.sqrt(math.factorial(self.degree))])
+
+
+class Square(OneDirection):
+    """y = (w\\*.x)^2/2: its linear part and its mean can be learnt by heart before its direction is found. [Kumar23]"""
+
+    name: ClassVar[str] = "square"
+    defaults: ClassVar[Mapping[str, Any]] = {"training": "gd", "network": "committee", "base_lr": 0.1, "prefactor": "none"}
+
+    def target(self, c: Array) -> Array:
+        return c**2 / 2
 
 
 class Linear(OneDirection):

@@ -18,6 +18,7 @@ from analysis.overlays.overlays import beside
 from analysis.scaling.bound import predicted_samples, specialised_neurons
 from analysis.scaling.mode_times import predicted, time_per_step
 from analysis.scaling.overlaps import by_chance
+from analysis.scaling.proportion import in_power
 from analysis.theory.equilibrium import large_deviation, parity
 from analysis.theory.equilibrium.three_layers import gp_sp, sp_mag
 from declarations.metrics import METRICS
@@ -238,6 +239,23 @@ def _steps_ratio(claim: Claim, value: float) -> pd.DataFrame:
     steps = {event: np.round(step * np.exp(3 * NOISE * _noise(frame))).astype(int) for event, step in at.items()}
     # Evaluations just before, as an event is known to no more than their distance.
     every = [[1, *sorted({*both, *(step - 1 for step in both)}), 100_000] for both in zip(*steps.values(), strict=True)]
+    return _stepping(claim, frame, {"when": 1000 * np.sqrt(value), "before": 1000 / np.sqrt(value)})
+
+
+def _steps_exponent(claim: Claim, value: float) -> pd.DataFrame:
+    """Curves that step at a power of the key `over`."""
+    frame, given = networks(claim, "of"), claim.measure
+    for key, power in given.get("growing", {}).items():
+        frame = in_power(frame, key, {given["over"]: power})
+    key = frame[given["over"]].to_numpy(float)
+    power = (key / np.sqrt(key.min() * key.max())) ** value
+    return _stepping(claim, frame, {"when": 3000 * power} | ({"before": 300.0} if "before" in given else {}))
+
+
+def _stepping(claim: Claim, frame: pd.DataFrame, at: Mapping[str, Any]) -> pd.DataFrame:
+    """Curves in which the bounds of each event hold from its step on, a number or one for each network."""
+    steps = {event: np.round(step * np.exp(0.01 * _noise(frame))).astype(int) for event, step in at.items()}
+    every = [[1, *sorted({*both}), 100_000] for both in zip(*steps.values(), strict=True)]
 
     def curve(ends: Mapping[str, Any], along: list[int], own: int) -> list[float]:
         return [_fits(ends) if step >= own else _beyond(ends) for step in along]
@@ -412,6 +430,7 @@ GENERATORS: dict[str, Callable[[Claim, float], pd.DataFrame]] = {
     "difference_of_measures": _difference_of_measures,
     "at_first": _at_first,
     "steps_ratio": _steps_ratio,
+    "steps_exponent": _steps_exponent,
     "curve_exponent": _curve_exponent,
     "time_exponent": _time_exponent,
     "time_beside_modes": _time_beside_modes,

@@ -6,6 +6,7 @@ import pytest
 
 from analysis.claims.along import curve_exponent, samples_exponent
 from analysis.claims.along import curve_exponent, envelope_exponent
+from analysis.claims.along import curve_exponent, steps_exponent
 from analysis.claims.check import check, load_claims
 from analysis.claims.kinds import KINDS
 from analysis.claims.verdict import Measured, NotMeasured
@@ -250,3 +251,26 @@ def test_the_exponent_of_the_lower_envelope_over_sizes(tmp_path):
     assert error.interval.value == pytest.approx(-1 / 3, abs=0.01) and error.interval.n == 1, "the seed without a size counts"
     assert size.interval.value == pytest.approx(1 / 3, abs=0.02)
     assert isinstance(envelope_exponent(store, **{**given, "last": 10**7}), NotMeasured)
+def test_the_exponent_of_a_step_and_of_a_ratio_of_steps(tmp_path):
+    """Test errors fall at step 100 L^2, training losses at 50 L^2 or, with seed 1, at 50 L^1."""
+    store = Store(str(tmp_path))
+    store.prepare()
+    rows, every = [], [1, *(50 * n for n in range(1, 65))]
+    for seed, power in ((0, 2), (1, 1), (2, 2)):
+        for n, L in enumerate((2, 4)):
+            falls = {"curve_test_mse": 100 * L**2, "curve_train_loss": 50 * L**power}
+            curves = {name: [0.5 if step < at else 0.1 for step in every] for name, at in falls.items()}
+            if seed == 2 and L == 4:
+                curves["curve_test_mse"] = [0.5] * len(every)
+            rows.append(row(10 * seed + n, L=L, seed=seed, curves=0, curve_step=every, **curves))
+    store.commit("p", rows)
+    test, train = {"eval_test_mse": {"at_most": 0.1}}, {"train_loss": {"at_most": 0.1}}
+    of = {"task": "same_different"}
+    alone = steps_exponent(store.results, test, of, "L")
+    assert isinstance(alone, Measured) and alone.interval.value == pytest.approx(2)
+    ratio = steps_exponent(store.results, test, of, "L", before=train)
+    assert isinstance(ratio, Measured) and "1 networks left out" in ratio.what and "over that at which train_loss" in ratio.what
+    # Ratios are 2, 4 and 2 at L = 2, then 2 and 8: logarithms to base 2 of 4/3 and 2 on average.
+    assert ratio.interval.value == pytest.approx(2 - 4 / 3)
+    none = steps_exponent(store.results, {"eval_test_mse": {"at_most": 0.01}}, of, "L")
+    assert isinstance(none, NotMeasured)

@@ -131,6 +131,7 @@ def test_what_is_of_training_alone_is_not_among_them():
         "d_lr_proj", "d_lr_rank", "nc1", "nc1_regularised", "tr_sw",  # of several outputs
         "sharpness", "edge", "curve_sharpness", "curve_edge",  # no learning rate
         *metric_groups()["modes"].members,  # no evaluations of one network
+        "curve_error_constant", "curve_error_quadratic", "curve_error_linear",  # of committees
     }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from trainables.cell import cell_of
 from trainables.tasks import Hermite, Hermite3, Linear, Parity2, Staircase
+from trainables.tasks import Hermite, Hermite3, Linear, Parity2, Square
 
 
 @pytest.mark.parametrize("teacher", [Hermite3, Linear])
@@ -79,3 +80,12 @@ def test_a_leap_is_within_the_degree_and_that_within_d(bad):
 def test_networks_at_equilibrium_want_examples():
     with pytest.raises(ValueError, match="task he3 has none; give P"):
         cell_of(Hermite3(d=4), network="erf2", width=4, kappa=1.0, seed=0)
+
+
+def test_the_square_of_a_component():
+    task = Square(d=5, P=8)
+    w = task.draw_symbols(np.random.default_rng(0))
+    x, y = task.train_examples(np.random.default_rng(1), w, 100)
+    np.testing.assert_allclose(y, (x.astype(float) @ w.astype(float)) ** 2 / 2, rtol=1e-12)
+    cell = cell_of(task, width=4, seed=0)
+    assert (cell.network.name, cell.training.name, cell.batch) == ("committee", "gd", 8)
