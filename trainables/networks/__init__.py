@@ -8,7 +8,7 @@ from trainables.networks.kernels import Features, Kernel, LastLayer
 from trainables.networks.linear_one import LinearOne
 from trainables.networks.mlp import MLP
 from trainables.networks.residual import Residual
-from trainables.networks.sampled import CNN, Erf2, Erf3, Linear2, Relu2, Sampled
+from trainables.networks.sampled import CNN, Attention, Erf2, Erf3, Linear2, Relu2, Sampled
 from trainables.networks.strings.gpt2 import GPT2
 from trainables.networks.strings.lstm import LSTM
 from trainables.networks.strings.one_hot import OneHot
@@ -18,7 +18,7 @@ from trainables.networks.two_layer import TwoLayer
 
 for _network in (
     TwoLayer, MLP, Residual, Conv, Transformer, OneHot, RNN, LSTM, Erf2, Relu2, Linear2, Erf3, CNN, Kernel, Features,
-    GPT2, LinearOne,
+    GPT2, LinearOne, Attention,
 ):  # fmt: skip
     register(_network)
 

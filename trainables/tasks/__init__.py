@@ -16,16 +16,17 @@ from trainables.tasks.step import Step
 from trainables.tasks.strings.symbolic import SymbolicTemplate
 from trainables.tasks.strings.template import Template
 from trainables.tasks.strings.text import Text
-from trainables.tasks.teachers import Hermite, Hermite3, Linear, Parity2
+from trainables.tasks.teachers import Hermite, Hermite3, Linear, Parity2, TokenPairs
 
 for _task in (
     SameDifferent, PSVRT, Pentomino, CIFAR100, Hermite, Hermite3, Linear, Parity2, Clusters, Digits, MNIST5k, DigitsValue,
     MNIST5kValue, Modular, Step, MNIST, CIFAR10, Template, SymbolicTemplate, Halfspace, ModularTokens, Text,
+    TokenPairs,
 ):  # fmt: skip
     register(_task)
 
 __all__ = [
     "CIFAR10", "CIFAR100", "MNIST", "PSVRT", "Clusters", "Digits", "DigitsValue", "Halfspace", "Hermite", "Hermite3", "Linear",
     "MNIST5k", "MNIST5kValue", "Modular", "ModularTokens", "Parity2", "Pentomino", "SameDifferent", "Step", "SymbolicTemplate",
-    "Task", "Template", "Text", "register", "task_class", "task_names",
+    "Task", "Template", "Text", "TokenPairs", "register", "task_class", "task_names",
 ]  # fmt: skip
