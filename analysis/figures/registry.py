@@ -1,5 +1,6 @@
 """All figures. A new figure needs a file beside this one that ends with its list of `Figure`, and a line for that list here."""
 
+from analysis.figures.attention import ATTENTION_FIGURES
 from analysis.figures.curves import CURVE_FIGURES
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.equilibrium import EQUILIBRIUM_FIGURES
@@ -25,6 +26,7 @@ _ALL = (
     *LOOK_FIGURES,
     *EQUILIBRIUM_FIGURES,
     *SPECIALISING_FIGURES,
+    *ATTENTION_FIGURES,
     *PHASE_FIGURES,
     *RICHNESS_FIGURES,
     *TEMPLATE_FIGURES,

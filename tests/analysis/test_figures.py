@@ -38,6 +38,7 @@ PICTURES = (
     "Outliers",
     "Layers",
     "Magnitude",
+    "Attention",
     *(f.name for f in (*RICHNESS_FIGURES, *TEMPLATE_FIGURES, *TRAINING_FIGURES)),
 )
 """They have stores and tests of their own."""

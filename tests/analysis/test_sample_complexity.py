@@ -1,5 +1,6 @@
 """Figures and claims of sample complexity on stores whose laws are known."""
 
+import re
 import shutil
 from functools import cache
 
@@ -13,16 +14,18 @@ from analysis.claims.kinds import KINDS
 from analysis.claims.measuring import _slope
 from analysis.claims.networks import Networks
 from analysis.claims.verdict import NotMeasured
+from analysis.figures.attention import LEVEL
 from analysis.figures.registry import FIGURES, Drawn, Missing
 from analysis.scaling.bound import ONSET
 from analysis.scaling.proportion import in_proportion
+from analysis.theory.equilibrium import attention
 from analysis.theory.equilibrium.large_deviation import samples, slope
 from analysis.theory.equilibrium.patterns import wins
 from store.questions import Question
 from store.store import Store
 from store.views import fetch
 from tests.measured_store import LAZY_EXPONENT
-from tests.store_rows import row
+from tests.store_rows import keys, row
 
 SIZES = (16, 24, 32, 48, 64)
 P = [64, 128, 256, 512, 1024, 2048, 4096, 8192]
@@ -116,6 +119,46 @@ def test_without_such_networks_it_says_so(tmp_path):
         assert isinstance(FIGURES[name].draw(store.results, None), Missing)
     store.commit("q", equilibrium_rows((16,), first=100))
     assert isinstance(FIGURES["Nstar"].draw(store.results, None), Missing)
+
+
+def attention_rows(first=0, late=1.0):
+    """Networks whose A_f crosses LEVEL at `late` times theory's P*, at three d and three Lc, as in grids/attention_quick.yaml."""
+    shared = {"task": "token_pairs", "network": "attention", "scaling": "standard", "kappa": 1.0, "chains": 4, "width": 2,
+            "L": None, "gamma": None, "gamma_label": None, "steps": 240, "test_size": 512, "dtype": "float32",
+            "best_test_acc": None}  # fmt: skip
+    rng, found = np.random.default_rng(0), []
+    for d, context in ((6, 16), (8, 16), (12, 16), (6, 8), (6, 32)):
+        for p in (32, *P[:5]):
+            for seed in range(4):
+                over = np.log(p / late / attention.samples(LEVEL, d, context, 2))
+                value = LEVEL + 0.1 * over + SD * rng.standard_normal()
+                here = {"d": d, "context": context, "P": p, "seed": seed, "alignment_f": value, "curves": 0}
+                found.append(row(first + len(found), **(shared | here)))
+    return found
+
+
+def test_attention_collapses_in_units_of_theory(tmp_path):
+    store = Store(str(tmp_path / "results"))
+    store.prepare()
+    store.commit("p", attention_rows(late=1.5), keys(context="whole"))
+    found = drawn(store.results, "Attention")
+    units = re.findall(r"(theory's P\*|Lc d\^3, lazy|sqrt\(Lc d\^3\)|P itself) ([\d.]+) \(([\d.]+), (\d+) points", found.caption)
+    spread = {unit: float(value) for unit, value, *_ in units}
+    assert spread["theory's P*"] < 0.1 < spread["sqrt(Lc d^3)"] < min(spread["Lc d^3, lazy"], spread["P itself"])
+    score = {unit: float(value) for unit, _, value, _ in units}
+    assert score["theory's P*"] < 3 < score["P itself"]
+    times = [float(t) for part in re.findall(r"P\* over theory's ([\d., ]+\d)", found.caption) for t in part.split(", ")]
+    assert len(times) == 6 and times == pytest.approx([1.5] * 6, rel=0.2)  # 4 errors of 0.05 in log P
+    assert {"d", "context", "rescaled"} <= set(found.frame)
+
+
+def test_attention_without_networks_or_with_one_size_says_so(tmp_path):
+    store = Store(str(tmp_path / "results"))
+    store.prepare()
+    store.commit("p", [row(1)])
+    assert isinstance(FIGURES["Attention"].draw(store.results, None), Missing)
+    store.commit("q", [r for r in attention_rows(first=100) if r["d"] == 8], keys(context="whole"))
+    assert isinstance(FIGURES["Attention"].draw(store.results, None), Missing)
 
 
 def test_phases_are_those_of_the_patterns():

@@ -22,6 +22,7 @@ from trainables.metrics import Probe, metric
 from trainables.networks import Network, TwoLayer, all_networks, register
 from trainables.networks import base as networks_base
 from trainables.tasks import PSVRT, Hermite, Hermite3, Linear, Parity2, Pentomino, SameDifferent, Task, Template
+from trainables.tasks import PSVRT, Hermite3, Linear, Parity2, Pentomino, SameDifferent, Task, Template, TokenPairs
 
 SOURCE = Path(__file__).read_text().splitlines()
 
@@ -87,7 +88,7 @@ class FixedSet(Good):
     "task",
     [
         SameDifferent(L=3, d=4, sigma2=0.5), PSVRT(L=4, patches=3, patch_size=2), Pentomino(L=4, patches=2), Hermite3(d=5, P=7),
-        Linear(d=5, P=7), Parity2(d=4, P=8), Good(), Classes(), Vectors(), Tokens(), FixedSet(),
+        Linear(d=5, P=7), Parity2(d=4, P=8), TokenPairs(d=3, context=4, P=8), Good(), Classes(), Vectors(), Tokens(), FixedSet(),
     ],
     ids=lambda task: type(task).__name__,
 )  # fmt: skip

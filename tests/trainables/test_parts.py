@@ -24,6 +24,7 @@ from trainables.tasks import (
     Task,
     Template,
     Text,
+    TokenPairs,
     task_class,
     task_names,
 )  # fmt: skip
@@ -113,6 +114,7 @@ OUTSIDE = [
     (Hermite3(d=4, P=8), SAMPLED | {"network": "linear2"}, CHAINS),
     (Hermite3(d=4, P=8), SAMPLED | {"network": "erf3", "width1": 4}, CHAINS),
     (Linear(d=4, P=8, patch=2), SAMPLED | {"network": "cnn"}, CHAINS),
+    (TokenPairs(d=4, context=3, P=8), SAMPLED | {"network": "attention"}, CHAINS),
     (Parity2(d=4, P=8), SAMPLED | {"network": "relu2"}, {"training": "langevin", "explored": "last"}),  # its loss enters the id
     (Template(template="aba/abb", P=8), BY_RIDGE | {"network": "kernel"}, RIDGE),
     (Template(template="aba/abb", P=8), BY_RIDGE | {"network": "features"}, RIDGE | FEATURES),

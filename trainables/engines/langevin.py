@@ -35,22 +35,22 @@ class Langevin(Engine):
     def step_amounts(self, cell: Cell, group: float = 1.0, device: str = "cpu") -> Amounts:
         s = Setting(cell)
         n, m = s.n_train, s.n_features
-        least, patches = min(n, m), m // s.width
+        least = min(n, m)
         readout = 3 * least * n * m + 2 * least**3 if s.loss == "mse" else n * (LOGISTIC_NEURON * m + LOGISTIC_EXAMPLE)
-        forces = 4 * n * s.n_hidden_weights * patches + readout
+        forces = 4 * n * s.forward_products + readout
         below = JUMPS_BELOW * (s.sampled.n_hidden - 1) if s.explores_all else 0
         energies = below * (CANDIDATES_BELOW + 1) * (readout / 3 + ERF * n * m)
         return {"call": LEAPFROGS, "product": s.chains * (LEAPFROGS * forces + energies)}
 
     def evaluation_amounts(self, cell: Cell, group: float = 1.0) -> Amounts:
         s = Setting(cell)
-        return {"product": 1.0 * s.chains * s.test_size * s.n_hidden_weights * s.n_features // s.width}
+        return {"product": 1.0 * s.chains * s.test_size * s.forward_products}
 
     def memory(self, cells: Sequence[Cell], device: str = "cpu") -> int:
         s = Setting(cells[0])
         examples, features = s.n_train + s.test_size, s.n_features + (s.width1 or 0)
         of_a_chain = 6 * s.n_hidden_weights + 8 * examples * features + 4 * min(s.n_train, features) ** 2
-        at_once = features // s.width if s.loss == "mse" else 6  # arrays of a jump: Newton's steps have several
+        at_once = s.n_readouts if s.loss == "mse" else 6  # arrays of a jump: Newton's steps have several
         of_a_chain += (CANDIDATES + 1) * s.n_train * at_once
         return 8 * len(cells) * (s.chains * of_a_chain + examples * s.task.input_dim)
 

@@ -18,7 +18,7 @@ from trainables.equilibrium.networks import Posterior, evaluate, make_posterior,
 from trainables.equilibrium.probing import Measured, chosen
 from trainables.equilibrium.result import EquilibriumResult
 from trainables.equilibrium.sampler import Sampler, Step
-from trainables.equilibrium.setting import JUMPS, JUMPS_BELOW, Setting
+from trainables.equilibrium.setting import JUMPS_BELOW, Setting
 from trainables.metrics.base import Probe
 from trainables.streams import stream, stream_owner
 from trainables.trainers.base import Probed
@@ -99,7 +99,7 @@ class Chains:
         """Hidden layers whose neurons jump after each trajectory, counted from the first, and how often."""
         last = self.cell.sampled.n_hidden - 1
         below = [(layer, JUMPS_BELOW) for layer in range(last)] if self.cell.explores_all else []
-        return [(last, JUMPS), *below]
+        return [(last, self.cell.jumps), *below]
 
     def _overlaps(self) -> list[Array]:
         """Overlaps c (B, N) of each hidden layer; of K directions the one with the largest |c|."""

@@ -18,9 +18,10 @@ from torch import Tensor
 
 from trainables.cell import Cell
 from trainables.equilibrium.activations import ERF, LINEAR, RELU
+from trainables.equilibrium.attention import Attention
 from trainables.equilibrium.logistic import LogisticReadout
 from trainables.equilibrium.readout import Alternatives, IntegratedReadout, Readout
-from trainables.equilibrium.setting import Setting
+from trainables.equilibrium.setting import OF_PATCHES, Setting
 from trainables.equilibrium.three_layer import ThreeLayer
 from trainables.equilibrium.two_layer import TwoLayer
 
@@ -75,8 +76,10 @@ def make_posterior(of: Cell, x: Tensor, y: Tensor, directions: Tensor) -> Poster
     readout: Readout = of_loss(y, cell.readout_variance, cell.kappa)
     if cell.width1 is not None:
         return ThreeLayer(x, readout, directions, cell.width1, cell.width)
-    if cell.network == "cnn" and cell.patch is not None:  # the direction that patches of w* share, or the foremost of their span
+    if cell.patch is not None and cell.network in OF_PATCHES:  # the direction of w* that patches share, or the foremost of them
         directions = torch.linalg.svd(directions.view(-1, cell.patch)).Vh[:1]
+    if cell.network == "attention":
+        return Attention(x, readout, directions, cell.width)
     return TwoLayer(x, readout, directions, cell.width, ACTIVATIONS[cell.network])
 
 

@@ -13,6 +13,10 @@ CANDIDATES = 24
 products that all share."""
 CANDIDATES_BELOW = 8
 """Candidates per jump in a layer below, where each costs an energy."""
+OF_PATCHES = ("cnn", "attention")
+"""Networks that look at each patch, or token, of an input."""
+SOFTMAX = 50
+"""Cost of one weight of a softmax, in products."""
 JUMPS, JUMPS_BELOW = 4, 4
 """Jumps after each trajectory, in the last hidden layer and, if all are explored, in each layer below."""
 
@@ -47,7 +51,7 @@ class Setting:
 
     @property
     def width(self) -> int:
-        """N, the neurons of the last hidden layer, or the channels of a CNN."""
+        """N, the neurons of the last hidden layer, the channels of a CNN, or the heads of attention."""
         return self.sampled.width
 
     @property
@@ -86,6 +90,12 @@ class Setting:
         return self.langevin.explored == "all"
 
     @property
+    def jumps(self) -> int:
+        """Jumps after each trajectory in the last hidden layer. A jump of a head costs as much as several trajectories, by which
+        heads specialise, too."""
+        return 1 if self.network == "attention" else JUMPS
+
+    @property
     def burn_in(self) -> int:
         """Trajectories that adapt the step and enter no measure."""
         return self.langevin.burn_in
@@ -111,24 +121,46 @@ class Setting:
 
     @property
     def patch(self) -> int | None:
-        """Length of the task's patches; None for a task without patches."""
+        """Length of the task's patches, or tokens; None for a task without them."""
         return self.task.patch_length
 
     @property
+    def n_patches(self) -> int:
+        """Patches, or tokens, that a network which looks at each of them sees; 1 for a network on whole inputs."""
+        return 1 if self.patch is None or self.network not in OF_PATCHES else self.task.input_dim // self.patch
+
+    @property
+    def n_readouts(self) -> int:
+        """Numbers of a neuron that the readout sees: 1, for a CNN one per patch, for attention the length of a token."""
+        return self.fan_in if self.network == "attention" else self.n_patches
+
+    @property
     def n_features(self) -> int:
-        """Number of features that the readout sees: N, for a CNN one per channel and patch."""
-        return self.width if self.network != "cnn" or self.patch is None else self.width * self.task.input_dim // self.patch
+        """Number of features that the readout sees."""
+        return self.width * self.n_readouts
+
+    @property
+    def fan_in(self) -> int:
+        """Length of the inputs, or of the patches or tokens that the network looks at."""
+        return self.task.input_dim // self.n_patches
 
     @property
     def n_hidden_weights(self) -> int:
         """Hidden weights of one chain."""
         if self.width1 is not None:
             return self.width1 * (self.task.input_dim + self.width)
-        return (self.patch if self.network == "cnn" and self.patch else self.task.input_dim) * self.width
+        return self.fan_in * self.width * (self.fan_in if self.network == "attention" else 1)
+
+    @property
+    def forward_products(self) -> int:
+        """Products of one example on its way through the hidden layers."""
+        scores = self.n_patches**2 * self.width * (self.fan_in + SOFTMAX) if self.network == "attention" else 0
+        return self.n_hidden_weights * self.n_patches + scores
 
     @property
     def readout_variance(self) -> float:
-        """v of the readouts' prior N(0, v). A CNN has a readout per channel and patch; its v is divided by the number of
-        patches."""
+        """v of the readouts' prior N(0, v). Where a neuron has several readouts, v is divided by their number."""
         v = self.width**-1.0 if self.langevin.scaling == "standard" else self.width**-2.0
-        return v if self.network != "cnn" or self.patch is None else v * self.patch / self.task.input_dim
+        if self.n_readouts == 1:
+            return v
+        return v / self.fan_in if self.network == "attention" else v * self.fan_in / self.task.input_dim  # stored digits

@@ -13,6 +13,7 @@ from trainables.networks.mlp import MLP
 from trainables.networks.residual import Residual
 from trainables.networks.sampled import CNN, Erf2, Erf3, Linear2, Relu2, Sampled
 from trainables.networks.sphere import Sphere
+from trainables.networks.sampled import CNN, Attention, Erf2, Erf3, Linear2, Relu2, Sampled
 from trainables.networks.strings.gpt2 import GPT2
 from trainables.networks.strings.lstm import LSTM
 from trainables.networks.strings.one_hot import OneHot
@@ -25,6 +26,7 @@ for _network in (
     GPT2, LinearOne, ErfKernel, Sphere,
     GPT2, LinearOne, LinearRegression, RandomFeatures,
     GPT2, LinearOne, Committee,
+    GPT2, LinearOne, Attention,
 ):  # fmt: skip
     register(_network)
 

@@ -23,7 +23,7 @@ class Sampled(Network):
     hashed_at_default: ClassVar[tuple[str, ...]] = ("width", "width1")
 
     width: Annotated[int, Field(ge=1)]
-    """N, the neurons of the last hidden layer, or the channels of a CNN."""
+    """N, the neurons of the last hidden layer, the channels of a CNN, or the heads of attention."""
     width1: Annotated[int | None, Field(ge=2)] = None
     """N1, the neurons of the first hidden layer; only three-layer networks have it."""
 
@@ -68,3 +68,15 @@ class CNN(Sampled):
         super().check(cell)
         if cell.task.patch_length is None:
             raise ValueError(f"a cnn needs a task with a patch; {cell.task.name} has none here")
+
+
+class Attention(Sampled):
+    """`width` heads of softmax attention over tokens, one matrix A_h in place of queries and keys, a readout for each head and
+    component."""
+
+    name: ClassVar[str] = "attention"
+
+    def check(self, cell: "Cell") -> None:
+        super().check(cell)
+        if cell.task.patch_length is None:
+            raise ValueError(f"attention needs a task with tokens, such as token_pairs; {cell.task.name} has none here")

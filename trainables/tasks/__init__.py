@@ -19,6 +19,7 @@ from trainables.tasks.strings.symbolic import SymbolicTemplate
 from trainables.tasks.strings.template import Template
 from trainables.tasks.strings.text import Text
 from trainables.tasks.teachers import Hermite, Hermite3, Linear, Parity2, Staircase
+from trainables.tasks.teachers import Hermite, Hermite3, Linear, Parity2, TokenPairs
 
 for _task in (
     SameDifferent, PSVRT, Pentomino, CIFAR100, Hermite, Hermite3, Linear, Parity2, Clusters, Digits, MNIST5k, DigitsValue,
@@ -32,6 +33,7 @@ from trainables.tasks.teachers import Hermite, Hermite3, Linear, Parity2, Square
 for _task in (
     SameDifferent, PSVRT, Pentomino, CIFAR100, Hermite, Hermite3, Linear, Parity2, Clusters, Digits, MNIST5k, DigitsValue,
     MNIST5kValue, Modular, Step, MNIST, CIFAR10, Template, SymbolicTemplate, Halfspace, ModularTokens, Text, Square,
+    TokenPairs,
 ):  # fmt: skip
     register(_task)
 
@@ -42,4 +44,6 @@ __all__ = [
     "MNIST5k", "MNIST5kValue", "Modular", "ModularTokens", "Parity2", "Pentomino", "PowerLaw", "SameDifferent", "Step",
     "MNIST5k", "MNIST5kValue", "Modular", "ModularTokens", "Parity2", "Pentomino", "SameDifferent", "Square", "Step",
     "SymbolicTemplate", "Task", "Template", "Text", "register", "task_class", "task_names",
+    "MNIST5k", "MNIST5kValue", "Modular", "ModularTokens", "Parity2", "Pentomino", "SameDifferent", "Step", "SymbolicTemplate",
+    "Task", "Template", "Text", "TokenPairs", "register", "task_class", "task_names",
 ]  # fmt: skip

@@ -1,6 +1,6 @@
 """Teachers: targets that depend on few directions of the input [Rubin25 Sec. 6, App. E].
 
-x    input ~ N(0, I_d), for parity uniform in {-1, 1}^d
+x    input ~ N(0, I_d), for pairs of tokens Lc of them, for parity uniform in {-1, 1}^d
 w*   direction of the target, a unit vector drawn for each seed, d and P; parity has two directions
 P    number of training examples; sets of different P are independent, because a threshold in P needs independent means. Without
      it each step sees fresh examples; networks at equilibrium must have it
@@ -119,6 +119,41 @@ class Linear(OneDirection):
 
     def target(self, c: Array) -> Array:
         return c
+
+
+class TokenPairs(OneDirection):
+    """y = sum over pairs a != b of c_a (c_b^2 - 1), of <y, y> = 1, with c_a = w*.x_a of Lc tokens x_a ~ N(0, I_d), one after the
+    other [Rubin25 Sec. 6.2, App. E.3, restored].
+
+    Attention sees nothing of it in zeroth order of its scores: that is linear in the tokens.
+    """
+
+    name: ClassVar[str] = "token_pairs"
+
+    context: Annotated[int, Field(ge=2, title="tokens of a string")]
+    """Lc."""
+
+    @property
+    def input_dim(self) -> int:
+        return self.context * self.d
+
+    @property
+    def patch_length(self) -> int:
+        """d: a token is a patch of the input."""
+        return self.d
+
+    def train_examples(self, rng: np.random.Generator, symbols: Array, n: int) -> tuple[Array, Array]:
+        """x (n, Lc d) float32 and y (n,) float64."""
+        from trainables.kernels.draws import standard_normal
+
+        x = standard_normal(rng, (n, self.input_dim))
+        return x, self.target(x.astype(np.float64).reshape(n, self.context, self.d) @ symbols.astype(np.float64))
+
+    def target(self, c: Array) -> Array:
+        """y (n,) for c (n, Lc)."""
+        squares = c**2 - 1
+        pairs = c.sum(axis=-1) * squares.sum(axis=-1) - (c * squares).sum(axis=-1)
+        return pairs / np.sqrt(2 * self.context * (self.context - 1))
 
 
 class Parity2(Teacher):

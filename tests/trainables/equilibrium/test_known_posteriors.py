@@ -9,7 +9,7 @@ from trainables.equilibrium.measures import foremost
 from trainables.equilibrium.networks import evaluate
 from trainables.equilibrium.run import EquilibriumRun
 from trainables.equilibrium.sampler import Sampler
-from trainables.tasks import Hermite3, Linear, Parity2
+from trainables.tasks import Hermite3, Linear, Parity2, TokenPairs
 
 GRID = torch.linspace(-7, 7, 281, dtype=torch.float64)
 """Each weight in units of its prior, which ends at 2e-11 of its peak; the integrands are smooth over many steps of 0.05."""
@@ -180,6 +180,20 @@ def test_without_data_the_prior_of_both_layers_is_sampled(make_cell):
     assert abs(chains.u.square().mean() - 1) < 4 * np.sqrt(2 / 1000)
     (layer, e), b = chains.posterior.layers(chains.u)[0], chains.posterior.readouts(chains.u)
     assert foremost((e @ layer).numpy()).shape == b.shape == (4, 50)
+
+
+def test_one_head_of_attention_is_sampled_as_draws_from_the_prior_say(make_cell):
+    """A head of d^2 = 4 numbers: the mean over draws from the prior, weighted by exp(-U)."""
+    cell = make_cell(task=TokenPairs(d=2, context=6, P=40), network="attention", width=1, kappa=1.0, steps=600, test_size=32)
+    chains, result = sampled(cell)
+    u = torch.from_numpy(np.random.default_rng(5).standard_normal((40_000, 4)))
+    weights = (-chains.posterior.energy(u)).softmax(0)
+    aligned = evaluate(chains.posterior, u, chains.x_test)[0] @ chains.y_test / 32
+    exact = float(weights @ aligned)
+    error = float((weights.square() @ (aligned - exact).square()).sqrt())
+    error = (result.alignment_f_se**2 + error**2) ** 0.5
+    assert result.mixed and abs(result.alignment_f - exact) < 4 * error
+    assert abs(exact - float(aligned.mean())) > 20 * error  # far from what the prior alone would say
 
 
 def arcsine(inner, of_a, of_b):

@@ -7,12 +7,13 @@ from scipy.special import erf
 
 from trainables.equilibrium.networks import evaluate, make_posterior
 from trainables.equilibrium.setting import Setting
-from trainables.tasks import Hermite3, Linear, Parity2
+from trainables.tasks import Hermite3, Linear, Parity2, TokenPairs
 
 ROUNDING = 1e-9
 """Relative. Sums of at most 100 terms in float64 (1e-16 each), through matrices whose condition is at most 1e4 here."""
 NETWORKS = [{"network": "erf2"}, {"network": "relu2"}, {"network": "linear2"}, {"network": "erf3", "width1": 5},
-            {"network": "cnn", "task": Linear(d=6, P=0, patch=2)}]  # fmt: skip
+            {"network": "cnn", "task": Linear(d=6, P=0, patch=2)},
+            {"network": "attention", "task": TokenPairs(d=2, context=3, P=0)}]  # fmt: skip
 LOGISTIC = [{"network": "relu2", "task": Parity2(d=6, P=0), "loss": "cross_entropy"},
             {"network": "erf3", "width1": 5, "task": Parity2(d=6, P=0), "loss": "cross_entropy"}]  # fmt: skip
 
@@ -81,12 +82,15 @@ def test_a_linear_network_is_bayesian_linear_regression_given_its_weights(make_c
         torch.testing.assert_close(evaluate(posterior, u, fresh)[0][c], fresh @ theta, rtol=ROUNDING, atol=ROUNDING)
 
 
-@pytest.mark.parametrize("network", ["erf3", "cnn"])
+@pytest.mark.parametrize("network", ["erf3", "cnn", "attention"])
 def test_outputs_are_those_of_the_features_written_out(make_cell, network):
     """f = phi_test m with phi by the definition, example by example, and m = (kappa + v phi^T phi)^-1 v phi^T y."""
     posterior, u = made(make_cell, **next(n for n in NETWORKS if n["network"] == network))
 
     def features(x, weights):
+        if network == "attention":
+            heads = weights.reshape(2, 2, 4) / np.sqrt(2)
+            return np.array([np.concatenate([attended(row.reshape(3, 2), heads[:, :, h]) for h in range(4)]) for row in x])
         if network == "cnn":
             w = weights.reshape(2, 4)
             return np.array(
@@ -95,7 +99,15 @@ def test_outputs_are_those_of_the_features_written_out(make_cell, network):
         w1, w2 = weights[:30].reshape(6, 5), weights[30:].reshape(5, 4)
         return np.array([erf(erf(row @ w1 / np.sqrt(6)) @ w2 / np.sqrt(5)) for row in x])
 
-    v = 1 / 12 if network == "cnn" else 1 / 4  # a CNN's readouts: 4 channels of 3 patches
+    def attended(tokens, A):
+        found = np.zeros(2)
+        for a in tokens:
+            weights = np.exp([a @ A @ b / np.sqrt(2) for b in tokens])
+            found += sum(p * b for p, b in zip(weights / weights.sum(), tokens, strict=True)) / np.sqrt(3)
+        return found
+
+    # Readouts of a CNN: 4 channels of 3 patches; of attention: 4 heads of 2 components.
+    v = {"cnn": 1 / 12, "attention": 1 / 8, "erf3": 1 / 4}[network]
     fresh = np.random.default_rng(2).standard_normal((4, 6))
     for c in range(2):
         phi = features(posterior.x.numpy(), u[c].numpy())

@@ -12,7 +12,7 @@ from trainables.equilibrium.probing import SAMPLES, chosen, mean
 from trainables.equilibrium.run import EquilibriumRun
 from trainables.metrics import base, metric_groups, requested_metric
 from trainables.streams import stream, stream_owner
-from trainables.tasks import Linear, Parity2
+from trainables.tasks import Linear, Parity2, TokenPairs
 
 NAMES = [name for name in metric_groups()["richness"].members if requested_metric(name).metric.had_by({"sampled": "yes"})]
 NUMBERS = [name for name in NAMES if requested_metric(name).metric.per == "network"]
@@ -74,6 +74,7 @@ def test_a_wide_linear_network_is_lazy(make_cell):
 @pytest.mark.parametrize("more", [
     {"P": 5, "network": "relu2"}, {"P": 30, "network": "erf3", "width1": 6}, {"P": 0}, {"P": 1},
     {"task": Linear(d=6, P=20, patch=2), "network": "cnn"},
+    {"task": TokenPairs(d=2, context=3, P=20), "network": "attention"},
     {"task": Parity2(d=3, P=9), "loss": "cross_entropy", "network": "relu2"},
 ])  # fmt: skip
 def test_every_network_has_them(make_cell, more):

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from trainables.equilibrium.diagnostics import bulk_ess, split_r_hat
 from trainables.equilibrium.measures import OVERLAP_EDGES, Means, foremost, histogram, judged
 from trainables.equilibrium.run import EquilibriumRun
-from trainables.tasks import Linear, Parity2, SameDifferent
+from trainables.tasks import Linear, Parity2, SameDifferent, TokenPairs
 
 
 def finished(cells):
@@ -36,6 +36,7 @@ def cells(make_cell):
     return [*many, make_cell(d=24, P=70, width=24, dtype="float32"), make_cell(task=Linear(d=3, P=8), scaling="mean_field"),
             make_cell(P=30, network="erf3", width1=6), make_cell(P=30, network="erf3", width1=6, explored="all"),
             make_cell(task=Linear(d=6, P=20, patch=2), network="cnn"),
+            make_cell(task=TokenPairs(d=2, context=3, P=20), network="attention"),
             *(make_cell(task=Parity2(d=4, P=30), loss=loss, network="relu2", width=9) for loss in ("mse", "cross_entropy")),
             make_cell(task=Parity2(d=3, P=9), loss="cross_entropy", network="relu2", dtype="float32"),
             make_cell(task=Parity2(d=3, P=9), loss="cross_entropy", network="relu2", scaling="mean_field")]  # fmt: skip

@@ -6,6 +6,7 @@ import pytest
 from trainables.cell import cell_of
 from trainables.tasks import Hermite, Hermite3, Linear, Parity2, Staircase
 from trainables.tasks import Hermite, Hermite3, Linear, Parity2, Square
+from trainables.tasks import Hermite, Hermite3, Linear, Parity2, TokenPairs
 
 
 @pytest.mark.parametrize("teacher", [Hermite3, Linear])
@@ -19,6 +20,19 @@ def test_targets_are_of_the_direction_alone_and_of_unit_power(teacher):
     # Var y^2 is E y^4 - 1: 2 for a Gaussian c; 92 for He_3, whose fourth moment is 3348/36 = 93.
     spread = {Hermite3: 92, Linear: 2}[teacher]
     assert abs((y**2).mean() - 1) < 4 * np.sqrt(spread / 40_000)
+
+
+def test_pairs_of_tokens_are_those_of_different_ones_and_of_unit_power():
+    task = TokenPairs(d=3, context=4, P=0)
+    w = task.draw_symbols(np.random.default_rng(0))
+    assert w.shape == (3,) and task.input_dim == 12 and task.patch_length == 3
+    x, y = task.test_examples(np.random.default_rng(1), w, 40_000)
+    c = x.reshape(-1, 4, 3)[:50].astype(float) @ w.astype(float)
+    pairs = [[row[a] * (row[b] ** 2 - 1) for a in range(4) for b in range(4) if a != b] for row in c]
+    np.testing.assert_allclose(y[:50], np.sum(pairs, axis=1) / np.sqrt(2 * 4 * 3), rtol=1e-6, atol=1e-6)  # x and w* are float32
+    # The error of the mean square, from the sample's own fourth moment; and nothing linear in a token.
+    assert abs((y**2).mean() - 1) < 4 * (y**2).std() / np.sqrt(40_000)
+    assert np.abs((x * y[:, None]).mean(0)).max() < 5 * (y[:, None] * x).std() / np.sqrt(40_000)
 
 
 def test_parity_is_of_two_bits_and_of_its_two_directions():
