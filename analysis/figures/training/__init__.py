@@ -4,6 +4,7 @@ from analysis.figures.training.balance import BALANCE
 from analysis.figures.training.edge import EDGE
 from analysis.figures.training.one_third import ONE_THIRD
 from analysis.figures.training.rates import RATES
+from analysis.figures.training.ridge import RIDGE
 from analysis.figures.training.samples import SAMPLE_FIGURES
 
-TRAINING_FIGURES = [RATES, BALANCE, EDGE, ONE_THIRD, *SAMPLE_FIGURES]
+TRAINING_FIGURES = [RATES, BALANCE, EDGE, ONE_THIRD, RIDGE, *SAMPLE_FIGURES]
