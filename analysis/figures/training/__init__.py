@@ -7,9 +7,11 @@ from analysis.figures.training.lazy_to_rich import LAZY_TO_RICH
 from analysis.figures.training.one_third import ONE_THIRD
 from analysis.figures.training.power_laws import POWER_LAWS
 from analysis.figures.training.rates import RATES
+from analysis.figures.training.ridge import RIDGE
 from analysis.figures.training.samples import SAMPLE_FIGURES
 
 TRAINING_FIGURES = [RATES, BALANCE, EDGE, ONE_THIRD, DEEP_LINEAR]
 TRAINING_FIGURES = [RATES, BALANCE, EDGE, ONE_THIRD, *SAMPLE_FIGURES]
 TRAINING_FIGURES = [RATES, BALANCE, EDGE, ONE_THIRD, POWER_LAWS]
 TRAINING_FIGURES = [RATES, BALANCE, EDGE, ONE_THIRD, LAZY_TO_RICH]
+TRAINING_FIGURES = [RATES, BALANCE, EDGE, ONE_THIRD, RIDGE, *SAMPLE_FIGURES]

@@ -1,0 +1,108 @@
+"""Learning curves of kernel ridge regression: the error that P drawn examples leave, in the typical case.
+
+P        training examples; ridge: what is added to the diagonal of the kernel's matrix
+rho_k    eigenvalues of the kernel over the inputs, h_k times each; v_k^2 power of the target along them, `lost` beyond them
+L_k      rho_k/(rho_k + kappa), the share of eigenfunction k that is learnt
+kappa    effective ridge per example: sum_k L_k + ridge/kappa = P, with df = sum_k L_k degrees of freedom
+naive    sum_k (1 - L_k)^2 v_k^2 + lost, the error of the mean output over training sets
+test     naive/(1 - sum_k L_k^2/P) [Simon21, Canatar21, Bordelon20]: what is not yet learnt acts as noise on what is
+train    test (1 - df/P)^2, generalised cross validation read backwards; 1 - df/P = ridge/(kappa P)
+kernel   that of wide erf networks of two layers, inputs x ~ N(0, I_d), y = He_k(w*.x)/sqrt(k!) (`equilibrium.gaussian_process`);
+         it is odd, so that all of an even y is lost to it
+The formula takes eigenfunctions to be Gaussian. Rivals: 1/P at once, without steps; and the naive error.
+"""
+
+from functools import lru_cache
+from math import factorial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from analysis.theory.equilibrium.gaussian_process import DEGREES, LEAST, N_ANGLES, N_RADII
+from analysis.theory.lengths import lengths
+from stats.checks import Floats
+
+
+class Spectrum(NamedTuple):
+    """A kernel and a target over its eigenfunctions, arrays (K,)."""
+
+    values: Floats
+    """rho_k."""
+    multiplicities: Floats
+    """h_k."""
+    powers: Floats
+    """v_k^2, summed over the h_k functions."""
+    lost: float = 0.0
+    """Power of the target along functions of eigenvalue 0."""
+    rest: float = 0.0
+    """Trace of the kernel along eigenvalues too small to list, which act as ridge."""
+
+
+class Errors(NamedTuple):
+    """What the theory says for P examples: kappa, degrees of freedom, and mean squared errors."""
+
+    kappa: float
+    df: float
+    naive: float
+    test: float
+    train: float
+
+
+def errors(of: Spectrum, P: float, ridge: float) -> Errors:
+    """The errors of ridge regression. ValueError unless P > 0 and ridge > 0."""
+    from scipy.optimize import brentq
+
+    if P <= 0 or ridge <= 0:
+        raise ValueError(f"P = {P}, ridge = {ridge}: both must be positive")
+    trace, whole = float(of.values @ of.multiplicities), ridge + of.rest
+
+    def surplus(log_kappa: float) -> float:
+        kappa = np.exp(log_kappa)
+        return float((of.multiplicities * of.values / (of.values + kappa)).sum() + whole / kappa - P)
+
+    # At whole/P the ridge alone is P; at (whole + trace)/P all is less than P, as L < rho/kappa.
+    kappa = float(np.exp(brentq(surplus, np.log(whole / P), np.log((whole + trace) / P), xtol=1e-12)))
+    learnt = of.values / (of.values + kappa)
+    naive = float((1 - learnt) ** 2 @ of.powers) + of.lost
+    test = naive / (1 - float(of.multiplicities @ learnt**2) / P)
+    return Errors(kappa, P - ridge / kappa, naive, test, test * (ridge / (kappa * P)) ** 2)
+
+
+def of_hermite(degree: int, d: int, P: float, ridge: float) -> Errors:
+    """The errors of network `erf_kernel` on task `hermite`."""
+    return errors(spectrum(degree, d), P, ridge)
+
+
+@lru_cache(maxsize=64)
+def spectrum(degree: int, d: int) -> Spectrum:
+    """The erf network's kernel and He_degree(w*.x)/sqrt(degree!), by degrees of spherical harmonics and the length of x."""
+    from scipy.special import comb, eval_jacobi, roots_jacobi
+
+    R, weights = lengths(d, N_RADII)
+    b = (d - 3) / 2  # cosines between random directions have the density (1 - cosine^2)^b
+    cosine, of_angle = roots_jacobi(N_ANGLES, b, b)
+    of_angle = of_angle / of_angle.sum()
+    size = R / np.sqrt(d + 2 * R**2)
+    kernel = 2 / np.pi * np.arcsin(2 * np.outer(size, size)[..., None] * cosine)
+    target = hermite(degree, R[:, None] * cosine)
+
+    values, multiplicities, powers = [], [], []
+    for harmonic_degree in DEGREES:
+        zonal = eval_jacobi(harmonic_degree, b, b, cosine) / eval_jacobi(harmonic_degree, b, b, 1.0)
+        h = (2 * harmonic_degree + d - 2) / harmonic_degree * comb(harmonic_degree + d - 3, harmonic_degree - 1)
+        found, vectors = np.linalg.eigh(np.sqrt(np.outer(weights, weights)) * (kernel @ (of_angle * zonal)))
+        kept = found > LEAST
+        # The zonal function has the norm 1/sqrt(h).
+        along = vectors.T[kept] @ (np.sqrt(weights) * (target @ (of_angle * zonal))) * np.sqrt(h)
+        values.append(found[kept])
+        multiplicities.append(np.full(kept.sum(), h))
+        powers.append(along**2)
+    flat, h_of_each, squares = (np.concatenate(part) for part in (values, multiplicities, powers))
+    trace = float(weights @ np.arcsin(2 * size**2)) * 2 / np.pi
+    return Spectrum(flat, h_of_each, squares, max(1 - float(squares.sum()), 0.0), trace - float(flat @ h_of_each))
+
+
+def hermite(degree: int, c: ArrayLike) -> Floats:
+    """He_degree(c)/sqrt(degree!), of power 1 over c ~ N(0, 1)."""
+    return np.asarray(np.polynomial.hermite_e.hermeval(c, [0] * degree + [factorial(degree) ** -0.5]))
