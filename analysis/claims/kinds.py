@@ -3,9 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from analysis.claims.along import at_first, curve_exponent, samples_exponent, steps_ratio
-from analysis.claims.along import at_first, curve_exponent, envelope_exponent, steps_ratio
-from analysis.claims.along import at_first, curve_exponent, steps_exponent, steps_ratio
+from analysis.claims.along import (
+    at_first,
+    curve_exponent,
+    envelope_exponent,
+    samples_exponent,
+    steps_exponent,
+    steps_ratio,
+)
 from analysis.claims.equilibrium import (
     exponent_beside_bound,
     layer_beside_energy,
@@ -31,10 +36,7 @@ from analysis.claims.verdict import Measured, NotMeasured
 
 _FROM_NETWORKS: tuple[Callable[..., Measured | NotMeasured], ...] = (
     mean, slope, difference, largest_difference, turn, difference_of_measures, at_first, steps_ratio,
-    curve_exponent, time_exponent, time_beside_modes,
-    curve_exponent, samples_exponent,
-    curve_exponent, envelope_exponent,
-    steps_exponent, curve_exponent,
+    curve_exponent, envelope_exponent, steps_exponent, samples_exponent, time_exponent, time_beside_modes,
     beside_theory, error_beside_theory, threshold_ratio, threshold_exponent, optimum_exponent,
     exponent_beside_bound, specialised_beside_bound, threshold_beside_bound, layer_beside_energy,
     magnitude_beside_one_neuron, extremes,

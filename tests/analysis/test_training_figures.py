@@ -9,22 +9,17 @@ import pytest
 from analysis.figures.drawn import Drawn, Missing
 from analysis.figures.registry import FIGURES
 from analysis.scaling.optimum import growth_exponent, optima, optimum
+from analysis.theory import power_law
 from analysis.theory.deep_linear import start, time_to
 from analysis.theory.one_third import leading
+from analysis.theory.power_law import Spectrum, examples_alone, features_fitted
 from analysis.theory.samples import lazy_samples
 from analysis.theory.samples import samples as flow_samples
-from analysis.theory import power_law
-from analysis.theory.one_third import leading
-from analysis.theory.power_law import Spectrum, examples_alone, features_fitted
 from store.store import Store
 from tests.store_rows import row
 from trainables.cell import cell_of
-from trainables.metrics import requested_metric
-from trainables.tasks import Clusters, Halfspace, Hermite, Modes
-from trainables.tasks import Clusters, Halfspace, Hermite, Hermite3, Staircase
-from trainables.tasks import Clusters, Halfspace, Hermite, PowerLaw
 from trainables.metrics import metric_groups, requested_metric
-from trainables.tasks import Clusters, Halfspace, Hermite, Modular, Square
+from trainables.tasks import Clusters, Halfspace, Hermite, Hermite3, Modes, Modular, PowerLaw, Square, Staircase
 
 SEEDS = range(3)
 
@@ -187,7 +182,6 @@ def test_modes_that_are_not_learnt_yet_have_no_half_times(tmp_path, steps, said)
     assert said in found.caption and found.chart.to_dict()
 
 
-@pytest.mark.parametrize("name", ["Rates", "Balance", "Edge", "OneThird", "DeepLinear"])
 def found_after(cell, samples):
     """Curves of a network that finds its target after so many samples."""
     step = samples / cell.batch
@@ -249,7 +243,6 @@ def test_he3_in_three_ways(tmp_path):
     assert found.frame["series"].nunique() == 3 and "A_f = 0.1" in found.caption and found.chart.to_dict()
 
 
-@pytest.mark.parametrize("name", ["Rates", "Balance", "Edge", "OneThird", "Samples", "Leaps"])
 def test_power_laws_beside_their_theory(tmp_path):
     """Stores whose errors are the theory's: measured exponents are those in brackets."""
     linear = {"network": "mlp", "depth": 1, "activation": "linear", "centred": True, "steps": 1000, "eval_every": 1000}
@@ -282,7 +275,6 @@ def test_power_laws_beside_their_theory(tmp_path):
     assert found.frame["exponent"].between(-1.5, -0.1).all()
 
 
-@pytest.mark.parametrize("name", ["Rates", "Balance", "Edge", "OneThird", "PowerLaws"])
 def test_the_delay_of_the_test_error_against_laziness(tmp_path, monkeypatch):
     """Test errors fall 2/gamma times as late as training errors."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -321,7 +313,12 @@ def test_the_delay_of_the_test_error_against_laziness(tmp_path, monkeypatch):
     assert found.frame["theory"].notna().sum() >= 3 and found.chart.to_dict()
 
 
-@pytest.mark.parametrize("name", ["Rates", "Balance", "Edge", "OneThird", "LazyToRich"])
+LAWS = [
+    "Rates", "Balance", "Edge", "OneThird", "DeepLinear", "LazyToRich", "PowerLaws", "RidgeCurves", "Samples", "Leaps",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LAWS)
 def test_what_is_lacking_is_said(tmp_path, name):
     made = made_store(tmp_path, at_rates([0.1], widths=(64,)), lambda cell: {"test_mse": 0.5})
     assert isinstance(FIGURES[name].draw(made, None), Missing)

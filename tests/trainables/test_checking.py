@@ -21,8 +21,7 @@ from trainables.checking.tensors import equal
 from trainables.metrics import Probe, metric
 from trainables.networks import Network, TwoLayer, all_networks, register
 from trainables.networks import base as networks_base
-from trainables.tasks import PSVRT, Hermite, Hermite3, Linear, Parity2, Pentomino, SameDifferent, Task, Template
-from trainables.tasks import PSVRT, Hermite3, Linear, Parity2, Pentomino, SameDifferent, Task, Template, TokenPairs
+from trainables.tasks import PSVRT, Hermite, Hermite3, Linear, Parity2, Pentomino, SameDifferent, Task, Template, TokenPairs
 
 SOURCE = Path(__file__).read_text().splitlines()
 

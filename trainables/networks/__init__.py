@@ -11,9 +11,8 @@ from trainables.networks.linear_one import LinearOne
 from trainables.networks.linear_ridge import LinearRegression, RandomFeatures
 from trainables.networks.mlp import MLP
 from trainables.networks.residual import Residual
-from trainables.networks.sampled import CNN, Erf2, Erf3, Linear2, Relu2, Sampled
-from trainables.networks.sphere import Sphere
 from trainables.networks.sampled import CNN, Attention, Erf2, Erf3, Linear2, Relu2, Sampled
+from trainables.networks.sphere import Sphere
 from trainables.networks.strings.gpt2 import GPT2
 from trainables.networks.strings.lstm import LSTM
 from trainables.networks.strings.one_hot import OneHot
@@ -23,10 +22,7 @@ from trainables.networks.two_layer import TwoLayer
 
 for _network in (
     TwoLayer, MLP, Residual, Conv, Transformer, OneHot, RNN, LSTM, Erf2, Relu2, Linear2, Erf3, CNN, Kernel, Features,
-    GPT2, LinearOne, ErfKernel, Sphere,
-    GPT2, LinearOne, LinearRegression, RandomFeatures,
-    GPT2, LinearOne, Committee,
-    GPT2, LinearOne, Attention,
+    GPT2, LinearOne, LinearRegression, RandomFeatures, ErfKernel, Sphere, Committee, Attention,
 ):  # fmt: skip
     register(_network)
 

@@ -38,7 +38,6 @@ class ErfKernel(LastLayer):
         return cell.task.input_dim + cell.task.input_dim // 2
 
 
-
 def _shrunk(x: Array) -> Array:
     """sqrt(2) x/sqrt(d + 2 |x|^2), shorter than 1, float64."""
     x = x.astype(np.float64)

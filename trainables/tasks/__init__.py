@@ -18,32 +18,17 @@ from trainables.tasks.step import Step
 from trainables.tasks.strings.symbolic import SymbolicTemplate
 from trainables.tasks.strings.template import Template
 from trainables.tasks.strings.text import Text
-from trainables.tasks.teachers import Hermite, Hermite3, Linear, Parity2, Staircase
-from trainables.tasks.teachers import Hermite, Hermite3, Linear, Parity2, TokenPairs
+from trainables.tasks.teachers import Hermite, Hermite3, Linear, Parity2, Square, Staircase, TokenPairs
 
 for _task in (
     SameDifferent, PSVRT, Pentomino, CIFAR100, Hermite, Hermite3, Linear, Parity2, Clusters, Digits, MNIST5k, DigitsValue,
-    MNIST5kValue, Modular, Step, MNIST, CIFAR10, Template, SymbolicTemplate, Halfspace, ModularTokens, Text,
-    Modes,
-    MNIST5kValue, Modular, Step, MNIST, CIFAR10, Template, SymbolicTemplate, Halfspace, ModularTokens,
-    Text, Staircase,
-    MNIST5kValue, Modular, Step, MNIST, CIFAR10, Template, SymbolicTemplate, Halfspace, PowerLaw, ModularTokens, Text,
-from trainables.tasks.teachers import Hermite, Hermite3, Linear, Parity2, Square
-
-for _task in (
-    SameDifferent, PSVRT, Pentomino, CIFAR100, Hermite, Hermite3, Linear, Parity2, Clusters, Digits, MNIST5k, DigitsValue,
-    MNIST5kValue, Modular, Step, MNIST, CIFAR10, Template, SymbolicTemplate, Halfspace, ModularTokens, Text, Square,
-    TokenPairs,
+    MNIST5kValue, Modular, Step, MNIST, CIFAR10, Template, SymbolicTemplate, Halfspace, ModularTokens, Text, Modes, PowerLaw,
+    Square, Staircase, TokenPairs,
 ):  # fmt: skip
     register(_task)
 
 __all__ = [
     "CIFAR10", "CIFAR100", "MNIST", "PSVRT", "Clusters", "Digits", "DigitsValue", "Halfspace", "Hermite", "Hermite3", "Linear",
-    "MNIST5k", "MNIST5kValue", "Modes", "Modular", "ModularTokens", "Parity2", "Pentomino", "SameDifferent", "Step",
-    "MNIST5k", "MNIST5kValue", "Modular", "ModularTokens", "Parity2", "Pentomino", "SameDifferent", "Staircase", "Step",
-    "MNIST5k", "MNIST5kValue", "Modular", "ModularTokens", "Parity2", "Pentomino", "PowerLaw", "SameDifferent", "Step",
-    "MNIST5k", "MNIST5kValue", "Modular", "ModularTokens", "Parity2", "Pentomino", "SameDifferent", "Square", "Step",
-    "SymbolicTemplate", "Task", "Template", "Text", "register", "task_class", "task_names",
-    "MNIST5k", "MNIST5kValue", "Modular", "ModularTokens", "Parity2", "Pentomino", "SameDifferent", "Step", "SymbolicTemplate",
-    "Task", "Template", "Text", "TokenPairs", "register", "task_class", "task_names",
+    "MNIST5k", "MNIST5kValue", "Modes", "Modular", "ModularTokens", "Parity2", "Pentomino", "PowerLaw", "SameDifferent", "Square",
+    "Staircase", "Step", "SymbolicTemplate", "Task", "Template", "Text", "TokenPairs", "register", "task_class", "task_names",
 ]  # fmt: skip

@@ -218,6 +218,8 @@ def _reaching(claim: Claim, frame: pd.DataFrame, steps: Any) -> pd.DataFrame:
     level, at = claim.measure["reaches"], np.round(steps * (1 + NOISE * _noise(frame))).astype(int)
     curves = {_column(claim.measure["measure"]): [[0.0, level, 1.0]] * len(frame)}
     return frame.assign(curve_step=[[1, step, 10**8] for step in at], **curves)
+
+
 def _envelope_exponent(claim: Claim, value: float) -> pd.DataFrame:
     """Errors A (C/C_0)^value (1 + (log(N/N*))^2) of the best size N* ~ (C/C_0)^1/3, or N* ~ C^value: least at N* for each C."""
     frame, given = networks(claim, "of"), claim.measure
@@ -235,10 +237,6 @@ def _envelope_exponent(claim: Claim, value: float) -> pd.DataFrame:
 def _steps_ratio(claim: Claim, value: float) -> pd.DataFrame:
     """Curves in which what is bounded steps once to where its bounds hold."""
     frame = networks(claim, "of")
-    at = {"when": 1000 * np.sqrt(value), "before": 1000 / np.sqrt(value)}
-    steps = {event: np.round(step * np.exp(3 * NOISE * _noise(frame))).astype(int) for event, step in at.items()}
-    # Evaluations just before, as an event is known to no more than their distance.
-    every = [[1, *sorted({*both, *(step - 1 for step in both)}), 100_000] for both in zip(*steps.values(), strict=True)]
     return _stepping(claim, frame, {"when": 1000 * np.sqrt(value), "before": 1000 / np.sqrt(value)})
 
 
@@ -254,8 +252,9 @@ def _steps_exponent(claim: Claim, value: float) -> pd.DataFrame:
 
 def _stepping(claim: Claim, frame: pd.DataFrame, at: Mapping[str, Any]) -> pd.DataFrame:
     """Curves in which the bounds of each event hold from its step on, a number or one for each network."""
-    steps = {event: np.round(step * np.exp(0.01 * _noise(frame))).astype(int) for event, step in at.items()}
-    every = [[1, *sorted({*both}), 100_000] for both in zip(*steps.values(), strict=True)]
+    steps = {event: np.round(step * np.exp(3 * NOISE * _noise(frame))).astype(int) for event, step in at.items()}
+    # Evaluations just before, as an event is known to no more than their distance.
+    every = [[1, *sorted({*both, *(step - 1 for step in both)}), 100_000] for both in zip(*steps.values(), strict=True)]
 
     def curve(ends: Mapping[str, Any], along: list[int], own: int) -> list[float]:
         return [_fits(ends) if step >= own else _beyond(ends) for step in along]

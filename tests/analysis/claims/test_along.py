@@ -4,9 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.claims.along import curve_exponent, samples_exponent
-from analysis.claims.along import curve_exponent, envelope_exponent
-from analysis.claims.along import curve_exponent, steps_exponent
+from analysis.claims.along import curve_exponent, envelope_exponent, samples_exponent, steps_exponent
 from analysis.claims.check import check, load_claims
 from analysis.claims.kinds import KINDS
 from analysis.claims.verdict import Measured, NotMeasured
@@ -228,6 +226,8 @@ def test_the_exponent_of_samples_until_bounds_hold(tmp_path):
     assert isinstance(few, NotMeasured) and "never holds: 1 of 2 at d = 40" in few.why  # two d are left
     none = samples_exponent(results, when=LATE, of={"task": "psvrt"}, zipped=["base_lr"])
     assert isinstance(none, NotMeasured)
+
+
 def envelopes(tmp_path, sizes=(4, 8, 16, 32, 64), seeds=(0, 1), without=()):
     """Errors t^-1/2 + 1/N, by seed and width."""
     steps = np.unique(np.geomspace(1, 10_000, 120).round().astype(int)).tolist()
@@ -251,6 +251,8 @@ def test_the_exponent_of_the_lower_envelope_over_sizes(tmp_path):
     assert error.interval.value == pytest.approx(-1 / 3, abs=0.01) and error.interval.n == 1, "the seed without a size counts"
     assert size.interval.value == pytest.approx(1 / 3, abs=0.02)
     assert isinstance(envelope_exponent(store, **{**given, "last": 10**7}), NotMeasured)
+
+
 def test_the_exponent_of_a_step_and_of_a_ratio_of_steps(tmp_path):
     """Test errors fall at step 100 L^2, training losses at 50 L^2 or, with seed 1, at 50 L^1."""
     store = Store(str(tmp_path))

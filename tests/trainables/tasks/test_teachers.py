@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from trainables.cell import cell_of
-from trainables.tasks import Hermite, Hermite3, Linear, Parity2, Staircase
-from trainables.tasks import Hermite, Hermite3, Linear, Parity2, Square
-from trainables.tasks import Hermite, Hermite3, Linear, Parity2, TokenPairs
+from trainables.tasks import Hermite, Hermite3, Linear, Parity2, Square, Staircase, TokenPairs
 
 
 @pytest.mark.parametrize("teacher", [Hermite3, Linear])
