@@ -105,4 +105,5 @@ def spectrum(degree: int, d: int) -> Spectrum:
 
 def hermite(degree: int, c: ArrayLike) -> Floats:
     """He_degree(c)/sqrt(degree!), of power 1 over c ~ N(0, 1)."""
-    return np.asarray(np.polynomial.hermite_e.hermeval(c, [0] * degree + [factorial(degree) ** -0.5]))
+    series = np.array([0.0] * degree + [factorial(degree) ** -0.5])
+    return np.asarray(np.polynomial.hermite_e.hermeval(np.asarray(c, float), series), float)

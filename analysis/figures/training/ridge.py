@@ -47,15 +47,14 @@ def _measured(results: str, one: Found) -> pd.DataFrame:
     training = points(results, one.selection, "final_train_loss").frame[["degree", EXAMPLES, "mean"]]
     frame = frame.merge(training.rename(columns={"mean": "mean_training"}), on=["degree", EXAMPLES], how="left")
     of = [_law(row) for row in frame[keys].to_dict("records")]
-    return frame.assign(
-        **{
-            CASE: one.case.title,
-            SERIES: frame["degree"].map("He_{:g}".format),
-            LAW: [e.test for e in of],
-            NAIVE: [e.naive for e in of],
-            FROM_TRAINING: frame["mean_training"] / [(1 - e.df / P) ** 2 for e, P in zip(of, frame[EXAMPLES], strict=True)],
-        }
-    )
+    columns: dict[str, Any] = {
+        CASE: one.case.title,
+        SERIES: frame["degree"].map("He_{:g}".format),
+        LAW: [e.test for e in of],
+        NAIVE: [e.naive for e in of],
+        FROM_TRAINING: frame["mean_training"] / [(1 - e.df / P) ** 2 for e, P in zip(of, frame[EXAMPLES], strict=True)],
+    }
+    return frame.assign(**columns)
 
 
 def _law(at: dict[Any, Any]) -> Errors:

@@ -51,14 +51,17 @@ def test_without_a_spike_the_second_order_leaves_a_negative_overlap():
 
 
 def test_the_kernels_eigenvalue_falls_as_lc_and_the_cube_of_d():
-    """Variance of alpha over drawn heads, from independent halves of inputs: between theory and half of it, at each size."""
-    for d, context in ((6, 16), (12, 16), (6, 48)):
+    """Variance of alpha over drawn heads, as products of independent halves of the inputs.
+
+    Theory's eigenvalue spans a factor 8 over these sizes. At 16 tokens the softmax's noise leaves some 0.4 of it; 64 heads err by
+    a fifth. A law with d^2 or d^4 that agreed at one of the two d would be twice off at the other.
+    """
+    for d, context in ((6, 16), (12, 16), (6, 32)):
         rng = np.random.default_rng(2)
-        spikes = rng.standard_normal(96) / np.sqrt(d)
-        found = overlaps(d, context, spikes * np.sqrt(1 / d / (spikes**2).mean()), 16000)
+        spikes = rng.standard_normal(64) / np.sqrt(d)
+        found = overlaps(d, context, spikes * np.sqrt(1 / d / (spikes**2).mean()), 12_000)
         a, b = found[::2].mean(0), found[1::2].mean(0)
-        measured = (a * b).mean() / d
-        assert 0.3 < measured / attention.eigenvalue(d, context) < 1.7
+        assert 0.15 < (a * b).mean() / d / attention.eigenvalue(d, context) < 1.2
 
 
 def test_the_first_order_by_all_pairs_of_three_tokens():
