@@ -68,6 +68,8 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
     "one-third": (Figure("OneThird"),),
     "deep-linear": (Figure("DeepLinear"),),
     "leaps": (Figure("Leaps"),),
+    "lazy-to-rich": (Figure("LazyToRich"),),
+    "ridge": (Figure("RidgeCurves"),),
     "samples": (Figure("Samples"),),
     "neurons": (Figure("Outliers", "nstar-he3-quick"), Figure("Magnitude", "parity-quick")),
 }
