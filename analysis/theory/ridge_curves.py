@@ -40,7 +40,7 @@ class Spectrum(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """What the theory says for P examples: kappa, degrees of freedom, and mean squared errors."""
+    """Theory for P examples: kappa, degrees of freedom, and mean squared errors."""
 
     kappa: float
     df: float

@@ -11,7 +11,7 @@ import pytest
 from analysis.claims.check import check
 from analysis.claims.entries import Claim
 from analysis.claims.kinds import KINDS
-from analysis.claims.measuring import _slope
+from analysis.claims.measuring import slope_of
 from analysis.claims.networks import Networks
 from analysis.claims.verdict import NotMeasured
 from analysis.figures.attention import LEVEL
@@ -274,12 +274,12 @@ def test_networks_of_one_seed_share_their_data_so_seeds_are_counted():
         [{"cell_id": f"{seed}-{n}", "seed": seed, "width": n, "chains": 4, "value": n ** (0.4 + 0.1 * seed)}
          for seed in range(4) for n in (16, 32, 64) if (seed, n) != (3, 64)]
     )  # fmt: skip
-    found = _slope(Networks(frame, "counts"), "width", True, {})
+    found = slope_of(Networks(frame, "counts"), "width", True, {})
     assert found.interval.n == 3 and found.interval.value == pytest.approx(0.5)
     # Student's t of 2 degrees of freedom, by a table.
     assert found.interval.high - found.interval.value == pytest.approx(4.303 * 0.1 / 3**0.5, rel=1e-3)
     assert "11 networks; slopes of the 3 of 4 seeds that have a network at every width" in found.what
-    one = _slope(Networks(frame[frame["seed"] == 0], "counts"), "width", True, {})
+    one = slope_of(Networks(frame[frame["seed"] == 0], "counts"), "width", True, {})
     assert one.interval.value == pytest.approx(0.4) and np.isnan(one.interval.low)
     nowhere_whole = frame[frame["width"] != 16 * 2 ** (frame["seed"] % 3)]
-    assert isinstance(_slope(Networks(nowhere_whole, "counts"), "width", True, {}), NotMeasured)
+    assert isinstance(slope_of(Networks(nowhere_whole, "counts"), "width", True, {}), NotMeasured)

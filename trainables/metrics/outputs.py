@@ -1,4 +1,4 @@
-"""What a network says of single examples, so that networks which saw the same data can be compared and averaged."""
+"""Outputs at single examples, so that networks which saw the same data can be compared and averaged."""
 
 import numpy as np
 

@@ -85,7 +85,7 @@ class Hermite(OneDirection):
 
 
 class Square(OneDirection):
-    """y = (w\\*.x)^2/2: its linear part and its mean can be learnt by heart before its direction is found. [Kumar23]"""
+    """y = (w*.x)^2/2: its linear part and its mean can be learnt by heart before its direction is found. [Kumar23]"""
 
     name: ClassVar[str] = "square"
     defaults: ClassVar[Mapping[str, Any]] = {"training": "gd", "network": "committee", "base_lr": 0.1, "prefactor": "none"}

@@ -51,7 +51,7 @@ def test_a_bad_pair_says_how_to_do_without_it(load):
     assert len(said) == 2
     assert said[1].endswith("""write two blocks, or leave the pair out by exclude: "network == 'erf2' and training == 'sgd'\"""")
     [said] = problems(load, "", block=BLOCK.replace("[erf2, mlp]", "mlp").replace("[langevin, sgd]", "langevin, kappa: 1"))
-    assert said.endswith("legal: erf2, relu2, linear2, erf3, cnn")
+    assert said.endswith("legal: erf2, relu2, linear2, erf3, cnn, attention")
 
 
 def test_a_training_that_is_ruled_out_asks_for_none_of_its_keys(load):
