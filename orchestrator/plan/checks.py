@@ -104,7 +104,7 @@ def _network_and_kind_of_task(cell: Cell) -> Hashable:
 
 
 def _keys(part: Part) -> str:
-    return listed(f"{name} = {show(value)}" for name, value in part.identity().items())
+    return listed(f"{name} = {show(value)}" for name, value in part.identity().items() if value is not None)
 
 
 def _parts(cell: Cell) -> str:
