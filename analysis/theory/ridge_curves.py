@@ -7,8 +7,9 @@ kappa    effective ridge per example: sum_k L_k + ridge/kappa = P, with df = sum
 naive    sum_k (1 - L_k)^2 v_k^2 + lost, the error of the mean output over training sets
 test     naive/(1 - sum_k L_k^2/P) [Simon21, Canatar21, Bordelon20]: what is not yet learnt acts as noise on what is
 train    test (1 - df/P)^2, generalised cross validation read backwards; 1 - df/P = ridge/(kappa P)
-kernel   that of wide erf networks of two layers, inputs x ~ N(0, I_d), y = He_k(w*.x)/sqrt(k!) (`equilibrium.gaussian_process`);
-         it is odd, so that all of an even y is lost to it
+kernel   that of wide erf networks of two layers, inputs x ~ N(0, I_d), R = |x|, y = He_k(w*.x)/sqrt(k!): E_w erf(w.x) erf(w.x')
+         = (2/pi) arcsin(2 x.x'/sqrt((d + 2 R^2)(d + 2 R'^2))) [Williams97]. By degrees of spherical harmonics it is a kernel over
+         R, each eigenvalue h times; it is odd, so that all of an even y is lost to it
 The formula takes eigenfunctions to be Gaussian. Rivals: 1/P at once, without steps; and the naive error.
 """
 
@@ -19,9 +20,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analysis.theory.equilibrium.gaussian_process import DEGREES, LEAST, N_ANGLES, N_RADII
 from analysis.theory.lengths import lengths
 from stats.checks import Floats
+
+DEGREES = range(1, 14, 2)
+"""Of spherical harmonics."""
+LEAST = 1e-13
+"""Least eigenvalue that is kept; below it are rounding errors of the kernel. All others, like higher degrees, are part of the
+ridge, as they are far below kappa."""
+N_RADII, N_ANGLES = 60, 80
+"""Nodes of the quadrature. R has a standard deviation below 1 at any d, and arcsin is analytic, as its argument stays below 1."""
 
 
 class Spectrum(NamedTuple):
@@ -58,15 +66,20 @@ def errors(of: Spectrum, P: float, ridge: float) -> Errors:
     trace, whole = float(of.values @ of.multiplicities), ridge + of.rest
 
     def surplus(log_kappa: float) -> float:
-        kappa = np.exp(log_kappa)
-        return float((of.multiplicities * of.values / (of.values + kappa)).sum() + whole / kappa - P)
+        kappa = float(np.exp(log_kappa))
+        return float(of.multiplicities @ shares(of, kappa)) + whole / kappa - P
 
     # At whole/P the ridge alone is P; at (whole + trace)/P all is less than P, as L < rho/kappa.
     kappa = float(np.exp(brentq(surplus, np.log(whole / P), np.log((whole + trace) / P), xtol=1e-12)))
-    learnt = of.values / (of.values + kappa)
+    learnt = shares(of, kappa)
     naive = float((1 - learnt) ** 2 @ of.powers) + of.lost
     test = naive / (1 - float(of.multiplicities @ learnt**2) / P)
     return Errors(kappa, P - ridge / kappa, naive, test, test * (ridge / (kappa * P)) ** 2)
+
+
+def shares(of: Spectrum, kappa: float) -> Floats:
+    """L_k (K,)."""
+    return np.asarray(of.values / (of.values + kappa))
 
 
 def of_hermite(degree: int, d: int, P: float, ridge: float) -> Errors:

@@ -41,7 +41,7 @@ def test_it_is_descent_on_the_neurons_themselves():
 
 
 def test_a_network_that_answers_nothing_has_the_power_of_the_target():
-    """As e -> 0 nothing moves but the linear part; without steps of any size all terms are those of f = 0: 1/4, 1/2 and 0."""
+    """Nothing moves but the linear part as e -> 0; without steps of any size all terms are those of f = 0: 1/4, 1/2 and 0."""
     x, target = a_set()
     found = course(x, target, 1.0, 1e-9, 1e-9, [1])
     assert (found.constant[0], found.quadratic[0], found.linear[0]) == pytest.approx((0.25, 0.5, 0), abs=1e-6)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy.special import erf
 
-from analysis.theory.equilibrium.gaussian_process import _spectrum, lazy_alignment, less_lazy
+from analysis.theory.equilibrium.gaussian_process import lazy_alignment, less_lazy
 from analysis.theory.equilibrium.large_deviation import energy
+from analysis.theory.ridge_curves import spectrum
 
 
 def he3(x):
@@ -49,7 +50,7 @@ def test_drawn_sets_have_this_alignment(P, d, kappa, N):
 
 def test_the_spectrum_is_that_of_kernel_and_target():
     for d in (2, 16, 100):
-        values, multiplicities, coefficients, rest = _spectrum(d)
+        values, multiplicities, coefficients, _, rest = spectrum(3, d)
         x = np.random.default_rng(0).standard_normal((200_000, d))
         share = 2 * (x**2).sum(1) / (d + 2 * (x**2).sum(1))
         trace = 2 / np.pi * np.arcsin(share)
