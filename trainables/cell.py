@@ -246,7 +246,7 @@ def _rules(task: type[Task], part: type[Part]) -> Mapping[str, Rule]:
         default = _task_default(task, name) if of_task else field.get_default(call_default_factory=True)
         always = name in part.hashed_at_default or name in task.also_hashed
         if issubclass(part, Task):
-            always = name not in ("data_seed", *part.later)
+            always = name not in (*Task.model_fields, *part.later)
         found[name] = Rule(always or default is _NONE, default)
     return found
 
