@@ -83,17 +83,17 @@ def _panel(title: Any, frame: pd.DataFrame, lines: pd.DataFrame) -> Any:
     x = alt.X(f"{EXAMPLES}:Q", title="training examples P", scale=alt.Scale(type="log", nice=False, padding=10),
               axis=log_axis(frame[EXAMPLES], at_values=False))  # fmt: skip
     least = float(frame[["mean", LAW, NAIVE]].min().min())
-    scale = alt.Scale(type="log", nice=False, domain=[0.8 * least, 1.2 * float(frame[["high", LAW]].max().max())], clamp=True)
+    scale = alt.Scale(type="log", nice=False, domain=[0.8 * least, 1.2 * float(frame[["high", LAW]].max().max())])
     y = alt.Y("mean:Q", title="test error", scale=scale, axis=log_axis(frame["mean"], at_values=False))
     colour = alt.Color(f"{SERIES}:N", title=None)
     dash = alt.StrokeDash(f"{LINE}:N", title=None, scale=alt.Scale(domain=[LAW, NAIVE, INVERSE], range=[[1, 0], [5, 3], [1, 3]]))
-    theory = alt.Chart(lines).mark_line(strokeWidth=1.3).encode(x=x, y=y, color=colour, strokeDash=dash)
+    theory = alt.Chart(lines).mark_line(strokeWidth=1.3, clip=True).encode(x=x, y=y, color=colour, strokeDash=dash)
     base = alt.Chart(frame).encode(x=x, color=colour)
-    bars = base.mark_rule().encode(y=alt.Y("low:Q", scale=scale), y2="high:Q")
+    bars = base.mark_rule(clip=True).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q")
     dots = base.mark_point(filled=True, size=45).encode(
         y=y, tooltip=[SERIES, EXAMPLES, alt.Tooltip("mean:Q", format=".3g"), alt.Tooltip(f"{LAW}:Q", format=".3g"), "n"]
     )
-    crosses = base.mark_point(shape="cross", size=30).encode(y=alt.Y(f"{FROM_TRAINING}:Q", scale=scale))
+    crosses = base.mark_point(shape="cross", size=30, clip=True).encode(y=alt.Y(f"{FROM_TRAINING}:Q", scale=scale))
     return alt.layer(theory, bars, dots, crosses).properties(width=380, height=320, title=title)
 
 
