@@ -24,7 +24,7 @@ from analysis.theory.lengths import lengths
 from stats.checks import Floats
 
 DEGREES = range(1, 14, 2)
-"""Of spherical harmonics."""
+"""Degrees of spherical harmonics."""
 LEAST = 1e-13
 """Least eigenvalue that is kept; below it are rounding errors of the kernel. All others, like higher degrees, are part of the
 ridge, as they are far below kappa."""
