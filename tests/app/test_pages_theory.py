@@ -306,7 +306,7 @@ def test_claims_come_as_they_are_checked(opened, filled, monkeypatch, claims_che
     one = opened("claims", filled, {"claim": "eq3-L4"})
     assert "✗ contradicted" in one.subheader[0].value and "Measured: <b>" in html(one)
     unmeasured = opened("claims", filled, {"claim": "attention-collapse"})
-    assert "not measured" in unmeasured.subheader[0].value and "No engine samples attention" in html(unmeasured)
+    assert "not measured" in unmeasured.subheader[0].value and "which no kind of measurement reads off" in html(unmeasured)
     assert "Expected" not in html(unmeasured) and not unmeasured.code  # no command would decide it
     assert "No statement is named `nonsense`" in opened("claims", filled, {"claim": "nonsense"}).warning[0].value
     claims._following.clear()

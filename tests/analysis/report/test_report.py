@@ -39,7 +39,7 @@ def test_every_figure_is_there_or_says_what_to_run(html):
         else:
             entry = folded.split(f'<li id="fig-{name}">')[1].split("</li>")[0]
             assert "no data" in entry and "python -m orchestrator.sweep" in entry, name
-    assert len(re.findall('<li id="fig-', folded)) == 30  # lazy neurons, images, equilibrium, modular, strings, laws
+    assert len(re.findall('<h3 id="fig-', drawn)) == DRAWN
 
 
 def test_every_claim_has_a_verdict_and_those_without_data_are_folded(html):
