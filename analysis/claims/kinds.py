@@ -18,6 +18,12 @@ from analysis.claims.equilibrium import (
     specialised_beside_bound,
     threshold_beside_bound,
 )
+from analysis.claims.fluctuations import (
+    shift_exponent,
+    spread_beside_lazy,
+    spread_exponent,
+    spread_ratio,
+)
 from analysis.claims.measuring import (
     beside_theory,
     difference_of_measures,
@@ -39,7 +45,7 @@ _FROM_NETWORKS: tuple[Callable[..., Measured | NotMeasured], ...] = (
     curve_exponent, envelope_exponent, steps_exponent, samples_exponent, time_exponent, time_beside_modes,
     beside_theory, error_beside_theory, threshold_ratio, threshold_exponent, optimum_exponent,
     exponent_beside_bound, specialised_beside_bound, threshold_beside_bound, layer_beside_energy,
-    magnitude_beside_one_neuron, extremes,
+    magnitude_beside_one_neuron, extremes, spread_exponent, shift_exponent, spread_ratio, spread_beside_lazy,
 )  # fmt: skip
 
 KINDS = {function.__name__: function for function in _FROM_NETWORKS} | SIMULATED

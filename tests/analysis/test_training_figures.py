@@ -349,3 +349,29 @@ def test_a_seed_is_a_slope_of_its_own():
     found = growth_exponent(optima(pd.DataFrame(rows), "base_lr", "width"), "width")
     assert found.value == pytest.approx(-1, abs=1e-6) and found.n == 2
     assert growth_exponent(optima(pd.DataFrame(rows[:15]), "base_lr", "width"), "width") is None
+
+
+def test_spreads_over_weights_beside_the_lazy_theory(tmp_path):
+    """Variances of 2/width on each of three data sets, and a shift of 3/width from an output of 1 at infinite width."""
+    lazy = {"training": "ridge", "ridge": 1e-6}
+    way = {"network": "mlp", "depth": 1, "training": "sgd", "batch": 0, "steps": 10, "eval_every": 10, "gamma": 1.0}
+    cells = [
+        cell_of(Hermite(d=4, degree=2, P=8, data_seed=data), width=m, seed=4 * data + seed, **keys)
+        for keys in ({"network": "tangent", **lazy}, way) for data in range(3) for m in (8, 16, 32) for seed in range(4)
+    ]  # fmt: skip
+    limits = [cell_of(Hermite(d=4, degree=2, P=8, data_seed=data), network="tangent_kernel", seed=0, **lazy) for data in range(3)]
+
+    def value(cell):
+        if cell.network.name == "tangent_kernel":
+            return {"test_mse": 0.1, "output": [1.0] * 4}
+        sign = 1 if cell.seed % 4 < 2 else -1  # both halves of the seeds have mean 0
+        return {"test_mse": 0.1, "output": [1 + 3 / cell.width + sign * (1.5 / cell.width) ** 0.5] * 4}
+
+    found = FIGURES["Fluctuations"].draw(made_store(tmp_path, [*cells, *limits], value, ["output"]), None)
+    assert isinstance(found, Drawn), found
+    assert "variance ~ width^-1.00" in found.caption and "trained, gamma = 1" in found.caption
+    assert "along that of the narrowest ~ width^-1.00" in found.caption and found.chart.to_dict()
+    of = found.frame.set_index(["networks", "width"])
+    assert of.loc[("lazy, solved for", 8), "mean"] == pytest.approx(2 / 8)
+    assert of.loc[("lazy, solved for", 8), "lazy theory"] == pytest.approx(2 * of.loc[("lazy, solved for", 16), "lazy theory"])
+    assert of["lazy theory"].isna().sum() == 6  # none for trained networks and shifts

@@ -18,11 +18,13 @@ from trainables.networks.strings.lstm import LSTM
 from trainables.networks.strings.one_hot import OneHot
 from trainables.networks.strings.rnn import RNN
 from trainables.networks.strings.transformer import Transformer
+from trainables.networks.tangent import Tangent, TangentKernel
 from trainables.networks.two_layer import TwoLayer
 
 for _network in (
     TwoLayer, MLP, Residual, Conv, Transformer, OneHot, RNN, LSTM, Erf2, Relu2, Linear2, Erf3, CNN, Kernel, Features,
     GPT2, LinearOne, LinearRegression, RandomFeatures, ErfKernel, Sphere, Committee, Attention,
+    Tangent, TangentKernel,
 ):  # fmt: skip
     register(_network)
 

@@ -21,6 +21,7 @@ from analysis.scaling.overlaps import by_chance
 from analysis.scaling.proportion import in_power
 from analysis.theory.equilibrium import large_deviation, parity
 from analysis.theory.equilibrium.three_layers import gp_sp, sp_mag
+from analysis.theory.fluctuations import of_hermite
 from declarations.metrics import METRICS
 from orchestrator.grid.load import PlannedCell, load_grid
 from orchestrator.running.work import Provenance, common_columns, declared_of
@@ -39,10 +40,14 @@ MOST_VALUES = 12
 """Values of an axis that a made store has; searches plan hundreds."""
 
 
+OWN_SEEDS = ("spread_exponent", "spread_ratio", "spread_beside_lazy", "shift_exponent")
+"""Kinds of measurement that compare the seeds of a data set, as their grids pair them."""
+
+
 @cache
-def _planned(grid: str) -> tuple[dict[str, PlannedCell], pd.DataFrame]:
-    """The grid's cells by id, and their keys: one row each."""
-    cells = load_grid(ROOT / grid, [f"seed=range({SEEDS})"]).cells
+def _planned(grid: str, own_seeds: bool = False) -> tuple[dict[str, PlannedCell], pd.DataFrame]:
+    """The grid's cells by id, and their keys: one row each; with SEEDS seeds, or its own."""
+    cells = load_grid(ROOT / grid, [] if own_seeds else [f"seed=range({SEEDS})"]).cells
     origin = Provenance("", "made")
     return {p.cell_id: p for p in cells}, pd.DataFrame([common_columns(p, "made", origin) for p in cells])
 
@@ -52,13 +57,13 @@ def sides(claim: Claim) -> dict[str, Mapping[str, Any]]:
     given = claim.measure
     pair = {side: {**given["of"], **given[side]} for side in ("a", "b") if side in given}
     found = pair or {"of": given["of"]}
-    return found | {side: given[side] for side in ("minus", "over") if isinstance(given.get(side), Mapping)}
+    return found | {side: given[side] for side in ("minus", "over", "infinite") if isinstance(given.get(side), Mapping)}
 
 
 def networks(claim: Claim, side: str) -> pd.DataFrame:
     """The keys of the grid's cells that fit one side of the claim."""
     assert claim.grid is not None
-    frame = _planned(claim.grid)[1]
+    frame = _planned(claim.grid, claim.measure["kind"] in OWN_SEEDS)[1]
     for key, value in sides(claim)[side].items():
         column = frame[key] if key in frame else pd.Series(np.nan, frame.index)
         if isinstance(value, Mapping):
@@ -105,7 +110,7 @@ def _possible(claim: Claim) -> tuple[float, float]:
 def made_store(claim: Claim, value: float, folder: Path) -> str:
     """A store in which the claim's measurement has this value, up to a little noise; returns its directory."""
     assert claim.grid is not None
-    cells = _planned(claim.grid)[0]
+    cells = _planned(claim.grid, claim.measure["kind"] in OWN_SEEDS)[0]
     made = GENERATORS[claim.measure["kind"]](claim, value)
     members = [cells[cell_id] for cell_id in made["cell_id"]]
     rows = [{key: v for key, v in row.items() if not _absent(v)} for row in made.to_dict("records")]
@@ -419,6 +424,45 @@ def _extremes(claim: Claim, value: float) -> pd.DataFrame:
     return pd.concat(made)
 
 
+def _spread_exponent(claim: Claim, value: float) -> pd.DataFrame:
+    return _spreading(networks(claim, "of"), lambda frame: frame["width"].to_numpy(float) ** value)
+
+
+def _spread_ratio(claim: Claim, value: float) -> pd.DataFrame:
+    sizes = {"a": value, "b": 1.0}
+    return pd.concat(_spreading(networks(claim, side), lambda _, size=size: size) for side, size in sizes.items())
+
+
+def _spread_beside_lazy(claim: Claim, value: float) -> pd.DataFrame:
+    frame = networks(claim, "of")
+    said = of_hermite(*(int(frame[key].iloc[0]) for key in ("degree", "d", "P"))).value
+    return _spreading(frame, lambda frame: value * said / frame["width"])
+
+
+def _shift_exponent(claim: Claim, value: float) -> pd.DataFrame:
+    """Outputs off those at infinite width, which are 1, by a power of the width."""
+    frame = _spreading(networks(claim, "of"), lambda _: 1e-9)
+    off = frame["width"].to_numpy(float) ** value * (1 + NOISE * _noise(frame))
+    limit = networks(claim, "infinite").assign(output=lambda f: [[1.0] * EXAMPLES] * len(f))
+    outputs = [[1 + shift + x for x in own] for shift, own in zip(off, frame["output"], strict=True)]
+    return pd.concat([frame.assign(output=outputs), limit])
+
+
+EXAMPLES = 3
+"""Outputs of a made network."""
+
+
+def _spreading(frame: pd.DataFrame, spread: Callable[[pd.DataFrame], Any]) -> pd.DataFrame:
+    """Four networks of each width on each of SEEDS data sets, whose outputs have this variance, up to noise of the data set."""
+    parts = []
+    for _, of in frame[frame["data_seed"] < SEEDS].groupby(["data_seed", "width"]):
+        four = of.sort_values("seed").head(4)
+        signs = np.array([1.0, -1.0, 1.0, -1.0]) * np.sqrt(3 / 4)  # of variance 1
+        sizes = np.sqrt(spread(four) * np.full(4, 1 + NOISE * _noise(four)[0]))
+        parts.append(four.assign(output=[[size * sign] * EXAMPLES for size, sign in zip(sizes, signs, strict=True)]))
+    return pd.concat(parts)
+
+
 GENERATORS: dict[str, Callable[[Claim, float], pd.DataFrame]] = {
     "mean": _mean,
     "slope": _slope,
@@ -445,6 +489,10 @@ GENERATORS: dict[str, Callable[[Claim, float], pd.DataFrame]] = {
     "layer_beside_energy": _layer_beside_energy,
     "magnitude_beside_one_neuron": _magnitude_beside_one_neuron,
     "extremes": _extremes,
+    "spread_exponent": _spread_exponent,
+    "spread_ratio": _spread_ratio,
+    "spread_beside_lazy": _spread_beside_lazy,
+    "shift_exponent": _shift_exponent,
 }
 
 
