@@ -33,6 +33,7 @@ from analysis.claims.measuring import (
     threshold_exponent,
     threshold_ratio,
 )
+from analysis.claims.onset import onset_exponent, onset_ratio
 from analysis.claims.optimum import optimum_exponent
 from analysis.claims.pairs import difference, largest_difference, turn
 from analysis.claims.pictured import extremes
@@ -46,6 +47,7 @@ _FROM_NETWORKS: tuple[Callable[..., Measured | NotMeasured], ...] = (
     beside_theory, error_beside_theory, threshold_ratio, threshold_exponent, optimum_exponent,
     exponent_beside_bound, specialised_beside_bound, threshold_beside_bound, layer_beside_energy,
     magnitude_beside_one_neuron, extremes, spread_exponent, shift_exponent, spread_ratio, spread_beside_lazy,
+    onset_exponent, onset_ratio,
 )  # fmt: skip
 
 KINDS = {function.__name__: function for function in _FROM_NETWORKS} | SIMULATED

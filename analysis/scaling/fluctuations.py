@@ -34,7 +34,7 @@ def outputs_of(results: str, cell_ids: "pd.Series[str]") -> Mapping[str, Array]:
 def spreads(networks: pd.DataFrame, outputs: Mapping[str, Array]) -> pd.DataFrame:
     """The spread for each data set and width that has FEWEST seeds with outputs: DATA, SIZE, SPREAD and `n`."""
     rows = []
-    for data_and_size, of in _held(networks, outputs).groupby([DATA, SIZE]):
+    for data_and_size, of in held(networks, outputs).groupby([DATA, SIZE]):
         if len(of) >= FEWEST:
             values = np.stack([outputs[cell_id] for cell_id in of["cell_id"]])
             rows.append((*data_and_size, float(values.var(axis=0, ddof=1).mean()), len(of)))
@@ -43,10 +43,10 @@ def spreads(networks: pd.DataFrame, outputs: Mapping[str, Array]) -> pd.DataFram
 
 def shifts(networks: pd.DataFrame, infinite: pd.DataFrame, outputs: Mapping[str, Array]) -> pd.DataFrame:
     """The shift for each data set and width along that of the narrowest: DATA, SIZE, SHIFT and `n`."""
-    limits = _held(infinite, outputs)
+    limits = held(infinite, outputs)
     limit = {data: outputs[cell_id] for data, cell_id in zip(limits[DATA], limits["cell_id"], strict=True)}
     rows = []
-    for data, of_data in _held(networks, outputs).groupby(DATA):
+    for data, of_data in held(networks, outputs).groupby(DATA):
         if data not in limit:
             continue
         halves = {}
@@ -119,6 +119,7 @@ def shared_seeds(networks: pd.DataFrame) -> bool:
     return bool((networks.groupby("seed")[DATA].nunique() > 1).any())
 
 
-def _held(networks: pd.DataFrame, outputs: Mapping[str, Array]) -> pd.DataFrame:
-    held: pd.DataFrame = networks[networks["cell_id"].isin(list(outputs))]
-    return held
+def held(networks: pd.DataFrame, outputs: Mapping[str, Array]) -> pd.DataFrame:
+    """The networks that have outputs."""
+    found: pd.DataFrame = networks[networks["cell_id"].isin(list(outputs))]
+    return found

@@ -7,6 +7,9 @@ f          K(x, X) K(X, X)^-1 y = k M y, what lazy training ends at; alpha = K(X
 g_i        k_i(x, X) alpha - M k_i(X, X) alpha, how much neuron i bends f: f_m - f = (1/m) sum_i (g_i - E g) + O(1/m)
 variance   Var f_m = Var(g)/m: the neurons are independent
 shift      E f_m - f = (1/m) E[(M k_i(X, X) - k_i(x, X)) K(X, X)^-1 (k_i(X, X) - E k) alpha], of second order in k_i - E k
+error      E (f_m - y)^2 = (f - y)^2 + (Var(g) + drift)/m, drift = 2 (f - y) m (E f_m - f). The width at which a lazy network
+           has `factor` times the error of infinite width is (Var(g) + drift)/((factor - 1)(f - y)^2), means over test examples
+           and data sets
 The expansion is in the relative change of K along the smallest eigenvalues that the data see, so that it needs m (d + 2) >> P.
 Rival: a spread that does not know the width, as that of features or data has none.
 """
@@ -25,10 +28,13 @@ NEURONS = 1000
 
 
 class Spread(NamedTuple):
-    """Width times the variance, and width squared times the squared shift, as means over test examples."""
+    """Width times the variance, width squared times the squared shift, the error at infinite width, and width times what the
+    shift adds to it, as means over test examples."""
 
     variance: float
     shift: float
+    error: float
+    drift: float
 
 
 class Expected(NamedTuple):
@@ -49,9 +55,9 @@ def kernel(x: Array, others: Array) -> Array:
     return (np.outer(size, other) * (np.sin(angle) + past * cosine) + (product + 1) * past) / (2 * np.pi) + 1
 
 
-def spread(x: Array, y: Array, unseen: Array, neurons: int = NEURONS, seed: int = 0) -> Spread:
-    """The spread on one data set of inputs x (P, d), targets y (P,) and test inputs (n, d). The shift's square is the product of
-    its means over two halves of the neurons, so that it has no bias."""
+def spread(x: Array, y: Array, unseen: Array, truths: Array, neurons: int = NEURONS, seed: int = 0) -> Spread:
+    """The spread on one data set of inputs x (P, d), targets y (P,), and test examples (n, d), (n,). The shift's square is the
+    product of its means over two halves of the neurons, so that it has no bias."""
     rng, d = np.random.default_rng(seed), x.shape[1]
     inverse = np.linalg.inv(kernel(x, x))
     M, alpha = kernel(unseen, x) @ inverse, inverse @ y
@@ -73,15 +79,29 @@ def spread(x: Array, y: Array, unseen: Array, neurons: int = NEURONS, seed: int 
     back = inverse @ (within - within.mean(1, keepdims=True))
     shifts = M @ applied(ours, back) - applied(theirs, back)
     one, other = shifts[:, ::2].mean(1), shifts[:, 1::2].mean(1)
-    return Spread(float(g.var(axis=1).mean()), float((one * other).mean()))
+    off = M @ y - truths
+    means = g.var(axis=1), one * other, off**2, 2 * off * shifts.mean(1)
+    return Spread(*(float(each.mean()) for each in means))
 
 
 @lru_cache(maxsize=64)
 def of_hermite(degree: int, d: int, P: int, sets: int = 100, unseen: int = 64) -> Expected:
     """Width times the variance on task `hermite`, over data sets drawn here."""
+    found = [one.variance for one in _drawn(degree, d, P, sets, unseen)]
+    return Expected(float(np.mean(found)), float(np.std(found, ddof=1) / np.sqrt(sets)))
+
+
+@lru_cache(maxsize=256)
+def onset_width(degree: int, d: int, P: int, factor: float, sets: int = 8, unseen: int = 400) -> float:
+    """The width at which lazy networks have `factor` times the error of infinite width on task `hermite`, to leading order."""
+    means = Spread(*np.mean(_drawn(degree, d, P, sets, unseen), axis=0))
+    return (means.variance + means.drift) / ((factor - 1) * means.error)
+
+
+def _drawn(degree: int, d: int, P: int, sets: int, unseen: int) -> list[Spread]:
     found = []
     for seed in range(sets):
         rng = np.random.default_rng((seed, degree, d, P))
         x, tests = rng.standard_normal((P, d)), rng.standard_normal((unseen, d))
-        found.append(spread(x, hermite(degree, x[:, 0]), tests, seed=seed).variance)
-    return Expected(float(np.mean(found)), float(np.std(found, ddof=1) / np.sqrt(sets)))
+        found.append(spread(x, hermite(degree, x[:, 0]), tests, hermite(degree, tests[:, 0]), seed=seed))
+    return found

@@ -10,7 +10,8 @@ from analysis.figures.training.power_laws import POWER_LAWS
 from analysis.figures.training.rates import RATES
 from analysis.figures.training.ridge import RIDGE
 from analysis.figures.training.samples import SAMPLE_FIGURES
+from analysis.figures.training.variance_limit import VARIANCE_LIMIT
 
 TRAINING_FIGURES = [
-    RATES, BALANCE, EDGE, ONE_THIRD, DEEP_LINEAR, LAZY_TO_RICH, POWER_LAWS, RIDGE, FLUCTUATIONS, *SAMPLE_FIGURES,
+    RATES, BALANCE, EDGE, ONE_THIRD, DEEP_LINEAR, LAZY_TO_RICH, POWER_LAWS, RIDGE, FLUCTUATIONS, VARIANCE_LIMIT, *SAMPLE_FIGURES,
 ]  # fmt: skip

@@ -40,7 +40,9 @@ MOST_VALUES = 12
 """Values of an axis that a made store has; searches plan hundreds."""
 
 
-OWN_SEEDS = ("spread_exponent", "spread_ratio", "spread_beside_lazy", "shift_exponent")
+OWN_SEEDS = (
+    "spread_exponent", "spread_ratio", "spread_beside_lazy", "shift_exponent", "onset_exponent", "onset_ratio",
+)  # fmt: skip
 """Kinds of measurement that compare the seeds of a data set, as their grids pair them."""
 
 
@@ -57,7 +59,9 @@ def sides(claim: Claim) -> dict[str, Mapping[str, Any]]:
     given = claim.measure
     pair = {side: {**given["of"], **given[side]} for side in ("a", "b") if side in given}
     found = pair or {"of": given["of"]}
-    return found | {side: given[side] for side in ("minus", "over", "infinite") if isinstance(given.get(side), Mapping)}
+    return found | {
+        side: given[side] for side in ("minus", "over", "infinite", "over_infinite") if isinstance(given.get(side), Mapping)
+    }
 
 
 def networks(claim: Claim, side: str) -> pd.DataFrame:
@@ -448,6 +452,31 @@ def _shift_exponent(claim: Claim, value: float) -> pd.DataFrame:
     return pd.concat([frame.assign(output=outputs), limit])
 
 
+def _onset_exponent(claim: Claim, value: float) -> pd.DataFrame:
+    return _with_onset(claim, "of", "infinite", value, 1.0)
+
+
+def _onset_ratio(claim: Claim, value: float) -> pd.DataFrame:
+    """P* of networks above and below sqrt(width); or of ensembles, whose error is less by a spread."""
+    if "over" not in claim.measure:
+        return _with_onset(claim, "of", "infinite", 0.5, 1.0, ensemble=value)
+    sides = (("of", "infinite", value**0.5), ("over", "over_infinite", value**-0.5))
+    return pd.concat([_with_onset(claim, side, limit, 0.5, times) for side, limit, times in sides])
+
+
+def _with_onset(claim: Claim, side: str, limit: str, exponent: float, times: float, ensemble: float = 1.0) -> pd.DataFrame:
+    """Networks of four data sets whose error grows as P^2 and is the factor times 0.1 at P*, `times` a power of the width; 0.1 at
+    infinite width. Outputs are such that the ensemble of each data set has its P* at `ensemble` times as many examples."""
+    frame, infinite = (part[part["data_seed"] < 4] for part in (networks(claim, side), networks(claim, limit)))
+    P, size = (frame[key].to_numpy(float) for key in ("P", "width"))
+    onset = times * np.sqrt(P.min() * P.max()) * (size / np.sqrt(size.min() * size.max())) ** exponent
+    errors = 0.1 * claim.measure["factor"] * (P / onset) ** 2
+    spread = np.sqrt(errors * (1 - ensemble**-2))
+    sign = np.where(frame["seed"] % 2, 1, -1)
+    frame = frame.assign(test_mse=errors * (1 + NOISE * _noise(frame)), output=[[x] * EXAMPLES for x in spread * sign])
+    return pd.concat([frame, infinite.assign(test_mse=0.1, output=[[0.0] * EXAMPLES] * len(infinite))])
+
+
 EXAMPLES = 3
 """Outputs of a made network."""
 
@@ -493,6 +522,8 @@ GENERATORS: dict[str, Callable[[Claim, float], pd.DataFrame]] = {
     "spread_ratio": _spread_ratio,
     "spread_beside_lazy": _spread_beside_lazy,
     "shift_exponent": _shift_exponent,
+    "onset_exponent": _onset_exponent,
+    "onset_ratio": _onset_ratio,
 }
 
 
