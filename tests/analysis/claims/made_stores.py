@@ -469,7 +469,7 @@ def _with_onset(claim: Claim, side: str, limit: str, exponent: float, times: flo
     infinite width. Outputs are such that the ensemble of each data set has its P* at `ensemble` times as many examples."""
     frame, infinite = (part[part["data_seed"] < 4] for part in (networks(claim, side), networks(claim, limit)))
     P, size = (frame[key].to_numpy(float) for key in ("P", "width"))
-    onset = times * np.sqrt(P.min() * P.max()) * (size / np.sqrt(size.min() * size.max())) ** exponent
+    onset = times * 64 * (size / 48) ** exponent  # within the P of every width
     errors = 0.1 * claim.measure["factor"] * (P / onset) ** 2
     spread = np.sqrt(errors * (1 - ensemble**-2))
     sign = np.where(frame["seed"] % 2, 1, -1)
