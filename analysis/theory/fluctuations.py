@@ -92,16 +92,17 @@ def of_hermite(degree: int, d: int, P: int, sets: int = 100, unseen: int = 64) -
 
 
 @lru_cache(maxsize=256)
-def onset_width(degree: int, d: int, P: int, factor: float, sets: int = 8, unseen: int = 400) -> float:
+def onset_width(degree: int, d: int, P: int, factor: float, sets: int = 24, unseen: int = 400) -> float:
     """The width at which lazy networks have `factor` times the error of infinite width on task `hermite`, to leading order."""
-    means = Spread(*np.mean(_drawn(degree, d, P, sets, unseen), axis=0))
+    # Errors of data sets differ more than a few neurons tell of their variances: many sets of few neurons.
+    means = Spread(*np.mean(_drawn(degree, d, P, sets, unseen, neurons=300), axis=0))
     return (means.variance + means.drift) / ((factor - 1) * means.error)
 
 
-def _drawn(degree: int, d: int, P: int, sets: int, unseen: int) -> list[Spread]:
+def _drawn(degree: int, d: int, P: int, sets: int, unseen: int, neurons: int = NEURONS) -> list[Spread]:
     found = []
     for seed in range(sets):
         rng = np.random.default_rng((seed, degree, d, P))
         x, tests = rng.standard_normal((P, d)), rng.standard_normal((unseen, d))
-        found.append(spread(x, hermite(degree, x[:, 0]), tests, hermite(degree, tests[:, 0]), seed=seed))
+        found.append(spread(x, hermite(degree, x[:, 0]), tests, hermite(degree, tests[:, 0]), neurons, seed))
     return found
