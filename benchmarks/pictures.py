@@ -71,6 +71,7 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
     "lazy-to-rich": (Figure("LazyToRich"),),
     "ridge": (Figure("RidgeCurves"),),
     "fluctuations": (Figure("Fluctuations"),),
+    "variance-limit": (Figure("VarianceLimit"),),
     "samples": (Figure("Samples"),),
     "neurons": (Figure("Outliers", "nstar-he3-quick"), Figure("Magnitude", "parity-quick")),
 }
