@@ -59,7 +59,7 @@ def test_a_store_decides_it(claim, tmp_path):
 @pytest.mark.slow
 @named([claim for claim in OF_NETWORKS if np.isfinite(claim.expected.region).all()])
 def test_a_store_below_what_it_allows_contradicts_it(claim, tmp_path):
-    """The other side of claims that allow an interval, where a measure reaches below: hundreds that take a quarter of a second."""
+    """The other side of claims that allow an interval, where the measure reaches below it: hundreds of a quarter of a second."""
     for value, verdict in values(claim)[1:-1]:
         is_decided(claim, value, verdict, tmp_path)
 
