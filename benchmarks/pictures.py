@@ -58,6 +58,7 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
     "nstar": (Figure("Nstar", "nstar-he3-quick"),),
     "collapse": (Figure("Collapse", "nstar-he3-quick"),),
     "layers": (Figure("Layers", "layers-he3-quick"),),
+    "attention": (Figure("Attention", "attention-quick"),),
     "codes": (Figure("Codes", "richness_codes"),),
     "richness": (Figure("Richness", "richness_symbols"),),
     "linear": (Figure("Linear", "richness_linear"),),
