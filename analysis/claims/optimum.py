@@ -69,9 +69,8 @@ def _optima(results: str, found: Networks, measure: str, over: str, against: str
     if found.frame.empty:
         return NotMeasured(found.what)
     values = found.frame["value"].to_numpy(float)
-    falls = measures(results)[measure].falls != worst
-    less = values if falls else np.where(np.isinf(values) & (not worst), np.inf, -values)
-    best = optima(found.frame.assign(value=less), over, against)
+    bad = values if measures(results)[measure].falls else np.where(np.isinf(values), np.inf, -values)
+    best = optima(found.frame.assign(value=-bad if worst else bad), over, against)
     if (best["at"] != "").any():
         open_one = best[best["at"] != ""].iloc[0]
         where = f"at {against} = {open_one[against]:g} the {_word(worst)} {spoken(over)} is {open_one['at']}"

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.stats import chi2
 
-from analysis.theory.in_context import best, drawn, error, learned, limit, marchenko_pastur, of_new, of_tasks
+from analysis.theory.in_context import bayes, best, drawn, error, few, learned, limit, marchenko_pastur, of_new, of_tasks
 
 RHO = 0.1
 
@@ -61,6 +63,36 @@ def test_the_best_is_what_many_contexts_teach():
     squares = [regressed(rng, d, l, None, n, 1e-9, n)[0] for _ in range(2)]
     # Squared residuals scatter by some 1.5 times their mean: 5 standard errors of 4 n of them.
     assert np.mean(squares) == pytest.approx(best(d, l, RHO), rel=5 * 1.5 / (2 * n) ** 0.5)
+
+
+@pytest.mark.parametrize(("d", "l"), [(2, 8), (4, 3)])
+def test_bayes_is_ridge_regression_on_the_examples(d, l):  # noqa: E741
+    rng, n = np.random.default_rng(0), 20_000
+    w, x, query = gaussian(rng, n, d), rng.standard_normal((n, l, d)), rng.standard_normal((n, d))
+    y = np.einsum("nld,nd->nl", x, w) + RHO**0.5 * rng.standard_normal((n, l))
+
+    def squares(ridge):
+        grams = np.einsum("nla,nlb->nab", x, x) + ridge * np.eye(d)
+        found = np.linalg.solve(grams, np.einsum("nl,nld->nd", y, x)[..., None])[..., 0]
+        return RHO + ((found - w) * query).sum(1) ** 2
+
+    at = squares(RHO * d)
+    assert bayes(d, l, RHO) == pytest.approx(at.mean(), abs=5 * at.std() / n**0.5)
+    assert min(squares(RHO * d * factor).mean() for factor in (0.5, 2)) > at.mean()  # the same draws
+    assert bayes(d, l, RHO) < best(d, l, RHO)
+
+
+def test_bayes_in_one_dimension():
+    said = quad(lambda s: chi2.pdf(s, 6) / (1 + s / RHO), 0, np.inf)[0]
+    assert bayes(1, 6, RHO) == pytest.approx(RHO + said, rel=0.01)
+
+
+def test_many_contexts_of_few_tasks():
+    of = few(12, 24, 6, RHO)
+    law = drawn(12, 24, 6, 10**9, 1e-3, RHO, 400)
+    # Means over 400 draws of the tasks; between draws errors differ by some 10%.
+    assert of.new == pytest.approx(law.new, rel=0.03) and of.old == pytest.approx(law.old, rel=0.03)
+    assert few(4, 8, 4000, RHO, 4).new == pytest.approx(best(4, 8, RHO), rel=0.01)
 
 
 @pytest.mark.parametrize(("k", "P"), [(None, 288), (None, 576), (None, 2304), (12, 2304), (48, 288), (48, 2304)])
