@@ -71,6 +71,7 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
     "lazy-to-rich": (Figure("LazyToRich"),),
     "ridge": (Figure("RidgeCurves"),),
     "in-context": (Figure("InContext"),),
+    "in-context-mlp": (Figure("InContextMLP"),),
     "samples": (Figure("Samples"),),
     "neurons": (Figure("Outliers", "nstar-he3-quick"), Figure("Magnitude", "parity-quick")),
 }

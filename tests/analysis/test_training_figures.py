@@ -339,9 +339,41 @@ def test_linear_attention_over_contexts_and_tasks(tmp_path):
     assert found.chart.to_dict()
 
 
+def test_mlps_in_context_over_compute_and_tasks(tmp_path):
+    """Errors are 1/step + 1/width, and on new tasks 0.3 above those on old ones."""
+    ways = [(16, 400), (64, 400), (64, 1000)]
+    by_adam = {"network": "mlp", "depth": 2, "bias": True, "test_size": 64}
+    cells = [
+        cell_of(InContext(d=2, context=4, noise=0.1), width=width, steps=steps, eval_every=steps, seed=seed, **by_adam)
+        for width, steps in ways for seed in SEEDS
+    ]  # fmt: skip
+    few = {"width": 16, "steps": 400, "eval_every": 400, **by_adam}
+    cells += [
+        cell_of(InContext(d=2, context=4, noise=0.1, train_tasks=k, tested=tested), seed=seed, **few)
+        for k in (4, 8) for tested in ("new", "old") for seed in SEEDS
+    ]  # fmt: skip
+
+    def value(cell):
+        steps = [1, 100, cell.steps]
+        apart = 0.3 if cell.task.train_tasks and cell.task.tested == "new" else 0.0
+        errors = [apart + 1 / step + 1 / cell.width for step in steps]
+        return {"test_mse": errors[-1], "curve_step": steps, "curve_test_mse": errors}
+
+    found = FIGURES["InContextMLP"].draw(made_store(tmp_path, cells, value), None)
+    assert isinstance(found, Drawn), found
+    assert "new - old at k = 4 0.300; new - old at k = 8 0.300" in found.caption and "21 networks" in found.caption
+    assert f"Bayes {in_context.bayes(2, 4, 0.1):.3f}" in found.caption
+    for width, steps in ((16, 400), (64, 1000)):  # the longest of each width
+        last = found.frame[found.frame["test on"] == f"width {width}"].iloc[-1]
+        assert last["mean"] == pytest.approx(1 / steps + 1 / width)
+        one = cells[ways.index((width, steps)) * len(SEEDS)]
+        assert last["size"] == one.network.n_parameters(one) * steps
+    assert found.chart.to_dict()
+
+
 LAWS = [
     "Rates", "Balance", "Edge", "OneThird", "DeepLinear", "LazyToRich", "PowerLaws", "RidgeCurves", "Samples", "Leaps",
-    "InContext",
+    "InContext", "InContextMLP",
 ]  # fmt: skip
 
 

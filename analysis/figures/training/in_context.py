@@ -55,7 +55,7 @@ def _measured(panel: str, tested: str, one: Found) -> pd.DataFrame:
     values = one.setting.values
     d, context = int(values["d"] or 0), int(values["context"] or 0)
     rho, ridge = float(values["noise"] or 0), float(values["ridge"] or 0)
-    frame = one.setting.frame.copy()
+    frame = one.setting.frame.dropna(subset="train_tasks" if panel == TASKS else "P")
     k = frame["train_tasks"] if panel == TASKS else pd.Series(np.nan, frame.index)
     P = frame["P"] if panel == CONTEXTS else pd.Series(float(values["P"] or 0), frame.index)
     columns: dict[str, Any] = {

@@ -100,7 +100,7 @@ def test_errors_are_those_of_regression_on_drawn_contexts(k, P):
     d, l, ridge, sets = 24, 48, 0.03, 6  # noqa: E741
     found = np.array([regressed(np.random.default_rng(seed), d, l, k, P, ridge) for seed in range(sets)])
     law = drawn(d, l, k, P, ridge, RHO)
-    # Three standard errors; and 3/d, as lengths of queries scatter by sqrt(2/d), which Gaussian features leave out.
+    # Three standard errors; and 3/d, as lengths of queries and readings scatter, which Gaussian features leave out.
     for mean, deviation, said in zip(found.mean(0), found.std(0, ddof=1), law, strict=False):
         assert mean == pytest.approx(said, abs=3 * deviation / sets**0.5 + 3 / d * said)
     if P == 576:
