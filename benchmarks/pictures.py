@@ -71,6 +71,8 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
     "leaps": (Figure("Leaps"),),
     "lazy-to-rich": (Figure("LazyToRich"),),
     "ridge": (Figure("RidgeCurves"),),
+    "in-context": (Figure("InContext"),),
+    "in-context-mlp": (Figure("InContextMLP"),),
     "samples": (Figure("Samples"),),
     "neurons": (Figure("Outliers", "nstar-he3-quick"), Figure("Magnitude", "parity-quick")),
 }

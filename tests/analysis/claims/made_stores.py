@@ -151,9 +151,21 @@ def _optimum_exponent(claim: Claim, value: float) -> pd.DataFrame:
 
     def law(of: pd.DataFrame) -> Any:
         x, size = (np.log(of[key].to_numpy(float)) for key in (over, against))
-        return 0.1 + (x - (x.min() + x.max()) / 2 - value * (size - (size.min() + size.max()) / 2)) ** 2
+        away = (x - (x.min() + x.max()) / 2 - value * (size - (size.min() + size.max()) / 2)) ** 2
+        return 0.1 + (away.max() - away if claim.measure.get("worst") else away)
 
     return _with(claim, frame, law)
+
+
+def _peak_ratio(claim: Claim, value: float) -> pd.DataFrame:
+    """Parabolas in the logarithm of `over`, largest at `value` times the power of `against`."""
+    over, against, power = (claim.measure[name] for name in ("over", "against", "power"))
+
+    def law(of: pd.DataFrame) -> Any:
+        away = np.log(of[over].to_numpy(float) / (value * of[against].to_numpy(float) ** power)) ** 2
+        return 0.1 + away.max() - away
+
+    return _with(claim, networks(claim, "of"), law)
 
 
 def _difference(claim: Claim, value: float) -> pd.DataFrame:
@@ -349,6 +361,8 @@ def _in_powers(frame: pd.DataFrame, claim: Claim) -> pd.DataFrame:
     against = claim.measure.get("against", "d")
     for key, power in claim.measure.get("as_powers", {}).items():
         frame = frame[frame[key] == (frame[against] ** power).round()]
+    for key, power in claim.measure.get("growing", {}).items():
+        frame = in_power(frame, key, {against: power})
     return frame
 
 
@@ -423,6 +437,7 @@ GENERATORS: dict[str, Callable[[Claim, float], pd.DataFrame]] = {
     "mean": _mean,
     "slope": _slope,
     "optimum_exponent": _optimum_exponent,
+    "peak_ratio": _peak_ratio,
     "difference": _difference,
     "largest_difference": _largest_difference,
     "turn": _turn,
