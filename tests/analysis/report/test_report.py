@@ -15,6 +15,9 @@ from analysis.report.table import MOST_ROWS
 from store.store import Store
 from tests.store_rows import keys, row
 
+DRAWN = 14
+"""Figures that the store of the tests has networks for."""
+
 
 @pytest.fixture(scope="module")
 def html(tmp_path_factory):
