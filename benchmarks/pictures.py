@@ -70,6 +70,7 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
     "leaps": (Figure("Leaps"),),
     "lazy-to-rich": (Figure("LazyToRich"),),
     "ridge": (Figure("RidgeCurves"),),
+    "power-laws": (Figure("PowerLaws", "power-law-quick"),),
     "samples": (Figure("Samples"),),
     "neurons": (Figure("Outliers", "nstar-he3-quick"), Figure("Magnitude", "parity-quick")),
 }
