@@ -73,6 +73,7 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
     "ridge": (Figure("RidgeCurves"),),
     "in-context": (Figure("InContext"),),
     "in-context-mlp": (Figure("InContextMLP"),),
+    "power-laws": (Figure("PowerLaws", "power-law-quick"),),
     "samples": (Figure("Samples"),),
     "neurons": (Figure("Outliers", "nstar-he3-quick"), Figure("Magnitude", "parity-quick")),
 }

@@ -114,7 +114,7 @@ def beside_theory(
     if found.frame.empty:
         return NotMeasured(found.what)
     frame = found.frame if largest is None else found.frame[found.frame[largest] == found.frame[largest].max()]
-    said = _said(frame, measure, theory)
+    said = said_of(frame, measure, theory)
     if said is None:
         return NotMeasured(f"{theory} does not apply to these networks")
     at = "" if largest is None else f" at {largest} = {frame[largest].iloc[0]:g}"
@@ -135,7 +135,7 @@ def error_beside_theory(results: str, measure: str, of: Where, theory: str, pref
     found = networks(results, of, measure, prefer=prefer)
     if found.frame.empty:
         return NotMeasured(found.what)
-    said = _said(found.frame, measure, theory)
+    said = said_of(found.frame, measure, theory)
     if said is None:
         return NotMeasured(f"{theory} does not apply to these networks")
     expected = 1 - float(said["value"].mean())
@@ -146,7 +146,7 @@ def error_beside_theory(results: str, measure: str, of: Where, theory: str, pref
     return Measured(error._replace(value=value, low=low, high=high), f"{told}; 1 - {found.what}", found.again)
 
 
-def _said(frame: pd.DataFrame, measure: str, theory: str) -> pd.DataFrame | None:
+def said_of(frame: pd.DataFrame, measure: str, theory: str) -> pd.DataFrame | None:
     """The theory's value and error for each network; None if it does not apply to them."""
     said = beside(frame, measure, only=[theory]).values.set_index("point").reindex(frame.index)
     return None if said["value"].isna().any() else said

@@ -92,6 +92,8 @@ def _possible(claim: Claim) -> tuple[float, float]:
         return -1.0, 1.0
     if kind == "threshold_beside_bound":
         return np.finfo(float).tiny, np.inf  # P* is no less than 1
+    if claim.measure.get("farthest"):
+        return 1.0, np.inf
     if kind == "markov_norms" or claim.measure.get("quantity") == "likeness":
         return 0.0, 1.0
     if kind not in ("mean", "beside_theory", "at_first") or "since" in claim.measure:
@@ -336,6 +338,10 @@ def _beside_theory(claim: Claim, value: float) -> pd.DataFrame:
     return _with(claim, _with_theory(claim), lambda frame: frame["said"] + value).drop(columns="said")
 
 
+def _ratio_to_theory(claim: Claim, value: float) -> pd.DataFrame:
+    return _with(claim, _with_theory(claim), lambda frame: frame["said"] * value).drop(columns="said")
+
+
 def _error_beside_theory(claim: Claim, value: float) -> pd.DataFrame:
     frame = _with_theory(claim)
     error = (1 - frame["said"]) * np.exp(value) * (1 + NOISE * _noise(frame))
@@ -452,6 +458,7 @@ GENERATORS: dict[str, Callable[[Claim, float], pd.DataFrame]] = {
     "envelope_exponent": _envelope_exponent,
     "beside_theory": _beside_theory,
     "error_beside_theory": _error_beside_theory,
+    "ratio_to_theory": _ratio_to_theory,
     "threshold_ratio": _threshold_ratio,
     "threshold_exponent": _threshold_exponent,
     "exponent_beside_bound": _exponent_beside_bound,
