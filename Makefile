@@ -14,6 +14,8 @@ PY := .venv/bin/python
 RESULTS ?= results
 # Files of tests at once: make N=4 test
 N ?= 2
+# Some containers set this: each of a sweep's processes, and of the tests', would then compile all of its modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 RUN := PATH="$(CURDIR)/.venv/bin:$$PATH"
 
 .PHONY: help sweep test slow evidence lint notebook docs pictures install lock clean

@@ -58,6 +58,7 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
     "nstar": (Figure("Nstar", "nstar-he3-quick"),),
     "collapse": (Figure("Collapse", "nstar-he3-quick"),),
     "layers": (Figure("Layers", "layers-he3-quick"),),
+    "attention": (Figure("Attention", "attention-quick"),),
     "codes": (Figure("Codes", "richness_codes"),),
     "richness": (Figure("Richness", "richness_symbols"),),
     "linear": (Figure("Linear", "richness_linear"),),
@@ -72,6 +73,9 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
     "ridge": (Figure("RidgeCurves"),),
     "fluctuations": (Figure("Fluctuations"),),
     "variance-limit": (Figure("VarianceLimit"),),
+    "in-context": (Figure("InContext"),),
+    "in-context-mlp": (Figure("InContextMLP"),),
+    "power-laws": (Figure("PowerLaws", "power-law-quick"),),
     "samples": (Figure("Samples"),),
     "neurons": (Figure("Outliers", "nstar-he3-quick"), Figure("Magnitude", "parity-quick")),
 }

@@ -34,9 +34,10 @@ from analysis.claims.measuring import (
     threshold_ratio,
 )
 from analysis.claims.onset import onset_exponent, onset_ratio
-from analysis.claims.optimum import optimum_exponent
+from analysis.claims.optimum import optimum_exponent, peak_ratio
 from analysis.claims.pairs import difference, largest_difference, turn
 from analysis.claims.pictured import extremes
+from analysis.claims.ratios import ratio_to_theory
 from analysis.claims.simulated import SIMULATED
 from analysis.claims.times import time_beside_modes, time_exponent
 from analysis.claims.verdict import Measured, NotMeasured
@@ -44,7 +45,7 @@ from analysis.claims.verdict import Measured, NotMeasured
 _FROM_NETWORKS: tuple[Callable[..., Measured | NotMeasured], ...] = (
     mean, slope, difference, largest_difference, turn, difference_of_measures, at_first, steps_ratio,
     curve_exponent, envelope_exponent, steps_exponent, samples_exponent, time_exponent, time_beside_modes,
-    beside_theory, error_beside_theory, threshold_ratio, threshold_exponent, optimum_exponent,
+    beside_theory, error_beside_theory, ratio_to_theory, threshold_ratio, threshold_exponent, optimum_exponent, peak_ratio,
     exponent_beside_bound, specialised_beside_bound, threshold_beside_bound, layer_beside_energy,
     magnitude_beside_one_neuron, extremes, spread_exponent, shift_exponent, spread_ratio, spread_beside_lazy,
     onset_exponent, onset_ratio,

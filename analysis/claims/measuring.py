@@ -114,7 +114,7 @@ def beside_theory(
     if found.frame.empty:
         return NotMeasured(found.what)
     frame = found.frame if largest is None else found.frame[found.frame[largest] == found.frame[largest].max()]
-    said = _said(frame, measure, theory)
+    said = said_of(frame, measure, theory)
     if said is None:
         return NotMeasured(f"{theory} does not apply to these networks")
     at = "" if largest is None else f" at {largest} = {frame[largest].iloc[0]:g}"
@@ -135,7 +135,7 @@ def error_beside_theory(results: str, measure: str, of: Where, theory: str, pref
     found = networks(results, of, measure, prefer=prefer)
     if found.frame.empty:
         return NotMeasured(found.what)
-    said = _said(found.frame, measure, theory)
+    said = said_of(found.frame, measure, theory)
     if said is None:
         return NotMeasured(f"{theory} does not apply to these networks")
     expected = 1 - float(said["value"].mean())
@@ -146,7 +146,7 @@ def error_beside_theory(results: str, measure: str, of: Where, theory: str, pref
     return Measured(error._replace(value=value, low=low, high=high), f"{told}; 1 - {found.what}", found.again)
 
 
-def _said(frame: pd.DataFrame, measure: str, theory: str) -> pd.DataFrame | None:
+def said_of(frame: pd.DataFrame, measure: str, theory: str) -> pd.DataFrame | None:
     """The theory's value and error for each network; None if it does not apply to them."""
     said = beside(frame, measure, only=[theory]).values.set_index("point").reindex(frame.index)
     return None if said["value"].isna().any() else said
@@ -199,15 +199,17 @@ def threshold_exponent(
     against: str = "d",
     measure: str = "best_test_acc",
     as_powers: Mapping[str, float] | None = None,
+    growing: Mapping[str, float] | None = None,
     minus: Where | None = None,
     prefer: Where | None = None,
 ) -> Found:
     """Exponent in `against` of the threshold over `over`; if `minus` is given, minus that of those networks in the same setting.
 
-    as_powers: keys that grow with `against` as these powers of it; networks with other values are left out.
+    as_powers: keys that are these powers of `against`; growing: keys that grow as its powers, in one proportion. Networks with
+    other values are left out.
     """
-    powers = dict(as_powers or {})
-    law, axes = Law(level, over, against, measures(results)[measure], powers), (over, against, *powers)
+    law = Law(level, over, against, measures(results)[measure], dict(as_powers or {}), dict(growing or {}))
+    axes = (over, against, *law.powers, *law.growing)
     if minus is None:
         return _threshold_exponent(networks(results, of, measure, axes, prefer), law)
     left, right = (_threshold_exponent(found, law) for found in both_sides(results, of, minus, measure, axes, prefer))
@@ -216,13 +218,14 @@ def threshold_exponent(
 
 class Law(NamedTuple):
     """The law of a threshold: the measure and its level, the key `over` along which the measure crosses the level, the key
-    `against` with which the threshold grows, and the powers of `against` that other keys follow."""
+    `against` with which the threshold grows, and the powers of `against` that other keys are, or grow as."""
 
     level: float
     over: str
     against: str
     measure: Metric
     powers: dict[str, float]
+    growing: dict[str, float]
 
 
 def _threshold_exponent(found: Networks, law: Law) -> Found:
@@ -230,6 +233,8 @@ def _threshold_exponent(found: Networks, law: Law) -> Found:
     for key, power in law.powers.items() if len(found.every) else ():
         frame = found.every
         found = found.narrowed(frame[frame[key] == (frame[against] ** power).round()], f"{key} = {against}^{power:g}")
+    for key, power in law.growing.items() if len(found.every) else ():
+        found = found.narrowed(in_power(found.every, key, {against: power}), f"{key} ~ {against}^{power:g}")
     if found.frame.empty:
         return NotMeasured(found.what)
     curves = thresholds(by_point(found.frame), level, over, law.measure.falls, found.declared)

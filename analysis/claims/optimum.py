@@ -1,15 +1,17 @@
-"""Where networks are best: the exponent of the best value of a key, such as the learning rate of least loss."""
+"""Where networks are best, or worst: the value of a key, such as the learning rate of least loss, and its exponent in another."""
 
 from collections.abc import Mapping
 
 import numpy as np
+import pandas as pd
 
-from analysis.claims.networks import Where, networks
+from analysis.claims.networks import Networks, Where, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.keys import spoken
 from analysis.data.measures import measures
 from analysis.scaling.optimum import growth_exponent, optima
 from analysis.scaling.proportion import in_power
+from stats import mean_interval
 
 
 def optimum_exponent(
@@ -19,11 +21,12 @@ def optimum_exponent(
     over: str = "base_lr",
     against: str = "width",
     as_powers: Mapping[str, float] | None = None,
+    worst: bool = False,
     prefer: Where | None = None,
 ) -> Measured | NotMeasured:
-    """Exponent in `against` of the value of `over` at which the measure is best: the mean over seeds of the slope of each seed's
-    best values, 95% by Student's t. Networks that diverged are the worst. NotMeasured where a best value is at an end of those
-    tried.
+    """Exponent in `against` of the value of `over` at which the measure is best, or `worst`: the mean over seeds of the slope of
+    each seed's best values, 95% by Student's t. Networks that diverged are the worst. NotMeasured where a best value is at an end
+    of those tried.
 
     as_powers: keys that grow with `against` as these powers of it, in one proportion; networks with other values are left out.
     """
@@ -31,19 +34,49 @@ def optimum_exponent(
     found = networks(results, of, measure, (over, against, *powers), prefer, with_diverged=True)
     for key, power in powers.items() if len(found.every) else ():
         found = found.narrowed(in_power(found.every, key, {against: power}), f"{key} ~ {against}^{power:g}")
-    if found.frame.empty:
-        return NotMeasured(found.what)
-    values = found.frame["value"].to_numpy(float)
-    worse = values if measures(results)[measure].falls else np.where(np.isinf(values), np.inf, -values)
-    best = optima(found.frame.assign(value=worse), over, against)
-    if (best["at"] != "").any():
-        open_one = best[best["at"] != ""].iloc[0]
-        return NotMeasured(f"at {against} = {open_one[against]:g} the best {spoken(over)} is {open_one['at']}: widen its range")
+    best = _optima(results, found, measure, over, against, worst)
+    if isinstance(best, NotMeasured):
+        return best
     interval = growth_exponent(best, against)
     if interval is None:
         return NotMeasured(f"networks of one {against} only")
-    diverged = int(np.isinf(values).sum())
+    diverged = int(np.isinf(found.frame["value"].to_numpy(float)).sum())
     means = best.groupby(against)["x"].apply(lambda x: np.exp(np.log(x).mean()))
     told = ", ".join(f"{x:.3g} at {size:g}" for size, x in means.items())
     lost = f", {diverged} of them diverged" if diverged else ""
-    return Measured(interval, f"best {spoken(over)} ~ {against}^b: {told}; {found.what}{lost}", found.again)
+    return Measured(interval, f"{_word(worst)} {spoken(over)} ~ {against}^b: {told}; {found.what}{lost}", found.again)
+
+
+def peak_ratio(
+    results: str, measure: str, of: Where, over: str, against: str, power: float, prefer: Where | None = None
+) -> Measured | NotMeasured:
+    """The value of `over` at which the measure of each seed is worst, over the `power` of the one value of `against`: geometric
+    mean, 95% by Student's t of logarithms. NotMeasured where a seed's worst value is at an end of those tried."""
+    found = networks(results, of, measure, (over, against), prefer)
+    worst = _optima(results, found, measure, over, against, True)
+    if isinstance(worst, NotMeasured):
+        return worst
+    if (sizes := worst[against].nunique()) != 1:
+        return NotMeasured(f"networks of {sizes} {against}, where one is asked for: {found.what}")
+    interval = mean_interval(np.log(worst["x"] / worst[against] ** power))
+    value, low, high = (float(np.exp(end)) for end in interval[:3])
+    told = f"worst {spoken(over)} over {against}^{power:g}; {found.what}"
+    return Measured(interval._replace(value=value, low=low, high=high), told, found.again)
+
+
+def _optima(results: str, found: Networks, measure: str, over: str, against: str, worst: bool) -> pd.DataFrame | NotMeasured:
+    """The best values of each seed, or the worst ones, none of them at an end of those tried."""
+    if found.frame.empty:
+        return NotMeasured(found.what)
+    values = found.frame["value"].to_numpy(float)
+    bad = values if measures(results)[measure].falls else np.where(np.isinf(values), np.inf, -values)
+    best = optima(found.frame.assign(value=-bad if worst else bad), over, against)
+    if (best["at"] != "").any():
+        open_one = best[best["at"] != ""].iloc[0]
+        where = f"at {against} = {open_one[against]:g} the {_word(worst)} {spoken(over)} is {open_one['at']}"
+        return NotMeasured(f"{where}: widen its range")
+    return best
+
+
+def _word(worst: bool) -> str:
+    return "worst" if worst else "best"

@@ -65,7 +65,7 @@ def alignment(results: str, sweep: str | None) -> Drawn | Missing:
         if (one := _law(measured, against, other)) is not None:
             panels.append(one[0])
             said.append(one[1])
-    chart = styled(alt.hconcat(*panels, spacing=24).resolve_scale(color="independent", strokeDash="independent"))
+    chart = styled(alt.concat(*panels, columns=2, spacing=24).resolve_scale(color="independent", strokeDash="independent"))
     caption = (
         f"{told(results, sweep, measured.whole)}. Dashed: theory, nothing fitted. P* at A_f = {LEVEL:g}. Spread of ln P* over "
         f"sizes (and collapse score S of the points whose curves overlap), in units of {'; '.join(said)}."

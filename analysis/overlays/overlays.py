@@ -54,9 +54,8 @@ def beside(
     """
     parts = [NOTHING]
     missing: list[Later] = []
-    for theory, spoken_of in _applying(frame, measure):
-        if (cheap_only and not theory.smooth) or (only is not None and theory.name not in only):
-            continue
+    theories = [one for one in THEORIES if (one.smooth or not cheap_only) and (only is None or one.name in only)]
+    for theory, spoken_of in _applying(frame, measure, theories):
         for values, rows in _by_values(spoken_of, theory.keys):
             if not (wait or theory.is_kept(values)):
                 missing.append(Later(f"{theory.name} {theory.source} {values}", partial(_computed, CODE, theory.source, values)))
@@ -87,7 +86,7 @@ def curves(frame: pd.DataFrame, measure: str, x: str, panels: Iterable[str], wai
     """
     panels = list(panels)
     parts = [pd.DataFrame(columns=["theory", "curve", x, "value", *(p for p in panels if p != x)])]
-    for theory, spoken_of in _applying(frame, measure):
+    for theory, spoken_of in _applying(frame, measure, THEORIES):
         others = [key for key in theory.keys if key != x]
         for values, rows in _by_values(spoken_of, tuple(dict.fromkeys([*panels, *others]))):
             xs = _between(rows[x]) if theory.smooth and x in theory.keys else np.unique(rows[x].dropna())
@@ -106,14 +105,14 @@ def curves(frame: pd.DataFrame, measure: str, x: str, panels: Iterable[str], wai
     return pd.concat(drawn, ignore_index=True) if drawn else parts[0]
 
 
-def _applying(frame: pd.DataFrame, measure: str) -> list[tuple[Theory, pd.DataFrame]]:
+def _applying(frame: pd.DataFrame, measure: str, theories: Iterable[Theory]) -> list[tuple[Theory, pd.DataFrame]]:
     found = []
     evaluated = frame["eval_at"].fillna(EVEN) if "eval_at" in frame else EVEN  # older rows do not name it
     frame = frame.assign(eval_at=evaluated)
     if "test_size" in frame:
         last = frame["final_test_size"] if "final_test_size" in frame else frame["test_size"]
         frame = frame.assign(final_test_size=last.fillna(frame["test_size"]))
-    for theory in THEORIES:
+    for theory in theories:
         if measure in theory.measures and {*theory.keys} <= {*frame.columns} and len(frame):
             spoken_of = frame[theory.about.speaks_of(frame)]
             if len(spoken_of):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.data.parts import with_parts
+from analysis.data.parts import parts_alone
 from declarations.keys import KEYS
 
 TWO_LAYER = ("relu2",)
@@ -47,12 +47,18 @@ class About:
     def speaks_of(self, frame: pd.DataFrame) -> "pd.Series[bool]":
         """Whether the theory applies to each row of keys. Rows without a network or a training have the first ones
         (`data.parts`)."""
-        named = (*_NAMED, *self.keys)
-        frame = with_parts(frame.reindex(columns=[*frame.columns, *(key for key in named if key not in frame)]))
-        found = frame["task"].isin(self.task) & frame["network"].isin(self.network) & frame["training"].isin(self.training)
-        for key, values in self.plain.items():
-            found &= frame[key].isna() | frame[key].isin(values)
-        found[found] = self.where(frame[found]).fillna(False).astype(bool)
+        if "task" not in frame:
+            return pd.Series(False, frame.index)
+        parts = parts_alone(frame)
+        found = parts["task"].isin(self.task) & parts["network"].isin(self.network) & parts["training"].isin(self.training)
+        if found.any():
+            lacking = [key for key in (*_NAMED, *self.keys) if key not in frame]
+            some = frame[found].assign(**parts[found]).reindex(columns=[*frame.columns, *lacking])
+            plain = pd.Series(True, some.index)
+            for key, values in self.plain.items():
+                plain &= some[key].isna() | some[key].isin(values)
+            plain[plain] = self.where(some[plain]).fillna(False).astype(bool)
+            found[found] = plain
         return found
 
     def is_one(self, values: Mapping[str, Any]) -> bool:

@@ -41,10 +41,14 @@ def optima(networks: pd.DataFrame, over: str, against: str) -> pd.DataFrame:
     """The optimum over `over` for each value of `against` and each seed: columns `against`, `seed`, `x` and `at`.
 
     `networks`: one row each with these keys and `value`, which is less where a network is better, and inf where it diverged.
+    A seed that lacks some of the values that others have at this `against` has no optimum of its own.
     """
     rows = []
+    tried = networks.groupby(against)[over].nunique().to_dict()
     for (size, seed), curve in networks.groupby([against, "seed"]):
         averaged = curve.groupby(over)["value"].mean()
+        if len(averaged) < tried[size]:
+            continue
         rows.append((size, seed, *optimum(averaged.index, averaged)))
     return pd.DataFrame(rows, columns=[against, "seed", "x", "at"])
 

@@ -15,9 +15,10 @@ N alone    t = infinity: sum_k lambda_k/(lambda_k + kappa) = N, L = sum_k lambda
 P alone    least |u| through P examples: the same sum = P, L = sum_k lambda_k w_k^2 (kappa/(lambda_k + kappa))^2 / (1 - sum_k
            (lambda_k/(lambda_k + kappa))^2/P) ~ P^-min(a-1, 2b)                                                     [Bordelon24b]
 N, P > N   least squares in N Gaussian features: L of N alone, times (P - 1)/(P - N - 1)
-C = N t    the least L over N: C^-((a-1)/(1+b)) at N ~ C^(1/(1+b)) for beta < 1 [Bordelon24b]; C^-((a-1)/a) for beta > 1, where
-           few features cost t^-(1-1/b)/N early                                                                   [Bordelon25]
-Rivals: one exponent of t for lazy and rich; N^-min(a-1, 2b), as for P.
+C = N t    the least L over N: C^-((a-1)/(1+b)) at N ~ C^(1/(1+b)) for beta < 1 [Bordelon24b]; C^-((a-1)/a) at N ~ C^((a-b)/a) for
+           beta > 1, where features cost t^-(1-1/b)/N early, more than N^-b: kappa = z + z^(1-1/b) (pi/b)/sin(pi/b)/N + ...,
+           and t^-beta = t^-(1-1/b)/N at N = C/t                                                        [Bordelon25, derived here]
+Rivals: one exponent of t for lazy and rich; N^-min(a-1, 2b), as for P; C^-(b beta/(b + beta)) for beta > 1, by N^-b alone.
 """
 
 from collections.abc import Iterator

@@ -9,7 +9,7 @@ import pytest
 from analysis.figures.drawn import Drawn, Missing
 from analysis.figures.registry import FIGURES
 from analysis.scaling.optimum import growth_exponent, optima, optimum
-from analysis.theory import power_law
+from analysis.theory import in_context, power_law
 from analysis.theory.deep_linear import start, time_to
 from analysis.theory.one_third import leading
 from analysis.theory.power_law import Spectrum, examples_alone, features_fitted
@@ -19,7 +19,7 @@ from store.store import Store
 from tests.store_rows import row
 from trainables.cell import cell_of
 from trainables.metrics import metric_groups, requested_metric
-from trainables.tasks import Clusters, Halfspace, Hermite, Hermite3, Modes, Modular, PowerLaw, Square, Staircase
+from trainables.tasks import Clusters, Halfspace, Hermite, Hermite3, InContext, Modes, Modular, PowerLaw, Square, Staircase
 
 SEEDS = range(3)
 
@@ -313,8 +313,67 @@ def test_the_delay_of_the_test_error_against_laziness(tmp_path, monkeypatch):
     assert found.frame["theory"].notna().sum() >= 3 and found.chart.to_dict()
 
 
+def test_linear_attention_over_contexts_and_tasks(tmp_path):
+    """Errors are 1.2 times the theory's on new tasks, and the theory's on old ones."""
+    solved = {"network": "linear_attention", "training": "ridge", "ridge": 0.03, "test_size": 64}
+    cells = [
+        cell_of(InContext(d=d, context=2 * d, noise=0.1, P=int(tau * d**2)), seed=seed, **solved)
+        for d in (8, 12) for tau in (0.5, 1, 2) for seed in SEEDS
+    ]  # fmt: skip
+    cells += [
+        cell_of(InContext(d=8, context=16, noise=0.1, P=256, train_tasks=k, tested=tested), seed=seed, **solved)
+        for k in (2, 8, 32) for tested in ("new", "old") for seed in SEEDS
+    ]  # fmt: skip
+
+    def value(cell):
+        task = cell.task
+        errors = in_context.drawn(task.d, task.context, task.train_tasks, task.P, 0.03, 0.1)
+        return {"test_mse": 1.2 * errors.new if task.tested == "new" else errors.old}
+
+    found = FIGURES["InContext"].draw(made_store(tmp_path, cells, value), None)
+    assert isinstance(found, Drawn), found
+    assert "d = 8, new tasks: 1.20 to 1.20, largest at 1.00 d^2" in found.caption and "36 networks" in found.caption
+    assert "over tasks, d = 8, old tasks: 1.00 to 1.00" in found.caption
+    assert "over tasks: P = 4 d^2, contexts of 2 d examples, noise 0.1, ridge 0.03" in found.caption
+    np.testing.assert_allclose(found.frame["mean"] / found.frame["law"], np.where(found.frame["test on"] == "new tasks", 1.2, 1))
+    assert found.chart.to_dict()
+
+
+def test_mlps_in_context_over_compute_and_tasks(tmp_path):
+    """Errors are 1/step + 1/width, and on new tasks 0.3 above those on old ones."""
+    ways = [(16, 400), (64, 400), (64, 1000)]
+    by_adam = {"network": "mlp", "depth": 2, "bias": True, "test_size": 64}
+    cells = [
+        cell_of(InContext(d=2, context=4, noise=0.1), width=width, steps=steps, eval_every=steps, seed=seed, **by_adam)
+        for width, steps in ways for seed in SEEDS
+    ]  # fmt: skip
+    few = {"width": 16, "steps": 400, "eval_every": 400, **by_adam}
+    cells += [
+        cell_of(InContext(d=2, context=4, noise=0.1, train_tasks=k, tested=tested), seed=seed, **few)
+        for k in (4, 8) for tested in ("new", "old") for seed in SEEDS
+    ]  # fmt: skip
+
+    def value(cell):
+        steps = [1, 100, cell.steps]
+        apart = 0.3 if cell.task.train_tasks and cell.task.tested == "new" else 0.0
+        errors = [apart + 1 / step + 1 / cell.width for step in steps]
+        return {"test_mse": errors[-1], "curve_step": steps, "curve_test_mse": errors}
+
+    found = FIGURES["InContextMLP"].draw(made_store(tmp_path, cells, value), None)
+    assert isinstance(found, Drawn), found
+    assert "new - old at k = 4 0.300; new - old at k = 8 0.300" in found.caption and "21 networks" in found.caption
+    assert f"Bayes {in_context.bayes(2, 4, 0.1):.3f}" in found.caption
+    for width, steps in ((16, 400), (64, 1000)):  # the longest of each width
+        last = found.frame[found.frame["test on"] == f"width {width}"].iloc[-1]
+        assert last["mean"] == pytest.approx(1 / steps + 1 / width)
+        one = cells[ways.index((width, steps)) * len(SEEDS)]
+        assert last["size"] == one.network.n_parameters(one) * steps
+    assert found.chart.to_dict()
+
+
 LAWS = [
     "Rates", "Balance", "Edge", "OneThird", "DeepLinear", "LazyToRich", "PowerLaws", "RidgeCurves", "Samples", "Leaps",
+    "InContext", "InContextMLP",
 ]  # fmt: skip
 
 
@@ -402,3 +461,10 @@ def test_the_onset_of_variance_of_single_networks_and_ensembles(tmp_path):
     np.testing.assert_allclose(onsets, 2 * np.array([8, 16, 32]) ** 0.5 * [0.925, 1, 0.925], rtol=0.01)
     assert found.frame[found.frame["of"] == "ensembles"]["ratio"].to_numpy() == pytest.approx(1)
     assert "~ width^0.5" in found.caption and "ensembles P* inf at 8" in found.caption and found.chart.to_dict()
+
+
+def test_a_seed_that_lacks_values_has_no_optimum():
+    rows = [
+        {"width": 4, "seed": seed, "base_lr": rate, "value": (rate - 0.2) ** 2} for seed in (0, 1) for rate in (0.1, 0.2, 0.4)
+    ]
+    assert list(optima(pd.DataFrame(rows[:-1]), "base_lr", "width")["seed"]) == [0]

@@ -126,6 +126,7 @@ def test_curves_control_link_and_download(page, url):
     page.get_by_role("button", name="Take it with you").click()
     code = page.locator("[data-testid=stCode]").first
     assert "Results(" in code.inner_text() and 'y="final_test_acc"' in code.inner_text()
+    settled(page)  # a page that is drawn anew replaces its buttons
     for kind, start in (("CSV", b"L,"), ("SVG", b"<svg"), ("PNG", b"\x89PNG"), ("PDF", b"%PDF"), ("SQL", b"SELECT")):
         with page.expect_download() as download:
             page.get_by_role("button", name=kind, exact=True).click()

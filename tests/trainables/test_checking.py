@@ -21,7 +21,19 @@ from trainables.checking.tensors import equal
 from trainables.metrics import Probe, metric
 from trainables.networks import Network, TwoLayer, all_networks, register
 from trainables.networks import base as networks_base
-from trainables.tasks import PSVRT, Hermite, Hermite3, Linear, Parity2, Pentomino, SameDifferent, Task, Template, TokenPairs
+from trainables.tasks import (
+    PSVRT,
+    Hermite,
+    Hermite3,
+    InContext,
+    Linear,
+    Parity2,
+    Pentomino,
+    SameDifferent,
+    Task,
+    Template,
+    TokenPairs,
+)
 
 SOURCE = Path(__file__).read_text().splitlines()
 
@@ -87,7 +99,8 @@ class FixedSet(Good):
     "task",
     [
         SameDifferent(L=3, d=4, sigma2=0.5), PSVRT(L=4, patches=3, patch_size=2), Pentomino(L=4, patches=2), Hermite3(d=5, P=7),
-        Linear(d=5, P=7), Parity2(d=4, P=8), TokenPairs(d=3, context=4, P=8), Good(), Classes(), Vectors(), Tokens(), FixedSet(),
+        Linear(d=5, P=7), Parity2(d=4, P=8), TokenPairs(d=3, context=4, P=8), InContext(d=3, context=4),
+        Good(), Classes(), Vectors(), Tokens(), FixedSet(),
     ],
     ids=lambda task: type(task).__name__,
 )  # fmt: skip

@@ -59,7 +59,7 @@ def _network(cell: Cell) -> LastLayer:
 
 def _size(cell: Cell) -> int:
     """Unknowns of the linear system: last-layer weights where they are few, else coefficients of the examples."""
-    return cell.network.width if _network(cell).few(cell) else cell.task.n_train or 0
+    return _network(cell).n_seen(cell) if _network(cell).few(cell) else cell.task.n_train or 0
 
 
 def _of_example(cell: Cell, n: int) -> float:

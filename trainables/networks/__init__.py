@@ -7,6 +7,7 @@ from trainables.networks.committee import Committee
 from trainables.networks.conv import Conv
 from trainables.networks.erf_kernel import ErfKernel
 from trainables.networks.kernels import Features, Kernel, LastLayer
+from trainables.networks.linear_attention import LinearAttention
 from trainables.networks.linear_one import LinearOne
 from trainables.networks.linear_ridge import LinearRegression, RandomFeatures
 from trainables.networks.mlp import MLP
@@ -24,7 +25,7 @@ from trainables.networks.two_layer import TwoLayer
 for _network in (
     TwoLayer, MLP, Residual, Conv, Transformer, OneHot, RNN, LSTM, Erf2, Relu2, Linear2, Erf3, CNN, Kernel, Features,
     GPT2, LinearOne, LinearRegression, RandomFeatures, ErfKernel, Sphere, Committee, Attention,
-    Tangent, TangentKernel,
+    Tangent, TangentKernel, LinearAttention,
 ):  # fmt: skip
     register(_network)
 

@@ -51,6 +51,10 @@ class LastLayer(Network):
         smaller system."""
         raise NotImplementedError
 
+    def n_seen(self, cell: "Cell") -> int:
+        """How many numbers the last layer sees of an example, where they are `few`."""
+        return self.width
+
     def n_products(self, cell: "Cell") -> int:
         return 0
 

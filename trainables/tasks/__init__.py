@@ -10,6 +10,7 @@ from trainables.tasks.images.digits import Digits, DigitsValue, MNIST5k, MNIST5k
 from trainables.tasks.images.pentomino import Pentomino
 from trainables.tasks.images.psvrt import PSVRT
 from trainables.tasks.images.published import CIFAR10, MNIST
+from trainables.tasks.in_context import InContext
 from trainables.tasks.modes import Modes
 from trainables.tasks.modular import Modular, ModularTokens
 from trainables.tasks.power_law import PowerLaw
@@ -23,12 +24,13 @@ from trainables.tasks.teachers import Hermite, Hermite3, Linear, Parity2, Square
 for _task in (
     SameDifferent, PSVRT, Pentomino, CIFAR100, Hermite, Hermite3, Linear, Parity2, Clusters, Digits, MNIST5k, DigitsValue,
     MNIST5kValue, Modular, Step, MNIST, CIFAR10, Template, SymbolicTemplate, Halfspace, ModularTokens, Text, Modes, PowerLaw,
-    Square, Staircase, TokenPairs,
+    Square, Staircase, TokenPairs, InContext,
 ):  # fmt: skip
     register(_task)
 
 __all__ = [
-    "CIFAR10", "CIFAR100", "MNIST", "PSVRT", "Clusters", "Digits", "DigitsValue", "Halfspace", "Hermite", "Hermite3", "Linear",
-    "MNIST5k", "MNIST5kValue", "Modes", "Modular", "ModularTokens", "Parity2", "Pentomino", "PowerLaw", "SameDifferent", "Square",
-    "Staircase", "Step", "SymbolicTemplate", "Task", "Template", "Text", "TokenPairs", "register", "task_class", "task_names",
+    "CIFAR10", "CIFAR100", "MNIST", "PSVRT", "Clusters", "Digits", "DigitsValue", "Halfspace", "Hermite", "Hermite3", "InContext",
+    "Linear", "MNIST5k", "MNIST5kValue", "Modes", "Modular", "ModularTokens", "Parity2", "Pentomino", "PowerLaw",
+    "SameDifferent", "Square", "Staircase", "Step", "SymbolicTemplate", "Task", "Template", "Text", "TokenPairs", "register",
+    "task_class", "task_names",
 ]  # fmt: skip

@@ -101,6 +101,8 @@ def _possible(claim: Claim) -> tuple[float, float]:
         return -1.0, 1.0
     if kind == "threshold_beside_bound":
         return np.finfo(float).tiny, np.inf  # P* is no less than 1
+    if claim.measure.get("farthest"):
+        return 1.0, np.inf
     if kind == "markov_norms" or claim.measure.get("quantity") == "likeness":
         return 0.0, 1.0
     if kind not in ("mean", "beside_theory", "at_first") or "since" in claim.measure:
@@ -160,9 +162,21 @@ def _optimum_exponent(claim: Claim, value: float) -> pd.DataFrame:
 
     def law(of: pd.DataFrame) -> Any:
         x, size = (np.log(of[key].to_numpy(float)) for key in (over, against))
-        return 0.1 + (x - (x.min() + x.max()) / 2 - value * (size - (size.min() + size.max()) / 2)) ** 2
+        away = (x - (x.min() + x.max()) / 2 - value * (size - (size.min() + size.max()) / 2)) ** 2
+        return 0.1 + (away.max() - away if claim.measure.get("worst") else away)
 
     return _with(claim, frame, law)
+
+
+def _peak_ratio(claim: Claim, value: float) -> pd.DataFrame:
+    """Parabolas in the logarithm of `over`, largest at `value` times the power of `against`."""
+    over, against, power = (claim.measure[name] for name in ("over", "against", "power"))
+
+    def law(of: pd.DataFrame) -> Any:
+        away = np.log(of[over].to_numpy(float) / (value * of[against].to_numpy(float) ** power)) ** 2
+        return 0.1 + away.max() - away
+
+    return _with(claim, networks(claim, "of"), law)
 
 
 def _difference(claim: Claim, value: float) -> pd.DataFrame:
@@ -333,6 +347,10 @@ def _beside_theory(claim: Claim, value: float) -> pd.DataFrame:
     return _with(claim, _with_theory(claim), lambda frame: frame["said"] + value).drop(columns="said")
 
 
+def _ratio_to_theory(claim: Claim, value: float) -> pd.DataFrame:
+    return _with(claim, _with_theory(claim), lambda frame: frame["said"] * value).drop(columns="said")
+
+
 def _error_beside_theory(claim: Claim, value: float) -> pd.DataFrame:
     frame = _with_theory(claim)
     error = (1 - frame["said"]) * np.exp(value) * (1 + NOISE * _noise(frame))
@@ -358,6 +376,8 @@ def _in_powers(frame: pd.DataFrame, claim: Claim) -> pd.DataFrame:
     against = claim.measure.get("against", "d")
     for key, power in claim.measure.get("as_powers", {}).items():
         frame = frame[frame[key] == (frame[against] ** power).round()]
+    for key, power in claim.measure.get("growing", {}).items():
+        frame = in_power(frame, key, {against: power})
     return frame
 
 
@@ -496,6 +516,7 @@ GENERATORS: dict[str, Callable[[Claim, float], pd.DataFrame]] = {
     "mean": _mean,
     "slope": _slope,
     "optimum_exponent": _optimum_exponent,
+    "peak_ratio": _peak_ratio,
     "difference": _difference,
     "largest_difference": _largest_difference,
     "turn": _turn,
@@ -510,6 +531,7 @@ GENERATORS: dict[str, Callable[[Claim, float], pd.DataFrame]] = {
     "envelope_exponent": _envelope_exponent,
     "beside_theory": _beside_theory,
     "error_beside_theory": _error_beside_theory,
+    "ratio_to_theory": _ratio_to_theory,
     "threshold_ratio": _threshold_ratio,
     "threshold_exponent": _threshold_exponent,
     "exponent_beside_bound": _exponent_beside_bound,

@@ -15,6 +15,9 @@ from analysis.report.table import MOST_ROWS
 from store.store import Store
 from tests.store_rows import keys, row
 
+DRAWN = 14
+"""Figures of which the made store has networks."""
+
 
 @pytest.fixture(scope="module")
 def html(tmp_path_factory):

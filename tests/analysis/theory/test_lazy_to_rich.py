@@ -60,6 +60,19 @@ def test_it_ends_once_both_errors_are_small():
     assert delay(ended, 0.1) == delay(whole, 0.1)
 
 
+def test_alignment_brings_both_errors_forward_and_the_training_error_more():
+    """So the ratio of the two steps, the delay, grows with e; would e speed generalisation alone, it would fall."""
+    at = np.unique(np.geomspace(1, 2000, 400).round().astype(int)).tolist()
+    steps = [[crossings(drawn(30, 165, 1.0, e, 0.2, at, seed=seed, until=0.1)) for seed in range(4)] for e in (1 / 16, 1 / 2)]
+    train, test = (np.diff(np.log(steps), axis=0)[0] / np.log(8)).T  # exponents of e by seed
+    assert (test < -0.7).all() and (train < test - 0.1).all()
+
+
+def crossings(of):
+    """The steps at which the training error and the test error are at most 0.1."""
+    return [of.step[(errors <= 0.1).argmax()] for errors in (of.train, of.test)]
+
+
 def test_the_delay_of_curves_that_are_known():
     nothing = np.zeros(3)
     steps = np.array([1.0, 10.0, 100.0])

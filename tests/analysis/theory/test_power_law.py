@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.special import gamma
 
 from analysis.theory.power_law import (
     Spectrum,
@@ -113,3 +114,22 @@ def test_exponents_in_features_and_examples():
     assert exponent(n, [examples_alone(one, hard) for one in n]) == pytest.approx(-1, abs=0.02)
     assert exponent(n, [features_alone(one, easy) for one in n]) == pytest.approx(-1.5, abs=0.1)
     assert exponent(n, [examples_alone(one, easy) for one in n]) == pytest.approx(-2.25, abs=0.1)
+
+
+def test_the_best_features_for_compute():
+    """Far below d: on hard targets C^-((a-1)/(1+b)), on easy ones C^-((a-1)/a) and not C^-(b beta/(b + beta)), -0.75 here."""
+    compute, n = np.array([2e3, 2e4]), np.unique(np.geomspace(20, 600, 40).round().astype(int))
+    for of, law in ((Spectrum.of(5000, 2.0, 0.5), -1 / 3), (Spectrum.of(5000, 1.5, 1.5), -2.25 / 3.25)):
+        least = np.array([features(compute / one, one, of) for one in n])
+        assert n[0] < n[least.argmin(0)].min() and n[least.argmin(0)].max() < n[-1]
+        assert exponent(compute, least.min(0)) == pytest.approx(law, abs=0.01)
+
+
+def test_few_features_cost_t_to_minus_1_plus_1_over_b_over_n_early():
+    """Where features are many beside t^(1/b): the first order in 1/N of an easy target, by the residue of kappa."""
+    b, of, t, n = 1.5, Spectrum.of(20_000, 1.5, 1.5), np.array([30.0, 300.0]), 4000
+    over_lazy = (features(t, n, of) - lazy(t, of)) * n * (2 * t) ** (1 - 1 / b)
+    said = (of.shares / of.variances).sum() * np.pi / b / np.sin(np.pi / b) / gamma(1 / b)
+    # The next orders, of modes that are not learnt yet, still count: 8% at t = 30, 6% at 300.
+    assert over_lazy == pytest.approx([said, said], rel=0.1)
+    assert over_lazy[0] == pytest.approx(over_lazy[1], rel=0.03)

@@ -78,7 +78,7 @@ def test_an_interrupt_drains_and_the_same_call_goes_on(results):
     grid = Grid.load(LONG)
 
     def interrupt():
-        assert wait_until(lambda: os.path.exists(f"{results}/packs") and counts(results)[0] > 0, 200)
+        assert wait_until(lambda: os.path.exists(f"{results}/packs") and counts(results)[0] > 0, 500)
         os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)

@@ -28,7 +28,7 @@ def train(engine, cells) -> PackRun:
 @pytest.fixture
 def make(make_cell):
     """Cells for an interpreter that is a million times slower than what it stands for."""
-    return lambda **settings: make_cell(**({"steps": 20, "eval_every": 10, "batch": 10} | settings))
+    return lambda **settings: make_cell(**({"steps": 12, "eval_every": 6, "batch": 10} | settings))
 
 
 # The last: more symbols than a batch holds.
@@ -47,7 +47,7 @@ def test_many_launches_blocks_of_neurons_and_lazy_cells_alone(make, monkeypatch)
     monkeypatch.setattr(cuda, "LARGEST_BLOCK", 32)
     monkeypatch.setattr(plans, "PLAN_BYTES", 1)
     for gammas in ((1.0, "lazy"), ("lazy",)):
-        cells = [make(L=2, width=40, gamma=g, eval_every=20) for g in gammas]
+        cells = [make(L=2, width=40, gamma=g, eval_every=12) for g in gammas]
         np.testing.assert_allclose(train(on_gpu, cells).curves, train(Gram, cells).curves, rtol=0, atol=EXACT)
 
 

@@ -44,7 +44,7 @@ def train(engine, cells) -> PackRun:
 @pytest.fixture
 def make(make_cell):
     """Cells for an interpreter that is a million times slower than what it stands for."""
-    return lambda **settings: make_cell(**({"steps": 20, "eval_every": 10, "batch": 10} | settings))
+    return lambda **settings: make_cell(**({"steps": 12, "eval_every": 6, "batch": 10} | settings))
 
 
 # Products over the Gram matrix, then over Z: L and d that are no multiples of CHUNK; more symbols than a batch holds; and two

@@ -1,0 +1,131 @@
+"""The figure of MLPs in context: test errors over compute by width, and on new and old tasks over training tasks."""
+
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from analysis.charts.along import groups_along
+from analysis.charts.curves import colours, log_axis, styled
+from analysis.data.points import with_intervals
+from analysis.figures.drawn import Drawn, Figure, Missing
+from analysis.figures.training.cases import Case, Found, found
+from analysis.figures.training.in_context import NEW, OLD, SERIES, TICKS
+from analysis.theory import in_context as theory
+from console.words import counted
+from declarations.metrics import METRICS
+from stats.checks import Floats
+
+CURVE, MEASURE = METRICS["eval_test_mse"], "test_mse"
+PANEL, SIZE, ERROR, LINE = "panel", "size", "mean", "line"
+COMPUTE, TASKS = "compute", "tasks"
+AXES = {COMPUTE: "parameters x steps", TASKS: "k, training tasks"}
+BAYES, ATTENTION = "Bayes", "best linear attention"
+FIRST_STEP = 10
+"""Earlier errors are those of the initial network."""
+_MLP = {"task": "in_context", "network": "mlp"}
+
+
+def _draw(results: str, sweep: str | None) -> Drawn | Missing:
+    long = list(found(results, sweep, [Case("new tasks for each context", _MLP, ("width", "steps", "eval_every"))], MEASURE))
+    tests = [Case(title, {**_MLP, "tested": word}, ("train_tasks",)) for title, word in ((NEW, "new"), (OLD, "old"))]
+    few = list(found(results, sweep, tests, MEASURE))
+    drawn = [*long, *few]
+    if not drawn:
+        return Missing("no networks mlp on task in_context at two widths, or two train_tasks")
+    frame = pd.concat([*(_along(results, one) for one in long), *(_over_tasks(one) for one in few)], ignore_index=True)
+    panels = [_panel(panel, frame[frame[PANEL] == panel], _setting(of[0])) for panel, of in ((COMPUTE, long), (TASKS, few)) if of]
+    n = int(sum(one.setting.frame["n"].sum() for one in long) + frame.loc[frame[PANEL] == TASKS, "n"].sum())
+    told, settings = _told(frame, _setting(drawn[0])), "; ".join(one.told for one in drawn)
+    caption = (
+        f"{told}. Lines without points: Bayes, and the best linear attention, on the right after many contexts of k tasks; "
+        f"nothing is fitted. {settings}; {counted(n, 'network')}. Means with 95% intervals."
+    )
+    shown = frame[[PANEL, SERIES, SIZE, ERROR, "low", "high", "n"]]
+    return Drawn(
+        styled(alt.hconcat(*panels, spacing=30).resolve_scale(color="independent")),
+        shown,
+        caption,
+        ";\n\n".join(one.sql for one in drawn),
+    )
+
+
+def _setting(one: Found) -> tuple[int, int, float]:
+    """d, l and the noise of a case."""
+    values = one.setting.values
+    return int(values["d"] or 0), int(values["context"] or 0), float(values["noise"] or 0)
+
+
+def _along(results: str, one: Found) -> pd.DataFrame:
+    """Test errors along the longest training of each width."""
+    means = with_intervals(groups_along(results, one.selection, CURVE, ["width", "steps"])[0], CURVE)
+    means = means[(means["step"] >= FIRST_STEP) & (means["steps"] == means.groupby("width")["steps"].transform("max"))]
+    values = one.setting.values
+    d, context, _ = _setting(one)
+    inputs, depth = context * (d + 1) + d, int(values["depth"] or 0)
+    size = parameters(means["width"].to_numpy(float), depth, inputs, bool(values.get("bias"))) * means["step"]
+    columns: dict[str, Any] = {PANEL: COMPUTE, SIZE: size, SERIES: [f"width {width:g}" for width in means["width"]]}
+    return means.assign(**columns)
+
+
+def parameters(width: Floats, depth: int, inputs: int, bias: bool) -> Floats:
+    """How many numbers an MLP with one output trains."""
+    return np.asarray((inputs + bias) * width + (depth - 1) * (width + bias) * width + width + bias)
+
+
+def _over_tasks(one: Found) -> pd.DataFrame:
+    frame = one.setting.frame.dropna(subset="train_tasks")  # others have a task for each context
+    columns: dict[str, Any] = {PANEL: TASKS, SIZE: frame["train_tasks"].astype(float), SERIES: one.case.title}
+    return frame.assign(**columns)
+
+
+def _told(frame: pd.DataFrame, setting: tuple[int, int, float]) -> str:
+    said = [f"{BAYES} {theory.bayes(*setting):.3f}, {ATTENTION} {theory.best(*setting):.3f}"]
+    for series, of in frame[frame[PANEL] == COMPUTE].groupby(SERIES, sort=False):
+        last = of.sort_values("step").iloc[-1]
+        said.append(f"{series} after {last['step']:g} steps {last[ERROR]:.3f} ({last['low']:.3f} to {last['high']:.3f})")
+    tasks = frame[frame[PANEL] == TASKS].pivot_table(index=SIZE, columns=SERIES, values=ERROR)
+    if {NEW, OLD} <= {*tasks.columns}:
+        said += [f"new - old at k = {k:g} {row[NEW] - row[OLD]:.3f}" for k, row in tasks.iterrows()]
+    return "; ".join(said)
+
+
+def _lines(panel: str, frame: pd.DataFrame, setting: tuple[int, int, float]) -> pd.DataFrame:
+    """SIZE, ERROR, LINE and SERIES of theory from the least to the largest size."""
+    least, most = float(frame[SIZE].min()), float(frame[SIZE].max())
+    rows = [(x, theory.bayes(*setting), BAYES, NEW) for x in (least, most)]
+    if panel == COMPUTE:
+        rows += [(x, theory.best(*setting), ATTENTION, NEW) for x in (least, most)]
+    else:
+        d, context, rho = setting
+        for k in np.unique(np.geomspace(least, most, 20).round().astype(int)):
+            errors = theory.few(d, context, int(k), rho)
+            rows += [(float(k), errors.new, ATTENTION, NEW), (float(k), errors.old, ATTENTION, OLD)]
+    return pd.DataFrame(rows, columns=[SIZE, ERROR, LINE, SERIES])
+
+
+def _panel(panel: str, frame: pd.DataFrame, setting: tuple[int, int, float]) -> Any:
+    lines = _lines(panel, frame, setting)
+    order = list(dict.fromkeys(frame[SERIES]))
+    colour = alt.Color(f"{SERIES}:N", title=None, sort=order, scale=alt.Scale(domain=order, range=colours(len(order))))
+    x = alt.X(f"{SIZE}:Q", title=AXES[panel], scale=alt.Scale(type="log", nice=False, padding=10),
+              axis=log_axis(frame[SIZE]) if panel == TASKS else alt.Axis(format=".0e", tickCount=5, grid=False))  # fmt: skip
+    y = alt.Y(f"{ERROR}:Q", title="test error", scale=alt.Scale(type="log", nice=False, padding=8),
+              axis=alt.Axis(values=TICKS, format="~g"))  # fmt: skip
+    dash = alt.StrokeDash(f"{LINE}:N", title=None, scale=alt.Scale(domain=[BAYES, ATTENTION], range=[[2, 3], [6, 3]]))
+    detail = alt.Detail(f"{SERIES}:N")
+    theories = alt.Chart(lines).mark_line(color="black", strokeWidth=1.2).encode(x=x, y=y, strokeDash=dash, detail=detail)
+    tooltip: list[Any] = [SERIES, SIZE, alt.Tooltip(f"{ERROR}:Q", format=".3g"), "n"]
+    base = alt.Chart(frame).encode(x=x, color=colour)
+    joined = base.mark_line(strokeWidth=1, opacity=0.6).encode(y=y)
+    bars = base.mark_rule().encode(y=alt.Y("low:Q"), y2="high:Q")
+    dots = base.mark_point(filled=True, size=35).encode(y=y, tooltip=tooltip)
+    title = "over compute, by width" if panel == COMPUTE else "over training tasks"
+    return alt.layer(theories, joined, bars, dots).properties(width=380, height=320, title=title)
+
+
+IN_CONTEXT_MLP = Figure(
+    "InContextMLP", "MLPs on linear regression in context: over compute by width, and new and old tasks over training tasks",
+    "[Tong24]", ("grids/in_context_mlp_quick.yaml",), _draw,
+)  # fmt: skip
