@@ -8,6 +8,7 @@ import pytest
 
 from analysis.figures.drawn import Drawn, Missing
 from analysis.figures.registry import FIGURES
+from analysis.figures.training import TRAINING_FIGURES
 from analysis.scaling.optimum import growth_exponent, optima, optimum
 from analysis.theory import in_context, power_law
 from analysis.theory.deep_linear import start, time_to
@@ -371,13 +372,7 @@ def test_mlps_in_context_over_compute_and_tasks(tmp_path):
     assert found.chart.to_dict()
 
 
-LAWS = [
-    "Rates", "Balance", "Edge", "OneThird", "DeepLinear", "LazyToRich", "PowerLaws", "RidgeCurves", "Samples", "Leaps",
-    "InContext", "InContextMLP",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", [figure.name for figure in TRAINING_FIGURES])
 def test_what_is_lacking_is_said(tmp_path, name):
     made = made_store(tmp_path, at_rates([0.1], widths=(64,)), lambda cell: {"test_mse": 0.5})
     assert isinstance(FIGURES[name].draw(made, None), Missing)
