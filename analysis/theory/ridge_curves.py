@@ -11,7 +11,8 @@ kernel   that of wide erf networks of two layers, inputs x ~ N(0, I_d), R = |x|,
          = (2/pi) arcsin(2 x.x'/sqrt((d + 2 R^2)(d + 2 R'^2))) [Williams97]. By degrees of spherical harmonics it is a kernel over
          R, each eigenvalue h times; it is odd, so that all of an even y is lost to it
 The formula takes eigenfunctions to be Gaussian, which functions of R are not; R has a spread of 1/sqrt(2d), a fifth at d = 12.
-On inputs of one length it holds there, too (tests). Rivals: 1/P at once, without steps; and the naive error.
+On inputs of one length it holds there, too, but for the test error of He_1 with hardly any ridge (tests).
+Rivals: 1/P at once, without steps; and the naive error.
 """
 
 from functools import lru_cache
