@@ -61,22 +61,29 @@ class Errors(NamedTuple):
 
 def errors(of: Spectrum, P: float, ridge: float) -> Errors:
     """The errors of ridge regression. ValueError unless P > 0 and ridge > 0."""
-    from scipy.optimize import brentq
-
     if P <= 0 or ridge <= 0:
         raise ValueError(f"P = {P}, ridge = {ridge}: both must be positive")
-    trace, whole = float(of.values @ of.multiplicities), ridge + of.rest
-
-    def surplus(log_kappa: float) -> float:
-        kappa = float(np.exp(log_kappa))
-        return float(of.multiplicities @ shares(of, kappa)) + whole / kappa - P
-
-    # At whole/P the ridge alone is P; at (whole + trace)/P all is less than P, as L < rho/kappa.
-    kappa = float(np.exp(brentq(surplus, np.log(whole / P), np.log((whole + trace) / P), xtol=1e-12)))
+    kappa = effective_ridge(of.values, of.multiplicities, ridge + of.rest, P)
     learnt = shares(of, kappa)
     naive = float((1 - learnt) ** 2 @ of.powers) + of.lost
     test = naive / (1 - float(of.multiplicities @ learnt**2) / P)
     return Errors(kappa, P - ridge / kappa, naive, test, test * (ridge / (kappa * P)) ** 2)
+
+
+def effective_ridge(values: Floats, multiplicities: Floats, ridge: float, P: float) -> float:
+    """kappa with sum_k h_k rho_k/(rho_k + kappa) + ridge/kappa = P. ValueError unless P > 0 and ridge > 0."""
+    from scipy.optimize import brentq
+
+    if P <= 0 or ridge <= 0:
+        raise ValueError(f"P = {P}, ridge = {ridge}: both must be positive")
+
+    def surplus(log_kappa: float) -> float:
+        kappa = float(np.exp(log_kappa))
+        return float(multiplicities @ (values / (values + kappa))) + ridge / kappa - P
+
+    # At ridge/P the ridge alone is P; at (ridge + trace)/P all is less than P, as rho/(rho + kappa) < rho/kappa.
+    highest = (ridge + float(values @ multiplicities)) / P
+    return float(np.exp(brentq(surplus, np.log(ridge / P), np.log(highest), xtol=1e-12)))
 
 
 def shares(of: Spectrum, kappa: float) -> Floats:
