@@ -36,7 +36,7 @@ def predicted(keys: Mapping[str, Any], metric: str, share: Any) -> "np.ndarray[A
     return None if u_0 is None or u_0 >= s else time_to(share, s, u_0, layers)
 
 
-def beside_theory(frame: pd.DataFrame, metric: str, share: float) -> "pd.Series[float]":
+def times_over_theory(frame: pd.DataFrame, metric: str, share: float) -> "pd.Series[float]":
     """t at which each network, a row with its keys and its step `crossed`, reached the share, over the theory's; NaN without."""
 
     def ratio(keys: Mapping[str, Any]) -> float:
