@@ -71,6 +71,8 @@ def _optima(results: str, found: Networks, measure: str, over: str, against: str
     values = found.frame["value"].to_numpy(float)
     bad = values if measures(results)[measure].falls else np.where(np.isinf(values), np.inf, -values)
     best = optima(found.frame.assign(value=-bad if worst else bad), over, against)
+    if best.empty:
+        return NotMeasured(f"no seed has every {spoken(over)} at one {against}: {found.what}")
     if (best["at"] != "").any():
         open_one = best[best["at"] != ""].iloc[0]
         where = f"at {against} = {open_one[against]:g} the {_word(worst)} {spoken(over)} is {open_one['at']}"

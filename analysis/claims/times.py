@@ -8,7 +8,7 @@ from analysis.claims.networks import Networks, Where, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.keys import spoken
 from analysis.data.networks.evaluations import crossings, evaluations_of
-from analysis.scaling.mode_times import beside_theory
+from analysis.scaling.mode_times import times_over_theory
 from stats import linear_fit, mean_interval
 
 
@@ -35,7 +35,7 @@ def time_beside_modes(results: str, measure: str, reaches: float, of: Where, pre
     found, frame = _crossed(results, measure, reaches, of, (), prefer)
     if frame.empty:
         return NotMeasured(_counted(found, frame))
-    ratios = beside_theory(frame, measure, reaches).dropna()
+    ratios = times_over_theory(frame, measure, reaches).dropna()
     if ratios.empty:
         return NotMeasured(f"the theory does not speak of these networks: {found.what}")
     what = f"time to {measure} = {reaches:g} over the theory's; step {frame['crossed'].median():.5g} (median)"

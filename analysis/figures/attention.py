@@ -44,6 +44,8 @@ def alignment(results: str, sweep: str | None) -> Drawn | Missing:
         return Missing("no attention at equilibrium on pairs of tokens")
     whole = one_setting(found.frame, found.keys, ("P", "d", "context"), declared=found.declared)
     frame = whole.frame[(whole.frame["P"] > 0) & (whole.frame["context"] >= attention.LEAST_CONTEXT)]
+    if frame.empty:
+        return Missing(f"no attention with samples and at least {attention.LEAST_CONTEXT} tokens")
     measured = _Measured(whole._replace(frame=frame), found.sql, int(frame["width"].iloc[0]), float(frame["kappa"].iloc[0]))
     sized = frame.assign(
         size=frame.groupby(["context", "d"]).ngroup(),

@@ -25,16 +25,18 @@ def strength(keys: Mapping[str, Any], mode: int) -> float:
 
 
 def predicted(keys: Mapping[str, Any], metric: str, share: Any) -> "np.ndarray[Any, Any] | None":
-    """The theory's t at which this share of a metric's mode is learnt; None for networks that it does not speak of."""
+    """The theory's t at which this share of a metric's mode is learnt; None for networks that it does not speak of, such as those
+    that start with the whole mode."""
     mode = MODES.index(metric) + 1
     if any(keys.get(key) != value for key, value in _NEEDED.items()) or keys["rank"] < mode:
         return None
     layers = int(keys["depth"]) + 1
     u_0 = start(str(keys["start"]), float(keys["init_scale"]), layers, int(keys["d"]), int(keys["width"]), mode)
-    return None if u_0 is None else time_to(share, strength(keys, mode), u_0, layers)
+    s = strength(keys, mode)
+    return None if u_0 is None or u_0 >= s else time_to(share, s, u_0, layers)
 
 
-def beside_theory(frame: pd.DataFrame, metric: str, share: float) -> "pd.Series[float]":
+def times_over_theory(frame: pd.DataFrame, metric: str, share: float) -> "pd.Series[float]":
     """t at which each network, a row with its keys and its step `crossed`, reached the share, over the theory's; NaN without."""
 
     def ratio(keys: Mapping[str, Any]) -> float:

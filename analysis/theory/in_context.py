@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from analysis.theory.ridge_curves import effective_ridge
 from stats.checks import Floats
 
 NODES = 400
@@ -76,6 +77,8 @@ def best(d: int, l: int, rho: float) -> float:  # noqa: E741
 @lru_cache(maxsize=256)
 def bayes(d: int, l: int, rho: float, draws: int = 20_000) -> float:  # noqa: E741
     """Least error on new tasks, a mean over drawn contexts: known to better than 1%."""
+    if rho == 0:
+        return max(0.0, 1 - l / d)  # exact: of w nothing is left but what is orthogonal to the l examples
     x = np.random.default_rng(0).standard_normal((draws, l, d))
     precisions = d * np.eye(d) + np.swapaxes(x, 1, 2) @ x / rho
     return float(rho + np.trace(np.linalg.inv(precisions), axis1=1, axis2=2).mean())
@@ -97,7 +100,7 @@ def learned(P: int, ridge: float, rho: float, train: Moments, new: Moments) -> E
     """Errors after P contexts with the moments `train`."""
     d = len(train.wanted)
     values, vectors = np.linalg.eigh(train.read)
-    K = _kappa(values, np.full(d + 1, d), ridge * d, P)
+    K = effective_ridge(values, np.full(d + 1, d), ridge * d, P)
     Q = (vectors / (values + K)) @ vectors.T
     G = train.wanted @ Q
     old = error(G, train, rho) / (1 - d * float(((values / (values + K)) ** 2).sum()) / P)
@@ -121,7 +124,7 @@ def limit(tau: float, alpha: float, kappa: float, ridge: float, rho: float) -> E
     omega, share = marchenko_pastur(kappa)
     c_0 = (1 + rho) / alpha
     read = c_0 + omega
-    K = _kappa(read, share, ridge, tau)
+    K = effective_ridge(read, share, ridge, tau)
     G, learnt = omega / (read + K), read / (read + K)
     old = float(rho + share @ (omega - 2 * G * omega + G**2 * read)) / (1 - float(share @ learnt**2) / tau)
     naive = float(rho + share @ (1 - 2 * G + G**2 * (1 + c_0)))
@@ -136,21 +139,6 @@ def marchenko_pastur(kappa: float) -> tuple[Floats, Floats]:
     omega = 1 + 1 / kappa + half * np.cos(angle)
     share = half**2 * np.sin(angle) ** 2 / (2 * np.pi * omega / kappa) * np.pi / NODES
     return np.r_[omega, 0.0], np.r_[share, max(0.0, 1 - kappa)]
-
-
-def _kappa(values: Floats, numbers: Floats, ridge: float, P: float) -> float:
-    """K with sum_j numbers values/(values + K) + ridge/K = P. ValueError unless P > 0 and ridge > 0."""
-    from scipy.optimize import brentq
-
-    if P <= 0 or ridge <= 0:
-        raise ValueError(f"P = {P}, ridge = {ridge}: both must be positive")
-
-    def surplus(log_kappa: float) -> float:
-        K = float(np.exp(log_kappa))
-        return float(numbers @ (values / (values + K))) + ridge / K - P
-
-    # At ridge/P the ridge alone is P; at (ridge + trace)/P all is less than P, as value/(value + K) < value/K.
-    return float(np.exp(brentq(surplus, np.log(ridge / P), np.log((ridge + float(numbers @ values)) / P), xtol=1e-12)))
 
 
 def _moments(second: Floats, towards: Floats, s: float, squared: float, l: int) -> Moments:  # noqa: E741

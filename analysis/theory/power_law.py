@@ -100,18 +100,20 @@ def features(t: ArrayLike, n: int, of: Spectrum) -> Floats:
 
 
 def features_alone(n: float, of: Spectrum) -> float:
-    """L of N < d random features at t = infinity, the mean over draws of F."""
+    """L of N random features at t = infinity, the mean over draws of F. ValueError unless 0 < N < d."""
     kappa = _positive_kappa(0.0, n, of)
     return float((of.shares * kappa / (of.variances + kappa)).sum())
 
 
 def features_fitted(n: int, p: int, of: Spectrum) -> float:
-    """L of least squares on P > N + 1 Gaussian examples in N random features."""
+    """L of least squares on P Gaussian examples in N random features. ValueError unless 0 < N < d and P > N + 1."""
+    if p <= n + 1:
+        raise ValueError(f"P = {p}, N = {n}: least squares has a mean error above P = N + 1 only")
     return features_alone(n, of) * (p - 1) / (p - n - 1)
 
 
 def examples_alone(p: float, of: Spectrum) -> float:
-    """L of the least u through P < d examples, the mean over examples."""
+    """L of the least u through P examples, the mean over examples. ValueError unless 0 < P < d."""
     kappa = _positive_kappa(0.0, p, of)
     learnt = of.variances / (of.variances + kappa)
     return float((of.shares * (1 - learnt) ** 2).sum() / (1 - (learnt**2).sum() / p))
@@ -146,7 +148,10 @@ def _followed(path: Complexes, n: int, of: Spectrum) -> Iterator[Complexes]:
 
 
 def _positive_kappa(z: float, n: float, of: Spectrum) -> float:
-    """kappa at z >= 0. The residual is convex in kappa, and Newton's steps from above its root fall to it."""
+    """kappa at z >= 0. The residual is convex in kappa, and Newton's steps from above its root fall to it. ValueError if that
+    is 0, as features or examples span all d directions."""
+    if n <= 0 or (z == 0 and n >= len(of.variances)):
+        raise ValueError(f"{n:g} features or examples: theory wants more than 0 and fewer than d = {len(of.variances)}")
     kappa = z + float(of.variances.sum()) / n
     while True:
         value, slope = _residual(np.array([kappa]), z, n, of)

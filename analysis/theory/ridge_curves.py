@@ -11,7 +11,8 @@ kernel   that of wide erf networks of two layers, inputs x ~ N(0, I_d), R = |x|,
          = (2/pi) arcsin(2 x.x'/sqrt((d + 2 R^2)(d + 2 R'^2))) [Williams97]. By degrees of spherical harmonics it is a kernel over
          R, each eigenvalue h times; it is odd, so that all of an even y is lost to it
 The formula takes eigenfunctions to be Gaussian, which functions of R are not; R has a spread of 1/sqrt(2d), a fifth at d = 12.
-On inputs of one length it holds there, too (tests). Rivals: 1/P at once, without steps; and the naive error.
+On inputs of one length it holds there, too, but for the test error of He_1 with hardly any ridge (tests).
+Rivals: 1/P at once, without steps; and the naive error.
 """
 
 from functools import lru_cache
@@ -60,22 +61,29 @@ class Errors(NamedTuple):
 
 def errors(of: Spectrum, P: float, ridge: float) -> Errors:
     """The errors of ridge regression. ValueError unless P > 0 and ridge > 0."""
-    from scipy.optimize import brentq
-
     if P <= 0 or ridge <= 0:
         raise ValueError(f"P = {P}, ridge = {ridge}: both must be positive")
-    trace, whole = float(of.values @ of.multiplicities), ridge + of.rest
-
-    def surplus(log_kappa: float) -> float:
-        kappa = float(np.exp(log_kappa))
-        return float(of.multiplicities @ shares(of, kappa)) + whole / kappa - P
-
-    # At whole/P the ridge alone is P; at (whole + trace)/P all is less than P, as L < rho/kappa.
-    kappa = float(np.exp(brentq(surplus, np.log(whole / P), np.log((whole + trace) / P), xtol=1e-12)))
+    kappa = effective_ridge(of.values, of.multiplicities, ridge + of.rest, P)
     learnt = shares(of, kappa)
     naive = float((1 - learnt) ** 2 @ of.powers) + of.lost
     test = naive / (1 - float(of.multiplicities @ learnt**2) / P)
     return Errors(kappa, P - ridge / kappa, naive, test, test * (ridge / (kappa * P)) ** 2)
+
+
+def effective_ridge(values: Floats, multiplicities: Floats, ridge: float, P: float) -> float:
+    """kappa with sum_k h_k rho_k/(rho_k + kappa) + ridge/kappa = P. ValueError unless P > 0 and ridge > 0."""
+    from scipy.optimize import brentq
+
+    if P <= 0 or ridge <= 0:
+        raise ValueError(f"P = {P}, ridge = {ridge}: both must be positive")
+
+    def surplus(log_kappa: float) -> float:
+        kappa = float(np.exp(log_kappa))
+        return float(multiplicities @ (values / (values + kappa))) + ridge / kappa - P
+
+    # At ridge/P the ridge alone is P; at (ridge + trace)/P all is less than P, as rho/(rho + kappa) < rho/kappa.
+    highest = (ridge + float(values @ multiplicities)) / P
+    return float(np.exp(brentq(surplus, np.log(ridge / P), np.log(highest), xtol=1e-12)))
 
 
 def shares(of: Spectrum, kappa: float) -> Floats:

@@ -159,6 +159,11 @@ def test_attention_without_networks_or_with_one_size_says_so(tmp_path):
     assert isinstance(FIGURES["Attention"].draw(store.results, None), Missing)
     store.commit("q", [r for r in attention_rows(first=100) if r["d"] == 8], keys(context="whole"))
     assert isinstance(FIGURES["Attention"].draw(store.results, None), Missing)
+    few = Store(str(tmp_path / "few"))
+    few.prepare()
+    few.commit("p", [r | {"context": 3} for r in attention_rows() if r["context"] == 8], keys(context="whole"))
+    lacking = FIGURES["Attention"].draw(few.results, None)
+    assert isinstance(lacking, Missing) and "at least 4 tokens" in lacking.needs
 
 
 def test_phases_are_those_of_the_patterns():

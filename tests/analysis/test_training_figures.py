@@ -16,6 +16,7 @@ from analysis.theory.one_third import leading
 from analysis.theory.power_law import Spectrum, examples_alone, features_fitted
 from analysis.theory.samples import lazy_samples
 from analysis.theory.samples import samples as flow_samples
+from stats import linear_fit
 from store.store import Store
 from tests.store_rows import row
 from trainables.cell import cell_of
@@ -274,6 +275,15 @@ def test_power_laws_beside_their_theory(tmp_path):
         assert float(measured) == pytest.approx(float(theory), abs=0.011), panel  # two digits
     assert "36 networks" in found.caption and found.chart.to_dict()
     assert found.frame["exponent"].between(-1.5, -0.1).all()
+
+
+def test_features_that_span_all_dimensions_have_no_law(tmp_path):
+    solved = {"network": "random_features", "training": "ridge"}
+    wide = [cell_of(PowerLaw(d=20, P=400), width=n, seed=s, **solved) for n in (8, 16, 32) for s in SEEDS]
+    found = FIGURES["PowerLaws"].draw(made_store(tmp_path, wide, lambda cell: {"test_mse": 1 / cell.width}), None)
+    assert isinstance(found, Drawn), found
+    law = linear_fit(np.log([8, 16]), np.log([features_fitted(n, 400, Spectrum.of(20, 2.0, 0.5)) for n in (8, 16)])).slope.value
+    assert f"features, difficulty 0.5: -1.00 ({law:.2f})" in found.caption and found.chart.to_dict()
 
 
 def test_the_delay_of_the_test_error_against_laziness(tmp_path, monkeypatch):

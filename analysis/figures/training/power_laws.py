@@ -1,6 +1,7 @@
 """The figure of power laws: errors of linear networks against time, features, examples and compute, and local exponents."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import altair as alt
@@ -88,9 +89,12 @@ def _of_examples(one: Found, points: pd.DataFrame) -> pd.DataFrame:
 
 
 def _at(points: pd.DataFrame, law: Callable[[float], float]) -> pd.DataFrame:
-    found = points[[SIZE, SERIES]].copy()
-    found[ERROR] = [law(float(size)) for size in found[SIZE]]
-    return found
+    """The law at the sizes that it speaks of."""
+    rows = []
+    for size, series in zip(points[SIZE], points[SERIES], strict=True):
+        with suppress(ValueError):  # as many features or examples as dimensions, or more
+            rows.append((size, series, law(float(size))))
+    return pd.DataFrame(rows, columns=[SIZE, SERIES, ERROR])
 
 
 def _in_compute(results: str, one: Found) -> pd.DataFrame:
@@ -164,6 +168,9 @@ def _panels(results: str, sweep: str | None) -> Iterator[tuple[Panel, Found]]:
 
 
 def _exponent(of: pd.DataFrame) -> float:
+    """The exponent over these points; NaN for fewer than two."""
+    if len(of) < 2:
+        return float("nan")
     return linear_fit(np.log(of[SIZE].to_numpy(float)), np.log(of[ERROR].to_numpy(float))).slope.value
 
 
@@ -172,8 +179,8 @@ def _with_exponents(frame: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for _, of in frame.groupby(SERIES, sort=False):
         near = [of[of[SIZE].between(size / HALF, size * HALF)] for size in of[SIZE]]
-        parts.append(of.assign(**{EXPONENT: [_exponent(part) if len(part) > 1 else np.nan for part in near]}))
-    return pd.concat(parts, ignore_index=True)
+        parts.append(of.assign(**{EXPONENT: [_exponent(part) for part in near]}))
+    return pd.concat(parts, ignore_index=True) if parts else frame.assign(**{EXPONENT: np.nan})
 
 
 def _chart(frame: pd.DataFrame, laws: pd.DataFrame) -> Any:

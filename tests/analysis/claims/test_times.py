@@ -68,6 +68,8 @@ def test_a_time_beside_that_of_modes(tmp_path):
     assert isinstance(deep, NotMeasured) and "the theory does not speak of these networks" in deep.why
     tanh = KINDS["time_beside_modes"](stored(tmp_path / "c", halves, activation="tanh"), of=OF, **HALF)
     assert isinstance(tanh, NotMeasured)
+    large = stored(tmp_path / "d", [{2.0: 100}], start="balanced")  # u_0 is 4, the strength 1
+    assert isinstance(KINDS["time_beside_modes"](large, of=OF, **HALF), NotMeasured)
 
 
 def test_a_store_without_such_networks_says_so(tmp_path):

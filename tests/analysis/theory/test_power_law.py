@@ -106,6 +106,18 @@ def test_least_squares_beside_draws_of_examples():
     assert features_fitted(30, 200, of) == pytest.approx(np.mean(losses), abs=4 * error + 0.02 * np.mean(losses))
 
 
+def test_sizes_beyond_the_theory_are_refused():
+    """From d on nothing is left of the error, and kappa is 0."""
+    of = Spectrum.of(20, 2.0, 0.5)
+    for law in (features_alone, examples_alone):
+        assert law(19, of) > 0
+        for size in (0, 20, 25):
+            with pytest.raises(ValueError, match="fewer than d = 20"):
+                law(size, of)
+    with pytest.raises(ValueError, match=r"P = N \+ 1"):
+        features_fitted(10, 11, of)
+
+
 def test_exponents_in_features_and_examples():
     """Far below d: features cost N^-min(a-1, b), examples P^-min(a-1, 2b), here a - 1 = 1 < b and b < a - 1 = 2.25 < 2b."""
     n = np.array([64.0, 128.0, 256.0])
