@@ -18,6 +18,8 @@ from analysis.claims.verdict import Checked
 
 PAUSE_S = 30.0
 """Least time between the end of one check and the start of the next: a running sweep changes the store every few seconds."""
+KEEP_S = 5.0
+"""How often verdicts are kept on disk while others are checked, so that a server that ends early does not lose them."""
 FIRST = 6
 """How many verdicts make a first look worth while."""
 
@@ -42,8 +44,11 @@ class Following:
         self.token: Any = None
         """The state of the store of the last check."""
         self.known: dict[str, Checked] = {}
+        self.left_off: tuple[Any, frozenset[str]] = (None, frozenset())
+        """The state of the store of a check that ended early with its server, and the claims that it left."""
         if self.remembers:
-            self.token, self.known = recall(results)  # the last check may be that of an earlier server
+            token, self.known, left = recall(results)  # the last check may be that of an earlier server
+            self.token, self.left_off = (None, (token, left)) if left else (token, self.left_off)
         self.n_done = 0
         """Number of single checks since the start: a claim that was checked twice counts twice."""
         self.to_come: set[str] = set()
@@ -63,7 +68,9 @@ class Following:
             if token != self.token:
                 self.waiting = None if rested else token
             if rested and token != self.token:
-                self.token, self.to_come = token, {claim.id for claim in self.claims}
+                begun, left = self.left_off
+                self.token, self.left_off = token, (None, frozenset())
+                self.to_come = {claim.id for claim in self.claims if begun != token or claim.id in left}
                 self.running, self.started_at = Future(), monotonic()
                 self.some.clear()
                 # A daemon, unlike a pool's threads: ending the server must not take minutes.
@@ -87,7 +94,9 @@ class Following:
 
     def _check(self, end: Future[None]) -> None:
         try:
-            for claim in self.apart.compute(partial(likely_first, self.results, self.claims)):
+            kept_at = monotonic()
+            claims = [claim for claim in self.claims if claim.id in self.to_come]
+            for claim in self.apart.compute(partial(likely_first, self.results, claims)):
                 (one,) = self.apart.compute(partial(check, self.results, [claim]))
                 with self.lock:
                     self.known[one.claim.id] = one
@@ -95,6 +104,9 @@ class Following:
                     self.n_done += 1
                     if len(self.known) >= FIRST:
                         self.some.set()
+                if self.remembers and monotonic() >= kept_at + KEEP_S:
+                    remember(self.results, self.token, self.known, self.to_come)
+                    kept_at = monotonic()
             if self.remembers:
                 remember(self.results, self.token, self.known)
             error = None

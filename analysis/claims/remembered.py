@@ -6,10 +6,10 @@ forgotten; those of an older state of the store are shown until they are checked
 
 import os
 import pickle
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from analysis.claims.entries import PATHS
 from analysis.claims.verdict import Checked
@@ -22,21 +22,29 @@ CODE = digest([*PATHS, *(file for room in _ROOMS for file in (_ROOT / room).rglo
 """Names the code and the claims whose verdicts are kept."""
 
 
-def recall(results: str) -> tuple[Any, dict[str, Checked]]:
-    """The state of the store for which all verdicts were last known, and these by id of their claims; None and none if there
-    are none of this code, or if they cannot be read."""
+class Remembered(NamedTuple):
+    """Verdicts by id of their claims, the state of the store that they are checked on, and the ids of the claims that were still
+    to be checked on it, whose verdicts are of an earlier state."""
+
+    token: Any
+    known: dict[str, Checked]
+    to_come: frozenset[str]
+
+
+def recall(results: str) -> Remembered:
+    """The verdicts that were kept last; none if there are none of this code, or if they cannot be read."""
     # A torn file, or one of another version of a library, raises any of many errors; the verdicts are then checked anew.
     with suppress(Exception):
-        code, token, known = pickle.loads(_file(results).read_bytes())
+        code, kept = pickle.loads(_file(results).read_bytes())
         if code == CODE:
-            return token, known
-    return None, {}
+            return Remembered(*kept)
+    return Remembered(None, {}, frozenset())
 
 
-def remember(results: str, token: Any, known: Mapping[str, Checked]) -> None:
-    """Keep all verdicts on one state of the store. A disk that is full keeps none; nothing else depends on it."""
+def remember(results: str, token: Any, known: Mapping[str, Checked], to_come: Iterable[str] = ()) -> None:
+    """Keep verdicts on one state of the store. A disk that is full keeps none; nothing else depends on it."""
     with suppress(OSError):
-        write_whole(_file(results), pickle.dumps((CODE, token, dict(known))))
+        write_whole(_file(results), pickle.dumps((CODE, (token, dict(known), frozenset(to_come)))))
 
 
 def _file(results: str) -> Path:

@@ -2,7 +2,7 @@
 
 import threading
 
-from analysis.claims import remembered
+from analysis.claims import following, remembered
 from analysis.claims.board import likely_first
 from analysis.claims.check import load_claims
 from analysis.claims.following import Following
@@ -82,10 +82,42 @@ def test_a_server_that_starts_anew_shows_the_verdicts_of_the_last_one_at_once(mo
     assert Following(results).known == {}
 
 
+def test_a_server_that_ends_amid_a_check_is_gone_on_from(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(following, "KEEP_S", 0.0)
+    verdicts = {claim.id: Checked(claim, "not enough data", NotMeasured("none"), "none") for claim in load_claims()[:4]}
+    asked, dies = [], [3]
+
+    def compute(work):
+        if work.func is likely_first:
+            return [claim for claim in work.args[1] if claim.id in verdicts]
+        if len(asked) == dies[0]:
+            raise RuntimeError("killed")
+        asked.append(work.args[1][0].id)
+        return [verdicts[asked[-1]]]
+
+    def started():
+        one = Following("results")
+        monkeypatch.setattr(one.apart, "compute", compute)
+        return one
+
+    first = started()
+    first.look("now")
+    assert str(first.running.exception(WAIT_S)) == "killed" and len(asked) == 3
+    dies[0] = 9
+    again = started()
+    assert len(again.known) == 3
+    again.look("now")
+    assert again.running.result(WAIT_S) is None and sorted(asked) == sorted(verdicts)  # the last one alone
+    other = started()
+    other.look("later")
+    assert other.running.result(WAIT_S) is None and len(asked) == 8
+
+
 def test_torn_verdicts_are_checked_anew(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     remembered.remember("results", "now", {})
-    assert remembered.recall("results") == ("now", {})
+    assert remembered.recall("results") == ("now", {}, frozenset())
     (file,) = (tmp_path / "sweep-orchestrator" / "verdicts").iterdir()
     file.write_bytes(file.read_bytes()[:-9])
-    assert remembered.recall("results") == (None, {})
+    assert remembered.recall("results") == (None, {}, frozenset())
