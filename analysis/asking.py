@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 from analysis.charts.curves import Look
@@ -14,6 +15,7 @@ from analysis.data.choosing import (
     label,
     measured,
     rest_beside,
+    same_axis,
     settled,
     suggested,
     suggested_colour,
@@ -122,6 +124,14 @@ def key_named(results: str, name: str, among: Iterable[str] | None = None) -> st
     return name
 
 
+def check_apart(**axes: str | None) -> None:
+    """Two names of axes must be two parameters: ResultsError for `x` and `by` that are the same one."""
+    named = [(axis, key) for axis, key in axes.items() if key]
+    for (first, one), (second, other) in combinations(named, 2):
+        if same_axis(one, other):
+            raise ResultsError(f"{first} = {spoken(one)} and {second} = {spoken(other)}: name two parameters")
+
+
 def measure_named(results: str, name: str | None, selection: Selection) -> str:
     """The metric of this name, by default the main one of the selected networks. ResultsError if they have none."""
     held = measured(results, selection)
@@ -164,6 +174,8 @@ def look_for(results: str, points: Points, x: str | None, by: str | None, panels
         return key_named(results, key, points.keys) if key else None
 
     offered: Axes = axes_of(points)
+    check_apart(x=x, by=by)
+    check_apart(x=x, panels=panels)
     suits = bool(options.pop("suited", False)) and x is None and panels is None
     if x is None:
         if not offered.numbers:

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
-from analysis.asking import Where, asked_points, key_named, measure_named, selected, setting_for
+from analysis.asking import Where, asked_points, check_apart, key_named, measure_named, selected, setting_for
 from analysis.data.choosing import having
 from analysis.data.keys import ordering, spoken
 from analysis.data.points import CENTRES, points, varying
@@ -112,6 +112,9 @@ class Results:
         found = points(self.results, selection, measure_named(self.results, y, selection), centre).with_lost()
         first = [key_named(self.results, key) for key in ((by,) if isinstance(by, str) else by or ())]
         first += [key_named(self.results, x)] if x else []
+        for key in first[:-1] if x else ():
+            check_apart(x=x, by=key)
+        first = list(dict.fromkeys(first))
         frame = found.frame
         lacking = [key for key in first if key not in frame]
         if lacking:
@@ -213,6 +216,7 @@ class Results:
 
         `by`: by default gamma, if the networks have it and neither `of` nor `over` is it.
         """
+        check_apart(of=of, over=over)
         if by == "":
             keys = axes(self.results, selected(self.results, sweep, where))
             by = "gamma" if "gamma_label" in keys and "gamma" not in (spoken(of), spoken(over)) else None
@@ -251,6 +255,8 @@ class Results:
         names = [key_named(self.results, key) for key in by or ()]
         found = asked_points(self.results, selection, y)
         x = ordering(key_named(self.results, x), found.keys)
+        for key in names:
+            check_apart(x=x, by=key)
         missing = [key for key in (x, *names) if key not in found.keys]
         if missing:
             raise ResultsError(f"these networks have no {listed(missing)}; they have {listed(found.keys)}")

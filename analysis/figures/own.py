@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from analysis.asking import asked_points, key_named, selected, setting_for
+from analysis.asking import asked_points, check_apart, key_named, selected, setting_for
 from analysis.charts.maps import heat_map
 from analysis.data.choosing import having
 from analysis.data.keys import captioned
@@ -42,6 +42,7 @@ def colour_map(results: str, asked: Asked) -> Titled:
     selection = selected(results, asked.sweep, asked.where)
     points = asked_points(results, selection, asked.y)
     offered = numeric_keys(points)
+    check_apart(x=asked.x, by=asked.by)
     named = [None if key is None else key_named(results, key).replace("gamma_label", "gamma") for key in (asked.x, asked.by)]
     if wrong := [key for key in named if key is not None and key not in offered]:
         raise ResultsError(
@@ -51,8 +52,6 @@ def colour_map(results: str, asked: Asked) -> Titled:
     if len(free) < named.count(None):
         raise ResultsError(f"a map needs two parameters that are numbers above 0 with several values; there is {listed(offered)}")
     x, y = (key or free.pop(0) for key in named)
-    if x == y:
-        raise ResultsError(f"a map over {x} and {y}: name two parameters")
     there = having(having(points, x), y)
     setting = setting_for(there._replace(frame=there.frame[(there.frame[x] > 0) & (there.frame[y] > 0)]), (x, y))
     frame = with_intervals(setting.frame, points.measure, asked.centre)

@@ -85,6 +85,7 @@ def test_a_figure_of_matplotlib_has_the_size_and_no_title_of_its_own(measured, t
         (["--where", "d=65"], "no network has d = 65"),
         (["--where", "d"], "say a parameter and its values, such as d=128,256"),
         (["--x", "step", "--y", "tset_acc"], "no 'tset_acc' along training; did you mean 'test_acc'?"),
+        (["--x", "L", "--by", "L"], "x = L and by = L: name two parameters"),
         (["--centre", "meen"], "did you mean 'mean'?"),
         (["--library", "ggplot"], "there are altair, matplotlib"),
         (["--measure", "final_test_acc"], "name the metric by --y final_test_acc"),
