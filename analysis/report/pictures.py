@@ -48,9 +48,11 @@ def image(chart: Any, title: str) -> Markup:
 
 
 def _slim(svg: str) -> str:
-    """The drawing without the words that Vega gives every mark, and with coordinates to a hundredth of a pixel: far smaller."""
+    """The drawing without the words that Vega gives every mark, and with coordinates to a hundredth of a pixel: far smaller.
+
+    Numbers outside of tags are labels, which keep their digits."""
     svg = re.sub(r' (?:aria-label|aria-roledescription|role)="[^"]*"', "", svg)
-    return re.sub(r"(\d+\.\d\d)\d+", r"\1", svg)
+    return re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d+\.\d\d)\d+", r"\1", tag[0]), svg)
 
 
 def csv(frame: pd.DataFrame) -> str:
