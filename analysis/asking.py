@@ -118,8 +118,12 @@ def key_named(results: str, name: str, among: Iterable[str] | None = None) -> st
         return "gamma_label"
     if name == STEP and name not in known:
         raise ResultsError(f"step {_ALONG}")
+    there = dict.fromkeys(map(spoken, known if among is None else among))
+    if name == SEED:
+        raise ResultsError(f"seed is no axis: points are means over seeds; name another parameter: {listed(there)}")
+    if name not in known and name in measures(results):
+        raise ResultsError(f"{name} is a metric, not a parameter: say y = {name}; parameters are {listed(there)}")
     if name not in known:
-        there = dict.fromkeys(map(spoken, known if among is None else among))
         raise ResultsError(f"no parameter {show(name)}{meant(name, known) or ';'} there are {listed(there)}")
     return name
 
@@ -141,6 +145,8 @@ def measure_named(results: str, name: str | None, selection: Selection) -> str:
         return held[0]
     if name not in (known := measures(results)) and name in _along_training(results):
         raise ResultsError(f"{name} {_ALONG}")
+    if name not in known and name in ("gamma", *grid_keys(results)):
+        raise ResultsError(f"{name} is a parameter, not a metric: say x = {name}; these networks have the metrics {listed(held)}")
     if name not in known:
         raise ResultsError(f"no metric {show(name)}{nearest(name, known) or ';'} these networks have {listed(held)}")
     if name not in held:

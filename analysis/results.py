@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -156,7 +157,7 @@ class Results:
         `title`: by default the parameters that all networks share, the intervals and n; `title=""` draws none, and the chart's
         `description` still holds these words. `width` and `height` of a panel are in pixels: 96 to the inch in a PDF.
 
-        Returns an Altair chart (`chart.save("figure.pdf")`, also .svg, .png, .html), or with `library="matplotlib"` a matplotlib
+        Returns an Altair chart (`chart.save("figure.pdf")`, also .svg, .html, and .png, with more pixels by `ppi=300`), or with `library="matplotlib"` a matplotlib
         Figure, whose title and legend fit any size: `fig.set_size_inches(3.3, 2.5)`.
         """
         if library not in ("altair", "matplotlib"):
@@ -251,6 +252,10 @@ class Results:
     def _thresholds(
         self, x: str, at: float | None, y: str | None, by: Sequence[str] | None, sweep: str | None, where: Where | None
     ) -> _Thresholds:
+        if isinstance(x, Real):
+            raise ResultsError(
+                f"{show(x)} is a level, not a parameter: name the parameter first, then the level: 'L', at={show(x)}"
+            )
         selection = selected(self.results, sweep, where)
         names = [key_named(self.results, key) for key in by or ()]
         found = asked_points(self.results, selection, y)

@@ -26,6 +26,8 @@ def pages(
     """Serve the app, until Ctrl-C. It follows running sweeps."""
     if not PAGE.exists():
         stop(f"the app is not installed: there is no {PAGE}", 1)
+    if "://" not in results and Path(results).is_file():
+        stop(f"{Path(results).resolve()} is a file, and results are kept in a directory: name one with --results")
     if "://" not in results and not Path(results).is_dir():
         told(f"there is no {Path(results).resolve()} yet: the pages stay empty until a sweep writes to it")
     words = [sys.executable, "-P", "-m", "streamlit", "run", str(PAGE), "--server.address", address]  # -P: see console.hidden

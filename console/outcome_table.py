@@ -18,7 +18,7 @@ MOST_ROWS = 30
 
 Record = Mapping[str, Any]
 """One row: the keys of a point, then n, mean, low, high and last; None for no number. Beside the theory, also theory, expected
-and difference; elsewhere the number that diverged."""
+and difference; elsewhere the numbers that diverged and that failed."""
 
 
 def print_outcome(answer: Mapping[str, Any], out: Console) -> None:
@@ -54,15 +54,15 @@ def _means(one: Mapping[str, Any], are_others: bool, brief: bool) -> Table:
     table = _empty(f"{capital(title)}{' of the other networks' * are_others}, mean over n seeds")
     keys = _keys(records)
     has_last = not brief and any(row["last"] is not None for row in records)
-    has_diverged = any(row["diverged"] for row in records)
+    counted = [name for name in ("diverged", "failed") if any(row[name] for row in records)]
     for name in (*keys, "n", "mean"):
         table.add_column(name, justify="right", no_wrap=True)
-    for name, is_shown in (("95% interval", not brief), ("last", has_last), ("diverged", has_diverged)):
+    for name, is_shown in (("95% interval", not brief), ("last", has_last), *((name, True) for name in counted)):
         if is_shown:
             table.add_column(name, justify="right", no_wrap=True)
     for row in records[:MOST_ROWS]:
         more = [] if brief else [_interval(row, is_accuracy)]
-        more += [_number(row["last"], is_accuracy)] * has_last + [str(row["diverged"] or "")] * has_diverged
+        more += [_number(row["last"], is_accuracy)] * has_last + [str(row[name] or "") for name in counted]
         mean = _number(row["mean"], is_accuracy) if row["n"] else "none"
         table.add_row(*_told(row, keys), str(row["n"]), mean, *more)
     return _shortened(table, one["n_rows"])
@@ -95,7 +95,7 @@ def _interval(row: Record, is_accuracy: bool) -> str:
 
 
 def _number(value: float | None, is_accuracy: bool = True, sign: str = "") -> str:
-    return "nan" if value is None else f"{value:{sign}.3f}" if is_accuracy else f"{value:{sign}.4g}"
+    return "none" if value is None else f"{value:{sign}.3f}" if is_accuracy else f"{value:{sign}.4g}"
 
 
 def _key(value: Any) -> str:

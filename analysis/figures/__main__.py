@@ -46,6 +46,7 @@ def __getattr__(name: str) -> str:
 @app.command(cls=_WithNames)
 def figures(
     figure: Annotated[str, typer.Argument(metavar="FIG")],
+    more: Annotated[list[str] | None, typer.Argument(hidden=True, metavar="")] = None,
     sweep: Annotated[
         str | None, typer.Option(help="Draw the networks of this sweep alone; by default those of the whole store.")
     ] = None,
@@ -108,6 +109,8 @@ def figures(
     wait: Annotated[bool, typer.Option(help="Compute theory that takes minutes and is not kept on disk yet.")] = True,
 ) -> None:
     """Write a figure as SVG, PNG, PDF and CSV: measured means with 95% intervals, and the theory beside them."""
+    for word in more or ():
+        stop(f"{word}: say --where {word}" if "=" in word else f"{word!r}: a command draws one figure; --help shows its options")
     own = {
         "x": x, "y": y, "by": by, "panels": panels, "where": where or None, "centre": centre, "log-x": log_x, "log-y": log_y,
         "seeds": seeds or None, "no-theory": None if theory else True, "no-residuals": None if residuals else True,

@@ -1,5 +1,6 @@
 """The configurations of a sweep, which are its networks but for the seed: the keys that tell them apart, and their means."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -8,6 +9,7 @@ import pandas as pd
 from analysis.data.comparing import PARTS, named
 from analysis.data.keys import gamma_once, ordering
 from analysis.data.measures import measures
+from analysis.data.parts import with_parts
 from analysis.data.points import Points, points
 from analysis.data.selection import Selection, grid_keys
 from declarations.metric import Metric
@@ -16,7 +18,7 @@ from store.views import run
 
 
 class Table(NamedTuple):
-    """The configurations that have a metric, one row each: keys, n, mean, low, high, last and diverged."""
+    """The configurations that have a metric, one row each: keys, n, mean, low, high, last, diverged and failed."""
 
     measure: Metric
     frame: pd.DataFrame
@@ -46,7 +48,22 @@ def table_of(results: str, sweep: str, measure: str, keys: Sequence[str]) -> Tab
     frame = found.frame.assign(last=_last(results, selection, found, known))
     order = [ordering(key, frame) for key in shown]
     frame = frame.sort_values(order, kind="stable") if order else frame
-    return Table(found.measure, frame[[*shown, "n", "mean", "low", "high", "last", "diverged"]])
+    frame = frame.assign(failed=_failed(results, selection, frame, shown))
+    return Table(found.measure, frame[[*shown, "n", "mean", "low", "high", "last", "diverged", "failed"]])
+
+
+def _failed(results: str, selection: Selection, frame: pd.DataFrame, keys: Sequence[str]) -> list[int]:
+    """The number of networks of each configuration that could not be trained."""
+    names = ", ".join(map(quoted, grid_keys(results)))
+    sql = f"SELECT {names} FROM {selection.source} WHERE {selection.condition} AND status = 'failed'"
+    lost = run(results, lambda connection: connection.execute(sql).df())
+    lost = with_parts(lost) if len(lost) else lost
+
+    def told(rows: pd.DataFrame) -> list[tuple[Any, ...]]:
+        return [tuple(None if pd.isna(row[key]) else row[key] for key in keys) for row in rows.to_dict("records")]
+
+    counts = Counter(told(lost))
+    return [counts[row] for row in told(frame)]
 
 
 def _last(results: str, selection: Selection, found: Points, known: dict[str, Metric]) -> Any:

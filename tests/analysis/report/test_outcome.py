@@ -150,3 +150,16 @@ def test_the_figure_of_thresholds_and_the_pages_that_suit_are_named(tmp_path):
     shown = {sweep: outcome.outcome(store.results, sweep, ["best_test_acc"]) for sweep in ("searched", "grid", "strings")}
     assert [one["figures"] for one in shown.values()] == [["Lstar"], [], []]
     assert [one["pages"] for one in shown.values()] == [["dimension", "scaling"]] * 2 + [["relations"]]
+
+
+def test_failed_networks_are_counted_beside_those_that_finished(tmp_path):
+    store = Store(str(tmp_path))
+    rows = [row(i, "ok" if i in (0, 4, 5) else "failed", L=3 + i // 4, seed=i, task="parity") for i in range(6)]
+    store.commit("p", rows)
+    store.write_plan("s", [one["cell_id"] for one in rows])
+    answer = outcome.outcome(store.results, "s", ["best_test_acc"])
+    ((few, all_of_them),) = [one["rows"] for one in answer["tables"]]
+    assert (few["n"], few["failed"], all_of_them["n"], all_of_them["failed"]) == (1, 3, 2, 0)
+    shown = io.StringIO()
+    print_outcome(answer, Console(width=200, file=shown, color_system=None))
+    assert "failed" in shown.getvalue() and "diverged" not in shown.getvalue() and "nan" not in shown.getvalue()
