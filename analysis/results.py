@@ -157,8 +157,8 @@ class Results:
         `title`: by default the parameters that all networks share, the intervals and n; `title=""` draws none, and the chart's
         `description` still holds these words. `width` and `height` of a panel are in pixels: 96 to the inch in a PDF.
 
-        Returns an Altair chart (`chart.save("figure.pdf")`, also .svg, .html, and .png, with more pixels by `ppi=300`), or with `library="matplotlib"` a matplotlib
-        Figure, whose title and legend fit any size: `fig.set_size_inches(3.3, 2.5)`.
+        Returns an Altair chart (`chart.save("figure.pdf")`, also .svg, .html, and .png, with more pixels by `ppi=300`),
+        or with `library="matplotlib"` a matplotlib Figure, whose title and legend fit any size: `fig.set_size_inches(3.3, 2.5)`.
         """
         if library not in ("altair", "matplotlib"):
             raise ResultsError(f"library = {show(library)}: say altair, matplotlib")
