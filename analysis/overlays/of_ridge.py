@@ -13,8 +13,8 @@ from analysis.overlays.theory import About, Theory
 from analysis.theory.ridge_curves import Errors, of_hermite
 
 
-def _has_harmonics(frame: pd.DataFrame) -> "pd.Series[Any]":
-    """Whether the theory's formula counts the harmonics: from three dimensions on."""
+def _in_three_dimensions(frame: pd.DataFrame) -> "pd.Series[Any]":
+    """True from three dimensions on: in fewer, inputs differ too much in length for the theory."""
     return frame["d"] >= 3
 
 
@@ -23,7 +23,7 @@ def _errors(at: Mapping[str, Any]) -> Errors:
 
 
 _KEYS = ("degree", "d", "P", "ridge")
-_KERNEL = About(("hermite",), ("erf_kernel",), ("ridge",), _has_harmonics, {}, _KEYS)
+_KERNEL = About(("hermite",), ("erf_kernel",), ("ridge",), _in_three_dimensions, {}, _KEYS)
 _SOURCE = "[Simon21, Canatar21, Bordelon20]"
 
 THEORIES = (

@@ -32,7 +32,7 @@ class InContext(Task):
     train_tasks: Annotated[int | None, Field(ge=1, title="training tasks k")] = None
     noise: Annotated[float, Field(ge=0, title="variance of the noise of y")] = 0.0
     tested: Annotated[Literal["new", "old"], Field(title="tasks of the test")] = "new"
-    """Whether test contexts have new tasks or those of training; the training set is the same."""
+    """Test contexts have new tasks, or (old) those of training; the training set is the same."""
 
     @model_validator(mode="after")
     def _has_old_tasks(self) -> "InContext":

@@ -57,7 +57,7 @@ def test_training_tasks_are_few_and_the_tests_are_new_or_old():
 
 
 def features(task, inputs):
-    """What the last layer sees of contexts of 6 examples in 4 dimensions."""
+    """Features of contexts of 6 examples in 4 dimensions, as the last layer sees them."""
     rows = []
     for points, values, query in zip(*task.split(inputs.astype(float)), strict=True):
         u = sum(v * p for p, v in zip(points, values, strict=True)) / 6
