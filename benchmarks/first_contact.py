@@ -1,12 +1,13 @@
-"""`python -m benchmarks.first_contact SECTION`: the first half hour of this code on a card, in parts of under ten minutes.
+"""`python -m benchmarks.first_contact SECTION`: what a card does with this code, in parts of under ten minutes.
 
-Each section prints JSON lines: `facts` (libraries, rates of the card), `right` (numbers against the processor's), `alone` (a
-step by number of networks, symbols, width), `noisy` (packs of `batched`), `stacked`, `share` (processes that share a card),
-`one N L WIDTH` (a pack and nothing else, for profilers). `table FILE...` makes the table of docs/inside/engines.md from
-such lines.
+Each section prints JSON lines: `facts` (libraries, rates of the card), `right` (numbers against the processor's), `kinds`
+(networks of all grids, likewise), `alone` (a step by number of networks, symbols, width), `noisy` (packs of `batched`),
+`stacked`, `share` (processes that share a card), `one N L WIDTH` (a pack and nothing else, for profilers). `table FILE...`
+makes the table of docs/inside/engines.md from such lines.
 
-It needs torch, Triton, numba, NumPy, SciPy, pydantic, rich and PyYAML; no Ray and no DuckDB. docs/inside/gpu.md says in which
-order, and what to do with the answers. `--device cpu` with TRITON_INTERPRET=1 tries the sections, at small sizes, without a card.
+It needs torch, Triton, numba, NumPy, SciPy, pydantic, rich and PyYAML, and DuckDB for `kinds` alone; no Ray. docs/inside/gpu.md
+says in which order, and what to do with the answers. `--device cpu` with TRITON_INTERPRET=1 tries the sections, at small sizes,
+without a card.
 """
 
 import argparse
@@ -14,8 +15,9 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +27,17 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from console.words import in_a_line
 from trainables.cell import Cell, cell_of, lazy_gamma
-from trainables.engines import descent_engine
-from trainables.tasks import SameDifferent
+from trainables.engines import ENGINES, DescentEngine, descent_engine
+from trainables.engines.base import Run
+from trainables.metrics.base import requested_names
+from trainables.streams import BLOCK_STEPS
+from trainables.tasks import SameDifferent, Template
 from trainables.trainers.base import Trainer
 from trainables.trainers.batched import Batched
 from trainables.trainers.gram.cpu import Gram
+from trainables.trainers.run import PackRun
 from trainables.trainers.stacked.trainer import Stacked
 
 RICH = (1.0, 2.5, 6.3, 15.8, 39.8, 100.0)
@@ -98,6 +105,36 @@ class Contact:
             pack = self.networks(4, 3, 64, training, "float64")
             self._compare("stacked", pack, self.stacked, Stacked, 25, training=training)
 
+    def kinds(self) -> None:
+        """Every kind of network that the grids train, for some steps, with the metrics that its grid asks for: on the device in
+        single precision with its proof, then in float64 beside the processor."""
+        for name, cell, asked in _kinds_of_grids(self.on_card):
+            engine = next(e for e in ENGINES.values() if isinstance(e, DescentEngine) and not e.is_oracle and e.trains(cell))
+            words: dict[str, Any] = {"kind": name, "engine": engine.name}
+            started = time.perf_counter()
+            try:
+                make = engine.make if self.on_card else lambda cells, _: PackRun(cells, Stacked(cells, as_on_gpu=True))
+                single, _ = _run(make([cell], self.device), asked)
+                words["seconds"] = time.perf_counter() - started
+                double = cell.model_copy(update={"training": cell.descent.model_copy(update={"dtype": "float64"})})
+                on_device = self._trainer(engine, double)
+                (ours, unmeasured), (theirs, _) = (
+                    _run(PackRun([double], made), asked) for made in (on_device, Stacked([double]))
+                )
+            except Exception as error:  # noqa: BLE001 - one kind that fails must not hide the others
+                say("kinds", **words, error=in_a_line(error)[:300])
+                continue
+            apart = {key: _apart(ours[key], theirs[key]) for key in theirs}
+            loss_apart = _apart(single["curve_train_loss"], theirs["curve_train_loss"])
+            say("kinds", **words, apart=max(apart.values()), where=max(apart, key=apart.__getitem__), single_apart=loss_apart,
+                unmeasured=unmeasured)  # fmt: skip
+
+    def _trainer(self, engine: DescentEngine, cell: Cell) -> Trainer:
+        """The trainer of `engine` on the device, without its proof."""
+        if engine.name == "gram":
+            return self.gram([cell])
+        return self.batched([cell]) if engine.name == "batched" else self.stacked([cell])
+
     def alone(self) -> None:
         """The time of a step by the number of networks (a lone program, then a full card), by symbols and by width."""
         for n in (1, 36, 132, 264, 528, 1056) if self.on_card else (1, 3):
@@ -119,7 +156,12 @@ class Contact:
             self._pack(self.batched, self.cells(n, 64, 64, 1024, 1.0, gammas=LADDER), d=64, sigma2=1.0)
 
     def networks_of_any_kind(self) -> None:
-        """Packs of `stacked`: perceptrons of depth 3."""
+        """Packs of `stacked`: perceptrons of depth 3, and transformers of the size of [Boix23]; a step is an epoch."""
+        for P, n in ((64, 1), (64, 32), (1024, 1), (1024, 8)) if self.on_card else ((8, 2),):
+            task = Template(template="aba/abb", P=P)
+            small: dict[str, Any] = {} if self.on_card else {"embedding": 8, "width": 8, "test_size": 32}
+            cells = [cell_of(task, seed=seed, batch=P, identity_qk=True, **small) for seed in range(n)]
+            self._pack(self.stacked, cells, P=P, network="transformer")
         for n, width in ((1, 64), (64, 64), (64, 1024)) if self.on_card else ((2, 16),):
             for training in ("sgd", "adam"):
                 self._pack(self.stacked, self.networks(n, 3, width, training), depth=3, training=training)
@@ -197,7 +239,8 @@ class Contact:
         made = make(pack)
         self.sync()
         making, steps = time.perf_counter() - started, 200 if self.on_card else 10
-        whole = self.ms(lambda: made.train(0, steps), 3 if self.on_card else 1) / steps
+        rounds = count()  # later steps each time: their numbers are drawn, too
+        whole = self.ms(lambda: made.train(next(rounds) * steps, steps), 3 if self.on_card else 1) / steps
         evaluation = self.ms(lambda: made.evaluate(0, pack[0].test_size), 1)
         held = torch.cuda.max_memory_reserved() / 2**30 if self.on_card else 0.0
         predicted = descent_engine(made.name).memory(pack, "cuda") / 2**30
@@ -221,6 +264,52 @@ class Contact:
         return float(np.median(took[1:]))
 
 
+def _kinds_of_grids(whole: bool) -> Iterator[tuple[str, Cell, list[str]]]:
+    """The first cell of every kind of task, network and training in grids/ that learns by descent, with one evaluation after few
+    steps, and the metrics on request of all such cells. Grids that need data which are not here are left out."""
+    from orchestrator.grid.load import load_grid  # here, as it imports DuckDB
+    from orchestrator.grid.syntax.problems import GridError
+
+    first: dict[tuple[str, ...], Cell] = {}
+    asked: dict[tuple[str, ...], set[str]] = {}
+    for file in sorted(Path("grids").glob("*.yaml")):
+        try:
+            grid = load_grid(file)
+        except GridError as error:
+            say("kinds", left_out=file.name, reason=in_a_line(error)[:200])
+            continue
+        for planned in grid.cells:
+            cell = planned.cell
+            if cell.training.family == "descent":
+                kind = tuple(part.name for part in (cell.task, cell.network, cell.training))
+                first.setdefault(kind, cell)
+                asked.setdefault(kind, set()).update(planned.save.intersection(requested_names()))
+    for kind, cell in first.items():
+        steps = 2 * BLOCK_STEPS if whole else BLOCK_STEPS
+        training = cell.training.model_copy(update={"steps": steps, "eval_every": steps, "dtype": "float32"})
+        yield " ".join(kind), cell.model_copy(update={"training": training}), sorted(asked[kind])
+
+
+def _run(run: Run, asked: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Numbers of the one network of a run that is trained to its end, by name, and what could not be measured."""
+    run.watch([asked])
+    while not run.done:
+        run.advance(60)
+    result = run.results()[0]
+    values, lacking = run.measured(0, asked)
+    numbers = {key: value for key, value in {**result.summary(), **result.lists({"curves"}), **values}.items()
+               if "seconds" not in key and not isinstance(value, str) and value is not None}  # fmt: skip
+    return numbers, lacking
+
+
+def _apart(ours: Any, theirs: Any) -> float:
+    """The largest difference of two numbers or lists, divided by one plus their size; infinite where NaN stands in one alone."""
+    a, b = np.asarray(ours, float), np.asarray(theirs, float)
+    with np.errstate(invalid="ignore"):
+        far = np.where(np.isnan(a) & np.isnan(b), 0.0, np.abs(a - b) / (1 + np.abs(b)))
+    return float(np.nan_to_num(far, nan=np.inf).max(initial=0.0))
+
+
 def say(section: str, **found: Any) -> None:
     """Print one line of JSON, numbers with four digits."""
     short = {k: float(f"{v:.4g}") if isinstance(v, float) else v for k, v in found.items()}
@@ -242,7 +331,7 @@ def table(files: Sequence[str]) -> Table:
     return made
 
 
-SECTIONS = {name: name for name in ("facts", "right", "alone", "noisy", "share")} | {"stacked": "networks_of_any_kind"}
+SECTIONS = {name: name for name in ("facts", "right", "kinds", "alone", "noisy", "share")} | {"stacked": "networks_of_any_kind"}
 
 
 def main() -> int:

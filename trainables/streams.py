@@ -52,6 +52,12 @@ def stream(owner: str, purpose: Purpose, block: int = 0) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=_key(purpose, owner), counter=block << 128))
 
 
+def stream_key(owner: str, purpose: Purpose) -> tuple[np.uint64, np.uint64]:
+    """The lower and the upper half of a stream's key, for compiled draws of many blocks."""
+    high, low = divmod(_key(purpose, owner), 2**64)
+    return np.uint64(low), np.uint64(high)
+
+
 def initial_parameters(cell: Cell) -> dict[str, Array]:
     """The parameters by name with which the cell's network starts."""
     return cell.network.init(stream(weights_owner(cell), "weights"), cell)

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from trainables.cell import Cell
@@ -160,7 +161,7 @@ class DescentEngine(Engine):
     def calibration(self) -> Iterable[Timed]:
         for cells in self.shapes():
             made = self.trainer(cells)
-            yield Timed(self.step_amounts(cells[0], len(cells)), partial(made.train, 0, STEPS), STEPS * len(cells))
+            yield Timed(self.step_amounts(cells[0], len(cells)), _onward(made, STEPS), STEPS * len(cells))
             if getattr(cells[0].task, "L", 4) > 3:  # cells of three symbols serve only to time a bare step
                 amounts = self.evaluation_amounts(cells[0], len(cells))
                 yield Timed(amounts, partial(made.evaluate, 0, cells[0].test_size), len(cells), 1)
@@ -171,12 +172,19 @@ class DescentEngine(Engine):
             for name, cells, shared in ((ALONE, pack[:1], 1.0), ("cuda", pack, group)):
                 made = self.trainer(cells, device)
                 amounts = self.step_amounts(cells[0], shared, "cuda")
-                yield name, Timed(amounts, partial(made.train, 0, CARD_STEPS), CARD_STEPS * len(cells))
+                yield name, Timed(amounts, _onward(made, CARD_STEPS), CARD_STEPS * len(cells))
                 if name == ALONE:
                     del made  # the next pack may need all the memory
             amounts = self.evaluation_amounts(pack[0], group)
             yield "cuda", Timed(amounts, partial(made.evaluate, 0, pack[0].test_size), len(pack), 1)
             del made
+
+
+def _onward(trainer: "Trainer", n_steps: int) -> Callable[[], object]:
+    """Take the next n_steps at each call. Steps taken again would cost other draws: those drawn ahead for the steps that follow
+    are lost, and those at hand serve again."""
+    first = count(0, n_steps)
+    return lambda: trainer.train(next(first), n_steps)
 
 
 def among_groups(cells: Sequence[Cell]) -> float:

@@ -103,10 +103,9 @@ class Batched(_Dense):
     double: ClassVar[float] = 4.0  # half as many numbers per instruction, and no oneDNN
     seconds: ClassVar[Mapping[str, Mapping[str, float]]] = {
         "cpu": {"call": 4e-5, "neuron": 7e-10, "product": 9e-12, "number": 2e-9, "evaluation": 5e-4},
-        # Not measured; the first packs correct it. Estimated for an H200: 50 TFLOP/s in float32, 4.2 TB/s; alone some eight
-        # kernels a step from a CUDA graph, 3e-6 s each.
-        "cuda": {"call": 2e-7, "neuron": 8e-12, "product": 4e-14, "number": 5e-10, "evaluation": 1e-4},
-        ALONE: {"call": 3e-5, "neuron": 1e-10, "product": 4e-13, "number": 5e-10},
+        # On an NVIDIA H200, from packs of 176 networks; `evaluation` was 1.9e-4, as for `gram`.
+        "cuda": {"call": 1e-6, "neuron": 1.5e-11, "product": 1e-14, "number": 2.6e-9, "evaluation": 7e-5},
+        ALONE: {"call": 3e-5, "neuron": 1.4e-10, "product": 8e-13, "number": 2.6e-9},
     }
     merges: ClassVar[frozenset[str]] = frozenset({"L", "sigma2", "prefactor"})
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from trainables.cell import Cell, cell_of, lazy_gamma
 from trainables.engines.base import ALONE, Amounts, DescentEngine, evaluation_numbers, item_bytes
-from trainables.kernels.sizes import CHUNK, TILE, padded
+from trainables.kernels.sizes import CHUNK, PLAN_BYTES, PLAN_STEPS, TILE, padded, plan_length
 from trainables.kinds import NOISELESS_PAIRS, sees_noiseless_pairs
 from trainables.tasks import SameDifferent
 
@@ -36,15 +36,11 @@ class Gram(DescentEngine):
     seconds: ClassVar[Mapping[str, Mapping[str, float]]] = {
         "cpu": {"call": 3e-6, "example": 1e-8, "pair": 2e-10, "lazy_pair": 3e-10, "tile": 1.6e-11, "evaluation": 5e-4,
                 "product": 9e-12, "neuron": 3e-10, "number": 1.5e-9},
-        # Not measured; the first packs correct it. Estimated from its machine code for an H200 (132 multiprocessors that issue 4
-        # instructions a cycle, 1.75 GHz): with L = 12, B = 128 each of the 8 warps of 1,024 neurons issues some 14,600 a step,
-        # together 29,000 cycles. Waits add half as much, which makes 26e-6 s of one multiprocessor, or 2e-7 s of a full GPU; four
-        # fifths of it are for the 63 pairs. `example` is the host's draws, 3e-6 s per group and step. An evaluation is some 20
-        # small kernels per network.
-        "cuda": {"call": 2e-8, "example": 5e-9, "pair": 2.4e-12, "lazy_pair": 3.2e-12, "tile": 1.4e-13, "dot": 2.7e-14,
-                 "evaluation": 1e-4, "product": 1e-13, "neuron": 2e-11, "number": 5e-10},
-        # One multiprocessor of 132, which issues half as often where it has no other network to turn to.
-        ALONE: {"call": 4e-6, "example": 5e-9, "pair": 3.4e-10, "lazy_pair": 4.5e-10, "tile": 1.6e-11, "dot": 4e-13},
+        # On an NVIDIA H200 beside four threads that draw, from packs of 132 to 1056 networks (docs/inside/gpu.md). `evaluation`
+        # was 3.7e-4, and `number` 1.6e-9, with thrice the operations; what they are now was not measured.
+        "cuda": {"call": 7e-8, "example": 3.3e-9, "pair": 3.3e-12, "lazy_pair": 4.8e-12, "tile": 2e-14, "dot": 1e-13,
+                 "evaluation": 1.3e-4, "product": 1e-13, "neuron": 3e-11, "number": 8e-10},
+        ALONE: {"call": 1.5e-5, "example": 3.3e-9, "pair": 3.2e-10, "lazy_pair": 4.5e-10, "tile": 1.8e-11, "dot": 1e-13},
     }  # fmt: skip
     merges: ClassVar[frozenset[str]] = frozenset({"L", "d", "prefactor"})
 
@@ -89,7 +85,9 @@ class Gram(DescentEngine):
         tables = 2 * sum(_symbols(cell) ** 2 for cell in groups)
         working = 3 * sum(map(_weights, cells)) if device == "cuda" else sum(map(_weights, cells)) + 3 * _weights(cells[0])
         held = evaluation_numbers(cells, device)
-        return int(item_bytes(cells[0]) * (initial + sum(map(_weights, groups)) + working + tables + held))
+        a_step = 2 * sum(plan_length(_symbols(cell), cell.batch) for cell in groups)  # numbers of 16 bits
+        plans = 2 * min(PLAN_BYTES, PLAN_STEPS * a_step) if device == "cuda" else 0  # two take turns
+        return plans + int(item_bytes(cells[0]) * (initial + sum(map(_weights, groups)) + working + tables + held))
 
     def card_packs(self) -> Sequence[Sequence[Cell]]:
         def pack(n: int, n_symbols: int, d: int, width: int, lazy: bool = False) -> list[Cell]:

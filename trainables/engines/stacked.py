@@ -32,9 +32,9 @@ class Stacked(DescentEngine):
     seconds: ClassVar[Mapping[str, Mapping[str, float]]] = {
         # On an Intel Xeon (Ice Lake, 2.8 GHz), from perceptrons in packs of 24; the first packs of another machine correct it.
         "cpu": {"call": 4e-5, "product": 2.4e-11, "neuron": 1.5e-9, "number": 1.5e-9, "evaluation": 5e-4},
-        # Not measured; the first packs correct it: 50 TFLOP/s in float32; alone some 60 small kernels a step from a CUDA graph.
-        "cuda": {"call": 1e-6, "product": 4e-14, "neuron": 2e-11, "number": 5e-10, "evaluation": 1e-4},
-        ALONE: {"call": 2e-4, "product": 4e-13, "neuron": 1e-10, "number": 5e-10},
+        # On an NVIDIA H200, from packs of 64 perceptrons; alone some 60 small kernels a step from a CUDA graph.
+        "cuda": {"call": 1e-6, "product": 5e-14, "neuron": 2e-11, "number": 2.5e-9, "evaluation": 6e-5},
+        ALONE: {"call": 7.4e-5, "product": 7e-14, "neuron": 1e-10, "number": 2.5e-9},
     }
 
     def trains(self, cell: Cell) -> bool:

@@ -39,14 +39,9 @@ def distinct_pairs(codes, n_symbols):
     return pairs, n_pairs, rows, n_rows
 
 
-def plan_length(n_symbols: int, batch: int) -> int:
-    """Numbers that `plan_steps` writes for a step."""
-    return 6 * batch + 4 * min(batch, n_symbols) + 5
-
-
 @compiled
 def plan_steps(codes, n_symbols, plan):
-    """Write the steps as `gram` on a GPU reads them into plan (T, plan_length), from codes as for `distinct_pairs`.
+    """Write the steps as `gram` on a GPU reads them into plan (T, `sizes.plan_length`), from codes as for `distinct_pairs`.
 
     A step holds the number of pairs, of symbols in the first half and of symbols in the second (3); u of each pair (B); the count
     of each pair (B); then for each half its symbols (R), the start of each symbol's pairs in the list that follows, with the end

@@ -1,4 +1,5 @@
-"""Counter-based random numbers: Philox4x32-10 [Salmon et al. 2011, SC'11], Box-Muller's normals, pairs of symbols."""
+"""Counter-based random numbers: Philox4x32-10 and Philox4x64-10 [Salmon et al. 2011, SC'11], Box-Muller's normals, pairs of
+symbols."""
 
 import numpy as np
 
@@ -6,6 +7,8 @@ from trainables.kernels.compiled import exact, exact_inline
 
 _CHUNK = 256
 """Counters whose four words are computed together; small enough for the first-level cache."""
+_DIGITS = 256
+"""Values of a digit, eight bits, by which whole numbers are sorted."""
 
 
 @exact_inline
@@ -19,6 +22,26 @@ def philox(c0, c1, c2, c3, key0, key1):
         c1, c3 = y & low, x & low
         key0, key1 = (key0 + np.uint64(0x9E3779B9)) & low, (key1 + np.uint64(0xBB67AE85)) & low
     return c0, c1, c2, c3
+
+
+@exact_inline
+def _high(a, b):
+    """The upper 64 bits of the product of two 64-bit numbers."""
+    low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
+    a0, a1, b0, b1 = a & low, a >> half, b & low, b >> half
+    middle, cross = a1 * b0 + ((a0 * b0) >> half), a0 * b1
+    return a1 * b1 + (middle >> half) + ((cross + (middle & low)) >> half)
+
+
+@exact_inline
+def first_word(key0, key1, block):
+    """The first 64-bit number of NumPy's `Philox(key=key1 << 64 | key0, counter=block << 128)`, which is Philox4x64-10."""
+    c0, c1, c2, c3 = np.uint64(1), np.uint64(0), np.uint64(block), np.uint64(0)  # NumPy counts before it draws
+    m0, m1 = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
+    for _ in range(10):
+        c0, c1, c2, c3 = _high(m1, c2) ^ c1 ^ key0, m1 * c2, _high(m0, c0) ^ c3 ^ key1, m0 * c0
+        key0, key1 = key0 + np.uint64(0x9E3779B97F4A7C15), key1 + np.uint64(0xBB67AE8584CAA73B)
+    return c0
 
 
 @exact_inline
@@ -80,15 +103,60 @@ def fill_normals(key, out):
             out[start + i] = flat[i]
 
 
+@exact_inline
+def pair_of(i, key, n):
+    """Symbols u, v of the i-th pair under a key, out of n: equal with probability 1/2, else different and uniform."""
+    low, half, none = np.uint64(0xFFFFFFFF), np.uint64(32), np.uint64(0)
+    same, first, other, _ = philox(np.uint64(i), none, none, none, key & low, key >> half)
+    # The integer part of word * n / 2^32 is uniform on 0..n-1, up to a bias of n/2^32.
+    u = (first * n) >> half
+    v = u + np.uint64(1) + ((other * (n - np.uint64(1))) >> half)
+    return u, (u if same & np.uint64(1) else (v - n if v >= n else v))
+
+
 @exact
 def fill_pairs(key, n_symbols, u, v):
-    """Fill u, v (n,) with symbol indices: equal with probability 1/2, else different and uniform."""
-    low, half, none = np.uint64(0xFFFFFFFF), np.uint64(32), np.uint64(0)
-    n = np.uint64(n_symbols)
+    """Fill u, v (n,) with the symbols of pairs."""
     for i in range(len(u)):
-        same, first, other, _ = philox(np.uint64(i), none, none, none, key & low, key >> half)
-        # The integer part of word * n / 2^32 is uniform on 0..n-1, up to a bias of n/2^32.
-        x = (first * n) >> half
-        y = x + np.uint64(1) + ((other * (n - np.uint64(1))) >> half)
-        u[i] = x
-        v[i] = x if same & np.uint64(1) else (y - n if y >= n else y)
+        u[i], v[i] = pair_of(i, key, np.uint64(n_symbols))
+
+
+@exact
+def fill_batches(key0, key1, n_symbols, block_steps, first_step, codes):
+    """Fill codes (T, B) with u n_symbols + v of the batches of T steps, sorted in each step.
+
+    The batches of `block_steps` steps are drawn together: their key is the first word of the stream (key0, key1) in that block.
+    """
+    batch = codes.shape[1]
+    n, key = np.uint64(n_symbols), np.uint64(0)
+    room, starts = np.empty(batch, codes.dtype), np.empty(_DIGITS, np.int64)
+    for t in range(codes.shape[0]):
+        block, k = (first_step + t) // block_steps, (first_step + t) % block_steps
+        if t == 0 or k == 0:
+            key = first_word(key0, key1, block)
+        for i in range(batch):
+            u, v = pair_of(k * batch + i, key, n)
+            codes[t, i] = u * n + v
+        _sort(codes[t], n_symbols * n_symbols, room, starts)
+
+
+@exact_inline
+def _sort(x, end, room, starts):
+    """Sort whole numbers 0 <= x < end in place, digit by digit; room is as long as x, starts holds a number per digit."""
+    shift = 0
+    while end > 1:
+        for digit in range(_DIGITS):
+            starts[digit] = 0
+        for i in range(len(x)):
+            starts[(x[i] >> shift) & (_DIGITS - 1)] += 1
+        before = 0
+        for digit in range(_DIGITS):
+            starts[digit], before = before, before + starts[digit]
+        for i in range(len(x)):
+            digit = (x[i] >> shift) & (_DIGITS - 1)
+            room[starts[digit]] = x[i]
+            starts[digit] += 1
+        for i in range(len(x)):
+            x[i] = room[i]
+        shift += 8
+        end = (end + _DIGITS - 1) // _DIGITS

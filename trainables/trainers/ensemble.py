@@ -1,7 +1,7 @@
 """Networks in scaled changes, shared by several trainers: initial weights by group, evaluation, and the measures at the end."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 import torch
@@ -10,13 +10,18 @@ from torch import Tensor
 from trainables.cell import Cell
 from trainables.kernels.dense import outputs
 from trainables.kernels.sizes import CHUNK, TOGETHER
-from trainables.result import SCORES
 from trainables.tasks.base import Array
 from trainables.trainers.base import Groups, Measures, Probed
 from trainables.trainers.card.staging import in_turn
 from trainables.trainers.centred import centred_output, compared_halves, draw_initial
 from trainables.trainers.products import product
 from trainables.trainers.scores import scored
+
+SCORED = 2**22
+"""Most outputs that are scored at once: all networks together, as each score is some 40 operations, but no more memory than an
+evaluation takes."""
+
+_Chosen = slice | Tensor
 
 
 class Ensemble:
@@ -39,6 +44,7 @@ class Ensemble:
             w0, a0 = draw_initial(cell)
             self.w0[g][:], self.a0[self.groups.members[g]] = self.tensor(w0), self.tensor(a0)
         self.b = torch.zeros_like(self.a0)
+        self.of_group = torch.tensor(self.groups.group, device=self.device)
         self.eps = self.tensor(np.array([cell.epsilon for cell in cells]))[:, None, None]
         self.lr = self.tensor(np.array([cell.scaled_lr for cell in cells]))[:, None]
 
@@ -55,30 +61,43 @@ class Ensemble:
 
         More than `test_size` examples are passed in parts of that many, so that they need no more memory than the usual ones.
         """
-        found = torch.empty(len(SCORES["binary"]), len(self.cells), dtype=torch.float64, device=self.device)
-        for g, (x, y) in enumerate(self._tests(step, n)):
-            together, f = self._parts(g), list[list[Tensor]]()
-            for part in torch.split(x, self.groups.cells[g].test_size):
+        f = torch.empty(len(self.cells), n, dtype=self.dtype, device=self.device)
+        y = torch.empty(len(self.groups), n, dtype=self.dtype, device=self.device)
+        for g, (x, labels) in enumerate(self._tests(step, n)):
+            y[g], size = labels, self.groups.cells[g].test_size
+            for start in range(0, n, size):
+                part = x[start : start + size]
                 h0 = product(part, self.w0[g])
-                f.append([self._centred_outputs(cells, h0, changes(cells, part)) for cells in together])
-            for cells, outputs_of in zip(together, zip(*f, strict=True), strict=True):
-                found[:, cells] = scored(torch.cat(outputs_of, dim=-1), y, "binary")
-        return found.cpu().numpy()
+                for cells, chosen in self._parts[g]:
+                    f[chosen, start : start + size] = self._centred_outputs(chosen, h0, changes(cells, part))
+        rows = max(1, SCORED // n)
+        parts = zip(torch.split(f, rows), torch.split(self.of_group, rows), strict=True)
+        return torch.cat([scored(own, y[groups], "binary") for own, groups in parts], dim=1).cpu().numpy()
 
-    def _parts(self, g: int) -> list[list[int]]:
-        """The cells of a group in parts that are evaluated together."""
+    @cached_property
+    def _parts(self) -> list[list[tuple[list[int], _Chosen]]]:
+        """The cells of each group in parts that are evaluated together, as numbers, and as what picks their rows of an array: a
+        slice, or their numbers on the device, because a list would be copied there anew at each use, and the host would wait."""
+        return [[(part, self._chosen(part)) for part in self._together(g)] for g in range(len(self.groups))]
+
+    def _together(self, g: int) -> Iterator[list[int]]:
         members, cell = self.groups.members[g], self.groups.cells[g]
         k = max(1, TOGETHER // (cell.test_size * cell.width)) if self.at_once else 1
-        return [members[i : i + k] for i in range(0, len(members), k)]
+        return (members[i : i + k] for i in range(0, len(members), k))
 
-    def _centred_outputs(self, cells: Sequence[int], h0: Tensor, q: Tensor) -> Tensor:
+    def _chosen(self, cells: Sequence[int]) -> _Chosen:
+        if list(cells) == list(range(cells[0], cells[-1] + 1)):
+            return slice(cells[0], cells[-1] + 1)
+        return torch.tensor(cells, device=self.device)
+
+    def _centred_outputs(self, chosen: _Chosen, h0: Tensor, q: Tensor) -> Tensor:
         """Centred outputs (k, n) of some cells, from h0 (n, m) and q (k, n, m)."""
+        a0, b, eps = self.a0[chosen], self.b[chosen], self.eps[chosen]
         if self.at_once:
-            chosen = list(cells)
-            return centred_output(h0, q, self.a0[chosen], self.b[chosen], self.eps[chosen])[0]
+            return centred_output(h0, q, a0, b, eps)[0]
         found = []
-        for c, own in zip(cells, q, strict=True):
-            parameters = (self.a0[c].numpy(), self.b[c].numpy(), self.eps[c, 0, 0].numpy()[()])
+        for c, own in enumerate(q):
+            parameters = (a0[c].numpy(), b[c].numpy(), eps[c, 0, 0].numpy()[()])
             found.append(torch.from_numpy(outputs(h0.numpy(), own.numpy(), *parameters)))
         return torch.stack(found)
 
@@ -110,7 +129,7 @@ class Ensemble:
     def _probed(self, c: int, u: Tensor, parameters: dict[str, Array], x: Array) -> Probed:
         inputs = self.tensor(x)
         h0, q = product(inputs, self.w0[self.groups.group[c]]), product(inputs, u)
-        f = self._centred_outputs([c], h0, q[None])[0]
+        f = self._centred_outputs(slice(c, c + 1), h0, q[None])[0]
         features = torch.addcmul(h0, self.eps[c], q).relu()
         return Probed(f.cpu().numpy(), features.cpu().numpy(), parameters)
 

@@ -89,7 +89,7 @@ def test_the_cheapest_fit_engine_is_chosen():
     assert model.choose(cell(L=8, d=256, sigma2=1.0)) == ("batched", "cpu")
     assert model.choose(cell(L=1024, d=16)) == ("batched", "cpu")
     card = {"cpu": 2, "cuda": 1}
-    assert model.choose(cell(L=8, d=256, sigma2=1.0), card) == ("batched", "cuda")
+    assert model.choose(cell(L=8, d=256, sigma2=1.0, width=1024), card, group=6) == ("batched", "cuda")
     for n_symbols in (2, 12, 64, 1024):  # those of the paper's noiseless figures at their width
         assert model.choose(cell(L=n_symbols, d=256, width=1024), card) == ("gram", "cuda")
     # One small network would leave a card nearly empty.

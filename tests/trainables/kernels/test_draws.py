@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from trainables.kernels.draws import standard_normal, symbol_pairs
-from trainables.kernels.random import philox
+from trainables.kernels.random import fill_batches, first_word, philox
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,31 @@ from trainables.kernels.random import philox
 def test_philox_gives_the_published_words(word, expected):
     """The known answers that its authors publish (Random123, kat_vectors) for counter and key all zeros, all ones."""
     assert [int(x) for x in philox(*6 * [np.uint64(word)])] == expected
+
+
+@pytest.mark.parametrize("key", [0, 1, 2**64 - 1, 0x0123456789ABCDEFFEDCBA9876543210, 2**128 - 1])
+@pytest.mark.parametrize("block", [0, 1, 2**40])
+def test_the_first_word_of_a_block_is_numpys(key, block):
+    high, low = divmod(key, 2**64)
+    drawn = np.random.Generator(np.random.Philox(key=key, counter=block << 128)).integers(0, 2**64, dtype=np.uint64)
+    assert first_word(np.uint64(low), np.uint64(high), block) == drawn
+
+
+@pytest.mark.parametrize(("n_symbols", "batch"), [(2, 1), (2, 128), (16, 128), (17, 8), (300, 128), (5000, 128), (70000, 64)])
+@pytest.mark.parametrize(("first", "n"), [(0, 20), (13, 31), (12_345_678, 4)])
+def test_batches_drawn_at_once_are_those_of_each_block_sorted(n_symbols, batch, first, n):
+    """Blocks of 10 steps, each from a generator of its own, as the task draws them."""
+    low, high = 12345, 67890
+    codes = np.zeros((n, batch), np.int64)
+    fill_batches(np.uint64(low), np.uint64(high), n_symbols, 10, first, codes)
+    rows = []
+    for block in range(first // 10, (first + n - 1) // 10 + 1):
+        u, v = symbol_pairs(
+            np.random.Generator(np.random.Philox(key=high << 64 | low, counter=block << 128)), 10 * batch, n_symbols
+        )
+        rows.append((u.astype(np.int64) * n_symbols + v).reshape(10, batch))
+    start = first % 10
+    assert np.array_equal(codes, np.sort(np.concatenate(rows)[start : start + n], axis=1))
 
 
 def test_normal_numbers_are_normal():

@@ -1,4 +1,4 @@
-"""The benchmark for the first half hour on a card, tried in the interpreter: its sections run."""
+"""The benchmark for a card, tried in the interpreter: its sections run."""
 
 import json
 import os
@@ -11,7 +11,8 @@ from tests.orchestrator.conftest import ROOT
 
 
 @pytest.mark.parametrize(
-    "section", ["facts", "stacked", *(pytest.param(name, marks=pytest.mark.slow) for name in ("right", "alone", "noisy"))]
+    "section",
+    ["facts", "stacked", *(pytest.param(name, marks=pytest.mark.slow) for name in ("right", "kinds", "alone", "noisy"))],
 )
 def test_sections_run_without_a_card(section):
     pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
@@ -23,6 +24,7 @@ def test_sections_run_without_a_card(section):
     assert lines
     for line in lines:  # float64, as in test_trainers.py
         assert line.get("loss_apart", 0.0) < (2e-5 if line.get("dtype") == "float32" else 1e-9)
+        assert "error" not in line and line.get("apart", 0.0) < 1e-9
         assert all(line.get(name, True) for name in ("same_digits", "mixed_as_alone", "starts_at_log_2"))
 
 

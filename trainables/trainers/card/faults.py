@@ -84,6 +84,15 @@ def card_faults(device: str) -> Iterator[None]:
         raise
 
 
+def take_every_digit() -> None:
+    """Let cuDNN convolve with all digits of float32, and add in one order. By default it takes TF32, which has three digits, and
+    sums whose order changes from run to run."""
+    import torch
+
+    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cudnn.deterministic = True
+
+
 def release() -> None:
     """Give back the memory of packs that have ended, so that other processes on the card can have it."""
     import torch

@@ -19,7 +19,8 @@ SHARE = 0.01
 Both are chosen, not derived: above the differences of right trainers, far below those of a wrong step. In 90 settings of L, d,
 width, gamma (lazy to 100) and base_lr (0.01 to 1), 100 steps on a CPU (2026-11-26), four trainers in float32 differed from `gram`
 in float64 by at most 8e-7, some 14 roundings of a loss near log 2, while the loss had changed by less than 1e-3; later by at most
-ROUNDING + 0.0013 of the change. Steps half as long again change a loss by about half as much again. No GPU was measured.
+ROUNDING + 0.0013 of the change. Steps half as long again change a loss by about half as much again.
+On an NVIDIA H200 networks of all kinds in grids/ differed by at most 8e-7 in 20 to 60 steps (2026-11-27).
 """
 WILD = 4.0
 """A network whose loss reaches this many times one plus its first loss amplifies roundings: no two machines agree on it.

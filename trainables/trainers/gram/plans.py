@@ -10,15 +10,11 @@ import torch
 from torch import Tensor
 
 from trainables.cell import Cell
-from trainables.kernels.pairs import plan_length, plan_steps
+from trainables.kernels.pairs import plan_steps
+from trainables.kernels.sizes import PLAN_BYTES, PLAN_STEPS, plan_length
 from trainables.streams import BLOCK_STEPS
 from trainables.trainers.card.staging import Room, Staging
 from trainables.trainers.gram.span import Span
-
-MOST_STEPS = 250
-PLAN_BYTES = 2**26
-"""Limits on the steps of a plan and on its size; a plan may always hold one block of steps. Launches are short, so that the host
-draws the next plan meanwhile."""
 
 
 class Plan(NamedTuple):
@@ -41,7 +37,7 @@ class Steps:
         a_step = self.firsts[-1]
         dtype = torch.int16 if max(*span.n_symbols, cell.batch) < 2**15 else torch.int32
         fitting = PLAN_BYTES // (a_step * dtype.itemsize) // BLOCK_STEPS * BLOCK_STEPS
-        self.most = min(MOST_STEPS, max(fitting, BLOCK_STEPS))
+        self.most = min(PLAN_STEPS, max(fitting, BLOCK_STEPS))
         rooms, fill = [Room((self.most * a_step,), dtype)], partial(_fill, span, self.firsts)
         self.staging = Staging(rooms, span.nets.device, len(span.z), fill, ahead=True)
         self.none = Plan(0, 0, self.staging.tensors[0][0])

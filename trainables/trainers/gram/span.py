@@ -8,10 +8,10 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from trainables.cell import Cell
+from trainables.kernels.random import fill_batches
 from trainables.kinds import NOISELESS_PAIRS, sees_noiseless_pairs
-from trainables.streams import BLOCK_STEPS, stream
+from trainables.streams import BLOCK_STEPS, stream_key
 from trainables.tasks.base import Array
-from trainables.trainers.base import blocks
 from trainables.trainers.ensemble import Ensemble
 from trainables.trainers.products import product
 
@@ -45,16 +45,10 @@ class Span:
         return torch.stack([product(self.z[g], w) for w in self.nets.w0[g].chunk(2)])
 
     def codes(self, g: int, first_step: int, n_steps: int) -> Array:
-        """u L + v (n_steps, B) of the pairs in the group's batches, sorted in each step."""
+        """u L + v (n_steps, B) of the pairs in the group's batches, sorted in each step: those of the task's `draw_pairs`."""
         cell, owner, n_symbols = self.nets.groups.cells[g], self.nets.groups.owners[g], self.n_symbols[g]
         codes = np.empty((n_steps, cell.batch), np.int32 if n_symbols < 2**15 else np.int64)
-        done = 0
-        for block, steps in blocks(first_step, n_steps):
-            u, v = cell.task.draw_pairs(stream(owner, "batches", block), BLOCK_STEPS * cell.batch)  # type: ignore[attr-defined]
-            drawn = (u.astype(codes.dtype) * n_symbols + v).reshape(BLOCK_STEPS, -1)[steps]
-            codes[done : done + len(drawn)] = drawn
-            done += len(drawn)
-        codes.sort(axis=1)
+        fill_batches(*stream_key(owner, "batches"), n_symbols, BLOCK_STEPS, first_step, codes)
         return codes
 
     def changes(self, cells: Sequence[int], x: Tensor, omegas: Tensor) -> Tensor:

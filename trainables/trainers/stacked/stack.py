@@ -15,6 +15,7 @@ from trainables.result import scores_of
 from trainables.streams import BLOCK_STEPS, initial_parameters, measured_at_once, training_probe
 from trainables.tasks.base import Array
 from trainables.trainers.base import Groups, Measures, Probed, blocks
+from trainables.trainers.card.faults import take_every_digit
 from trainables.trainers.card.graphs import recorded
 from trainables.trainers.card.staging import Room, Staging, in_turn
 from trainables.trainers.centred import compared_halves
@@ -39,6 +40,8 @@ class Stack:
         self.network, self.training = cell.network, cell.descent
         on_gpu = self.device.type == "cuda"
         self.as_on_gpu = on_gpu if as_on_gpu is None else as_on_gpu
+        if on_gpu:
+            take_every_digit()
         self.groups = groups = Groups(cells)
         self.seen = Seen(groups, self.dtype, self.device)
 

@@ -14,7 +14,7 @@ from trainables.basics import CannotRecordError, CardFault, CardUnusable
 from trainables.engines.gram import trainer_on_card
 from trainables.trainers.batched import Batched
 from trainables.trainers.card import faults as card
-from trainables.trainers.card.faults import card_faults, check_card
+from trainables.trainers.card.faults import card_faults, check_card, take_every_digit
 from trainables.trainers.gram.cpu import Gram
 from trainables.trainers.run import PackRun
 
@@ -149,3 +149,21 @@ def test_the_driver_loads_no_torch_for_it():
         [sys.executable, "-c", "import sys, trainables.trainers.card.faults; assert 'torch' not in sys.modules"], check=False
     )
     assert done.returncode == 0
+
+
+def test_convolutions_take_every_digit_and_add_in_one_order(monkeypatch):
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", True)
+    monkeypatch.setattr(torch.backends.cudnn, "deterministic", False)
+    take_every_digit()
+    assert (torch.backends.cudnn.allow_tf32, torch.backends.cudnn.deterministic) == (False, True)
+
+
+@pytest.mark.parametrize("device", [pytest.param("cuda", marks=NEEDS_GPU)])
+def test_convolutions_on_a_card_have_the_digits_of_float32(device):
+    """TF32 has 11 bits: sums of 288 products of normal numbers then miss by some 5e-4 of their size, float32 by some 1e-7."""
+    take_every_digit()
+    torch.manual_seed(0)
+    x, w = torch.randn(16, 32, 14, 14), torch.randn(32, 32, 3, 3)
+    exact = torch.nn.functional.conv2d(x.double(), w.double())
+    ours = torch.nn.functional.conv2d(x.to(device), w.to(device)).cpu().double()
+    assert (ours - exact).norm() < 1e-5 * exact.norm()

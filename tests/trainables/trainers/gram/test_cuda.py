@@ -12,7 +12,8 @@ import torch
 
 from orchestrator.grid.load import load_grid
 from tests.interpreter import interpret
-from trainables.kernels.pairs import plan_length, plan_steps
+from trainables.kernels.pairs import plan_steps
+from trainables.kernels.sizes import plan_length
 from trainables.trainers.gram.plans import Steps
 
 

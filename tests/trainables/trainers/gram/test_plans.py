@@ -1,7 +1,9 @@
 """Layouts of packs in the arrays of the kernels for GPUs, which need no Triton."""
 
+import numpy as np
 import torch
 
+from trainables.streams import BLOCK_STEPS, stream
 from trainables.trainers.ensemble import Ensemble
 from trainables.trainers.gram.plans import Layout, table
 from trainables.trainers.gram.span import Span
@@ -19,3 +21,13 @@ def test_networks_of_a_group_lie_side_by_side_and_record_once(make_cell):
     assert layout.recording(16) == [(2, 0), (2, 16), *((3, first) for first in range(0, 81, 16))]
     rows = table(zip(layout.order, layout.literal, strict=True), torch.device("cpu"))
     assert rows.dtype == torch.int64 and rows[1].tolist() == [2, 0]
+
+
+def test_a_groups_pairs_are_those_that_its_task_draws(make_cell):
+    cells = [make_cell(L=L, seed=seed) for L, seed in ((5, 0), (9, 1))]
+    span = Span(Ensemble(cells, "cpu"))
+    for g, cell in enumerate(cells):
+        n_symbols, owner = cell.task.L, span.nets.groups.owners[g]
+        drawn = [cell.task.draw_pairs(stream(owner, "batches", block), BLOCK_STEPS * cell.batch) for block in (0, 1)]
+        codes = np.concatenate([(u * n_symbols + v).reshape(BLOCK_STEPS, -1) for u, v in drawn])
+        assert np.array_equal(span.codes(g, 7, 9), np.sort(codes[7:16], axis=1))
