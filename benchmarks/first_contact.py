@@ -15,7 +15,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -30,9 +30,6 @@ from rich.table import Table
 from console.words import in_a_line
 from trainables.cell import Cell, cell_of, lazy_gamma
 from trainables.engines import ENGINES, DescentEngine, descent_engine
-from trainables.engines.base import Run
-from trainables.metrics.base import requested_names
-from trainables.streams import BLOCK_STEPS
 from trainables.tasks import SameDifferent, Template
 from trainables.trainers.base import Trainer
 from trainables.trainers.batched import Batched
@@ -108,25 +105,27 @@ class Contact:
     def kinds(self) -> None:
         """Every kind of network that the grids train, for some steps, with the metrics that its grid asks for: on the device in
         single precision with its proof, then in float64 beside the processor."""
-        for name, cell, asked in _kinds_of_grids(self.on_card):
+        from benchmarks.kinds import apart, kinds_of_grids, trained  # here, as grids import DuckDB
+
+        for name, cell, asked in kinds_of_grids(self.on_card):
             engine = next(e for e in ENGINES.values() if isinstance(e, DescentEngine) and not e.is_oracle and e.trains(cell))
             words: dict[str, Any] = {"kind": name, "engine": engine.name}
             started = time.perf_counter()
             try:
                 make = engine.make if self.on_card else lambda cells, _: PackRun(cells, Stacked(cells, as_on_gpu=True))
-                single, _ = _run(make([cell], self.device), asked)
+                single, _ = trained(make([cell], self.device), asked)
                 words["seconds"] = time.perf_counter() - started
                 double = cell.model_copy(update={"training": cell.descent.model_copy(update={"dtype": "float64"})})
                 on_device = self._trainer(engine, double)
                 (ours, unmeasured), (theirs, _) = (
-                    _run(PackRun([double], made), asked) for made in (on_device, Stacked([double]))
+                    trained(PackRun([double], made), asked) for made in (on_device, Stacked([double]))
                 )
             except Exception as error:  # noqa: BLE001 - one kind that fails must not hide the others
                 say("kinds", **words, error=in_a_line(error)[:300])
                 continue
-            apart = {key: _apart(ours[key], theirs[key]) for key in theirs}
-            loss_apart = _apart(single["curve_train_loss"], theirs["curve_train_loss"])
-            say("kinds", **words, apart=max(apart.values()), where=max(apart, key=apart.__getitem__), single_apart=loss_apart,
+            far = {key: apart(ours[key], theirs[key]) for key in theirs}
+            loss_apart = apart(single["curve_train_loss"], theirs["curve_train_loss"])
+            say("kinds", **words, apart=max(far.values()), where=max(far, key=far.__getitem__), single_apart=loss_apart,
                 unmeasured=unmeasured)  # fmt: skip
 
     def _trainer(self, engine: DescentEngine, cell: Cell) -> Trainer:
@@ -262,52 +261,6 @@ class Contact:
             self.sync()
             took.append(1e3 * (time.perf_counter() - started))
         return float(np.median(took[1:]))
-
-
-def _kinds_of_grids(whole: bool) -> Iterator[tuple[str, Cell, list[str]]]:
-    """The first cell of every kind of task, network and training in grids/ that learns by descent, with one evaluation after few
-    steps, and the metrics on request of all such cells. Grids that need data which are not here are left out."""
-    from orchestrator.grid.load import load_grid  # here, as it imports DuckDB
-    from orchestrator.grid.syntax.problems import GridError
-
-    first: dict[tuple[str, ...], Cell] = {}
-    asked: dict[tuple[str, ...], set[str]] = {}
-    for file in sorted(Path("grids").glob("*.yaml")):
-        try:
-            grid = load_grid(file)
-        except GridError as error:
-            say("kinds", left_out=file.name, reason=in_a_line(error)[:200])
-            continue
-        for planned in grid.cells:
-            cell = planned.cell
-            if cell.training.family == "descent":
-                kind = tuple(part.name for part in (cell.task, cell.network, cell.training))
-                first.setdefault(kind, cell)
-                asked.setdefault(kind, set()).update(planned.save.intersection(requested_names()))
-    for kind, cell in first.items():
-        steps = 2 * BLOCK_STEPS if whole else BLOCK_STEPS
-        training = cell.training.model_copy(update={"steps": steps, "eval_every": steps, "dtype": "float32"})
-        yield " ".join(kind), cell.model_copy(update={"training": training}), sorted(asked[kind])
-
-
-def _run(run: Run, asked: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Numbers of the one network of a run that is trained to its end, by name, and what could not be measured."""
-    run.watch([asked])
-    while not run.done:
-        run.advance(60)
-    result = run.results()[0]
-    values, lacking = run.measured(0, asked)
-    numbers = {key: value for key, value in {**result.summary(), **result.lists({"curves"}), **values}.items()
-               if "seconds" not in key and not isinstance(value, str) and value is not None}  # fmt: skip
-    return numbers, lacking
-
-
-def _apart(ours: Any, theirs: Any) -> float:
-    """The largest difference of two numbers or lists, divided by one plus their size; infinite where NaN stands in one alone."""
-    a, b = np.asarray(ours, float), np.asarray(theirs, float)
-    with np.errstate(invalid="ignore"):
-        far = np.where(np.isnan(a) & np.isnan(b), 0.0, np.abs(a - b) / (1 + np.abs(b)))
-    return float(np.nan_to_num(far, nan=np.inf).max(initial=0.0))
 
 
 def say(section: str, **found: Any) -> None:
