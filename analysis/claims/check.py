@@ -11,8 +11,8 @@ import yaml
 
 from analysis.claims.entries import Claim, read_claims
 from analysis.claims.kinds import KINDS, is_along, measures_of
+from analysis.claims.kinds.pictured import QUANTITIES
 from analysis.claims.networks import noting_networks
-from analysis.claims.pictured import QUANTITIES
 from analysis.claims.verdict import Checked, Measured, NotMeasured, judge
 from analysis.data.measures import MEASURES, measures
 from analysis.data.progress.coverage import sweeps_with

@@ -11,8 +11,8 @@ from analysis.claims.chart import claims_chart
 from analysis.claims.check import advice, check, claims_frame, load_claims
 from analysis.claims.entries import Claim, Expected
 from analysis.claims.kinds import KINDS
+from analysis.claims.kinds.pictured import likeness
 from analysis.claims.papers import ELSEWHERE, OURS, PAPERS, place
-from analysis.claims.pictured import likeness
 from analysis.claims.verdict import Measured, NotMeasured, judge
 from analysis.data.networks.pictures import Pictures
 from analysis.overlays.registry import THEORIES

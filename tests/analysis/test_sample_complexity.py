@@ -11,7 +11,7 @@ import pytest
 from analysis.claims.check import check
 from analysis.claims.entries import Claim
 from analysis.claims.kinds import KINDS
-from analysis.claims.measuring import slope_of
+from analysis.claims.kinds.measuring import slope_of
 from analysis.claims.networks import Networks
 from analysis.claims.verdict import NotMeasured
 from analysis.figures.attention import LEVEL

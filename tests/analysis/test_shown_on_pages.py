@@ -178,7 +178,7 @@ def test_claims_stand_in_units_of_their_tolerance():
 
 
 def test_simulated_claims_are_drawn_once(monkeypatch, tmp_path):
-    from analysis.claims.simulated import markov_mu
+    from analysis.claims.kinds.simulated import markov_mu
     from analysis.theory.same_different import markov
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -9,8 +9,8 @@ import re
 import numpy as np
 import pytest
 
-from analysis.claims import simulated
 from analysis.claims.check import check, load_claims
+from analysis.claims.kinds import simulated
 from orchestrator.grid.load import load_grid
 from orchestrator.running.work import Provenance, common_columns, declared_of
 from store.store import Store

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from analysis.claims.along import (
+from analysis.claims.kinds.along import (
     at_first,
     curve_exponent,
     envelope_exponent,
@@ -11,20 +11,20 @@ from analysis.claims.along import (
     steps_exponent,
     steps_ratio,
 )
-from analysis.claims.equilibrium import (
+from analysis.claims.kinds.equilibrium import (
     exponent_beside_bound,
     layer_beside_energy,
     magnitude_beside_one_neuron,
     specialised_beside_bound,
     threshold_beside_bound,
 )
-from analysis.claims.fluctuations import (
+from analysis.claims.kinds.fluctuations import (
     shift_exponent,
     spread_beside_lazy,
     spread_exponent,
     spread_ratio,
 )
-from analysis.claims.measuring import (
+from analysis.claims.kinds.measuring import (
     beside_theory,
     difference_of_measures,
     error_beside_theory,
@@ -33,13 +33,13 @@ from analysis.claims.measuring import (
     threshold_exponent,
     threshold_ratio,
 )
-from analysis.claims.onset import onset_exponent, onset_ratio
-from analysis.claims.optimum import optimum_exponent, peak_ratio
-from analysis.claims.pairs import difference, largest_difference, turn
-from analysis.claims.pictured import extremes
-from analysis.claims.ratios import ratio_to_theory
-from analysis.claims.simulated import SIMULATED
-from analysis.claims.times import time_beside_modes, time_exponent
+from analysis.claims.kinds.onset import onset_exponent, onset_ratio
+from analysis.claims.kinds.optimum import optimum_exponent, peak_ratio
+from analysis.claims.kinds.pairs import difference, largest_difference, turn
+from analysis.claims.kinds.pictured import extremes
+from analysis.claims.kinds.ratios import ratio_to_theory
+from analysis.claims.kinds.simulated import SIMULATED
+from analysis.claims.kinds.times import time_beside_modes, time_exponent
 from analysis.claims.verdict import Measured, NotMeasured
 
 _FROM_NETWORKS: tuple[Callable[..., Measured | NotMeasured], ...] = (

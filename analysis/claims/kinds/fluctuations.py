@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from analysis.claims.measuring import Found
+from analysis.claims.kinds.measuring import Found
 from analysis.claims.networks import Networks, Where, either, like, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.scaling.fluctuations import (

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from analysis.claims.measuring import Found, ties
+from analysis.claims.kinds.measuring import Found, ties
 from analysis.claims.networks import Networks, Where, either, like, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.measures import measures

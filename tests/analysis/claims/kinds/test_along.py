@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.claims.along import curve_exponent, envelope_exponent, samples_exponent, steps_exponent
 from analysis.claims.check import check, load_claims
 from analysis.claims.kinds import KINDS
+from analysis.claims.kinds.along import curve_exponent, envelope_exponent, samples_exponent, steps_exponent
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.networks.evaluations import HALFWAY, first_within, in_words
 from declarations.metric import Metric

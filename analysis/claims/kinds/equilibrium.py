@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.claims.measuring import by_point, exponent_of
+from analysis.claims.kinds.measuring import by_point, exponent_of
 from analysis.claims.networks import Networks, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.scaling.bound import predicted_samples, specialised_neurons

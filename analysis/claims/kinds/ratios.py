@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.claims.measuring import Found, said_of, ties
+from analysis.claims.kinds.measuring import Found, said_of, ties
 from analysis.claims.networks import Where, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.keys import spoken

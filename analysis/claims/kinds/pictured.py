@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.claims.measuring import Found
+from analysis.claims.kinds.measuring import Found
 from analysis.claims.networks import Networks, Where, both_sides, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.networks.pictures import Pictures, pictures_of, with_pictures
