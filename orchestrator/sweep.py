@@ -11,7 +11,7 @@ import typer
 
 from console.commands import command
 from console.ending import run_and_leave
-from console.terminal import stop
+from console.terminal import stop, told
 from console.words import listed
 from orchestrator.grid.load import DEFAULT_MAX_CELLS, GridError, load_grid
 from orchestrator.plan.packing import Order
@@ -40,7 +40,7 @@ RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Train failed 
 Force = Annotated[bool, typer.Option("--force", help="Train all cells again.")]
 Large = Annotated[bool, typer.Option("--large", help=f"Allow a grid of over {DEFAULT_MAX_CELLS:,} cells.")]
 InOrder = Annotated[str, typer.Option(help="seed-first (the whole grid for one seed, then for the next), grid, or shuffled.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Run in this process, without Ray; print the traceback of what fails.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Run in this process, without Ray, and print the traceback of what fails.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, only the summary.")]
 
 
@@ -82,7 +82,7 @@ def sweep(
         with uncollected():
             grid = load_grid(grid_file, overrides or (), max_cells=10**9 if large else DEFAULT_MAX_CELLS, name=name)
     except GridError as error:
-        stop(str(error))
+        _refuse(error, debug)
     forced = None if engine == "auto" else engine
     again = [
         grid_file,
@@ -101,7 +101,9 @@ def sweep(
         store = Store(results)
         store.files.exists()  # reports an unreachable bucket at once; later requests retry first
         raise typer.Exit(run_session(grid, store, options))
-    except (GridError, ResultsError, TaskError) as error:
+    except GridError as error:
+        _refuse(error, debug)
+    except (ResultsError, TaskError) as error:
         stop(str(error))
     except SweepError as error:
         stop(str(error), error.exit_code)
@@ -130,6 +132,15 @@ def plan(
         grid_file, overrides, results, name, True, address, engine, max_concurrent, limit, retry_failed, force, large,
         order=order, debug=debug, as_json=as_json, quiet=quiet,
     )  # fmt: skip
+
+
+def _refuse(error: GridError, debug: bool) -> NoReturn:
+    """End the command with the problems of a grid, and with --debug the tracebacks of the user's own parts before them."""
+    if error.traces and not debug:
+        stop(f"{error}\n--debug shows the traceback{'s' if len(error.traces) > 1 else ''}")
+    for trace in error.traces if debug else []:
+        told(trace.rstrip())
+    stop(str(error))
 
 
 def _swapped(grid_file: str, overrides: Sequence[str]) -> str:
