@@ -163,3 +163,15 @@ def test_failed_networks_are_counted_beside_those_that_finished(tmp_path):
     shown = io.StringIO()
     print_outcome(answer, Console(width=200, file=shown, color_system=None))
     assert "failed" in shown.getvalue() and "diverged" not in shown.getvalue() and "nan" not in shown.getvalue()
+
+
+def test_small_means_show_three_significant_digits_one_below_the_other():
+    one = {"d": 4, "n": 2, "low": None, "high": None, "last": None, "diverged": 0, "failed": 0}
+    rows = [{**one, "mean": mean} for mean in (0.003, 0.5, 1.2e-5)]
+    for is_accuracy, means in ((True, ["0.00300", "0.500", "1.20e-05"]), (False, ["0.00300", "0.500", "1.20e-05"])):
+        table = {"measure": "m", "title": "share", "is_accuracy": is_accuracy, "n_rows": 3, "rows": rows}
+        shown = io.StringIO()
+        print_outcome({"theory": [], "tables": [table]}, Console(width=100, file=shown, color_system=None))
+        found = [line for line in shown.getvalue().splitlines() if any(mean in line.split() for mean in means)]
+        assert [mean for line in found for mean in line.split() if mean in means] == means
+        assert len({line.index(mean) + len(mean) for line, mean in zip(found, means, strict=True)}) == 1  # right-aligned
