@@ -21,7 +21,7 @@ from analysis.scaling.levels import check_level, usual_level
 from analysis.scaling.thresholds import Fitted, exponents, fitted, needed, threshold_table, thresholds
 from analysis.sql.statements import answer
 from console.plain import spelled
-from console.words import counted, listed, show
+from console.words import listed, show
 from declarations.keys import KEYS
 from declarations.statistics import STATISTICS
 from store.sql import quoted

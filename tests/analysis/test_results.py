@@ -163,7 +163,7 @@ def test_the_metric_whose_networks_have_the_parameter_is_named(tmp_path):
         ResultsError, match="the networks with test_mse have no L, those with best_test_acc have: say y='best_test"
     ):
         Results(tmp_path).exponent("L", over="d")
-    with pytest.raises(ResultsError, match="these networks have no L; the numbers that vary among them are P$"):
+    with pytest.raises(ResultsError, match=r"have no L; the numbers that vary among them are P$"):
         Results(tmp_path).exponent("L", over="d", y="test_mse")
 
 
