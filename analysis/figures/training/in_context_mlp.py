@@ -26,8 +26,8 @@ FIRST_STEP = 10
 """Earlier errors are those of the initial network."""
 _EXPLAINED = (
     "Lines without points are theory, and nothing is fitted: the best linear attention, on the right after many contexts of k "
-    "tasks, tested on new tasks and on those k; and Bayes, the least error on new tasks, which networks that know the k old tasks "
-    "by heart may fall below."
+    "tasks, tested on new tasks and on those k; and Bayes, the least error on new tasks, which networks that know the k old "
+    "tasks by heart may fall below."
 )
 _MLP = {"task": "in_context", "network": "mlp"}
 
@@ -133,7 +133,7 @@ def _panel(panel: str, frame: pd.DataFrame, setting: tuple[int, int, float]) -> 
         .mark_text(align="right" if at_end else "left", dy=dy)
         .encode(x=x, y=y, text=alt.value(f"{line}, {series}" if panel == TASKS else line))
         for (line, series), of in lines.groupby([LINE, SERIES], sort=False)
-        for at_end, dy in [_PLACES[panel, line, series]]
+        for at_end, dy in [_PLACES[panel, str(line), str(series)]]
     ]
     tooltip: list[Any] = [SERIES, SIZE, alt.Tooltip(f"{ERROR}:Q", format=".3g"), "n"]
     base = alt.Chart(frame).encode(x=x, color=colour)
