@@ -23,7 +23,7 @@ from analysis.data.choosing import (
     suits_log,
 )
 from analysis.data.comparing import lacking, named
-from analysis.data.keys import spoken
+from analysis.data.keys import spoken, value_of
 from analysis.data.measures import measures
 from analysis.data.networks.evaluations import STEP
 from analysis.data.points import Points, Setting, groups, one_setting, settings_of
@@ -68,7 +68,10 @@ def _no_value(name: str, values: Iterable[Value], held: Sequence[Value]) -> Resu
     """The error for values that no network has."""
     values = list(values)
     near = nearest(values[0], map(str, held)) if len(values) == 1 else ""
-    return ResultsError(f"no network has {name} = {listed(map(_said, values))}{near or ';'} there are {listed(map(_said, held))}")
+    own = f"; none is {value_of(name, None)}: docs/reference/keys.md" if name == "loss" and None in held else ""
+    return ResultsError(
+        f"no network has {name} = {listed(map(_said, values))}{near or ';'} there are {listed(map(_said, held))}{own}"
+    )
 
 
 def _said(value: Value) -> str:

@@ -34,7 +34,7 @@ FORMATS = {
 """Forms of the output, with DuckDB's options for those that it writes."""
 
 
-@app.command(epilog="Without a query: the views, their columns and examples.")
+@app.command(epilog="Without a query, the command lists the views, their columns and some examples.")
 def main(
     words: Annotated[
         list[str] | None,
@@ -43,13 +43,15 @@ def main(
     results: Annotated[str, typer.Option("--results", metavar="DIR_OR_URI", help="Where the results are.")] = "results",
     form: Annotated[
         str | None,
-        typer.Option("--format", metavar="|".join(FORMATS), help="Form of the output. Default: a table on a terminal, else csv."),
+        typer.Option(
+            "--format", metavar="|".join(FORMATS), help="The form of the answer. Default: a table on a terminal, else csv."
+        ),
     ] = None,
     rows: Annotated[
-        int | None, typer.Option("--rows", min=0, help="Most rows that a table shows; 0 for all. Default: 1000.")
+        int | None, typer.Option("--rows", min=0, help="Show at most this many rows of a table; 0 shows all. Default: 1000.")
     ] = None,
 ) -> None:
-    """Ask the results in SQL: views cells, curves, neurons and plans. A wrong query exits with 2 and DuckDB's message."""
+    """Query the results in SQL. A wrong query ends with DuckDB's message and exit status 2."""
     try:
         chosen = form is not None
         form = form or ("table" if sys.stdout.isatty() or rows is not None else "csv")

@@ -9,19 +9,20 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from analysis.asking import Where, asked_points, check_apart, key_named, measure_named, selected, setting_for
-from analysis.data.choosing import having
+from analysis.data.choosing import MAIN, axes_of, having, measured
 from analysis.data.keys import ordering, spoken
-from analysis.data.points import CENTRES, points, varying
+from analysis.data.points import CENTRES, Points, points, varying
 from analysis.data.progress.coverage import sweeps
-from analysis.data.selection import SEED, axes, grid_keys
+from analysis.data.selection import SEED, Selection, axes, grid_keys
 from analysis.data.source import ResultsError, existing
 from analysis.drawing import Asked, draw
 from analysis.overlays.waiting import computed, computed_within
 from analysis.scaling.levels import check_level, usual_level
-from analysis.scaling.thresholds import Fitted, exponents, fitted, threshold_table, thresholds
+from analysis.scaling.thresholds import Fitted, exponents, fitted, needed, threshold_table, thresholds
 from analysis.sql.statements import answer
 from console.plain import spelled
 from console.words import listed, show
+from declarations.keys import KEYS
 from declarations.statistics import STATISTICS
 from store.sql import quoted
 from store.views import run
@@ -33,6 +34,10 @@ SINGLE = {"width": 420, "height": 260}
 """Size of a single panel in pixels. With its legend it is as wide as a page of a paper, 6 inches."""
 SEVERAL = {"width": 240, "height": 180}
 """Size of each of several panels."""
+
+
+SIZES = tuple(name for name, key in KEYS.items() if key.part in ("task", "network") and key.kind in ("whole", "number"))
+"""The parameters over which a message proposes an exponent: numbers of a task or a network."""
 
 
 class _Thresholds(NamedTuple):
@@ -218,24 +223,32 @@ class Results:
         `by`: by default gamma, if the networks have it and neither `of` nor `over` is it.
         """
         check_apart(of=of, over=over)
-        if by == "":
-            keys = axes(self.results, selected(self.results, sweep, where))
-            by = "gamma" if "gamma_label" in keys and "gamma" not in (spoken(of), spoken(over)) else None
+        selection = selected(self.results, sweep, where)
+        has_gamma = "gamma_label" in axes(self.results, selection)
 
         def laws(of: str, over: str) -> tuple[Fitted, pd.DataFrame, str, str]:
-            frame, names, _ = self._thresholds(of, at, y, [over, *([by] if by else [])], sweep, where)
-            against, told = ordering(names[0], frame), names[1] if by else "task"
+            usual = "gamma" if has_gamma and "gamma" not in (spoken(of), spoken(over)) else None
+            told_by = usual if by == "" else by
+            frame, names, _ = self._thresholds(of, at, y, [over, *([told_by] if told_by else [])], sweep, where)
+            against, told = ordering(names[0], frame), names[1] if told_by else "task"
             return fitted(frame, of, against, told), frame, told, against
+
+        def has(of: str, over: str) -> bool:
+            try:
+                return bool(laws(of, over)[0].fits)
+            except ResultsError:  # there are no such curves
+                return False
 
         found = laws(of, over)
         if not found[0].fits:
-            try:
-                swapped = laws(over, of)[0].fits
-            except ResultsError:  # there are no such curves
-                swapped = {}
-            if swapped:
+            sizes = [key for key in axes_of(asked_points(self.results, selection, y)).numbers if key in SIZES]
+            other = next((key for key in sizes if key not in (of, over, by) and has(of, key)), None)
+            there = (of, other) if other else (over, of) if has(over, of) else None
+            if there:
+                values, reached = found[1][found[3]].nunique(), exponents(*found)["thresholds"].max()
                 raise ResultsError(
-                    f"no exponent of {of} over {over}, but there is one of {over} over {of}: say of={over!r}, over={of!r}"
+                    f"no exponent of {of} over {over}: {needed(of, over)}; here it is {reached} of {values}. "
+                    f"There is an exponent of {there[0]} over {there[1]}: say of={there[0]!r}, over={there[1]!r}"
                 )
         return exponents(*found)
 
@@ -264,7 +277,7 @@ class Results:
             check_apart(x=x, by=key)
         missing = [key for key in (x, *names) if key not in found.keys]
         if missing:
-            raise ResultsError(f"these networks have no {listed(missing)}; they have {listed(found.keys)}")
+            raise ResultsError(self._without(missing, found, y, selection))
         level = usual_level(found.measure) if at is None else at
         if pd.isna(level):
             raise ResultsError(f"say `at`: no level of {found.measure.title} is usual")
@@ -277,6 +290,16 @@ class Results:
             raise ResultsError(f"no curve has two values of {x}, which a threshold needs")
         single = [key for key in varying(there.frame, there.keys) if key in setting.values] if setting else []
         return _Thresholds(rows, names, single)
+
+    def _without(self, missing: Sequence[str], found: Points, y: str | None, selection: Selection) -> str:
+        """Words for parameters that the networks with a metric do not have: what vary there, and whether another metric's
+        networks have them."""
+        names = listed(map(spoken, missing))
+        others = (name for name in MAIN if name != found.measure.name and name in measured(self.results, selection))
+        keyed = (name for name in others if {*missing} <= {*asked_points(self.results, selection, name).keys})
+        if y is None and (other := next(keyed, None)):
+            return f"the networks with {found.measure.name} have no {names}, those with {other} have: say y={other!r}"
+        return f"these networks have no {names}; the numbers that vary among them are {listed(axes_of(found).numbers)}"
 
 
 def _filled(frame: pd.DataFrame) -> pd.DataFrame:

@@ -116,7 +116,7 @@ def _drawn(figure: Figure, results: str, folder: Path) -> Path:
         chart.save(folder / "own.png", scale_factor=SCALE)
         return folder / "own.png"
     command = [sys.executable, "-m", "analysis.figures", figure.name, *(["--sweep", figure.sweep] if figure.sweep else [])]
-    subprocess.run([*command, "--results", held, "--out", str(folder)], check=True)
+    subprocess.run([*command, "--results", held, "--out", str(folder), "--name", figure.name], check=True)
     return folder / f"{figure.name}.png"
 
 

@@ -27,18 +27,18 @@ class Subcommand(NamedTuple):
 SUBCOMMANDS = {
     "run": Subcommand("Train the networks of a grid that are missing from the results.", "orchestrator.sweep", quiet_pipe=False),
     "plan": Subcommand("Say what `run` would train, and how long it would take.", "orchestrator.sweep", "plan_app"),
-    "query": Subcommand("Ask the results in SQL.", "analysis.query"),
+    "query": Subcommand("Query the results in SQL.", "analysis.query"),
     "figure": Subcommand("Draw a figure as SVG, PNG and PDF, with its data as CSV.", "analysis.figures.__main__"),
-    "report": Subcommand("Write one HTML file: what was run, figures, claims.", "analysis.report.__main__"),
-    "verdicts": Subcommand("Check every statement of the papers, and write the page of verdicts.", "analysis.verdicts.__main__"),
+    "report": Subcommand("Write what was run, with figures and claims, as one HTML file.", "analysis.report.__main__"),
+    "verdicts": Subcommand("Check each statement of the papers; write the page of verdicts.", "analysis.verdicts.__main__"),
     "app": Subcommand("Show the results in a browser.", "commands.app", quiet_pipe=False),
     "store": Subcommand("Look after a results directory: status, check, compact, copy, export.", "orchestrator.store"),
     "launch": Subcommand("Start, use and stop a cluster: up, submit, status, down.", "orchestrator.launch", quiet_pipe=False),
 }
 
 
-_MORE = """`sweep COMMAND --help` says more. Options may stand before or behind the command. The documentation is in docs/, from
-docs/index.md on; `make docs` builds it as a site, site/index.html."""
+_MORE = """`sweep COMMAND --help` explains a command and its options, which may stand before or after it. The documentation begins
+at docs/index.md; `make docs` turns it into a site, site/index.html."""
 
 
 class _Lazy(OptionsAnywhere):

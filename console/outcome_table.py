@@ -11,7 +11,7 @@ from rich.text import Text
 
 from console.fitting import print_fitting
 from console.printable import printable
-from console.words import capital
+from console.words import capital, measured
 
 MOST_ROWS = 30
 """Rows of a table, at most; the query that a sweep prints shows all."""
@@ -95,7 +95,7 @@ def _interval(row: Record, is_accuracy: bool) -> str:
 
 
 def _number(value: float | None, is_accuracy: bool = True, sign: str = "") -> str:
-    return "none" if value is None else f"{value:{sign}.3f}" if is_accuracy else f"{value:{sign}.4g}"
+    return "none" if value is None else measured(value, 3 if is_accuracy else 0, sign)
 
 
 def _key(value: Any) -> str:

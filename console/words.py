@@ -1,6 +1,7 @@
 """Values, names and choices as a message shows them to a person."""
 
 import difflib
+import math
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -75,6 +76,19 @@ def in_a_line(error: BaseException) -> str:
 def shown(value: Any) -> str:
     """A value for a person: whole numbers whole, others to six digits."""
     return str(value) if not isinstance(value, Real) or isinstance(value, Integral | bool) else f"{value:.6g}"
+
+
+def measured(value: float, decimals: int = 0, sign: str = "") -> str:
+    """A measured number of a table: `0.00312`, `1.20e-05`, `1938`: three significant digits, and at least these decimals.
+
+    `sign`: "+" shows the sign of a positive number, too.
+    """
+    if not math.isfinite(value) or value == 0:
+        return f"{value:{sign}.{decimals}f}"
+    exponent = int(f"{abs(value):.2e}".partition("e")[2])  # of the rounded number: 0.9999 is 1.00
+    if -5 < exponent < 6:
+        return f"{value:{sign}.{max(decimals, 2 - exponent)}f}"
+    return f"{value:{sign}.2e}"
 
 
 def duration(seconds: float) -> str:

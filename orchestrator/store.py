@@ -50,7 +50,7 @@ def _existing(results: str) -> Iterator[Files]:
         stop(str(error))
 
 
-@app.command()
+@app.command(short_help="How many networks of each sweep are done, running, missing, failed.")
 def status(
     results: Results = "results",
     sweep: Annotated[str | None, typer.Option("--sweep", metavar="NAME", help="Only the cells of this sweep.")] = None,
@@ -76,7 +76,7 @@ def _results_below(files: Files) -> list[Path]:
     return sorted(plans.parent for plans in Path(files.root).glob("*/plans")) if isinstance(files, LocalFiles) else []
 
 
-@app.command()
+@app.command(short_help="Verify every file by its checksums.")
 def check(
     results: Results = "results",
     clean: Annotated[bool, typer.Option("--clean", help="Remove files that dead processes left behind.")] = False,
@@ -97,7 +97,7 @@ def check(
     raise typer.Exit(1 if report.bad else 0)
 
 
-@app.command()
+@app.command(short_help="Merge many small files into a few large ones.")
 def compact(
     results: Results = "results",
     now: Annotated[
@@ -119,7 +119,7 @@ def compact(
         typer.echo(f"{len(done.waiting)} merged files stay for readers that hold them: compact again in 10 minutes, or --now")
 
 
-@app.command()
+@app.command(short_help="Copy what another results directory lacks into it.")
 def copy(
     to: Annotated[str, typer.Option("--to", metavar="DIR_OR_URI", help="The results directory to copy into; made if need be.")],
     results: Results = "results",
@@ -137,7 +137,7 @@ def copy(
         typer.echo(f"left behind {done.failed:,} rows of networks that failed")
 
 
-@app.command()
+@app.command(short_help="Write DuckDB and CSV files, or runs of a tracker.")
 def export(
     results: Results = "results",
     out: Annotated[

@@ -11,7 +11,7 @@ import typer
 
 from console.commands import command
 from console.ending import run_and_leave
-from console.terminal import stop
+from console.terminal import stop, told
 from console.words import listed
 from orchestrator.grid.load import DEFAULT_MAX_CELLS, GridError, load_grid
 from orchestrator.plan.packing import Order
@@ -24,24 +24,37 @@ from trainables.tasks.base import TaskError
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 plan_app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
-GridFile = Annotated[str, typer.Argument(metavar="GRID.yaml", help="The experiment. How to write one: docs/howto/grids.md.")]
+GridFile = Annotated[
+    str,
+    typer.Argument(metavar="GRID.yaml", help="The grid: which networks to train. docs/howto/grids.md tells how to write one."),
+]
 Overrides = Annotated[
-    list[str] | None, typer.Argument(metavar="[KEY=VALUES]...", help="Replace an axis: gamma=0.1,1 seed=range(3) steps=2000")
+    list[str] | None,
+    typer.Argument(
+        metavar="[KEY=VALUES]...",
+        help="Values in place of those in the grid, for every block: gamma=0.1,1 seed=range(3) steps=2000.",
+    ),
 ]
-Results = Annotated[str, typer.Option(metavar="DIR_OR_URI", help="Where results are stored and looked up.")]
-Name = Annotated[str | None, typer.Option(metavar="NAME", help="The name of the sweep. Default: that of the grid.")]
+Results = Annotated[str, typer.Option(metavar="DIR_OR_URI", help="The results: networks found there are not trained again.")]
+Name = Annotated[str | None, typer.Option(metavar="NAME", help="The name of the sweep. Default: the name in the grid.")]
 Address = Annotated[
-    str | None, typer.Option(help="The Ray cluster to join; `auto` on its head. Default: RAY_ADDRESS, else a local Ray.")
+    str | None,
+    typer.Option(
+        help="The address of a Ray cluster to join; on its head, `auto`. Default: $RAY_ADDRESS, else a Ray on this machine."
+    ),
 ]
-Engine = Annotated[str, typer.Option(help=f"One of auto, {', '.join(ENGINES)}.")]
-MaxConcurrent = Annotated[int | None, typer.Option(min=1, help="Train at most this many packs at once.")]
-Limit = Annotated[int | None, typer.Option(min=1, metavar="N", help="Train at most N of the missing cells.")]
-RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Train failed cells again.")]
-Force = Annotated[bool, typer.Option("--force", help="Train all cells again.")]
-Large = Annotated[bool, typer.Option("--large", help=f"Allow a grid of over {DEFAULT_MAX_CELLS:,} cells.")]
-InOrder = Annotated[str, typer.Option(help="seed-first (the whole grid for one seed, then for the next), grid, or shuffled.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Run in this process, without Ray; print the traceback of what fails.")]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, only the summary.")]
+Engine = Annotated[str, typer.Option(help=f"The code that trains: auto, {', '.join(ENGINES)}.")]
+MaxConcurrent = Annotated[int | None, typer.Option(min=1, help="Train at most this many packs (groups of networks) at once.")]
+Limit = Annotated[int | None, typer.Option(min=1, metavar="N", help="Train at most N of the missing networks.")]
+RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Train failed networks again.")]
+Force = Annotated[bool, typer.Option("--force", help="Train all networks again.")]
+Large = Annotated[bool, typer.Option("--large", help=f"Allow a grid of more than {DEFAULT_MAX_CELLS:,} networks.")]
+InOrder = Annotated[
+    str,
+    typer.Option(help="What to train first: seed-first (the whole grid with one seed, then with the next), grid, or shuffled."),
+]
+Debug = Annotated[bool, typer.Option("--debug", help="Run in this process, without Ray, and print the traceback of what fails.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress, only the summary.")]
 
 
 @app.command()
@@ -51,7 +64,7 @@ def sweep(
     results: Results = "results",
     name: Name = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would run and how long it would take; start nothing.")
+        bool, typer.Option("--dry-run", help="Start nothing; say what would be trained, and how long it would take.")
     ] = False,
     address: Address = None,
     engine: Engine = "auto",
@@ -60,14 +73,14 @@ def sweep(
     retry_failed: RetryFailed = False,
     force: Force = False,
     large: Large = False,
-    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed cell.")] = False,
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first network that fails.")] = False,
     order: InOrder = "seed-first",
     debug: Debug = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output.")] = False,
     quiet: Quiet = False,
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Also show the forecast.")] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Show the forecast before training, too.")] = False,
 ) -> None:
-    """Train the networks of a grid that are not in the store yet, and store the results."""
+    """Train the networks of a grid that are missing from the results, and add them there."""
     orchestrator.running.interrupts.in_order()
     if grid_file in ("run", "plan") and not Path(grid_file).exists():  # a word of `sweep run`, which this form does without
         if not overrides:
@@ -82,7 +95,7 @@ def sweep(
         with uncollected():
             grid = load_grid(grid_file, overrides or (), max_cells=10**9 if large else DEFAULT_MAX_CELLS, name=name)
     except GridError as error:
-        stop(str(error))
+        _refuse(error, debug)
     forced = None if engine == "auto" else engine
     again = [
         grid_file,
@@ -101,7 +114,9 @@ def sweep(
         store = Store(results)
         store.files.exists()  # reports an unreachable bucket at once; later requests retry first
         raise typer.Exit(run_session(grid, store, options))
-    except (GridError, ResultsError, TaskError) as error:
+    except GridError as error:
+        _refuse(error, debug)
+    except (ResultsError, TaskError) as error:
         stop(str(error))
     except SweepError as error:
         stop(str(error), error.exit_code)
@@ -130,6 +145,15 @@ def plan(
         grid_file, overrides, results, name, True, address, engine, max_concurrent, limit, retry_failed, force, large,
         order=order, debug=debug, as_json=as_json, quiet=quiet,
     )  # fmt: skip
+
+
+def _refuse(error: GridError, debug: bool) -> NoReturn:
+    """End the command with the problems of a grid, and with --debug the tracebacks of the user's own parts before them."""
+    if error.traces and not debug:
+        stop(f"{error}\n--debug shows the traceback{'s' if len(error.traces) > 1 else ''}")
+    for trace in error.traces if debug else []:
+        told(trace.rstrip())
+    stop(str(error))
 
 
 def _swapped(grid_file: str, overrides: Sequence[str]) -> str:

@@ -8,8 +8,10 @@ from stats.fits import (
     Line,
     PowerLaw,
     ThresholdExponent,
+    by_decades,
     exponent_of_thresholds,
     linear_fit,
+    local_slopes,
     power_law,
 )
 from stats.intervals import (
@@ -36,9 +38,11 @@ __all__ = [
     "Threshold",
     "ThresholdExponent",
     "best_exponent",
+    "by_decades",
     "collapse",
     "exponent_of_thresholds",
     "linear_fit",
+    "local_slopes",
     "mean_interval",
     "mean_intervals",
     "median_interval",

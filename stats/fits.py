@@ -169,6 +169,25 @@ def linear_fit(
     return Line(interval, intercept, *ends, len(xs), r2, per_doubling, level, middle, covariance)
 
 
+def local_slopes(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
+    """Slopes on logarithmic axes between neighbours of points x, y, (n,), x ascending; and the geometric means of their x.
+
+    Both are (n - 1,). A point with y <= 0 or NaN gives NaN.
+    """
+    xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    log_x, log_y = np.log(xs), np.log(np.where(ys > 0, ys, np.nan))
+    return np.exp((log_x[1:] + log_x[:-1]) / 2), np.diff(log_y) / np.diff(log_x)
+
+
+PER_DECADE = 8
+"""Points per decade at which a curve on logarithmic axes is read: many late ones would outweigh early ones."""
+
+
+def by_decades(first: float, last: float) -> Floats:
+    """Points from first to last, both included, at equal ratios: some PER_DECADE in each decade, and at least two."""
+    return np.geomspace(first, last, max(2, round(PER_DECADE * np.log10(last / first)) + 1))
+
+
 def exponent_of_thresholds(
     x: ArrayLike, thresholds: Sequence[Threshold], level: float = 0.95, n_resamples: int = 2000, seed: int = 0
 ) -> ThresholdExponent:

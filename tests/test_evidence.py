@@ -60,6 +60,16 @@ def make(folder, listed):
     return done.returncode, (folder / "called").read_text().splitlines()
 
 
+def test_the_minutes_of_the_laws_are_those_of_the_evidence():
+    took = dict(fetch(str(EVIDENCE), "SELECT sweep, sum(seconds) / 120 FROM cells JOIN plans USING (cell_id) GROUP BY sweep"))
+    rows = [line.split(" | ") for line in (ROOT / "docs/science/laws.md").read_text().splitlines() if "`grids/" in line]
+    table = [row for row in rows if len(row) == 4 and "`sweep figure" in row[3]]
+    assert len(table) >= 12
+    for _, grids, minutes, _ in table:
+        measured = [took[load_grid(ROOT / grid.strip("`")).sweep] for grid in grids.split(", ")]
+        assert minutes == ", ".join(f"{m:.1f}" if m < 10 else f"{m:.0f}" for m in measured), grids
+
+
 def test_make_evidence_runs_each_sweep_and_keeps_it_even_if_some_networks_failed(tmp_path):
     code, called = make(tmp_path, "# a list\ngrids/a.yaml seed=range(3) L=[4,5]\ngrids/b.yaml\n")
     keep = "-m orchestrator.store copy --results out --to evidence"

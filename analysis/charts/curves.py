@@ -283,7 +283,7 @@ def _residual_panel(residuals: pd.DataFrame, points: pd.DataFrame, look: Look, s
     # Renamed: under one name this legend would merge with that of the theory lines.
     base = alt.Chart(residuals.rename(columns={"theory": "residual to"}))
     shape = {"shape": alt.Shape("residual to:N")} if residuals["theory"].nunique() > 1 else {}
-    hover: Sequence[Any] = [look.x, "residual to:N", alt.Tooltip("residual:Q", format="+.4f"), "n:Q"]
+    hover: Sequence[Any] = [look.x, "residual to:N", alt.Tooltip("residual:Q", format="+.3g"), "n:Q"]
     zero = alt.Chart(pd.DataFrame({"zero": [0.0]})).mark_rule(color="black", strokeDash=[5, 3])
     axis = _digits(scale)
     low = alt.Y("residual_low:Q", title=title, scale=scale, axis=axis)

@@ -115,7 +115,9 @@ def legible(data: pd.DataFrame, axes: Iterable[str]) -> pd.DataFrame:
     """The points or rows, with a word in place of each missing value of the keys that tell curves or panels apart.
 
     Else they would belong to no group, and would not be drawn."""
-    words = {key: [label(None if pd.isna(value) else value) for value in data[key]] for key in axes if data[key].isna().any()}
+    words = {
+        key: [label(None if pd.isna(value) else value, key) for value in data[key]] for key in axes if data[key].isna().any()
+    }
     return data.assign(**words)
 
 
@@ -282,7 +284,7 @@ def _one(points: Points, data: pd.DataFrame, key: str) -> bool:
 def _together(data: pd.DataFrame, key: str, x: str) -> str:
     """`P changes along with width: 512 to 2048`."""
     values = data.sort_values(x)[key].tolist()
-    return f"{spoken(key)} changes along with {x}: {label(values[0])} to {label(values[-1])}"
+    return f"{spoken(key)} changes along with {x}: {label(values[0], key)} to {label(values[-1], key)}"
 
 
 def _each(data: pd.DataFrame, key: str, compared: list[str]) -> str:

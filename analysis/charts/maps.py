@@ -39,7 +39,7 @@ def heat_map(
         x=alt.X("x0:Q", scale=log_x, title=title_of(x, task_of(points)), axis=log_axis(points[x])), x2="x1:Q",
         y=alt.Y("y0:Q", scale=log_y, title=title_of(y, task_of(points)), axis=log_axis(points[y])), y2="y1:Q",
         color=alt.Color("mean:Q", title=measure.title, scale=viridis, legend=bar),
-        tooltip=[x, y, *(alt.Tooltip(f"{name}:Q", format=".3f") for name in ("mean", "low", "high")), "n:Q"],
+        tooltip=[x, y, *(alt.Tooltip(f"{name}:Q", format=".3g") for name in ("mean", "low", "high")), "n:Q"],
     )  # fmt: skip
     layers = [cells]
     lines = []

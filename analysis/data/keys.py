@@ -11,6 +11,10 @@ from declarations.keys import KEYS, WORDS
 _PARTS: tuple[Role, ...] = get_args(Role)
 
 
+_ABSENT = {"loss": "the task's own"}
+"""Words for a key that a row leaves out where it is the default of its task."""
+
+
 def title_of(key: str, task: str | None = None, declared: Mapping[str, Column] = KEYS) -> str:
     """The words for a key on axes and in legends. `task`: the task of all points, None if they have several; `declared`: the
     columns of the store."""
@@ -24,8 +28,9 @@ def spoken(key: str) -> str:
 
 
 def value_of(key: str, value: Any) -> str:
-    """A key's value for a person: the word that a grid writes for it, `none` for no value, else `shown`."""
-    return "none" if value is None else WORDS.get(key, {}).get(value) or shown(value)
+    """A key's value for a person: the word that a grid writes for it, `none` for no value, else `shown`. A loss without a name is
+    the default of its task."""
+    return _ABSENT.get(key, "none") if value is None else WORDS.get(key, {}).get(value) or shown(value)
 
 
 def is_label(key: str, declared: Mapping[str, Column] = KEYS) -> bool:

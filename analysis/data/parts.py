@@ -6,7 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from declarations.omitted import FIRST_NETWORK, FIRST_SAMPLER, FIRST_TRAINING
+from analysis.data.keys import value_of
+from declarations.omitted import FIRST_NETWORK, FIRST_SAMPLER, FIRST_TRAINING, LOSSES
 
 _OF_SAMPLERS = ("kappa", "chains")
 """Keys that only networks drawn from a posterior have."""
@@ -20,6 +21,20 @@ def with_parts(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(
         network=network.where(network.notna(), FIRST_NETWORK), training=training.where(training.notna(), _implied(frame))
     )
+
+
+def with_losses(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows with `loss` by name, if it varies, where rows leave out the default of their task: a task whose rows name one loss
+    has the other as its default. Without a `task`, all rows are of one."""
+    if "loss" not in frame or not frame["loss"].notna().any():
+        return frame
+    loss = _column(frame, "loss")
+    tasks = frame["task"] if "task" in frame else pd.Series("", frame.index)
+    for _, of_task in loss.groupby(tasks, dropna=False):
+        unnamed = [name for name in LOSSES if name not in set(of_task.dropna())]
+        if len(unnamed) == 1:
+            loss = loss.mask(loss.isna() & loss.index.isin(of_task.index), unnamed[0])
+    return frame.assign(loss=loss.where(loss.notna(), value_of("loss", None)))
 
 
 def parts_alone(frame: pd.DataFrame) -> pd.DataFrame:

@@ -104,7 +104,7 @@ def figures(
     results: Annotated[str, typer.Option(metavar="DIR_OR_URI", help="Where results are stored.")] = "results",
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the four files go.")] = Path("figures"),
     name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Their name without its ending. Default: the figure's.")
+        str | None, typer.Option(metavar="NAME", help="Their name without its ending. Default: the sweep's and the figure's.")
     ] = None,
     wait: Annotated[bool, typer.Option(help="Compute theory that takes minutes and is not kept on disk yet.")] = True,
 ) -> None:
@@ -229,7 +229,8 @@ def _of_paper(
         stop(str(error))
     if isinstance(drawn, Missing):
         stop(f"figure {chosen.name}: {drawn.needs} in {results}; run {' or '.join(chosen.commands(results))}")
-    usual = "-".join([chosen.name, *([] if measure is None else [measure]), *([] if level is None else [f"{level:g}"])])
+    words = [sweep, chosen.name, measure, None if level is None else f"{level:g}"]
+    usual = "-".join(word for word in words if word is not None)
     return Titled(title, drawn.caption, sized(drawn.chart, **size), drawn.frame, usual)
 
 

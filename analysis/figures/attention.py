@@ -20,6 +20,7 @@ from analysis.scaling.charts import threshold_panel
 from analysis.scaling.rescaling import Family, family, in_units
 from analysis.scaling.thresholds import fitted, threshold_table, thresholds
 from analysis.theory.equilibrium import attention
+from stats import local_slopes, power_law
 
 LEVEL = 0.15
 """Half of the first step of A_f, to some 0.3, which a single head makes."""
@@ -166,14 +167,14 @@ def _law(measured: _Measured, against: str, other: str) -> tuple[Any, str] | Non
     grid = pd.DataFrame({against: np.unique(np.geomspace(part[against].min(), part[against].max(), 30).round().astype(int))})
     lines = grid.assign(value=_samples(grid.assign(**{other: at}), measured), line="theory")
     panel = threshold_panel(table, "P", against, None, fits, width=260, height=280, curves=lines)
-    size, said = np.log(reached[against].to_numpy(float)), _samples(reached, measured)
-    local = np.diff(np.log(reached["threshold"].to_numpy(float))) / np.diff(size)
+    said = _samples(reached, measured)
+    _, local = local_slopes(reached[against], reached["threshold"])
     name = "Lc" if against == "context" else "d"
     words = f"P* ~ {name}^b at {'d' if against == 'context' else 'Lc'} = {at:g}, local slopes b = {_listed(local)}"
     if fit := fits.get(None):
         value, low, high, *_ = fit.interval
         words += f", over all {value:.2f} ({low:.2f} to {high:.2f})"
-    theory = np.polyfit(size, np.log(said), 1)[0]
+    theory = power_law(reached[against], said).exponent.value
     return panel, f"{words}, theory {theory:.2f}; P* over theory's {_listed(reached['threshold'].to_numpy(float) / said)}"
 
 

@@ -5,6 +5,8 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.charts.shown.sizing import SHARPNESS
+
 IMAGES = ("svg", "png", "pdf")
 FILES = (*IMAGES, "csv")
 
@@ -16,9 +18,9 @@ def write(chart: Any, frame: pd.DataFrame, folder: Path, name: str) -> None:
     for kind in IMAGES:
         file = folder / f"{name}.{kind}"
         if hasattr(chart, "savefig"):
-            chart.savefig(file, bbox_inches="tight", dpi=200)
+            chart.savefig(file, bbox_inches="tight", dpi=SHARPNESS * chart.dpi)
         elif kind == "png":
-            chart.save(file, scale_factor=2)
+            chart.save(file, scale_factor=SHARPNESS)
         else:
             chart.save(file)
     frame.to_csv(folder / f"{name}.csv", index=False)

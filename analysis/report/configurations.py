@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.data.comparing import PARTS, named
 from analysis.data.keys import gamma_once, ordering
 from analysis.data.measures import measures
-from analysis.data.parts import with_parts
+from analysis.data.parts import with_losses, with_parts
 from analysis.data.points import Points, points
 from analysis.data.selection import Selection, grid_keys
 from declarations.metric import Metric
@@ -49,6 +49,7 @@ def table_of(results: str, sweep: str, measure: str, keys: Sequence[str]) -> Tab
     order = [ordering(key, frame) for key in shown]
     frame = frame.sort_values(order, kind="stable") if order else frame
     frame = frame.assign(failed=_failed(results, selection, frame, shown))
+    frame = with_losses(frame)
     return Table(found.measure, frame[[*shown, "n", "mean", "low", "high", "last", "diverged", "failed"]])
 
 

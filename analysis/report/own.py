@@ -119,7 +119,7 @@ def _filled(key: str, values: Sequence[Value]) -> list[Value]:
 
 
 def _written(key: str, values: Sequence[Value]) -> str:
-    texts = ["not set" if value is None else value_of(key, value) for value in values]
+    texts = ["not set" if value is None and key != "loss" else value_of(key, value) for value in values]
     if len(texts) <= MOST_LISTED:
         return ", ".join(texts)
     return f"{', '.join(texts[:4])}, ..., {', '.join(texts[-2:])} ({len(texts)} values)"

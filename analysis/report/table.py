@@ -8,11 +8,12 @@ import pandas as pd
 from analysis.data.comparing import PARTS, differing, named
 from analysis.data.keys import captioned, spoken
 from analysis.data.measures import measures
+from analysis.data.parts import with_losses
 from analysis.data.points import Points, groups, sorting
 from analysis.data.selection import VERSION, Selection
 from analysis.overlays.overlays import beside
 from analysis.report.pictures import csv
-from console.words import shown
+from console.words import measured, shown
 from declarations.metrics import METRICS
 
 MOST_ROWS = 40
@@ -61,6 +62,7 @@ def table(results: str, selection: Selection, found: Points, held: Sequence[str]
         shared = [key for key in found.keys if key in others.keys]
         values = others.frame[[*shared, "mean"]].drop_duplicates(shared).rename(columns={"mean": name})
         frame = frame.merge(values, on=shared, how="left") if shared else frame.assign(**{name: values[name].iloc[0]})
+    frame = with_losses(frame)
     order = [key for key in sorting(keys) if key != "gamma_label"]
     order = [*order, *(["gamma"] if "gamma_label" in keys and "gamma" in frame else [])]
     frame = frame.sort_values(order, kind="stable") if order else frame
@@ -101,7 +103,7 @@ def _key(value: object) -> Cell:
 
 
 def _number(value: float) -> Cell:
-    return Cell("") if pd.isna(value) else Cell(f"{value:.3f}" if 1e-2 <= abs(value) < 100 else f"{value:.3g}", float(value))
+    return Cell("") if pd.isna(value) else Cell(measured(value, 3 if abs(value) <= 1 else 0), float(value))
 
 
 def _interval(low: float, high: float, n: int) -> Cell:

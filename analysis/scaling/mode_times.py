@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.theory.deep_linear import start, time_to
+from declarations.modes import MODES
 
-MODES = ("curve_mode_1", "curve_mode_2", "curve_mode_3", "curve_mode_4")
-"""Metrics along training: the share of each mode that is learnt."""
 _NEEDED = {"task": "modes", "network": "mlp", "training": "gd", "activation": "linear", "parametrisation": "standard",
            "correlation": 0, "centred": 0, "bias": 0, "trained": "all", "gamma": 1}  # fmt: skip
 

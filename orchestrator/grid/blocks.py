@@ -185,7 +185,7 @@ def _one_kind(kind: Kind, kinds: Sequence[Kind], given: dict[str, Item], place: 
             names = [n.name for n in kind.networks] if name == "network" else [kind.training.name]
             axes[name] = Axis(name, len(names), tuple(names))
         elif name in keys and name not in axes:
-            axes[name] = parse_axis(keys[name], item, ctx.limit, report)
+            axes[name] = parse_axis(keys[name], item, ctx.limit, report, _left_out(kind, name))
     missing = []
     for name, key in keys.items():
         if name not in axes:
@@ -214,6 +214,14 @@ def _one_kind(kind: Kind, kinds: Sequence[Kind], given: dict[str, Item], place: 
     # in a block of several kinds, a condition on a key that this kind does not have excludes none of its cells
     mine = tuple((item, c) for item, c in conditions if all(name == "task" or name in keys for name in c.names))
     return Block(kind, tuple(_grouped(axes, zipped)), mine, save, find, place, is_sound=not report)
+
+
+def _left_out(kind: Kind, name: str) -> str:
+    """Words for what this kind of cell takes where a grid leaves the key out; none if it must be given."""
+    try:
+        return f"; left out, it is {show(default_value(kind, name))} with task {kind.task.name}"
+    except KeyError:
+        return ""
 
 
 def _check_names(kind: Kind, place: Item, report: Report) -> None:

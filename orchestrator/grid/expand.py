@@ -51,6 +51,8 @@ class _Parts:
     lazy: float
     refusal: str = ""
     """Why these keys are refused together; empty if they are not."""
+    raised: BaseException | None = None
+    """The exception of a user's own network, if that is why."""
 
 
 class _Shared(NamedTuple):
@@ -143,7 +145,7 @@ def expand(block: Block, report: Report) -> Iterator[tuple[str, Cell]]:
                 continue
             if cell is None:
                 if id(found.parts) not in refused:
-                    report.at(block.place, found.parts.refusal)
+                    report.at(block.place, found.parts.refusal, found.parts.raised)
                     refused.add(id(found.parts))
                 break
             yield hashlib.sha256(f"{found.head}{text}{found.tail}".encode()).hexdigest()[:20], _with_seed(cell, value)
@@ -208,7 +210,7 @@ class _Fitting:
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's own network may raise anything
             given = listed(f"{k} = {show(v)}" for k, v in task.identity().items())
             text = f"network {network.name} with task {task.name} fails for {given}: {in_a_line(error)}"
-            return _Parts(None, "", lazy, text)
+            return _Parts(None, "", lazy, text, error)
 
     def _made(self, part: type[P], keys: dict[str, Any]) -> P:
         of = (part, tuple([keys[name] for name in part.model_fields]))
@@ -237,7 +239,7 @@ def _resolve(block: Block, keys: dict[str, Any], report: Report, reasons: set[st
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's own task may raise anything
         reason = in_a_line(error)
         if reason not in reasons:
-            report.at(block.place, f"task {kind.name} fails for {given}: {reason}")
+            report.at(block.place, f"task {kind.name} fails for {given}: {reason}", error)
         reasons.add(reason)
         return None
     fields = task.identity()

@@ -2,8 +2,10 @@
 
 import math
 import re
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -11,6 +13,7 @@ from console.synonyms import ELSEWHERE
 from console.words import counted, listed, nearest, show, shown
 from declarations.metric import Metric
 from orchestrator.grid.blocks import Block, Context, check_block
+from orchestrator.grid.entering import explained
 from orchestrator.grid.expand import expand
 from orchestrator.grid.hints import unknown_key
 from orchestrator.grid.keys import SHORT, legal_keys, usual_kind
@@ -205,7 +208,9 @@ def _made(source: Source, report: Report) -> Grid:
     own = own_parts(top, path.parent, report)
     defaults = _in_full(_mapping(top.get("defaults"), "defaults", report))
     ctx = Context(defaults, source.given, own.tasks, own.networks, own.metrics, own.all_known, max_cells, report)
-    blocks = [check_block(item, ctx) for item in _block_items(top.get("grids"), root, report)]
+    checked = [(item, *_checked(item, ctx)) for item in _block_items(top.get("grids"), root, report)]
+    report.extend(explained([(item, problems) for item, _, problems in checked], ctx.overrides, partial(_problems, ctx=ctx)))
+    blocks = [group for _, group, _ in checked]
     if own.all_known:
         _check_shared_keys(blocks, ctx)
     count = sum(block.count for group in blocks for block in group)
@@ -213,21 +218,37 @@ def _made(source: Source, report: Report) -> Grid:
         asked = f"the grid asks for {count:,} cells, over the limit of {max_cells:,}"
         report.at(Item(None, str(path)), f"{asked}; shorten an axis, or allow it with --large (in Python, max_cells=...)")
         raise GridError(report.problems)
-    cells, merged, searches, fixed = _plan(blocks, report)
+    cells, merged, searches, fixed = _plan(blocks, ctx)
     if report:
         raise GridError(report.problems)
     return Grid(sweep, cells, merged, resources, own.files, searches, fixed, source)
 
 
-def _plan(blocks: list[list[Block]], report: Report) -> tuple[tuple[PlannedCell, ...], int, tuple[Search, ...], tuple[int, ...]]:
+def _checked(item: Item, ctx: Context) -> tuple[list[Block], list[Problem]]:
+    """The checked blocks of an item, and their problems."""
+    own = Report()
+    return check_block(item, replace(ctx, report=own)), own.problems
+
+
+def _problems(item: Item, given: Mapping[str, Item], *, ctx: Context) -> list[Problem]:
+    """The problems of an item, and of its cells, when these values replace its axes."""
+    group, problems = _checked(item, replace(ctx, overrides=given))
+    own = Report(problems)
+    for block in group if not problems else []:
+        deque(expand(block, own), maxlen=0)
+    return own.problems
+
+
+def _plan(blocks: list[list[Block]], ctx: Context) -> tuple[tuple[PlannedCell, ...], int, tuple[Search, ...], tuple[int, ...]]:
     """The cells of all blocks, each once; the number of cells equal to an earlier one; the searches; the fixed cells."""
+    found: list[tuple[Item, list[Problem]]] = []
     planned: dict[str, PlannedCell] = {}
     merged = 0
     searches, fixed = Searches(), set()
     for group in blocks:
         if not all(block.is_sound for block in group):
             continue
-        n_block, n_problems = 0, len(report)
+        n_block, report = 0, Report()
         for block in group:
             for cell_id, cell in expand(block, report):
                 n_block += 1
@@ -242,9 +263,12 @@ def _plan(blocks: list[list[Block]], report: Report) -> tuple[tuple[PlannedCell,
                 merged += 1
                 if not block.save <= earlier.save:
                     planned[cell_id] = replace(earlier, save=earlier.save | block.save)
-        if group and not n_block and len(report) == n_problems:
+        if group and not n_block and not report:
             exclude = next(item for block in group for item, _ in block.conditions)
             report.at(exclude, f"exclude leaves nothing of this block's {sum(b.count for b in group)} cells")
+        if report:
+            found.append((group[0].place, report.problems))
+    ctx.report.extend(explained(found, ctx.overrides, partial(_problems, ctx=ctx)))
     place = {cell_id: i for i, cell_id in enumerate(planned)} if searches else {}
     wanted = range(len(planned)) if not searches else [place[cell_id] for cell_id in planned if cell_id in fixed]
     return tuple(planned.values()), merged, searches.made(place), tuple(wanted)

@@ -95,5 +95,6 @@ def _user_file(key: str, part: Item, folder: Path, kinds: ColumnKinds, report: R
         kinds.add(found)
         return found
     except UserFileError as error:
-        report.at(Item(None, str(path), error.line), f"{error} (a {key[:-1]} file of {part.where}:{part.line})")
+        raised = None if isinstance(error.__cause__, SyntaxError) else error.__cause__  # the message says all of a SyntaxError
+        report.at(Item(None, str(path), error.line), f"{error} (a {key[:-1]} file of {part.where}:{part.line})", raised)
         return None

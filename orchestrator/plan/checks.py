@@ -123,4 +123,4 @@ def _looked(file: UserFile, settings: Sequence[Setting]) -> Iterable[tuple[Probl
         words, finding = min(here, key=lambda pair: not pair[1].is_wrong)
         is_general = all(any(finding.line == line for finding in findings) for _, findings in found)
         told = finding.message if is_general else f"{finding.message} ({words})"
-        yield Problem(file.path, line, told), finding.is_wrong
+        yield Problem(file.path, line, told, finding.trace), finding.is_wrong

@@ -164,7 +164,7 @@ def print_forecast(found: Forecast, out: Console, most: int = 20, goes_on: bool 
         rest = shapes[most:]
         table.add_row(f"... {len(rest)} more shapes", "", "", str(sum(s.cells for s in rest)), str(sum(s.packs for s in rest)),
                       duration(sum(s.seconds for s in rest)), "")  # fmt: skip
-    for line in (title, *([f"all: {' '.join(common)}"] if common else [])):
+    for line in (title, *([f"all of them: {' '.join(common)}"] if common else [])):
         out.print(Text(line), soft_wrap=True)
     if out.is_terminal:
         out.print(table)

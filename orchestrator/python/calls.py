@@ -10,7 +10,7 @@ from console.codes import INTERRUPTED
 from console.plain import spelled
 from console.terminal import told
 from console.words import listed, nearest, show
-from orchestrator.grid.load import DEFAULT_MAX_CELLS, Grid
+from orchestrator.grid.load import DEFAULT_MAX_CELLS, Grid, GridError
 from orchestrator.plan.announce import Outlook
 from orchestrator.plan.forecast import Forecast
 from orchestrator.plan.packing import Order
@@ -61,6 +61,7 @@ def run(
         fail_fast: Stop at the first failed network.
         address: The Ray cluster to join, `auto` on its head; by default RAY_ADDRESS, else a Ray on this machine.
         debug: Train in this process, one pack after the other and without Ray, so that a debugger works in a task of one's own.
+            The tracebacks of what fails are printed.
         quiet: Show no progress.
 
     Raises:
@@ -114,6 +115,10 @@ def _here(grid: Grid, store: Store, options: Options, stage: Stage) -> int:
     """Run the session in this process, which goes on afterwards."""
     try:
         return run_session(grid, store, options, stage)
+    except GridError as error:
+        for trace in error.traces if options.debug else []:
+            options.say(trace.rstrip())
+        raise
     finally:
         gc.unfreeze()  # a command keeps its objects to its end; here they would be kept for ever
 

@@ -186,10 +186,10 @@ def test_progress_and_failures(measured):
 def test_writes_svg_png_and_csv(measured, tmp_path):
     done = CliRunner().invoke(app, ["c3", "--results", measured, "--sweep", "measured", "--out", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
-    assert (tmp_path / "out" / "C3.svg").read_text().startswith("<svg")
-    assert (tmp_path / "out" / "C3.png").read_bytes().startswith(b"\x89PNG")
-    assert (tmp_path / "out" / "C3.pdf").read_bytes().startswith(b"%PDF")
-    rows = list(csv.DictReader((tmp_path / "out" / "C3.csv").read_text().splitlines()))
+    assert (tmp_path / "out" / "measured-C3.svg").read_text().startswith("<svg")
+    assert (tmp_path / "out" / "measured-C3.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "out" / "measured-C3.pdf").read_bytes().startswith(b"%PDF")
+    rows = list(csv.DictReader((tmp_path / "out" / "measured-C3.csv").read_text().splitlines()))
     assert {r["gamma_label"] for r in rows} == {"1"}
     assert "4 seeds per point" in done.output.replace("\n", " ")
 

@@ -60,7 +60,7 @@ def test_tables(found):
         (lambda r: r.exponent("L", at="0.85"), "at = '0.85': must be a number"),
         (
             lambda r: r.exponent("d", over="L", at=0.85),
-            "no exponent of d over L, but there is one of L over d: say of='L', over='d'",
+            "There is an exponent of L over d: say of='L', over='d'",
         ),
     ],
 )
@@ -135,6 +135,36 @@ def test_gamma_is_a_number_where_a_threshold_is_read_off_it(tmp_path):
     assert law["exponent"][0] == pytest.approx(0.5)
     with pytest.raises(ResultsError, match="say of='gamma', over='d'"):
         found.exponent("d", over="gamma", at=0.7, y="d_lr")
+
+
+def test_an_exponent_over_too_few_gamma_names_one_that_there_is(tmp_path):
+    """Accuracy reaches 0.85 at L = d under the one gamma, at L = 2d under the other: a law in d, and none in gamma."""
+    rows = [
+        row(f"{d}-{gamma}-{L}-{seed}", task="same_different", L=L, d=d, seed=seed, gamma=gamma, gamma_label=f"{gamma:g}",
+            best_test_acc=0.85 + 0.1 * np.log2(L / d * gamma) + 0.001 * (seed - 0.5))
+        for d in (8, 16, 32) for gamma in (1.0, 0.5) for L in (d // 2, d, 2 * d, 4 * d) for seed in range(2)
+    ]  # fmt: skip
+    store = Store(str(tmp_path))
+    store.commit("p", rows)
+    found = Results(tmp_path)
+    with pytest.raises(ResultsError) as caught:
+        found.exponent("L", over="gamma")
+    said = str(caught.value)
+    assert said.startswith("no exponent of L over gamma: that needs 3 values of gamma with a threshold in the range of L")
+    assert "here it is 2 of 2. There is an exponent of L over d: say of='L', over='d'" in said
+    assert found.exponent(of="L", over="d")["exponent"].notna().all()
+
+
+def test_the_metric_whose_networks_have_the_parameter_is_named(tmp_path):
+    store = Store(str(tmp_path))
+    store.commit("p", [row(i, L=2**i, seed=0, best_test_acc=0.9) for i in range(1, 4)])
+    store.commit("q", [row(10 + i, task="hermite", L=None, P=2**i, seed=0, best_test_acc=None, test_mse=0.1) for i in range(20)])
+    with pytest.raises(
+        ResultsError, match="the networks with test_mse have no L, those with best_test_acc have: say y='best_test"
+    ):
+        Results(tmp_path).exponent("L", over="d")
+    with pytest.raises(ResultsError, match=r"have no L; the numbers that vary among them are P$"):
+        Results(tmp_path).exponent("L", over="d", y="test_mse")
 
 
 @pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])

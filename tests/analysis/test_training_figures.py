@@ -379,7 +379,16 @@ def test_mlps_in_context_over_compute_and_tasks(tmp_path):
         assert last["mean"] == pytest.approx(1 / steps + 1 / width)
         one = cells[ways.index((width, steps)) * len(SEEDS)]
         assert last["size"] == one.network.n_parameters(one) * steps
-    assert found.chart.to_dict()
+    names = [layer["encoding"]["text"]["value"] for layer in _layers(found.chart.to_dict()) if "text" in layer["encoding"]]
+    attention = "best linear attention"
+    assert sorted(names) == sorted(["Bayes", attention, "Bayes, new tasks", f"{attention}, new tasks", f"{attention}, old tasks"])
+    assert (
+        "Bayes, the least error on new tasks, which networks that know the k old tasks by heart may fall below" in found.caption
+    )
+
+
+def _layers(chart):
+    return [layer for panel in chart["hconcat"] for layer in panel["layer"]]
 
 
 @pytest.mark.parametrize("name", [figure.name for figure in TRAINING_FIGURES])

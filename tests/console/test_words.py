@@ -2,7 +2,7 @@
 
 import pytest
 
-from console.words import counted, first_line, in_a_line
+from console.words import counted, first_line, in_a_line, measured
 
 
 class Mute(Exception):
@@ -37,3 +37,22 @@ def test_an_exception_is_told_in_a_line(error, first, whole):
 )
 def test_a_noun_agrees_with_its_number(n, nouns, text):
     assert counted(n, *nouns) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "text"),
+    [
+        (0.003124, 3, "0.00312"),
+        (1.2e-05, 3, "1.20e-05"),
+        (0.9996, 3, "1.000"),
+        (0.9996, 0, "1.00"),
+        (0.00999999, 0, "0.0100"),
+        (-0.25, 0, "-0.250"),
+        (1938.4, 0, "1938"),
+        (2.5e9, 0, "2.50e+09"),
+        (0.0, 3, "0.000"),
+        (float("inf"), 0, "inf"),
+    ],
+)
+def test_a_measured_number_has_three_significant_digits(value, decimals, text):
+    assert measured(value, decimals) == text and measured(abs(value), decimals, "+").startswith("+")

@@ -333,3 +333,24 @@ def test_under_debug_a_traceback_is_printed_once_for_all_networks_that_fail_alik
 def test_a_misspelled_key_of_an_own_network_names_that_network(tmp_path, sweep_here):
     grid = own_grid(tmp_path, blocks=GATED.replace("gate:", "gat:"))
     assert "did you mean 'gate'? legal keys of parity with network gated: " in sweep_here(grid, "--dry-run").stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "raised"),
+    [
+        ("return x, x[:, symbols]", "return x, x[:, symbols + self.d]", "IndexError: index"),
+        ("import numpy as np", "import numpy as np\n\nnp.zeros(2)[3]", "IndexError: index 3 is out of bounds"),
+    ],
+    ids=["in the trial", "when its file is read"],
+)
+def test_debug_shows_the_traceback_of_a_part_that_fails_before_training(tmp_path, sweep_here, old, new, raised):
+    assert PARITY.count(old) == 1
+    grid = own_grid(tmp_path, task=PARITY.replace(old, new))
+    done = sweep_here(grid)
+    assert done.returncode == 2 and raised in done.stderr and "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("--debug shows the traceback")
+    done = sweep_here(grid, "--debug")
+    trace, last = done.stderr.rsplit("\n", 2)[0], done.stderr.splitlines()[-1]
+    assert done.returncode == 2 and "Traceback (most recent call last)" in trace and raised in trace
+    assert new.splitlines()[-1].strip() in trace  # the line of the user's own file
+    assert raised in last and "--debug" not in done.stderr

@@ -9,7 +9,7 @@ from scipy.special import expit
 from scipy.stats import linregress
 from scipy.stats import t as student
 
-from stats import Threshold, exponent_of_thresholds, linear_fit, power_law, threshold_interval
+from stats import Threshold, by_decades, exponent_of_thresholds, linear_fit, local_slopes, power_law, threshold_interval
 
 D = 2.0 ** np.arange(4, 9)
 L = 2.0 ** np.arange(1, 13)
@@ -246,3 +246,16 @@ def test_without_intervals_the_scatter_gives_one():
     assert found.exponent == found.law.exponent
     assert found.exponent.low < 1.5 < found.exponent.high
     assert np.isnan(found.misfit)
+
+
+def test_local_slopes_of_a_power_law_are_its_exponent_between_neighbours():
+    at, slopes = local_slopes(D, 3 * D**-1.5)
+    np.testing.assert_allclose(slopes, -1.5)
+    np.testing.assert_allclose(at, np.sqrt(D[1:] * D[:-1]))
+    _, slopes = local_slopes([1, 10, 100], [1, 0, 100])
+    assert np.isnan(slopes).all()  # the middle point has no logarithm
+
+
+def test_points_by_decades_are_eight_in_each():
+    np.testing.assert_allclose(by_decades(1, 100), 10 ** (np.arange(17) / 8))
+    np.testing.assert_allclose(by_decades(2, 2.1), [2, 2.1])

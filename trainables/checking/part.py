@@ -18,6 +18,8 @@ class Finding(NamedTuple):
     line: int | None
     message: str
     is_wrong: bool = True
+    trace: str = ""
+    """The traceback of the exception that the part raised, if it raised one."""
 
 
 class Wrong(Exception):
@@ -59,7 +61,8 @@ class Checked:
         except (Exception, SystemExit) as error:
             lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == self.file]
             text = "; ".join(filter(None, [f"{failing}: {in_a_line(error)}" if failing else f"raised {in_a_line(error)}", why]))
-            raise Wrong(self.finding(name, text, lines[-1] if lines else None)) from error
+            found = self.finding(name, text, lines[-1] if lines else None)
+            raise Wrong(found._replace(trace="".join(traceback.format_exception(error)))) from error
 
     def finding(self, name: str, text: str, line: int | None = None, is_wrong: bool = True) -> Finding:
         """A finding on the function of this name: its message begins with the part and the function."""

@@ -9,12 +9,12 @@ curve_target_alignment   centred kernel alignment of last hidden features with t
 import numpy as np
 
 from declarations.metric import Condition
+from declarations.modes import MODES
 from trainables.metrics.base import FEATURES, Group, Probe, Requested, metric
 from trainables.richness.alignment import centred, cka
 from trainables.streams import training_probe
 from trainables.tasks import Modes
 
-MOST_MODES = 4
 _REAL: Condition = (("targets", ("real",)),)
 
 
@@ -28,7 +28,7 @@ def _learnt(k: int) -> Requested:
         outputs = probe.at(np.eye(1, task.d, k - 1, dtype=np.float32)).outputs
         return float(outputs.ravel()[k - 1] / task.strengths[k - 1])
 
-    share.__name__ = f"curve_mode_{k}"
+    share.__name__ = MODES[k - 1]
     share.__doc__ = f"Share f_k(e_k)/s_k of mode {k} of task `modes` that is learnt at each evaluation; None without such a mode."
     return metric(f"share of mode {k} that is learnt", per="evaluation", needs=_REAL)(share)
 
@@ -43,5 +43,5 @@ def curve_target_alignment(probe: Probe) -> float | None:
     return None if x is None or y is None else cka(x, y)
 
 
-METRICS: tuple[Requested, ...] = (*map(_learnt, range(1, MOST_MODES + 1)), curve_target_alignment)
+METRICS: tuple[Requested, ...] = (*map(_learnt, range(1, len(MODES) + 1)), curve_target_alignment)
 GROUP = Group("modes", tuple(one.name for one in METRICS))

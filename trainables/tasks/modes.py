@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
+from declarations.modes import MOST_MODES
 from trainables.tasks.base import Array, Targets, Task
 
 
@@ -27,7 +28,7 @@ class Modes(Task):
 
     d: Annotated[int, Field(ge=1)]
     P: Annotated[int, Field(ge=2)]
-    rank: Annotated[int, Field(ge=1, le=4, title="number of modes")] = 1
+    rank: Annotated[int, Field(ge=1, le=MOST_MODES, title="number of modes")] = 1
     strength: Annotated[float, Field(gt=0, title="strength of the first mode")] = 1.0
     ratio: Annotated[float, Field(ge=1, title="ratio of the strengths of one mode and the next")] = 2.0
     correlation: Annotated[float, Field(ge=0, lt=1, title="correlation rho of inputs")] = 0.0

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from declarations.evaluations import evaluations
 from declarations.key import Role
+from declarations.omitted import Loss as Loss
 from trainables.parts import Part
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 Family = Literal["descent", "sampling", "ridge"]
 """Trainings of one family train the same networks: by gradient descent, as samples of a posterior, or by solving for the last
 layer."""
-Loss = Literal["cross_entropy", "mse"]
 Precision = Literal["float32", "float64"]
 
 

@@ -10,14 +10,13 @@ from typing import Any
 
 import altair as alt
 
+from analysis.charts.shown.sizing import SHARPNESS
 from analysis.data.source import ResultsError
 from console.words import listed, show
 
 FORMATS = ("pdf", "svg", "png", "html", "json")
 _DEFAULT = "default"
 """The renderer that Altair starts with: its HTML loads scripts from the net."""
-_SHARPNESS = 2
-"""Pixels of the picture in a notebook per pixel of the chart, along each side: screens of laptops have as many."""
 _POINTS = 0.75
 """Points in a PDF per pixel: a pixel is 1/96 inch, as in browsers, and a point 1/72."""
 _DRAWN_IN = "application/vnd.vegalite.v5+json"
@@ -35,22 +34,25 @@ class _Shown:
         if alt.renderers.active != _DEFAULT:
             return super()._repr_mimebundle_(**more)  # type: ignore[misc]
         drawn = io.BytesIO()
-        super().save(drawn, format="png", scale_factor=_SHARPNESS)  # type: ignore[misc]
-        width, height = (side // _SHARPNESS for side in struct.unpack(">2I", drawn.getvalue()[16:24]))
+        super().save(drawn, format="png", scale_factor=SHARPNESS)  # type: ignore[misc]
+        width, height = (side // SHARPNESS for side in struct.unpack(">2I", drawn.getvalue()[16:24]))
         spec = self.to_dict(context={"pre_transform": False})
         bundle = {_DRAWN_IN: spec | {"$schema": _SCHEMA}, "image/png": drawn.getvalue(), "text/plain": spec["description"]}
         return bundle, {"image/png": {"width": width, "height": height}}
 
-    def save(self: Any, fp: Any, format: str | None = None, scale_factor: float = 1, **more: Any) -> None:
+    def save(self: Any, fp: Any, format: str | None = None, scale_factor: float | None = None, **more: Any) -> None:
         """Save as `.pdf`, `.svg`, `.png`, `.html` (which opens offline) or `.json`. ResultsError if that cannot be written.
 
-        A pixel of the chart is 1/96 inch in a PDF, times `scale_factor`.
+        A pixel of the chart is 1/96 inch in a PDF, times `scale_factor`, and SHARPNESS pixels along each side of a PNG, unless
+        `scale_factor` or `ppi` is given.
         """
         format = format or (Path(fp).suffix.removeprefix(".").lower() if isinstance(fp, str | Path) else None)
         if isinstance(fp, str | Path) and format not in FORMATS:
             raise ResultsError(
                 f"cannot save {show(str(fp))}: its name must end with one of {listed(f'.{one}' for one in FORMATS)}"
             )
+        if scale_factor is None:
+            scale_factor = SHARPNESS if format == "png" and "ppi" not in more else 1
         more = {"inline": True} | more if format == "html" else more
         try:
             if format == "pdf":

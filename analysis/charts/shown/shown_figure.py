@@ -8,6 +8,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from analysis.charts.shown.sizing import SHARPNESS
+
 NARROW_INCHES = 4.5
 """Width below which labels are small, as in a column of a paper."""
 BESIDE_INCHES = 5.5
@@ -68,9 +70,13 @@ class ShownFigure(Figure):
             columnspacing=1.0, labelspacing=0.3,
         )  # fmt: skip
 
+    def savefig(self, fname: Any, **options: Any) -> None:
+        """Save as Figure does; a PNG has as many pixels as that of an Altair chart, unless `dpi` is given."""
+        super().savefig(fname, **{"dpi": SHARPNESS * self.dpi} | options)
+
     def _repr_png_(self) -> bytes:
         drawn = io.BytesIO()
-        self.savefig(drawn, format="png")
+        self.savefig(drawn, format="png", dpi="figure")
         return drawn.getvalue()
 
 

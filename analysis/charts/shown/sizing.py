@@ -1,7 +1,9 @@
-"""Charts in another size."""
+"""The size of charts: pixels of a PNG for each of theirs, and charts in another size."""
 
 from typing import Any
 
+SHARPNESS = 2
+"""Pixels of a PNG per pixel of the chart, along each side: screens of laptops have as many."""
 _TOGETHER = ("hconcat", "vconcat", "concat")
 
 

@@ -13,7 +13,7 @@ from analysis.data.networks.evaluations import Bounds, evaluations_of, first_wit
 from analysis.scaling.envelope import COMPUTE, SIZE, envelope
 from analysis.scaling.samples import FEWEST, SAMPLES, growth, samples_until
 from declarations.metric import Metric
-from stats import linear_fit, mean_interval
+from stats import by_decades, linear_fit, mean_interval, power_law
 from store.views import declared
 
 
@@ -131,10 +131,6 @@ def _when(steps: "pd.Series[int]") -> str:
     return f"step {steps.median():g} (median)"
 
 
-PER_DECADE = 8
-"""Evaluations per decade of steps that a slope on logarithmic axes takes: many late ones would outweigh early ones."""
-
-
 def curve_exponent(results: str, measure: str, of: Where, first: int, last: int, prefer: Where | None = None) -> Found:
     """Exponent with which a metric along training grows with the step, from step `first` to step `last`: the mean over networks
     of the slope of each one's line on logarithmic axes. A metric that is a mean since the evaluation before, as training losses
@@ -173,7 +169,7 @@ def envelope_exponent(
     sizes = found.frame.groupby("seed")[over].nunique()
     whole = sizes.index[sizes == found.frame[over].nunique()]  # the envelope of fewer sizes lies higher
     shown = evaluations[evaluations[measure] > 0].merge(found.frame[["cell_id", "seed", over]], on="cell_id")
-    compute = np.geomspace(first, last, _points(first, last))
+    compute = by_decades(first, last)
 
     def exponent(seeds: "pd.Index[int]") -> float:
         means = shown[shown["seed"].isin(seeds)].groupby([over, "step"])[measure].mean().reset_index()
@@ -181,7 +177,7 @@ def envelope_exponent(
         inside = least[np.isfinite(least[SIZE])] if of_size else least
         if len(inside) < 3 or len(least) < len(compute):
             return np.nan
-        return _of_line(inside[COMPUTE], inside[SIZE if of_size else measure])
+        return power_law(inside[COMPUTE], inside[SIZE if of_size else measure]).exponent.value
 
     n = len(whole)
     all_seeds = exponent(whole) if n else np.nan
@@ -195,18 +191,10 @@ def envelope_exponent(
     return Measured(mean_interval(each), f"{told}, C = {over} x step from {first:g} to {last:g}{lost}; {found.what}", found.again)
 
 
-def _points(first: float, last: float) -> int:
-    return max(2, round(PER_DECADE * np.log10(last / first)) + 1)
-
-
-def _of_line(x: "pd.Series[float]", y: "pd.Series[float]") -> float:
-    return linear_fit(np.log(x.to_numpy(float)), np.log(y.to_numpy(float))).slope.value
-
-
 def _slope(curve: pd.DataFrame, measure: str, first: int, last: int) -> float | None:
     """The slope of one network; None if its evaluations do not span half of the range."""
     steps = curve["step"].to_numpy(float)
-    wanted = np.geomspace(first, last, _points(first, last))
+    wanted = by_decades(first, last)
     rows = np.unique(np.abs(np.log(steps[:, None] / wanted)).argmin(axis=0))
     x, y = np.log(steps[rows]), np.log(curve[measure].to_numpy(float)[rows])
     return linear_fit(x, y).slope.value if len(rows) > 2 and np.ptp(x) > np.log(last / first) / 2 else None

@@ -3,7 +3,6 @@
 from typing import Any
 
 import altair as alt
-import numpy as np
 import pandas as pd
 
 from analysis.charts.curves import log_axis, styled
@@ -11,7 +10,7 @@ from analysis.data.points import averaged
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.training.cases import CASE, Case, found
 from console.words import counted
-from stats import linear_fit
+from stats import power_law
 
 RATE, MEASURE = "base_lr", "balance_drift"
 LINE = "proportional to the rate"
@@ -33,7 +32,7 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
     said = []
     for one in drawn:
         of = one.setting.frame
-        slope = linear_fit(np.log(of[RATE].to_numpy(float)), np.log(of["mean"].to_numpy(float))).slope.value
+        slope = power_law(of[RATE], of["mean"]).exponent.value
         said.append(f"{one.told}; drift ~ rate^{slope:.2f}")
     caption = f"{'. '.join(said)}. {averaged(frame).capitalize()}; {counted(int(frame['n'].sum()), 'network')}; dashed: {LINE}."
     return Drawn(_chart(frame), frame, caption, ";\n\n".join(one.sql for one in drawn))

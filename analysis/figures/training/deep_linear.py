@@ -15,9 +15,10 @@ from analysis.data.points import seeds
 from analysis.data.selection import Value, grid_keys
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.training.cases import CASE, Case, Found, found
-from analysis.scaling.mode_times import MODES, predicted, strength, time_per_step
+from analysis.scaling.mode_times import predicted, strength, time_per_step
 from console.words import counted
-from stats import mean_interval
+from declarations.modes import MODES
+from stats import local_slopes, mean_interval
 from store.views import declared
 
 ALIGNMENT, LOSS, TIME, STRENGTH = "curve_target_alignment", "train_loss", "t", "strength of the mode"
@@ -229,9 +230,8 @@ def _local(frame: pd.DataFrame, over: str) -> pd.DataFrame:
     rows = [pd.DataFrame(columns=["series", over, "mean", "theory"])]
     for series, of in frame[frame["mean"].notna()].groupby("series", sort=False):
         of = of.sort_values(over)
-        x = np.log(of[over].to_numpy(float))
-        slopes = {what: np.diff(np.log(of[what].to_numpy(float))) / np.diff(x) for what in ("mean", "theory")}
-        rows.append(pd.DataFrame({"series": series, over: np.exp((x[1:] + x[:-1]) / 2), **slopes}))
+        (at, measured), (_, theory) = (local_slopes(of[over], of[what]) for what in ("mean", "theory"))
+        rows.append(pd.DataFrame({"series": series, over: at, "mean": measured, "theory": theory}))
     return pd.concat(rows[1:] or rows, ignore_index=True)
 
 

@@ -48,7 +48,7 @@ def _chart(frame: pd.DataFrame) -> Any:
         )
         line = base.mark_line().encode(
             y=alt.Y("mean:Q", title="sharpness / stable sharpness"),
-            tooltip=[CASE, RATE, "step", alt.Tooltip("mean:Q", format=".3f"), "n"],
+            tooltip=[CASE, RATE, "step", alt.Tooltip("mean:Q", format=".3g"), "n"],
         )
         edge = alt.Chart(pd.DataFrame({"y": [1.0]})).mark_rule(strokeDash=[5, 3]).encode(y="y:Q")
         panels.append(alt.layer(band, line, edge).properties(width=360, height=260, title=str(case)))

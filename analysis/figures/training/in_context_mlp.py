@@ -13,7 +13,7 @@ from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.training.cases import Case, Found, found
 from analysis.figures.training.in_context import NEW, OLD, SERIES, TICKS
 from analysis.theory import in_context as theory
-from console.words import counted
+from console.words import counted, measured
 from declarations.metrics import METRICS
 from stats.checks import Floats
 
@@ -24,6 +24,11 @@ AXES = {COMPUTE: "parameters x steps", TASKS: "k, training tasks"}
 BAYES, ATTENTION = "Bayes", "best linear attention"
 FIRST_STEP = 10
 """Earlier errors are those of the initial network."""
+_EXPLAINED = (
+    "Lines without points are theory, and nothing is fitted: the best linear attention, on the right after many contexts of k "
+    "tasks, tested on new tasks and on those k; and Bayes, the least error on new tasks, which networks that know the k old "
+    "tasks by heart may fall below."
+)
 _MLP = {"task": "in_context", "network": "mlp"}
 
 
@@ -38,10 +43,7 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
     panels = [_panel(panel, frame[frame[PANEL] == panel], _setting(of[0])) for panel, of in ((COMPUTE, long), (TASKS, few)) if of]
     n = int(sum(one.setting.frame["n"].sum() for one in long) + frame.loc[frame[PANEL] == TASKS, "n"].sum())
     told, settings = _told(frame, _setting(drawn[0])), "; ".join(one.told for one in drawn)
-    caption = (
-        f"{told}. Lines without points: Bayes, and the best linear attention, on the right after many contexts of k tasks; "
-        f"nothing is fitted. {settings}; {counted(n, 'network')}. Means with 95% intervals."
-    )
+    caption = f"{told}. {_EXPLAINED} {settings}; {counted(n, 'network')}. Means with 95% intervals."
     shown = frame[[PANEL, SERIES, SIZE, ERROR, "low", "high", "n"]]
     return Drawn(
         styled(alt.hconcat(*panels, spacing=30).resolve_scale(color="independent")),
@@ -81,13 +83,15 @@ def _over_tasks(one: Found) -> pd.DataFrame:
 
 
 def _told(frame: pd.DataFrame, setting: tuple[int, int, float]) -> str:
-    said = [f"{BAYES} {theory.bayes(*setting):.3f}, {ATTENTION} {theory.best(*setting):.3f}"]
+    said = [f"{BAYES} {measured(theory.bayes(*setting))}, {ATTENTION} {measured(theory.best(*setting))}"]
     for series, of in frame[frame[PANEL] == COMPUTE].groupby(SERIES, sort=False):
         last = of.sort_values("step").iloc[-1]
-        said.append(f"{series} after {last['step']:g} steps {last[ERROR]:.3f} ({last['low']:.3f} to {last['high']:.3f})")
+        said.append(
+            f"{series} after {last['step']:g} steps {measured(last[ERROR])} ({measured(last['low'])} to {measured(last['high'])})"
+        )
     tasks = frame[frame[PANEL] == TASKS].pivot_table(index=SIZE, columns=SERIES, values=ERROR)
     if {NEW, OLD} <= {*tasks.columns}:
-        said += [f"new - old at k = {k:g} {row[NEW] - row[OLD]:.3f}" for k, row in tasks.iterrows()]
+        said += [f"new - old at k = {k:g} {measured(row[NEW] - row[OLD])}" for k, row in tasks.iterrows()]
     return "; ".join(said)
 
 
@@ -105,6 +109,16 @@ def _lines(panel: str, frame: pd.DataFrame, setting: tuple[int, int, float]) -> 
     return pd.DataFrame(rows, columns=[SIZE, ERROR, LINE, SERIES])
 
 
+_PLACES = {
+    (COMPUTE, BAYES, NEW): (False, -8),
+    (COMPUTE, ATTENTION, NEW): (False, -8),
+    (TASKS, BAYES, NEW): (True, 10),
+    (TASKS, ATTENTION, NEW): (True, -26),
+    (TASKS, ATTENTION, OLD): (False, 12),
+}
+"""The place of each line's name: whether it stands at the line's end, and how many pixels below the line."""
+
+
 def _panel(panel: str, frame: pd.DataFrame, setting: tuple[int, int, float]) -> Any:
     lines = _lines(panel, frame, setting)
     order = list(dict.fromkeys(frame[SERIES]))
@@ -113,16 +127,23 @@ def _panel(panel: str, frame: pd.DataFrame, setting: tuple[int, int, float]) -> 
               axis=log_axis(frame[SIZE]) if panel == TASKS else alt.Axis(format=".0e", tickCount=5, grid=False))  # fmt: skip
     y = alt.Y(f"{ERROR}:Q", title="test error", scale=alt.Scale(type="log", nice=False, padding=8),
               axis=alt.Axis(values=TICKS, format="~g"))  # fmt: skip
-    dash = alt.StrokeDash(f"{LINE}:N", title=None, scale=alt.Scale(domain=[BAYES, ATTENTION], range=[[2, 3], [6, 3]]))
+    dash = alt.StrokeDash(f"{LINE}:N", legend=None, scale=alt.Scale(domain=[BAYES, ATTENTION], range=[[2, 3], [6, 3]]))
     detail = alt.Detail(f"{SERIES}:N")
     theories = alt.Chart(lines).mark_line(color="black", strokeWidth=1.2).encode(x=x, y=y, strokeDash=dash, detail=detail)
+    names = [
+        alt.Chart(of.sort_values(SIZE).iloc[[-1 if at_end else 0]])
+        .mark_text(align="right" if at_end else "left", dy=dy)
+        .encode(x=x, y=y, text=alt.value(f"{line}, {series}" if panel == TASKS else line))
+        for (line, series), of in lines.groupby([LINE, SERIES], sort=False)
+        for at_end, dy in [_PLACES[panel, str(line), str(series)]]
+    ]
     tooltip: list[Any] = [SERIES, SIZE, alt.Tooltip(f"{ERROR}:Q", format=".3g"), "n"]
     base = alt.Chart(frame).encode(x=x, color=colour)
     joined = base.mark_line(strokeWidth=1, opacity=0.6).encode(y=y)
     bars = base.mark_rule().encode(y=alt.Y("low:Q"), y2="high:Q")
     dots = base.mark_point(filled=True, size=35).encode(y=y, tooltip=tooltip)
     title = "over compute, by width" if panel == COMPUTE else "over training tasks"
-    return alt.layer(theories, joined, bars, dots).properties(width=380, height=320, title=title)
+    return alt.layer(theories, joined, bars, dots, *names).properties(width=380, height=320, title=title)
 
 
 IN_CONTEXT_MLP = Figure(

@@ -18,7 +18,7 @@ from analysis.theory.kept import kept
 from analysis.theory.lazy_to_rich import delay, drawn
 from console.words import counted
 from declarations.metric import Metric
-from stats import linear_fit, mean_interval
+from stats import local_slopes, mean_interval, power_law
 from store.views import declared
 
 LEVEL = 0.1
@@ -55,13 +55,13 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
         rows = _delays(results, one, _GENERAL, _LEARNT)
         if len(rows):
             delays.append(_means(one.case.title, rows).merge(_theory(one), how="left", on="x"))
-            said.append(f"{one.case.title}: {_exponent(rows)}")
+            said.append(f"{one.case.title}: {_told_exponent(rows)}")
     of_modular = [*found(results, sweep, [MODULAR], "final_test_acc")]
     for one in of_modular:
         rows = _delays(results, one, {"test_acc": {"at_least": 0.95}}, {"train_acc": {"at_least": 0.99}})
         if len(rows):
             delays.append(_means(one.case.title, rows).assign(theory=np.nan))
-            said.append(f"{one.case.title}: {_exponent(rows)}")
+            said.append(f"{one.case.title}: {_told_exponent(rows)}")
     frame = pd.concat([along, *delays], ignore_index=True)
     networks = counted(sum(int(one.setting.frame["n"].sum()) for one in [*of, *of_modular]), "network")
     caption = (
@@ -109,17 +109,13 @@ def _means(case: str, rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found_rows)
 
 
-def _exponent(rows: pd.DataFrame) -> str:
+def _told_exponent(rows: pd.DataFrame) -> str:
     """The mean over seeds of each one's slope, and local slopes between neighbours."""
-    slopes = [
-        linear_fit(np.log(of["x"].to_numpy(float)), np.log(of["delay"].to_numpy(float))).slope.value
-        for _, of in rows.groupby("seed")
-        if of["x"].nunique() > 1
-    ]
+    slopes = [power_law(of["x"], of["delay"]).exponent.value for _, of in rows.groupby("seed") if of["x"].nunique() > 1]
     if not slopes:
         return "none, as no seed has two delays"
-    at = np.log(rows["delay"]).groupby(rows["x"]).mean()
-    local = np.diff(at) / np.diff(np.log(at.index.to_numpy(float)))
+    means = np.exp(np.log(rows["delay"]).groupby(rows["x"]).mean())
+    _, local = local_slopes(means.index, means)
     mean = mean_interval(slopes)
     return f"{mean.value:.2f} ({mean.low:.2f} to {mean.high:.2f}; between neighbours {', '.join(f'{b:.2f}' for b in local)})"
 

@@ -16,7 +16,7 @@ from analysis.figures.training.cases import CASE, Case, Found, found
 from analysis.theory.one_third import loss
 from console.words import counted
 from declarations.metrics import METRICS
-from stats import linear_fit
+from stats import power_law
 
 TIME, LOSS, FIRST = "t", METRICS["train_loss"], 100
 _AT_ONE: Mapping[str, Value] = {"task": "halfspace", "batch": 256}
@@ -63,7 +63,7 @@ def _slope(case: str, frame: pd.DataFrame) -> str:
     of = frame[(frame[CASE] == case) & (frame[TIME] >= FIRST)]
     if of[TIME].nunique() < 2:
         return f"{case} none, as training is too short"
-    slope = linear_fit(np.log(of[TIME].to_numpy(float)), np.log(of["mean"].to_numpy(float))).slope.value
+    slope = power_law(of[TIME], of["mean"]).exponent.value
     return f"{case} {slope:.2f}"
 
 

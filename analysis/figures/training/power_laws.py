@@ -19,7 +19,7 @@ from analysis.scaling.envelope import SIZE as BEST
 from analysis.theory import power_law as theory
 from console.words import counted
 from declarations.metrics import METRICS
-from stats import linear_fit
+from stats import by_decades, power_law
 from stats.checks import Floats
 
 CURVE, MEASURE = METRICS["eval_test_mse"], "test_mse"
@@ -121,9 +121,9 @@ def _least(curves: pd.DataFrame, compute: Floats, one: Found) -> pd.DataFrame:
 
 
 def _computes(curves: pd.DataFrame) -> Floats:
-    """Eight per decade, from the first steps of the least width to the last ones of the largest."""
+    """Points from the first steps of the least width to the last ones of the largest."""
     first, last = float(curves["width"].min() * curves["step"].min()), float(curves["width"].max() * curves["step"].max())
-    return np.geomspace(first, last, max(2, round(8 * np.log10(last / first)) + 1))
+    return by_decades(first, last)
 
 
 _TASK: Mapping[str, Value] = {"task": "power_law"}
@@ -171,7 +171,7 @@ def _exponent(of: pd.DataFrame) -> float:
     """The exponent over these points; NaN for fewer than two."""
     if len(of) < 2:
         return float("nan")
-    return linear_fit(np.log(of[SIZE].to_numpy(float)), np.log(of[ERROR].to_numpy(float))).slope.value
+    return power_law(of[SIZE], of[ERROR]).exponent.value
 
 
 def _with_exponents(frame: pd.DataFrame) -> pd.DataFrame:

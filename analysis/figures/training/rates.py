@@ -74,7 +74,7 @@ def _curves(frame: pd.DataFrame) -> Any:
         band = base.mark_area(opacity=0.2, strokeWidth=0).encode(y=alt.Y("low:Q", title="test error", scale=scale), y2="high:Q")
         line = base.mark_line(point=True).encode(
             y=alt.Y("mean:Q", title="test error", scale=scale),
-            tooltip=[CASE, SIZE, RATE, alt.Tooltip("mean:Q", format=".3f"), "n", "diverged"],
+            tooltip=[CASE, SIZE, RATE, alt.Tooltip("mean:Q", format=".3g"), "n", "diverged"],
         )
         panels.append(alt.layer(band, line).properties(width=300, height=220, title=str(case)))
     return alt.concat(*panels, columns=2, spacing=25).resolve_scale(color="independent")

@@ -31,8 +31,13 @@ class _Form:
     make: Callable[[], Iterable[float]]
 
 
-def parse_axis(key: Legal, item: Item, limit: int, report: Report) -> Axis:
-    """The axis that the item describes. The values of an axis with more than `limit` are counted and not made."""
+_NO_VALUE = (None, "none", "None", "null", "default")
+"""Words by which a grid may mean the default of a key."""
+
+
+def parse_axis(key: Legal, item: Item, limit: int, report: Report, left_out: str = "") -> Axis:
+    """The axis that the item describes. The values of an axis with more than `limit` are counted and not made. `left_out`: words
+    about the key's default, for a grid that says `none` or `default`."""
     items = item.items
     if not items:
         report.at(item, f"{key.name} is an empty list; give at least one value, or leave the key out")
@@ -59,7 +64,7 @@ def parse_axis(key: Legal, item: Item, limit: int, report: Report) -> Axis:
         try:
             values += _values(key, form) if form else [key.check(_plain(part))]
         except ValueError as error:
-            wrong.append((part, str(error)))
+            wrong.append((part, f"{error}{left_out if part.value in _NO_VALUE else ''}"))
     for part, message in wrong[:SHOWN_PROBLEMS]:
         report.at(part, message)
     if len(wrong) > SHOWN_PROBLEMS:

@@ -1,7 +1,8 @@
 """Problems of a grid, for its author to fix: each says where it is, what is wrong, what is legal, and the nearest spelling."""
 
+import traceback
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from console.plain import PlainError
@@ -17,6 +18,8 @@ class Problem:
     where: str
     line: int | None
     message: str
+    trace: str = field(default="", compare=False, repr=False)
+    """The traceback, if a part of the user's own raised the exception that the message names."""
 
     def __str__(self) -> str:
         return f"{self.where}:{self.line}: {self.message}" if self.line else f"{self.where}: {self.message}"
@@ -31,6 +34,11 @@ class GridError(PlainError):
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.problems))
+
+    @property
+    def traces(self) -> list[str]:
+        """Tracebacks of the user's own parts, each once."""
+        return list(dict.fromkeys(problem.trace for problem in self.problems if problem.trace))
 
 
 class Located(Protocol):
@@ -48,9 +56,10 @@ class Report:
     def __init__(self, problems: Iterable[Problem] = ()) -> None:
         self._problems = dict.fromkeys(problems)
 
-    def at(self, place: Located, message: str) -> None:
-        """Add the problem of the thing at this place."""
-        self._problems[Problem(place.where, place.line, message)] = None
+    def at(self, place: Located, message: str, raised: BaseException | None = None) -> None:
+        """Add the problem of the thing at this place; `raised`: the exception of a user's own part that the message names."""
+        trace = "" if raised is None else "".join(traceback.format_exception(raised))
+        self._problems[Problem(place.where, place.line, message, trace)] = None
 
     def extend(self, problems: Iterable[Problem]) -> None:
         """Add these problems."""

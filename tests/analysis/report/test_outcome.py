@@ -163,3 +163,29 @@ def test_failed_networks_are_counted_beside_those_that_finished(tmp_path):
     shown = io.StringIO()
     print_outcome(answer, Console(width=200, file=shown, color_system=None))
     assert "failed" in shown.getvalue() and "diverged" not in shown.getvalue() and "nan" not in shown.getvalue()
+
+
+def test_small_means_show_three_significant_digits_one_below_the_other():
+    one = {"d": 4, "n": 2, "low": None, "high": None, "last": None, "diverged": 0, "failed": 0}
+    rows = [{**one, "mean": mean} for mean in (0.003, 0.5, 1.2e-5)]
+    for is_accuracy, means in ((True, ["0.00300", "0.500", "1.20e-05"]), (False, ["0.00300", "0.500", "1.20e-05"])):
+        table = {"measure": "m", "title": "share", "is_accuracy": is_accuracy, "n_rows": 3, "rows": rows}
+        shown = io.StringIO()
+        print_outcome({"theory": [], "tables": [table]}, Console(width=100, file=shown, color_system=None))
+        found = [line for line in shown.getvalue().splitlines() if any(mean in line.split() for mean in means)]
+        assert [mean for line in found for mean in line.split() if mean in means] == means
+        assert len({line.index(mean) + len(mean) for line, mean in zip(found, means, strict=True)}) == 1  # right-aligned
+
+
+def test_the_loss_that_rows_leave_out_is_named(tmp_path):
+    """Rows hold the loss only where it is not the default of their task: beside mse, the default is cross_entropy."""
+    store = Store(str(tmp_path))
+    store.prepare()
+    store.commit("p", [row(i, seed=i % 2, loss="mse" if i < 2 else None) for i in range(4)])
+    store.write_plan("s", [f"{i:020x}" for i in range(4)])
+    _, frame = table_of(store.results, "s", "best_test_acc", ["loss"])
+    assert {*frame["loss"]} == {"cross_entropy", "mse"}
+    store.commit("q", [row(4, seed=0, task="parity", L=None)])  # nothing says which loss that is
+    store.write_plan("t", [f"{i:020x}" for i in range(5)])
+    _, frame = table_of(store.results, "t", "best_test_acc", ["task", "loss"])
+    assert {*frame["loss"]} == {"cross_entropy", "mse", "the task's own"}

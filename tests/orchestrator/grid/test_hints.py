@@ -75,3 +75,12 @@ def test_slips_of_the_pen_have_the_nearest_spelling(problems):
         "unknown key 'stpes'; did you mean 'steps'?",
         "unknown key 'l'; did you mean 'L'?",
     ]
+
+
+def test_a_grid_that_says_none_learns_what_left_out_means(problems):
+    [line] = [line for line in problems("loss: none") if "loss" in line]
+    assert line.endswith(
+        "loss = 'none': must be one of cross_entropy, mse; left out, it is 'cross_entropy' with task same_different"
+    )
+    [line] = [line for line in problems("loss: hinge") if "loss" in line]
+    assert line.endswith("must be one of cross_entropy, mse")

@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from orchestrator import Grid, GridError, ResultsError, SweepError, forecast, run
+from tests.own_parts import PARITY, keep_registries, own_grid
 from tests.sweeps import counts, wait_until
 
 
@@ -101,3 +102,12 @@ def test_a_store_that_fails_after_training_raises(small_grid, results, monkeypat
     with pytest.raises(SweepError, match="the sweep could not go on"):
         run(Grid.load(small_grid).replace(L=3, seed=0), results, debug=True, quiet=True)
     assert "the disk went away" in capsys.readouterr().err
+
+
+def test_debug_prints_the_traceback_of_an_own_part_that_is_refused(tmp_path, results, monkeypatch, capfd):
+    keep_registries(monkeypatch)
+    grid = own_grid(tmp_path, task=PARITY.replace("return x, x[:, symbols]", "return x, x[:, symbols + self.d]"))
+    with pytest.raises(GridError, match="raised IndexError"):
+        run(grid, results, debug=True)
+    said = capfd.readouterr()
+    assert "Traceback (most recent call last)" in said.out + said.err and "symbols + self.d" in said.out + said.err

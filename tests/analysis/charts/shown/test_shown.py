@@ -5,11 +5,13 @@ import io
 import re
 
 import altair
+import pandas as pd
 import pytest
 from PIL import Image
 
 from analysis import Results
 from analysis.charts.shown.shown_figure import ShownFigure
+from analysis.figures.files import write
 from store.files import ResultsError
 
 ASKED = {"x": "L", "by": "gamma", "wait": False}
@@ -54,6 +56,22 @@ def test_a_pdf_has_96_pixels_to_the_inch_and_fits_a_page(chart, tmp_path):
     assert one < 6.5 * 72
 
 
+def test_a_png_has_the_pixels_that_the_command_writes(chart, figure, tmp_path):
+    _, metadata = chart._repr_mimebundle_()
+    chart.save(tmp_path / "python.png")
+    write(chart, pd.DataFrame(), tmp_path, "command")
+    chart.save(tmp_path / "one.png", scale_factor=1)
+    width = metadata["image/png"]["width"]
+    assert [width_of(tmp_path / f"{name}.png") for name in ("python", "command", "one")] == [2 * width, 2 * width, width]
+    figure.savefig(tmp_path / "matplotlib.png")
+    assert width_of(tmp_path / "matplotlib.png") == pytest.approx(2 * figure.bbox.width, abs=2)
+
+
+def width_of(path):
+    with Image.open(path) as picture:
+        return picture.width
+
+
 def test_html_opens_offline(chart, tmp_path):
     chart.save(tmp_path / "chart.html")
     assert not re.search(r'src="https?://', (tmp_path / "chart.html").read_text())
@@ -78,7 +96,9 @@ def test_a_place_where_it_cannot_be_saved_is_named(chart, tmp_path, name, words)
 def test_a_figure_fits_any_size(figure, size):
     """Its words lie within the page, and the panel keeps the larger part of the width."""
     figure.set_size_inches(*size)
-    figure.savefig(io.BytesIO(), format="png")  # lays it out; that axes had no room would be a warning, an error here
+    figure.savefig(
+        io.BytesIO(), format="png", dpi="figure"
+    )  # lays it out; that axes had no room would be a warning, an error here
     page = figure.bbox
     [legend] = figure.legends
     boxes = [legend.get_window_extent(), *([figure._suptitle.get_window_extent()] if figure._suptitle else [])]
