@@ -3,7 +3,7 @@
 Each section prints JSON lines: `facts` (libraries, rates of the card), `right` (numbers against the processor's), `kinds`
 (networks of all grids, likewise), `alone` (a step by number of networks, symbols, width), `noisy` (packs of `batched`),
 `stacked`, `share` (processes that share a card), `one N L WIDTH` (a pack and nothing else, for profilers). `table FILE...`
-makes the table of docs/inside/engines.md from such lines.
+makes the table of docs/inside/gpu.md from such lines.
 
 It needs torch, Triton, numba, NumPy, SciPy, pydantic, rich and PyYAML, and DuckDB for `kinds` alone; no Ray. docs/inside/gpu.md
 says in which order, and what to do with the answers. `--device cpu` with TRITON_INTERPRET=1 tries the sections, at small sizes,
