@@ -85,7 +85,7 @@ def bayes(d: int, l: int, rho: float, draws: int = 20_000) -> float:  # noqa: E7
 
 
 @lru_cache(maxsize=256)
-def few(d: int, l: int, k: int, rho: float, draws: int = 400) -> Errors:  # noqa: E741
+def few(d: int, l: int, k: int, rho: float, draws: int = 4000) -> Errors:  # noqa: E741
     """Errors of linear attention after many contexts of k tasks, a mean over drawn tasks."""
     new, rng, found = of_new(d, l, rho), np.random.default_rng(0), []
     for _ in range(draws):
