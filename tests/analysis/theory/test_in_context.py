@@ -93,7 +93,7 @@ def test_bayes_without_noise():
 
 
 def test_many_contexts_of_few_tasks():
-    of = few(12, 24, 6, RHO)
+    of = few(12, 24, 6, RHO, 400)
     law = drawn(12, 24, 6, 10**9, 1e-3, RHO, 400)
     # Both draw the same tasks; 10^9 contexts and this ridge are not quite infinitely many and none.
     assert of.new == pytest.approx(law.new, rel=1e-5) and of.old == pytest.approx(law.old, rel=1e-5)
