@@ -281,6 +281,33 @@ def test_of_all_sweeps_scaling_opens_on_three_thresholds_and_curves_on_most_netw
     assert values(opened(name, slices, {"sweep": "(all sweeps)", "at_width": "1024"}))["width"] == "1024"
 
 
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory):
+    """Networks of a sweep that have a gamma and no P, and kernels that have P and no gamma."""
+    store = Store(str(tmp_path_factory.mktemp("kernels") / "results"))
+    store.prepare()
+    own, none = {"task": "parity", "L": None, "k": 2}, {"gamma": None, "gamma_label": None, "base_lr": None}
+    rows = [one for d, gamma in itertools.product((8, 16), (0.1, 1.0)) for one in cells(
+        **own, d=d, gamma=gamma, gamma_label=f"{gamma:g}", network="mlp", base_lr=0.1 * gamma, accuracy=0.8)]  # fmt: skip
+    rows += [one for d, P in itertools.product((8, 16, 32), (8, 64, 512)) for one in cells(
+        **own, **none, d=d, P=P, network="erf_kernel", accuracy=1 - d / (2 * d + P))]  # fmt: skip
+    store.commit("p", [one | {"best_test_acc": None, "test_mse": 1 - one["best_test_acc"]} for one in rows], OWN_KEYS)
+    store.write_plan("both", [one["cell_id"] for one in rows], whole=True)
+    return store.results
+
+
+def test_scaling_takes_its_colour_from_the_networks_that_it_shows(opened, kernels):
+    page = opened("scaling", kernels)
+    assert not page.exception
+    assert (values(page)["Threshold in"], values(page)["against"], values(page)["Colour"]) == ("P", "d", "(none)")
+    assert len(page.dataframe[0].value) == 3
+    page = opened("scaling", kernels, {"over": "P", "colour": "gamma"})
+    assert not page.exception
+    assert "these networks have no gamma" in text(page)
+    page = opened("scaling", kernels, {"over": "P", "against": "base_lr"})
+    assert not page.exception and "networks of this configuration have no base_lr" in page.info[0].value
+
+
 def test_claims_come_as_they_are_checked(opened, filled, monkeypatch, claims_checked_here):
     from analysis.claims import following
     from analysis.claims.check import load_claims
