@@ -1,4 +1,4 @@
-"""What page Scaling opens on: axes, a colour and settings that have enough thresholds for a law, or as many as there are."""
+"""The axes, the colour and the settings on which page Scaling opens: those with enough thresholds for a law, or with most."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

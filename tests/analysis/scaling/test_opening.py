@@ -1,4 +1,4 @@
-"""What page Scaling opens on, for small tables of points."""
+"""The axes, colour and settings on which page Scaling opens, for small tables of points."""
 
 import itertools
 
