@@ -9,28 +9,22 @@ import pandas as pd
 
 from analysis.data.comparing import PARTS, differing, fitting, lacking, most_parts, own
 from analysis.data.keys import gamma_once, is_label, ordering, value_of
-from analysis.data.measures import measures
+from analysis.data.measures import main_of, measures
 from analysis.data.parts import with_parts
 from analysis.data.points import Points, one_setting, settings_of
 from analysis.data.selection import Selection, Value
 from declarations.column import Column
 from store.views import run
 
-MAIN = ("best_test_acc", "final_test_acc", "alignment_f", "test_mse")
-"""The measures by which networks are first judged: accuracy, or the distance to real targets."""
-
 
 def measured(results: str, selection: Selection) -> list[str]:
-    """Names of the measures that some selected network has a value of. First stands the first of MAIN that is not rare: at
-    least three quarters as many networks have it as the commonest of MAIN."""
+    """Names of the measures that some selected network has a value of, that of `main_of` first."""
     known = measures(results)
     counts = ", ".join(f"count({measure.sql})" for measure in known.values())
     sql = f"SELECT {counts} FROM {selection.source} WHERE {selection.condition}"
     row = run(results, lambda connection: connection.execute(sql).fetchone()) or ()
     found = {name: n for name, n in zip(known, row, strict=False) if n}
-    most = max((found[name] for name in MAIN if name in found), default=0)
-    # The first of them that is not rare: pages of one store open with the same measure, also if some networks have another one.
-    main = next((name for name in MAIN if 4 * found.get(name, 0) >= 3 * max(most, 1)), None)
+    main = main_of(found)
     return sorted(found, key=lambda name: name != main)
 
 

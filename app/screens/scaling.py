@@ -11,6 +11,7 @@ import streamlit as st
 from analysis.data.keys import spoken, title_of, value_of
 from analysis.data.measures import measures
 from analysis.data.points import Setting, grouping_keys, in_order, numeric_keys, task_of
+from analysis.data.progress.showing import tasks_with_thresholds
 from analysis.data.questions import asked_of
 from analysis.data.source import declared
 from analysis.lines import threshold_lines, together
@@ -50,7 +51,7 @@ def show(results: str) -> None:
     """The page."""
     place = controls_above()
     with place:
-        selection = task_choice(results, classifying=False)
+        selection = task_choice(results, classifying=False, first=tasks_with_thresholds)
         names = threshold_measures(results, selection)
         # The page opens on the threshold that a sweep searched for.
         questions, known = remembered(asked_of, results, selection), remembered(measures, results)

@@ -308,6 +308,16 @@ def test_scaling_takes_its_colour_from_the_networks_that_it_shows(opened, kernel
     assert not page.exception and "networks of this configuration have no base_lr" in page.info[0].value
 
 
+def test_scaling_opens_on_the_task_that_has_thresholds(opened, kernels, tmp_path):
+    store = Store(shutil.copytree(kernels, tmp_path / "results"))
+    alone = [one for d in (8, 16) for one in cells(task="blobs", L=None, d=d, P=d, accuracy=0.9)]
+    store.commit("alone", alone, OWN_KEYS)
+    ids = [one for (one,) in fetch(store.results, "SELECT cell_id FROM cells")]
+    store.write_plan("two", ids, whole=True)
+    page = opened("scaling", store.results, {"sweep": "two"})
+    assert not page.exception and values(page)["Task"] == "parity" and len(page.dataframe[0].value) == 3
+
+
 def test_claims_come_as_they_are_checked(opened, filled, monkeypatch, claims_checked_here):
     from analysis.claims import following
     from analysis.claims.check import load_claims

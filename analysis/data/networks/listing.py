@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analysis.data.choosing import MAIN, measured
+from analysis.data.choosing import measured
 from analysis.data.keys import captioned, gamma_once, spoken, value_of, with_gamma
-from analysis.data.measures import LAST, LAZINESS, measures
+from analysis.data.measures import LAST, LAZINESS, MAIN, measures
 from analysis.data.points import with_intervals
 from analysis.data.selection import SEED, Selection, Value, axes, grid_keys
 from declarations.column import Column
