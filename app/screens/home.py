@@ -32,6 +32,7 @@ class _Place(NamedTuple):
 
     sweep: str
     chart: Any
+    figures: Any
     verdicts: Any
     following: Any
 
@@ -58,6 +59,8 @@ def show(results: str) -> None:
     for place in places:
         with place.chart:
             headlines.chart(results, place.sweep)
+        with place.figures:
+            headlines.figures(results, place.sweep)
     found, to_come = headlines.checked(results, may_start=not running)
     for place in places:
         with place.verdicts:
@@ -114,6 +117,7 @@ def _parts(results: str, sweep: Progress, why: list[Reason]) -> _Place:
             command = sweep_command("GRID", results)
             st.caption(f"{sweep.missing:,} not trained yet. `{command}` with its grid trains only those.")
         verdicts, following = st.container(), st.container()
+    figures = st.container()
     if why:
         n, kinds = sum(reason.n for reason in why), len(why)
         with st.expander(f"{n:,} of {_plain(sweep.sweep)} diverged or failed, for {counted(kinds, 'reason')}"):
@@ -125,7 +129,7 @@ def _parts(results: str, sweep: Progress, why: list[Reason]) -> _Place:
             for advice in dict.fromkeys(remedy(reason.status, reason.reason, results) for reason in why):
                 st.markdown(advice)
             st.page_link(links["networks"], label="These networks", query_params={"sweep": sweep.sweep, "state": "not ok"})
-    return _Place(sweep.sweep, chart, verdicts, following)
+    return _Place(sweep.sweep, chart, figures, verdicts, following)
 
 
 def _link_on(places: list[_Place], known: Mapping[str, frozenset[str]] | None, unfilled: Any) -> None:

@@ -163,6 +163,25 @@ def test_home_says_what_failed_networks_share(page, tmp_path):
     assert any("2 failed (&lt;b&gt;boom): all 2 have L = 16; no finished network has." in text for text in texts)
 
 
+@pytest.mark.parametrize("sweep", ["fig1c_1f", "fig1c-1f"])
+def test_home_draws_the_figures_that_a_sweep_is_meant_for_once_they_are_asked_for(page, tmp_path, sweep):
+    store = Store(str(tmp_path))
+    cells = [row(10 * L + seed, L=L, d=8, seed=seed, prefactor="sqrt_d", sigma2=0.0) for L in (3, 4) for seed in (0, 1)]
+    store.commit("one", cells)
+    for name in (sweep, "mine"):
+        store.write_plan(name, [cell["cell_id"] for cell in cells], whole=True)
+    shown = page("home", tmp_path)
+    (fold,) = [one for one in shown.expander if "figure" in one.label]
+    assert fold.label == "2 figures of the papers from these networks"
+    assert len(shown.get("vega_lite_chart")) == 2  # the main chart of each sweep
+    shown.session_state[f"figures_{sweep}"] = True
+    shown.run()
+    assert not shown.exception and len(shown.get("vega_lite_chart")) == 3
+    assert "[Tong25 Fig. 1c]" in said(shown)
+    shown.selectbox(key=f"figure_{sweep}").set_value("1f: Test accuracy against the input dimension, lazy to rich").run()
+    assert not shown.exception and "Figure 1f cannot be drawn of these networks yet: no two values of d." in said(shown)
+
+
 def test_home_of_many_sweeps(page, tmp_path):
     store = Store(str(tmp_path))
     store.commit("one", rows(0, 30))
