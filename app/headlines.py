@@ -1,5 +1,4 @@
-"""A part of page Home that needs pandas and charts, which the page's text does without: each sweep's chart, figures and
-verdicts."""
+"""A part of page Home that needs pandas and charts, which the page's text does without: each sweep's chart and verdicts."""
 
 from collections import Counter
 
@@ -9,11 +8,10 @@ from analysis.claims.board import MARKS
 from analysis.claims.verdict import Checked
 from analysis.data.selection import Selection
 from analysis.data.source import ResultsError, state
-from analysis.figures.registry import FIGURES, Drawn, Missing, of_sweep
 from analysis.headline import headline
 from app.following import following
 from app.screens.claims import RESTS_ON, STORE
-from app.shared import compute_later, downloads, figure, links, remembered
+from app.shared import figure, links, remembered
 from console.words import counted
 
 MOST_NAMED = 3
@@ -32,34 +30,6 @@ def chart(results: str, sweep: str) -> None:
         return
     figure(found.chart, f"headline-{sweep}")
     st.caption(found.caption)
-
-
-def figures(results: str, sweep: str) -> None:
-    """The papers' figures that the networks of a sweep are meant for; each is drawn once it is asked for."""
-    found = {f"{one.name}: {one.title}": one for one in of_sweep(sweep)}
-    if not found:
-        return
-    label = "Figure " + next(iter(found)) if len(found) == 1 else f"{len(found)} figures of the papers from these networks"
-    fold = st.expander(label, icon=":material/show_chart:", on_change="rerun", key=f"figures_{sweep}")
-    if not fold.open:
-        return
-    with fold:
-        name = next(iter(found))
-        if len(found) > 1:
-            name = st.selectbox("Figure", list(found), key=f"figure_{sweep}", width=640)
-        one = found[name]
-        drawn = remembered(_drawn, results, one.name, sweep)
-        if isinstance(drawn, Missing):
-            st.caption(f"Figure {one.name} cannot be drawn of these networks yet: {drawn.needs}.")
-            return
-        figure(drawn.chart, f"figure-{one.name}-{sweep}")
-        st.caption(f"{one.source}. {drawn.caption}")
-        compute_later(drawn.missing)
-        downloads(f"{one.name}-{sweep}", drawn.frame, drawn.chart, drawn.sql)
-
-
-def _drawn(results: str, name: str, sweep: str) -> Drawn | Missing:
-    return FIGURES[name].draw(results, sweep)
 
 
 def checked(results: str, may_start: bool) -> tuple[list[Checked], str]:

@@ -28,7 +28,8 @@ N_OPEN = 3
 
 
 class _Place(NamedTuple):
-    """The containers of those parts of a sweep that need pandas. They are filled after the text of all sweeps is there."""
+    """The containers of those parts of a sweep that need pandas. They are filled after the text of all sweeps is there, the
+    figures last."""
 
     sweep: str
     chart: Any
@@ -59,8 +60,6 @@ def show(results: str) -> None:
     for place in places:
         with place.chart:
             headlines.chart(results, place.sweep)
-        with place.figures:
-            headlines.figures(results, place.sweep)
     found, to_come = headlines.checked(results, may_start=not running)
     for place in places:
         with place.verdicts:
@@ -69,6 +68,11 @@ def show(results: str) -> None:
         told.caption(f"{capital(to_come)}.")
     if known is None:
         _link_on(places, looking(results).look(state(results)), unfilled)
+    with importing:
+        meant_for: Any = import_module("app.meant_for")
+    for place in places:
+        with place.figures:
+            meant_for.figures(results, place.sweep)
     with below:
         if switch("Show which networks are there", False, "there"):
             _networks(results, [sweep.sweep for sweep in sweeps])
