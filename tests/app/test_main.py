@@ -16,6 +16,7 @@ from store.leases import Lease
 from store.schema import PLAN_SCHEMA, PLANNED_FIND, parquet_bytes
 from store.store import Store
 from store.views import fetch
+from tests.analysis.test_board import judged
 from tests.app.conftest import script_of_page
 from tests.pictured_store import pictured_store
 from tests.store_rows import OWN_KEYS, START, row, rows
@@ -138,6 +139,18 @@ def test_home_says_once_that_statements_are_still_to_be_checked(page, tmp_path, 
         store.write_plan(f"sweep{i}", [f"{i:020x}"], whole=True)
     shown = page("home", tmp_path)
     assert said(shown).count("9 statements still to be checked") == 1 and "Verdicts" not in said(shown)
+
+
+@pytest.mark.parametrize("to_come", ["", "9 statements still to be checked"])
+def test_home_counts_verdicts_so_far_while_others_are_to_come(page, small_results, monkeypatch, to_come):
+    from app import headlines
+
+    found = [judged("eq3-L4")._replace(sweeps=("tiny",))]
+    monkeypatch.setattr(headlines, "checked", lambda results, may_start: (found, to_come))
+    shown = page("home", small_results)
+    assert ("about this sweep's networks so far" in said(shown)) == bool(to_come)
+    labels = [link.proto.label for link in shown.get("page_link")]
+    assert (":gray[✓ 1 confirmed]" if to_come else "✓ 1 confirmed") in labels
 
 
 @pytest.mark.parametrize("name", ["home", "scaling"])

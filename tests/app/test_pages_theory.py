@@ -14,6 +14,7 @@ from app.screens import scaling
 from store.questions import Question
 from store.store import Store
 from store.views import fetch
+from tests.analysis.test_board import judged
 from tests.store_rows import OWN_KEYS, row
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Streamlit's own
@@ -361,6 +362,23 @@ def test_claims_say_at_once_how_far_the_check_is(opened, filled, monkeypatch):
     n = len(waiting.claims)
     (bar,) = page.get("progress")
     assert not page.exception and bar.proto.text.startswith(f"2 of {n} checked, {n - 2} statements to come")
+
+
+@pytest.mark.parametrize("n_to_come", [0, 3])
+def test_counts_of_verdicts_are_grey_and_so_far_until_all_claims_are_checked(opened, filled, monkeypatch, n_to_come):
+    from analysis.claims.following import Following, State
+    from app.screens import claims
+    from app.scoreboard import UNSETTLED
+
+    following = Following(filled)
+    following.to_come = {claim.id for claim in following.claims[:n_to_come]}
+    found = [judged("eq3-L4"), judged("eq3-L5"), judged("L2-exception", "contradicted", 0.5)]
+    monkeypatch.setattr(following, "look", lambda *_, **__: State(found, n_to_come, None))
+    monkeypatch.setattr(claims, "_following", lambda results: following)
+    text = html(opened("claims", filled))
+    counts = re.search(r"font-size:1.25rem.*?2 confirmed.*?1 contradicted.*?</span></span>", text)[0]
+    assert ("so far" in counts) == (UNSETTLED in counts) == bool(n_to_come)
+    assert text.count("so far") == (3 if n_to_come else 0)  # the page, a section and a line of two statements
 
 
 def html(page):
