@@ -93,9 +93,10 @@ def _line(line: Line, strips: Mapping[str, Strip], commands: Mapping[str, Sequen
     colour = colours(dark)[most] if len(parts) == 1 else "inherit"
     shown = [(strips[one.claim.id], one.verdict) for one in line.claims if one.claim.id in strips]
     inner = "".join(_claim(one, strips, commands, dark) for one in line.claims)
+    numbers = f"{n} statements: {counted(parts, dark, so_far=so_far)}"
     return (
         f'<details><summary><span class="mark" style="color:{colour}">{mark}</span><span>{_ARROW}{_words(line.says)}</span>'
-        f'{_strip(shown, dark)}<span class="numbers">{n} statements: {counted(parts, dark, so_far=so_far)}</span></summary>{inner}</details>'
+        f'{_strip(shown, dark)}<span class="numbers">{numbers}</span></summary>{inner}</details>'
     )
 
 

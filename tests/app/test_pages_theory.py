@@ -367,8 +367,8 @@ def test_claims_say_at_once_how_far_the_check_is(opened, filled, monkeypatch):
 @pytest.mark.parametrize("n_to_come", [0, 3])
 def test_counts_of_verdicts_are_grey_and_so_far_until_all_claims_are_checked(opened, filled, monkeypatch, n_to_come):
     from analysis.claims.following import Following, State
-    from app.screens import claims
     from app.scoreboard import UNSETTLED
+    from app.screens import claims
 
     following = Following(filled)
     following.to_come = {claim.id for claim in following.claims[:n_to_come]}
