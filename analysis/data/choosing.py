@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.comparing import PARTS, differing, fitting, lacking, most_parts, own
-from analysis.data.keys import gamma_once, is_label, ordering, value_of
+from analysis.data.keys import KINDS, gamma_once, is_label, ordering, same_axis, value_of
 from analysis.data.measures import main_of, measures
 from analysis.data.parts import with_parts
 from analysis.data.points import Points, one_setting, settings_of
 from analysis.data.selection import Selection, Value
+from analysis.data.settings import Settings, distinct
 from declarations.column import Column
 from store.views import run
 
@@ -65,16 +66,17 @@ def axes_of(points: Points) -> Axes:
 
 def suggested(points: Points, axes: Axes) -> tuple[str, str | None]:
     """Abscissa and colour of a first figure: the number with most values, and a key that varies beside it (None if none
-    does). ValueError if no number varies."""
+    does). One of KINDS is an abscissa only if no other number varies there. ValueError if no number varies."""
     if not axes.numbers:
         raise ValueError("no key that is a number varies")
     # Lazy networks have another gamma at each d, but one label.
     values = {key: "gamma_label" if key == "gamma" and "gamma_label" in points.frame else key for key in axes.numbers}
     first, beside = _first(points)
 
-    def rank(key: str) -> tuple[bool, bool, int, int]:
+    def rank(key: str) -> tuple[bool, bool, bool, int, int]:
         n = first[values[key]].nunique()
-        return n > 1, n > 1 and all(part[values[key]].nunique() > 1 for part in beside), n, points.frame[values[key]].nunique()
+        in_all = n > 1 and all(part[values[key]].nunique() > 1 for part in beside)
+        return n > 1, key not in KINDS, in_all, n, points.frame[values[key]].nunique()
 
     x = max(axes.numbers, key=rank)
     return x, suggested_colour(points, axes, x)
@@ -86,7 +88,20 @@ def suggested_colour(points: Points, axes: Axes, x: str, panels: str | None = No
     together = along_with(points, x)
     others = [key for key in others if key not in together]
     part = _first_part(points, [x, *others[:1], *([panels] if panels else [])])
-    return next((key for key in others if part[key].nunique(dropna=False) > 1), None)
+    found = next((key for key in others if part[key].nunique(dropna=False) > 1), None)
+    return found or _apart(having(points, x), x, [key for key in others if key != "data_seed"], together)
+
+
+def _apart(points: Points, x: str, candidates: Sequence[str], together: Sequence[str]) -> str | None:
+    """The first of the keys that has two values among curves over `x` which agree in all others; None if none has. `together`:
+    the keys that change along with `x`."""
+    settings = Settings(points.frame, [key for key in points.keys if key not in together])
+    curve = distinct(settings.beside(x), settings.numbers[x]) > 1
+    for key in candidates:
+        rows = np.flatnonzero(curve & points.frame[key].notna().to_numpy())
+        if distinct(settings.beside(x, key)[rows], settings.numbers[key][rows]).max(initial=0) > 1:
+            return key
+    return None
 
 
 MOST_PANELS = 6
@@ -136,11 +151,6 @@ def suits_log(values: "pd.Series[Any]") -> bool:
         return False
     ratios = distinct[1:] / distinct[:-1]
     return bool(distinct[-1] > 20 * distinct[0] or (len(ratios) > 1 and np.allclose(ratios, ratios[0], rtol=0.01)))
-
-
-def same_axis(key: str, other: str) -> bool:
-    """Whether two keys are the same axis, as gamma and its label are."""
-    return key == other or {key, other} == {"gamma", "gamma_label"}
 
 
 def rest_of(points: Keyed, chosen: Iterable[str]) -> list[str]:

@@ -183,6 +183,21 @@ def test_scaling_puts_exponents_beside_predictions(opened, filled):
     assert any("Best: **d^2.0" in m.value for m in best.markdown)
 
 
+def test_collapse_opens_on_curves_of_several_d(opened, tmp_path):
+    store = Store(str(tmp_path / "results"))
+    store.prepare()
+    ds = {"lazy": DS[:1], "1": DS}
+    rows = [one for label, L in itertools.product(LAW, LS) for d in ds[label] for one in cells(
+        L=L, d=d, gamma_label=label, sigma2=0.0, accuracy=LAW["lazy"](L, d))]  # fmt: skip
+    store.commit("p", rows, OWN_KEYS)
+    store.write_plan("law", [one["cell_id"] for one in rows], whole=True)
+    page = opened("scaling", store.results)
+    assert not page.exception and values(page)["Curves of gamma"] == "1"
+    assert "S = " in text(page) and "No collapse" not in text(page)
+    page = opened("scaling", store.results, {"collapse_of": "lazy"})
+    assert "No collapse: needs 2 values of d with 2 values of L each, there are 1." in text(page)
+
+
 def test_scaling_takes_any_two_keys_and_says_what_is_missing(opened, filled):
     page = opened("scaling", filled, {"over": "d", "against": "L"})
     assert not page.exception

@@ -48,6 +48,12 @@ def test_the_usual_parameter_gives_way_only_to_one_with_enough_thresholds():
     assert laws(*two, *three).first_against("L", ["P", "d"], "d") == "P"
 
 
+def test_the_degree_of_a_target_is_the_last_to_be_an_axis():
+    few = grid(P=[4, 8, 16], degree=[1, 2, 3], d=[8, 16])
+    assert laws(*few).first_against("P", ["degree", "d"], "L") == "d"
+    assert laws(*few[::2]).first_against("P", ["degree", "d"], "L") == "degree"  # d has one value
+
+
 def test_lazy_networks_of_all_d_are_one_curve_family_though_their_gamma_differs():
     rows = [{"L": L, "d": d, "gamma": gamma or 1e-5 / d} for L in (2, 4) for d in (1, 2, 3) for gamma in (0, 1.0)]
     found = laws(*rows, gamma=True)
