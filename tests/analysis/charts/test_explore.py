@@ -67,7 +67,7 @@ def test_intervals_of_some_groups_are_those_of_all(store):
         ([{"P": P, "data_seed": draw} for P in (8, 16) for draw in range(10)], ("P", "data_seed")),
         ([{"degree": degree} for degree in (1, 2, 3)], ("degree", None)),
         # d and ridge change together, so that neither tells curves apart at one value of the other.
-        ([{"P": P, "degree": k, "d": d, "ridge": d / 8} for P in (8, 16) for k in (1, 2) for d in (8, 16)], ("P", "degree")),
+        ([{"P": P, "degree": k, "d": d, "ridge": d / 8} for P in (8, 16, 32) for k in (1, 2) for d in (8, 16)], ("P", "degree")),
     ],
 )
 def test_a_first_figure_is_over_sizes_and_tells_apart_what_varies_at_one_setting(tmp_path, rows, expected):
