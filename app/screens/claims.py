@@ -18,7 +18,7 @@ from analysis.lines import call_lines
 from app.following import following as _following
 from app.looks import is_dark, is_narrow
 from app.scoreboard import counted, details, section_html
-from app.shared import check_link, choice, downloads, figure
+from app.shared import check_link, choice, downloads, figure, may_run_again
 from console.words import duration
 
 ALL, STORE = "(all papers)", "(all sweeps)"
@@ -63,7 +63,7 @@ def show(results: str) -> None:
 @st.fragment(run_every=SOON_S)
 def _soon(following: Following, n_shown: int) -> None:
     """Say how far the check is, and run the page again when there are more verdicts."""
-    if following.n_done > n_shown:
+    if following.n_done > n_shown and may_run_again():
         st.rerun()
     n, left = len(following.claims), len(following.to_come)
     told = f"{n - left} of {n} checked, {left} statements to come, those with networks first; "

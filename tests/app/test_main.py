@@ -63,6 +63,55 @@ def test_theory_is_computed_apart_from_the_server_and_its_errors_are_on_the_page
     assert "more point" not in said(shown)
 
 
+def test_a_page_does_not_run_by_itself_while_a_file_is_made_and_fetched(monkeypatch, tmp_path):
+    from time import monotonic
+
+    from app import shared
+
+    def script():
+        import streamlit as st
+
+        from app import shared
+
+        st.session_state["runs"] = st.session_state.get("runs", 0) + 1
+        if st.session_state["runs"] < 4:  # else a page that is to run again would do so for ever
+            shared._follow(st.session_state["results"])
+
+    pause = shared.Pause()
+    shown = AppTest.from_function(script, default_timeout=60)
+    shown.session_state["results"], shown.session_state[shared._PAUSE] = str(tmp_path), pause
+    during = []
+    assert pause.during(lambda: during.append(shown.run().session_state["runs"]) or 7)() == 7
+    assert during == [1]
+    assert shown.run().session_state["runs"] == 2 and pause.until > monotonic()  # the browser fetches it
+    pause.until = 0.0
+    assert shown.run().session_state["runs"] == 4
+
+    def fails():
+        raise ValueError("no image")
+
+    with pytest.raises(ValueError, match="no image"):
+        pause.during(fails)()
+    assert pause.n_at_work == 0
+
+
+@pytest.mark.parametrize(("n", "at_once"), [(3, True), (30_000, False)])
+def test_the_csv_of_a_small_table_is_there_with_the_page(monkeypatch, n, at_once):
+    def script(n):
+        import pandas as pd
+
+        from app.shared import downloads
+
+        downloads("some", pd.DataFrame({"x": range(n)}), sql="SELECT 1")
+
+    files = {}
+    monkeypatch.setattr("streamlit.download_button", lambda label, data, *_, **__: files.update({label: data}))
+    assert not AppTest.from_function(script, default_timeout=60, args=(n,)).run().exception
+    assert files["SQL"] == "SELECT 1\n" and callable(files["CSV"]) != at_once
+    csv = files["CSV"] if at_once else files["CSV"]()
+    assert csv.startswith("x\n0\n1\n2\n") and csv.count("\n") == n + 1
+
+
 def test_a_results_uri_that_cannot_be_read_is_an_error_on_the_page(page):
     assert "not supported" in page("home", "gs://somewhere").error[0].value
 
