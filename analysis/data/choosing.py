@@ -78,24 +78,40 @@ def suggested(points: Points, axes: Axes) -> tuple[str, str | None]:
         in_all = n > 1 and all(part[values[key]].nunique() > 1 for part in beside)
         return n > 1, key not in KINDS, in_all, n, points.frame[values[key]].nunique()
 
-    x = max(axes.numbers, key=rank)
-    return x, suggested_colour(points, axes, x)
+    ranked = sorted(axes.numbers, key=rank, reverse=True)
+    looks = ((x, *_colour(points, axes, x)) for x in ranked[:MOST_TRIED])
+    return next(((x, colour) for x, colour, has_curve in looks if has_curve), (ranked[0], None))
+
+
+MOST_TRIED = 5
+"""Most abscissae that are tried for a first figure with a curve."""
 
 
 def suggested_colour(points: Points, axes: Axes, x: str, panels: str | None = None) -> str | None:
     """The key that tells the curves of a first figure over `x` apart; None if no other key varies where its networks are."""
+    return _colour(points, axes, x, panels)[0]
+
+
+def _colour(points: Points, axes: Axes, x: str, panels: str | None = None) -> tuple[str | None, bool]:
+    """`suggested_colour`, and whether its figure has a curve over `x`."""
     others = [key for key in axes.others if not any(taken and same_axis(key, taken) for taken in (x, panels))]
     together = along_with(points, x)
     others = [key for key in others if key not in together]
-    part = _first_part(points, [x, *others[:1], *([panels] if panels else [])])
-    found = next((key for key in others if part[key].nunique(dropna=False) > 1), None)
-    return found or _apart(having(points, x), x, [key for key in others if key != "data_seed"], together)
+    facet = [panels] if panels else []
+    part = _first_part(points, [x, *others[:1], *facet])
+    if part[x].nunique() > 1:  # else these are other networks than those with a curve over x
+        found = next((key for key in others if part[key].nunique(dropna=False) > 1), None)
+        return found or _apart(points, x, others, together), True
+    found = _apart(points, x, others, together)
+    return found, found is not None or _first_part(points, [x, *facet])[x].nunique() > 1
 
 
 def _apart(points: Points, x: str, candidates: Sequence[str], together: Sequence[str]) -> str | None:
     """The first of the keys that has two values among curves over `x` which agree in all others; None if none has. `together`:
-    the keys that change along with `x`."""
+    the keys that change along with `x`. Draws of the data are no such key."""
+    points = having(points, x)
     settings = Settings(points.frame, [key for key in points.keys if key not in together])
+    candidates = [key for key in candidates if key != "data_seed"]
     curve = distinct(settings.beside(x), settings.numbers[x]) > 1
     for key in candidates:
         rows = np.flatnonzero(curve & points.frame[key].notna().to_numpy())

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from analysis.data.keys import gamma_once
+from analysis.data.keys import KINDS, gamma_once
 from analysis.data.measures import MAIN, main_of, measures
 from analysis.data.networks.saved import HOLDING, RICHNESS
 from analysis.data.paper import TEMPLATE_TASKS
@@ -151,12 +151,16 @@ def _with_thresholds(results: str, varying: Sequence[tuple[str, Varying]]) -> li
 
 
 def _thresholds(settings: Sequence[tuple[Any, ...]], keys: Sequence[str], positive: frozenset[str]) -> bool:
-    """Whether curves over one of the `positive` keys, at two values of another one, agree in all other keys. A width may grow
-    with d. `settings`: the values of the keys, and the numbers of networks that have each of MAIN."""
+    """True if curves over one of the `positive` keys, at two values of another one, agree in all other keys. None of the two is
+    one of KINDS, and a width may grow with d.
+
+    settings: the values of the keys, and the numbers of networks that have each of MAIN.
+    """
     counts = [sum(column) for column in zip(*(setting[len(keys) :] for setting in settings), strict=True)]
     main = main_of(dict(zip(MAIN, counts, strict=True)))
     there = [one for one in settings if main is None or one[len(keys) + MAIN.index(main)]]
     rows = [dict(zip(keys, one, strict=False)) for one in there]
+    positive -= {*KINDS}
     keys = [key for key in keys if len({row[key] for row in rows}) > 1 or key == "gamma_label"]
     found = any(_laws(rows, keys, over, positive) for over in positive)
     if not found and {"width", "d"} <= positive:
