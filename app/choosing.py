@@ -16,7 +16,7 @@ from analysis.data.points import Points, Setting, described, groups, in_order, n
 from analysis.data.points import unmixed as unmixed_of
 from analysis.data.progress.showing import NEEDS
 from analysis.data.questions import asked_of
-from analysis.data.selection import Selection, Value, axes
+from analysis.data.selection import Selection, Value, tasks_of
 from analysis.data.source import declared, state
 from analysis.overlays.theory import ACCURACIES
 from analysis.scaling.levels import Levels, levels
@@ -142,12 +142,11 @@ def task_choice(results: str, classifying: bool = True, first: Callable[[str, st
     """Select boxes of the sweep and, if there are several, of the task; `classifying` offers only tasks that have an accuracy.
     `first`: from the results and a sweep, the tasks of which one is shown first."""
     selection = sweep_choice(results)
-    frame = grouped(results, selection, "best_test_acc").frame
-    tasks = (
-        (in_order(frame, "task") if "task" in frame else [])
-        if classifying
-        else remembered(axes, results, selection).get("task", [])
-    )
+    if classifying:
+        frame = grouped(results, selection, "best_test_acc").frame
+        tasks = in_order(frame, "task") if "task" in frame else []
+    else:
+        tasks = remembered(tasks_of, results, selection)
     if len(tasks) > 1:
         known = remembered(first, results, selection.sweep) if first and selection.sweep else []
         usual = known[0] if known and "same_different" not in known else "same_different"
