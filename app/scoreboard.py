@@ -62,9 +62,9 @@ def counted(counts: "Counter[Verdict]", dark: bool, named: bool = False, so_far:
     for name, mark in MARKS.items():
         if counts[name]:
             words = f"<b>{mark}</b> {counts[name]}{f' {name}' if named else ''}"
-            parts.append(f'<span style="color:{shades[name]}" title="{counts[name]} {name}">{words}</span>')
+            parts.append(f'<span style="color:{shades[name]};white-space:nowrap" title="{counts[name]} {name}">{words}</span>')
     if so_far and parts:
-        parts.append(f'<span style="color:{UNSETTLED}">so far</span>')
+        parts.append(f'<span style="color:{UNSETTLED};white-space:nowrap">so far</span>')
     return " &nbsp; ".join(parts)
 
 
