@@ -19,7 +19,7 @@ from analysis.data.source import ResultsError, existing
 from analysis.drawing import Asked, draw
 from analysis.overlays.waiting import computed, computed_within
 from analysis.scaling.levels import check_level, usual_level
-from analysis.scaling.thresholds import Fitted, exponents, fitted, needed, threshold_table, thresholds
+from analysis.scaling.thresholds import Fitted, exponents, falls_along, fitted, needed, threshold_table, thresholds
 from analysis.sql.statements import answer
 from console.plain import spelled
 from console.words import listed, show
@@ -192,14 +192,18 @@ class Results:
         by: Sequence[str] | str | None = None,
         sweep: str | None = None,
         where: Where | None = None,
+        falling: bool | None = None,
     ) -> pd.DataFrame:
-        """The least `x` at which the mean of `y` reaches `at`, one row per curve: `threshold` with its 95% interval `low` to
+        """The `x` at which the mean of `y` crosses `at`, one row per curve: `threshold` with its 95% interval `low` to
         `high`, the number of `seeds` behind it, and its `state` (reached, not reached, already at the smallest x).
 
         `at`: by default the level usual for the metric. `by`: the parameters that tell curves apart; the others that vary then
-        get one value, which stands in a column of its own. By default, one row for every configuration.
+        get one value, which stands in a column of its own. By default, one row for every configuration. `falling`: whether `y`
+        falls to `at` as `x` grows; by default as the curves do. x = 0 has no place on a logarithmic axis, and is left out.
         """
-        found = self._thresholds(x, at, y, None if by is None else [by] if isinstance(by, str) else list(by), sweep, where)
+        found = self._thresholds(
+            x, at, y, None if by is None else [by] if isinstance(by, str) else list(by), sweep, where, falling
+        )
         frame = found.rows
         keys = [key for key in frame.columns if key != "threshold"]
         keep = [key for key in keys if frame[key].nunique(dropna=False) > 1 or key in (*found.by, *found.single)]
@@ -215,13 +219,14 @@ class Results:
         by: str | None = "",
         sweep: str | None = None,
         where: Where | None = None,
+        falling: bool | None = None,
     ) -> pd.DataFrame:
         """The power with which the threshold of `of` grows with `over`, one row for each value of `by`: `exponent`, its 95%
         interval `low` to `high`, the number of `thresholds` that it rests on, those left out, and the theory's
         `prediction` where there is one. NaN where fewer than three thresholds are reached: through two points every power law is
         perfect.
 
-        `by`: by default gamma, if the networks have it and neither `of` nor `over` is it.
+        `by`: by default gamma, if the networks have it and neither `of` nor `over` is it. `falling` as for `threshold`.
         """
         check_apart(of=of, over=over)
         selection = selected(self.results, sweep, where)
@@ -230,7 +235,7 @@ class Results:
         def laws(of: str, over: str) -> tuple[Fitted, pd.DataFrame, str, str]:
             usual = "gamma" if has_gamma and "gamma" not in (spoken(of), spoken(over)) else None
             told_by = usual if by == "" else by
-            frame, names, _ = self._thresholds(of, at, y, [over, *([told_by] if told_by else [])], sweep, where)
+            frame, names, _ = self._thresholds(of, at, y, [over, *([told_by] if told_by else [])], sweep, where, falling)
             against, told = ordering(names[0], frame), names[1] if told_by else "task"
             return fitted(frame, of, against, told), frame, told, against
 
@@ -264,7 +269,14 @@ class Results:
         return claims_frame(check(self.results))
 
     def _thresholds(
-        self, x: str, at: float | None, y: str | None, by: Sequence[str] | None, sweep: str | None, where: Where | None
+        self,
+        x: str,
+        at: float | None,
+        y: str | None,
+        by: Sequence[str] | None,
+        sweep: str | None,
+        where: Where | None,
+        falling: bool | None,
     ) -> _Thresholds:
         if isinstance(x, Real):
             raise ResultsError(
@@ -286,7 +298,9 @@ class Results:
         there = having(found, x)
         setting = None if by is None else setting_for(there, [x, *names])
         frame = there.frame if setting is None else setting.frame
-        rows = thresholds(frame, level, x, found.measure.falls, found.declared)
+        if falling is None:
+            falling = falls_along(frame, x, found.measure.falls)
+        rows = thresholds(frame, level, x, falling, found.declared)
         if rows.empty:
             raise ResultsError(f"no curve has two values of {x}, which a threshold needs")
         single = [key for key in varying(there.frame, there.keys) if key in setting.values] if setting else []

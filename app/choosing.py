@@ -21,7 +21,7 @@ from analysis.data.source import declared, state
 from analysis.overlays.theory import ACCURACIES
 from analysis.scaling.levels import Levels, levels
 from analysis.scaling.proportion import RATIO, by_proportion
-from analysis.scaling.thresholds import thresholds
+from analysis.scaling.thresholds import falls_along, thresholds
 from app.leading import looking
 from app.pages import PAGES
 from app.setting import name, one
@@ -73,7 +73,8 @@ def crossings(results: str, selection: Selection, setting: Setting, measure: str
 
 def _crossings(results: str, selection: Selection, held: _Held, measure: str, level: float, over: str) -> pd.DataFrame:
     found = _of_setting(results, selection, held, measure)
-    return thresholds(found.frame, level, over, found.measure.falls, found.declared)
+    falling = falls_along(found.frame, over, found.measure.falls)
+    return thresholds(found.frame, level, over, falling, found.declared)
 
 
 def started(results: str, selection: Selection, setting: Setting, measure: str, over: str) -> Levels:

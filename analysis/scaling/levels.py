@@ -10,7 +10,7 @@ from analysis.data.paper import LEVEL
 from analysis.data.points import least_accuracy
 from analysis.data.source import ResultsError
 from analysis.scaling.bound import ONSET
-from analysis.scaling.thresholds import curves_of
+from analysis.scaling.thresholds import curves_of, falls_along
 from console.words import counted, show
 from declarations.metric import Metric
 from store.questions import Question
@@ -24,9 +24,9 @@ def usual_level(measure: Metric) -> float:
     return LEVEL if measure.is_accuracy else _USUAL.get(measure.name, np.nan)
 
 
-def searched_level(asked: Iterable[Question], over: str, measure: Metric) -> float | None:
-    """The level of the first question about this measure along `over`; None if there is none."""
-    about = (over, measure.name, measure.falls)
+def searched_level(asked: Iterable[Question], over: str, measure: Metric, falling: bool) -> float | None:
+    """The level of the first question about this measure along `over`, where it falls or rises; None if there is none."""
+    about = (over, measure.name, falling)
     return next((question.at for question in asked if (question.axis, question.metric, question.falling) == about), None)
 
 
@@ -56,13 +56,14 @@ def levels(
     if points.empty:
         return Levels(0.0, 1.0, 0.01, LEVEL, "nothing was measured")
     low, high, step = _range(points, measure)
-    start, why = searched_level(asked, over, measure), "a sweep searched for it"
+    falling = falls_along(points, over, measure.falls)
+    start, why = searched_level(asked, over, measure, falling), "a sweep searched for it"
     if start is None:
         start, why = LEVEL if of_paper is None and measure.is_accuracy else of_paper, "the paper's"
     if start is not None:
         return Levels(min(low, start), max(high, start), step, start, why)
     tried = np.round(np.arange(round(low / step), round(high / step) + 1) * step, 10)
-    crossing = [_crossed(curve, tried, over, measure.falls) for _, curve in curves_of(points, over)]
+    crossing = [_crossed(curve, tried, over, falling) for _, curve in curves_of(points, over)]
     crossed = np.array(crossing).reshape(len(crossing), len(tried)).sum(axis=0)
     most = int(crossed.max(initial=0))
     if not most:

@@ -41,6 +41,10 @@ def usual_rungs(n: int) -> int:
     return 1 + math.ceil(math.log2(max(n, 1)))
 
 
+CLEARLY = 3.0
+"""Standard errors by which values must differ to show that they go another way than the search takes them to."""
+
+
 @dataclass
 class ThresholdSearch:
     """The state of one search. Train the networks of `wanted` and pass their values to `told`, until `wanted` is empty.
@@ -83,6 +87,18 @@ class ThresholdSearch:
         """The threshold as far as it is known; None before there are values, and if too few networks have one."""
         rungs = self._measured()
         return self._threshold(rungs) if rungs and self.state != "no values" else None
+
+    @property
+    def goes_the_other_way(self) -> bool:
+        """Whether the values, between the first rung and the last that have some, clearly fall where they should rise, or rise
+        where they should fall."""
+        rungs = self._measured()
+        if len(rungs) < 2:
+            return False
+        first, last = (np.array([v for v in self.values[k] if v is not None]) for k in (rungs[0], rungs[-1]))
+        rise = (last.mean() - first.mean()) * (-1 if self.falling else 1)
+        error = np.sqrt(sum(v.var(ddof=1) / len(v) for v in (first, last) if len(v) > 1))
+        return bool(rise < -CLEARLY * error)
 
     @property
     def equal_grid(self) -> int:

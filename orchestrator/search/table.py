@@ -79,6 +79,7 @@ def print_thresholds(searchers: Searchers, out: Console) -> None:
     for find in dict.fromkeys(s.search.find for s in searchers.all):
         of_find = [s for s in searchers.all if s.search.find == find]
         print_fitting([_table(of_find, find, keys, columns) for columns in (FULL, FULL[:3], FULL[:2], FULL[:1])], out)
+        _tell_other_way(of_find, find, out)
     states = {s.state.state for s in searchers.all}
     for state, meaning in MEANINGS.items():
         if state in states:
@@ -87,6 +88,19 @@ def print_thresholds(searchers: Searchers, out: Console) -> None:
         spent, equal = len(set().union(*(s.taken for s in ended))), sum(s.state.equal_grid for s in ended)
         of = "" if len(ended) == len(searchers.all) else " of the searches at their end"
         out.print(f"{spent} networks{of}; a grid with the same spacing and seeds would need {equal}.", highlight=False)
+
+
+def _tell_other_way(searches: Sequence[Searching], find: Find, out: Console) -> None:
+    """Say where values fall that the searches took to rise: no threshold of theirs is one."""
+    n = sum(s.state.goes_the_other_way for s in searches)
+    if n:
+        does, taken, flag = ("rises", "fall", "false") if find.falling else ("falls", "rise", "true")
+        of = "each search" if n == len(searches) else f"{n} of {len(searches)} searches"
+        out.print(
+            f"warning: {find.metric} {does} along {find.axis} in {of}, and `find` took it to {taken}, so that these are no "
+            f"thresholds: write `falling: {flag}` in `find`",
+            highlight=False,
+        )
 
 
 MEANINGS = {

@@ -137,6 +137,22 @@ def test_gamma_is_a_number_where_a_threshold_is_read_off_it(tmp_path):
         found.exponent("d", over="gamma", at=0.7, y="d_lr")
 
 
+def test_a_threshold_where_noise_lowers_the_accuracy(tmp_path):
+    """It falls through 0.8 at sigma2 = 8/sqrt(d), while networks without noise, at no place of a logarithmic axis, have 1."""
+    rows = [
+        row(f"{d}-{sigma2}-{seed}", task="same_different", L=8, d=d, sigma2=sigma2, seed=seed, gamma=1.0, gamma_label="1",
+            best_test_acc=1.0 if sigma2 == 0 else 0.8 - 0.05 * np.log2(sigma2 * d**0.5 / 8) + 0.001 * (seed - 0.5))
+        for d in (4, 16, 64) for sigma2 in (0.0, 0.5, 1.0, 2.0, 4.0, 8.0) for seed in range(2)
+    ]  # fmt: skip
+    Store(str(tmp_path)).commit("p", rows)
+    found = Results(tmp_path)
+    reached = found.threshold("sigma2", at=0.8, by="d")
+    assert [*reached["state"]] == ["reached"] * 3
+    assert [*reached["threshold"]] == pytest.approx([4, 2, 1], rel=1e-6)
+    assert found.exponent("sigma2", over="d", at=0.8)["exponent"][0] == pytest.approx(-0.5)
+    assert set(found.threshold("sigma2", at=0.8, by="d", falling=False)["state"]) == {"not reached", "already at the smallest x"}
+
+
 def test_an_exponent_over_too_few_gamma_names_one_that_there_is(tmp_path):
     """Accuracy reaches 0.85 at L = d under the one gamma, at L = 2d under the other: a law in d, and none in gamma."""
     rows = [

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.data.points import points
 from analysis.data.selection import Selection
-from analysis.scaling.thresholds import exponent, fitted, threshold_table, thresholds
+from analysis.scaling.thresholds import exponent, falls_along, fitted, threshold_table, thresholds
 from tests.measured_store import LAZY_EXPONENT, SEEDS, lazy_threshold
 
 
@@ -82,3 +82,12 @@ def test_two_thresholds_give_no_exponent():
 def test_an_exponent_without_the_largest_thresholds_says_that_it_is_drawn_towards_0():
     fit = fitted(thresholds(_rising_to(32), 0.85), "L", "d", None).fits[None]
     assert fit.n_used == 3 and fit.censored.startswith("1 not reached (so the exponent is drawn towards 0), 0 already")
+
+
+@pytest.mark.parametrize("usually", [True, False])
+@pytest.mark.parametrize(("ends", "falls"), [((0.9, 0.6), True), ((0.6, 0.9), False), ((0.75, 0.74), None)])
+def test_a_measure_goes_as_most_curves_clearly_do(ends, falls, usually):
+    """Spread 0.05 of 4 seeds: the ends differ by 8 standard errors, or by a third of one, which tells nothing."""
+    curves = [(d, x, y) for d in (8, 16, 32) for x, y in zip((1.0, 10.0), ends, strict=True)] + [(64, 1.0, 0.7), (64, 10.0, 0.7)]
+    frame = pd.DataFrame([{"d": d, "L": x, "n": 4, "mean": y, "sd": 0.05} for d, x, y in curves])
+    assert falls_along(frame, "L", usually) == (usually if falls is None else falls)

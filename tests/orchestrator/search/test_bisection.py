@@ -125,3 +125,13 @@ def test_the_path_follows_from_the_values_alone():
     found, asked = search(curve, 0.03, seed=3)
     again, same = search(curve, 0.03, seed=3)
     assert asked == same and again.threshold.low == found.threshold.low
+
+
+@pytest.mark.parametrize("falls", [False, True])
+def test_a_search_that_takes_a_curve_the_wrong_way_round_knows_it(falls):
+    curve = probit(100, 1.0)
+    of = (lambda x: 1.5 - curve(x)) if falls else curve
+    right, _ = search(of, sd=0.01, level=0.75, falling=falls)
+    assert right.state == "as asked" and not right.goes_the_other_way
+    wrong, _ = search(of, sd=0.01, level=0.75, falling=not falls)
+    assert wrong.state in ("not reached", "already reached") and wrong.goes_the_other_way

@@ -28,7 +28,7 @@ def searches(tmp_path):
 
 def text(searches, width: int, terminal: bool) -> list[str]:
     found = SimpleNamespace(number="> 12345", bounds="below 2 to beyond 16", reached="reached")
-    state = SimpleNamespace(state="all seeds used", threshold=found, n_networks=21, equal_grid=21)
+    state = SimpleNamespace(state="all seeds used", threshold=found, n_networks=21, equal_grid=21, goes_the_other_way=False)
     every = [SimpleNamespace(search=search, state=state, taken={i}) for i, search in enumerate(searches)]
     out = io.StringIO()
     print_thresholds(SimpleNamespace(all=every), Console(file=out, width=width, force_terminal=terminal, no_color=True))
@@ -73,3 +73,16 @@ def test_thresholds_and_axes_are_never_cut(searches, width, terminal):
     assert any("a grid" in line for line in lines[:5]) == (not terminal or width == 200)
     if terminal and width >= 60:
         assert all(len(line) <= width for line in lines if "12345" in line)
+
+
+def test_a_curve_that_falls_where_the_search_took_it_to_rise_is_said(searches):
+    every = searches("gamma: [1, lazy], d: 4")
+    out = io.StringIO()
+    rows = [
+        SimpleNamespace(search=search, taken={i}, state=SimpleNamespace(
+            state="already reached", threshold=None, n_networks=4, equal_grid=4, goes_the_other_way=i == 0))
+        for i, search in enumerate(every)
+    ]  # fmt: skip
+    print_thresholds(SimpleNamespace(all=rows), Console(file=out, width=300))
+    said = "warning: best_test_acc falls along L in 1 of 2 searches, and `find` took it to rise"
+    assert said in out.getvalue() and "write `falling: true` in `find`" in out.getvalue()
