@@ -36,7 +36,7 @@ class Denoising(Modes):
         if self.rank > self.d:
             raise ValueError(f"rank ({self.rank}) is larger than d ({self.d}): each component has an input of its own")
         if 0 < self.P <= 2 * self.d:
-            raise ValueError(f"P ({self.P}) must be larger than 2 d ({2 * self.d}): signal and noise of fewer have no exact covariance")
+            raise ValueError(f"P ({self.P}) must be larger than 2 d ({2 * self.d}): fewer examples have no such covariance")
         return self
 
     @property

@@ -1,4 +1,4 @@
-"""Linear denoisers: when a network learns each component of a signal from a noisy copy. Derived here, from [Saxe14] for several layers.
+"""Linear denoisers: when each component of a signal is learnt from a noisy copy. Derived here; several layers as in [Saxe14].
 
 lambda    variance of a component x ~ N(0, lambda) of the signal, an eigenvalue of its covariance
 sigma^2   `noise`, variance of the noise in each component; inputs are z = x + sigma eps, targets x
@@ -14,9 +14,9 @@ L = 1     dw/dt = lambda - (lambda + sigma^2) w, share = 1 - exp(-(lambda + sigm
 L >= 2    dw/dt = L w^(2 - 2/L) (lambda + sigma^2) (optimum - w), that is deep linear networks of strength `optimum` in the time
           (lambda + sigma^2) t. L = 2: half time ln(optimum/w_0 - 1)/(2 lambda)
 
-The exponent of lambda in the half time is that of one layer -lambda/(lambda + sigma^2), -1 in little noise and 0 in much. With two
+The exponent of lambda in the half time of one layer is -lambda/(lambda + sigma^2), -1 in little noise and 0 in much. With two
 layers it is -1 plus sigma^2/(lambda + sigma^2)/ln(optimum/w_0), so nearly -1 in any noise.
-Rivals: -1 with one layer, too, where noise is large, as if the signal alone set the pace; 0 with two layers there, as with one; and
+Rivals: -1 with one layer in much noise, too, as if the signal alone set the pace; 0 with two layers there, as with one; and
 components learnt at the pace they have without noise.
 """
 

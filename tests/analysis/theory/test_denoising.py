@@ -1,5 +1,7 @@
 """Linear denoisers beside descent on weights in a rotated basis, and regression on drawn examples."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,7 @@ def descent(noise, layers, w_0, step, until):
     signal = bases[0] * VARIANCES @ bases[0].T
     inputs = signal + noise * np.eye(3)
     ends = [*bases, bases[0]]
-    weights = [w_0 ** (1 / layers) * after @ before.T for before, after in zip(ends, ends[1:], strict=False)]
+    weights = [w_0 ** (1 / layers) * after @ before.T for before, after in pairwise(ends)]
     seen = []
     for _ in range(round(until / step)):
         whole = np.linalg.multi_dot(weights[::-1]) if layers > 1 else weights[0]

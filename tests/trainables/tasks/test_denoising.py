@@ -34,7 +34,8 @@ def test_fresh_examples_have_them_but_for_their_number(keys):
     z, x = drawn(task, 50_000, training=bool(not keys))
     assert x.shape == (50_000,) and task.n_train == keys.get("P")
     # Four standard errors: of an entry c of a covariance at most 3 sqrt(2/n), 3 the largest variance.
-    np.testing.assert_allclose(np.cov(np.column_stack([z, x]).T), [[3, 0, 2], [0, 1, 0], [2, 0, 2]], atol=12 * (2 / 50_000) ** 0.5)
+    covariance = np.cov(np.column_stack([z, x]).T)
+    np.testing.assert_allclose(covariance, [[3, 0, 2], [0, 1, 0], [2, 0, 2]], atol=12 * (2 / 50_000) ** 0.5)
 
 
 def test_a_few_fresh_examples_are_not_exact():
@@ -42,7 +43,10 @@ def test_a_few_fresh_examples_are_not_exact():
     assert abs(z.mean(0)).min() > 0.001
 
 
-@pytest.mark.parametrize(("keys", "said"), [({"d": 2, "rank": 3}, "rank"), ({"d": 4, "P": 8}, "must be larger than 2 d"), ({"d": 2, "correlation": 0.5}, "correlation")])
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [({"d": 2, "rank": 3}, "rank"), ({"d": 4, "P": 8}, "must be larger than 2 d"), ({"d": 2, "correlation": 0.5}, "correlation")],
+)
 def test_keys_that_do_not_fit_are_refused(keys, said):
     with pytest.raises(ValidationError, match=said):
         Denoising(**keys)
