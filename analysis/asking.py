@@ -15,7 +15,6 @@ from analysis.data.choosing import (
     label,
     measured,
     rest_beside,
-    same_axis,
     settled,
     suggested,
     suggested_colour,
@@ -23,7 +22,7 @@ from analysis.data.choosing import (
     suits_log,
 )
 from analysis.data.comparing import lacking, named
-from analysis.data.keys import spoken, value_of
+from analysis.data.keys import same_axis, spoken, value_of
 from analysis.data.measures import measures
 from analysis.data.networks.evaluations import STEP
 from analysis.data.points import Points, Setting, groups, one_setting, settings_of

@@ -9,8 +9,9 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from analysis.asking import Where, asked_points, check_apart, key_named, measure_named, selected, setting_for
-from analysis.data.choosing import MAIN, axes_of, having, measured
+from analysis.data.choosing import axes_of, having, measured
 from analysis.data.keys import ordering, spoken
+from analysis.data.measures import MAIN
 from analysis.data.points import CENTRES, Points, points, varying
 from analysis.data.progress.coverage import sweeps
 from analysis.data.selection import SEED, Selection, axes, grid_keys

@@ -1,7 +1,7 @@
 """Shared parts of the pages that show theory: reads kept until the store changes, controls, and captions."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -16,7 +16,7 @@ from analysis.data.points import Points, Setting, described, groups, in_order, n
 from analysis.data.points import unmixed as unmixed_of
 from analysis.data.progress.showing import NEEDS
 from analysis.data.questions import asked_of
-from analysis.data.selection import Selection, Value, axes
+from analysis.data.selection import Selection, Value, tasks_of
 from analysis.data.source import declared, state
 from analysis.overlays.theory import ACCURACIES
 from analysis.scaling.levels import Levels, levels
@@ -138,17 +138,19 @@ def accuracy_choice(results: str, *more: str) -> str:
     return measure_choice(results, (*ACCURACIES, *more), width=190)
 
 
-def task_choice(results: str, classifying: bool = True) -> Selection:
-    """Select boxes of the sweep and, if there are several, of the task; `classifying` offers only tasks that have an accuracy."""
+def task_choice(results: str, classifying: bool = True, first: Callable[[str, str], list[str]] | None = None) -> Selection:
+    """Select boxes of the sweep and, if there are several, of the task; `classifying` offers only tasks that have an accuracy.
+    `first`: from the results and a sweep, the tasks of which one is shown first."""
     selection = sweep_choice(results)
-    frame = grouped(results, selection, "best_test_acc").frame
-    tasks = (
-        (in_order(frame, "task") if "task" in frame else [])
-        if classifying
-        else remembered(axes, results, selection).get("task", [])
-    )
+    if classifying:
+        frame = grouped(results, selection, "best_test_acc").frame
+        tasks = in_order(frame, "task") if "task" in frame else []
+    else:
+        tasks = remembered(tasks_of, results, selection)
     if len(tasks) > 1:
-        selection = selection.only({"task": choice("Task", tasks, "same_different", key=name("task"), width=170)})
+        known = remembered(first, results, selection.sweep) if first and selection.sweep else []
+        usual = known[0] if known and "same_different" not in known else "same_different"
+        selection = selection.only({"task": choice("Task", tasks, usual, key=name("task"), width=170)})
     return selection
 
 

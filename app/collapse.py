@@ -1,6 +1,7 @@
 """Collapse, a part of page Scaling: curves over L at several d, for instance, are drawn over L / d^e, and curves over P in units
 of the bound."""
 
+import pandas as pd
 import streamlit as st
 
 from analysis.data.keys import spoken
@@ -29,7 +30,9 @@ def collapse(results: str, selection: Selection, found: Points, setting: Setting
     with st.container(horizontal=True, vertical_alignment="bottom"):
         key = "exponent"
         if by:
-            value = choice("Curves of " + spoken(by), in_order(data, by), key="collapse_of", width=170)
+            values = in_order(data, by)
+            first = next((value for value in values if _some_overlap(data[data[by] == value], asked)), None)
+            value = choice("Curves of " + spoken(by), values, first, key="collapse_of", width=170)
             data, key = data[data[by] == value], f"exponent_{value}"  # each group has its own prediction
             setting = setting._replace(values={**setting.values, by: value})
         scaling = scaling_of(data, measure.name, over) if against == "d" and 0 < level < 1 else None
@@ -64,6 +67,15 @@ def collapse(results: str, selection: Selection, found: Points, setting: Setting
     frame = scaled.frame[[over, against, "rescaled", "n", "mean", "low", "high", "error"]]
     python = rescaled_lines(results, selection, found, setting.values, over, against, law)
     downloads(f"collapse-{over}-{against}", frame, chart, found.sql, python)
+
+
+def _some_overlap(data: pd.DataFrame, asked: Asked) -> bool:
+    """Whether there are curves to rescale, of which two overlap as measured."""
+    try:
+        curves = family(data, asked.over, asked.against, asked.measure.is_accuracy)
+    except ValueError:
+        return False
+    return rescaled(curves, 0.0).quality.n_points > 0
 
 
 def _best(curves: Family, against: str) -> float:

@@ -55,12 +55,13 @@ def verdicts(sweep: str, found: list[Checked], more_to_come: bool) -> None:
         return
     counts = Counter(one.verdict for one in of_sweep)
     n = len(of_sweep)
-    st.caption(f"Verdicts on {counted(n, 'statement')} about this sweep's networks")
+    st.caption(f"Verdicts on {counted(n, 'statement')} about this sweep's networks{' so far' if more_to_come else ''}")
     with st.container(horizontal=True, gap="small"):
         for verdict, mark in MARKS.items():
             if counts[verdict]:
                 query = {"verdict": verdict, RESTS_ON: sweep}
-                st.page_link(links["claims"], label=f"{mark} {counts[verdict]} {verdict}", query_params=query)
+                label = f"{mark} {counts[verdict]} {verdict}"
+                st.page_link(links["claims"], label=f":gray[{label}]" if more_to_come else label, query_params=query)
         st.page_link(links["claims"], label="Claims: all statements", query_params={RESTS_ON: STORE})
     for one in [one for one in of_sweep if one.verdict == "contradicted"][:MOST_NAMED]:
         st.page_link(links["claims"], label=f"✗ {one.claim.says}", query_params={"claim": one.claim.id})

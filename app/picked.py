@@ -74,7 +74,7 @@ def show_picked(results: str) -> None:
     labels = dict(zip((row["cell_id"] for row in rows), told_apart(rows, results), strict=True))
     side_by_side = st.container(horizontal=True)  # one below the other where they do not fit
     with side_by_side, st.container(width=560):
-        _curves(results, labels)
+        _curves(results, labels, some_finished=any(row["status"] == "ok" for row in rows))
     if len(rows) > 1:
         with side_by_side, st.container(width=520):
             _apart(results, rows, labels)
@@ -82,12 +82,16 @@ def show_picked(results: str) -> None:
         _one(results, row, labels[row["cell_id"]])
 
 
-def _curves(results: str, labels: dict[str, str]) -> None:
+def _curves(results: str, labels: dict[str, str], some_finished: bool) -> None:
+    """The training curves of these networks. Those of a network that failed, or diverged at once, are no matter of its grid."""
     ids = tuple(labels)
     curves = remembered(curves_of, results, ids)
     known = along_training(results, curves)
     if curves.empty or not known:
-        st.info("No training curve of these was saved: `save: curves` in a grid keeps them.")
+        if some_finished:
+            st.info("No training curve of these was saved: `save: curves` in a grid keeps them.")
+        else:
+            st.caption("No training curve: training came to no evaluation.")
         return
     with st.container(horizontal=True):
         log_step = switch("Log step", False, "log_step")
@@ -139,7 +143,8 @@ def _text(value: Any, kind: str) -> str:
 def _one(results: str, row: dict[str, Any], label: str) -> None:
     """Where to look on for one network; if it failed, why and what to do."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"`{row['cell_id']}` {label}: {row['status']}")
+        told = "" if row["cell_id"].startswith(label) else f" {label}"  # alone, a network has no other label than its id
+        st.markdown(f"`{row['cell_id']}`{told}: {row['status']}")
         if row["status"] != "failed":
             pages = ["structure", *(["richness"] if row.get("d_lr") is not None else [])] if links else []
             for page in pages:

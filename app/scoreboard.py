@@ -50,29 +50,41 @@ def colours(dark: bool) -> dict[Verdict, str]:
     return {name: dark_colour(COLOURS[name]) if dark else COLOURS[name] for name in MARKS}
 
 
-def counted(counts: "Counter[Verdict]", dark: bool, named: bool = False) -> str:
-    """Marks with their counts, such as `✓ 12 ✗ 3`; `named` adds the words for each mark."""
-    shades = colours(dark)
+UNSETTLED = "#8c8c8c"
+"""The colour of counts that may still grow, on a light page and on a dark one."""
+
+
+def counted(counts: "Counter[Verdict]", dark: bool, named: bool = False, so_far: bool = False) -> str:
+    """Marks with their counts, such as `✓ 12 ✗ 3`; `named` adds the words for each mark. `so_far`: further claims are still to be
+    checked, so that the counts are grey and say so."""
+    shades = dict.fromkeys(MARKS, UNSETTLED) if so_far else colours(dark)
     parts = []
     for name, mark in MARKS.items():
         if counts[name]:
             words = f"<b>{mark}</b> {counts[name]}{f' {name}' if named else ''}"
-            parts.append(f'<span style="color:{shades[name]}" title="{counts[name]} {name}">{words}</span>')
+            parts.append(f'<span style="color:{shades[name]};white-space:nowrap" title="{counts[name]} {name}">{words}</span>')
+    if so_far and parts:
+        parts.append(f'<span style="color:{UNSETTLED};white-space:nowrap">so far</span>')
     return " &nbsp; ".join(parts)
 
 
 def section_html(
-    section: Section, strips: Mapping[str, Strip], commands: Mapping[str, Sequence[str]], dark: bool, folded: bool = False
+    section: Section,
+    strips: Mapping[str, Strip],
+    commands: Mapping[str, Sequence[str]],
+    dark: bool,
+    folded: bool = False,
+    so_far: bool = False,
 ) -> str:
     """All lines of a section below its heading with counts; `folded`: they appear on a click. `commands`: by claim, what may
-    decide it."""
-    lines = "".join(_line(line, strips, commands, dark) for line in section.lines)
-    head = f"{_ARROW}<b>{escape(section.heading)}</b> &nbsp; {counted(section.counts, dark)}"
+    decide it. `so_far`: whether further claims are still to be checked."""
+    lines = "".join(_line(line, strips, commands, dark, so_far) for line in section.lines)
+    head = f"{_ARROW}<b>{escape(section.heading)}</b> &nbsp; {counted(section.counts, dark, so_far=so_far)}"
     start = f'<details class="section"{"" if folded else " open"}>'
     return f'{_STYLE}<div class="board">{start}<summary>{head}</summary>{lines}</details></div>'
 
 
-def _line(line: Line, strips: Mapping[str, Strip], commands: Mapping[str, Sequence[str]], dark: bool) -> str:
+def _line(line: Line, strips: Mapping[str, Strip], commands: Mapping[str, Sequence[str]], dark: bool, so_far: bool) -> str:
     if len(line.claims) == 1:
         return _claim(line.claims[0], strips, commands, dark)
     parts, n = line.counts, len(line.claims)
@@ -81,9 +93,10 @@ def _line(line: Line, strips: Mapping[str, Strip], commands: Mapping[str, Sequen
     colour = colours(dark)[most] if len(parts) == 1 else "inherit"
     shown = [(strips[one.claim.id], one.verdict) for one in line.claims if one.claim.id in strips]
     inner = "".join(_claim(one, strips, commands, dark) for one in line.claims)
+    numbers = f"{n} statements: {counted(parts, dark, so_far=so_far)}"
     return (
         f'<details><summary><span class="mark" style="color:{colour}">{mark}</span><span>{_ARROW}{_words(line.says)}</span>'
-        f'{_strip(shown, dark)}<span class="numbers">{n} statements: {counted(parts, dark)}</span></summary>{inner}</details>'
+        f'{_strip(shown, dark)}<span class="numbers">{numbers}</span></summary>{inner}</details>'
     )
 
 

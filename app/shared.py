@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import lru_cache, partial
 from queue import SimpleQueue
+from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import streamlit as st
@@ -95,7 +96,7 @@ def _is_ours(error: ValueError) -> bool:
 
 
 _SEEN, _FRESH, _PAGE, _UNLINKED, _INSTEAD = "_seen", "_fresh", "_page", "_unlinked", "_instead"
-_LOOKED, _ENTERED = "_looked", "_entered"
+_LOOKED, _ENTERED, _PAUSE = "_looked", "_entered", "_pause"
 _ASTRAY = "_astray"
 """The name in the session of the notes on values that a link named and that are not there, by key."""
 
@@ -125,7 +126,8 @@ def _follow(results: str) -> None:
     except ResultsError:
         return  # the page shows the error
     # Streamlit writes first selections into the URL in the second run of a page only.
-    if now != st.session_state.get(_SEEN) or st.session_state.pop(_UNLINKED, False):
+    if (now != st.session_state.get(_SEEN) or st.session_state.get(_UNLINKED, False)) and may_run_again():
+        st.session_state[_UNLINKED] = False
         st.rerun()
 
 
@@ -221,6 +223,56 @@ def figure(chart: Any, key: str | None = None) -> None:
     st.vega_lite_chart(spec=spec | {"autosize": "pad"}, width="content", theme=None, key=key)
 
 
+class Pause:
+    """Holds back runs that a page starts by itself while a file is made for a button, and until the browser has fetched it.
+
+    Streamlit makes such a file for one run of the page: a second run takes it away, and a browser that was slower gets nothing.
+    """
+
+    FETCHED_S = 4.0
+    """Seconds that a browser is given to fetch a file."""
+
+    def __init__(self) -> None:
+        self.n_at_work = 0
+        self.until = 0.0
+        self.lock = threading.Lock()
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the page is to wait before it runs by itself."""
+        return self.n_at_work > 0 or monotonic() < self.until
+
+    def during(self, work: Callable[[], T]) -> Callable[[], T]:
+        """The work, during which the pause is on."""
+
+        def held() -> T:
+            with self.lock:
+                self.n_at_work += 1
+            try:
+                return work()
+            finally:
+                with self.lock:
+                    self.n_at_work -= 1
+                    self.until = monotonic() + self.FETCHED_S
+
+        return held
+
+
+def _pause() -> Pause:
+    """The one of this session."""
+    found: Pause = st.session_state.setdefault(_PAUSE, Pause())
+    return found
+
+
+def may_run_again() -> bool:
+    """Whether a page may run again by itself: not while a file is made for a button. A later call then finds that it may."""
+    return not _pause().is_on
+
+
+MOST_AT_ONCE = 20_000
+"""Most values of a table whose CSV is made with the page, in 30 ms; a larger one is made when its button is pressed."""
+
+
 def downloads(
     name: str,
     frame: "pd.DataFrame",
@@ -230,15 +282,18 @@ def downloads(
     note: str | None = None,
 ) -> None:
     """A menu to take away what is shown: the chart as SVG, PNG and PDF, its data as CSV, the query behind it, and the Python
-    lines that give the same in a notebook; or a `note` on why there are none. The files are made when a button is pressed."""
+    lines that give the same in a notebook; or a `note` on why there are none. Images and large tables are made when their button
+    is pressed."""
     with st.popover("Take it with you", icon=":material/download:", type="tertiary", key=f"take-{name}"):
         with st.container(horizontal=True):
             if chart is not None:
                 from analysis.charts.shown.screens import IMAGES, image
 
                 for kind, mime in IMAGES.items():
-                    _file(name, kind, mime, partial(image, chart, kind))
-            _file(name, "csv", "text/csv", lambda: frame.to_csv(index=False))
+                    _file(name, kind, mime, _pause().during(partial(image, chart, kind)))
+            at_once = frame.size <= MOST_AT_ONCE
+            csv = partial(frame.to_csv, index=False)
+            _file(name, "csv", "text/csv", csv() if at_once else _pause().during(csv))
             if sql is not None:
                 _file(name, "sql", "text/plain", f"{sql}\n")
         if python is not None:

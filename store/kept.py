@@ -15,10 +15,10 @@ from store.snapshot import Snapshot
 
 MAX_KEPT = 4
 """The number of directories whose database is kept."""
-MANY_FILES, MOST_COPIED, ASKED_ONCE = 100, 250_000, 1
+MANY_FILES, MOST_COPIED, ASKED_ONCE = 40, 250_000, 1
 """A kept database copies `cells` into memory if it has at least MANY_FILES files of rows, at most MOST_COPIED rows, and has been
-asked ASKED_ONCE times before. The copy takes 0.6 s and 30 MB for 100,000 cells in packs; without it their files would cost each
-question 0.4 s. Compacted files are as quick without a copy."""
+asked ASKED_ONCE times before. The copy takes 0.6 s and 30 MB for 100,000 cells in packs, and 0.6 s for the 32,000 cells of
+evidence/ in 97 files. Without it their files would cost each question 0.4 s; few compacted files are as quick without a copy."""
 
 
 @dataclass

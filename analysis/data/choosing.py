@@ -8,29 +8,24 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.comparing import PARTS, differing, fitting, lacking, most_parts, own
-from analysis.data.keys import gamma_once, is_label, ordering, value_of
-from analysis.data.measures import measures
+from analysis.data.keys import KINDS, gamma_once, is_label, ordering, same_axis, value_of
+from analysis.data.measures import main_of, measures
 from analysis.data.parts import with_parts
 from analysis.data.points import Points, one_setting, settings_of
 from analysis.data.selection import Selection, Value
+from analysis.data.settings import Settings, distinct
 from declarations.column import Column
 from store.views import run
 
-MAIN = ("best_test_acc", "final_test_acc", "alignment_f", "test_mse")
-"""The measures by which networks are first judged: accuracy, or the distance to real targets."""
-
 
 def measured(results: str, selection: Selection) -> list[str]:
-    """Names of the measures that some selected network has a value of. First stands the first of MAIN that is not rare: at
-    least three quarters as many networks have it as the commonest of MAIN."""
+    """Names of the measures that some selected network has a value of, that of `main_of` first."""
     known = measures(results)
     counts = ", ".join(f"count({measure.sql})" for measure in known.values())
     sql = f"SELECT {counts} FROM {selection.source} WHERE {selection.condition}"
     row = run(results, lambda connection: connection.execute(sql).fetchone()) or ()
     found = {name: n for name, n in zip(known, row, strict=False) if n}
-    most = max((found[name] for name in MAIN if name in found), default=0)
-    # The first of them that is not rare: pages of one store open with the same measure, also if some networks have another one.
-    main = next((name for name in MAIN if 4 * found.get(name, 0) >= 3 * max(most, 1)), None)
+    main = main_of(found)
     return sorted(found, key=lambda name: name != main)
 
 
@@ -71,28 +66,58 @@ def axes_of(points: Points) -> Axes:
 
 def suggested(points: Points, axes: Axes) -> tuple[str, str | None]:
     """Abscissa and colour of a first figure: the number with most values, and a key that varies beside it (None if none
-    does). ValueError if no number varies."""
+    does). One of KINDS is an abscissa only if no other number varies there. ValueError if no number varies."""
     if not axes.numbers:
         raise ValueError("no key that is a number varies")
     # Lazy networks have another gamma at each d, but one label.
     values = {key: "gamma_label" if key == "gamma" and "gamma_label" in points.frame else key for key in axes.numbers}
     first, beside = _first(points)
 
-    def rank(key: str) -> tuple[bool, bool, int, int]:
+    def rank(key: str) -> tuple[bool, bool, bool, int, int]:
         n = first[values[key]].nunique()
-        return n > 1, n > 1 and all(part[values[key]].nunique() > 1 for part in beside), n, points.frame[values[key]].nunique()
+        in_all = n > 1 and all(part[values[key]].nunique() > 1 for part in beside)
+        return n > 1, key not in KINDS, in_all, n, points.frame[values[key]].nunique()
 
-    x = max(axes.numbers, key=rank)
-    return x, suggested_colour(points, axes, x)
+    ranked = sorted(axes.numbers, key=rank, reverse=True)
+    looks = ((x, *_colour(points, axes, x)) for x in ranked[:MOST_TRIED])
+    return next(((x, colour) for x, colour, has_curve in looks if has_curve), (ranked[0], None))
+
+
+MOST_TRIED = 5
+"""Most abscissae that are tried for a first figure with a curve."""
 
 
 def suggested_colour(points: Points, axes: Axes, x: str, panels: str | None = None) -> str | None:
     """The key that tells the curves of a first figure over `x` apart; None if no other key varies where its networks are."""
+    return _colour(points, axes, x, panels)[0]
+
+
+def _colour(points: Points, axes: Axes, x: str, panels: str | None = None) -> tuple[str | None, bool]:
+    """`suggested_colour`, and whether its figure has a curve over `x`."""
     others = [key for key in axes.others if not any(taken and same_axis(key, taken) for taken in (x, panels))]
     together = along_with(points, x)
     others = [key for key in others if key not in together]
-    part = _first_part(points, [x, *others[:1], *([panels] if panels else [])])
-    return next((key for key in others if part[key].nunique(dropna=False) > 1), None)
+    facet = [panels] if panels else []
+    part = _first_part(points, [x, *others[:1], *facet])
+    if part[x].nunique() > 1:  # else these are other networks than those with a curve over x
+        found = next((key for key in others if part[key].nunique(dropna=False) > 1), None)
+        return found or _apart(points, x, others, together), True
+    found = _apart(points, x, others, together)
+    return found, found is not None or _first_part(points, [x, *facet])[x].nunique() > 1
+
+
+def _apart(points: Points, x: str, candidates: Sequence[str], together: Sequence[str]) -> str | None:
+    """The first of the keys that has two values among curves over `x` which agree in all others; None if none has. `together`:
+    the keys that change along with `x`. Draws of the data are no such key."""
+    points = having(points, x)
+    settings = Settings(points.frame, [key for key in points.keys if key not in together])
+    candidates = [key for key in candidates if key != "data_seed"]
+    curve = distinct(settings.beside(x), settings.numbers[x]) > 1
+    for key in candidates:
+        rows = np.flatnonzero(curve & points.frame[key].notna().to_numpy())
+        if distinct(settings.beside(x, key)[rows], settings.numbers[key][rows]).max(initial=0) > 1:
+            return key
+    return None
 
 
 MOST_PANELS = 6
@@ -142,11 +167,6 @@ def suits_log(values: "pd.Series[Any]") -> bool:
         return False
     ratios = distinct[1:] / distinct[:-1]
     return bool(distinct[-1] > 20 * distinct[0] or (len(ratios) > 1 and np.allclose(ratios, ratios[0], rtol=0.01)))
-
-
-def same_axis(key: str, other: str) -> bool:
-    """Whether two keys are the same axis, as gamma and its label are."""
-    return key == other or {key, other} == {"gamma", "gamma_label"}
 
 
 def rest_of(points: Keyed, chosen: Iterable[str]) -> list[str]:

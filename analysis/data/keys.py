@@ -8,6 +8,9 @@ from declarations.column import Column
 from declarations.key import Key, Role
 from declarations.keys import KEYS, WORDS
 
+KINDS = ("degree", "leap", "capacity", "difficulty", "data_seed")
+"""Keys whose numbers tell targets or draws of the data apart, rather than sizes: they are the last to be an abscissa."""
+
 _PARTS: tuple[Role, ...] = get_args(Role)
 
 
@@ -42,6 +45,11 @@ def is_label(key: str, declared: Mapping[str, Column] = KEYS) -> bool:
 def gamma_once(keys: Iterable[str], among: Container[str]) -> list[str]:
     """The keys, without `gamma` if its label is in `among`: lazy networks have one label, but another gamma at each d."""
     return [key for key in keys if not (key == "gamma" and "gamma_label" in among)]
+
+
+def same_axis(key: str, other: str) -> bool:
+    """Whether two keys are the same axis, as gamma and its label are."""
+    return key == other or {key, other} == {"gamma", "gamma_label"}
 
 
 def with_gamma(keys: Iterable[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """The measures of a store: its metrics that a chart can show."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from analysis.data.selection import grid_keys
 from declarations.column import Column
@@ -10,6 +10,9 @@ from store.views import declared
 
 NOT_SHOWN = ("alignment_f_se", "acceptance")
 """Metrics that describe only how one network was sampled."""
+
+MAIN = ("best_test_acc", "final_test_acc", "alignment_f", "test_mse")
+"""The measures by which networks are first judged: accuracy, or the distance to real targets."""
 
 LAST = "seconds"
 """A measure of the machine rather than of the network: it comes after all others."""
@@ -34,6 +37,15 @@ MEANINGS = {
 def measures(results: str) -> dict[str, Metric]:
     """The metrics of a store that have one number per network, by name: the main ones, those of richness, then users' own."""
     return _numbers(declared(results).values())
+
+
+def main_of(counts: Mapping[str, int]) -> str | None:
+    """The first of MAIN that is not rare, by the number of networks that have each measure: at least three quarters as many have
+    it as the commonest of MAIN. None if no network has any.
+
+    Pages of one store so open with one measure, also if some networks have another one."""
+    most = max((counts.get(name, 0) for name in MAIN), default=0)
+    return next((name for name in MAIN if most and 4 * counts.get(name, 0) >= 3 * most), None)
 
 
 def knows(results: str, measure: str, keys: Iterable[str] = ()) -> bool:

@@ -109,6 +109,12 @@ def axes(results: str, selection: Selection) -> dict[str, list[Value]]:
     return found
 
 
+def tasks_of(results: str, selection: Selection) -> list[str]:
+    """The tasks of the selected cells, in order."""
+    sql = f"SELECT DISTINCT task FROM {selection.source} WHERE {selection.condition} AND task IS NOT NULL ORDER BY task"
+    return [task for (task,) in run(results, lambda connection: connection.execute(sql).fetchall())]
+
+
 def seeds_of(results: str, selection: Selection) -> list[Value]:
     """The seeds of the selected cells, in order."""
     sql = f"SELECT DISTINCT {SEED} FROM {selection.source} WHERE {selection.condition} ORDER BY {SEED}"

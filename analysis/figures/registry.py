@@ -1,5 +1,7 @@
 """All figures. A new figure needs a file beside this one that ends with its list of `Figure`, and a line for that list here."""
 
+from pathlib import PurePosixPath
+
 from analysis.figures.attention import ATTENTION_FIGURES
 from analysis.figures.curves import CURVE_FIGURES
 from analysis.figures.drawn import Drawn, Figure, Missing
@@ -35,4 +37,18 @@ _ALL = (
 FIGURES = {f.name: f for f in (*sorted((f for f in _ALL if f.is_numbered), key=lambda f: f.name), *_ALL)}
 """The figures by name: first those numbered in the paper, in its order, then the others as they are listed."""
 
-__all__ = ["FIGURES", "Drawn", "Figure", "Missing"]
+
+def of_sweep(sweep: str) -> list[Figure]:
+    """The figures whose grids have the name of a sweep; `-` and `_` are one there."""
+    return [figure for figure in FIGURES.values() if any(_plain(_stem(grid)) == _plain(sweep) for grid in figure.grids)]
+
+
+def _stem(grid: str) -> str:
+    return PurePosixPath(grid.split()[0]).stem
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "-")
+
+
+__all__ = ["FIGURES", "Drawn", "Figure", "Missing", "of_sweep"]

@@ -8,9 +8,9 @@ import pandas as pd
 
 from analysis.charts.along import evaluated
 from analysis.charts.explore import FIRST
-from analysis.data.choosing import measured, same_axis
+from analysis.data.choosing import measured
 from analysis.data.comparing import named
-from analysis.data.keys import captioned, gamma_once, spoken, title_of, value_of
+from analysis.data.keys import captioned, gamma_once, same_axis, spoken, title_of, value_of
 from analysis.data.measures import measures
 from analysis.data.networks.evaluations import STEP
 from analysis.data.networks.failures import remedy

@@ -30,7 +30,7 @@ class Growth(NamedTuple):
     means: pd.DataFrame
     """Columns: the size, mean, low, high, n; only sizes at which all networks have come within the bounds."""
     slopes: pd.DataFrame
-    """Their `local_slopes`."""
+    """Their `spanning_slopes`."""
     exponent: Interval | None
     """The slope of the line through all networks on logarithmic axes; None below three sizes: any law fits two."""
     late: pd.DataFrame
@@ -57,14 +57,14 @@ def growth(found: pd.DataFrame, against: str) -> Growth:
     law = None
     if len(means) >= FEWEST:
         law = linear_fit(np.log(every[against].to_numpy(float)), np.log(every[SAMPLES].to_numpy(float))).slope
-    return Growth(means, local_slopes(means, against), law, pd.DataFrame(late, columns=[against, "late", "n"]))
+    return Growth(means, spanning_slopes(means, against), law, pd.DataFrame(late, columns=[against, "late", "n"]))
 
 
 SPAN = 1.9
 """How far apart two sizes are for a slope between them: nearer ones have larger errors, as noise is divided by their distance."""
 
 
-def local_slopes(means: pd.DataFrame, against: str) -> pd.DataFrame:
+def spanning_slopes(means: pd.DataFrame, against: str) -> pd.DataFrame:
     """Slopes on logarithmic axes between each size and the next one SPAN times as large, at their geometric mean; columns
     `against`, mean, low, high. Errors of the two values add in quadrature.
 

@@ -18,7 +18,7 @@ from analysis.lines import call_lines
 from app.following import following as _following
 from app.looks import is_dark, is_narrow
 from app.scoreboard import counted, details, section_html
-from app.shared import check_link, choice, downloads, figure
+from app.shared import check_link, choice, downloads, figure, may_run_again
 from console.words import duration
 
 ALL, STORE = "(all papers)", "(all sweeps)"
@@ -48,9 +48,10 @@ def show(results: str) -> None:
     if (one := st.query_params.get("claim")) is not None:
         _one(one, found.checked, following, results)
         return
-    kept, scored = _filtered(found.checked)
+    so_far = found.n_to_come > 0
+    kept, scored = _filtered(found.checked, so_far)
     commands = {one.claim.id: advice(one, results) for one in kept}
-    _board(scored, commands)
+    _board(scored, commands, so_far)
     if scored:
         downloads("claims", claims_frame(kept), claims_chart(scored), python=call_lines(results, "claims", {}))
     else:
@@ -62,7 +63,7 @@ def show(results: str) -> None:
 @st.fragment(run_every=SOON_S)
 def _soon(following: Following, n_shown: int) -> None:
     """Say how far the check is, and run the page again when there are more verdicts."""
-    if following.n_done > n_shown:
+    if following.n_done > n_shown and may_run_again():
         st.rerun()
     n, left = len(following.claims), len(following.to_come)
     told = f"{n - left} of {n} checked, {left} statements to come, those with networks first; "
@@ -70,9 +71,9 @@ def _soon(following: Following, n_shown: int) -> None:
     st.progress((n - left) / n, text=f"{told}{duration(following.took_s)} so far.{first}")
 
 
-def _filtered(checked: Sequence[Checked]) -> tuple[list[Checked], list[Checked]]:
+def _filtered(checked: Sequence[Checked], so_far: bool) -> tuple[list[Checked], list[Checked]]:
     """The claims of the chosen paper and sweep that hold the text, and those of them with a chosen verdict; at first, all that
-    some networks say something about."""
+    some networks say something about. `so_far`: whether others are still to be checked."""
     counts = st.empty()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen: Any = st.pills(
@@ -86,18 +87,19 @@ def _filtered(checked: Sequence[Checked]) -> tuple[list[Checked], list[Checked]]
         sweep = choice("About networks of", [STORE, *sweeps], STORE, key=RESTS_ON, width=190)
         text = st.text_input("With the words", key="words", bind="query-params", persist_state="session", width=200)
     fits = [one for one in checked if sweep in (STORE, *one.sweeps)]
-    counts.html(f'<span style="font-size:1.25rem">{counted(Counter(one.verdict for one in fits), is_dark(), named=True)}</span>')
+    told = counted(Counter(one.verdict for one in fits), is_dark(), named=True, so_far=so_far)
+    counts.html(f'<span style="font-size:1.25rem">{told}</span>')
     kept = [one for one in fits if paper in (ALL, one.claim.paper) and found_in(one, text)]
     return kept, [one for one in kept if (one.verdict in chosen if chosen else has_data(one))]
 
 
-def _board(scored: Sequence[Checked], commands: dict[str, list[str]]) -> None:
+def _board(scored: Sequence[Checked], commands: dict[str, list[str]], so_far: bool) -> None:
     dark, at = is_dark(), strips(scored)
     for _, sections in groupby(board(scored), key=lambda section: section.paper):
         parts = list(sections)
         st.subheader(parts[0].title, anchor=False)
         for section in parts:
-            st.html(section_html(section, at, commands, dark, folded=is_narrow()))
+            st.html(section_html(section, at, commands, dark, folded=is_narrow(), so_far=so_far))
 
 
 def _folded(left: Sequence[Checked], commands: dict[str, list[str]]) -> None:

@@ -8,9 +8,9 @@ import streamlit as st
 
 from analysis.charts.curves import Look
 from analysis.charts.explore import Choices, Explored, TooMuch, explore
-from analysis.data.choosing import axes_of, fullest, having, measured, rest_beside, same_axis, suggested, suits_log
+from analysis.data.choosing import axes_of, fullest, having, measured, rest_beside, suggested, suits_log
 from analysis.data.comparing import named
-from analysis.data.keys import title_of
+from analysis.data.keys import same_axis, title_of
 from analysis.data.points import CENTRES, Points, task_of
 from analysis.data.selection import Selection, Value
 from analysis.lines import plot_lines

@@ -28,10 +28,12 @@ N_OPEN = 3
 
 
 class _Place(NamedTuple):
-    """The containers of those parts of a sweep that need pandas. They are filled after the text of all sweeps is there."""
+    """The containers of those parts of a sweep that need pandas. They are filled after the text of all sweeps is there, the
+    figures last."""
 
     sweep: str
     chart: Any
+    figures: Any
     verdicts: Any
     following: Any
 
@@ -66,6 +68,11 @@ def show(results: str) -> None:
         told.caption(f"{capital(to_come)}.")
     if known is None:
         _link_on(places, looking(results).look(state(results)), unfilled)
+    with importing:
+        meant_for: Any = import_module("app.meant_for")
+    for place in places:
+        with place.figures:
+            meant_for.figures(results, place.sweep)
     with below:
         if switch("Show which networks are there", False, "there"):
             _networks(results, [sweep.sweep for sweep in sweeps])
@@ -114,6 +121,7 @@ def _parts(results: str, sweep: Progress, why: list[Reason]) -> _Place:
             command = sweep_command("GRID", results)
             st.caption(f"{sweep.missing:,} not trained yet. `{command}` with its grid trains only those.")
         verdicts, following = st.container(), st.container()
+    figures = st.container()
     if why:
         n, kinds = sum(reason.n for reason in why), len(why)
         with st.expander(f"{n:,} of {_plain(sweep.sweep)} diverged or failed, for {counted(kinds, 'reason')}"):
@@ -125,7 +133,7 @@ def _parts(results: str, sweep: Progress, why: list[Reason]) -> _Place:
             for advice in dict.fromkeys(remedy(reason.status, reason.reason, results) for reason in why):
                 st.markdown(advice)
             st.page_link(links["networks"], label="These networks", query_params={"sweep": sweep.sweep, "state": "not ok"})
-    return _Place(sweep.sweep, chart, verdicts, following)
+    return _Place(sweep.sweep, chart, figures, verdicts, following)
 
 
 def _link_on(places: list[_Place], known: Mapping[str, frozenset[str]] | None, unfilled: Any) -> None:

@@ -125,8 +125,7 @@ def _table_of_networks(results: str, asked: Asked, columns: list[str], spare: Se
         return
     frame, left_out = _filled(table.frame, spare)
     _rows(results, frame, [[cell_id] for cell_id in frame["cell_id"]], f"{asked}{columns}{page}", ["cell_id"])
-    if left_out:
-        st.caption(left_out)
+    _tell_left_out(left_out)
     downloads("networks", table.frame, None, table.sql, sql_lines(results, table.sql))
 
 
@@ -143,19 +142,30 @@ def _table_of_settings(results: str, asked: Asked, found: Offered) -> None:
     ids = [list(cells) for cells in table.frame["cells"]]
     frame, left_out = _filled(table.frame.drop(columns="cells"), [*found.varying])
     _rows(results, frame, ids, f"{asked}{measure}{page}", [])
-    if left_out:
-        st.caption(left_out)
+    _tell_left_out(left_out)
     st.caption(
         f"`mean` with its 95% interval `low` to `high` of {remembered(measures, results)[measure].title}, over `n` networks."
     )
     downloads("configurations", table.frame.drop(columns="cells"), None, table.sql, sql_lines(results, table.sql))
 
 
-def _filled(frame: pd.DataFrame, spare: Sequence[str]) -> tuple[pd.DataFrame, str]:
-    """The rows without those columns of `spare` that are empty in all of them, and a sentence that names these, if any."""
+def _filled(frame: pd.DataFrame, spare: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
+    """The rows without those columns of `spare` that are empty in all of them, and the names of these."""
     empty = [name for name in spare if name in frame and frame[name].isna().all()]
-    names = ", ".join(f"`{name}`" for name in empty)
-    return frame.drop(columns=empty), f"Empty for the networks on this page, and so not shown: {names}." if empty else ""
+    return frame.drop(columns=empty), empty
+
+
+MOST_NAMED = 4
+"""Most empty columns that are named in a line; the names of more of them are folded."""
+
+
+def _tell_left_out(names: Sequence[str]) -> None:
+    named = ", ".join(f"`{name}`" for name in names)
+    if len(names) > MOST_NAMED:
+        with st.expander(f"{len(names)} columns are empty for the networks on this page, and so not shown"):
+            st.markdown(named)
+    elif names:
+        st.caption(f"Empty for the networks on this page, and so not shown: {named}.")
 
 
 def _paged(ask: Any) -> tuple[Table, int]:

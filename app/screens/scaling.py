@@ -11,12 +11,13 @@ import streamlit as st
 from analysis.data.keys import spoken, title_of, value_of
 from analysis.data.measures import measures
 from analysis.data.points import Setting, grouping_keys, in_order, numeric_keys, task_of
+from analysis.data.progress.showing import tasks_with_thresholds
 from analysis.data.questions import asked_of
 from analysis.data.source import declared
 from analysis.lines import threshold_lines, together
 from analysis.scaling.bound import MEANING, lines, slopes
 from analysis.scaling.charts import exponent_chart, threshold_chart
-from analysis.scaling.opening import first_against, with_law
+from analysis.scaling.opening import Laws
 from analysis.scaling.predictions import Prediction, compared
 from analysis.scaling.proportion import RATIO, by_proportion, proportions
 from analysis.scaling.thresholds import Exponent, exponents, fitted, threshold_table
@@ -50,7 +51,7 @@ def show(results: str) -> None:
     """The page."""
     place = controls_above()
     with place:
-        selection = task_choice(results, classifying=False)
+        selection = task_choice(results, classifying=False, first=tasks_with_thresholds)
         names = threshold_measures(results, selection)
         # The page opens on the threshold that a sweep searched for.
         questions, known = remembered(asked_of, results, selection), remembered(measures, results)
@@ -66,33 +67,38 @@ def show(results: str) -> None:
         why = "a threshold needs finished networks at two values of one parameter, such as L; an exponent, at three of another"
         nothing_yet(results, "scaling", why, MORE)
         return
+    of_ratio, of_width = proportions(found)
+    laws = Laws(by_proportion(found) if of_ratio > of_width else found)
     with place:
-        usual = "L" if "L" in numbers else "P"
-        searched = question.axis if question and measure == question.metric and question.axis in numbers else usual
-        over = choice("Threshold in", numbers, searched, key="over", width=140)
+        searched = question.axis if question and measure == question.metric and question.axis in numbers else None
+        over = choice("Threshold in", numbers, searched or laws.first_over(numbers, ("L", "P")), key="over", width=140)
         others = [key for key in numbers if key != over]
-        against = choice("against", others, first_against(found, over, others, "d"), key="against", width=140)
-        of_ratio, of_width = proportions(found)
+        against = choice("against", others, laws.first_against(over, others, "d"), key="against", width=140)
         if over != "width" and against == "d" and of_ratio > 1 and found.frame["width"].nunique() > 1:
             meaning = "Networks whose width grows with d are compared at one width/d; otherwise at one width."
             if switch("Width as d", of_ratio > of_width, "width_as_d", help=meaning):
                 found = by_proportion(found)
+        laws = Laws(found)
         groups = [key for key in grouping_keys(found, over, against) if key != "gamma_label" or "gamma" not in (over, against)]
         by = choice(
             "Colour",
             [NONE, *groups],
-            groups[0] if groups and groups[0] != RATIO else NONE,
+            NONE if groups[:1] == [RATIO] else laws.first_colour(over, against, groups) or NONE,
             key="colour",
             format_func=lambda key: title_of(key, task_of(found.frame), found.declared),
             width=140,
         )
         by = None if by == NONE else by
-        setting = rest(found, {over, against, *([by] if by else [])}, among=with_law(found, over, against, by))
+        setting = rest(found, {over, against, *([by] if by else [])}, among=laws.opening(over, against, by))
+        if by and setting.frame[by].isna().all():
+            st.caption(f"Without colours: these networks have no {spoken(by)}.")
+            by = None
         first = started(results, selection, setting, measure, over)
         level = level_choice(found.measure, first)
     frame = crossings(results, selection, setting, measure, level, over)
-    if frame.empty:
+    if frame.empty or against not in frame:
         why = f"a threshold needs two values of {over} on a curve, and no curve of this configuration has them"
+        why = why if frame.empty else f"networks of this configuration have no {spoken(against)}"
         nothing_yet(results, "scaling", why, MORE)
         return
     asked = Asked(over, against, by, found.measure, level)

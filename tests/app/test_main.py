@@ -16,6 +16,7 @@ from store.leases import Lease
 from store.schema import PLAN_SCHEMA, PLANNED_FIND, parquet_bytes
 from store.store import Store
 from store.views import fetch
+from tests.analysis.test_board import judged
 from tests.app.conftest import script_of_page
 from tests.pictured_store import pictured_store
 from tests.store_rows import OWN_KEYS, START, row, rows
@@ -60,6 +61,55 @@ def test_theory_is_computed_apart_from_the_server_and_its_errors_are_on_the_page
     shown.run()
     assert "Theory could not be computed: ZeroDivisionError" in shown.warning[0].value
     assert "more point" not in said(shown)
+
+
+def test_a_page_does_not_run_by_itself_while_a_file_is_made_and_fetched(monkeypatch, tmp_path):
+    from time import monotonic
+
+    from app import shared
+
+    def script():
+        import streamlit as st
+
+        from app import shared
+
+        st.session_state["runs"] = st.session_state.get("runs", 0) + 1
+        if st.session_state["runs"] < 4:  # else a page that is to run again would do so for ever
+            shared._follow(st.session_state["results"])
+
+    pause = shared.Pause()
+    shown = AppTest.from_function(script, default_timeout=60)
+    shown.session_state["results"], shown.session_state[shared._PAUSE] = str(tmp_path), pause
+    during = []
+    assert pause.during(lambda: during.append(shown.run().session_state["runs"]) or 7)() == 7
+    assert during == [1]
+    assert shown.run().session_state["runs"] == 2 and pause.until > monotonic()  # the browser fetches it
+    pause.until = 0.0
+    assert shown.run().session_state["runs"] == 4
+
+    def fails():
+        raise ValueError("no image")
+
+    with pytest.raises(ValueError, match="no image"):
+        pause.during(fails)()
+    assert pause.n_at_work == 0
+
+
+@pytest.mark.parametrize(("n", "at_once"), [(3, True), (30_000, False)])
+def test_the_csv_of_a_small_table_is_there_with_the_page(monkeypatch, n, at_once):
+    def script(n):
+        import pandas as pd
+
+        from app.shared import downloads
+
+        downloads("some", pd.DataFrame({"x": range(n)}), sql="SELECT 1")
+
+    files = {}
+    monkeypatch.setattr("streamlit.download_button", lambda label, data, *_, **__: files.update({label: data}))
+    assert not AppTest.from_function(script, default_timeout=60, args=(n,)).run().exception
+    assert files["SQL"] == "SELECT 1\n" and callable(files["CSV"]) != at_once
+    csv = files["CSV"] if at_once else files["CSV"]()
+    assert csv.startswith("x\n0\n1\n2\n") and csv.count("\n") == n + 1
 
 
 def test_a_results_uri_that_cannot_be_read_is_an_error_on_the_page(page):
@@ -140,6 +190,18 @@ def test_home_says_once_that_statements_are_still_to_be_checked(page, tmp_path, 
     assert said(shown).count("9 statements still to be checked") == 1 and "Verdicts" not in said(shown)
 
 
+@pytest.mark.parametrize("to_come", ["", "9 statements still to be checked"])
+def test_home_counts_verdicts_so_far_while_others_are_to_come(page, small_results, monkeypatch, to_come):
+    from app import headlines
+
+    found = [judged("eq3-L4")._replace(sweeps=("tiny",))]
+    monkeypatch.setattr(headlines, "checked", lambda results, may_start: (found, to_come))
+    shown = page("home", small_results)
+    assert ("about this sweep's networks so far" in said(shown)) == bool(to_come)
+    labels = [link.proto.label for link in shown.get("page_link")]
+    assert (":gray[✓ 1 confirmed]" if to_come else "✓ 1 confirmed") in labels
+
+
 @pytest.mark.parametrize("name", ["home", "scaling"])
 def test_a_plan_with_a_question_that_is_none_is_left_out_and_told(page, tmp_path, name):
     store = Store(str(tmp_path))
@@ -161,6 +223,25 @@ def test_home_says_what_failed_networks_share(page, tmp_path):
     store.write_plan("s", [one["cell_id"] for one in (*rows(0, 4), *lost)])
     texts = [html.proto.body for html in page("home", store.results).get("html")]
     assert any("2 failed (&lt;b&gt;boom): all 2 have L = 16; no finished network has." in text for text in texts)
+
+
+@pytest.mark.parametrize("sweep", ["fig1c_1f", "fig1c-1f"])
+def test_home_draws_the_figures_that_a_sweep_is_meant_for_once_they_are_asked_for(page, tmp_path, sweep):
+    store = Store(str(tmp_path))
+    cells = [row(10 * L + seed, L=L, d=8, seed=seed, prefactor="sqrt_d", sigma2=0.0) for L in (3, 4) for seed in (0, 1)]
+    store.commit("one", cells)
+    for name in (sweep, "mine"):
+        store.write_plan(name, [cell["cell_id"] for cell in cells], whole=True)
+    shown = page("home", tmp_path)
+    (fold,) = [one for one in shown.expander if "figure" in one.label]
+    assert fold.label == "2 figures of the papers from these networks"
+    assert len(shown.get("vega_lite_chart")) == 2  # the main chart of each sweep
+    shown.session_state[f"figures_{sweep}"] = True
+    shown.run()
+    assert not shown.exception and len(shown.get("vega_lite_chart")) == 3
+    assert "[Tong25 Fig. 1c]" in said(shown)
+    shown.selectbox(key=f"figure_{sweep}").set_value("1f: Test accuracy against the input dimension, lazy to rich").run()
+    assert not shown.exception and "Figure 1f cannot be drawn of these networks yet: no two values of d." in said(shown)
 
 
 def test_home_of_many_sweeps(page, tmp_path):

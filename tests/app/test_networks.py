@@ -9,7 +9,7 @@ from store.leases import Lease
 from store.store import Store
 from store.under_way import CURVES
 from store.views import fetch
-from tests.store_rows import keys, row, rows
+from tests.store_rows import OWN_KEYS, keys, row, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Streamlit's own
 
@@ -59,10 +59,47 @@ def test_columns_that_are_empty_for_the_networks_shown_are_left_out(page, tmp_pa
     store.write_plan("mixed", [one["cell_id"] for one in (*trained, *sampled)], whole=True)
     shown = page("networks", tmp_path, only_task="he3")
     assert {"best_test_acc", "final_test_acc", "L"}.isdisjoint(shown.dataframe[0].value) and "P" in shown.dataframe[0].value
-    assert "and so not shown: `best_test_acc`" in words(shown)
+    assert "so not shown: `best_test_acc`" in words(shown) and "alignment_f" in shown.dataframe[0].value
     assert {"best_test_acc", "L"} < {*page("networks", tmp_path).dataframe[0].value}
     by_setting = page("networks", tmp_path, only_task="he3", by_setting="true").dataframe[0].value
     assert "L" not in by_setting and "P" in by_setting
+
+
+def test_many_empty_columns_are_counted_and_their_names_are_folded(page, tmp_path):
+    store = Store(str(tmp_path))
+    own = {"k": 2, "patches": 3, "blur": 0.5, "layer": "id", "hops": 1}
+    cells = [row(1, **own, final_test_acc=0.5, seed=0), row(2, L=3, best_test_acc=None, test_mse=0.5, seed=0)]
+    store.commit("one", cells, [*OWN_KEYS, *keys(hops="whole")])
+    store.write_plan("two", [one["cell_id"] for one in cells], whole=True)
+    shown = page("networks", tmp_path, words=f"{2:020x}")
+    table = shown.dataframe[0].value
+    assert table.test_mse[0] == 0.5 and {"best_test_acc", "final_test_acc", *own}.isdisjoint(table)
+    (fold,) = [one for one in shown.expander if "empty" in one.label]
+    assert fold.label.startswith("7 columns are empty") and "`best_test_acc`, `final_test_acc`" in fold.markdown[0].value
+    assert "so not shown" not in "\n".join(one.value for one in shown.caption)
+    shown = page("networks", tmp_path, only_L="3", columns=["best_test_acc", "test_mse", "L"])
+    assert list(shown.dataframe[0].value)[:4] == ["cell_id", "best_test_acc", "test_mse", "L"]  # who asks for a column gets it
+
+
+def test_networks_that_came_to_no_evaluation_are_not_told_to_save_curves(page, tmp_path):
+    store = Store(str(tmp_path))
+    cells = [row(0, curves=0), row(1, "diverged", curves=0)]
+    store.commit("one", cells)
+    store.write_plan("bare", [one["cell_id"] for one in cells], whole=True)
+    text = words(page("networks", tmp_path, picked=f"{1:020x}"))
+    assert "save: curves" not in text and "came to no evaluation" in text and "diverged at step 1" in text
+    assert text.count("0000000:") == 0 and f"`{1:020x}`: diverged" in text  # its id once
+    assert "save: curves" in words(page("networks", tmp_path, picked=f"{0:020x}"))
+
+
+def test_a_network_without_a_test_accuracy_has_a_curve(page, tmp_path):
+    store = Store(str(tmp_path))
+    cell = row(0, best_test_acc=None, test_mse=0.5, curve_test_acc=None, curve_train_acc=None)
+    store.commit("one", [cell])
+    store.write_plan("regression", [cell["cell_id"]], whole=True)
+    shown = page("networks", tmp_path, picked=cell["cell_id"])
+    chart = json.loads(shown.get("vega_lite_chart")[0].proto.spec)
+    assert [panel["encoding"]["y"]["field"] for panel in chart["vconcat"]] == ["train_loss"]
 
 
 def test_two_ticked_networks_stand_side_by_side(page, small_results):

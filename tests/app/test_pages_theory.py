@@ -14,6 +14,7 @@ from app.screens import scaling
 from store.questions import Question
 from store.store import Store
 from store.views import fetch
+from tests.analysis.test_board import judged
 from tests.store_rows import OWN_KEYS, row
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Streamlit's own
@@ -182,6 +183,21 @@ def test_scaling_puts_exponents_beside_predictions(opened, filled):
     assert any("Best: **d^2.0" in m.value for m in best.markdown)
 
 
+def test_collapse_opens_on_curves_of_several_d(opened, tmp_path):
+    store = Store(str(tmp_path / "results"))
+    store.prepare()
+    ds = {"lazy": DS[:1], "1": DS}
+    rows = [one for label, L in itertools.product(LAW, LS) for d in ds[label] for one in cells(
+        L=L, d=d, gamma_label=label, sigma2=0.0, accuracy=LAW["lazy"](L, d))]  # fmt: skip
+    store.commit("p", rows, OWN_KEYS)
+    store.write_plan("law", [one["cell_id"] for one in rows], whole=True)
+    page = opened("scaling", store.results)
+    assert not page.exception and values(page)["Curves of gamma"] == "1"
+    assert "S = " in text(page) and "No collapse" not in text(page)
+    page = opened("scaling", store.results, {"collapse_of": "lazy"})
+    assert "No collapse: needs 2 values of d with 2 values of L each, there are 1." in text(page)
+
+
 def test_scaling_takes_any_two_keys_and_says_what_is_missing(opened, filled):
     page = opened("scaling", filled, {"over": "d", "against": "L"})
     assert not page.exception
@@ -281,6 +297,43 @@ def test_of_all_sweeps_scaling_opens_on_three_thresholds_and_curves_on_most_netw
     assert values(opened(name, slices, {"sweep": "(all sweeps)", "at_width": "1024"}))["width"] == "1024"
 
 
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory):
+    """Networks of a sweep that have a gamma and no P, and kernels that have P and no gamma."""
+    store = Store(str(tmp_path_factory.mktemp("kernels") / "results"))
+    store.prepare()
+    own, none = {"task": "parity", "L": None, "k": 2}, {"gamma": None, "gamma_label": None, "base_lr": None}
+    rows = [one for d, gamma in itertools.product((8, 16), (0.1, 1.0)) for one in cells(
+        **own, d=d, gamma=gamma, gamma_label=f"{gamma:g}", network="mlp", base_lr=0.1 * gamma, accuracy=0.8)]  # fmt: skip
+    rows += [one for d, P in itertools.product((8, 16, 32), (8, 64, 512)) for one in cells(
+        **own, **none, d=d, P=P, network="erf_kernel", accuracy=1 - d / (2 * d + P))]  # fmt: skip
+    store.commit("p", [one | {"best_test_acc": None, "test_mse": 1 - one["best_test_acc"]} for one in rows], OWN_KEYS)
+    store.write_plan("both", [one["cell_id"] for one in rows], whole=True)
+    return store.results
+
+
+def test_scaling_takes_its_colour_from_the_networks_that_it_shows(opened, kernels):
+    page = opened("scaling", kernels)
+    assert not page.exception
+    assert (values(page)["Threshold in"], values(page)["against"], values(page)["Colour"]) == ("P", "d", "(none)")
+    assert len(page.dataframe[0].value) == 3
+    page = opened("scaling", kernels, {"over": "P", "colour": "gamma"})
+    assert not page.exception
+    assert "these networks have no gamma" in text(page)
+    page = opened("scaling", kernels, {"over": "P", "against": "base_lr"})
+    assert not page.exception and "networks of this configuration have no base_lr" in page.info[0].value
+
+
+def test_scaling_opens_on_the_task_that_has_thresholds(opened, kernels, tmp_path):
+    store = Store(shutil.copytree(kernels, tmp_path / "results"))
+    alone = [one for d in (8, 16) for one in cells(task="blobs", L=None, d=d, P=d, accuracy=0.9)]
+    store.commit("alone", alone, OWN_KEYS)
+    ids = [one for (one,) in fetch(store.results, "SELECT cell_id FROM cells")]
+    store.write_plan("two", ids, whole=True)
+    page = opened("scaling", store.results, {"sweep": "two"})
+    assert not page.exception and values(page)["Task"] == "parity" and len(page.dataframe[0].value) == 3
+
+
 def test_claims_come_as_they_are_checked(opened, filled, monkeypatch, claims_checked_here):
     from analysis.claims import following
     from analysis.claims.check import load_claims
@@ -324,6 +377,23 @@ def test_claims_say_at_once_how_far_the_check_is(opened, filled, monkeypatch):
     n = len(waiting.claims)
     (bar,) = page.get("progress")
     assert not page.exception and bar.proto.text.startswith(f"2 of {n} checked, {n - 2} statements to come")
+
+
+@pytest.mark.parametrize("n_to_come", [0, 3])
+def test_counts_of_verdicts_are_grey_and_so_far_until_all_claims_are_checked(opened, filled, monkeypatch, n_to_come):
+    from analysis.claims.following import Following, State
+    from app.scoreboard import UNSETTLED
+    from app.screens import claims
+
+    following = Following(filled)
+    following.to_come = {claim.id for claim in following.claims[:n_to_come]}
+    found = [judged("eq3-L4"), judged("eq3-L5"), judged("L2-exception", "contradicted", 0.5)]
+    monkeypatch.setattr(following, "look", lambda *_, **__: State(found, n_to_come, None))
+    monkeypatch.setattr(claims, "_following", lambda results: following)
+    text = html(opened("claims", filled))
+    counts = re.search(r"font-size:1.25rem.*?2 confirmed.*?1 contradicted.*?</span></span>", text)[0]
+    assert ("so far" in counts) == (UNSETTLED in counts) == bool(n_to_come)
+    assert text.count("so far") == (3 if n_to_come else 0)  # the page, a section and a line of two statements
 
 
 def html(page):

@@ -7,6 +7,7 @@ import altair as alt
 import pandas as pd
 
 from analysis.charts.curves import styled
+from analysis.data.networks.evaluations import STEP
 from declarations.metric import Metric
 from store.sql import in_quotes
 from store.views import declared, run
@@ -15,9 +16,10 @@ COLOURS = ("#277f8e", "#d9a500", "#46327e", "#c2532d", "#4ac16d", "#365c8d", "#b
 
 
 def along_training(results: str, frame: pd.DataFrame) -> dict[str, str]:
-    """The metrics along training that some row of `curves` has, with their titles: accuracies first, the training loss last."""
+    """The metrics along training that some row of `curves` has, with their titles: accuracies first, the training loss last.
+    The step is the axis of all of them."""
     known = {name: one for name, one in declared(results).items() if isinstance(one, Metric) and one.per == "evaluation"}
-    there = [name for name in known if name in frame and frame[name].notna().any()]
+    there = [name for name in known if name != STEP and name in frame and frame[name].notna().any()]
     first = {"test_acc": 0, "train_loss": 2}
     return {name: known[name].title for name in sorted(there, key=lambda name: first.get(name, 1))}
 

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analysis.data.choosing import MAIN, measured
+from analysis.data.choosing import measured
 from analysis.data.keys import captioned, gamma_once, spoken, value_of, with_gamma
-from analysis.data.measures import LAST, LAZINESS, measures
+from analysis.data.measures import LAST, LAZINESS, MAIN, measures
 from analysis.data.points import with_intervals
 from analysis.data.selection import SEED, Selection, Value, axes, grid_keys
 from declarations.column import Column
@@ -52,14 +52,14 @@ class Offered(NamedTuple):
         return [*self.varying, SEED, *self.facts[:1], *self.metrics, *self.facts[1:], *self.fixed]
 
     def first(self, some_bad: bool) -> list[str]:
-        """The columns to show first: results, LAZINESS among them, then what varies.
+        """The columns to show first: results, all of MAIN and LAZINESS among them, then what varies.
 
         some_bad: whether some networks failed or diverged.
         """
         bad = ["status", "reason"] if some_bad else []
         main = [name for name in self.metrics if name != LAST][:1]
         others = [name for name in self.metrics if name not in (*main, LAST, LAZINESS)]
-        beside = ([name for name in MAIN if name in others] or others)[:1]
+        beside = [name for name in MAIN if name in others] or others[:1]
         wanted = [*bad, *main, *beside, LAZINESS, LAST, *captioned(self.varying, self.declared), SEED, "finished_at"]
         return [name for name in dict.fromkeys(wanted) if name in self.columns]
 

@@ -1,8 +1,10 @@
 """The pages of the app that have something to show for a sweep, and what would give the others something."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
+from analysis.data.keys import KINDS, gamma_once
+from analysis.data.measures import MAIN, main_of, measures
 from analysis.data.networks.saved import HOLDING, RICHNESS
 from analysis.data.paper import TEMPLATE_TASKS
 from analysis.data.selection import grid_keys
@@ -36,7 +38,11 @@ NEEDS = {
         "a finished network; `save: [curves, neurons]` in a grid keeps what it draws", "grid.yaml", "a minute or two"
     ),
     "richness": Need("networks whose grid has `save: [richness]`", "grids/richness.yaml", "half a minute"),
-    "scaling": Need("networks of one task at several values of two parameters, such as L and d; an exponent takes 3 d", *_QUICK),
+    "scaling": Need(
+        "networks of one task at several values of one parameter, such as L, for each of two values of another, such as d; an "
+        "exponent takes three",
+        *_QUICK,
+    ),
     "specialisation": Need("networks at equilibrium, drawn from the posterior of their weights", *_SAMPLED),
 }
 """By page, what it needs. Pages that are not here have something to show as soon as there are networks."""
@@ -58,15 +64,22 @@ class Varying(NamedTuple):
     sampled: bool
     rich: bool
     """True if some network has saved its richness."""
+    has_thresholds: bool = False
+    """Whether `_thresholds` finds some; looked up only where two keys are `positive`."""
 
 
 def showing(results: str, only: str | None = None) -> dict[str, frozenset[str]]:
     """By sweep, the pages of NEEDS that have something to show for its networks; `only`: of this sweep alone."""
     found: dict[str, set[str]] = {}
-    for sweep, of_task in _varying(results, only):
+    for sweep, of_task in _with_thresholds(results, _varying(results, only)):
         pages = found.setdefault(sweep, set())
         pages |= {page for page, shows in _SHOWS.items() if of_task.n_ok and shows(of_task)}
     return {sweep: frozenset(pages) for sweep, pages in found.items()}
+
+
+def tasks_with_thresholds(results: str, sweep: str) -> list[str]:
+    """The tasks of a sweep of which page Scaling has something to show."""
+    return [one.task for _, one in _with_thresholds(results, _varying(results, sweep)) if one.has_thresholds]
 
 
 _SHOWS: dict[str, Callable[[Varying], bool]] = {
@@ -76,7 +89,7 @@ _SHOWS: dict[str, Callable[[Varying], bool]] = {
     "relations": lambda found: found.task in TEMPLATE_TASKS and "P" in found.numbers,
     "structure": lambda found: True,
     "richness": lambda found: found.rich,
-    "scaling": lambda found: len(found.positive) > 1,
+    "scaling": lambda found: found.has_thresholds,
     "specialisation": lambda found: found.sampled,
 }
 
@@ -106,3 +119,68 @@ def _varying(results: str, only: str | None) -> list[tuple[str, Varying]]:
         positive = frozenset(key for key, differs in zip(keys, differ[1::2], strict=True) if differs)
         found.append((sweep, Varying(task, n_ok, numbers, positive, bool(noisy_over_L), bool(sampled), bool(is_rich))))
     return found
+
+
+MOST_SETTINGS = 20_000
+"""Most settings among which thresholds are looked for; of more, some are taken to have them."""
+
+
+def _with_thresholds(results: str, varying: Sequence[tuple[str, Varying]]) -> list[tuple[str, Varying]]:
+    """These sweeps and tasks with `has_thresholds`, by the measure that pages show first. One question serves all of them."""
+    asked = {(sweep, of_task.task) for sweep, of_task in varying if len(of_task.positive) > 1}
+    if not asked:
+        return list(varying)
+    keys, known = [key for key in grid_keys(results) if key != "task"], measures(results)
+    counts = ", ".join(f"count({known[name].sql})" for name in MAIN)
+    rows = fetch(
+        results,
+        f"SELECT sweep, task, {', '.join(map(quoted, keys))}, {counts} FROM plans JOIN cells USING (cell_id) "
+        f"WHERE status = 'ok' AND (sweep, task) IN ({', '.join(f'({literal(one)}, {literal(task)})' for one, task in asked)}) "
+        f"GROUP BY ALL LIMIT {MOST_SETTINGS + 1}",
+    )
+    settings: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
+    for sweep, task, *values in rows:
+        settings.setdefault((sweep, task), []).append(tuple(values))
+    many = len(rows) > MOST_SETTINGS
+    return [
+        (sweep, one._replace(has_thresholds=many or _thresholds(settings[sweep, one.task], keys, one.positive)))
+        if (sweep, one.task) in asked
+        else (sweep, one)
+        for sweep, one in varying
+    ]
+
+
+def _thresholds(settings: Sequence[tuple[Any, ...]], keys: Sequence[str], positive: frozenset[str]) -> bool:
+    """True if curves over one of the `positive` keys, at two values of another one, agree in all other keys. None of the two is
+    one of KINDS, and a width may grow with d.
+
+    settings: the values of the keys, and the numbers of networks that have each of MAIN.
+    """
+    counts = [sum(column) for column in zip(*(setting[len(keys) :] for setting in settings), strict=True)]
+    main = main_of(dict(zip(MAIN, counts, strict=True)))
+    there = [one for one in settings if main is None or one[len(keys) + MAIN.index(main)]]
+    rows = [dict(zip(keys, one, strict=False)) for one in there]
+    positive -= {*KINDS}
+    keys = [key for key in keys if len({row[key] for row in rows}) > 1 or key == "gamma_label"]
+    found = any(_laws(rows, keys, over, positive) for over in positive)
+    if not found and {"width", "d"} <= positive:
+        rows = [row | {"width": row["width"] and row["d"] and row["width"] / row["d"]} for row in rows]
+        found = any(_laws(rows, keys, over, positive - {"width"}) for over in positive - {"width"})
+    return found
+
+
+def _laws(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], over: str, positive: frozenset[str]) -> bool:
+    """Whether two curves over `over` differ in one further key of `positive` alone."""
+    for against in positive - {over}:
+        taken = {over, against, *(["gamma_label"] if "gamma" in (over, against) else [])}
+        rest = [key for key in gamma_once(keys, keys) if key not in taken]
+        curves: dict[tuple[Any, ...], set[Any]] = {}
+        for row in rows:
+            if row[against] is not None and row[over] is not None and row[over] > 0:
+                curves.setdefault((row[against], *(row[key] for key in rest)), set()).add(row[over])
+        ends: dict[tuple[Any, ...], int] = {}
+        for (_, *held), values in curves.items():
+            ends[tuple(held)] = ends.get(tuple(held), 0) + (len(values) > 1)
+        if max(ends.values(), default=0) > 1:
+            return True
+    return False

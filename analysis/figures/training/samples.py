@@ -24,7 +24,7 @@ from analysis.figures.equilibrium import SCALING, measured
 from analysis.figures.training.cases import Case, found
 from analysis.scaling.bound import ONSET, predicted_samples
 from analysis.scaling.proportion import in_proportion
-from analysis.scaling.samples import SAMPLES, growth, local_slopes, samples_until
+from analysis.scaling.samples import SAMPLES, growth, samples_until, spanning_slopes
 from analysis.scaling.thresholds import exponent, thresholds
 from analysis.theory.equilibrium.large_deviation import as_scaling
 from analysis.theory.samples import FOUND, flow_time, lazy_samples, leap_of
@@ -218,8 +218,8 @@ def _panels(series: list[Series], title: str) -> Any:
         for frames in (
             [one.points for one in series],
             [one.theory for one in series],
-            [local_slopes(one.points, SIZE) for one in series],
-            [local_slopes(one.theory.assign(low=np.nan, high=np.nan), SIZE) for one in series],
+            [spanning_slopes(one.points, SIZE) for one in series],
+            [spanning_slopes(one.theory.assign(low=np.nan, high=np.nan), SIZE) for one in series],
         )
     )
     sizes = pd.concat([measured_ones[SIZE], theory[SIZE]])

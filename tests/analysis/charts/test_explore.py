@@ -59,6 +59,26 @@ def test_intervals_of_some_groups_are_those_of_all(store):
     assert np.allclose(part[["low", "high"]], whole.iloc[2:4][["low", "high"]], atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        # Four degrees and ten draws of the data are no sizes: the two numbers of examples are.
+        ([{"P": P, "degree": degree} for P in (8, 16) for degree in (1, 2, 3, 4)], ("P", "degree")),
+        ([{"P": P, "data_seed": draw} for P in (8, 16) for draw in range(10)], ("P", "data_seed")),
+        ([{"degree": degree} for degree in (1, 2, 3)], ("degree", None)),
+        # d and ridge change together, so that neither tells curves apart at one value of the other.
+        ([{"P": P, "degree": k, "d": d, "ridge": d / 8} for P in (8, 16, 32) for k in (1, 2) for d in (8, 16)], ("P", "degree")),
+    ],
+)
+def test_a_first_figure_is_over_sizes_and_tells_apart_what_varies_at_one_setting(tmp_path, rows, expected):
+    store = Store(str(tmp_path))
+    own = keys(degree="whole", ridge="number")
+    cells = [row(i, **{"task": "hermite", "L": None, "seed": 0, "d": 4} | one) for i, one in enumerate(rows)]
+    store.commit("one", cells, own)
+    found = groups(store.results, Selection())
+    assert suggested(found, axes_of(found)) == expected
+
+
 def test_a_first_figure_and_its_setting(store):
     found = groups(store.results, Selection("sweep"))
     axes = axes_of(found)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.scaling.samples import growth, local_slopes, samples_until
+from analysis.scaling.samples import growth, samples_until, spanning_slopes
 
 
 def test_samples_are_read_between_the_evaluations_around_the_bound():
@@ -36,5 +36,5 @@ def test_a_size_with_a_late_network_is_left_out_and_told():
 
 def test_slopes_of_values_without_intervals_have_none():
     frame = pd.DataFrame({"d": [1.0, 2.0], "mean": [1.0, 8.0], "low": [np.nan, 7.0], "high": [np.nan, 9.0]})
-    (row,) = local_slopes(frame, "d").to_dict("records")
+    (row,) = spanning_slopes(frame, "d").to_dict("records")
     assert row["mean"] == pytest.approx(3) and np.isnan([row["low"], row["high"]]).all()

@@ -8,6 +8,8 @@ from tests.rich_rows import RICH, rich
 from tests.store_rows import row
 
 COMMON = {"structure"}
+LAW = [{"L": L, "d": d} for d in (8, 16) for L in (3, 4)]
+NO_ACCURACY = {"best_test_acc": None, "test_mse": 0.5, "width": 64}
 
 
 @pytest.mark.parametrize(
@@ -15,7 +17,17 @@ COMMON = {"structure"}
     [
         ([{"L": 3}, {"L": 3}], COMMON),
         ([{"L": 3}, {"L": 4}], COMMON | {"curves"}),
-        ([{"L": 3, "d": 8}, {"L": 4, "d": 16}], COMMON | {"curves", "dimension", "scaling"}),
+        ([{"L": 3, "d": 8}, {"L": 4, "d": 16}], COMMON | {"curves", "dimension"}),  # no two L at one d
+        (LAW[:3], COMMON | {"curves", "dimension"}),
+        (LAW, COMMON | {"curves", "dimension", "scaling"}),
+        ([one | {"width": 2 * one["d"]} for one in LAW], COMMON | {"curves", "dimension", "scaling"}),
+        ([one | {"steps": 100 * one["d"], "gamma": 0.1, "gamma_label": "0.1"} for one in LAW], COMMON | {"curves", "dimension"}),
+        ([one | {"gamma": 1e-5 / one["d"], "gamma_label": "lazy"} for one in LAW], COMMON | {"curves", "dimension", "scaling"}),
+        # Thresholds against the seed of the data are no law.
+        ([{"L": L, "d": 8, "data_seed": draw} for L in (3, 4) for draw in (1, 2)], COMMON | {"curves"}),
+        # Page Scaling opens on accuracies, which most of these networks have.
+        ([*({"L": 3, "d": 8 * i} for i in range(1, 10)), *(one | NO_ACCURACY for one in LAW)], COMMON | {"curves", "dimension"}),
+        ([one | NO_ACCURACY for one in LAW], COMMON | {"curves", "dimension", "scaling"}),
         ([{"L": 3, "sigma2": 1.0}, {"L": 4, "sigma2": 1.0}], COMMON | {"curves", "noise"}),
         ([{"L": 3, "sigma2": 0.0}, {"L": 4, "sigma2": 1.0}], COMMON | {"curves"}),  # one L at each noise; only one sigma2 above 0
         ([{"L": 3, "d": 8, "status": "failed"}, {"L": 4, "d": 16, "status": "diverged"}], set()),
