@@ -68,6 +68,7 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
     "edge": (Figure("Edge"),),
     "one-third": (Figure("OneThird"),),
     "deep-linear": (Figure("DeepLinear"),),
+    "denoising": (Figure("Denoising"),),
     "leaps": (Figure("Leaps"),),
     "lazy-to-rich": (Figure("LazyToRich"),),
     "ridge": (Figure("RidgeCurves"),),

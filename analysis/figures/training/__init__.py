@@ -2,6 +2,7 @@
 
 from analysis.figures.training.balance import BALANCE
 from analysis.figures.training.deep_linear import DEEP_LINEAR
+from analysis.figures.training.denoising import DENOISING
 from analysis.figures.training.edge import EDGE
 from analysis.figures.training.fluctuations import FLUCTUATIONS
 from analysis.figures.training.in_context import IN_CONTEXT
@@ -16,5 +17,5 @@ from analysis.figures.training.variance_limit import VARIANCE_LIMIT
 
 TRAINING_FIGURES = [
     RATES, BALANCE, EDGE, ONE_THIRD, DEEP_LINEAR, LAZY_TO_RICH, POWER_LAWS, RIDGE, FLUCTUATIONS, VARIANCE_LIMIT, *SAMPLE_FIGURES,
-    IN_CONTEXT, IN_CONTEXT_MLP,
+    IN_CONTEXT, IN_CONTEXT_MLP, DENOISING,
 ]  # fmt: skip

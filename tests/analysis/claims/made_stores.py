@@ -210,7 +210,9 @@ def _at_first(claim: Claim, value: float) -> pd.DataFrame:
         before = _fits(early[name]) if name in early else _beyond(late[name])
         after = _fits(late[name]) if name in late else before
         curves[_column(name)] = [[before, before, after, after]] * len(frame)
-    steps = [[1, steps // 10, steps // 2, steps] for steps in frame["steps"].astype(int)]
+    bound = late.get(STEP, {}).get("at_least")
+    thirds = [(int(bound or steps // 2), steps) for steps in frame["steps"].astype(int)]
+    steps = [[1, min(steps // 10, third - 1), third, steps] for third, steps in thirds]
     return frame.assign(curve_step=steps, **curves)
 
 
