@@ -205,6 +205,7 @@ def declarations(live: Iterable[LiveFile]) -> dict[str, Column]:
     """The declarations of all columns, by name: those of the package `declarations`, and the further ones of these files.
 
     If files differ in a title or the like, the newest file wins. If they differ in kind, the column gets a kind that fits both.
+    Parts that share a key with one default, such as trainings, share its declaration, whatever files name them.
     """
     found: dict[str, Column] = {}
     spelt: dict[str, str] = {}
@@ -214,6 +215,13 @@ def declarations(live: Iterable[LiveFile]) -> dict[str, Column]:
             kind = wider(found[name].kind, column.kind) if name in found else column.kind
             if kind != column.kind and isinstance(column, Key):
                 column = replace(column, default=None)  # the default is of the narrower kind
+            before = found.get(name)
+            if (
+                isinstance(column, Key)
+                and isinstance(before, Key)
+                and (before.part, before.default) == (column.part, column.default)
+            ):
+                column = replace(column, of=tuple(dict.fromkeys((*before.of, *column.of))))
             found[name] = replace(column, name=name, kind=kind)
     return found | DECLARED
 

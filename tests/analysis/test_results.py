@@ -58,10 +58,6 @@ def test_tables(found):
         (lambda r: r.threshold("width"), "no curve has two values of width"),
         (lambda r: r.threshold("L", at=85), "at = 85: best_test_acc lies between 0 and 1"),
         (lambda r: r.exponent("L", at="0.85"), "at = '0.85': must be a number"),
-        (
-            lambda r: r.exponent("d", over="L", at=0.85),
-            "There is an exponent of L over d: say of='L', over='d'",
-        ),
     ],
 )
 def test_mistakes_are_named(found, ask, words):

@@ -82,6 +82,17 @@ def test_the_newest_title_is_right_also_when_merged(store: Store) -> None:
     assert further(store) == {"depth": old}
 
 
+def test_parts_that_share_a_key_share_its_declaration_whatever_files_name_them(store: Store) -> None:
+    """A sweep by `gd` alone once made the default of all other trainings look like a choice."""
+    for pack, of in (("a", ("sgd", "adam")), ("b", ("gd",)), ("c", ("sgd",))):
+        store.commit(pack, [row(pack)], [Key("lr_schedule", "schedule", "text", "training", default="constant", of=of)])
+    shared = further(store)["lr_schedule"]
+    assert isinstance(shared, Key) and set(shared.of) == {"sgd", "adam", "gd"}
+    store.commit("d", [row("d")], [Key("lr_schedule", "schedule", "text", "training", default="cosine", of=("gd",))])
+    newest = further(store)["lr_schedule"]
+    assert isinstance(newest, Key) and (newest.default, newest.of) == ("cosine", ("gd",))
+
+
 def test_files_of_two_kinds_are_both_read(store: Store) -> None:
     store.commit("p", [row(0, depth=3)], keys(depth="whole"))
     store.commit("q", [row(1, depth=2.5, minute=1)], keys(depth="number"))
