@@ -35,6 +35,7 @@ install: .venv/.installed
 
 sweep: install
 	@.venv/bin/sweep run grid.yaml
+	@command -v sweep >/dev/null || echo "So that your shell finds the command sweep: . .venv/bin/activate"
 
 # A worker that dies ends the run: pytest-xdist, asked to start another one, may wait for ever.
 test: install

@@ -1,6 +1,7 @@
 """Mistakes in Python as a person reads them in a notebook: the message at the line that made it, and arguments by their names."""
 
 import inspect
+import sysconfig
 import traceback
 from collections.abc import Callable
 from functools import wraps
@@ -18,19 +19,30 @@ class PlainError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """The lines that IPython shows."""
-        frames = [frame for frame in traceback.extract_tb(self.__traceback__) if not _is_ours(frame.filename)]
+        frames = [frame for frame in traceback.extract_tb(self.__traceback__) if not is_ours(frame.filename)]
         lines = [f"{_place(frame)}: {frame.line}" for frame in frames if frame.line]
         chained = [] if self.__cause__ is None else "".join(traceback.format_exception(self.__cause__)).splitlines()
         return [*chained, *lines, f"{type(self).__name__}: {self}"]
 
 
-def _is_ours(name: str) -> bool:
+def is_ours(name: str) -> bool:
     """Whether a file is part of this project, or of what runs a cell."""
     path = Path(name)
     if "site-packages" in path.parts or name.startswith("<frozen"):
         return True
     parts = path.relative_to(_OURS).parts if path.is_relative_to(_OURS) else ()
     return len(parts) > 1 and (_OURS / parts[0] / "__init__.py").exists()  # our packages; a user's files may lie beside them
+
+
+def own_line(error: BaseException) -> str:
+    """`file.py:18`, the last line of the user's own code that an exception came through; empty if there is none."""
+    library = sysconfig.get_paths()["stdlib"]
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not is_ours(frame.filename) and not frame.filename.startswith((library, "<"))
+    ]
+    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
 
 
 def _place(frame: traceback.FrameSummary) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from console.plain import own_line
 from console.words import in_a_line
 from declarations.column import Column
 from orchestrator.cost.calibration import cpu_name
@@ -211,10 +212,13 @@ class Failure:
 
     @classmethod
     def of(cls, error: BaseException) -> "Failure":
-        """The failure that an exception describes. If it is Ray's and wraps a worker's, the worker's gives the reason."""
+        """The failure that an exception describes, with the line of the user's own code that it came through. If it is Ray's and
+        wraps a worker's, the worker's gives the reason."""
         cause = getattr(error, "cause", None)  # for a dead actor Ray puts a text there
         told = cause if isinstance(cause, BaseException) else error
         line = traceback.format_exception_only(told)[-1].strip().splitlines()[0]
+        if place := own_line(told):
+            line = f"{line[:400]} ({place})"
         memory = isinstance(told, MemoryError) or type(told).__name__ == "OutOfMemoryError"
         memory = memory or any(words in str(error) for words in _OUT_OF_MEMORY)
         return cls(line[:500], "".join(traceback.format_exception(error)), memory)

@@ -1,5 +1,6 @@
 """A sweep without Ray: only what is missing, failures as rows, and rows that say where they come from."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -106,7 +107,7 @@ def test_a_crash_is_a_row_and_the_sweep_goes_on(small_grid, results, monkeypatch
     run(grid, results, pack_seconds=1e9)
     found = {r[0]: r[1:] for r in rows(results, "cell_id, status, reason, log_path")}
     assert {k for k, v in found.items() if v[0] == "failed"} == {poison}
-    assert found[poison][1] == "RuntimeError: the dog ate it"
+    assert re.fullmatch(r"RuntimeError: the dog ate it \(test_driver\.py:\d+\)", found[poison][1])  # with the line that raised it
     assert "Traceback" in Path(found[poison][2]).read_text()
     assert sum(v[0] == "ok" for v in found.values()) == 11
 
