@@ -314,6 +314,8 @@ BAD_NETWORKS = [
     ({"apply": of_plain(lambda g, p, x: g / 0)}, "apply gave outputs at initialisation that hold infinity; wanted finite"),
     ({"apply": of_plain(lambda g, p, x: g - g.mean())},
      "apply gave other outputs for 3 examples alone than among 64; wanted outputs that depend on their own example alone"),
+    ({"init": lambda self, rng, cell: {"w": rng.standard_normal((5, 4)), "a": np.zeros(4)},
+      "apply": of_plain(lambda g, p, x: g - g.mean())}, "apply gave other outputs for 3 examples alone than among 64"),
     ({"apply": of_plain(lambda g, p, x: g * torch.rand(()))}, "apply gave two different outputs for the same inputs"),
     ({"apply": lambda self, p, x, cell: (x @ p["w"]).relu() @ p["a"] * (1 + cell.seed)},
      "apply gave other outputs for another seed; networks that differ only there train together"),
