@@ -20,6 +20,10 @@ from trainables.parts import Part
 MOST_SETTINGS = 16
 """Most settings in which a part is checked. If a grid has more: the first, the last, and some evenly spread between them."""
 
+LARGEST_TRIED = 2**22
+"""Most weights of a layer in every width of which a network is checked: about a second. Wider ones are checked where they are
+smallest."""
+
 PATIENCE_S = 10.0
 """Seconds after which a part that is being tried is named."""
 
@@ -31,7 +35,7 @@ Setting = tuple[str, Check]
 def check_own_parts(grid: Grid, cells: Sequence[int]) -> list[str]:
     """Check the user's own parts that these cells have. Returns warnings, one per line. GridError names everything that is wrong.
 
-    Networks and metrics are checked where the network is smallest, and only with other parts that are sound.
+    Networks are checked in each width, metrics where the network is smallest, and both only with other parts that are sound.
     """
     if not grid.user_files:
         return []
@@ -99,8 +103,10 @@ def _is_sampled(cell: Cell) -> bool:
 
 
 def _network_and_kind_of_task(cell: Cell) -> Hashable:
-    keys = tuple((name, value) for name, value in cell.network.identity().items() if name != "width")
-    return keys, type(cell.task), cell.task.n_outputs, cell.dtype
+    keys = dict(cell.network.identity())
+    if cell.width * cell.task.input_dim > LARGEST_TRIED:
+        keys.pop("width", None)
+    return tuple(keys.items()), type(cell.task), cell.task.n_outputs, cell.dtype
 
 
 def _keys(part: Part) -> str:

@@ -241,6 +241,13 @@ def test_bad_parts_exit_2_before_anything_is_written(tmp_path, sweep_here, resul
     assert not Path(results).exists()
 
 
+def test_a_network_that_fails_at_one_width_is_told_before_training(tmp_path, sweep_here):
+    fails = NETWORK.replace('@ parameters["a"]', '@ parameters["a" if self.width != 6 else "b"]')
+    grid = own_grid(tmp_path, network=fails, blocks=GATED.replace("seed: 0", "width: [4, 6, 8], seed: 0"))
+    said = sweep_here(grid, "--dry-run")
+    assert said.returncode == 2 and "network gated: apply raised KeyError: 'b'" in said.stderr and "width = 6" in said.stderr
+
+
 def test_parts_whose_networks_are_all_done_are_not_looked_at(tmp_path, sweep_here, results, monkeypatch):
     grid = own_grid(tmp_path)
     assert sweep_here(grid, "--debug").returncode == 0
