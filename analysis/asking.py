@@ -41,6 +41,8 @@ SIDE_BY_SIDE = 2
 
 def selected(results: str, sweep: str | None, where: Where | None) -> Selection:
     """The networks of a sweep with these values. ResultsError for an unknown sweep, parameter or value."""
+    if not (sweep is None or isinstance(sweep, str)):
+        raise ResultsError(f"sweep = {show(sweep)}: must be the name of one sweep, such as 'eq3', or None for all networks")
     if sweep is not None and sweep not in (there := sweeps(results)):
         raise ResultsError(f"no sweep {show(sweep)} in {results}{nearest(sweep, there) or ';'} there are {listed(there)}")
     whole = Selection(sweep)

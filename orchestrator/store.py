@@ -132,7 +132,7 @@ def copy(
         stop(f"interrupted: what was copied into {to} stays, and the same command goes on", 130)
     for path, problem in done.bad.items():
         _echo(f"left behind  {path}: {problem}")
-    _echo(f"copied {done.rows:,} networks, {done.plans} plans and {done.weights} weights files into {to}")
+    _echo(f"copied {done.rows:,} networks, {done.plans} plans and {done.weights} weights files from {results} into {to}")
     if done.failed:
         typer.echo(f"left behind {done.failed:,} rows of networks that failed")
 

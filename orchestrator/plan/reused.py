@@ -25,7 +25,7 @@ def _leaving(grid: Grid, store: Store, held: Statuses) -> str:
     networks, they, leave, stay = ("network", "it", "leaves", "stays") if n == 1 else ("networks", "they", "leave", "stay")
     return (
         f"warning: {n:,} {networks} of {grid.sweep} so far {'is' if n == 1 else 'are'} not in this grid: {they} {leave} the "
-        f"sweep's plan now, and {stay} in the results. To keep the two apart, give this sweep another name by --name"
+        f"sweep's plan as it runs, and {stay} in the results. To keep the two apart, give this sweep another name by --name"
     )
 
 
@@ -51,7 +51,7 @@ def _of_other_settings(grid: Grid, store: Store, whole: bool) -> str:
     ]
     if not told:
         return ""
-    then = "leave the sweep's plan now, and stay in the results" if whole else "are averaged and drawn with these"
+    then = "leave the sweep's plan as it runs, and stay in the results" if whole else "are averaged and drawn with these"
     return (
         f"warning: {grid.sweep} is also the name of networks with {'; '.join(told)}: they {then}. "
         "To keep the two apart, give this sweep another name by --name"

@@ -65,5 +65,6 @@ TRACKERS = {
 def tracker(name: str) -> Tracker:
     """The tracker of that name. ResultsError for any other."""
     if name not in TRACKERS:
-        raise ResultsError(f"unknown destination {name!r}{nearest(name, TRACKERS) or ';'} legal: {', '.join(TRACKERS)}")
+        legal = f"legal: {', '.join(TRACKERS)}; --out names a folder for files"
+        raise ResultsError(f"unknown destination {name!r}{nearest(name, TRACKERS) or ';'} {legal}")
     return TRACKERS[name]

@@ -52,6 +52,7 @@ def test_tables(found):
         (lambda r: r.plot(x="gamma", by="gamma_label"), "x = gamma and by = gamma: name two parameters"),
         (lambda r: r.points(x="L", by="L"), "x = L and by = L: name two parameters"),
         (lambda r: r.points(x="L", by=["d", "L"]), "x = L and by = L: name two parameters"),
+        (lambda r: r.cells(sweep=["a", "b"]), "must be the name of one sweep"),
         (lambda r: r.threshold("L", by="L"), "x = L and by = L: name two parameters"),
         (lambda r: r.exponent("L", over="L"), "of = L and over = L: name two parameters"),
         (lambda r: r.sql("DROP TABLE cells"), "a DROP statement: this reads results only"),

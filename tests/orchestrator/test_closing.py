@@ -75,7 +75,7 @@ def test_a_name_used_before_with_other_settings_is_said(small_grid, sweep_here, 
 def test_networks_that_leave_the_plan_of_their_sweep_are_said(small_grid, sweep_here):
     sweep_here(small_grid, "gamma=1", "seed=0,1", "L=3,4", "--debug")  # the grid has L = 2 and 3, and seed 0 to 2
     said = sweep_here(small_grid, "--dry-run").stderr
-    assert "warning: 2 networks of small so far are not in this grid: they leave the sweep's plan now" in said, said
+    assert "warning: 2 networks of small so far are not in this grid: they leave the sweep's plan as it runs" in said, said
     assert "warning" not in sweep_here(small_grid, "--dry-run", "--name", "other").stderr
 
 

@@ -159,7 +159,8 @@ def test_copy(store: Store, tmp_path: Path) -> None:
     to = tmp_path / "kept"
     found = call(store, "copy", "--to", str(to))
     assert (found.exit_code, found.stdout) == (
-        0, f"copied 7 networks, 1 plans and 0 weights files into {to}\nleft behind 2 rows of networks that failed\n"
+        0, f"copied 7 networks, 1 plans and 0 weights files from {store.results} into {to}\n"
+        "left behind 2 rows of networks that failed\n"
     )  # fmt: skip
     assert call(store, "copy", "--to", str(to)).stdout.startswith("copied 0 networks, 0 plans")
     (tmp_path / "file").touch()
