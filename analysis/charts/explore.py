@@ -284,7 +284,8 @@ def _one(points: Points, data: pd.DataFrame, key: str) -> bool:
 def _together(data: pd.DataFrame, key: str, x: str) -> str:
     """`P changes along with width: 512 to 2048`."""
     values = data.sort_values(x)[key].tolist()
-    return f"{spoken(key)} changes along with {x}: {label(values[0], key)} to {label(values[-1], key)}"
+    first, last = ("the default" if pd.isna(value) else label(value, key) for value in (values[0], values[-1]))
+    return f"{spoken(key)} changes along with {x}: {first} to {last}"
 
 
 def _each(data: pd.DataFrame, key: str, compared: list[str]) -> str:

@@ -15,9 +15,9 @@ from analysis.data.source import damaged, state
 from app.ahead import importing
 from app.leading import looking
 from app.pages import MORE, PAGES
-from app.shared import check_link, choice, figure, links, remembered, switch
+from app.shared import astray, check_link, choice, figure, links, remembered, switch
 from console.commands import command, sweep_command, where
-from console.words import capital, counted
+from console.words import capital, counted, nearest
 
 COLOURS = {
     "ok": "#277f8e", "diverged": "#d9a500", "failed": "#c2532d", "running": "#9fd3dc", "missing": "#e6e6e6",
@@ -41,8 +41,8 @@ class _Place(NamedTuple):
 def show(results: str) -> None:
     """The page."""
     # Which networks are being trained is read afresh each time (`remembered` says why): 0.4 s for 100,000 networks on busy cores.
-    check_link("there", "there_sweep", "there_x", "there_y")
-    sweeps, why = progress(results), remembered(reasons, results)
+    check_link("sweep", "there", "there_sweep", "there_x", "there_y")
+    sweeps, why = _named_first(progress(results)), remembered(reasons, results)
     running = sum(sweep.running for sweep in sweeps)
     _alive(running, live(results))
     for path, problem in remembered(damaged, results):
@@ -76,6 +76,14 @@ def show(results: str) -> None:
     with below:
         if switch("Show which networks are there", False, "there"):
             _networks(results, [sweep.sweep for sweep in sweeps])
+
+
+def _named_first(sweeps: list[Progress]) -> list[Progress]:
+    """The sweeps, with the one that the link names before the others."""
+    asked, names = st.query_params.get("sweep"), [sweep.sweep for sweep in sweeps]
+    if asked and asked not in names:
+        astray()["sweep"] = f"No sweep `{asked}` here{nearest(asked, names) or '.'}"
+    return sorted(sweeps, key=lambda sweep: sweep.sweep != asked)
 
 
 def _alive(running: int, processes: list[Live]) -> None:

@@ -126,7 +126,7 @@ def _table_of_networks(results: str, asked: Asked, columns: list[str], spare: Se
     frame, left_out = _filled(table.frame, spare)
     _rows(results, frame, [[cell_id] for cell_id in frame["cell_id"]], f"{asked}{columns}{page}", ["cell_id"])
     _tell_left_out(left_out)
-    downloads("networks", table.frame, None, table.sql, sql_lines(results, table.sql))
+    downloads("networks", table.frame, None, table.sql, sql_lines(results, table.sql), _part_of(table))
 
 
 def _table_of_settings(results: str, asked: Asked, found: Offered) -> None:
@@ -146,7 +146,16 @@ def _table_of_settings(results: str, asked: Asked, found: Offered) -> None:
     st.caption(
         f"`mean` with its 95% interval `low` to `high` of {remembered(measures, results)[measure].title}, over `n` networks."
     )
-    downloads("configurations", table.frame.drop(columns="cells"), None, table.sql, sql_lines(results, table.sql))
+    downloads(
+        "configurations", table.frame.drop(columns="cells"), None, table.sql, sql_lines(results, table.sql), _part_of(table)
+    )
+
+
+def _part_of(table: Table) -> str | None:
+    """What the CSV file lacks, if the table has several pages."""
+    if len(table.frame) == table.n:
+        return None
+    return f"The CSV file has the {len(table.frame)} rows of this page; the query and the Python lines give all {table.n:,}."
 
 
 def _filled(frame: pd.DataFrame, spare: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:

@@ -253,6 +253,12 @@ def test_home_of_many_sweeps(page, tmp_path):
     assert sum("50.0% of 2" in text.value for text in shown.markdown) == 3  # the others are a line each
     assert sum("50% of 2" in fold.label for fold in shown.expander) == 27
     assert "27 earlier sweeps" in [one.value for one in shown.subheader]
+    shown = page("home", tmp_path, sweep="sweep7")
+    assert next(text.value for text in shown.markdown if "50.0% of 2" in text.value).startswith("**sweep7**")
+    assert not shown.warning
+    assert [one.value for one in page("home", tmp_path, sweep="sweeep7").warning] == [
+        "No sweep `sweeep7` here; did you mean 'sweep7'?"
+    ]
 
 
 def test_curves_shows_accuracy_against_L_by_gamma_beside_theory(page, small_results):

@@ -161,6 +161,7 @@ def test_many_rows_come_in_pages(page, tmp_path):
     shown = page("networks", tmp_path, order="seed", descending="false", page="3")
     assert "201 to 250 of 250 rows" in words(shown)
     assert list(shown.dataframe[0].value.seed) == list(range(200, 250))
+    assert "The CSV file has the 50 rows of this page; the query and the Python lines give all 250." in words(shown)
     assert "201 to 250" in words(page("networks", tmp_path, page="99"))  # beyond the last page lies the last
 
 

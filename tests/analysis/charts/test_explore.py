@@ -3,10 +3,11 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from analysis.charts.curves import Look
-from analysis.charts.explore import Choices, TooMuch, explore
+from analysis.charts.explore import Choices, TooMuch, _together, explore
 from analysis.charts.networks.one_network import expected, networks, training
 from analysis.data.choosing import along_with, axes_of, measured, rest_of, settled, suggested, suits_log
 from analysis.data.points import groups, means_of, points, with_intervals
@@ -276,3 +277,8 @@ def test_a_caption_counts_the_networks_that_failed(store):
     where = {"d": 128}
     assert "48 networks; 2 more failed" in found.plot(x="L", by="", where=where, wait=False).description
     assert "failed" not in found.plot(x="L", by="", where={"d": 64}, wait=False).description
+
+
+def test_a_value_that_a_task_leaves_to_its_default_is_no_nan_in_words():
+    data = pd.DataFrame({"base_lr": [0.1, 1.0], "loss": ["mse", None]})
+    assert _together(data, "loss", "base_lr") == "loss changes along with base_lr: mse to the default"
