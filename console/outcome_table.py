@@ -43,7 +43,7 @@ def _beside_theory(records: Sequence[Record], brief: bool) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for row in records[:MOST_ROWS]:
         more = [] if brief else [_interval(row, True), _number(row["last"]), *([row["theory"]] if several else [])]
-        beside_it = [_number(row["expected"]), _number(row["difference"], sign="+")]
+        beside_it = [_number(row["expected"]), _difference(row["difference"])]
         table.add_row(*_told(row, keys), str(row["n"]), _number(row["mean"]), *more, *beside_it)
     return _shortened(table, len(records))
 
@@ -66,6 +66,11 @@ def _means(one: Mapping[str, Any], are_others: bool, brief: bool) -> Table:
         mean = _number(row["mean"], is_accuracy) if row["n"] else "none"
         table.add_row(*_told(row, keys), str(row["n"]), mean, *more)
     return _shortened(table, one["n_rows"])
+
+
+def _difference(value: float | None) -> str:
+    """A difference of two accuracies, with the digits of these: more would be none of theirs."""
+    return "none" if value is None else f"{value:+.3f}"
 
 
 def _empty(title: str) -> Table:
@@ -94,8 +99,8 @@ def _interval(row: Record, is_accuracy: bool) -> str:
     return f"{_number(row['low'], is_accuracy)} to {_number(row['high'], is_accuracy)}"
 
 
-def _number(value: float | None, is_accuracy: bool = True, sign: str = "") -> str:
-    return "none" if value is None else measured(value, 3 if is_accuracy else 0, sign)
+def _number(value: float | None, is_accuracy: bool = True) -> str:
+    return "none" if value is None else measured(value, 3 if is_accuracy else 0)
 
 
 def _key(value: Any) -> str:

@@ -30,7 +30,7 @@ def _draw(results: str, sweep: str | None, measure: str = "best_test_acc", level
     selection = Selection(sweep).only(NOISELESS)
     found = points(results, selection, measure)
     if level is None and sweep:
-        level = searched_level(asked_of(results, selection), OVER, found.measure, found.measure.falls)
+        level = searched_level(asked_of(results, selection), OVER, found.measure)
     if level is None:
         level = usual_level(found.measure)
     if np.isnan(level):

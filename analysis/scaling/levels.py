@@ -24,10 +24,9 @@ def usual_level(measure: Metric) -> float:
     return LEVEL if measure.is_accuracy else _USUAL.get(measure.name, np.nan)
 
 
-def searched_level(asked: Iterable[Question], over: str, measure: Metric, falling: bool) -> float | None:
-    """The level of the first question about this measure along `over`, where it falls or rises; None if there is none."""
-    about = (over, measure.name, falling)
-    return next((question.at for question in asked if (question.axis, question.metric, question.falling) == about), None)
+def searched_level(asked: Iterable[Question], over: str, measure: Metric) -> float | None:
+    """The level of the first question about this measure along `over`; None if there is none."""
+    return next((question.at for question in asked if (question.axis, question.metric) == (over, measure.name)), None)
 
 
 def check_level(level: Any, measure: Metric) -> None:
@@ -57,7 +56,7 @@ def levels(
         return Levels(0.0, 1.0, 0.01, LEVEL, "nothing was measured")
     low, high, step = _range(points, measure)
     falling = falls_along(points, over, measure.falls)
-    start, why = searched_level(asked, over, measure, falling), "a sweep searched for it"
+    start, why = searched_level(asked, over, measure), "a sweep searched for it"
     if start is None:
         start, why = LEVEL if of_paper is None and measure.is_accuracy else of_paper, "the paper's"
     if start is not None:
