@@ -152,7 +152,7 @@ def _table_of_settings(results: str, asked: Asked, found: Offered) -> None:
 
 
 def _part_of(table: Table) -> str | None:
-    """What the CSV file lacks, if the table has several pages."""
+    """A note on what the CSV file lacks, if the table has several pages."""
     if len(table.frame) == table.n:
         return None
     return f"The CSV file has the {len(table.frame)} rows of this page; the query and the Python lines give all {table.n:,}."
