@@ -204,7 +204,10 @@ def _drawn(chart: Any, series: list[Series], dashed: str) -> Drawn:
         law = f"; ~ d^{one.exponent.value:.2f} ({one.exponent.low:.2f} to {one.exponent.high:.2f})" if one.exponent else ""
         said.append(f"{one.told}{law}")
     frame = pd.concat([one.points.assign(**{SERIES: one.name}) for one in series], ignore_index=True)
-    caption = f"{'. '.join(said)}. {dashed}; below, exponents between d and the next one about 2 d. Means with 95% intervals."
+    caption = (
+        f"{'. '.join(said)}. {dashed}. Lower panel: exponents between each d and the one about twice as large. "
+        f"Found: {FOUND:g} of the test error of the output 0; at another level the exponents differ. Means with 95% intervals."
+    )
     return Drawn(
         styled(chart), frame[[SERIES, SIZE, "mean", "low", "high", "n"]], caption, ";\n\n".join(one.sql for one in series)
     )
