@@ -102,6 +102,13 @@ class Grid:
     source: Source | None = field(default=None, compare=False)
     """None for a grid that was put together by hand."""
 
+    def __new__(cls, *parts: Any, **named: Any) -> "Grid":
+        if len(parts) == 1 and not named:
+            raise GridError(
+                [Problem(IN_PYTHON, None, f"Grid({show(parts[0])}) is no way to read a grid: write Grid.load({show(parts[0])})")]
+            )
+        return super().__new__(cls)
+
     @classmethod
     def load(cls, grid: str | Path | Mapping[str, Any], *, name: str | None = None, max_cells: int = DEFAULT_MAX_CELLS) -> "Grid":
         """The grid in a YAML file, in a text of several lines, or in a dictionary with the keys of the YAML.

@@ -70,3 +70,8 @@ def test_everything_wrong_is_said_at_once(small_grid, tmp_path):
     endless.append(endless)
     with pytest.raises(GridError, match="nested over 20 deep"):
         grid.replace(L=endless)
+
+
+def test_a_file_where_the_parts_of_a_grid_belong_is_told_of_load():
+    with pytest.raises(GridError, match=r"write Grid\.load\('grid\.yaml'\)"):
+        Grid("grid.yaml")
