@@ -70,7 +70,7 @@ def collapse(results: str, selection: Selection, found: Points, setting: Setting
 
 
 def _some_overlap(data: pd.DataFrame, asked: Asked) -> bool:
-    """Whether there are curves to rescale, of which two overlap as measured."""
+    """True if there are curves to rescale, of which two overlap as measured."""
     try:
         curves = family(data, asked.over, asked.against, asked.measure.is_accuracy)
     except ValueError:

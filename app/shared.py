@@ -239,7 +239,7 @@ class Pause:
 
     @property
     def is_on(self) -> bool:
-        """Whether the page is to wait before it runs by itself."""
+        """True while the page is to wait before it runs by itself."""
         return self.n_at_work > 0 or monotonic() < self.until
 
     def during(self, work: Callable[[], T]) -> Callable[[], T]:
@@ -265,7 +265,7 @@ def _pause() -> Pause:
 
 
 def may_run_again() -> bool:
-    """Whether a page may run again by itself: not while a file is made for a button. A later call then finds that it may."""
+    """True if a page may run again by itself: not while a file is made for a button. A later call then finds that it may."""
     return not _pause().is_on
 
 

@@ -24,7 +24,7 @@ from stats.intervals import (
     t_intervals,
     ties_of_shares,
 )
-from stats.thresholds import Threshold, threshold, threshold_interval, threshold_of_means
+from stats.thresholds import Threshold, clear_rise, threshold, threshold_interval, threshold_of_means
 
 __all__ = [
     "FEW",
@@ -39,6 +39,7 @@ __all__ = [
     "ThresholdExponent",
     "best_exponent",
     "by_decades",
+    "clear_rise",
     "collapse",
     "exponent_of_thresholds",
     "linear_fit",

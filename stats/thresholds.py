@@ -80,6 +80,20 @@ def _shown(x: float) -> str:
     return f"{float(f'{x:.3g}'):g}"
 
 
+CLEARLY = 3.0
+"""Standard errors by which the ends of a curve must differ to show which way it goes."""
+
+
+def clear_rise(n: ArrayLike, means: ArrayLike, sds: ArrayLike) -> int:
+    """1 if a curve clearly rises from its first point to its last, -1 if it clearly falls, else 0.
+
+    n, means, sds as for `threshold_of_means`, in the order of x. A point of one value counts as exact.
+    """
+    counts, ends, spreads = (np.asarray(of, dtype=float)[[0, -1]] for of in (n, means, sds))
+    rise, error = float(ends[1] - ends[0]), float(np.sqrt((np.nan_to_num(spreads) ** 2 / counts).sum()))
+    return int(np.sign(rise)) if abs(rise) > CLEARLY * error else 0
+
+
 def threshold(
     x: ArrayLike,
     y: ArrayLike,

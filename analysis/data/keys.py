@@ -48,7 +48,7 @@ def gamma_once(keys: Iterable[str], among: Container[str]) -> list[str]:
 
 
 def same_axis(key: str, other: str) -> bool:
-    """Whether two keys are the same axis, as gamma and its label are."""
+    """True if two keys are the same axis, as gamma and its label are."""
     return key == other or {key, other} == {"gamma", "gamma_label"}
 
 

@@ -13,7 +13,7 @@ from analysis.scaling.predictions import Prediction, predicted
 from declarations.column import Column
 from declarations.keys import KEYS
 from declarations.statistics import SEEDS, STATISTICS
-from stats import Interval, PowerLaw, Threshold, exponent_of_thresholds, power_law, threshold_of_means
+from stats import Interval, PowerLaw, Threshold, clear_rise, exponent_of_thresholds, power_law, threshold_of_means
 
 FEWEST_OF_CURVE = 2
 """Least number of points for a curve to have a threshold."""
@@ -59,21 +59,12 @@ def thresholds(
     return frame.sort_values(sorting(str(c) for c in frame if c != "threshold"), ignore_index=True)
 
 
-CLEARLY = 3.0
-"""Standard errors by which the ends of a curve must differ to show that it goes another way than its measure usually does."""
-
-
 def falls_along(points: pd.DataFrame, over: str, usually: bool) -> bool:
-    """Whether the measure falls as `over` grows. `usually`: whether it does along training and with more examples, as errors do.
+    """True if the measure falls as `over` grows. `usually`: true if it does along training and with more examples, as errors do.
     Noise and the like turn it round: so it does where more curves clearly go the other way than not."""
-    other_way = 0
-    for _, curve in curves_of(points, over):
-        ends = curve.sort_values(over).iloc[[0, -1]]
-        rise = float(ends["mean"].iloc[1] - ends["mean"].iloc[0])
-        error = float(np.sqrt((ends["sd"].fillna(0) ** 2 / ends["n"]).sum()))
-        if abs(rise) > CLEARLY * error:
-            other_way += 1 if (rise > 0) == usually else -1
-    return usually != (other_way > 0)
+    ordered = (curve.sort_values(over) for _, curve in curves_of(points, over))
+    rises = sum(clear_rise(curve["n"], curve["mean"], curve["sd"]) for curve in ordered)
+    return usually if rises == 0 else rises < 0
 
 
 def curves_of(points: pd.DataFrame, over: str) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:

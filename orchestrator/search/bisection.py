@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from stats import Threshold, threshold_of_means
+from stats import Threshold, clear_rise, threshold_of_means
 
 FIRST_SEEDS = 3
 """Seeds that a rung gets at its start, and each further time. The spread of fewer is too uncertain to tell on which side of x*
@@ -39,10 +39,6 @@ Network = tuple[int, int]
 def usual_rungs(n: int) -> int:
     """Number of rungs, out of n, that a bisection tries until it knows two neighbours around the threshold."""
     return 1 + math.ceil(math.log2(max(n, 1)))
-
-
-CLEARLY = 3.0
-"""Standard errors by which values must differ to show that they go another way than the search takes them to."""
 
 
 @dataclass
@@ -90,15 +86,10 @@ class ThresholdSearch:
 
     @property
     def goes_the_other_way(self) -> bool:
-        """Whether the values, between the first rung and the last that have some, clearly fall where they should rise, or rise
+        """True if the values, between the first rung and the last that have some, clearly fall where they should rise, or rise
         where they should fall."""
         rungs = self._measured()
-        if len(rungs) < 2:
-            return False
-        first, last = (np.array([v for v in self.values[k] if v is not None]) for k in (rungs[0], rungs[-1]))
-        rise = (last.mean() - first.mean()) * (-1 if self.falling else 1)
-        error = np.sqrt(sum(v.var(ddof=1) / len(v) for v in (first, last) if len(v) > 1))
-        return bool(rise < -CLEARLY * error)
+        return bool(rungs) and clear_rise(*self._summaries(rungs)) == (1 if self.falling else -1)
 
     @property
     def equal_grid(self) -> int:
@@ -122,14 +113,15 @@ class ThresholdSearch:
         """The rungs with enough values to count, ascending."""
         return sorted(k for k, values in self.values.items() if sum(v is not None for v in values) >= self._least)
 
-    def _threshold(self, rungs: Sequence[int]) -> Threshold:
+    def _summaries(self, rungs: Sequence[int]) -> tuple[list[int], list[float], list[float]]:
+        """Number, mean and sample standard deviation of the values at each rung."""
         seeds = [np.array([v for v in self.values[k] if v is not None]) for k in rungs]
-        n = [len(v) for v in seeds]
-        sds = [v.std(ddof=1) if len(v) > 1 else np.nan for v in seeds]
-        means = [v.mean() for v in seeds]
-        return threshold_of_means(
-            [self.ladder[k] for k in rungs], n, means, sds, self.level, increasing=not self.falling, shared=self.shared
-        )
+        sds = [float(v.std(ddof=1)) if len(v) > 1 else np.nan for v in seeds]
+        return [len(v) for v in seeds], [float(v.mean()) for v in seeds], sds
+
+    def _threshold(self, rungs: Sequence[int]) -> Threshold:
+        at = [self.ladder[k] for k in rungs]
+        return threshold_of_means(at, *self._summaries(rungs), self.level, increasing=not self.falling, shared=self.shared)
 
     def _next(self) -> list[int]:
         """The rungs that get networks in the next step. Also sets `state`."""
