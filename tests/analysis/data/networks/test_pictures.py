@@ -175,8 +175,8 @@ def test_neurons_of_one_sign_alone_are_drawn():
 def test_a_figure_is_drawn_and_weighs_little(pictured, tmp_path, name):
     done = CliRunner().invoke(app, [name, "--results", pictured, "--sweep", "pictured", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
-    assert (tmp_path / f"{name}.svg").read_text().count("<image") == (16 if name == "A1" else 2)
-    assert (tmp_path / f"{name}.png").stat().st_size > 1000
+    assert (tmp_path / f"pictured-{name}.svg").read_text().count("<image") == (16 if name == "A1" else 2)
+    assert (tmp_path / f"pictured-{name}.png").stat().st_size > 1000
     found = FIGURES[name].draw(pictured, None)
     assert isinstance(found, Drawn) and len(json.dumps(found.chart.to_dict())) < 150_000
     assert len(fetch(pictured, found.sql.split(";")[0])) == 1
