@@ -1,11 +1,17 @@
 """A small store, trained here, that all tests of the app read."""
 
 import sys
+from functools import cache
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from analysis.apart import Apart
+
+
+# Streamlit reads the metadata of every installed package at each `run` of an AppTest, a third of these tests' time.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
 @pytest.fixture(scope="session")
