@@ -67,6 +67,6 @@ BALANCE = Figure(
     "Balance",
     "Conserved balances: their drift is proportional to the rate of SGD",
     "[Du18]",
-    ("grids/balance_quick.yaml",),
+    ("grids/balance_quick.yaml", "grids/balance.yaml"),
     _draw,
 )

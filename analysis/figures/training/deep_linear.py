@@ -258,5 +258,5 @@ def _alignment(aligned: pd.DataFrame) -> Any:
 
 DEEP_LINEAR = Figure(
     "DeepLinear", "Deep linear networks learn a mode at a time: half times by depth, strength and start, and silent alignment",
-    "[Saxe14], [Atanasov22]", ("grids/deep_linear_quick.yaml",), _draw,
+    "[Saxe14], [Atanasov22]", ("grids/deep_linear_quick.yaml", "grids/deep_linear.yaml"), _draw,
 )  # fmt: skip

@@ -157,5 +157,5 @@ def _dashed(base: Any, theory: str) -> Any:
 
 DENOISING = Figure(
     "Denoising", "Linear denoisers: half times of components by their variance and the noise, with one layer and with two",
-    "derived here, [Saxe14]", ("grids/denoising_quick.yaml",), _draw,
+    "derived here, [Saxe14]", ("grids/denoising_quick.yaml", "grids/denoising.yaml"), _draw,
 )  # fmt: skip

@@ -57,5 +57,5 @@ def _chart(frame: pd.DataFrame) -> Any:
 
 EDGE = Figure(
     "Edge", "The edge of stability: sharpness rises to what the learning rate allows, and stays", "[Cohen21]",
-    ("grids/edge_of_stability_quick.yaml",), _draw,
+    ("grids/edge_of_stability_quick.yaml", "grids/edge_of_stability.yaml"), _draw,
 )  # fmt: skip

@@ -121,5 +121,5 @@ def _colour() -> alt.Color:
 
 FLUCTUATIONS = Figure(
     "Fluctuations", "Outputs at fixed data: their variance over initial weights, and their shift, fall as 1/width",
-    "[Bordelon23]", ("grids/fluctuations_quick.yaml",), _draw,
+    "[Bordelon23]", ("grids/fluctuations_quick.yaml", "grids/fluctuations.yaml"), _draw,
 )  # fmt: skip

@@ -158,5 +158,5 @@ def _panel(panel: str, frame: pd.DataFrame, titles: list[str]) -> Any:
 
 IN_CONTEXT = Figure(
     "InContext", "Linear regression in context: the peak over training contexts, and old and new tasks over training tasks",
-    "[Lu25]", ("grids/in_context_quick.yaml",), _draw,
+    "[Lu25]", ("grids/in_context_quick.yaml", "grids/in_context.yaml"), _draw,
 )  # fmt: skip

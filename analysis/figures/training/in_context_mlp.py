@@ -148,5 +148,5 @@ def _panel(panel: str, frame: pd.DataFrame, setting: tuple[int, int, float]) -> 
 
 IN_CONTEXT_MLP = Figure(
     "InContextMLP", "MLPs on linear regression in context: over compute by width, and new and old tasks over training tasks",
-    "[Tong24]", ("grids/in_context_mlp_quick.yaml",), _draw,
+    "[Tong24]", ("grids/in_context_mlp_quick.yaml", "grids/in_context_mlp.yaml"), _draw,
 )  # fmt: skip

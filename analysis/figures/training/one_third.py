@@ -80,5 +80,5 @@ def _chart(frame: pd.DataFrame, theory: pd.DataFrame) -> Any:
 
 ONE_THIRD = Figure(
     "OneThird", "The one-third law: cross entropy where inputs lie at the boundary between labels, and where they do not",
-    "derived here", ("grids/one_third_quick.yaml",), _draw,
+    "derived here", ("grids/one_third_quick.yaml", "grids/one_third.yaml"), _draw,
 )  # fmt: skip

@@ -98,5 +98,5 @@ def _best(best: pd.DataFrame) -> Any:
 
 RATES = Figure(
     "Rates", "Learning rates across widths and depths: what serves narrow networks serves wide ones at fixed gamma",
-    "[Yang22], [Bordelon24]", ("grids/rate_transfer_quick.yaml",), _draw,
+    "[Yang22], [Bordelon24]", ("grids/rate_transfer_quick.yaml", "grids/rate_transfer.yaml"), _draw,
 )  # fmt: skip

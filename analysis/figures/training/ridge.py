@@ -99,5 +99,5 @@ def _panel(title: Any, frame: pd.DataFrame, lines: pd.DataFrame) -> Any:
 
 RIDGE = Figure(
     "RidgeCurves", "Learning curves of kernel ridge regression, step by step, and what the kernel cannot learn",
-    "[Simon21], [Canatar21], [Bordelon20]", ("grids/ridge_quick.yaml",), _draw,
+    "[Simon21], [Canatar21], [Bordelon20]", ("grids/ridge_quick.yaml", "grids/ridge.yaml"), _draw,
 )  # fmt: skip

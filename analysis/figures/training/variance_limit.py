@@ -151,5 +151,5 @@ def _colour() -> alt.Color:
 
 VARIANCE_LIMIT = Figure(
     "VarianceLimit", "The onset of variance: from how many examples on networks of finite width are worse than infinite ones",
-    "[Atanasov23]", ("grids/variance_limit_quick.yaml",), _draw,
+    "[Atanasov23]", ("grids/variance_limit_quick.yaml", "grids/variance_limit.yaml"), _draw,
 )  # fmt: skip

@@ -44,6 +44,27 @@ def test_its_networks_are_in_its_grid(claim):
         assert len(networks(claim, side)), f"{claim.grid} has no networks that fit {side} = {sides(claim)[side]}"
 
 
+OTHER_SIZES = {"attention", "lazy_to_rich", "power_law", "templates"}
+"""Grids whose size differs from that of the quick one in a key that claims name, such as the dimension."""
+
+
+def full_grid(claim):
+    """The grid of a claim's quick one with more sizes and seeds; None if it has none, or one of other sizes."""
+    stem = claim.grid.removeprefix("grids/").removesuffix(".yaml")
+    full = stem.removesuffix("_quick")
+    there = full != stem and full not in OTHER_SIZES and (ROOT / "grids" / f"{full}.yaml").exists()
+    return f"grids/{full}.yaml" if there else None
+
+
+@pytest.mark.slow
+@named([claim for claim in OF_NETWORKS if full_grid(claim)])
+def test_its_networks_are_in_the_full_grid_too(claim):
+    """All claims of a quick grid are then judged by the full one, and it trains none of their networks again."""
+    full = claim.model_copy(update={"grid": full_grid(claim)})
+    for side in sides(claim):
+        assert len(networks(full, side)), f"{full.grid} has no networks that fit {side} = {sides(claim)[side]}"
+
+
 def is_decided(claim, value, verdict, folder):
     (one,) = check(made_store(claim, value, folder), [claim])
     assert one.verdict == verdict, f"made {value:g}, expected {claim.expected}: {one.why}: {one.measured}"
