@@ -11,6 +11,7 @@ from analysis.data.keys import spoken
 from analysis.data.measures import measures
 from analysis.scaling.optimum import growth_exponent, optima
 from analysis.scaling.proportion import in_power
+from console.words import counted
 from stats import mean_interval
 
 
@@ -44,7 +45,8 @@ def optimum_exponent(
     means = best.groupby(against)["x"].apply(lambda x: np.exp(np.log(x).mean()))
     told = ", ".join(f"{x:.3g} at {size:g}" for size, x in means.items())
     lost = f", {diverged} of them diverged" if diverged else ""
-    return Measured(interval, f"{_word(worst)} {spoken(over)} ~ {against}^b: {told}; {found.what}{lost}", found.again)
+    told = f"{told}{_incomplete(found, best, over, against)}; {found.what}{lost}"
+    return Measured(interval, f"{_word(worst)} {spoken(over)} ~ {against}^b: {told}", found.again)
 
 
 def peak_ratio(
@@ -60,7 +62,7 @@ def peak_ratio(
         return NotMeasured(f"networks of {sizes} {against}, where one is asked for: {found.what}")
     interval = mean_interval(np.log(worst["x"] / worst[against] ** power))
     value, low, high = (float(np.exp(end)) for end in interval[:3])
-    told = f"worst {spoken(over)} over {against}^{power:g}; {found.what}"
+    told = f"worst {spoken(over)} over {against}^{power:g}{_incomplete(found, worst, over, against)}; {found.what}"
     return Measured(interval._replace(value=value, low=low, high=high), told, found.again)
 
 
@@ -78,6 +80,12 @@ def _optima(results: str, found: Networks, measure: str, over: str, against: str
         where = f"at {against} = {open_one[against]:g} the {_word(worst)} {spoken(over)} is {open_one['at']}"
         return NotMeasured(f"{where}: widen its range")
     return best
+
+
+def _incomplete(found: Networks, best: pd.DataFrame, over: str, against: str) -> str:
+    """Says how many seeds are left out because they lack some of the values; empty where none is."""
+    missing = found.frame.groupby([against, "seed"]).ngroups - len(best)
+    return f"; {counted(missing, 'seed')} without every {spoken(over)} left out" if missing else ""
 
 
 def _word(worst: bool) -> str:

@@ -39,3 +39,10 @@ def test_a_peak_at_an_end_or_of_no_whole_seed_is_none(tmp_path):
     assert isinstance(lost, NotMeasured) and "no seed has every width at one L" in lost.why
     exponent = {key: value for key, value in GIVEN.items() if key != "power"}
     assert "no seed has every width" in KINDS["optimum_exponent"](parts, **exponent, worst=True).why
+
+
+def test_seeds_that_lack_a_value_are_counted(tmp_path):
+    found = KINDS["peak_ratio"](stored(tmp_path, [12.0, 16.0, 18.0, 16.0], without=[(3, 8)]), **GIVEN)
+    assert found.interval.n == 3 and "; 1 seed without every width left out" in found.what
+    whole = KINDS["peak_ratio"](stored(tmp_path / "whole", [12.0, 16.0]), **GIVEN)
+    assert "left out" not in whole.what
