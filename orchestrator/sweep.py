@@ -35,6 +35,13 @@ Overrides = Annotated[
         help="Values in place of those in the grid, for every block: gamma=0.1,1 seed=range(3) steps=2000.",
     ),
 ]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KEY=VALUES",
+        help='Choose the networks of the grid that have these values: --only "template=copy d=64,128". Others are not trained.',
+    ),
+]
 Results = Annotated[str, typer.Option(metavar="DIR_OR_URI", help="The results: networks found there are not trained again.")]
 Name = Annotated[str | None, typer.Option(metavar="NAME", help="The name of the sweep. Default: the name in the grid.")]
 Address = Annotated[
@@ -63,6 +70,7 @@ def sweep(
     overrides: Overrides = None,
     results: Results = "results",
     name: Name = None,
+    only: Only = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Start nothing; say what would be trained, and how long it would take.")
     ] = False,
@@ -93,7 +101,7 @@ def sweep(
         stop(f"--order {order!r}: say {listed(others)} or {last}")
     try:
         with uncollected():
-            grid = load_grid(grid_file, overrides or (), max_cells=10**9 if large else DEFAULT_MAX_CELLS, name=name)
+            grid = load_grid(grid_file, overrides or (), 10**9 if large else DEFAULT_MAX_CELLS, name, only or ())
     except GridError as error:
         _refuse(error, debug)
     forced = None if engine == "auto" else engine
@@ -101,6 +109,7 @@ def sweep(
         grid_file,
         *(overrides or ()),
         *(["--name", name] if name else []),
+        *(word for values in only or () for word in ("--only", values)),
         *(["--engine", engine] if forced else []),
         *(["--address", address] if address else []),
         *(["--large"] if large else []),
@@ -108,7 +117,7 @@ def sweep(
     options = Options(
         forced, order, address, max_concurrent, limit, retry_failed,  # type: ignore[arg-type]
         retrain=force, fail_fast=fail_fast, dry_run=dry_run, debug=debug, as_json=as_json, quiet=quiet, verbose=verbose,
-        again=tuple(again), whole=not overrides,
+        again=tuple(again), whole=grid.is_whole,
     )  # fmt: skip
     try:
         store = Store(results)
@@ -128,6 +137,7 @@ def plan(
     overrides: Overrides = None,
     results: Results = "results",
     name: Name = None,
+    only: Only = None,
     address: Address = None,
     engine: Engine = "auto",
     max_concurrent: MaxConcurrent = None,
@@ -142,7 +152,7 @@ def plan(
 ) -> None:
     """Say what a sweep would train, how long it would take, and in how much memory. Nothing is started or written."""
     sweep(
-        grid_file, overrides, results, name, True, address, engine, max_concurrent, limit, retry_failed, force, large,
+        grid_file, overrides, results, name, only, True, address, engine, max_concurrent, limit, retry_failed, force, large,
         order=order, debug=debug, as_json=as_json, quiet=quiet,
     )  # fmt: skip
 

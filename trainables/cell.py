@@ -207,6 +207,10 @@ class Cell(BaseModel):
         text = "\n".join(f"{k}={v!r}" for k, v in sorted(self.keys().items()))
         return hashlib.sha256(f"{self.version}\n{text}".encode()).hexdigest()[:20]
 
+    def every_key(self) -> dict[str, Any]:
+        """All keys with their values, those that do not enter the id, too."""
+        return {"task": self.task.name, **dict(self._values())}
+
     def _values(self) -> Iterable[tuple[str, Any]]:
         yield from self.task.identity().items()
         yield "network", self.network.name

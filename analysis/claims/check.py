@@ -87,8 +87,11 @@ def advice(one: Checked, results: str) -> list[str]:
     if one.verdict != "not enough data" or one.claim.grid is None:
         return []
     if isinstance(one.measured, Measured) and one.measured.again:
+        again = one.measured.again
         kept = _kept_by_grid(one.claim.grid) | ({"save"} if one.claim.on_request else set())
-        return [sweep_command(one.claim.grid, results, *(word for word in one.measured.again if word.split("=")[0] not in kept))]
+        replaced = [f"{key}={values}" for key, values in again.replaced.items() if key not in kept]
+        only = " ".join(f"{key}={values}" for key, values in again.only.items())
+        return [sweep_command(one.claim.grid, results, *replaced, *(("--only", only) if only else ()))]
     of = one.claim.measure.get("of", {})
     # No quick grid pays for the many fresh examples that small errors take.
     quick = None if "final_test_size" in of else QUICK.get(of.get("network"), QUICK.get(of.get("task")))

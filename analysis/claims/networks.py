@@ -5,8 +5,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
+from analysis.claims.verdict import Again
 from analysis.data.keys import captioned, spoken
 from analysis.data.measures import measures
 from analysis.data.paper import TASKS, settings
@@ -45,9 +47,8 @@ class Networks(NamedTuple):
     """One row for each network, with its keys, `seed` and `value`."""
     told: str
     """Words that say which networks these are, or why there are none."""
-    again: tuple[str, ...] = ()
-    """Arguments of a sweep that trains as many seeds again; if most networks did not mix, of one that runs the same seeds four
-    times as long."""
+    again: Again | None = None
+    """A sweep that trains as many seeds again; if most networks did not mix, one that runs the same seeds four times as long."""
     unmixed: frozenset[str] = frozenset()
     """Ids of the networks at equilibrium whose chains disagree."""
     declared: Mapping[str, Column] = KEYS
@@ -200,15 +201,22 @@ def _unmixed(results: str, frame: pd.DataFrame) -> frozenset[str]:
     )
 
 
-def _again(frame: pd.DataFrame, known: Mapping[str, Column], longer: bool) -> tuple[str, ...]:
-    keys = [key for key in captioned(map(str, frame), known) if isinstance(known.get(key), Key) and key not in ("task", "seed")]
-    told = {spoken(key): frame[key].dropna().unique() for key in keys}
-    seeds_ = (1 if longer else 2) * (int(frame["seed"].max()) + 1)
+def _again(frame: pd.DataFrame, known: Mapping[str, Column], longer: bool) -> Again:
+    """A sweep of these networks with more seeds, or longer. Numbers replace those of the grid, which may lack them; words such as
+    a template choose among its blocks, as a block of another template may have other keys."""
+    keys = [key for key in captioned(map(str, frame), known) if isinstance(known.get(key), Key) and key != "seed"]
+    told = {key: [value for value in frame[key].unique() if not pd.isna(value)] for key in keys}
+    replaced: dict[str, str] = {}
+    only: dict[str, str] = {}
+    for key, values in told.items():
+        if values:
+            chosen = key != "gamma_label" and any(isinstance(value, str | bool | np.bool_) for value in values)
+            (only if chosen else replaced)[spoken(key)] = ",".join(map(shown, values))
     if longer:
-        told["steps"] = 4 * told["steps"]
-    axes = (f"{key}={','.join(map(shown, values))}" for key, values in told.items() if len(values))
+        replaced["steps"] = ",".join(shown(4 * steps) for steps in told["steps"])
+    seeds_ = (1 if longer else 2) * (int(frame["seed"].max()) + 1)
     # Only curves: for anything more, networks that are already there would be trained again.
-    return (*axes, f"seed=range({seeds_})", "save=curves")
+    return Again({**replaced, "seed": f"range({seeds_})", "save": "curves"}, only)
 
 
 def _range(values: "pd.Series[Any]") -> str:

@@ -1,5 +1,6 @@
 """Verdicts: whether a measurement confirms a claim, contradicts it or leaves it open, or whether nothing measures it."""
 
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -11,13 +12,21 @@ Verdict = Literal["confirmed", "contradicted", "not enough data", "not measured"
 VERDICTS: tuple[Verdict, ...] = ("confirmed", "contradicted", "not enough data", "not measured")
 
 
+class Again(NamedTuple):
+    """A sweep of the claim's grid that may decide it: axes with the values that replace those of the grid, and values that choose
+    among its networks."""
+
+    replaced: Mapping[str, str]
+    only: Mapping[str, str]
+
+
 class Measured(NamedTuple):
     """A value with its 95% interval; `what` says in words which networks or draws it comes from."""
 
     interval: Interval
     what: str
-    again: tuple[str, ...] = ()
-    """Arguments of a sweep that may decide the claim: more seeds, or longer chains (`networks.Networks.again`)."""
+    again: Again | None = None
+    """A sweep that may decide the claim: of more seeds, or of longer chains (`networks.Networks.again`)."""
 
 
 class NotMeasured(NamedTuple):

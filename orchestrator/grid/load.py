@@ -17,6 +17,7 @@ from orchestrator.grid.entering import explained
 from orchestrator.grid.expand import expand
 from orchestrator.grid.hints import unknown_key
 from orchestrator.grid.keys import SHORT, legal_keys, usual_kind
+from orchestrator.grid.only import PLACE, Only, parse_only
 from orchestrator.grid.own_parts import FILES, own_parts
 from orchestrator.grid.searches import Search, Searches
 from orchestrator.grid.syntax.files import read_text
@@ -76,6 +77,8 @@ class Source:
     file: Path
     given: Mapping[str, Item]
     """Axes that replace those of the YAML."""
+    only: Mapping[str, Item]
+    """Values by which some networks are chosen; none chooses all."""
     name: Item | None
     """The name of the sweep, if not that of the YAML."""
     max_cells: int
@@ -125,7 +128,7 @@ class Grid:
             root = None
         if root is None or not isinstance(root.value, dict):
             raise GridError(report.problems or [Problem(IN_PYTHON, None, _NO_GRID.format(show(grid)))])
-        return _made(Source(root, Path(IN_PYTHON), {}, None if name is None else Item(name, "name"), max_cells), report)
+        return _made(Source(root, Path(IN_PYTHON), {}, {}, None if name is None else Item(name, "name"), max_cells), report)
 
     def replace(self, *, sweep: str | None = None, **axes: Any) -> "Grid":
         """The grid with other values of axes, as `KEY=VALUES` on the command line: `replace(seed=range(3), gamma=[1, "lazy"])`.
@@ -140,10 +143,21 @@ class Grid:
         name = self.source.name if sweep is None else Item(sweep, REPLACED)
         return _made(replace(self.source, given=given, name=name), report)
 
+    def only(self, **values: Any) -> "Grid":
+        """The networks of the grid that have these values, as `--only KEY=VALUES`: `only(template="copy", embedding=[64, 256])`.
+
+        Values are given as to `replace`. GridError names everything that is wrong, and values that no network has.
+        """
+        if self.source is None:
+            raise TypeError("this grid was put together by hand: choose among its parts with dataclasses.replace")
+        report = Report()
+        chosen = {**self.source.only, **_in_full(replaced_axes(values, report))}
+        return _made(replace(self.source, only=chosen), report)
+
     @property
     def is_whole(self) -> bool:
-        """Whether no axis of the YAML is replaced."""
-        return self.source is None or not self.source.given
+        """Whether no axis of the YAML is replaced, and all of its networks are chosen."""
+        return self.source is None or not (self.source.given or self.source.only)
 
     @property
     def axes(self) -> dict[str, list[Any]]:
@@ -187,10 +201,14 @@ def _few(values: Sequence[Any]) -> str:
 
 
 def load_grid(
-    path: str | Path, overrides: Sequence[str] = (), max_cells: int = DEFAULT_MAX_CELLS, name: str | None = None
+    path: str | Path,
+    overrides: Sequence[str] = (),
+    max_cells: int = DEFAULT_MAX_CELLS,
+    name: str | None = None,
+    only: Sequence[str] = (),
 ) -> Grid:
     """The grid that the file describes, with axes replaced by `key=value` overrides, and under another name if one is given.
-    GridError names everything that is wrong."""
+    `only`: `key=value` words that choose some of its networks. GridError names everything that is wrong."""
     report = Report()
     where = Item(None, str(path))
     text = read_text(Path(path), where, report)
@@ -198,7 +216,8 @@ def load_grid(
     if root is None:
         raise GridError(report.problems)
     given = _in_full(parse_overrides(overrides, report))
-    return _made(Source(root, Path(path), given, None if name is None else Item(name, "--name"), max_cells), report)
+    chosen = _in_full(parse_only(only, report))
+    return _made(Source(root, Path(path), given, chosen, None if name is None else Item(name, "--name"), max_cells), report)
 
 
 def _made(source: Source, report: Report) -> Grid:
@@ -225,7 +244,9 @@ def _made(source: Source, report: Report) -> Grid:
         asked = f"the grid asks for {count:,} cells, over the limit of {max_cells:,}"
         report.at(Item(None, str(path)), f"{asked}; shorten an axis, or allow it with --large (in Python, max_cells=...)")
         raise GridError(report.problems)
-    cells, merged, searches, fixed = _plan(blocks, ctx)
+    only = Only(source.only, ctx)
+    only.check([block for group in blocks for block in group], ctx)
+    cells, merged, searches, fixed = _plan(blocks, ctx, only)
     if report:
         raise GridError(report.problems)
     return Grid(sweep, cells, merged, resources, own.files, searches, fixed, source)
@@ -246,7 +267,9 @@ def _problems(item: Item, given: Mapping[str, Item], *, ctx: Context) -> list[Pr
     return own.problems
 
 
-def _plan(blocks: list[list[Block]], ctx: Context) -> tuple[tuple[PlannedCell, ...], int, tuple[Search, ...], tuple[int, ...]]:
+def _plan(
+    blocks: list[list[Block]], ctx: Context, only: Only
+) -> tuple[tuple[PlannedCell, ...], int, tuple[Search, ...], tuple[int, ...]]:
     """The cells of all blocks, each once; the number of cells equal to an earlier one; the searches; the fixed cells."""
     found: list[tuple[Item, list[Problem]]] = []
     planned: dict[str, PlannedCell] = {}
@@ -256,9 +279,12 @@ def _plan(blocks: list[list[Block]], ctx: Context) -> tuple[tuple[PlannedCell, .
         if not all(block.is_sound for block in group):
             continue
         n_block, report = 0, Report()
+        group = [block for block in group if not only.rules_out(block)]
         for block in group:
             for cell_id, cell in expand(block, report):
                 n_block += 1
+                if not only.keeps(block, cell):
+                    continue
                 if block.find:
                     searches.add(id(block), block.find, cell_id, cell)
                 else:
@@ -276,6 +302,8 @@ def _plan(blocks: list[list[Block]], ctx: Context) -> tuple[tuple[PlannedCell, .
         if report:
             found.append((group[0].place, report.problems))
     ctx.report.extend(explained(found, ctx.overrides, partial(_problems, ctx=ctx)))
+    if any(blocks) and not planned and not ctx.report:
+        ctx.report.at(Item(None, PLACE), only.why_nothing())
     place = {cell_id: i for i, cell_id in enumerate(planned)} if searches else {}
     wanted = range(len(planned)) if not searches else [place[cell_id] for cell_id in planned if cell_id in fixed]
     return tuple(planned.values()), merged, searches.made(place), tuple(wanted)

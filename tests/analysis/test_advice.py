@@ -8,7 +8,7 @@ import pytest
 
 from analysis.claims.check import advice, check, load_claims
 from analysis.claims.entries import Claim
-from analysis.claims.verdict import Checked, Measured
+from analysis.claims.verdict import Again, Checked, Measured
 from analysis.figures.registry import FIGURES
 from orchestrator.grid.load import load_grid
 from stats import Interval
@@ -69,7 +69,8 @@ def planned(command):
     words = shlex.split(command)
     assert words[:3] == ["python", "-m", "orchestrator.sweep"], command
     end = words.index("--results") if "--results" in words else len(words)
-    return load_grid(ROOT / words[3], words[4:end])
+    start = words.index("--only") if "--only" in words else end
+    return load_grid(ROOT / words[3], words[4:start], only=words[start + 1 : end])
 
 
 def test_every_command_that_may_decide_a_claim_plans(undecided, tmp_path):
@@ -92,13 +93,13 @@ def test_every_command_that_may_decide_a_claim_plans(undecided, tmp_path):
 
 def test_as_many_seeds_again_leave_axes_of_searches_and_zips_to_the_grid():
     """Also where the grid gives `find` or `zip` among its defaults."""
-    store_has = {"gamma": "gamma=0.1,1", "steps": "steps=10,100", "eval_every": "eval_every=10,100", "d": "d=16"}
-    for grid, kept in (("richness_transition", {"gamma"}), ("richness_spectra", {"steps", "eval_every"})):
+    numbers = {"gamma": "0.1,1", "steps": "10,100", "eval_every": "10,100", "d": "16"}
+    again = Again(numbers, {"task": "same_different", "dtype": "float32"})
+    for grid, said in (("richness_transition", "steps=10,100 eval_every=10,100 d=16"), ("richness_spectra", "gamma=0.1,1 d=16")):
         entry = {"id": "a", "topic": "t", "source": "s", "says": "x", "grid": f"grids/{grid}.yaml", "because": "y"}
         claim = Claim.model_validate(entry | {"measure": {"kind": "mean"}, "expected": {"at_least": 1}})
-        found = Measured(Interval(1, 0, 2, 2), "", tuple(store_has.values()))
-        (command,) = advice(Checked(claim, "not enough data", found, ""), "results")
-        assert {key for key, word in store_has.items() if word in command} == set(store_has) - kept
+        (command,) = advice(Checked(claim, "not enough data", Measured(Interval(1, 0, 2, 2), "", again), ""), "results")
+        assert command == f"python -m orchestrator.sweep grids/{grid}.yaml {said} --only 'task=same_different dtype=float32'"
 
 
 def test_every_command_that_yields_a_figure_plans():

@@ -365,7 +365,7 @@ def test_slopes_of_two_sides_are_of_one_setting(tmp_path):
     )
     found = KINDS["slope"](results, **measured)
     assert found.interval.value == pytest.approx(0, abs=0.005) and "L = 14" in found.what
-    assert "L=14" in found.again and "gamma=lazy,1" in found.again
+    assert found.again.replaced["L"] == "14" and found.again.replaced["gamma"] == "lazy,1"
     assert KINDS["slope"](results, **{**measured, "minus": None}).interval.value == pytest.approx(0.1, abs=0.005)
     apart = sided(tmp_path / "apart", [("1", 16), ("lazy", 14)], lambda label, L, n: 0.6)
     found = KINDS["slope"](apart, **measured)
@@ -386,6 +386,6 @@ def test_exponents_of_two_sides_are_of_one_setting(tmp_path):
     of, minus = ({"task": "same_different", "gamma_label": label} for label in ("lazy", "1"))
     found = KINDS["threshold_exponent"](store.results, level=0.75, of=of, minus=minus, prefer={"width": 512})
     assert isinstance(found, Measured), found
-    assert found.interval.value == pytest.approx(0.5, abs=0.1) and "width=1024" in found.again
+    assert found.interval.value == pytest.approx(0.5, abs=0.1) and found.again.replaced["width"] == "1024"
     only = {**minus, "width": 512}
     assert isinstance(KINDS["threshold_exponent"](store.results, level=0.75, of=of, minus=only), NotMeasured)

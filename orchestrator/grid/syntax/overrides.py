@@ -13,24 +13,24 @@ from orchestrator.grid.syntax.yaml_lines import Item, parse_yaml
 
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*\(([^()]*)\)")
 
-_PLACE = Item(None, COMMAND_LINE)
 NOT_AXES = ("zip", "exclude", "find")
 """Keys of a block that describe its axes together; overrides cannot give them."""
 
 
-def parse_overrides(arguments: Sequence[str], report: Report) -> dict[str, Item]:
-    """The axes that `key=values` arguments describe."""
+def parse_overrides(arguments: Sequence[str], report: Report, where: str = COMMAND_LINE) -> dict[str, Item]:
+    """The axes that `key=values` arguments describe. `where`: the place of their problems."""
     found: dict[str, Item] = {}
+    place = Item(None, where)
     for argument in arguments:
         key, equals, text = (part.strip() for part in argument.partition("="))
         if not equals or not key:
-            report.at(_PLACE, f"cannot read {show(argument)}; write key=value, for instance gamma=0.1,1 or seed=range(3)")
+            report.at(place, f"cannot read {show(argument)}; write key=value, for instance gamma=0.1,1 or seed=range(3)")
         elif key in NOT_AXES:
-            report.at(_PLACE, f"`{key}` cannot be given on the command line; write it in the grid")
+            report.at(place, f"`{key}` cannot be given on the command line; write it in the grid")
         elif key in found:
-            report.at(_PLACE, f"key {show(key)} is given twice; join the values: {key}=1,2")
-        elif (item := axis_of(text)) is None:
-            report.at(_PLACE, f"cannot read the values of {show(argument)}; write for instance {key}=1,2 or {key}=range(3)")
+            report.at(place, f"key {show(key)} is given twice; join the values: {key}=1,2")
+        elif (item := axis_of(text, where)) is None:
+            report.at(place, f"cannot read the values of {show(argument)}; write for instance {key}=1,2 or {key}=range(3)")
         else:
             found[key] = item
     return found
