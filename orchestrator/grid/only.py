@@ -55,8 +55,8 @@ class Only:
                 ctx.report.extend(reports[0].problems)
 
     def rules_out(self, block: Block) -> bool:
-        """Whether no network of the block can be chosen, by the values of one key: it is not looked at, as values from the command
-        line may not fit it."""
+        """Whether the values of one key choose no network of the block. It is not looked at: values from the command line may not
+        fit it."""
         given = {axis.key: [shown(value) for value in axis.values] for group in block.groups for axis in group}
         given |= {"task": [block.kind.task.name]}
         legal = self._legal(block)

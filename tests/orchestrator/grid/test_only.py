@@ -72,7 +72,8 @@ def test_what_fits_nothing_is_said(tmp_path, only, said):
 
 def test_searches_keep_what_is_chosen(tmp_path):
     path = tmp_path / "find.yaml"
-    path.write_text("grids: [{task: same_different, d: [16, 32], gamma: [1, lazy], steps: 100, eval_every: 100, width: 16, seed: {range: 2},"
+    path.write_text("defaults: {steps: 100, eval_every: 100, width: 16, seed: {range: 2}}\n"
+                    "grids: [{task: same_different, d: [16, 32], gamma: [1, lazy],"
                     " find: {axis: L, metric: best_test_acc, at: 0.75, range: [2, 64]}}]")  # fmt: skip
     grid = load_grid(path, only=["d=16"])
     assert len(grid.searches) == 2 and {search.keys["d"] for search in grid.searches} == {16}
