@@ -6,10 +6,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from orchestrator.grid.load import load_grid
 from store.files import open_files
 from store.upkeep.check import check
 from store.views import fetch
+from tests.commanded import grid_of
 
 ROOT = Path(__file__).parents[1]
 EVIDENCE = ROOT / "evidence"
@@ -24,8 +24,8 @@ def sweeps(text):
 def test_every_sweep_in_the_list_can_be_run():
     listed = sweeps((EVIDENCE / "sweeps.txt").read_text())
     assert len(listed) > 5 and len({tuple(words) for words in listed}) == len(listed)
-    for grid, *overrides in listed:
-        loaded = load_grid(ROOT / grid, overrides)
+    for words in listed:
+        loaded = grid_of(words)
         assert loaded.cells or loaded.searches
 
 
