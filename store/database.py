@@ -55,7 +55,7 @@ _OF_OLD_ROWS = {
     "training": f"CASE WHEN kappa IS NOT NULL THEN {literal(FIRST_SAMPLER)} ELSE {literal(FIRST_TRAINING)} END",
     "network": literal(FIRST_NETWORK),
 }
-"""SQL for the name of a cell's training or network in rows that name none: old ones, and those whose network is their task's own."""
+"""SQL for the name of a cell's training or network in rows that name none: old ones, and those of their task's own network."""
 
 _SWITCHED_OFF = ("partial_aggregate_pushdown", "statistics_propagation")
 """Steps of DuckDB 2.0's optimiser that are switched off. The first aggregates both sides of a join by cell before it joins them,
