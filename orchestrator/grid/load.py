@@ -20,7 +20,7 @@ from orchestrator.grid.keys import SHORT, legal_keys, usual_kind
 from orchestrator.grid.own_parts import FILES, own_parts
 from orchestrator.grid.searches import Search, Searches
 from orchestrator.grid.syntax.files import read_text
-from orchestrator.grid.syntax.overrides import parse_overrides
+from orchestrator.grid.syntax.overrides import NOT_AXES, parse_overrides
 from orchestrator.grid.syntax.problems import GridError, Problem, Report
 from orchestrator.grid.syntax.values import REPLACED, item_of, replaced_axes, varying
 from orchestrator.grid.syntax.yaml_lines import Item, parse_yaml
@@ -365,4 +365,5 @@ def _check_shared_keys(blocks: list[list[Block]], ctx: Context) -> None:
     for key, item in [*ctx.defaults.items(), *ctx.overrides.items()]:
         if key not in legal:
             place = replace(item, line=item.key_line)
-            ctx.report.at(place, unknown_key(key, legal, kinds, ctx))
+            able = [name for name in legal if name not in NOT_AXES] if key in ctx.overrides else legal
+            ctx.report.at(place, unknown_key(key, able, kinds, ctx))
