@@ -112,7 +112,9 @@ def _axis(part: Item, kind: Kind, taken: Mapping[str, Item], report: Report) -> 
         legal = f"find searches along {name} and finds the values itself, within its `range`"
         of_block = taken[name].where not in (COMMAND_LINE, REPLACED)
         here = f"leave {name} out of the block" if of_block else f"leave {name} out, and change `range` in the grid if need be"
-        report.at(part, f"{legal}, so {name} can be given none: {here}; without `find` the block trains every {name} that it lists")
+        report.at(
+            part, f"{legal}, so {name} can be given none: {here}; without `find` the block trains every {name} that it lists"
+        )
         return None
     return keys[name]
 

@@ -170,6 +170,8 @@ class Grid:
 
 IN_PYTHON = "grid"
 """The place of problems in a grid that Python gives, and the name of its sweep if it has none."""
+_SUFFIXES = ("", ".yaml", ".yml", ".json", ".txt")
+"""Ends of names that grids may have. A file with another one is first taken for a grid all the same."""
 _NO_GRID = "not a grid: {0}; give the path of a YAML file, its text, or a dictionary"
 
 
@@ -177,6 +179,15 @@ def _row(cell: Cell) -> dict[str, Any]:
     """The parameters of a cell but its seed; `gamma` as the grid wrote it."""
     columns = cell.columns() | ({"gamma": cell.gamma_label} if cell.gamma_label else {})
     return {key: value for key, value in columns.items() if key != "seed"}
+
+
+def _other_file(path: Path) -> str:
+    """The message for a file that neither is a grid nor is called one."""
+    if path.suffix == ".py":
+        hint = "list a Python file with parts of your own in a grid, under `tasks`, `networks` or `metrics`"
+    else:
+        hint = "the folder grids/ holds examples"
+    return f"not a grid: a grid is a YAML file with the key `grids`, and this is a {path.suffix} file without it; {hint}"
 
 
 def _few(values: Sequence[Any]) -> str:
@@ -195,6 +206,8 @@ def load_grid(
     where = Item(None, str(path))
     text = read_text(Path(path), where, report)
     root = _parse(text, where, report) if text is not None else None
+    if Path(path).is_file() and Path(path).suffix.lower() not in _SUFFIXES and (root is None or "grids" not in root.value):
+        raise GridError([Problem(str(path), None, _other_file(Path(path)))])
     if root is None:
         raise GridError(report.problems)
     given = _in_full(parse_overrides(overrides, report))

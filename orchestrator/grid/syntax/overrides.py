@@ -24,7 +24,8 @@ def not_an_axis(key: str) -> str | None:
     if name not in NOT_AXES:
         return None
     parts = " (axis, metric, at, range, tolerance, falling)" if name == "find" else ""
-    return f"`{name}`{parts} stands in the grid: change it there, or in a copy; only keys that hold a network's values, such as d, can"
+    able = "only keys that hold a network's values, such as d, can"
+    return f"`{name}`{parts} stands in the grid: change it there, or in a copy; {able}"
 
 
 def parse_overrides(arguments: Sequence[str], report: Report) -> dict[str, Item]:
