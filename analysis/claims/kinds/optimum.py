@@ -44,7 +44,9 @@ def optimum_exponent(
     means = best.groupby(against)["x"].apply(lambda x: np.exp(np.log(x).mean()))
     told = ", ".join(f"{x:.3g} at {size:g}" for size, x in means.items())
     lost = f", {diverged} of them diverged" if diverged else ""
-    return Measured(interval, f"{_word(worst)} {spoken(over)} ~ {against}^b: {told}; {found.what}{lost}", found.again)
+    return Measured(
+        interval, f"exponent b of {_word(worst)} {spoken(over)} ~ {against}^b: {told}; {found.what}{lost}", found.again
+    )
 
 
 def peak_ratio(
@@ -60,7 +62,7 @@ def peak_ratio(
         return NotMeasured(f"networks of {sizes} {against}, where one is asked for: {found.what}")
     interval = mean_interval(np.log(worst["x"] / worst[against] ** power))
     value, low, high = (float(np.exp(end)) for end in interval[:3])
-    told = f"worst {spoken(over)} over {against}^{power:g}; {found.what}"
+    told = f"ratio of the worst {spoken(over)} to {against}^{power:g}; {found.what}"
     return Measured(interval._replace(value=value, low=low, high=high), told, found.again)
 
 
