@@ -64,7 +64,10 @@ def failed_alike(files: Files, sweep: str | None = None) -> list[FailureGroup]:
             first(log_path ORDER BY log_path IS NULL, cell_id)
         FROM ({FIRST_LINES.format(source=_source(sweep))})
         GROUP BY status, {ALIKE} ORDER BY count(*) DESC, 2"""
-    return [FailureGroup(*group, "") for group in fetch(files, sql)]
+    return [
+        FailureGroup(status, reason, cells, example, log, in_common="")
+        for status, reason, cells, example, log in fetch(files, sql)
+    ]
 
 
 def _source(sweep: str | None) -> str:
