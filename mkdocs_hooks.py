@@ -40,8 +40,10 @@ def on_files(files: Files, config: Any) -> Files:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Refuse what Markdown would swallow. Put what `orchestrator` exports where the page about Python says so, each name at the
-    module that defines it."""
+    module that defines it. Links to the next page stand only where pages are read in order."""
     _refuse(page, swallowed(markdown))
+    if not page.file.src_path.startswith("start/"):
+        page.meta["hide"] = [*page.meta.get("hide", []), "footer"]
     if _EXPORTS not in markdown:
         return markdown
     orchestrator = importlib.import_module("orchestrator")
@@ -72,6 +74,12 @@ def on_post_page(output: str, page: Any, **_: Any) -> str:
 def on_post_template(output_content: str, template_name: str, **_: Any) -> str:
     """The same for the page 404.html, which has no address of its own."""
     return output_content.replace("https://unpkg.com/iframe-worker/shim", "assets/iframe-worker.js")
+
+
+def on_post_build(config: Any) -> None:
+    """Let the search find W&B: it holds words as HTML, W&amp;B, and what is typed is none."""
+    index = Path(config.site_dir) / "search/search_index.json"
+    index.write_text(re.sub(r"(?<=\w)&amp;(?=\w)", "&", index.read_text()))
 
 
 def _mathml(match: re.Match[str]) -> str:

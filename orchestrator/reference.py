@@ -29,6 +29,8 @@ networks of all `seed`s then see; only their weights differ.
 _OF_PARTS = {"Trainings": ("A task may set other defaults: the line below its table has them.", "")}
 _OF_METRICS = """Under gradient descent the training loss and accuracy of an evaluation are means over the steps since the one
 before, each step before its update. Test metrics are of fresh test examples."""
+_DERIVED = """Charts, figures, tables of `Results` and claims also take these. They are computed from columns of `cells` and are
+no columns of their own: in SQL write what stands in the last column."""
 _TABLE = ["| metric | meaning | bounds | better | of networks with |", "|---|---|---|---|---|"]
 
 
@@ -46,12 +48,16 @@ def reference() -> str:
                 lines += _part(kind)
     lines += ["## Metrics", "", _OF_METRICS, "", *_TABLE]
     lines += [_metric(m) for m in METRICS.values() if m.per == "network" and not m.expression]
+    lines += ["", _DERIVED, "", "| metric | meaning | from |", "|---|---|---|"]
+    lines += [f"| `{m.name}` | {escaped(m.title)} | `{m.expression}` |" for m in METRICS.values() if m.expression]
     asked = [requested_metric(name).metric for name in requested_names()]
     if asked := [metric for metric in asked if not metric.digest]:
         along = "one along training (`curve_`) brings `curves`"
         lines += ["", f"A grid asks for these by `save:`; {along}:", "", *_TABLE, *map(_metric, asked)]
         groups = [(g.name, listed(f"`{name}`" for name in g.members)) for g in metric_groups().values()]
-        lines += ["", *(f"`save: [{name}]` asks for those that a network has of {members}." for name, members in groups)]
+        without = "A network without `features`, such as `linear1`, must ask by name for those that need none."
+        asks = "asks for those of these metrics that the task and the training have"
+        lines += ["", without, "", *(f"`save: [{name}]` {asks}: {members}." for name, members in groups)]
     return "\n".join(lines) + "\n"
 
 

@@ -14,7 +14,7 @@ import orchestrator.running.interrupts
 from console.codes import INTERRUPTED
 from console.plain import PlainError
 from console.terminal import complain, err, told
-from console.words import listed
+from console.words import counted, listed
 from orchestrator.cards import why_no_card
 from orchestrator.code import commit
 from orchestrator.cost.calibration import Rates, machine_rates, measured_on_card, with_card_rates
@@ -106,7 +106,8 @@ def run_session(grid: Grid, store: Store, options: Options, stage: Stage | None 
     odd = check_own_parts(grid, [*plan.todo, *plan.searchers.later] if plan.todo else [])
     if plan.held and (warning := reused(grid, store, plan.held, options.whole)):
         _say(options, warning)
-    for line in (announcement(grid, plan.searchers, plan.todo, plan.held), *(f"warning: {words}" for words in odd)):
+    _say(options, announcement(grid, plan.searchers, plan.todo, plan.held))
+    for line in (*_left_failed(plan, options), *(f"warning: {words}" for words in odd)):
         _say(options, line)
     costs = _Costs(grid, store, plan, options)
     _look_ahead(grid, plan, costs, options, stage)
@@ -179,6 +180,19 @@ def _planned(grid: Grid, store: Store, options: Options) -> _Plan:
     if searchers:
         todo = ordered(grid.cells, [*todo, *searchers.start()], options.order)
     return _Plan(grid, held, todo, searchers)
+
+
+def _left_failed(plan: _Plan, options: Options) -> list[str]:
+    """A line about the networks that failed earlier and are not trained again, if there are some, and how to see why."""
+    wanted = dict.fromkeys([*plan.grid.fixed, *plan.searchers.asked])
+    ids = [plan.grid.cells[i].cell_id for i in wanted]
+    n = sum(one in plan.held and plan.held[one].status == "failed" for one in ids)
+    if not n or options.retry_failed or options.retrain:
+        return []
+    are, them = ("is", "it") if n == 1 else ("are", "them")
+    way = "--retry-failed" if options.again else "retry_failed=True"
+    seen = ", and prints the traceback" if options.debug else ""
+    return [f"{counted(n, 'network')} of these failed earlier and {are} left alone: {way} trains {them} again{seen}"]
 
 
 class _Costs:

@@ -58,10 +58,8 @@ def status(
 ) -> None:
     """Show for each sweep how many cells are done, running and missing, why cells failed, and the disk space used."""
     with _existing(results) as files:
+        _check_names(files, [] if sweep is None else [sweep])
         found = summarise(files, sweep)
-        if sweep is not None and not found.sweeps:
-            there = [name for (name,) in fetch(files, "SELECT DISTINCT sweep FROM plans ORDER BY sweep")]
-            stop(f"no sweep {show(sweep)} in {results}{nearest(sweep, there) or ':'} there are {listed(there)}")
     if as_json:
         typer.echo(json.dumps(found.as_json(), indent=2))
     else:
@@ -69,6 +67,15 @@ def status(
         if not any(found.cells.values()):
             for folder in _results_below(files):
                 _echo(f"{folder} holds results: {command('store', 'status', '--results', str(folder))}")
+
+
+def _check_names(files: Files, sweeps: Sequence[str]) -> None:
+    """End the command with exit code 2 if the results hold no sweep of one of these names."""
+    there = [name for (name,) in fetch(files, "SELECT DISTINCT sweep FROM plans ORDER BY sweep")] if sweeps else []
+    for sweep in sweeps:
+        if sweep not in there:
+            known = f"there are {listed(there)}" if there else "it holds no plan of any sweep"
+            stop(f"no sweep {show(sweep)} in {files.root}{nearest(sweep, there) or ':'} {known}")
 
 
 def _results_below(files: Files) -> list[Path]:
@@ -123,11 +130,15 @@ def compact(
 def copy(
     to: Annotated[str, typer.Option("--to", metavar="DIR_OR_URI", help="The results directory to copy into; made if need be.")],
     results: Results = "results",
+    sweep: Annotated[
+        list[str] | None, typer.Option("--sweep", metavar="NAME", help="Only this sweep's networks and plan; may be repeated.")
+    ] = None,
 ) -> None:
     """Copy into another results directory what it lacks, as few large files. A second copy adds only what is new."""
     try:
         with _existing(results) as files:
-            done = copy_rows(files, open_files(to))
+            _check_names(files, sweep or [])
+            done = copy_rows(files, open_files(to), sweep or [])
     except KeyboardInterrupt:
         stop(f"interrupted: what was copied into {to} stays, and the same command goes on", 130)
     for path, problem in done.bad.items():

@@ -60,7 +60,12 @@ InOrder = Annotated[
     str,
     typer.Option(help="What to train first: seed-first (the whole grid with one seed, then with the next), grid, or shuffled."),
 ]
-Debug = Annotated[bool, typer.Option("--debug", help="Run in this process, without Ray, and print the traceback of what fails.")]
+Debug = Annotated[
+    bool,
+    typer.Option(
+        "--debug", help="Run in this process, without Ray, and print the traceback of what fails (before: with --retry-failed)."
+    ),
+]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Show no progress, only the summary.")]
 
 

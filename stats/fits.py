@@ -203,10 +203,9 @@ def exponent_of_thresholds(
     n_not_reached = sum(t.reached == "not reached" for t in thresholds)
     censored = n_not_reached, len(thresholds) - len(used) - n_not_reached
     if len(used) < 2:
-        raise ValueError(
-            f"an exponent needs 2 thresholds that were reached, got {len(used)} "
-            f"({censored[0]} not reached, {censored[1]} already at the smallest x)"
-        )
+        why = zip(censored, ("not reached", "already at the smallest x"), strict=True)
+        others = ", ".join(f"{n} {words}" for n, words in why if n)
+        raise ValueError(f"an exponent needs 2 thresholds that were reached, got {len(used)}{f' ({others})' if others else ''}")
     xs = all_x[[t.reached == "reached" for t in thresholds]]
     values = np.array([t.value for t in used])
     _positive(x=xs, threshold=values)

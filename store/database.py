@@ -55,7 +55,7 @@ _OF_OLD_ROWS = {
     "training": f"CASE WHEN kappa IS NOT NULL THEN {literal(FIRST_SAMPLER)} ELSE {literal(FIRST_TRAINING)} END",
     "network": literal(FIRST_NETWORK),
 }
-"""SQL for the name of a cell's training or network in rows that were written before these names were stored."""
+"""SQL for the name of a cell's training or network in rows that name none: old ones, and those of their task's own network."""
 
 _SWITCHED_OFF = ("partial_aggregate_pushdown", "statistics_propagation")
 """Steps of DuckDB 2.0's optimiser that are switched off. The first aggregates both sides of a join by cell before it joins them,
@@ -128,7 +128,7 @@ def _cells(live: Sequence[LiveFile], described: Sequence[LiveFile]) -> str:
     hidden = [*CURVES, *NEURONS, *HELD, "weights_file", "_file", "_row", *dict.fromkeys(lists)]
     # Times as plain timestamps: fetching one with a time zone needs pytz, which DuckDB does not bring.
     shown = {fact.name: f"{fact.name} AT TIME ZONE 'UTC'" for fact in FACTS.values() if fact.kind == "time"}
-    shown["training"] = _name_of("training")
+    shown |= {part: _name_of(part) for part in _OF_OLD_ROWS}
     if filled := defaults(described):
         there = {name for columns in {file.columns for file in live} for name, _ in columns}
         known = declarations(described)

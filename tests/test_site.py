@@ -3,6 +3,7 @@
 import html
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import markdown
 import pytest
@@ -93,3 +94,12 @@ def test_the_tutorials_link_into_the_app_names_what_the_app_offers():
     page = (ROOT / "docs/start/first-sweep.md").read_text()
     (panels,) = re.findall(r"localhost:8501/curves\?sweep=dimension&panels=([^)]+)\)", page)
     assert panels.replace("+", " ") == title_of("d", "same_different")
+
+
+def test_the_search_finds_what_html_writes_otherwise(tmp_path):
+    hooks = pytest.importorskip("mkdocs_hooks", reason="the packages that build the site are not installed")
+    (tmp_path / "search").mkdir()
+    index = tmp_path / "search/search_index.json"
+    index.write_text('{"title": "W&amp;B", "text": "a &amp; b, <p>a&lt;b</p>"}')
+    hooks.on_post_build(SimpleNamespace(site_dir=str(tmp_path)))
+    assert index.read_text() == '{"title": "W&B", "text": "a &amp; b, <p>a&lt;b</p>"}'

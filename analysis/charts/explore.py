@@ -269,11 +269,11 @@ def _none_here(frame: pd.DataFrame, axes: Sequence[str]) -> list[str]:
 
 def _sizes(points: Points, data: pd.DataFrame) -> list[str]:
     """Keys that a caption lists if all points agree in them: the keys of the data, then those of the paper's setting; without
-    such a setting, all keys. `training` is left out if it is the paper's."""
+    such a setting, all keys. `network` and `training` are left out if they are the paper's."""
     keys, paper = captioned(points.keys, points.declared), settings_of(data)
     named = list(dict.fromkeys([*of_data(keys, points.declared), *paper])) if paper else keys
-    usual = "training" in data and set(data["training"]) == {paper.get("training")}
-    return [key for key in named if not (key == "training" and usual)]
+    usual = [key for key in ("network", "training") if key in data and set(data[key]) == {paper.get(key)}]
+    return [key for key in named if key not in usual]
 
 
 def _one(points: Points, data: pd.DataFrame, key: str) -> bool:

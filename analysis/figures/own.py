@@ -4,17 +4,19 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+import pandas as pd
+
 from analysis.asking import asked_points, check_apart, key_named, selected, setting_for
 from analysis.charts.maps import heat_map
 from analysis.data.choosing import having
 from analysis.data.keys import captioned
-from analysis.data.points import averaged, described, numeric_keys, with_intervals
+from analysis.data.points import Points, averaged, described, numeric_keys, with_intervals
 from analysis.data.progress.coverage import sweeps
 from analysis.data.source import ResultsError
 from analysis.drawing import Asked, draw
 from analysis.figures.drawn import Titled
 from analysis.overlays.overlays import Compute
-from console.words import capital, counted, listed, show
+from console.words import capital, counted, listed, show, shown
 from declarations.statistics import STATISTICS
 
 LIBRARIES = ("altair", "matplotlib")
@@ -34,6 +36,16 @@ def curve(results: str, asked: Asked, compute: Compute, library: str = "altair",
     return Titled(answer.title, found.caption, chart, found.frame, _file_name(asked.sweep, measure.name, look.x))
 
 
+def _unfit(points: Points, key: str) -> str:
+    """Words about a key that is no logarithmic axis because it holds 0 or less, and about the values that can be drawn."""
+    column = points.frame[key].dropna() if key in points.keys else pd.Series()
+    if not pd.api.types.is_numeric_dtype(column) or not (column <= 0).any():
+        return ""
+    above = sorted(column[column > 0].unique())
+    held = f"it holds {shown(column.min())}; "
+    return f"{held}choose the others, {key} = {listed(map(shown, above))}, or draw a curve; " if len(above) > 1 else held
+
+
 def colour_map(results: str, asked: Asked) -> Titled:
     """The figure `map`: the metric `asked.y` as colour over `asked.x` and `asked.by`, numbers above 0 with several values.
 
@@ -46,7 +58,8 @@ def colour_map(results: str, asked: Asked) -> Titled:
     named = [None if key is None else key_named(results, key).replace("gamma_label", "gamma") for key in (asked.x, asked.by)]
     if wrong := [key for key in named if key is not None and key not in offered]:
         raise ResultsError(
-            f"a map over {show(wrong[0])}: its axes must be numbers above 0 with several values: {listed(offered)}"
+            f"a map over {show(wrong[0])}: {_unfit(points, wrong[0])}"
+            f"axes must be numbers above 0 with several values, as they are logarithmic: {listed(offered)}"
         )
     free = sorted((key for key in offered if key not in named), key=lambda key: -points.frame[key].nunique())
     if len(free) < named.count(None):

@@ -97,9 +97,12 @@ class Exponent(NamedTuple):
     @property
     def censored(self) -> str:
         """How many thresholds were left out, and why; and how many of the others are open."""
-        drawn = " (so the exponent is drawn towards 0)" if self.n_not_reached else ""
-        open_ends = f", {self.n_open} with an interval beyond the range: the exponent's is too narrow" if self.n_open else ""
-        return f"{self.n_not_reached} not reached{drawn}, {self.n_below_range} already at the smallest{open_ends}"
+        told = {
+            "not reached (so the exponent is drawn towards 0)": self.n_not_reached,
+            "left out as the smallest value already suffices": self.n_below_range,
+            "with an interval beyond the range: the exponent's is too narrow": self.n_open,
+        }
+        return ", ".join(f"{n} {words}" for words, n in told.items() if n) or "all thresholds within the range"
 
 
 def exponent(

@@ -177,7 +177,7 @@ def _one_kind(kind: Kind, kinds: Sequence[Kind], given: dict[str, Item], place: 
     find: Find | None = None
     axes: dict[str, Axis] = {}
     if "find" in given:
-        taken = {*place.value, *ctx.overrides}  # without `defaults`: their value of the searched key is for other blocks
+        taken = {**place.value, **ctx.overrides}  # without `defaults`: their value of the searched key is for other blocks
         if sought := parse_find(given["find"], kind, taken, ctx.metrics, ctx.limit, report):
             find, axes[sought[0].axis] = sought
     for name, item in given.items():

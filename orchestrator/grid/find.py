@@ -1,7 +1,7 @@
 """`find:` in a block: a search for a threshold along one key, in place of an axis of that key. Checks it and makes its rungs."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from console.synonyms import meant
@@ -10,7 +10,8 @@ from declarations.metrics import METRICS
 from orchestrator.grid.having import lacking
 from orchestrator.grid.keys import Kind, Legal, axis_keys
 from orchestrator.grid.syntax.axes import Axis, parse_axis
-from orchestrator.grid.syntax.problems import Report
+from orchestrator.grid.syntax.problems import COMMAND_LINE, Report
+from orchestrator.grid.syntax.values import REPLACED
 from orchestrator.grid.syntax.yaml_lines import Item
 from store.questions import Question
 from trainables.metrics import Requested
@@ -53,11 +54,11 @@ def find_metrics(kind: Kind, **traits: str | None) -> list[str]:
 
 
 def parse_find(
-    item: Item, kind: Kind, taken: Iterable[str], metrics: Mapping[str, Requested], limit: int, report: Report
+    item: Item, kind: Kind, taken: Mapping[str, Item], metrics: Mapping[str, Requested], limit: int, report: Report
 ) -> tuple[Find, Axis] | None:
     """The search that the item asks for, with the axis of all its rungs; None, with a report, if it is wrong.
 
-    `taken`: keys to which the block or the command line gives values. `metrics`: metrics that a grid may ask for.
+    `taken`: the values that the block or the command line gives, by key. `metrics`: metrics that a grid may ask for.
     """
     known = {**METRICS, **{name: found.metric for name, found in metrics.items()}}
     if not isinstance(item.value, dict):
@@ -100,7 +101,7 @@ def n_rungs(low: float, high: float, tolerance: float) -> int:
     return 1 + math.ceil(math.log(high / low) / math.log1p(tolerance))
 
 
-def _axis(part: Item, kind: Kind, taken: Iterable[str], report: Report) -> Legal | None:
+def _axis(part: Item, kind: Kind, taken: Mapping[str, Item], report: Report) -> Legal | None:
     keys = axis_keys(kind)
     words = declared(kind.task) | declared(kind.network) | declared(kind.training)
     name, searchable = part.value, [k for k, key in keys.items() if key.takes_numbers and k in words and words[k].searched]
@@ -108,7 +109,12 @@ def _axis(part: Item, kind: Kind, taken: Iterable[str], report: Report) -> Legal
         report.at(part, f"find: axis = {show(name)}{meant(name, searchable) or ';'} a search can go along {listed(searchable)}")
         return None
     if name in taken:
-        report.at(part, f"find searches along {name}, so it can have no values of its own; leave {name} out, or leave out find")
+        legal = f"find searches along {name} and finds the values itself, within its `range`"
+        of_block = taken[name].where not in (COMMAND_LINE, REPLACED)
+        here = f"leave {name} out of the block" if of_block else f"leave {name} out, and change `range` in the grid if need be"
+        report.at(
+            part, f"{legal}, so {name} can be given none: {here}; without `find` the block trains every {name} that it lists"
+        )
         return None
     return keys[name]
 

@@ -22,9 +22,9 @@ def lacking(asked: str, metrics: Iterable[Metric], kind: Kind) -> str:
             return f"{asked} is of several outputs, and task {kind.task.name} has one; leave it out, or take a task of classes"
         if "features" in missing:
             needless = [metric.name for metric in every if metric not in without]
-            rest = f", or save {listed(needless)} alone" if needless else f", or leave out {asked}"
-            add = f"add a method `features` that returns its last hidden layer{rest}"
-            return f"network {network.name} has no `features`, which {asked} needs: {add}"
+            rest = f"save {listed(needless)} alone" if needless else f"leave out {asked}"
+            own = "add a method `features` that returns its last hidden layer, or " if network.file_digest else ""
+            return f"network {network.name} has no `features`, which {asked} needs: {own}{rest}"
         if without:
             return f"{asked} is not measured on network {network.name} under {kind.training.name} with task {kind.task.name}"
     return ""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from console.synonyms import ELSEWHERE, meant
 from console.words import listed, show
 from declarations.omitted import FIRST_NETWORK
+from orchestrator.grid.find import NEEDED, OPTIONAL
 from orchestrator.grid.keys import EXAMPLE, Kind, in_short
 from trainables.parts import Part
 from trainables.training import all_trainings
@@ -19,7 +20,8 @@ def unknown_key(key: str, legal: Collection[str], kinds: Sequence[Kind], ctx: "C
     names = " and ".join(dict.fromkeys(map(_name, kinds)))
     here = ELSEWHERE.get(key.lower(), key)
     of_others = "" if here in legal else _owners(here, kinds, ctx) or _owners(key, kinds, ctx)
-    hint = of_others or meant(key, legal) or ";"
+    of_find = f"; {here} is a part of `find`, and stands there in the grid;" if here in (*NEEDED, *OPTIONAL) else ""
+    hint = of_others or of_find or meant(key, legal) or ";"
     if key.rstrip().endswith(")"):
         hint = f"; it looks like the end of a call: in YAML an axis is written {EXAMPLE};"
     return f"unknown key {show(key)}{in_short(key)}{hint} legal keys of {names}: {listed(legal)}"

@@ -21,7 +21,7 @@ from orchestrator.grid.only import PLACE, Only, parse_only
 from orchestrator.grid.own_parts import FILES, own_parts
 from orchestrator.grid.searches import Search, Searches
 from orchestrator.grid.syntax.files import read_text
-from orchestrator.grid.syntax.overrides import parse_overrides
+from orchestrator.grid.syntax.overrides import NOT_AXES, parse_overrides
 from orchestrator.grid.syntax.problems import GridError, Problem, Report
 from orchestrator.grid.syntax.values import REPLACED, item_of, replaced_axes, varying
 from orchestrator.grid.syntax.yaml_lines import Item, parse_yaml
@@ -184,6 +184,8 @@ class Grid:
 
 IN_PYTHON = "grid"
 """The place of problems in a grid that Python gives, and the name of its sweep if it has none."""
+_SUFFIXES = ("", ".yaml", ".yml", ".json", ".txt")
+"""Ends of names that grids may have. A file with another one is first taken for a grid all the same."""
 _NO_GRID = "not a grid: {0}; give the path of a YAML file, its text, or a dictionary"
 
 
@@ -191,6 +193,15 @@ def _row(cell: Cell) -> dict[str, Any]:
     """The parameters of a cell but its seed; `gamma` as the grid wrote it."""
     columns = cell.columns() | ({"gamma": cell.gamma_label} if cell.gamma_label else {})
     return {key: value for key, value in columns.items() if key != "seed"}
+
+
+def _other_file(path: Path) -> str:
+    """The message for a file that neither is a grid nor is called one."""
+    if path.suffix == ".py":
+        hint = "list a Python file with parts of your own in a grid, under `tasks`, `networks` or `metrics`"
+    else:
+        hint = "the folder grids/ holds examples"
+    return f"not a grid: a grid is a YAML file with the key `grids`, and this is a {path.suffix} file without it; {hint}"
 
 
 def _few(values: Sequence[Any]) -> str:
@@ -213,6 +224,8 @@ def load_grid(
     where = Item(None, str(path))
     text = read_text(Path(path), where, report)
     root = _parse(text, where, report) if text is not None else None
+    if Path(path).is_file() and Path(path).suffix.lower() not in _SUFFIXES and (root is None or "grids" not in root.value):
+        raise GridError([Problem(str(path), None, _other_file(Path(path)))])
     if root is None:
         raise GridError(report.problems)
     given = _in_full(parse_overrides(overrides, report))
@@ -393,4 +406,5 @@ def _check_shared_keys(blocks: list[list[Block]], ctx: Context) -> None:
     for key, item in [*ctx.defaults.items(), *ctx.overrides.items()]:
         if key not in legal:
             place = replace(item, line=item.key_line)
-            ctx.report.at(place, unknown_key(key, legal, kinds, ctx))
+            able = [name for name in legal if name not in NOT_AXES] if key in ctx.overrides else legal
+            ctx.report.at(place, unknown_key(key, able, kinds, ctx))

@@ -16,7 +16,7 @@ from orchestrator.plan.forecast import Forecast
 from orchestrator.plan.packing import Order
 from orchestrator.python.foreseen import Foreseen
 from orchestrator.python.process import Apart
-from orchestrator.python.screen import say_here, screen_here
+from orchestrator.python.screen import in_notebook, say_here, screen_here
 from orchestrator.python.summary import Summary
 from orchestrator.running.driver import Sweep
 from orchestrator.session import Options, Stage, SweepError, run_session
@@ -46,8 +46,9 @@ def run(
     """Train the networks of a grid that are not in the results yet, as `sweep run` does, and return the summary.
 
     A process of its own trains, with Ray: this one never ends with it. Interrupting (Ctrl-C, or the kernel's stop button)
-    starts no further pack, waits for those in flight and returns; interrupting again stops at once and raises
-    KeyboardInterrupt. What was committed is kept in either case, and the same call goes on from there.
+    starts no further pack and waits for those in flight. A notebook then gets the summary of what there is; elsewhere
+    KeyboardInterrupt is raised, so that no script goes on with a part of its results. Interrupting again stops at once and
+    raises KeyboardInterrupt. What was committed is kept in each case, and the same call goes on from there.
 
     Args:
         grid: A Grid, or the path, the text or the dictionary of one.
@@ -69,6 +70,7 @@ def run(
         TaskError: A task lacks something, such as data or room for them.
         ResultsError: The results cannot be read or written.
         SweepError: The sweep cannot start with these arguments, or cannot go on.
+        KeyboardInterrupt: It was interrupted, and not in a notebook or for the second time.
     """
     made = grid if isinstance(grid, Grid) else Grid.load(grid)
     options = _options(
@@ -77,12 +79,12 @@ def run(
     store = _store(results)
     if not debug:
         ended = Apart(made, store.results, options).run(screen_here(quiet))
-        return Summary.of(made, store, ended.answer, ended.interrupted)
+        return _ended(Summary.of(made, store, ended.answer, ended.interrupted))
     answers: list[dict[str, Any]] = []
     code = _here(made, store, options, Stage(screen_here, _interrupted, answers.append))
     if code == 1 and (not answers or "error" in answers[-1]):
         raise SweepError(f"the sweep could not go on: {answers[-1]['error'] if answers else 'the message above says why'}", 1)
-    return Summary.of(made, store, answers[-1] if answers else {}, code == INTERRUPTED)
+    return _ended(Summary.of(made, store, answers[-1] if answers else {}, code == INTERRUPTED))
 
 
 @spelled
@@ -109,6 +111,13 @@ def forecast(
     )
     _here(made, _store(results), options, Stage(foresee=lambda *shown: found.append(shown)))
     return Foreseen(tuple(lines), *found[0])
+
+
+def _ended(summary: Summary) -> Summary:
+    """The summary. KeyboardInterrupt with its words if the sweep was interrupted outside of a notebook."""
+    if summary.interrupted and not in_notebook():
+        raise KeyboardInterrupt(str(summary))
+    return summary
 
 
 def _here(grid: Grid, store: Store, options: Options, stage: Stage) -> int:

@@ -21,11 +21,16 @@ from orchestrator.search.under_way import Searchers
 from store.snapshot import PACKS
 from store.sql import literal, quoted
 from store.store import Store
+from store.upkeep.summary import failed_alike
 from store.views import Statuses, fetch
 from trainables.metrics.richness import d_lr
 
 MANY_PACKS = 2000
 """From so many on, compaction is suggested: a first query then takes some 3 s, and 0.2 s once they are merged."""
+
+
+MOST_REASONS = 5
+"""Most reasons of failure that have a line."""
 
 
 def report(
@@ -77,6 +82,8 @@ def report(
         if unmixed:
             told = f"{unmixed} of them did not converge (see `r_hat` and `ess`): do not rely on them; raise `steps`"
             out.print(told, highlight=False, soft_wrap=True, markup=False)
+        for line in _reasons(store, grid.sweep) if counts["failed"] or counts["diverged"] else []:
+            out.print(f"  {printable(line)}", highlight=False, soft_wrap=True, markup=False)
         for reason, n in lacking.items():
             out.print(f"  {n} ok, but {printable(reason)}", highlight=False, soft_wrap=True, markup=False)
         for name, line in _next_commands(grid, planned, store, again, counts, searchers.n_open, answer):
@@ -89,6 +96,16 @@ def _unmixed(store: Store, sweep: str) -> int:
     sql = f"SELECT count(*) FROM cells JOIN plans USING (cell_id) WHERE sweep = {literal(sweep)} AND NOT mixed"
     [(n,)] = fetch(store.results, sql)
     return int(n)
+
+
+def _reasons(store: Store, sweep: str) -> list[str]:
+    """A line for each of the most frequent reasons why networks of the sweep failed or diverged, with one log of a failed one."""
+    groups = failed_alike(store.files, sweep)
+    lines = [
+        f"{one.cells} {one.status}: {one.reason}{f' (log: {one.log_path})' if one.log_path else ''}"
+        for one in groups[:MOST_REASONS]
+    ]
+    return lines + [f"and {len(groups) - MOST_REASONS} other reasons"] * (len(groups) > MOST_REASONS)
 
 
 def _lacking(planned: Sequence[PlannedCell], store: Store) -> dict[str, int]:

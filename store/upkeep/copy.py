@@ -5,15 +5,17 @@ version control grows by what is new. A second copy finds nothing to do. Only fi
 and verified.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import duckdb
 import pyarrow as pa
 
-from store.database import CHOSEN, rows_of
+from store.database import CHOSEN, connect_to, rows_of
 from store.files import Entry, Files, ResultsError
 from store.schema import SCHEMA
 from store.snapshot import PLANS, FileDamaged, LiveFile, Snapshot, inspect, take
+from store.sql import literal
 from store.upkeep.compact import SORT_KEYS, batches, laid_end_to_end, numbers, write_compacted
 from store.views import again_while_files_change, run
 
@@ -35,8 +37,10 @@ class Copied:
     bad: dict[str, str] = field(default_factory=dict)
 
 
-def copy(source: Files, target: Files) -> Copied:
+def copy(source: Files, target: Files, sweeps: Collection[str] = ()) -> Copied:
     """Copy the rows that readers of both directories together would see and that the target lacks; the source stays as it is.
+
+    With `sweeps`, only the plans of these sweeps and the rows of the cells that they ask for.
 
     Rows of failed cells stay behind, as their tracebacks do: a sweep would train them again anyway.
     """
@@ -46,16 +50,20 @@ def copy(source: Files, target: Files) -> Copied:
         raise ResultsError(f"{source.root} cannot be copied into {within}")
     target.prepare()
     done = Copied()
-    again_while_files_change(source, lambda files, snapshot: snapshot, lambda snapshot: _copy(source, snapshot, target, done))
+    again_while_files_change(
+        source, lambda files, snapshot: snapshot, lambda snapshot: _copy(source, snapshot, target, done, sweeps)
+    )
     done.bad = {entry.path: problem for entry, problem in take(source).bad.items()}
     return done
 
 
-def _copy(source: Files, snapshot: Snapshot, target: Files, done: Copied) -> None:
+def _copy(source: Files, snapshot: Snapshot, target: Files, done: Copied, sweeps: Collection[str]) -> None:
     there = run(target, lambda connection: connection.execute(f"SELECT {_RANKED} FROM internal.rows").fetchall())
-    with rows_of(source, snapshot) as connection:
-        lacking = _lacking(connection, there)
-        ((done.failed,),) = connection.execute("SELECT count(*) FROM internal.rows WHERE status = 'failed'").fetchall()
+    asked = f"cell_id IN (SELECT cell_id FROM plans WHERE sweep IN ({', '.join(map(literal, sweeps))}))" if sweeps else "true"
+    with (connect_to if sweeps else rows_of)(source, snapshot) as connection:
+        lacking = _lacking(connection, there, asked)
+        failed = f"SELECT count(*) FROM internal.rows WHERE status = 'failed' AND {asked}"
+        ((done.failed,),) = connection.execute(failed).fetchall()
     for path in dict.fromkeys(weights for *_, weights in lacking if weights is not None):
         # Before the rows that name it, as in a sweep. One that is gone from the source is missing there too.
         if target.entry(path) is None and source.entry(path) is not None:
@@ -71,13 +79,18 @@ def _copy(source: Files, snapshot: Snapshot, target: Files, done: Copied) -> Non
         done.rows += len(wanted)
     plans = {entry.path: entry for entry in target.entries(PLANS)}
     for file in snapshot.plans:
-        if _is_newer(file, target, plans.get(file.entry.path)):
+        if (not sweeps or (file.request and file.request.sweep in sweeps)) and _is_newer(
+            file, target, plans.get(file.entry.path)
+        ):
             target.write(file.entry.path, source.read(file.entry.path))
             done.plans += 1
 
 
-def _lacking(connection: duckdb.DuckDBPyConnection, there: list[tuple[object, ...]]) -> list[tuple[str, int, str | None]]:
+def _lacking(
+    connection: duckdb.DuckDBPyConnection, there: list[tuple[object, ...]], asked: str
+) -> list[tuple[str, int, str | None]]:
     """File, row and weights file of each row to copy, sorted by SORT_KEYS. `there`: the target's rows in the columns _RANKED.
+    `asked`: SQL that is true of the rows that may be copied.
 
     The views' choice is made among the rows of both directories. Of equal rows the target's comes first, by its empty _file.
     """
@@ -87,7 +100,7 @@ def _lacking(connection: duckdb.DuckDBPyConnection, there: list[tuple[object, ..
     connection.register("there", pa.table(arrays, names=[*_TOLD, "finished_at"]))
     return connection.execute(f"""
         WITH ranked AS (
-            SELECT {_RANKED}, _file, _row FROM internal.rows WHERE status <> 'failed'
+            SELECT {_RANKED}, _file, _row FROM internal.rows WHERE status <> 'failed' AND {asked}
             UNION ALL BY NAME SELECT *, '' AS _file, 0 AS _row FROM there),
         wanted AS (SELECT _file, _row FROM ranked QUALIFY ({CHOSEN}) AND _file <> '')
         SELECT _file, _row, weights_file FROM internal.rows SEMI JOIN wanted USING (_file, _row)

@@ -1,6 +1,6 @@
 """The contents of a results directory, per sweep: the numbers behind `status`."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from store.files import Files
@@ -57,26 +57,38 @@ class Summary:
         return asdict(self)
 
 
+def failed_alike(files: Files, sweep: str | None = None) -> list[FailureGroup]:
+    """The groups of cells of one sweep, or of all, that did not end well, the largest first, without what they have in common."""
+    sql = rf"""SELECT status, {ONE_REASON},
+            count(*), first(cell_id ORDER BY log_path IS NULL, cell_id),
+            first(log_path ORDER BY log_path IS NULL, cell_id)
+        FROM ({FIRST_LINES.format(source=_source(sweep))})
+        GROUP BY status, {ALIKE} ORDER BY count(*) DESC, 2"""
+    return [
+        FailureGroup(status, reason, cells, example, log, in_common="")
+        for status, reason, cells, example, log in fetch(files, sql)
+    ]
+
+
+def _source(sweep: str | None) -> str:
+    """SQL for the rows of `cells`, all or those of one sweep."""
+    if sweep is None:
+        return "cells"
+    return f"(SELECT cells.* FROM cells JOIN plans USING (cell_id) WHERE sweep = {literal(sweep)})"
+
+
 def summarise(files: Files, sweep: str | None = None) -> Summary:
     """The summary of a results directory, or of the cells of one sweep in it; the files are always all of them. It is quick,
     because no curves and no neurons are read."""
     planned = "true" if sweep is None else f"sweep = {literal(sweep)}"
-    source = "cells" if sweep is None else f"(SELECT cells.* FROM cells JOIN plans USING (cell_id) WHERE {planned})"
     alive = [driver for driver in drivers(files) if driver.alive]
     running = {cell for driver in alive for cell in driver.cell_ids}
-    status_of: dict[str, str] = dict(fetch(files, f"SELECT cell_id, status FROM {source}"))
+    status_of: dict[str, str] = dict(fetch(files, f"SELECT cell_id, status FROM {_source(sweep)}"))
     sql = f"SELECT sweep, list(cell_id) FROM plans WHERE {planned} GROUP BY sweep ORDER BY sweep"
     plans: dict[str, list[str]] = dict(fetch(files, sql))
     if sweep is not None:
         alive = [driver for driver in alive if not set(driver.cell_ids).isdisjoint(plans.get(sweep, ()))]
-    failures = fetch(
-        files,
-        rf"""SELECT status, {ONE_REASON},
-                count(*), first(cell_id ORDER BY log_path IS NULL, cell_id),
-                first(log_path ORDER BY log_path IS NULL, cell_id)
-            FROM ({FIRST_LINES.format(source=source)})
-            GROUP BY status, {ALIKE} ORDER BY count(*) DESC, 2""",
-    )
+    failures = failed_alike(files, sweep)
     common = in_common(files, sweep) if failures else {}
     snapshot = take(files)
     entries = {file.entry for file in (*snapshot.rows, *snapshot.plans)} | set(snapshot.superseded) | set(snapshot.bad)
@@ -86,10 +98,7 @@ def summarise(files: Files, sweep: str | None = None) -> Summary:
         results=files.root,
         cells={name: statuses.count(name) for name in ("ok", "diverged", "failed")},
         sweeps=[_counts(sweep, cells, status_of, running) for sweep, cells in plans.items()],
-        failures=[
-            FailureGroup(status, reason, cells, example, log, common.get((status, reason), ""))
-            for status, reason, cells, example, log in failures
-        ],
+        failures=[replace(one, in_common=common.get((one.status, one.reason), "")) for one in failures],
         drivers=[{"driver": driver.description, "cells": len(driver.cell_ids)} for driver in alive],
         n_files=len(entries),
         n_bytes=sum(entry.size for entry in entries),

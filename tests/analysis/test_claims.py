@@ -263,7 +263,7 @@ def test_the_largest_of_several_differences_has_an_interval_that_holds_for_all(t
     store.commit("p", rows)
     given = {"measure": "best_test_acc", "a": {"gamma": 0.1}, "b": {"gamma": 1}}
     found = KINDS["largest_difference"](store.results, of={"task": "same_different"}, among=["L"], **given)
-    assert "largest of 20, at L = 7" in found.what and found.interval.n == 6
+    assert "largest of 20 differences, at L = 7" in found.what and found.interval.n == 6
     alone = KINDS["difference"](store.results, of={"task": "same_different", "L": 7}, **given)
     assert found.interval.value == pytest.approx(alone.interval.value)
     assert found.interval.low < alone.interval.low and 0 < found.interval.low < 0.1 < found.interval.high

@@ -10,6 +10,8 @@ from analysis.data.measures import MEASURES
 from analysis.figures.__main__ import app
 from analysis.figures.files import FILES
 from analysis.figures.registry import FIGURES
+from store.store import Store
+from tests.store_rows import row
 
 
 def drawn(measured, folder, *words):
@@ -52,6 +54,16 @@ def test_along_training(measured, tmp_path):
 def test_a_map_over_two_parameters(measured, tmp_path):
     rows, said = drawn(measured, tmp_path, "map", "--where", "gamma=lazy", "--x", "d", "--by", "L")
     assert len(rows) == 21 and "Best test accuracy over d and L" in said
+
+
+def test_a_map_over_a_parameter_that_holds_0_names_the_values_that_can_be_drawn(tmp_path):
+    store = Store(str(tmp_path / "noisy"))
+    store.commit("p", [row(f"{i:020x}", sigma2=float(i % 4), d=[64, 128][i // 4], seed=0, L=3, steps=9) for i in range(8)])
+    words = ["map", "--x", "sigma2", "--by", "d", "--results", store.results, "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 2 and "it holds 0; choose the others, sigma2 = 1, 2, 3, or draw a curve; axes must be" in done.output
+    done = CliRunner().invoke(app, [*words, "--where", "sigma2=1,2,3"])
+    assert done.exit_code == 0 and "over sigma2 and d" in done.output
 
 
 @pytest.mark.parametrize("words", ["curve --x L", "curve --x step --where gamma=1", "map", "Lstar"])

@@ -36,6 +36,7 @@ def test_a_users_own_task_has_a_table(sweep_here):
 def test_a_sweep_in_which_all_networks_diverge_ends_with_its_summary(small_grid, sweep_here):
     done = sweep_here(small_grid, "base_lr=1e12", "gamma=1", "--debug")
     assert "small: 6 cells: 6 diverged" in done.stdout, (done.stdout, done.stderr)
+    assert re.search(r"\n  6 diverged: .*step", done.stdout), done.stdout
     assert "query: " in done.stdout
     assert done.returncode == 0  # divergence is a result
 

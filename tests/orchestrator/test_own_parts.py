@@ -335,6 +335,13 @@ def test_under_debug_a_traceback_is_printed_once_for_all_networks_that_fail_alik
     assert done.stderr.count("Traceback (most recent call last)") == 1, done.stderr
     line = line_of(raising, "raise ValueError")
     assert re.search(rf'own_network.py", line {line}, in features', done.stderr)
+    [reason] = re.findall(r"\n  (\d+ failed: .*)", done.stdout)
+    assert re.fullmatch(r"(\d+) failed: ValueError: cannot go on.* \(log: \S+/logs/\w+\.txt\)", reason), reason
+    n = reason.split()[0]
+    once_more = sweep_here(grid, "--debug").stderr
+    assert f"{n} networks of these failed earlier and are left alone: --retry-failed trains them again, and prints" in once_more
+    assert "Traceback" not in once_more
+    assert sweep_here(grid, "--debug", "--retry-failed").stderr.count("Traceback (most recent call last)") == 1
 
 
 def test_a_misspelled_key_of_an_own_network_names_that_network(tmp_path, sweep_here):

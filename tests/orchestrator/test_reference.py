@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from analysis.data.measures import MEASURES
 from orchestrator.reference import reference
 
 PAGE = Path(__file__).parents[2] / "docs/reference/keys.md"
@@ -13,5 +14,5 @@ def test_the_page_is_what_the_command_prints():
 
 def test_every_part_and_metric_is_on_it():
     text = reference()
-    for name in ("same_different", "mlp", "adam", "langevin", "erf3", "best_test_acc", "momentum", "kappa"):
+    for name in ("same_different", "mlp", "adam", "langevin", "erf3", "best_test_acc", "momentum", "kappa", *MEASURES):
         assert f"`{name}`" in text

@@ -166,6 +166,11 @@ def test_copy(store: Store, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     found = call(store, "copy", "--to", str(tmp_path / "file"))
     assert found.exit_code == 2 and found.stderr
+    found = call(store, "copy", "--sweep", "eq3", "--to", str(tmp_path / "one"))
+    assert found.stdout.startswith("copied 7 networks, 1 plans")
+    found = call(store, "copy", "--sweep", "eq4", "--to", str(tmp_path / "none"))
+    told = f"no sweep 'eq4' in {store.results}; did you mean 'eq3'? there are eq3\n"
+    assert (found.exit_code, found.stderr, (tmp_path / "none").exists()) == (2, told, False)
     assert call(store, "copy", "--to", store.results).stderr == f"{store.results} cannot be copied into itself\n"
 
 

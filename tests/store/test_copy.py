@@ -156,6 +156,27 @@ def test_a_plan_that_was_asked_for_again_is_renewed_and_never_aged(store: Store,
     assert fetch(target.results, "FROM plans") == [("eq3", "a")]
 
 
+def test_a_sweep_alone_is_copied_with_its_files(store: Store, target: Store) -> None:
+    fill(store)
+    asked = [f"{i:020x}" for i in range(5, 25)]
+    store.write_plan("mine", [*asked, "w"], whole=True)
+    store.write_plan("mine", [*asked[:-1], "w"], whole=True)  # the last whole grid counts
+    store.commit("torn", [row(7, "failed", minute=9), row(50, "failed", minute=9)], failed=True)
+    done = copy(store.files, target.files, ["mine"])
+    assert (done.weights, done.failed, set(target.statuses())) == (1, 1, {*asked[:-1], "w"})
+    held = contents(target)
+    for view, condition in (("plans", "sweep = 'mine'"), ("neurons", "true"), ("curves", "true")):
+        where = f"{condition} AND cell_id IN (SELECT cell_id FROM plans WHERE sweep = 'mine')"
+        assert held[view] == fetch(store.results, f"FROM {view} WHERE {where} ORDER BY ALL")
+    assert check(target.files).bad == {}
+    again = copy(store.files, target.files, ["mine"])
+    assert (again.rows, again.plans, again.weights) == (0, 0, 0)
+    copy(store.files, target.files, ["mine", "eq3"])
+    assert fetch(target.results, "SELECT DISTINCT sweep FROM plans ORDER BY ALL") == [("eq3",), ("mine",)]
+    copy(store.files, target.files)
+    assert contents(target) == contents(store)
+
+
 def test_a_directory_is_not_copied_into_itself(store: Store) -> None:
     store.commit("p", rows(0, 5))
     with pytest.raises(ResultsError, match="into itself"):

@@ -152,6 +152,11 @@ def test_what_a_newer_version_tells_beside_is_left_out(store: Store) -> None:
     assert further(store) == {"mine": Key("mine", "x", "whole")}
 
 
+def test_a_network_that_rows_leave_out_is_found_by_its_name(store: Store) -> None:
+    store.commit("old", [row(0), row(1, network="erf2", kappa=0.1)])
+    assert fetch(store.results, "SELECT seed, network FROM cells WHERE network = 'relu2'") == [(0, "relu2")]
+
+
 def test_defaults_are_filled_in_for_networks_that_have_the_key(store: Store) -> None:
     store.commit("old", [row(0), row(1, network="erf2", kappa=0.1)])
     store.commit("mlp", [row(2, network="mlp", depth=3), row(3, network="mlp"), row(4, network="mlp", depth=1)], [DEPTH])
@@ -167,7 +172,7 @@ def test_defaults_are_filled_in_for_networks_that_have_the_key(store: Store) -> 
     assert training == ["sgd", "langevin", *["sgd"] * 7, "adam", "gd"]
     assert beta == [0.9, None, *[0.9] * 8, None]
     assert hops_of == [*["o'ne"] * 9, "two", None]
-    assert network == [None, "erf2", "mlp", "mlp", "mlp", "mlp", "cnn", "cnn", "cnn", "rnn", None]
+    assert network == ["relu2", "erf2", "mlp", "mlp", "mlp", "mlp", "cnn", "cnn", "cnn", "rnn", "relu2"]
     assert fetch(store.results, "SELECT count(*) FROM cells WHERE depth = 1 AND beta > 0.5") == [(3,)]
     alone = run(store.results, lambda c: c.execute("SELECT depth FROM cells WHERE seed = 3").fetchall(), of_cells([f"{3:020x}"]))
     assert alone == [(1,)]

@@ -26,7 +26,8 @@ from tests.store_rows import keys, row, rows
 LISTS = ", ".join([*CURVES, *NEURONS, *HELD, "weights_file", "_file", "_row"])
 PLAIN = {
     "cells": f"""SELECT * EXCLUDE ({LISTS}) REPLACE (finished_at AT TIME ZONE 'UTC' AS finished_at,
-            coalesce(training, if(kappa IS NULL, 'sgd', 'langevin')) AS training) FROM internal.rows
+            coalesce(training, if(kappa IS NULL, 'sgd', 'langevin')) AS training,
+            coalesce(network, 'relu2') AS network) FROM internal.rows
         QUALIFY row_number() OVER (PARTITION BY cell_id ORDER BY {BEST}) = 1""",
     "curves": f"""SELECT cell_id, unnest(curve_step), unnest(curve_train_loss), unnest(curve_train_acc), unnest(curve_test_acc),
                          unnest(curve_test_auc), unnest(curve_train_mse), unnest(curve_alignment_f), unnest(curve_test_mse),

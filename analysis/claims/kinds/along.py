@@ -46,7 +46,7 @@ def steps_ratio(results: str, when: Bounds, before: Bounds, of: Where, prefer: W
     between = np.hypot(first["gap"] / first["step"], first["gap before"] / first["step before"]).mean() / 12**0.5
     mean = mean_interval(np.log(first["step"] / first["step before"]), sd_of_ties=float(between))
     value, low, high = (float(np.exp(end)) for end in mean[:3])
-    told = f"{in_words(when)} at {_when(first['step'])}, {in_words(before)} at {_when(first['step before'])}"
+    told = f"ratio of steps, {in_words(when)} at {_when(first['step'])}, {in_words(before)} at {_when(first['step before'])}"
     return Measured(mean._replace(value=value, low=low, high=high), f"{told}; {_counted(found, first)}", found.again)
 
 
@@ -72,7 +72,9 @@ def samples_exponent(
         told = f"networks in which {in_words(when)} never holds: {lost}" if lost else f"fewer than {FEWEST} {spoken(against)}"
         return NotMeasured(f"{told}; {found.what}")
     shown = ", ".join(f"{mean:.3g} at {size:g}" for size, mean in zip(grown.means[against], grown.means["mean"], strict=True))
-    return Measured(grown.exponent, f"{SAMPLES} until {in_words(when)} ~ {against}^b: {shown}; {found.what}", found.again)
+    return Measured(
+        grown.exponent, f"exponent b of {SAMPLES} until {in_words(when)} ~ {against}^b: {shown}; {found.what}", found.again
+    )
 
 
 def steps_exponent(
@@ -144,7 +146,7 @@ def curve_exponent(results: str, measure: str, of: Where, first: int, last: int,
         return NotMeasured(f"no network has evaluations from step {first} to {last}: {found.what}")
     what = declared(results)[measure]
     assert isinstance(what, Metric)
-    told = f"{what.title} ~ step^b from step {first} to {last}; {found.what}"
+    told = f"exponent b of {what.title} ~ step^b from step {first} to {last}; {found.what}"
     lost = len(found.frame) - len(slopes)
     return Measured(mean_interval(slopes), told + (f", {lost} of them without such evaluations" if lost else ""), found.again)
 
@@ -186,7 +188,7 @@ def envelope_exponent(
         return NotMeasured(f"no seed reaches from C = {first:g} to {last:g} at every {over}: {found.what}")
     what = declared(results)[measure]
     assert isinstance(what, Metric)
-    told = f"best {over} ~ C^b" if of_size else f"least {what.title} ~ C^b"
+    told = f"exponent b of best {over} ~ C^b" if of_size else f"exponent b of least {what.title} ~ C^b"
     lost = f", {len(sizes) - n} of {len(sizes)} seeds without every {over} left out" if n < len(sizes) else ""
     return Measured(mean_interval(each), f"{told}, C = {over} x step from {first:g} to {last:g}{lost}; {found.what}", found.again)
 

@@ -44,11 +44,8 @@ def exponent_beside_bound(
     value, low, high = fit.interval[:3]
     interval = fit.interval._replace(value=value - said, low=low - said, high=high - said)
     at = f"{fit.n_used} {against} from {fit.law.x_low:g} to {fit.law.x_high:g} ({fit.censored})"
-    return Measured(
-        interval,
-        f"P* ~ {against}^b, b = {value:.2f} ({low:.2f} to {high:.2f}) minus the bound's {said:.2f}, {at}; {found.what}",
-        found.again,
-    )
+    exponents = f"P* ~ {against}^b, b = {value:.2f} ({low:.2f} to {high:.2f}) minus the bound's {said:.2f}"
+    return Measured(interval, f"difference of exponents, {exponents}, {at}; {found.what}", found.again)
 
 
 def _learning(results: str, of: Mapping[str, Any], against: Size, ratio: float, prefer: Mapping[str, Any] | None) -> Networks:
@@ -83,7 +80,7 @@ def threshold_beside_bound(
     low, high = float(times["low"].min(skipna=False)), float(times["high"].max(skipna=False))
     interval = Interval(value, low, high, len(times), "least to greatest end of the intervals at each d")
     each = ", ".join(f"{t:.2f} at d = {d:g}" for t, d in zip(times["threshold"], table["d"], strict=True))
-    return Measured(interval, f"P* over kappa t/(1 - {level:g}): {each}; {found.what}", found.again)
+    return Measured(interval, f"ratio, P* over kappa t/(1 - {level:g}): {each}; {found.what}", found.again)
 
 
 def specialised_beside_bound(
@@ -105,7 +102,11 @@ def specialised_beside_bound(
     logs = (frame["value"] / frame["width"].map(of_width["bound"])).map(np.log).groupby(frame["seed"]).mean()
     value, low, high = np.exp(mean_interval(logs)[:3])
     interval = Interval(float(value), float(low), float(high), len(logs), "t over seeds, of logarithms")
-    return Measured(interval, f"{_each(of_width['value'], of_width['bound'], 'N')}; {found.what}", found.again)
+    return Measured(
+        interval,
+        f"ratio of neurons to those of the bound: {_each(of_width['value'], of_width['bound'], 'N')}; {found.what}",
+        found.again,
+    )
 
 
 def layer_beside_energy(
@@ -130,7 +131,11 @@ def layer_beside_energy(
     of_width = of_width.assign(asked=asked)
     frame = frame[frame["width1"].isin(of_width.index)]
     ratios = (frame["value"] / frame["width1"].map(of_width["asked"])).groupby(frame["seed"]).mean()
-    return Measured(mean_interval(ratios), f"{_each(of_width['value'], of_width['asked'], 'N1')}; {found.what}", found.again)
+    return Measured(
+        mean_interval(ratios),
+        f"ratio of neurons to those of least energy: {_each(of_width['value'], of_width['asked'], 'N1')}; {found.what}",
+        found.again,
+    )
 
 
 def _of_least_energy(layer: int, alignment: float, d: int, N1: int, N2: int) -> float:

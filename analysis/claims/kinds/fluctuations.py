@@ -61,7 +61,7 @@ def spread_ratio(results: str, of: Where, a: Where, b: Where, prefer: Where | No
     logs = both.groupby(DATA)["log"].mean()
     interval = mean_interval(logs)
     value, low, high = (float(np.exp(end)) for end in interval[:3])
-    told = f"spreads {both[f'{SPREAD}_x'].mean():.3g} and {both[f'{SPREAD}_y'].mean():.3g} on {len(logs)} data sets"
+    told = f"ratio of spreads {both[f'{SPREAD}_x'].mean():.3g} and {both[f'{SPREAD}_y'].mean():.3g} on {len(logs)} data sets"
     return Measured(interval._replace(value=value, low=low, high=high), f"{told}; {found.what}", found.again)
 
 
@@ -76,7 +76,9 @@ def spread_beside_lazy(results: str, of: Where, prefer: Where | None = None) -> 
     mean = mean_interval(widest[SIZE] * widest[SPREAD])
     value, error = mean.value / said.value, 1.96 * said.error * mean.value / said.value**2
     low, high = (float(np.hypot((end - mean.value) / said.value, error)) for end in mean[1:3])
-    told = f"width x spread {mean.value:.3g} at width {widest[SIZE].iloc[0]}, theory {said.value:.3g}; {found.what}"
+    told = (
+        f"ratio to theory: width x spread {mean.value:.3g} at width {widest[SIZE].iloc[0]}, theory {said.value:.3g}; {found.what}"
+    )
     return Measured(mean._replace(value=value, low=value - low, high=value + high), told, found.again)
 
 
@@ -95,4 +97,6 @@ def _exponent(law: Fall, what: str, table: pd.DataFrame, of: str, found: Network
     if law.exponent is None:
         return NotMeasured(f"no exponent: one width, or a mean that is not positive; {found.what}")
     means = ", ".join(f"{value:.3g} at {size}" for size, value in table.groupby(SIZE)[of].mean().items())
-    return Measured(law.exponent, f"{what} ~ width^b: {means}; {table[DATA].nunique()} data sets; {found.what}", found.again)
+    return Measured(
+        law.exponent, f"exponent b of {what} ~ width^b: {means}; {table[DATA].nunique()} data sets; {found.what}", found.again
+    )

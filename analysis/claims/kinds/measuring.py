@@ -142,7 +142,7 @@ def error_beside_theory(results: str, measure: str, of: Where, theory: str, pref
     error = mean_interval(1 - found.frame["value"], bounds=(0, 1), sd_of_ties=ties(found.frame, measures(results)[measure]))
     with np.errstate(divide="ignore"):
         value, low, high = (float(np.log(end / expected)) for end in error[:3])
-    told = f"error {error.value:.3g} over {theory}'s {expected:.3g}, a factor of {np.exp(value):.3g}"
+    told = f"natural logarithm of the factor {np.exp(value):.3g}: error {error.value:.3g} over {theory}'s {expected:.3g}"
     return Measured(error._replace(value=value, low=low, high=high), f"{told}; 1 - {found.what}", found.again)
 
 
@@ -188,7 +188,8 @@ def threshold_ratio(
     low = np.quantile(np.nan_to_num(least, nan=0.0, posinf=np.inf), 0.025, method="inverted_cdf")
     high = np.quantile(np.nan_to_num(most, nan=np.inf, posinf=np.inf), 0.975, method="inverted_cdf")
     value = max(left.value, 0.0) / right.value
-    return Measured(Interval(value, float(low), float(high), min(left.n_seeds, right.n_seeds), "resampled"), told, found.again)
+    interval = Interval(value, float(low), float(high), min(left.n_seeds, right.n_seeds), "resampled")
+    return Measured(interval, f"ratio of thresholds: {told}", found.again)
 
 
 def threshold_exponent(
@@ -244,7 +245,7 @@ def _threshold_exponent(found: Networks, law: Law) -> Found:
     interval = fit.interval
     at = f"at {fit.n_used} {against} from {fit.law.x_low:g} to {fit.law.x_high:g} ({fit.censored})"
     reached = f"{law.measure.short} {level:g}"
-    return Measured(interval, f"{over}* ~ {against}^b for {reached} {at}; {found.what}", found.again)
+    return Measured(interval, f"exponent b of {over}* ~ {against}^b for {reached} {at}; {found.what}", found.again)
 
 
 def exponent_of(curves: pd.DataFrame, level: float, over: str, against: str) -> Exponent | NotMeasured:
@@ -273,7 +274,7 @@ def _less(of: Measured, other: Found) -> Found:
     a, b = of.interval, other.interval
     value, low, high = a.value - b.value, np.hypot(a.value - a.low, b.high - b.value), np.hypot(a.high - a.value, b.value - b.low)
     found = Interval(value, value - float(low), value + float(high), min(a.n, b.n), "errors in quadrature")
-    return Measured(found, f"{a.value:.3g} minus {b.value:.3g}; {of.what}", of.again)
+    return Measured(found, f"difference, {a.value:.3g} minus {b.value:.3g}; {of.what}", of.again)
 
 
 def ties(frame: pd.DataFrame, measure: Metric) -> float:

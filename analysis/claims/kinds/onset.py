@@ -24,7 +24,7 @@ def onset_exponent(
     told = ", ".join(f"{point['mean']:.3g} at {point[SIZE]:g}" for point in law.points.to_dict("records"))
     if law.exponent is None:
         return NotMeasured(f"P* lies within the P tried at fewer than {FEWEST} widths: {told}; {found.what}")
-    return Measured(law.exponent, f"P* ~ width^b for {factor:g} times the error: {told}; {found.what}", found.again)
+    return Measured(law.exponent, f"exponent b of P* ~ width^b for {factor:g} times the error: {told}; {found.what}", found.again)
 
 
 def onset_ratio(
@@ -51,7 +51,7 @@ def onset_ratio(
     low, high = np.quantile(drawn[1:], [0.025, 0.975])
     told = ", ".join(f"{law.draws[size][0]:.3g} over {other.draws[size][0]:.3g} at width {size:g}" for size in both)
     interval = Interval(float(drawn[0]), float(low), float(high), len(both), "bootstrap")
-    return Measured(interval, f"P* {told}; {found.what}", found.again)
+    return Measured(interval, f"ratio of P*, {told}; {found.what}", found.again)
 
 
 def _onset(

@@ -46,7 +46,7 @@ def optimum_exponent(
     told = ", ".join(f"{x:.3g} at {size:g}" for size, x in means.items())
     lost = f", {diverged} of them diverged" if diverged else ""
     told = f"{told}{_incomplete(found, best, over, against)}; {found.what}{lost}"
-    return Measured(interval, f"{_word(worst)} {spoken(over)} ~ {against}^b: {told}", found.again)
+    return Measured(interval, f"exponent b of {_word(worst)} {spoken(over)} ~ {against}^b: {told}", found.again)
 
 
 def peak_ratio(
@@ -62,7 +62,7 @@ def peak_ratio(
         return NotMeasured(f"networks of {sizes} {against}, where one is asked for: {found.what}")
     interval = mean_interval(np.log(worst["x"] / worst[against] ** power))
     value, low, high = (float(np.exp(end)) for end in interval[:3])
-    told = f"worst {spoken(over)} over {against}^{power:g}{_incomplete(found, worst, over, against)}; {found.what}"
+    told = f"ratio of the worst {spoken(over)} to {against}^{power:g}{_incomplete(found, worst, over, against)}; {found.what}"
     return Measured(interval._replace(value=value, low=low, high=high), told, found.again)
 
 

@@ -30,7 +30,9 @@ def difference(
         return pairs
     # Networks of one seed at several L are independent: each pair counts.
     interval = mean_interval(pairs, sd_of_ties=ties(found.frame, measures(results)[measure]))
-    return Measured(interval, f"{len(pairs)} pairs that share {', '.join(along)} and seed; {found.what}", found.again)
+    return Measured(
+        interval, f"difference over {len(pairs)} pairs that share {', '.join(along)} and seed; {found.what}", found.again
+    )
 
 
 def largest_difference(
@@ -52,7 +54,7 @@ def largest_difference(
     value, low, high = (max(float(interval[end]) for interval in each) for end in range(3))
     part = groups[int(np.argmax([interval.value for interval in each]))]
     where = ", ".join(f"{key} = {part.index.get_level_values(key)[0]}" for key in among)
-    told = f"largest of {len(groups)}, at {where}; {found.what}"
+    told = f"largest of {len(groups)} differences, at {where}; {found.what}"
     return Measured(Interval(value, low, high, len(part), "Bonferroni"), told, found.again)
 
 

@@ -40,7 +40,7 @@ def ratio_to_theory(
     means = [float(part["ratio"].mean()) for part in parts]
     # Seeds with equal accuracies are known to no more than their test sets tell.
     equal = [ties(part, measures(results)[measure]) * float((part["ratio"] / part["value"]).mean()) for part in parts]
-    told = f"{measure} over {theory}" + (f", {min(means):.3g} to {max(means):.3g}" if over else "")
+    told = f"ratio of {measure} to {theory}" + (f", {min(means):.3g} to {max(means):.3g}" if over else "")
     if farthest:
         at, interval = _of_farthest(parts, equal)
         told += f"; {means[at]:.3g} at " + ", ".join(f"{spoken(key)} = {parts[at][key].iloc[0]:g}" for key in over)

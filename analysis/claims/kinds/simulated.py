@@ -40,7 +40,8 @@ def handcrafted_accuracy(results: str, rho: float, d: int = 64, examples: int = 
     share = kept(different_right, float(rho), d, examples)
     error = 1.96 * np.sqrt(share * (1 - share) / examples)
     return Measured(
-        Interval(share, share - error, share + error, examples, "normal"), f"rho = {rho:g}, {examples} different pairs drawn"
+        Interval(share, share - error, share + error, examples, "normal"),
+        f"share of right answers at rho = {rho:g}, {examples} different pairs drawn",
     )
 
 
@@ -50,13 +51,17 @@ def max_margin_eigenvalue(
     """Mean over draws of the farthest eigenvalue: among the d eigenvalues of 2d X with this sign [Theorem 1], the one farthest
     from +1 or -1."""
     farthest = kept(eigenvalues, d, symbols, examples, draws)["positive" if sign > 0 else "negative"]
-    return Measured(mean_interval(farthest), f"d = {d}, {symbols} symbols, {examples} examples, {draws} draws")
+    drawn = f"d = {d}, {symbols} symbols, {examples} examples, {draws} draws"
+    return Measured(mean_interval(farthest), f"eigenvalue of 2d X farthest from {1 if sign > 0 else -1}; {drawn}")
 
 
 def max_margin_halves(results: str, sign: int, draws: int = 6) -> Found:
     """Cosine of the halves of the extreme eigenvector at Fig. C1's size: 3000 examples of 64 symbols, d = 1024."""
     cosines = kept(cosines_of_halves, draws)["largest" if sign > 0 else "smallest"]
-    return Measured(mean_interval(cosines, bounds=(-1, 1)), f"64 symbols, d = 1024, 3000 examples, {draws} draws")
+    return Measured(
+        mean_interval(cosines, bounds=(-1, 1)),
+        f"cosine of the halves of the extreme eigenvector; 64 symbols, d = 1024, 3000 examples, {draws} draws",
+    )
 
 
 # The draws, kept on disk: arguments and results are plain values.

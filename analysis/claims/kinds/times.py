@@ -25,7 +25,7 @@ def time_exponent(results: str, measure: str, reaches: float, of: Where, over: s
     slopes = [linear_fit(np.log(part[over].to_numpy(float)), np.log(part["time"].to_numpy(float))).slope.value for part in whole]
     means = pd.concat(whole).groupby(over)["time"].mean()
     told = ", ".join(f"{time:.3g} at {value:g}" for value, time in means.items())
-    what = f"rate x steps to {measure} = {reaches:g} ~ {spoken(over)}^b: {told}; {_counted(found, frame)}"
+    what = f"exponent b of rate x steps to {measure} = {reaches:g} ~ {spoken(over)}^b: {told}; {_counted(found, frame)}"
     return Measured(mean_interval(slopes), what, found.again)
 
 
@@ -38,7 +38,7 @@ def time_beside_modes(results: str, measure: str, reaches: float, of: Where, pre
     ratios = times_over_theory(frame, measure, reaches).dropna()
     if ratios.empty:
         return NotMeasured(f"the theory does not speak of these networks: {found.what}")
-    what = f"time to {measure} = {reaches:g} over the theory's; step {frame['crossed'].median():.5g} (median)"
+    what = f"ratio of the time to {measure} = {reaches:g} to the theory's; step {frame['crossed'].median():.5g} (median)"
     return Measured(mean_interval(ratios), f"{what}; {_counted(found, frame)}", found.again)
 
 

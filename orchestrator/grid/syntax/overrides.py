@@ -17,6 +17,16 @@ NOT_AXES = ("zip", "exclude", "find")
 """Keys of a block that describe its axes together; overrides cannot give them."""
 
 
+def not_an_axis(key: str) -> str | None:
+    """The words that refuse `zip`, `exclude` and `find`, or a part such as `find.at`, as an override; None for an axis."""
+    name = key.partition(".")[0]
+    if name not in NOT_AXES:
+        return None
+    parts = " (axis, metric, at, range, tolerance, falling)" if name == "find" else ""
+    able = "only keys that hold a network's values, such as d, can"
+    return f"`{name}`{parts} stands in the grid: change it there, or in a copy; {able}"
+
+
 def parse_overrides(arguments: Sequence[str], report: Report, where: str = COMMAND_LINE) -> dict[str, Item]:
     """The axes that `key=values` arguments describe. `where`: the place of their problems."""
     found: dict[str, Item] = {}
@@ -25,8 +35,8 @@ def parse_overrides(arguments: Sequence[str], report: Report, where: str = COMMA
         key, equals, text = (part.strip() for part in argument.partition("="))
         if not equals or not key:
             report.at(place, f"cannot read {show(argument)}; write key=value, for instance gamma=0.1,1 or seed=range(3)")
-        elif key in NOT_AXES:
-            report.at(place, f"`{key}` cannot be given on the command line; write it in the grid")
+        elif refused := not_an_axis(key):
+            report.at(place, f"{refused} be given on the command line")
         elif key in found:
             report.at(place, f"key {show(key)} is given twice; join the values: {key}=1,2")
         elif (item := axis_of(text, where)) is None:

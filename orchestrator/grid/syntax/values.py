@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from orchestrator.grid.syntax.overrides import NOT_AXES, axis_of
+from orchestrator.grid.syntax.overrides import axis_of, not_an_axis
 from orchestrator.grid.syntax.problems import Report
 from orchestrator.grid.syntax.yaml_lines import Item
 
@@ -37,8 +37,8 @@ def replaced_axes(axes: Mapping[str, Any], report: Report) -> dict[str, Item]:
     found: dict[str, Item] = {}
     place = Item(None, REPLACED)
     for key, value in axes.items():
-        if key in NOT_AXES:
-            report.at(place, f"`{key}` cannot be replaced; write it in the grid")
+        if refused := not_an_axis(key):
+            report.at(place, f"{refused} be replaced")
             continue
         try:
             item = axis_of(value, REPLACED) if isinstance(value, str) else item_of(value, REPLACED)

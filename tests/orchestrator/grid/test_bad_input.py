@@ -4,6 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -183,7 +184,9 @@ def test_everything_wrong_is_said_at_once(problems):
         ("L=range(2", "L = "),
         ("L=rnage(3)", "did you mean 'range'?"),
         ("L=], [", "cannot read the values"),
-        ("zip=L", "cannot be given on the command line"),
+        ("zip=L", "`zip` stands in the grid: change it there"),
+        ("find.at=0.9", "`find` (axis, metric, at, range, tolerance, falling) stands in the grid: change it there"),
+        ("at=0.9", "unknown key 'at'; at is a part of `find`, and stands there in the grid; legal keys of"),
         ("task=parrot", "unknown task 'parrot'"),
         ("steps=2500", "steps = 2500"),
         ("save=activations", "unknown 'activations'"),
@@ -326,3 +329,24 @@ def test_any_bytes_load_or_say_what_is_wrong(tmp_path, data):
     path = tmp_path / "g.yaml"
     path.write_bytes(data)
     load_quietly(path, [])
+
+
+@pytest.mark.parametrize("name", ["part.py", "first.ipynb", "rows.parquet", "notes.md"])
+def test_a_file_of_another_kind_is_no_grid(tmp_path, name):
+    texts = {
+        "part.py": b'"""A part."""\n\nimport os\n',
+        "first.ipynb": b'{"cells": [], "nbformat": 4}',
+        "notes.md": b"# a: b: c\nd: e: f",
+    }
+    (tmp_path / name).write_bytes(texts.get(name, b"PAR1\xff\x00\xfe"))
+    with pytest.raises(GridError) as error:
+        load_grid(tmp_path / name)
+    [line] = str(error.value).splitlines()
+    assert f"not a grid: a grid is a YAML file with the key `grids`, and this is a {Path(name).suffix} file without it" in line
+    assert ("`networks` or `metrics`" in line) == (name == "part.py")
+
+
+def test_a_grid_may_have_any_name(small_grid, tmp_path):
+    text = Path(small_grid).read_text()
+    (tmp_path / "mine.grid").write_text(text)
+    assert len(load_grid(tmp_path / "mine.grid").cells) == len(load_grid(small_grid).cells)

@@ -32,7 +32,8 @@ def problems(path, *overrides):
 
 def test_the_axis_that_a_block_searches(path):
     [line] = problems(path, "L=4", "seed=range(2)")
-    assert line.startswith("g.yaml:4: find searches along L, so it can have no values of its own")
+    assert line.startswith("g.yaml:4: find searches along L and finds the values itself, within its `range`")
+    assert "so L can be given none: leave L out, and change `range` in the grid if need be; without `find`" in line
     assert line.endswith("(the command line puts L = 4 into this block, as into every block that has this key)")
 
 

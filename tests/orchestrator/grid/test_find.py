@@ -259,8 +259,11 @@ def test_what_find_may_not_say(tmp_path, find, words):
 def test_find_and_the_command_line(searching):
     with pytest.raises(GridError, match="searches along L"):
         load_grid(searching, ["L=2,4"])
-    with pytest.raises(GridError, match="cannot be given on the command line"):
+    with pytest.raises(GridError, match="such as d, can be given on the command line"):
         load_grid(searching, ["find=L"])
+    with pytest.raises(GridError) as error:
+        load_grid(searching, ["hops=3"])
+    assert "find" not in str(error.value) and "legal keys of" in str(error.value)
     assert len(load_grid(searching, ["d=4", "gamma=1"]).searches) == 1
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.grid.load import GridError, load_grid
+from orchestrator.grid.load import Grid, GridError, load_grid
 from tests.made_texts import made_text, made_tokenizer
 from tests.own_parts import keep_registries
 from trainables.features.folders import DATA_DIR
@@ -66,6 +66,11 @@ def test_richness_of_a_network_without_features_is_refused(plan, asked):
         plan(OF_PLAIN % asked)
     assert ("or save theta_norm2 alone" in str(error.value)) == (asked == "richness")
     assert plan(OF_PLAIN % asked, WITH_FEATURES).cells
+
+
+def test_a_network_of_this_project_without_features_is_told_what_to_save(plan):
+    with pytest.raises(GridError, match=r"linear1 has no `features`, which modes needs: save curve_mode_1, .*curve_mode_4 alone"):
+        Grid.load({"grids": [{"task": "modes", "network": "linear1", "training": "gd", "d": 4, "seed": 0, "save": ["modes"]}]})
 
 
 def test_a_network_without_features_has_what_needs_none(plan):

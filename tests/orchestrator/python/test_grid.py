@@ -58,7 +58,7 @@ def test_everything_wrong_is_said_at_once(small_grid, tmp_path):
     grid = Grid.load(small_grid)
     with pytest.raises(GridError, match=r"(?s)Grid.replace: L = 1: must be.*unknown key 'gama'; did you mean 'gamma'"):
         grid.replace(gama=1, L=1)
-    with pytest.raises(GridError, match=r"`zip` cannot be replaced"):
+    with pytest.raises(GridError, match=r"`zip` stands in the grid"):
         grid.replace(zip=[["L", "d"]])
     with pytest.raises(GridError, match=r"no such file; did you mean '.*small.yaml'"):
         Grid.load(tmp_path / "smal.yaml")

@@ -65,6 +65,24 @@ def test_in_another_thread_there_are_no_signals_to_handle(small_grid, results):
     assert found[0].counts["ok"] == 2
 
 
+def drained(self, screen):
+    self._interrupts = 1
+    return self
+
+
+def test_a_script_whose_sweep_was_interrupted_does_not_go_on(small_grid, results, monkeypatch):
+    monkeypatch.setattr("orchestrator.python.process.Apart.run", drained)
+    with pytest.raises(KeyboardInterrupt, match=r"(?s)12 missing.*interrupted: run the same again, and it goes on from there"):
+        run(Grid.load(small_grid), results, quiet=True)
+
+
+def test_a_notebook_gets_the_summary_of_an_interrupted_sweep(small_grid, results, monkeypatch):
+    monkeypatch.setattr("orchestrator.python.process.Apart.run", drained)
+    monkeypatch.setattr("orchestrator.python.calls.in_notebook", lambda: True)
+    done = run(Grid.load(small_grid), results, quiet=True)
+    assert done.interrupted and "it goes on from there" in repr(done)
+
+
 LONG = {
     "sweep": "long",
     "defaults": {"steps": 60_000, "eval_every": 20_000, "width": 64, "batch": 32, "test_size": 64},
@@ -84,12 +102,14 @@ def test_an_interrupt_drains_and_the_same_call_goes_on(results):
 
     thread = threading.Thread(target=interrupt)
     thread.start()
-    done = run(grid, results, quiet=True)
+    with pytest.raises(KeyboardInterrupt, match=r"(?s)8000 networks: \d+ ok, \d+ missing.*it goes on from there"):
+        run(grid, results, quiet=True)
     thread.join()
-    assert done.interrupted and 0 < done.counts["ok"] < 8000 and "it goes on from there" in repr(done)
+    before = counts(results)[0]
+    assert 0 < before < 8000
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     more = run(grid, results, limit=8)
-    assert more.counts["ok"] == done.counts["ok"] + 8 and not more.interrupted
+    assert more.counts["ok"] == before + 8 and not more.interrupted
     with pytest.raises(SweepError, match=r"no Ray cluster answers at '127\.0\.0\.1:1'"):
         run(grid, results, address="127.0.0.1:1")
 

@@ -30,7 +30,7 @@ def test_the_mean_is_that_of_points_and_its_error_that_of_seeds(tmp_path):
     assert isinstance(found, Measured)
     half = stats.t.ppf(0.975, 2) * 0.02 / 3**0.5
     assert found.interval[:4] == pytest.approx((0.94, 0.94 - half, 0.94 + half, 3))
-    assert "final_test_acc over Eq. 3, 0.92 to 0.96" in found.what
+    assert "ratio of final_test_acc to Eq. 3, 0.92 to 0.96" in found.what
 
 
 def test_a_point_with_fewer_seeds_weighs_as_much_as_others(tmp_path):
