@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.data.keys import title_of, value_of
+from analysis.data.keys import spoken, title_of, value_of
 from analysis.data.points import in_order, task_of
 from declarations.column import Column
 from declarations.keys import KEYS
@@ -39,6 +39,8 @@ class Look:
     residual: bool = False
     level: float | None = None
     """Where a dashed line lies, if anywhere."""
+    along: tuple[str, ...] = ()
+    """Keys that change along with `x`, which the title of its axis names."""
     width: int = 560
     height: int = 340
     columns: int = 1
@@ -48,6 +50,11 @@ class Look:
     def title_of(self, key: str, points: pd.DataFrame) -> str:
         """The title of a key on axes and in legends of these points."""
         return title_of(key, task_of(points), self.declared)
+
+    def title_of_x(self, points: pd.DataFrame) -> str:
+        """The title of the abscissa, such as `width m, and P along with it`."""
+        title = self.title_of(self.x, points)
+        return f"{title}, and {', '.join(map(spoken, self.along))} along with it" if self.along else title
 
 
 def curves_chart(
@@ -124,7 +131,7 @@ def x_of(points: pd.DataFrame, look: Look, title: bool = True) -> Any:
     axis = alt.Axis(grid=False, tickMinStep=1) if pd.api.types.is_integer_dtype(points[look.x]) else alt.Axis(grid=False)
     if look.log_x:
         axis = log_axis(points[look.x])
-    return alt.X(f"{look.x}:Q", title=look.title_of(look.x, points) if title else None, scale=scale, axis=axis)
+    return alt.X(f"{look.x}:Q", title=look.title_of_x(points) if title else None, scale=scale, axis=axis)
 
 
 def log_axis(values: "pd.Series[Any]", **more: Any) -> alt.Axis:

@@ -99,6 +99,7 @@ def explore(results: str, selection: Selection, points: Points, choices: Choices
     if choices.raw:
         found = seeds(results, narrowed(selection, frame, held), points.measure.name, points.keys)
         raw = _of_points(found, points.keys, frame, data[axes])
+    look = replace(look, along=_along(points, data, look.x, axes))
     chart = curves_chart(drawn, points.measure, look, theory, residuals, raw, choices.centre)
     keys = with_gamma(axes)
     table = overlays.joined(data[[*keys, *STATISTICS]], values)
@@ -214,7 +215,7 @@ def _caption(
         ", ".join(filter(None, [counted(int(data["n"].sum()), "network"), lost])),
     ]
     look = choices.look
-    parts += [_together(data, key, look.x) for key in along_with(points._replace(frame=data), look.x) if key in data]
+    parts += [_together(data, key, look.x) for key in _along(points, data, look.x, axes)]
     if look.colour and len(data) > 1 and (data.groupby([key for key in axes if key != look.x])[look.x].nunique() == 1).all():
         parts.append(f"each curve has a single {look.x}, so that no points are joined")
     if choices.intervals and data["low"].isna().any() and data["n"].max() > 1:
@@ -233,6 +234,11 @@ def _caption(
         of = listed([spoken(key) for key in vary]) if 0 < len(vary) <= MOST_NAMED else "settings"
         parts.append(f"{counted(others, 'point')} of other {of} not shown")
     return "; ".join(part for part in parts if part) + "."
+
+
+def _along(points: Points, data: pd.DataFrame, x: str, axes: Sequence[str]) -> tuple[str, ...]:
+    """The keys that change along with `x` in the data, and are no axis."""
+    return tuple(key for key in along_with(points._replace(frame=data), x) if key in data and key not in axes)
 
 
 def _lost(points: Points, setting: Mapping[str, Value], same: Mapping[str, Value], axes: Sequence[str]) -> list[str]:

@@ -9,7 +9,6 @@ from streamlit.testing.v1 import AppTest
 
 from analysis.apart import Apart
 
-
 # Streamlit reads the metadata of every installed package at each `run` of an AppTest, a third of these tests' time.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 

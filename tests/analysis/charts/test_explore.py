@@ -241,7 +241,40 @@ def test_a_key_that_comes_back_to_a_value_tells_two_experiments_apart(tmp_path):
     frame = points(store.results, Selection())
     assert along_with(frame, "width") == []
     assert along_with(frame._replace(frame=frame.frame[frame.frame["width"] != 32]), "width") == []
-    assert along_with(frame._replace(frame=frame.frame[frame.frame["width"] <= 32]), "width") == ["d"]
+    assert along_with(frame._replace(frame=frame.frame[frame.frame["width"] <= 32]), "width") == []
+
+
+def test_points_that_differ_in_a_word_or_are_but_two_are_not_joined(tmp_path):
+    """The sweep `authors` once joined L = 4 at d = 64 with L = 16 at d = 32, and the one-third law's squared error at one rate
+    cross entropy at others."""
+    store = Store(str(tmp_path))
+    both = [row(i, L=4 * 4**i, d=64 - 32 * i, gamma=0.1, gamma_label="0.1", seed=0) for i in range(2)]
+    words = [row(9 + i, L=None, width=8 * 2**i, loss="mse" if i < 1 else None, seed=0) for i in range(3)]
+    store.commit("one", [*both, *words])
+    store.write_plan("both", [one["cell_id"] for one in both], whole=True)
+    store.write_plan("words", [one["cell_id"] for one in words], whole=True)
+    found = headline(store.results, Selection("both"))
+    assert "along with" not in found.caption and "so that no points are joined" in found.caption
+    found = headline(store.results, Selection("words"))
+    assert "along with" not in found.caption and list(found.frame.columns)[:2] == ["width", "loss"]
+
+
+def test_a_first_chart_without_curves_shows_as_many_points_as_it_can(tmp_path):
+    """Points of one abscissa in the colours that differ there, rather than one of them."""
+    store = Store(str(tmp_path))
+    cells = [row(i, L=4, d=64, initial=initial, seed=0) for i, initial in enumerate(("truncated", None))]
+    store.commit("one", [*cells, row(2, L=16, d=32, seed=0)])
+    store.write_plan("apart", [f"{i:020x}" for i in range(3)], whole=True)
+    found = headline(store.results, Selection("apart"))
+    assert len(found.frame) == 2 and "each curve has a single L, so that no points are joined" in found.caption
+
+
+def test_the_axis_names_what_changes_along_with_it(tmp_path):
+    store = Store(str(tmp_path))
+    store.commit("one", [row(i, L=3, width=8 * 2**i, d=100 * 2**i, seed=0) for i in range(4)])
+    store.write_plan("zipped", [f"{i:020x}" for i in range(4)], whole=True)
+    found = headline(store.results, Selection("zipped"))
+    assert "input dimension d, and width along with it" in str(found.chart.to_dict())
 
 
 def test_a_caption_tells_which_networks_did_not_mix(tmp_path):
