@@ -77,6 +77,16 @@ def showing(results: str, only: str | None = None) -> dict[str, frozenset[str]]:
     return {sweep: frozenset(pages) for sweep, pages in found.items()}
 
 
+def newest_of(results: str, page: str) -> str | None:
+    """The sweep whose last network finished latest, among those of which a page of NEEDS has something to show; None if there is
+    none."""
+    sql = (
+        "SELECT sweep FROM plans JOIN cells USING (cell_id) WHERE status = 'ok' "
+        "GROUP BY sweep ORDER BY max(finished_at) DESC NULLS LAST, sweep"
+    )
+    return next((sweep for (sweep,) in fetch(results, sql) if page in showing(results, sweep)[sweep]), None)
+
+
 def tasks_with_thresholds(results: str, sweep: str) -> list[str]:
     """The tasks of a sweep of which page Scaling has something to show."""
     return [one.task for _, one in _with_thresholds(results, _varying(results, sweep)) if one.has_thresholds]

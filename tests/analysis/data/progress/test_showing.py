@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.data.progress.showing import NEEDS, showing
+from analysis.data.progress.showing import NEEDS, newest_of, showing
 from store.store import Store
 from tests.rich_rows import RICH, rich
 from tests.store_rows import row
@@ -44,3 +44,12 @@ def test_pages_by_what_varies_among_finished_networks(tmp_path, cells, pages):
     store.write_plan("one", [cell["cell_id"] for cell in found], whole=True)
     assert showing(str(tmp_path)) == {"one": frozenset(pages)}
     assert pages <= {*NEEDS}
+
+
+def test_the_newest_sweep_with_something_to_show(tmp_path):
+    store = Store(str(tmp_path))
+    by_sweep = {"a-old": [(0, 3), (1, 4)], "b-new": [(2, 3), (3, 4)], "c-newest": [(4, 3), (5, 3)]}
+    store.commit("p", [row(cell, minute=cell, L=L, seed=cell, d=8) for cells in by_sweep.values() for cell, L in cells])
+    for name, cells in by_sweep.items():
+        store.write_plan(name, [f"{cell:020x}" for cell, _ in cells], whole=True)
+    assert newest_of(str(tmp_path), "curves") == "b-new" and newest_of(str(tmp_path), "scaling") is None
