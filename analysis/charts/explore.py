@@ -12,7 +12,7 @@ from analysis.data.choosing import along_with, having, label
 from analysis.data.comparing import differing, fitting, of_commonest_version, own
 from analysis.data.keys import captioned, gamma_once, of_data, spoken, with_gamma
 from analysis.data.parts import are_at_equilibrium, with_parts
-from analysis.data.points import Points, averaged, described, groups, seeds, settings_of, unmixed, with_intervals
+from analysis.data.points import Points, averaged, described, groups, not_default, seeds, settings_of, unmixed, with_intervals
 from analysis.data.selection import VERSION, Selection, Value, n_failed, points_sql
 from analysis.overlays import overlays
 from console.words import counted, listed, shown
@@ -205,7 +205,11 @@ def _caption(
     diverged = int(data["diverged"].sum())
     # Keys with one value in all points belong to the setting, like the chosen ones.
     told = [key for key in _sizes(points, data) if key in data and key not in axes]
-    same = {key: data[key].dropna().iloc[0] for key in told if _one(points, data, key)}
+    all_have = [key for key in captioned(points.keys, points.declared) if key in data and key not in axes]
+    one = {key: data[key].dropna().iloc[0] for key in dict.fromkeys([*told, *all_have]) if _one(points, data, key)}
+    # A caption leaves out what networks and trainings have by default.
+    named = {*told, *not_default(one | {key: value for key, value in setting.items() if value is not None}, points.declared)}
+    same = {key: value for key, value in one.items() if key in named}
     compared = [key for key in ("network", "training") if key in axes]
     belong = own(data, [key for key in told if key not in {*same, *setting}], compared, points.declared)
     parts = [

@@ -166,6 +166,7 @@ def _thresholds(
     falls = measure.falls
     text = f"{over}*: mean {measure.short} {'falls to ' if falls else ''}{level:g}, 95% intervals, {reached} of {len(table)} "
     text += f"curves {'fall to' if falls else 'reach'} it"
+    text += "; bands: 95% of the fitted line" if fits else ""
     st.caption(about(results, setting, text, why, MEANING if of_bound else "", unmixed=lost))
     apart = [against, *([by] if by else [])]
     # Within narrower ends, with an offset, or at one proportion, `Results` fits no exponent: it gives the thresholds to fit.

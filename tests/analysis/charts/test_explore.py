@@ -16,6 +16,7 @@ from analysis.data.selection import Selection
 from analysis.data.source import ResultsError, state
 from analysis.headline import headline
 from analysis.results import Results
+from declarations.key import Key
 from stats import FEW, mean_interval, mean_intervals, median_interval
 from store.leases import Lease
 from store.store import Store
@@ -315,3 +316,17 @@ def test_a_caption_counts_the_networks_that_failed(store):
 def test_a_value_that_a_task_leaves_to_its_default_is_no_nan_in_words():
     data = pd.DataFrame({"base_lr": [0.1, 1.0], "loss": ["mse", None]})
     assert _together(data, "loss", "base_lr") == "loss changes along with base_lr: mse to the default"
+
+
+def test_a_caption_names_what_differs_from_the_defaults_of_the_network_and_the_training(tmp_path):
+    """Momentum 0.9 was once left out where all networks of a sweep had it."""
+    store = Store(str(tmp_path))
+    own = [
+        Key("momentum", "momentum", "number", "training", default=0.0, of=("sgd",)),
+        Key("depth", "hidden layers", "whole", "network", default=2, of=("mlp",)),
+    ]
+    cells = [row(i, L=3 + i, seed=0, network="mlp", training="sgd", momentum=0.9, depth=2) for i in range(3)]
+    store.commit("one", cells, own)
+    found = groups(store.results, Selection())
+    assert "momentum = 0.9" in explore(store.results, Selection(), found, Choices(Look("L"))).caption
+    assert "depth" not in explore(store.results, Selection(), found, Choices(Look("L"))).caption

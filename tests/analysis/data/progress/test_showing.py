@@ -23,6 +23,8 @@ NO_ACCURACY = {"best_test_acc": None, "test_mse": 0.5, "width": 64}
         ([one | {"width": 2 * one["d"]} for one in LAW], COMMON | {"curves", "dimension", "scaling"}),
         ([one | {"steps": 100 * one["d"], "gamma": 0.1, "gamma_label": "0.1"} for one in LAW], COMMON | {"curves", "dimension"}),
         ([one | {"gamma": 1e-5 / one["d"], "gamma_label": "lazy"} for one in LAW], COMMON | {"curves", "dimension", "scaling"}),
+        # Thresholds against a learning rate are no law of scaling.
+        ([{"L": L, "d": 8, "base_lr": rate} for L in (3, 4) for rate in (0.1, 0.2)], COMMON | {"curves"}),
         # Thresholds against the seed of the data are no law.
         ([{"L": L, "d": 8, "data_seed": draw} for L in (3, 4) for draw in (1, 2)], COMMON | {"curves"}),
         # Page Scaling opens on accuracies, which most of these networks have.
