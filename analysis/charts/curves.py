@@ -19,6 +19,8 @@ __all__ = ["DASHES", "Look", "colour_of", "colours", "curves_chart", "log_axis",
 _SEQUENCE = ("#440154", "#46327e", "#365c8d", "#277f8e", "#1fa187", "#4ac16d", "#9fbf1f", "#d9a500")
 """From viridis, its light end darkened so that it shows on white: lazy is dark, rich is bright."""
 DASHES = ([5, 3], [2, 2], [8, 3, 2, 3], [1, 3], [10, 4], [4, 1], [12, 3, 2, 3, 2, 3], [3, 6])
+SHAPES = ("diamond", "square", "triangle-up", "triangle-down", "cross", "triangle-left", "triangle-right", "circle")
+"""Marks of theories of which a chart has a single point, which makes no line: one for each theory, as DASHES for lines."""
 FEW_SEEDS, WIDE = 4, 0.25
 """A curve with intervals of fewer than FEW_SEEDS seeds that span more than the share WIDE of its axis is drawn with thin bars in
 place of a band: Student's t for two seeds is 13 standard errors wide, and a few such bands hide all curves."""
@@ -84,7 +86,7 @@ def curves_chart(
         main = _panel(of, points, measure, look, scale, centre, theories, titled=not has_residual)
         main = main.properties(width=look.width, height=look.height, title=title)
         if has_residual:
-            below = _residual_panel(of["residuals"], points, look, _residual_scale(residuals))
+            below = _residual_panel(of["residuals"], points, look, _residual_scale(residuals), theories)
             below = below.properties(width=look.width, height=look.height // 3)
             panels.append(alt.vconcat(main, below, spacing=8).resolve_scale(x="shared"))
         else:
@@ -197,7 +199,7 @@ def _panel(
     look: Look,
     scale: Any,
     centre: str,
-    theories: Sequence[str],
+    theories: list[str],
     titled: bool = True,
 ) -> Any:
     data, x, colour = of["points"], x_of(points, look, titled), colour_of(points, look.colour, declared=look.declared)
@@ -256,8 +258,8 @@ def _rules(data: pd.DataFrame, colour: str | None, band: dict[str, Any]) -> list
     return [alt.Chart(alone).mark_rule(strokeWidth=3, opacity=0.4, clip=True).encode(**band)] if len(alone) else []
 
 
-def _theory_lines(theory: pd.DataFrame, x: Any, scale: Any, look: Look, names: Sequence[str]) -> list[Any]:
-    """The theory's curves as lines; a curve of one point, which makes no line, as a diamond."""
+def _theory_lines(theory: pd.DataFrame, x: Any, scale: Any, look: Look, names: list[str]) -> list[Any]:
+    """The theory's curves as lines; a curve of one point, which makes no line, as a mark that tells its theory."""
     dash = alt.StrokeDash(
         "theory:N",
         title="theory",
@@ -269,9 +271,23 @@ def _theory_lines(theory: pd.DataFrame, x: Any, scale: Any, look: Look, names: S
     hover = ["theory:N", f"{look.x}:Q", alt.Tooltip("value:Q", format=".4g")]
     y = alt.Y("value:Q", scale=scale, axis=_digits(scale))
     alone = theory[theory.groupby(["theory", "curve"], dropna=False)[look.x].transform("nunique") == 1]
-    points = alt.Chart(alone).mark_point(shape="diamond", filled=True, size=70, color="black", opacity=1, clip=look.log_y)
-    of_one = [points.encode(x=x, y=y, tooltip=hover)] if len(alone) else []
-    return [lines.encode(x=x, y=y, strokeDash=dash, detail="curve:N", tooltip=hover), *of_one]
+    shown_lines = [lines.encode(x=x, y=y, strokeDash=dash, detail="curve:N", tooltip=hover)] if len(alone) < len(theory) else []
+    if alone.empty:
+        return shown_lines
+    # The panel of residuals shares this legend: it tells all theories there.
+    here = [name for name in names if look.residual or (alone["theory"] == name).any()]
+    # Renamed: under one name this legend would merge with that of the lines.
+    legend = alt.Legend(symbolFillColor="black", symbolStrokeColor="black", symbolStrokeWidth=0)
+    shape = _shapes("theory at a point", here, names).legend(legend)
+    points = alt.Chart(alone.rename(columns={"theory": "theory at a point"}))
+    marks = points.mark_point(filled=True, size=70, color="black", opacity=1, clip=look.log_y)
+    return [*shown_lines, marks.encode(x=x, y=y, shape=shape, tooltip=["theory at a point:N", *hover[1:]])]
+
+
+def _shapes(field: str, told: list[str], names: list[str]) -> alt.Shape:
+    """The encoding of theories as marks, of which the legend lists those that are `told`; each of the `names` has its own."""
+    shapes = [SHAPES[names.index(name) % len(SHAPES)] for name in told]
+    return alt.Shape(f"{field}:N", sort=told, scale=alt.Scale(domain=told, range=shapes))
 
 
 def _residual_scale(residuals: pd.DataFrame | None) -> Any:
@@ -283,13 +299,14 @@ def _residual_scale(residuals: pd.DataFrame | None) -> Any:
     return alt.Scale(domain=[low, high] if low < high else [-0.05, 0.05], nice=True)
 
 
-def _residual_panel(residuals: pd.DataFrame, points: pd.DataFrame, look: Look, scale: Any) -> Any:
+def _residual_panel(residuals: pd.DataFrame, points: pd.DataFrame, look: Look, scale: Any, theories: list[str]) -> Any:
     """Measured minus theory with its interval; zero is agreement."""
     x, colour = x_of(points, look), colour_of(points, look.colour, declared=look.declared)
     title = "measured - theory" if look.height >= 300 else "minus theory"
     # Renamed: under one name this legend would merge with that of the theory lines.
     base = alt.Chart(residuals.rename(columns={"theory": "residual to"}))
-    shape = {"shape": alt.Shape("residual to:N")} if residuals["theory"].nunique() > 1 else {}
+    names = list(dict.fromkeys([*theories, *residuals["theory"]]))
+    shape = {"shape": _shapes("residual to", names, names)} if len(names) > 1 else {}
     hover: Sequence[Any] = [look.x, "residual to:N", alt.Tooltip("residual:Q", format="+.3g"), "n:Q"]
     zero = alt.Chart(pd.DataFrame({"zero": [0.0]})).mark_rule(color="black", strokeDash=[5, 3])
     axis = _digits(scale)
