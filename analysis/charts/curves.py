@@ -1,5 +1,6 @@
 """Charts of measured curves with their intervals, the theory's curves and residuals; the app and the figures share them."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +26,8 @@ FEW_SEEDS, WIDE = 4, 0.25
 """A curve with intervals of fewer than FEW_SEEDS seeds that span more than the share WIDE of its axis is drawn with thin bars in
 place of a band: Student's t for two seeds is 13 standard errors wide, and a few such bands hide all curves."""
 
+CROWDED = 0.04
+"""Share of a logarithmic axis below which two labels would overlap."""
 SHORT = 0.05
 """Span of an axis below which two digits after the point are too few."""
 
@@ -95,13 +98,27 @@ def curves_chart(
     return chart if bare else styled(chart)
 
 
+WHOLE = 330
+"""Most pixels of a label or title in a legend before it is cut: the longest title of a key takes 300."""
+LETTER = 6.5
+"""Pixels of a letter of an axis' title, on average."""
+
+
+def in_lines(title: str, pixels: float) -> str | list[str]:
+    """A title in as many lines as an axis of this length needs; Vega would let it stand out at both ends."""
+    lines = textwrap.wrap(title, max(10, int(pixels / LETTER)))
+    return lines if len(lines) > 1 else title
+
+
 def styled(chart: Any) -> Any:
     """The chart with the quiet look that all charts share."""
     found = chart.copy(deep=False)  # each of Altair's own configure_... copies the whole chart, for a tenth of a page's time
     found.config = alt.Config(
         view=alt.ViewConfig(stroke="#bbb"),
         axis=alt.AxisConfig(gridColor="#eee", domainColor="#888", tickColor="#888", labelFontSize=11, titleFontSize=12),
-        legend=alt.LegendConfig(labelFontSize=11, titleFontSize=11, symbolStrokeWidth=3, symbolOpacity=1),
+        legend=alt.LegendConfig(
+            labelFontSize=11, titleFontSize=11, symbolStrokeWidth=3, symbolOpacity=1, labelLimit=WHOLE, titleLimit=WHOLE
+        ),
         title=alt.TitleConfig(fontSize=13, anchor="start", fontWeight="normal"),
     )
     return found
@@ -138,11 +155,14 @@ def x_of(points: pd.DataFrame, look: Look, title: bool = True) -> Any:
 
 def log_axis(values: "pd.Series[Any]", **more: Any) -> alt.Axis:
     """A logarithmic axis. Ticks stand at the values if these are few; else at powers of two where values are whole, at 1 and 3
-    times powers of ten where they are not, and at powers of ten alone if they span more than four decades."""
+    times powers of ten where they are not, and at powers of ten alone if they span more than four decades.
+    Values of which two are nearer than CROWDED of the axis have ticks at powers too: half of their labels would be left out."""
     more = {"grid": False} | more
     distinct = np.unique(values.dropna().to_numpy(float))
     at_values = more.pop("at_values", True)
-    if distinct[0] < 1e-2 or len(distinct) > 10 or not at_values:
+    apart = np.diff(np.log(distinct)) if distinct[0] > 0 else np.array([])
+    is_crowded = bool(len(apart) and apart.min() < CROWDED * apart.sum())
+    if distinct[0] < 1e-2 or len(distinct) > 10 or is_crowded or not at_values:
         is_whole, is_long = (distinct % 1 == 0).all(), distinct[-1] / distinct[0] >= 2.0**14
         base = 2.0 if is_whole and not is_long else 10.0
         first, last = np.log([distinct[0], distinct[-1]]) / np.log(base)
@@ -188,8 +208,21 @@ def _digits(scale: Any) -> Any:
     """An axis that writes as many digits as its numbers need where the usual two would make them alike, as 0.001 and 0.002 on a
     logarithmic or a short axis. All layers need it: the first one's axis counts."""
     domain = scale.to_dict().get("domain")
+    if domain and scale.to_dict().get("type") == "log" and (ticks := _ticks(*domain)):
+        return alt.Axis(format="~g", values=ticks)
     is_short = bool(domain) and domain[1] - domain[0] < SHORT
     return alt.Axis(format="~g") if is_short or scale.to_dict().get("type") == "log" else alt.Axis()
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Ticks of a logarithmic axis over half a decade to four, at powers of ten and round numbers between them; else none. Vega's
+    own ticks may leave out the label of a power of ten, where that of 0.9 is too near."""
+    decades = float(np.log10(high / low))
+    if not 0.5 <= decades <= 4:
+        return []
+    between = (1, 2, 3, 5, 7) if decades <= 1.3 else (1, 2, 5) if decades <= 2.5 else (1,)
+    powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    return [float(f"{times * power:.3g}") for power in powers for times in between if low <= times * power <= high]
 
 
 def _panel(
@@ -204,14 +237,15 @@ def _panel(
 ) -> Any:
     data, x, colour = of["points"], x_of(points, look, titled), colour_of(points, look.colour, declared=look.declared)
     axis = _digits(scale)
-    y = alt.Y(f"{centre}:Q", title=measure.title, scale=scale, axis=axis)
+    y_title = in_lines(measure.title, look.height)
+    y = alt.Y(f"{centre}:Q", title=y_title, scale=scale, axis=axis)
     keys = [key for key in dict.fromkeys([look.x, look.colour, look.facet]) if key]
     numbers = [alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "median", "low", "high", "sd")]
     hover = [*keys, "n:Q", *numbers, *(["diverged:Q"] if data["diverged"].any() else [])]
     # A logarithmic axis has no place for an end that is not positive: the interval is drawn down to the end of the axis.
     ends = data.assign(low=data["low"].mask(data["low"] <= 0, scale.domain[0])) if look.log_y else data
     ends = ends[ends["high"] > 0] if look.log_y else ends
-    band = {"x": x, "y": alt.Y("low:Q", title=measure.title, scale=scale, axis=axis), "y2": "high:Q", "color": colour}
+    band = {"x": x, "y": alt.Y("low:Q", title=y_title, scale=scale, axis=axis), "y2": "high:Q", "color": colour}
     # All values lie within a linear axis, whose end may be the measure's own, as for accuracies: no mark is cut in half there.
     cut = look.log_y
     wide = wide_curves(ends, look.colour, scale.domain, look.log_y)

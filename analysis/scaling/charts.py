@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.charts.curves import DASHES, colour_of, log_axis, styled
+from analysis.charts.curves import DASHES, colour_of, in_lines, log_axis, styled
 from analysis.data.keys import title_of
 from analysis.data.points import in_order, task_of
 from analysis.scaling.predictions import Prediction
@@ -223,14 +223,14 @@ def collapse_panels(
         scale_y = alt.Scale(domain=_reach(frame["mean"], measure), nice=False)
         by_label = against == "gamma" and "gamma_label" in frame
         colour = colour_of(frame, "gamma_label" if by_label else against, declared=declared)
-        base = alt.Chart(frame)
+        base, y_title = alt.Chart(frame), in_lines(measure.title, height)
         layers = [
             alt.Chart(frame.dropna(subset=["low", "high"])).mark_rule(opacity=0.6, clip=True).encode(
                 x=on_x, y=alt.Y("low:Q", scale=scale_y), y2="high:Q", color=colour),
             base.mark_line(strokeWidth=1.5).encode(
-                x=on_x, y=alt.Y("mean:Q", title=measure.title, scale=scale_y), color=colour),
+                x=on_x, y=alt.Y("mean:Q", title=y_title, scale=scale_y), color=colour),
             base.mark_point(filled=True, size=40, opacity=1).encode(
-                x=on_x, y=alt.Y("mean:Q", title=measure.title, scale=scale_y), color=colour,
+                x=on_x, y=alt.Y("mean:Q", title=y_title, scale=scale_y), color=colour,
                 tooltip=[over, against, alt.Tooltip("mean:Q", format=".4f"), alt.Tooltip("low:Q", format=".4f"),
                          alt.Tooltip("high:Q", format=".4f"), "n:Q"]),
         ]  # fmt: skip

@@ -2,11 +2,12 @@
 
 import io
 import re
+from dataclasses import replace
 
 import pandas as pd
 import pytest
 
-from analysis.charts.curves import DASHES, Look, curves_chart
+from analysis.charts.curves import DASHES, Look, curves_chart, log_axis
 from analysis.charts.explore import Layers
 from analysis.charts.shown.in_matplotlib import figure
 from declarations.metrics import METRICS
@@ -107,3 +108,25 @@ def test_theories_in_matplotlib_have_marks_of_their_own_and_each_one_name():
     (axis,) = figure(layers, METRICS["best_test_acc"], Look("L", "d"), "").axes
     assert axis.get_legend_handles_labels()[1] == ["input dimension d = 8", "input dimension d = 16", "Eq. 3", "Bayes"]
     assert [line.get_marker() for line in axis.lines if line.get_color() == "black"] == ["D", "s", "s"]
+
+
+def test_a_logarithmic_axis_labels_its_powers_of_ten():
+    """0.9 once took the place of 1."""
+    drawn = io.StringIO()
+    points = POINTS.assign(mean=[0.49, 3.2, 1.2], low=[0.48, 2.9, 1.1], high=[0.5, 3.6, 1.3])
+    curves_chart(points, METRICS["final_train_loss"], Look("L", "d", log_y=True)).save(drawn, format="svg")
+    assert {"0.5", "1", "2", "3"} <= set(re.findall(r">([0-9.]+)</text>", drawn.getvalue()))
+
+
+def test_crowded_values_have_ticks_at_powers():
+    told = log_axis(pd.Series([36, 72, 101, 122, 144, 166, 202, 288, 576, 9216])).to_dict()
+    assert told["values"] == [2.0**k for k in range(5, 15)]
+    assert log_axis(pd.Series([15, 39, 75, 145, 278])).to_dict()["values"] == [15, 39, 75, 145, 278]
+
+
+def test_a_long_title_is_broken_rather_than_cut():
+    long = replace(METRICS["best_test_acc"], title="test accuracy at the evaluation with the least validation loss")
+    told = curves_chart(POINTS, long, Look("L", "d", height=200)).to_dict()
+    titles = {tuple(layer["encoding"]["y"]["title"]) for layer in told["layer"] if layer["encoding"]["y"].get("title")}
+    assert titles == {("test accuracy at the", "evaluation with the least", "validation loss")}
+    assert told["config"]["legend"]["titleLimit"] > 300 < told["config"]["legend"]["labelLimit"]
