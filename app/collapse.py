@@ -56,6 +56,7 @@ def collapse(
         curves = family(data, over, against, measure.is_accuracy)
         if way == BOUND and scaling:
             scaled = in_units(curves, predicted_samples(curves.frame, scaling, level), BOUND_UNIT)
+            which = f", nothing fitted (fitted above: {against}^{fitted:g})" if fitted is not None else ", nothing fitted"
         else:
             which = f", {_which(e, fitted, said)}" if way == GIVEN else ", the exponent of the best collapse"
             e = _best(curves, against) if way == BEST else e

@@ -215,10 +215,10 @@ def _digits(scale: Any) -> Any:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Ticks of a logarithmic axis over half a decade to four, at powers of ten and round numbers between them; else none. Vega's
+    """Ticks of a logarithmic axis over half a decade to eight, at powers of ten and round numbers between them; else none. Vega's
     own ticks may leave out the label of a power of ten, where that of 0.9 is too near."""
     decades = float(np.log10(high / low))
-    if not 0.5 <= decades <= 4:
+    if not 0.5 <= decades <= 8:
         return []
     between = (1, 2, 3, 5, 7) if decades <= 1.3 else (1, 2, 5) if decades <= 2.5 else (1,)
     powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)

@@ -110,6 +110,13 @@ def _inside(bound: "pd.Series[float]", at: Any, low: float, high: float) -> Any:
     return np.where(bound.isna(), at, np.clip(bound, low / 1.3, high * 1.3))
 
 
+def has_band(fit: Exponent) -> bool:
+    """Whether the fitted law is drawn with a band. The band comes from the scatter, so it would contradict an interval that does
+    not."""
+    low, high = fit.law.band(np.geomspace(fit.law.x_low, fit.law.x_high, 60))
+    return bool(fit.interval is fit.law.exponent and np.isfinite(low).all() and np.isfinite(high).all() and (low > 0).all())
+
+
 def _laws(
     data: pd.DataFrame, against: str, by: str | None, fits: Mapping[Any, Exponent], predictions: Mapping[Any, Prediction]
 ) -> pd.DataFrame:
@@ -121,10 +128,7 @@ def _laws(
             law = fits[value].law
             xs = np.geomspace(law.x_low, law.x_high, 60)
             low, high = law.band(xs)
-            # The band comes from the scatter, so it would contradict an interval that does not.
-            whole = (
-                fits[value].interval is law.exponent and np.isfinite(low).all() and np.isfinite(high).all() and (low > 0).all()
-            )
+            whole = has_band(fits[value])
             value_at = law.curve(xs)
             band = {"band_low": low if whole else value_at, "band_high": high if whole else value_at}
             parts.append(pd.DataFrame({against: xs, "value": value_at, "line": "fitted", **key, **gamma, **band}))

@@ -16,7 +16,7 @@ from analysis.data.questions import asked_of
 from analysis.data.source import declared
 from analysis.lines import threshold_lines, together
 from analysis.scaling.bound import MEANING, lines, slopes
-from analysis.scaling.charts import exponent_chart, threshold_chart
+from analysis.scaling.charts import exponent_chart, has_band, threshold_chart
 from analysis.scaling.opening import Laws
 from analysis.scaling.predictions import Prediction, compared
 from analysis.scaling.proportion import RATIO, by_proportion, proportions
@@ -166,7 +166,7 @@ def _thresholds(
     falls = measure.falls
     text = f"{over}*: mean {measure.short} {'falls to ' if falls else ''}{level:g}, 95% intervals, {reached} of {len(table)} "
     text += f"curves {'fall to' if falls else 'reach'} it"
-    text += "; bands: 95% of the fitted line" if fits else ""
+    text += "; bands: 95% of the fitted line" if any(map(has_band, fits.values())) else ""
     st.caption(about(results, setting, text, why, MEANING if of_bound else "", unmixed=lost))
     apart = [against, *([by] if by else [])]
     # Within narrower ends, with an offset, or at one proportion, `Results` fits no exponent: it gives the thresholds to fit.
