@@ -85,7 +85,10 @@ def started(results: str, selection: Selection, setting: Setting, measure: str, 
 def _started(results: str, selection: Selection, held: _Held, measure: str, over: str) -> Levels:
     found = _of_setting(results, selection, held, measure)
     chosen = networks_of(found.frame, {key: value for key, value in held.values if key != RATIO})
-    return levels(found.frame, found.measure, over, asked_of(results, selection.only(chosen)))
+    from analysis.figures.registry import thresholds_of  # all figures take a tenth of a second to import
+
+    asked = asked_of(results, selection.only(chosen))
+    return levels(found.frame, found.measure, over, asked, of_figures=thresholds_of(selection.sweep))
 
 
 def _of(selection: Selection, setting: Setting, measure: str) -> tuple[Selection, _Held, str]:

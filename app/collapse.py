@@ -1,6 +1,9 @@
 """Collapse, a part of page Scaling: curves over L at several d, for instance, are drawn over L / d^e, and curves over P in units
 of the bound."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -11,24 +14,29 @@ from analysis.data.source import declared
 from analysis.lines import rescaled_lines
 from analysis.scaling.bound import BOUND_UNIT, MEANING, predicted_samples, scaling_of
 from analysis.scaling.charts import collapse_chart
-from analysis.scaling.predictions import predicted
+from analysis.scaling.predictions import Prediction, predicted
 from analysis.scaling.rescaling import Family, best, doubted, family, in_units, middle_of, rescaled
+from analysis.scaling.thresholds import Exponent
 from app.choosing import Asked, interval_text, number
 from app.shared import choice, downloads, figure, remembered
 
 GIVEN, BEST, BOUND = "an exponent", "the best exponent", BOUND_UNIT
+LEAST, MOST = -4.0, 6.0
+"""The range of exponents to choose from."""
 
 
-def collapse(results: str, selection: Selection, found: Points, setting: Setting, asked: Asked) -> None:
+def collapse(
+    results: str, selection: Selection, found: Points, setting: Setting, asked: Asked, fits: Mapping[Any, Exponent]
+) -> None:
     """Show the choice of curves and units, the curves before and after rescaling, and how well they collapse. `found`: the points
-    that `setting` is part of."""
+    that `setting` is part of; `fits`: the exponents fitted to thresholds, by the values of the colour, which open the choice."""
     st.subheader(
         "Collapse", anchor=False, help="S near 1: the curves fall together within their errors [Houdayer & Hartmann 2004]"
     )
     over, against, by, measure, level = asked
     data = with_intervals(setting.frame, measure)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        key = "exponent"
+        key, value = "exponent", None
         if by:
             values = in_order(data, by)
             first = next((value for value in values if _some_overlap(data[data[by] == value], asked)), None)
@@ -39,14 +47,18 @@ def collapse(results: str, selection: Selection, found: Points, setting: Setting
         ways = [GIVEN, BEST, *([BOUND] if scaling else [])]
         way = choice("Rescaled by", ways, BOUND if scaling else GIVEN, key="rescaled_by", width=190)
         said = predicted(over, against, {str(name): data[name].iloc[0] for name in data})
-        default = said.exponent if said else 1.0
-        e = number("Exponent", -4.0, 6.0, default, 0.05, key, disabled=way != GIVEN)
-    law: str | None = None
+        fit = fits.get(value)  # beside an offset an exponent is that of another law
+        fitted = round(min(max(fit.interval.value, LEAST), MOST), 2) if fit and fit.law.offset is None else None
+        default = fitted if fitted is not None else said.exponent if said else 1.0
+        e = number("Exponent", LEAST, MOST, default, 0.05, key, disabled=way != GIVEN)
+    law, which = None, ""
     try:
         curves = family(data, over, against, measure.is_accuracy)
         if way == BOUND and scaling:
             scaled = in_units(curves, predicted_samples(curves.frame, scaling, level), BOUND_UNIT)
+            which = f", nothing fitted (fitted above: {against}^{fitted:g})" if fitted is not None else ", nothing fitted"
         else:
+            which = f", {_which(e, fitted, said)}" if way == GIVEN else ", the exponent of the best collapse"
             e = _best(curves, against) if way == BEST else e
             scaled = rescaled(curves, e)
             law = f'(points["{against}"] / {middle_of(curves):.6g}) ** {e:.4g}'
@@ -58,15 +70,24 @@ def collapse(results: str, selection: Selection, found: Points, setting: Setting
         return
     chart = collapse_chart(scaled, over, against, measure, remembered(declared, results))
     figure(chart)
-    q, of_theory = scaled.quality, f", predicted {said}" if said else ""
+    q, of_theory = scaled.quality, f"; predicted: {said}" if said else ""
     of_bound = f"; {MEANING}" if way == BOUND else ""
     st.caption(
         f"S = {q.quality:.3g} over {q.n_points} points rescaled, {q.unscaled_quality:.3g} over {q.n_unscaled_points} as measured"
-        f", of {q.n_total}; by {scaled.by}{of_theory}{of_bound}; means with 95% intervals."
+        f", of {q.n_total}; by {scaled.by}{which}{of_theory}{of_bound}; means with 95% intervals."
     )
     frame = scaled.frame[[over, against, "rescaled", "n", "mean", "low", "high", "error"]]
     python = rescaled_lines(results, selection, found, setting.values, over, against, law)
     downloads(f"collapse-{over}-{against}", frame, chart, found.sql, python)
+
+
+def _which(e: float, fitted: float | None, said: Prediction | None) -> str:
+    """Words for where an exponent comes from."""
+    if e == fitted:
+        return "the exponent fitted to the thresholds above"
+    if said and e == said.exponent:
+        return "the exponent of the bound" if said.is_bound else "the predicted exponent"
+    return f"an exponent of your choice, where {fitted:g} is fitted above" if fitted is not None else "an exponent that is no fit"
 
 
 def _some_overlap(data: pd.DataFrame, asked: Asked) -> bool:

@@ -206,12 +206,14 @@ def switch(label: str, default: bool, key: str, **more: Any) -> bool:
     return bool(st.toggle(label, default, key=key, bind="query-params", persist_state="session", **more))
 
 
-def sweep_choice(results: str) -> "Selection":
-    """A select box of sweeps; its selection is of one sweep or of the whole store."""
+def sweep_choice(results: str, first: Callable[[str], str | None] | None = None) -> "Selection":
+    """A select box of sweeps; its selection is of one sweep or of the whole store. `first`: from the results, the sweep on which
+    the page opens if there are several, in place of the whole store."""
     from analysis.data.selection import Selection
 
     names = remembered(sweeps, results)
-    sweep = choice("Sweep", [WHOLE, *names], names[0] if len(names) == 1 else WHOLE, key="sweep")
+    usual = names[0] if len(names) == 1 else remembered(first, results) if first else None
+    sweep = choice("Sweep", [WHOLE, *names], usual or WHOLE, key="sweep")
     return Selection(None if sweep == WHOLE else sweep)
 
 

@@ -11,18 +11,30 @@ from analysis.data.keys import gamma_once, title_of
 from analysis.data.selection import Selection, axes
 from console.words import shown
 from declarations.column import Column
+from declarations.key import Key
 from declarations.keys import KEYS
 from store.sql import quoted
-from store.views import run
+from store.views import declared, run
 
 MOST_VALUES = 60
 """Most values of a key that a map can show legibly."""
 
 
 def keys_of(results: str, selection: Selection) -> list[str]:
-    """Keys with 2 to MOST_VALUES values among the selected networks, in the order of their declarations."""
-    found = [key for key, values in axes(results, selection).items() if 1 < len(values) <= MOST_VALUES]
-    return gamma_once(found, found)
+    """Keys with 2 to MOST_VALUES values among the selected networks: first sizes and other numbers of tasks and networks, then
+    those of trainings, then words, and last lengths and how networks are evaluated. Those with most values lead each kind; keys
+    that networks have or lack, with one value, come after all others."""
+    found = {key: values for key, values in axes(results, selection).items() if 1 < len(values) <= MOST_VALUES}
+    known, n = declared(results), {key: sum(value is not None for value in values) for key, values in found.items()}
+    return sorted(gamma_once(found, found), key=lambda key: (n[key] < 2, _rank(known.get(key)), -n[key]))
+
+
+def _rank(column: Column | None) -> int:
+    if not isinstance(column, Key) or not column.searched:
+        return 3
+    if column.kind in ("text", "truth") and not column.derived:
+        return 2
+    return int(column.part == "training")
 
 
 def census(results: str, selection: Selection, x: str, y: str) -> pd.DataFrame:

@@ -1,5 +1,6 @@
 """Charts of measured curves with their intervals, the theory's curves and residuals; the app and the figures share them."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,7 +9,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.data.keys import title_of, value_of
+from analysis.data.keys import spoken, title_of, value_of
 from analysis.data.points import in_order, task_of
 from declarations.column import Column
 from declarations.keys import KEYS
@@ -19,10 +20,14 @@ __all__ = ["DASHES", "Look", "colour_of", "colours", "curves_chart", "log_axis",
 _SEQUENCE = ("#440154", "#46327e", "#365c8d", "#277f8e", "#1fa187", "#4ac16d", "#9fbf1f", "#d9a500")
 """From viridis, its light end darkened so that it shows on white: lazy is dark, rich is bright."""
 DASHES = ([5, 3], [2, 2], [8, 3, 2, 3], [1, 3], [10, 4], [4, 1], [12, 3, 2, 3, 2, 3], [3, 6])
+SHAPES = ("diamond", "square", "triangle-up", "triangle-down", "cross", "triangle-left", "triangle-right", "circle")
+"""Marks of theories of which a chart has a single point, which makes no line: one for each theory, as DASHES for lines."""
 FEW_SEEDS, WIDE = 4, 0.25
 """A curve with intervals of fewer than FEW_SEEDS seeds that span more than the share WIDE of its axis is drawn with thin bars in
 place of a band: Student's t for two seeds is 13 standard errors wide, and a few such bands hide all curves."""
 
+CROWDED = 0.04
+"""Share of a logarithmic axis below which two labels would overlap."""
 SHORT = 0.05
 """Span of an axis below which two digits after the point are too few."""
 
@@ -39,6 +44,8 @@ class Look:
     residual: bool = False
     level: float | None = None
     """Where a dashed line lies, if anywhere."""
+    along: tuple[str, ...] = ()
+    """Keys that change along with `x`, which the title of its axis names."""
     width: int = 560
     height: int = 340
     columns: int = 1
@@ -48,6 +55,11 @@ class Look:
     def title_of(self, key: str, points: pd.DataFrame) -> str:
         """The title of a key on axes and in legends of these points."""
         return title_of(key, task_of(points), self.declared)
+
+    def title_of_x(self, points: pd.DataFrame) -> str:
+        """The title of the abscissa, such as `width m, and P along with it`."""
+        title = self.title_of(self.x, points)
+        return f"{title}, and {', '.join(map(spoken, self.along))} along with it" if self.along else title
 
 
 def curves_chart(
@@ -77,7 +89,7 @@ def curves_chart(
         main = _panel(of, points, measure, look, scale, centre, theories, titled=not has_residual)
         main = main.properties(width=look.width, height=look.height, title=title)
         if has_residual:
-            below = _residual_panel(of["residuals"], points, look, _residual_scale(residuals))
+            below = _residual_panel(of["residuals"], points, look, _residual_scale(residuals), theories)
             below = below.properties(width=look.width, height=look.height // 3)
             panels.append(alt.vconcat(main, below, spacing=8).resolve_scale(x="shared"))
         else:
@@ -86,13 +98,27 @@ def curves_chart(
     return chart if bare else styled(chart)
 
 
+WHOLE = 330
+"""Most pixels of a label or title in a legend before it is cut: the longest title of a key takes 300."""
+LETTER = 6.5
+"""Pixels of a letter of an axis' title, on average."""
+
+
+def in_lines(title: str, pixels: float) -> str | list[str]:
+    """A title in as many lines as an axis of this length needs; Vega would let it stand out at both ends."""
+    lines = textwrap.wrap(title, max(10, int(pixels / LETTER)))
+    return lines if len(lines) > 1 else title
+
+
 def styled(chart: Any) -> Any:
     """The chart with the quiet look that all charts share."""
     found = chart.copy(deep=False)  # each of Altair's own configure_... copies the whole chart, for a tenth of a page's time
     found.config = alt.Config(
         view=alt.ViewConfig(stroke="#bbb"),
         axis=alt.AxisConfig(gridColor="#eee", domainColor="#888", tickColor="#888", labelFontSize=11, titleFontSize=12),
-        legend=alt.LegendConfig(labelFontSize=11, titleFontSize=11, symbolStrokeWidth=3, symbolOpacity=1),
+        legend=alt.LegendConfig(
+            labelFontSize=11, titleFontSize=11, symbolStrokeWidth=3, symbolOpacity=1, labelLimit=WHOLE, titleLimit=WHOLE
+        ),
         title=alt.TitleConfig(fontSize=13, anchor="start", fontWeight="normal"),
     )
     return found
@@ -124,16 +150,19 @@ def x_of(points: pd.DataFrame, look: Look, title: bool = True) -> Any:
     axis = alt.Axis(grid=False, tickMinStep=1) if pd.api.types.is_integer_dtype(points[look.x]) else alt.Axis(grid=False)
     if look.log_x:
         axis = log_axis(points[look.x])
-    return alt.X(f"{look.x}:Q", title=look.title_of(look.x, points) if title else None, scale=scale, axis=axis)
+    return alt.X(f"{look.x}:Q", title=look.title_of_x(points) if title else None, scale=scale, axis=axis)
 
 
 def log_axis(values: "pd.Series[Any]", **more: Any) -> alt.Axis:
     """A logarithmic axis. Ticks stand at the values if these are few; else at powers of two where values are whole, at 1 and 3
-    times powers of ten where they are not, and at powers of ten alone if they span more than four decades."""
+    times powers of ten where they are not, and at powers of ten alone if they span more than four decades.
+    Values of which two are nearer than CROWDED of the axis have ticks at powers too: half of their labels would be left out."""
     more = {"grid": False} | more
     distinct = np.unique(values.dropna().to_numpy(float))
     at_values = more.pop("at_values", True)
-    if distinct[0] < 1e-2 or len(distinct) > 10 or not at_values:
+    apart = np.diff(np.log(distinct)) if distinct[0] > 0 else np.array([])
+    is_crowded = bool(len(apart) and apart.min() < CROWDED * apart.sum())
+    if distinct[0] < 1e-2 or len(distinct) > 10 or is_crowded or not at_values:
         is_whole, is_long = (distinct % 1 == 0).all(), distinct[-1] / distinct[0] >= 2.0**14
         base = 2.0 if is_whole and not is_long else 10.0
         first, last = np.log([distinct[0], distinct[-1]]) / np.log(base)
@@ -179,8 +208,21 @@ def _digits(scale: Any) -> Any:
     """An axis that writes as many digits as its numbers need where the usual two would make them alike, as 0.001 and 0.002 on a
     logarithmic or a short axis. All layers need it: the first one's axis counts."""
     domain = scale.to_dict().get("domain")
+    if domain and scale.to_dict().get("type") == "log" and (ticks := _ticks(*domain)):
+        return alt.Axis(format="~g", values=ticks)
     is_short = bool(domain) and domain[1] - domain[0] < SHORT
     return alt.Axis(format="~g") if is_short or scale.to_dict().get("type") == "log" else alt.Axis()
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Ticks of a logarithmic axis over half a decade to eight, at powers of ten and round numbers between them; else none. Vega's
+    own ticks may leave out the label of a power of ten, where that of 0.9 is too near."""
+    decades = float(np.log10(high / low))
+    if not 0.5 <= decades <= 8:
+        return []
+    between = (1, 2, 3, 5, 7) if decades <= 1.3 else (1, 2, 5) if decades <= 2.5 else (1,)
+    powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    return [float(f"{times * power:.3g}") for power in powers for times in between if low <= times * power <= high]
 
 
 def _panel(
@@ -190,19 +232,20 @@ def _panel(
     look: Look,
     scale: Any,
     centre: str,
-    theories: Sequence[str],
+    theories: list[str],
     titled: bool = True,
 ) -> Any:
     data, x, colour = of["points"], x_of(points, look, titled), colour_of(points, look.colour, declared=look.declared)
     axis = _digits(scale)
-    y = alt.Y(f"{centre}:Q", title=measure.title, scale=scale, axis=axis)
+    y_title = in_lines(measure.title, look.height)
+    y = alt.Y(f"{centre}:Q", title=y_title, scale=scale, axis=axis)
     keys = [key for key in dict.fromkeys([look.x, look.colour, look.facet]) if key]
     numbers = [alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "median", "low", "high", "sd")]
     hover = [*keys, "n:Q", *numbers, *(["diverged:Q"] if data["diverged"].any() else [])]
     # A logarithmic axis has no place for an end that is not positive: the interval is drawn down to the end of the axis.
     ends = data.assign(low=data["low"].mask(data["low"] <= 0, scale.domain[0])) if look.log_y else data
     ends = ends[ends["high"] > 0] if look.log_y else ends
-    band = {"x": x, "y": alt.Y("low:Q", title=measure.title, scale=scale, axis=axis), "y2": "high:Q", "color": colour}
+    band = {"x": x, "y": alt.Y("low:Q", title=y_title, scale=scale, axis=axis), "y2": "high:Q", "color": colour}
     # All values lie within a linear axis, whose end may be the measure's own, as for accuracies: no mark is cut in half there.
     cut = look.log_y
     wide = wide_curves(ends, look.colour, scale.domain, look.log_y)
@@ -249,8 +292,8 @@ def _rules(data: pd.DataFrame, colour: str | None, band: dict[str, Any]) -> list
     return [alt.Chart(alone).mark_rule(strokeWidth=3, opacity=0.4, clip=True).encode(**band)] if len(alone) else []
 
 
-def _theory_lines(theory: pd.DataFrame, x: Any, scale: Any, look: Look, names: Sequence[str]) -> list[Any]:
-    """The theory's curves as lines; a curve of one point, which makes no line, as a diamond."""
+def _theory_lines(theory: pd.DataFrame, x: Any, scale: Any, look: Look, names: list[str]) -> list[Any]:
+    """The theory's curves as lines; a curve of one point, which makes no line, as a mark that tells its theory."""
     dash = alt.StrokeDash(
         "theory:N",
         title="theory",
@@ -262,9 +305,23 @@ def _theory_lines(theory: pd.DataFrame, x: Any, scale: Any, look: Look, names: S
     hover = ["theory:N", f"{look.x}:Q", alt.Tooltip("value:Q", format=".4g")]
     y = alt.Y("value:Q", scale=scale, axis=_digits(scale))
     alone = theory[theory.groupby(["theory", "curve"], dropna=False)[look.x].transform("nunique") == 1]
-    points = alt.Chart(alone).mark_point(shape="diamond", filled=True, size=70, color="black", opacity=1, clip=look.log_y)
-    of_one = [points.encode(x=x, y=y, tooltip=hover)] if len(alone) else []
-    return [lines.encode(x=x, y=y, strokeDash=dash, detail="curve:N", tooltip=hover), *of_one]
+    shown_lines = [lines.encode(x=x, y=y, strokeDash=dash, detail="curve:N", tooltip=hover)] if len(alone) < len(theory) else []
+    if alone.empty:
+        return shown_lines
+    # The panel of residuals shares this legend: it tells all theories there.
+    here = [name for name in names if look.residual or (alone["theory"] == name).any()]
+    # Renamed: under one name this legend would merge with that of the lines.
+    legend = alt.Legend(symbolFillColor="black", symbolStrokeColor="black", symbolStrokeWidth=0)
+    shape = _shapes("theory at a point", here, names).legend(legend)
+    points = alt.Chart(alone.rename(columns={"theory": "theory at a point"}))
+    marks = points.mark_point(filled=True, size=70, color="black", opacity=1, clip=look.log_y)
+    return [*shown_lines, marks.encode(x=x, y=y, shape=shape, tooltip=["theory at a point:N", *hover[1:]])]
+
+
+def _shapes(field: str, told: list[str], names: list[str]) -> alt.Shape:
+    """The encoding of theories as marks, of which the legend lists those that are `told`; each of the `names` has its own."""
+    shapes = [SHAPES[names.index(name) % len(SHAPES)] for name in told]
+    return alt.Shape(f"{field}:N", sort=told, scale=alt.Scale(domain=told, range=shapes))
 
 
 def _residual_scale(residuals: pd.DataFrame | None) -> Any:
@@ -276,13 +333,14 @@ def _residual_scale(residuals: pd.DataFrame | None) -> Any:
     return alt.Scale(domain=[low, high] if low < high else [-0.05, 0.05], nice=True)
 
 
-def _residual_panel(residuals: pd.DataFrame, points: pd.DataFrame, look: Look, scale: Any) -> Any:
+def _residual_panel(residuals: pd.DataFrame, points: pd.DataFrame, look: Look, scale: Any, theories: list[str]) -> Any:
     """Measured minus theory with its interval; zero is agreement."""
     x, colour = x_of(points, look), colour_of(points, look.colour, declared=look.declared)
     title = "measured - theory" if look.height >= 300 else "minus theory"
     # Renamed: under one name this legend would merge with that of the theory lines.
     base = alt.Chart(residuals.rename(columns={"theory": "residual to"}))
-    shape = {"shape": alt.Shape("residual to:N")} if residuals["theory"].nunique() > 1 else {}
+    names = list(dict.fromkeys([*theories, *residuals["theory"]]))
+    shape = {"shape": _shapes("residual to", names, names)} if len(names) > 1 else {}
     hover: Sequence[Any] = [look.x, "residual to:N", alt.Tooltip("residual:Q", format="+.3g"), "n:Q"]
     zero = alt.Chart(pd.DataFrame({"zero": [0.0]})).mark_rule(color="black", strokeDash=[5, 3])
     axis = _digits(scale)

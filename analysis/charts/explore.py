@@ -12,7 +12,7 @@ from analysis.data.choosing import along_with, having, label
 from analysis.data.comparing import differing, fitting, of_commonest_version, own
 from analysis.data.keys import captioned, gamma_once, of_data, spoken, with_gamma
 from analysis.data.parts import are_at_equilibrium, with_parts
-from analysis.data.points import Points, averaged, described, groups, seeds, settings_of, unmixed, with_intervals
+from analysis.data.points import Points, averaged, described, groups, not_default, seeds, settings_of, unmixed, with_intervals
 from analysis.data.selection import VERSION, Selection, Value, n_failed, points_sql
 from analysis.overlays import overlays
 from console.words import counted, listed, shown
@@ -99,6 +99,7 @@ def explore(results: str, selection: Selection, points: Points, choices: Choices
     if choices.raw:
         found = seeds(results, narrowed(selection, frame, held), points.measure.name, points.keys)
         raw = _of_points(found, points.keys, frame, data[axes])
+    look = replace(look, along=_along(points, data, look.x, axes))
     chart = curves_chart(drawn, points.measure, look, theory, residuals, raw, choices.centre)
     keys = with_gamma(axes)
     table = overlays.joined(data[[*keys, *STATISTICS]], values)
@@ -204,7 +205,11 @@ def _caption(
     diverged = int(data["diverged"].sum())
     # Keys with one value in all points belong to the setting, like the chosen ones.
     told = [key for key in _sizes(points, data) if key in data and key not in axes]
-    same = {key: data[key].dropna().iloc[0] for key in told if _one(points, data, key)}
+    all_have = [key for key in captioned(points.keys, points.declared) if key in data and key not in axes]
+    one = {key: data[key].dropna().iloc[0] for key in dict.fromkeys([*told, *all_have]) if _one(points, data, key)}
+    # A caption leaves out what networks and trainings have by default.
+    named = {*told, *not_default(one | {key: value for key, value in setting.items() if value is not None}, points.declared)}
+    same = {key: value for key, value in one.items() if key in named}
     compared = [key for key in ("network", "training") if key in axes]
     belong = own(data, [key for key in told if key not in {*same, *setting}], compared, points.declared)
     parts = [
@@ -214,7 +219,7 @@ def _caption(
         ", ".join(filter(None, [counted(int(data["n"].sum()), "network"), lost])),
     ]
     look = choices.look
-    parts += [_together(data, key, look.x) for key in along_with(points._replace(frame=data), look.x) if key in data]
+    parts += [_together(data, key, look.x) for key in _along(points, data, look.x, axes)]
     if look.colour and len(data) > 1 and (data.groupby([key for key in axes if key != look.x])[look.x].nunique() == 1).all():
         parts.append(f"each curve has a single {look.x}, so that no points are joined")
     if choices.intervals and data["low"].isna().any() and data["n"].max() > 1:
@@ -233,6 +238,11 @@ def _caption(
         of = listed([spoken(key) for key in vary]) if 0 < len(vary) <= MOST_NAMED else "settings"
         parts.append(f"{counted(others, 'point')} of other {of} not shown")
     return "; ".join(part for part in parts if part) + "."
+
+
+def _along(points: Points, data: pd.DataFrame, x: str, axes: Sequence[str]) -> tuple[str, ...]:
+    """The keys that change along with `x` in the data, and are no axis."""
+    return tuple(key for key in along_with(points._replace(frame=data), x) if key in data and key not in axes)
 
 
 def _lost(points: Points, setting: Mapping[str, Value], same: Mapping[str, Value], axes: Sequence[str]) -> list[str]:

@@ -80,7 +80,16 @@ def suggested(points: Points, axes: Axes) -> tuple[str, str | None]:
 
     ranked = sorted(axes.numbers, key=rank, reverse=True)
     looks = ((x, *_colour(points, axes, x)) for x in ranked[:MOST_TRIED])
-    return next(((x, colour) for x, colour, has_curve in looks if has_curve), (ranked[0], None))
+    found = next(((x, colour) for x, colour, has_curve in looks if has_curve), None)
+    return found or _of_most_points(points, axes, ranked[:MOST_TRIED])
+
+
+def _of_most_points(points: Points, axes: Axes, candidates: Sequence[str]) -> tuple[str, str | None]:
+    """Abscissa and colour with most points, for points of which no two make a curve; without a colour where none has two."""
+    looks = [(x, key) for x in candidates for key in axes.others[:MOST_TRIED] if not same_axis(x, key)]
+    counts = {look: len(_first_part(points, look)) for look in looks}
+    best = max(counts, key=lambda look: counts[look], default=None)
+    return best if best and counts[best] > 1 else (candidates[0], None)
 
 
 MOST_TRIED = 5
@@ -179,20 +188,27 @@ def rest_of(points: Keyed, chosen: Iterable[str]) -> list[str]:
     return [key for key in vary if key not in belong]
 
 
-def along_with(points: Keyed, x: str) -> list[str]:
-    """Keys that change along with `x` and with nothing else: they have one value at each of its values, as P where a grid sets
-    it by the width. A curve over `x` holds all their values, and averages over none.
+FEWEST_ALONG = 3
+"""Fewest points of a curve along which a second key may change: between two points any two settings would agree so."""
 
-    A key that comes back to a value it had at a lesser `x` tells two experiments apart, whose curves are not to be joined."""
+
+def along_with(points: Keyed, x: str) -> list[str]:
+    """Keys that change along with `x` and with nothing else, as P where a grid sets it by the width: numbers that rise or fall at
+    each of its values. A curve over `x` holds all their values, and averages over none.
+
+    A key with one value at several `x`, or a word, tells two experiments apart, whose points are not to be joined."""
     frame = points.frame.dropna(subset=[x])
     others = [key for key in gamma_once(points.keys, frame) if not same_axis(key, x)]
-    return [key for key in others if frame[key].nunique(dropna=False) > 1 and _goes_along(frame, x, key)]
+    return [key for key in others if _goes_along(frame, x, key)]
 
 
 def _goes_along(frame: pd.DataFrame, x: str, key: str) -> bool:
-    pairs = frame[[x, key]].drop_duplicates().sort_values(x)
-    values = pd.factorize(pairs[key], use_na_sentinel=False)[0]
-    return len(pairs) == pairs[x].nunique() and bool((np.diff(values) >= 0).all())
+    values = frame[ordering(key, frame)]  # gamma for its label
+    if frame[key].nunique() < FEWEST_ALONG or not is_number(values) or values.isna().any():
+        return False
+    pairs = pd.DataFrame({"x": frame[x], "key": values}).drop_duplicates().sort_values("x")
+    steps = np.diff(pairs["key"].to_numpy(float))
+    return len(pairs) == pairs["x"].nunique() and bool((steps > 0).all() or (steps < 0).all())
 
 
 def rest_beside(points: Keyed, axes: Sequence[str]) -> list[str]:

@@ -228,6 +228,12 @@ def unusual(values: Mapping[str, Any], declared: Mapping[str, Column] = KEYS) ->
     return {key: value for key, value in held.items() if value != _default(declared.get(key), whole)}
 
 
+def not_default(held: Mapping[str, Any], declared: Mapping[str, Column] = KEYS) -> list[str]:
+    """The keys of a setting, all with a value, that differ from the default of their network or training, where they have one."""
+    whole = filled(held)
+    return [key for key in held if isinstance(declared.get(key), Key) and _is_unusual(key, held, declared.get(key), whole)]
+
+
 def _release(version: object) -> tuple[int, ...]:
     """The numbers in a version such as `3` or `langevin 2, 3+1f0a`. Digests of files have no order, and are left out."""
     releases = (re.fullmatch(r"(?:.* )?(\d{1,7})", part.partition("+")[0]) for part in str(version).split(", "))

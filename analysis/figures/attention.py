@@ -21,6 +21,7 @@ from analysis.scaling.rescaling import Family, family, in_units
 from analysis.scaling.thresholds import fitted, threshold_table, thresholds
 from analysis.theory.equilibrium import attention
 from stats import local_slopes, power_law
+from store.questions import Question
 
 LEVEL = 0.15
 """Half of the first step of A_f, to some 0.3, which a single head makes."""
@@ -184,5 +185,6 @@ def _listed(values: Any) -> str:
 
 ATTENTION_FIGURES = [
     Figure("Attention", "Softmax attention at equilibrium: alignment over P, and in units of the law", "[Rubin25 S6.2, App. E.3]",
-           ("grids/attention.yaml", "grids/attention_quick.yaml"), alignment),
+           ("grids/attention.yaml", "grids/attention_quick.yaml"), alignment,
+           thresholds=(Question("P", "alignment_f", LEVEL),)),
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from analysis.overlays.overlays import Compute, Later
 from console.commands import sweep_command
 from console.words import capital
 from declarations.metric import Metric
+from store.questions import Question
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,8 @@ class Figure(NamedTuple):
     """The words of the title that name its own measure."""
     has_level: bool = False
     """True for a figure that shows where a measure reaches a level."""
+    thresholds: tuple[Question, ...] = ()
+    """The thresholds that it shows; page Scaling opens at their levels for the sweeps of its grids."""
 
     @property
     def is_numbered(self) -> bool:

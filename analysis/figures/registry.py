@@ -17,6 +17,7 @@ from analysis.figures.specialising import SPECIALISING_FIGURES
 from analysis.figures.structure import STRUCTURE_FIGURES
 from analysis.figures.templates import TEMPLATE_FIGURES
 from analysis.figures.training import TRAINING_FIGURES
+from store.questions import Question
 
 _ALL = (
     *STRUCTURE_FIGURES,
@@ -43,6 +44,11 @@ def of_sweep(sweep: str) -> list[Figure]:
     return [figure for figure in FIGURES.values() if any(_plain(_stem(grid)) == _plain(sweep) for grid in figure.grids)]
 
 
+def thresholds_of(sweep: str | None) -> list[tuple[str, Question]]:
+    """The thresholds that the figures of a sweep show, each with the figure's name."""
+    return [(figure.name, asked) for figure in (of_sweep(sweep) if sweep else ()) for asked in figure.thresholds]
+
+
 def _stem(grid: str) -> str:
     return PurePosixPath(grid.split()[0]).stem
 
@@ -51,4 +57,4 @@ def _plain(name: str) -> str:
     return name.replace("_", "-")
 
 
-__all__ = ["FIGURES", "Drawn", "Figure", "Missing", "of_sweep"]
+__all__ = ["FIGURES", "Drawn", "Figure", "Missing", "of_sweep", "thresholds_of"]

@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.charts.curves import DASHES, colour_of, log_axis, styled
+from analysis.charts.curves import DASHES, colour_of, in_lines, log_axis, styled
 from analysis.data.keys import title_of
 from analysis.data.points import in_order, task_of
 from analysis.scaling.predictions import Prediction
@@ -110,6 +110,13 @@ def _inside(bound: "pd.Series[float]", at: Any, low: float, high: float) -> Any:
     return np.where(bound.isna(), at, np.clip(bound, low / 1.3, high * 1.3))
 
 
+def has_band(fit: Exponent) -> bool:
+    """Whether the fitted law is drawn with a band. The band comes from the scatter, so it would contradict an interval that does
+    not."""
+    low, high = fit.law.band(np.geomspace(fit.law.x_low, fit.law.x_high, 60))
+    return bool(fit.interval is fit.law.exponent and np.isfinite(low).all() and np.isfinite(high).all() and (low > 0).all())
+
+
 def _laws(
     data: pd.DataFrame, against: str, by: str | None, fits: Mapping[Any, Exponent], predictions: Mapping[Any, Prediction]
 ) -> pd.DataFrame:
@@ -121,10 +128,7 @@ def _laws(
             law = fits[value].law
             xs = np.geomspace(law.x_low, law.x_high, 60)
             low, high = law.band(xs)
-            # The band comes from the scatter, so it would contradict an interval that does not.
-            whole = (
-                fits[value].interval is law.exponent and np.isfinite(low).all() and np.isfinite(high).all() and (low > 0).all()
-            )
+            whole = has_band(fits[value])
             value_at = law.curve(xs)
             band = {"band_low": low if whole else value_at, "band_high": high if whole else value_at}
             parts.append(pd.DataFrame({against: xs, "value": value_at, "line": "fitted", **key, **gamma, **band}))
@@ -223,14 +227,14 @@ def collapse_panels(
         scale_y = alt.Scale(domain=_reach(frame["mean"], measure), nice=False)
         by_label = against == "gamma" and "gamma_label" in frame
         colour = colour_of(frame, "gamma_label" if by_label else against, declared=declared)
-        base = alt.Chart(frame)
+        base, y_title = alt.Chart(frame), in_lines(measure.title, height)
         layers = [
             alt.Chart(frame.dropna(subset=["low", "high"])).mark_rule(opacity=0.6, clip=True).encode(
                 x=on_x, y=alt.Y("low:Q", scale=scale_y), y2="high:Q", color=colour),
             base.mark_line(strokeWidth=1.5).encode(
-                x=on_x, y=alt.Y("mean:Q", title=measure.title, scale=scale_y), color=colour),
+                x=on_x, y=alt.Y("mean:Q", title=y_title, scale=scale_y), color=colour),
             base.mark_point(filled=True, size=40, opacity=1).encode(
-                x=on_x, y=alt.Y("mean:Q", title=measure.title, scale=scale_y), color=colour,
+                x=on_x, y=alt.Y("mean:Q", title=y_title, scale=scale_y), color=colour,
                 tooltip=[over, against, alt.Tooltip("mean:Q", format=".4f"), alt.Tooltip("low:Q", format=".4f"),
                          alt.Tooltip("high:Q", format=".4f"), "n:Q"]),
         ]  # fmt: skip

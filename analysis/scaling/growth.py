@@ -11,6 +11,7 @@ from analysis.data.keys import spoken, value_of
 from analysis.data.points import Points, grouping_keys, numeric_keys, points, task_of
 from analysis.data.selection import Selection
 from analysis.scaling.charts import threshold_chart
+from analysis.scaling.proportion import RATIO, by_proportion, proportions, width_as
 from analysis.scaling.thresholds import FEWEST_OF_LAW, Exponent, fitted, threshold_table, thresholds
 from store.questions import Question
 
@@ -43,6 +44,9 @@ def growth(found: Points, question: Question, width: int, height: int) -> Growth
     """The thresholds that a question asks for, against the parameter of the task, or else of the rest, of which most
     have values; None unless three have one."""
     over, level = question.axis, question.at
+    of_ratio, of_width = proportions(found)
+    if over != "width" and of_ratio > of_width:  # as page Scaling has it
+        found = by_proportion(found)
     numbers, frame = numeric_keys(found), found.frame
     enough = [key for key in numbers if key != over and frame[key].nunique() >= FEWEST_OF_LAW]
     against = max(
@@ -65,7 +69,8 @@ def growth(found: Points, question: Question, width: int, height: int) -> Growth
     )  # fmt: skip
     said = dict(_said(value, by, fit, over, against) for value, fit in laws.fits.items())
     reached = f"{over}*: mean {found.measure.short} {'falls to' if question.falling else 'reaches'} {level:g}"
-    caption = f"{reached}, with 95% intervals; lines are fitted laws, dashed ones predictions."
+    at = f"{width_as(ratio)}; " if isinstance(ratio := setting.values.get(RATIO), float) else ""
+    caption = f"{at}{reached}, with 95% intervals; lines are fitted laws, dashed ones predictions."
     return Growth(against, chart, table, caption, said)
 
 

@@ -48,15 +48,24 @@ class Levels(NamedTuple):
 
 
 def levels(
-    points: pd.DataFrame, measure: Metric, over: str, asked: Iterable[Question] = (), of_paper: float | None = None
+    points: pd.DataFrame,
+    measure: Metric,
+    over: str,
+    asked: Iterable[Question] = (),
+    of_paper: float | None = None,
+    of_figures: Iterable[tuple[str, Question]] = (),
 ) -> Levels:
     """The levels for the curves over `over` in a frame of `Points`. They start at that of a question among `asked`, which a sweep
-    asked of these networks; without one at that of the paper, `of_paper` or that for accuracies, if there is any."""
+    asked of these networks; without one at that of the first figure of `of_figures`, each with its name, which shows thresholds
+    of the measure; else at that of the paper, `of_paper` or that for accuracies, if there is any."""
     if points.empty:
         return Levels(0.0, 1.0, 0.01, LEVEL, "nothing was measured")
     low, high, step = _range(points, measure)
     falling = falls_along(points, over, measure.falls)
     start, why = searched_level(asked, over, measure), "a sweep searched for it"
+    if start is None:
+        drawn = ((searched_level([one], over, measure), f"that of figure {name}") for name, one in of_figures)
+        start, why = next(((at, words) for at, words in drawn if at is not None), (None, ""))
     if start is None:
         start, why = LEVEL if of_paper is None and measure.is_accuracy else of_paper, "the paper's"
     if start is not None:

@@ -12,6 +12,7 @@ from analysis.data.choosing import axes_of, fullest, having, measured, rest_besi
 from analysis.data.comparing import named
 from analysis.data.keys import same_axis, title_of
 from analysis.data.points import CENTRES, Points, task_of
+from analysis.data.progress.showing import newest_of
 from analysis.data.selection import Selection, Value
 from analysis.lines import plot_lines
 from app.choosing import grouped, measure_choice
@@ -28,7 +29,7 @@ def show(results: str) -> None:
     """The page."""
     place = controls()
     with place:
-        selection = sweep_choice(results)
+        selection = sweep_choice(results, first=newest)
         names = remembered(measured, results, selection)
         measure = measure_choice(results, names) if names else ""
         points = remembered(_named, results, selection, measure) if names else None
@@ -63,6 +64,11 @@ def show(results: str) -> None:
     )
     st.dataframe(found.frame, hide_index=True, height=min(400, 38 + 35 * len(found.frame)))
     check_link()
+
+
+def newest(results: str) -> str | None:
+    """The newest sweep that has a curve to show."""
+    return newest_of(results, "curves")
 
 
 def _explored(results: str, selection: Selection, measure: str, choices: Choices) -> Explored | None:

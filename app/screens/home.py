@@ -32,6 +32,8 @@ class _Place(NamedTuple):
     figures last."""
 
     sweep: str
+    above: Any
+    """Where the figures are named, above the chart."""
     chart: Any
     figures: Any
     verdicts: Any
@@ -72,7 +74,7 @@ def show(results: str) -> None:
         meant_for: Any = import_module("app.meant_for")
     for place in places:
         with place.figures:
-            meant_for.figures(results, place.sweep)
+            meant_for.figures(results, place.sweep, place.above)
     with below:
         if switch("Show which networks are there", False, "there"):
             _networks(results, [sweep.sweep for sweep in sweeps])
@@ -123,7 +125,10 @@ def _folded(results: str, sweep: Progress, why: list[Reason]) -> _Place | None:
 
 def _parts(results: str, sweep: Progress, why: list[Reason]) -> _Place:
     left, right = st.columns([6, 5])
-    chart = left.container()  # not `empty`, which takes away what it shows at each run until it is filled anew
+    above, chart = (
+        left.container(),
+        left.container(),
+    )  # not `empty`, which takes away what it shows at each run until it is filled anew
     with right:
         if sweep.missing and not sweep.running:
             command = sweep_command("GRID", results)
@@ -141,7 +146,7 @@ def _parts(results: str, sweep: Progress, why: list[Reason]) -> _Place:
             for advice in dict.fromkeys(remedy(reason.status, reason.reason, results) for reason in why):
                 st.markdown(advice)
             st.page_link(links["networks"], label="These networks", query_params={"sweep": sweep.sweep, "state": "not ok"})
-    return _Place(sweep.sweep, chart, figures, verdicts, following)
+    return _Place(sweep.sweep, above, chart, figures, verdicts, following)
 
 
 def _link_on(places: list[_Place], known: Mapping[str, frozenset[str]] | None, unfilled: Any) -> None:

@@ -16,7 +16,7 @@ from analysis.data.questions import asked_of
 from analysis.data.source import declared
 from analysis.lines import threshold_lines, together
 from analysis.scaling.bound import MEANING, lines, slopes
-from analysis.scaling.charts import exponent_chart, threshold_chart
+from analysis.scaling.charts import exponent_chart, has_band, threshold_chart
 from analysis.scaling.opening import Laws
 from analysis.scaling.predictions import Prediction, compared
 from analysis.scaling.proportion import RATIO, by_proportion, proportions
@@ -104,8 +104,9 @@ def show(results: str) -> None:
     asked = Asked(over, against, by, found.measure, level)
     why = f"this level: {first.why}" if level == first.start else ""
     of_curves = partial(threshold_lines, results, selection, found, setting.values, over, level)
-    _thresholds(results, asked, frame, setting, why, unmixed(results, selection, setting.frame), found.sql, of_curves)
-    collapse(results, selection, found, setting, asked)
+    lost = unmixed(results, selection, setting.frame)
+    fits = _thresholds(results, asked, frame, setting, why, lost, found.sql, of_curves)
+    collapse(results, selection, found, setting, asked, fits)
     check_link()
 
 
@@ -118,8 +119,8 @@ def _thresholds(
     lost: str,
     sql: str,
     python: Callable[..., str],
-) -> None:
-    """Show chart, laws and table of `crossings`.
+) -> Mapping[Any, Exponent]:
+    """Show chart, laws and table of `crossings`; the fitted exponents by the values of the colour.
 
     why: words for why this level; lost: words for how many networks did not converge; sql: the query behind them; python: gives
     the Python lines, from the keys that tell curves apart and the method of Results.
@@ -165,6 +166,7 @@ def _thresholds(
     falls = measure.falls
     text = f"{over}*: mean {measure.short} {'falls to ' if falls else ''}{level:g}, 95% intervals, {reached} of {len(table)} "
     text += f"curves {'fall to' if falls else 'reach'} it"
+    text += "; bands: 95% of the fitted line" if any(map(has_band, fits.values())) else ""
     st.caption(about(results, setting, text, why, MEANING if of_bound else "", unmixed=lost))
     apart = [against, *([by] if by else [])]
     # Within narrower ends, with an offset, or at one proportion, `Results` fits no exponent: it gives the thresholds to fit.
@@ -182,6 +184,7 @@ def _thresholds(
         figure(curve)
         st.caption(f"{over}* ~ {against}^exponent for {against} from {within[0]:g} to {within[1]:g}; ticks: predictions.")
         downloads(f"exponents-{over}-{against}", rows, curve, sql, of_fits)
+    return fits
 
 
 FEW_FITS = 4

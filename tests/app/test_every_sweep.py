@@ -27,3 +27,16 @@ def test_no_sweep_fails(name, monkeypatch):
             failed[sweep] = [one.value for one in found]
         assert shown.selectbox(key="sweep").value == sweep
     assert failed == {} and len(sweeps) > 40
+
+
+@pytest.mark.parametrize(
+    ("sweep", "level", "figure"), [("samples-quick", 0.5, "Samples"), ("attention-quick", 0.15, "Attention")]
+)
+def test_scaling_opens_at_the_level_of_the_figure_that_a_sweep_is_meant_for(sweep, level, figure, monkeypatch):
+    """Page and figure once read thresholds of the same networks at 0.6 and at 0.5."""
+    monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", EVIDENCE])
+    shown = AppTest.from_function(script_of_page, default_timeout=120, args=("scaling",))
+    shown.query_params["sweep"] = sweep
+    shown = shown.run()
+    assert not shown.exception and [one.value for one in shown.slider] == [level]
+    assert any(f"this level: that of figure {figure}" in one.value for one in shown.caption)

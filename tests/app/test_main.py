@@ -235,6 +235,11 @@ def test_home_draws_the_figures_that_a_sweep_is_meant_for_once_they_are_asked_fo
     shown = page("home", tmp_path)
     (fold,) = [one for one in shown.expander if "figure" in one.label]
     assert fold.label == "2 figures of the papers from these networks"
+    (named,) = [one.value for one in shown.caption if one.value.startswith("Trained for")]
+    assert named == (
+        "Trained for figure **1c**, Test accuracy against the number of training symbols, lazy to rich, and for 1 other figure: "
+        "open one below. This chart is another one."
+    )
     assert len(shown.get("vega_lite_chart")) == 2  # the main chart of each sweep
     shown.session_state[f"figures_{sweep}"] = True
     shown.run()
@@ -242,6 +247,18 @@ def test_home_draws_the_figures_that_a_sweep_is_meant_for_once_they_are_asked_fo
     assert "[Tong25 Fig. 1c]" in said(shown)
     shown.selectbox(key=f"figure_{sweep}").set_value("1f: Test accuracy against the input dimension, lazy to rich").run()
     assert not shown.exception and "Figure 1f cannot be drawn of these networks yet: no two values of d." in said(shown)
+
+
+def test_the_map_of_networks_opens_on_sizes_rather_than_on_how_networks_are_evaluated(page, tmp_path):
+    """It once opened on `eval_at` and the momentum: keys of one task or training came first."""
+    store = Store(str(tmp_path))
+    own = {"steps": 100, "eval_every": 10}
+    cells = [row(i, L=3 + i % 3, P=8 << (i % 4), seed=0, **{key: n * (1 + i) for key, n in own.items()}) for i in range(12)]
+    evaluated = [row(20 + i, L=3, P=8, seed=0, eval_at=text, patches=1) for i, text in enumerate(("even", "log 4"))]
+    store.commit("one", [*cells, *evaluated], OWN_KEYS)
+    store.write_plan("s", [one["cell_id"] for one in (*cells, *evaluated)], whole=True)
+    shown = page("home", tmp_path, there="true")
+    assert (values(shown)["Across"], values(shown)["Down"]) == ("P", "L")
 
 
 def test_home_of_many_sweeps(page, tmp_path):
@@ -259,6 +276,15 @@ def test_home_of_many_sweeps(page, tmp_path):
     assert [one.value for one in page("home", tmp_path, sweep="sweeep7").warning] == [
         "No sweep `sweeep7` here; did you mean 'sweep7'?"
     ]
+
+
+def test_curves_of_many_sweeps_opens_on_the_newest(page, tmp_path):
+    store = Store(str(tmp_path))
+    store.commit("one", [row(i, minute=i, L=3 + i % 2, seed=0, d=8 if i < 2 else 16) for i in range(4)])
+    for name, cells in (("z-old", (0, 1)), ("a-new", (2, 3))):
+        store.write_plan(name, [f"{cell:020x}" for cell in cells], whole=True)
+    assert values(page("curves", tmp_path))["Sweep"] == "a-new"
+    assert values(page("curves", tmp_path, sweep="(all sweeps)"))["Sweep"] == "(all sweeps)"
 
 
 def test_curves_shows_accuracy_against_L_by_gamma_beside_theory(page, small_results):

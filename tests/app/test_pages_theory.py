@@ -178,9 +178,28 @@ def test_scaling_puts_exponents_beside_predictions(opened, filled):
     rich = next(s for s in said if "gamma = 1:" in s)
     assert "d^2.0" in lazy and "Theorem 2" in lazy and "n = 3" in lazy
     assert "0 [Eq. 3]; the interval contains the prediction" in rich
+    assert "6 of 6 curves reach it; bands: 95% of the fitted line" in text(page)
     assert "S = " in text(page)
     best = opened("scaling", filled, {"at_sigma2": "0", "rescaled_by": "the best exponent"})
     assert any("Best: **d^2.0" in m.value for m in best.markdown)
+
+
+def test_collapse_opens_at_the_fitted_exponent_and_says_so(opened, tmp_path):
+    """It once opened at the bound of Theorem 2, d^2, whatever was fitted."""
+    store = Store(str(tmp_path / "results"))
+    store.prepare()
+    rows = [one for d, L in itertools.product(DS, LS) for one in cells(
+        L=L, d=d, gamma_label="lazy", sigma2=0.0, accuracy=0.5 + 0.5 * L / (L + d))]  # fmt: skip
+    store.commit("p", rows, OWN_KEYS)
+    store.write_plan("law", [one["cell_id"] for one in rows], whole=True)
+    page = opened("scaling", store.results)
+    (caption,) = [one.value for one in page.caption if one.value.startswith("S = ")]
+    assert page.number_input(key="exponent").value == pytest.approx(1.0, abs=0.05)
+    assert ", the exponent fitted to the thresholds above; predicted: ≤ 2 [Theorem 2]; means" in caption
+    page.number_input(key="exponent").set_value(2.0).run()
+    assert "by d^2, the exponent of the bound; predicted: ≤ 2 [Theorem 2]" in text(page)
+    page.number_input(key="exponent").set_value(1.5).run()
+    assert "by d^1.5, an exponent of your choice, where " in text(page)
 
 
 def test_collapse_opens_on_curves_of_several_d(opened, tmp_path):

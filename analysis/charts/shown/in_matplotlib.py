@@ -19,6 +19,8 @@ DPI = 100
 """Pixels per inch: `Look` counts in pixels, matplotlib in inches."""
 LEGEND = 150
 """Width of the legend in pixels."""
+ALONE = "Ds^vP<>o"
+"""Marks of theories of which there is a single point, in the order of SHAPES."""
 MARKS = "sD^vP"
 """Marks of the residuals to each theory, if there are several."""
 
@@ -133,10 +135,17 @@ def _curves(axis: Any, panel: Layers, layers: Layers, measure: Metric, look: Loo
             axis.scatter(raw[look.x], raw["value"], s=5, color=hue, alpha=0.5)
     if panel.theory is not None and len(panel.theory):
         names = list(dict.fromkeys(layers.theory["theory"])) if layers.theory is not None else []
+        named = set[Any]()
         for (theory, _), line in panel.theory.groupby(["theory", "curve"], sort=False, dropna=False):
-            dash = DASHES[names.index(theory) % len(DASHES)]
-            mark = "D" if line[look.x].nunique() == 1 else None  # one point makes no line
-            axis.plot(line[look.x], line["value"], color="black", linewidth=1.2, dashes=dash, marker=mark, label=str(theory))
+            number = names.index(theory)
+            is_alone = line[look.x].nunique() == 1  # one point makes no line
+            # One name for all lines of a theory: a legend that the user makes lists each name that the axis has.
+            name = None if theory in named else str(theory)
+            named.add(theory)
+            axis.plot(
+                line[look.x], line["value"], color="black", linewidth=1.2, dashes=DASHES[number % len(DASHES)], markersize=5,
+                marker=ALONE[number % len(ALONE)] if is_alone else None, label=name,
+            )  # fmt: skip
     if look.level is not None:
         axis.axhline(look.level, color="#888", linestyle="--", linewidth=1)
     axis.set_xscale("log" if look.log_x else "linear")

@@ -59,7 +59,8 @@ class Varying(NamedTuple):
     numbers: frozenset[str]
     """Keys with at least two values, all of them numbers."""
     positive: frozenset[str]
-    """Keys of `numbers` whose values above 0 vary."""
+    """Keys of `numbers` whose values above 0 vary, and which are sizes of tasks or networks: how the least width depends on a
+    learning rate is no scaling law."""
     noisy_over_L: bool
     sampled: bool
     rich: bool
@@ -75,6 +76,16 @@ def showing(results: str, only: str | None = None) -> dict[str, frozenset[str]]:
         pages = found.setdefault(sweep, set())
         pages |= {page for page, shows in _SHOWS.items() if of_task.n_ok and shows(of_task)}
     return {sweep: frozenset(pages) for sweep, pages in found.items()}
+
+
+def newest_of(results: str, page: str) -> str | None:
+    """The sweep whose last network finished latest, among those of which a page of NEEDS has something to show; None if there is
+    none."""
+    sql = (
+        "SELECT sweep FROM plans JOIN cells USING (cell_id) WHERE status = 'ok' "
+        "GROUP BY sweep ORDER BY max(finished_at) DESC NULLS LAST, sweep"
+    )
+    return next((sweep for (sweep,) in fetch(results, sql) if page in showing(results, sweep)[sweep]), None)
 
 
 def tasks_with_thresholds(results: str, sweep: str) -> list[str]:
@@ -98,11 +109,13 @@ def _varying(results: str, only: str | None) -> list[tuple[str, Varying]]:
     """The finished networks of each sweep, or of one, and of each task. It compares least and greatest values, which is
     cheaper than to list all."""
     known = declared(results)
-    keys = [
-        key
+    numeric = {
+        key: column
         for key in grid_keys(results)
         if isinstance(column := known.get(key), Key) and column.kind in ("whole", "number", "single")
-    ]
+    }
+    keys = list(numeric)
+    of_training = {key for key, column in numeric.items() if column.part == "training"}
     ok = "FILTER (status = 'ok')"
     ends = ", ".join(
         f"min({key}) {ok} < max({key}) {ok}, min({key}) FILTER (status = 'ok' AND {key} > 0) < max({key}) {ok}"
@@ -116,7 +129,7 @@ def _varying(results: str, only: str | None) -> list[tuple[str, Varying]]:
     found = []
     for sweep, task, n_ok, noisy_over_L, sampled, is_rich, *differ in fetch(results, sql):
         numbers = frozenset(key for key, differs in zip(keys, differ[::2], strict=True) if differs)
-        positive = frozenset(key for key, differs in zip(keys, differ[1::2], strict=True) if differs)
+        positive = frozenset(key for key, differs in zip(keys, differ[1::2], strict=True) if differs and key not in of_training)
         found.append((sweep, Varying(task, n_ok, numbers, positive, bool(noisy_over_L), bool(sampled), bool(is_rich))))
     return found
 

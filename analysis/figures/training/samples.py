@@ -31,6 +31,7 @@ from analysis.theory.samples import FOUND, flow_time, lazy_samples, leap_of
 from analysis.theory.samples import exponent as exponent_of_leap
 from console.words import counted
 from stats import Interval
+from store.questions import Question
 
 SERIES, SIZE, CURVE = "series", "d", "eval_test_mse"
 _ZIPPED = ("base_lr", "steps", "eval_every")
@@ -251,7 +252,8 @@ _GRIDS = ("grids/samples.yaml", "grids/samples_quick.yaml")
 
 SAMPLE_FIGURES = [
     Figure("Samples", "Samples until He_3 is found: by SGD, at equilibrium, and by the lazy network's kernel",
-           "[BenArous21], [Rubin25]", (*_GRIDS, "grids/nstar_he3_quick.yaml"), three_ways),
+           "[BenArous21], [Rubin25]", (*_GRIDS, "grids/nstar_he3_quick.yaml"), three_ways,
+           thresholds=(Question("P", "test_mse", FOUND, falling=True), Question("P", "alignment_f", ONSET))),
     Figure("Leaps", "Samples that SGD takes until it finds targets of one to four degrees, staircases and parities",
            "[BenArous21], [Abbe23]", _GRIDS, leaps),
 ]  # fmt: skip

@@ -16,6 +16,7 @@ from analysis.data.selection import Selection
 from analysis.data.source import ResultsError, state
 from analysis.headline import headline
 from analysis.results import Results
+from declarations.key import Key
 from stats import FEW, mean_interval, mean_intervals, median_interval
 from store.leases import Lease
 from store.store import Store
@@ -241,7 +242,40 @@ def test_a_key_that_comes_back_to_a_value_tells_two_experiments_apart(tmp_path):
     frame = points(store.results, Selection())
     assert along_with(frame, "width") == []
     assert along_with(frame._replace(frame=frame.frame[frame.frame["width"] != 32]), "width") == []
-    assert along_with(frame._replace(frame=frame.frame[frame.frame["width"] <= 32]), "width") == ["d"]
+    assert along_with(frame._replace(frame=frame.frame[frame.frame["width"] <= 32]), "width") == []
+
+
+def test_points_that_differ_in_a_word_or_are_but_two_are_not_joined(tmp_path):
+    """The sweep `authors` once joined L = 4 at d = 64 with L = 16 at d = 32, and the one-third law's squared error at one rate
+    cross entropy at others."""
+    store = Store(str(tmp_path))
+    both = [row(i, L=4 * 4**i, d=64 - 32 * i, gamma=0.1, gamma_label="0.1", seed=0) for i in range(2)]
+    words = [row(9 + i, L=None, width=8 * 2**i, loss="mse" if i < 1 else None, seed=0) for i in range(3)]
+    store.commit("one", [*both, *words])
+    store.write_plan("both", [one["cell_id"] for one in both], whole=True)
+    store.write_plan("words", [one["cell_id"] for one in words], whole=True)
+    found = headline(store.results, Selection("both"))
+    assert "along with" not in found.caption and "so that no points are joined" in found.caption
+    found = headline(store.results, Selection("words"))
+    assert "along with" not in found.caption and list(found.frame.columns)[:2] == ["width", "loss"]
+
+
+def test_a_first_chart_without_curves_shows_as_many_points_as_it_can(tmp_path):
+    """Points of one abscissa in the colours that differ there, rather than one of them."""
+    store = Store(str(tmp_path))
+    cells = [row(i, L=4, d=64, initial=initial, seed=0) for i, initial in enumerate(("truncated", None))]
+    store.commit("one", [*cells, row(2, L=16, d=32, seed=0)])
+    store.write_plan("apart", [f"{i:020x}" for i in range(3)], whole=True)
+    found = headline(store.results, Selection("apart"))
+    assert len(found.frame) == 2 and "each curve has a single L, so that no points are joined" in found.caption
+
+
+def test_the_axis_names_what_changes_along_with_it(tmp_path):
+    store = Store(str(tmp_path))
+    store.commit("one", [row(i, L=3, width=8 * 2**i, d=100 * 2**i, seed=0) for i in range(4)])
+    store.write_plan("zipped", [f"{i:020x}" for i in range(4)], whole=True)
+    found = headline(store.results, Selection("zipped"))
+    assert "input dimension d, and width along with it" in str(found.chart.to_dict())
 
 
 def test_a_caption_tells_which_networks_did_not_mix(tmp_path):
@@ -282,3 +316,17 @@ def test_a_caption_counts_the_networks_that_failed(store):
 def test_a_value_that_a_task_leaves_to_its_default_is_no_nan_in_words():
     data = pd.DataFrame({"base_lr": [0.1, 1.0], "loss": ["mse", None]})
     assert _together(data, "loss", "base_lr") == "loss changes along with base_lr: mse to the default"
+
+
+def test_a_caption_names_what_differs_from_the_defaults_of_the_network_and_the_training(tmp_path):
+    """Momentum 0.9 was once left out where all networks of a sweep had it."""
+    store = Store(str(tmp_path))
+    own = [
+        Key("momentum", "momentum", "number", "training", default=0.0, of=("sgd",)),
+        Key("depth", "hidden layers", "whole", "network", default=2, of=("mlp",)),
+    ]
+    cells = [row(i, L=3 + i, seed=0, network="mlp", training="sgd", momentum=0.9, depth=2) for i in range(3)]
+    store.commit("one", cells, own)
+    found = groups(store.results, Selection())
+    assert "momentum = 0.9" in explore(store.results, Selection(), found, Choices(Look("L"))).caption
+    assert "depth" not in explore(store.results, Selection(), found, Choices(Look("L"))).caption

@@ -65,3 +65,17 @@ def test_two_values_make_no_law(store, tmp_path):
     assert found.chart is None and len(found.rows) == 2
     shown = headline(other.results, Selection("asked"))
     assert shown and "L*" not in shown.caption
+
+
+def test_networks_whose_width_grows_with_d_make_one_law(tmp_path):
+    """Each d has its own width where a grid sets them together, so that no width has two d."""
+    store = Store(str(tmp_path))
+    rows = [
+        row(f"{d}-{L}-{seed}".ljust(20, "0"), L=L, d=d, width=2 * d, seed=seed,
+            best_test_acc=accuracy(L, d, "lazy") + 0.002 * seed)
+        for d in DS for L in LADDER for seed in (-1, 0, 1)
+    ]  # fmt: skip
+    store.commit("p", rows)
+    store.write_plan("asked", [one["cell_id"] for one in rows], whole=True, asked={one["cell_id"]: OF_L for one in rows})
+    found = headline(store.results, Selection("asked"))
+    assert found and found.caption.startswith("N = 2 d; L*: mean accuracy reaches 0.8") and "L* ~ d^1.00" in found.caption

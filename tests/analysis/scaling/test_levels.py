@@ -26,6 +26,9 @@ def test_the_level_that_a_sweep_searched_for_comes_first():
     found = levels(gridded(accuracy), ACCURACY, "P", asked)
     assert found.start == 0.97 and "searched" in found.why and found[:3] == (0.5, 1.0, 0.01)
     assert levels(gridded(accuracy), ACCURACY, "d", asked).start == 0.85
+    drawn = [("Samples", Question("P", "alignment_f", 0.1)), ("Mine", Question("P", "best_test_acc", 0.7))]
+    assert levels(gridded(accuracy), ACCURACY, "P", asked, of_figures=drawn)[3:] == found[3:]  # a search goes before a figure
+    assert levels(gridded(accuracy), ACCURACY, "P", of_figures=drawn)[3:] == (0.7, "that of figure Mine")
     low = levels(gridded(accuracy), ACCURACY, "P", [Question("P", "best_test_acc", 0.4)])
     assert low.start == low.low == 0.4
 

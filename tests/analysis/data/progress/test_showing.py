@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.data.progress.showing import NEEDS, showing
+from analysis.data.progress.showing import NEEDS, newest_of, showing
 from store.store import Store
 from tests.rich_rows import RICH, rich
 from tests.store_rows import row
@@ -23,6 +23,8 @@ NO_ACCURACY = {"best_test_acc": None, "test_mse": 0.5, "width": 64}
         ([one | {"width": 2 * one["d"]} for one in LAW], COMMON | {"curves", "dimension", "scaling"}),
         ([one | {"steps": 100 * one["d"], "gamma": 0.1, "gamma_label": "0.1"} for one in LAW], COMMON | {"curves", "dimension"}),
         ([one | {"gamma": 1e-5 / one["d"], "gamma_label": "lazy"} for one in LAW], COMMON | {"curves", "dimension", "scaling"}),
+        # Thresholds against a learning rate are no law of scaling.
+        ([{"L": L, "d": 8, "base_lr": rate} for L in (3, 4) for rate in (0.1, 0.2)], COMMON | {"curves"}),
         # Thresholds against the seed of the data are no law.
         ([{"L": L, "d": 8, "data_seed": draw} for L in (3, 4) for draw in (1, 2)], COMMON | {"curves"}),
         # Page Scaling opens on accuracies, which most of these networks have.
@@ -44,3 +46,12 @@ def test_pages_by_what_varies_among_finished_networks(tmp_path, cells, pages):
     store.write_plan("one", [cell["cell_id"] for cell in found], whole=True)
     assert showing(str(tmp_path)) == {"one": frozenset(pages)}
     assert pages <= {*NEEDS}
+
+
+def test_the_newest_sweep_with_something_to_show(tmp_path):
+    store = Store(str(tmp_path))
+    by_sweep = {"a-old": [(0, 3), (1, 4)], "b-new": [(2, 3), (3, 4)], "c-newest": [(4, 3), (5, 3)]}
+    store.commit("p", [row(cell, minute=cell, L=L, seed=cell, d=8) for cells in by_sweep.values() for cell, L in cells])
+    for name, cells in by_sweep.items():
+        store.write_plan(name, [f"{cell:020x}" for cell, _ in cells], whole=True)
+    assert newest_of(str(tmp_path), "curves") == "b-new" and newest_of(str(tmp_path), "scaling") is None
