@@ -1,6 +1,7 @@
 """The check of all claims on one store, and the commands that may decide claims that are left open."""
 
 import inspect
+import shlex
 from collections.abc import Collection, Iterable
 from functools import cache
 from pathlib import Path
@@ -82,16 +83,19 @@ QUICK = {"same_different": "grids/quick.yaml", "psvrt": "grids/psvrt_quick.yaml"
 
 
 def advice(one: Checked, results: str) -> list[str]:
-    """Commands that may decide a claim that the data leave open: a sweep of as many seeds again, or, if nothing could be
-    measured, the grids that train the networks, the quick one first if it may hold some."""
+    """Commands that may decide a claim that the data leave open: a sweep of as many seeds again, or the grid of more sizes and
+    seeds; if nothing could be measured, the grids that train the networks, the quick one first if it may hold some."""
     if one.verdict != "not enough data" or one.claim.grid is None:
         return []
     if isinstance(one.measured, Measured) and one.measured.again:
         again = one.measured.again
         kept = _kept_by_grid(one.claim.grid) | ({"save"} if one.claim.on_request else set())
         replaced = [f"{key}={values}" for key, values in again.replaced.items() if key not in kept]
-        only = " ".join(f"{key}={values}" for key, values in again.only.items())
+        only = shlex.join(f"{key}={values}" for key, values in again.only.items())
         return [sweep_command(one.claim.grid, results, *replaced, *(("--only", only) if only else ()))]
+    whole = one.claim.grid.replace("_quick", "")
+    if isinstance(one.measured, Measured) and whole != one.claim.grid and (ROOT / whole).exists():
+        return [sweep_command(whole, results)]
     of = one.claim.measure.get("of", {})
     # No quick grid pays for the many fresh examples that small errors take.
     quick = None if "final_test_size" in of else QUICK.get(of.get("network"), QUICK.get(of.get("task")))

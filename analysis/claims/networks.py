@@ -201,9 +201,12 @@ def _unmixed(results: str, frame: pd.DataFrame) -> frozenset[str]:
     )
 
 
-def _again(frame: pd.DataFrame, known: Mapping[str, Column], longer: bool) -> Again:
+def _again(frame: pd.DataFrame, known: Mapping[str, Column], longer: bool) -> Again | None:
     """A sweep of these networks with more seeds, or longer. Numbers replace those of the grid, which may lack them; words such as
-    a template choose among its blocks, as a block of another template may have other keys."""
+    a template choose among its blocks, as a block of another template may have other keys. None where each data set has seeds of
+    its own: the grid's conditions say which."""
+    if "data_seed" in frame and frame["data_seed"].nunique() > 1:
+        return None
     keys = [key for key in captioned(map(str, frame), known) if isinstance(known.get(key), Key) and key != "seed"]
     told = {key: [value for value in frame[key].unique() if not pd.isna(value)] for key in keys}
     replaced: dict[str, str] = {}
