@@ -202,6 +202,18 @@ def test_collapse_opens_at_the_fitted_exponent_and_says_so(opened, tmp_path):
     assert "by d^1.5, an exponent of your choice, where " in text(page)
 
 
+def test_scaling_of_a_size_and_a_learning_rate_says_what_it_takes(opened, tmp_path):
+    """The least width that reaches an error, against the learning rate, is no law; the page once fitted one."""
+    store = Store(str(tmp_path / "results"))
+    store.prepare()
+    rows = [one for rate, width in itertools.product((0.1, 0.2, 0.4), (16, 64, 256)) for one in cells(
+        L=4, d=8, base_lr=rate, width=width, sigma2=0.0, accuracy=0.5 + 0.5 * width / (width + 20 / rate))]  # fmt: skip
+    store.commit("p", rows, OWN_KEYS)
+    store.write_plan("rates", [one["cell_id"] for one in rows], whole=True)
+    page = opened("scaling", store.results)
+    assert not page.exception and "and of these networks only width does" in page.info[0].value
+
+
 def test_collapse_opens_on_curves_of_several_d(opened, tmp_path):
     store = Store(str(tmp_path / "results"))
     store.prepare()
