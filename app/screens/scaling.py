@@ -67,6 +67,12 @@ def show(results: str) -> None:
         why = "a threshold needs finished networks at two values of one parameter, such as L; an exponent, at three of another"
         nothing_yet(results, "scaling", why, MORE)
         return
+    sizes = [key for key in numbers if getattr(found.declared.get(key), "part", "") != "training"]
+    if len(sizes) < 2 and not question:
+        of = f"only {sizes[0]}" if sizes else "none"
+        why = f"a law of scaling takes two sizes of tasks or networks that vary, such as L and d, and of these networks {of} does"
+        nothing_yet(results, "scaling", why, MORE)
+        return
     of_ratio, of_width = proportions(found)
     laws = Laws(by_proportion(found) if of_ratio > of_width else found)
     with place:

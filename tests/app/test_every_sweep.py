@@ -40,3 +40,11 @@ def test_scaling_opens_at_the_level_of_the_figure_that_a_sweep_is_meant_for(swee
     shown = shown.run()
     assert not shown.exception and [one.value for one in shown.slider] == [level]
     assert any(f"this level: that of figure {figure}" in one.value for one in shown.caption)
+
+
+def test_scaling_explains_the_bands_of_its_fits(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", EVIDENCE])
+    shown = AppTest.from_function(script_of_page, default_timeout=120, args=("scaling",))
+    shown.query_params["sweep"] = "nstar-he3-quick"
+    shown = shown.run()
+    assert any("5 of 5 curves reach it; bands: 95% of the fitted line" in one.value for one in shown.caption)

@@ -178,7 +178,9 @@ def test_scaling_puts_exponents_beside_predictions(opened, filled):
     rich = next(s for s in said if "gamma = 1:" in s)
     assert "d^2.0" in lazy and "Theorem 2" in lazy and "n = 3" in lazy
     assert "0 [Eq. 3]; the interval contains the prediction" in rich
-    assert "6 of 6 curves reach it; bands: 95% of the fitted line" in text(page)
+    assert "6 of 6 curves reach it;" in text(page) and "bands" not in text(
+        page
+    )  # these exponents' intervals are the thresholds' own
     assert "S = " in text(page)
     best = opened("scaling", filled, {"at_sigma2": "0", "rescaled_by": "the best exponent"})
     assert any("Best: **d^2.0" in m.value for m in best.markdown)
@@ -200,6 +202,18 @@ def test_collapse_opens_at_the_fitted_exponent_and_says_so(opened, tmp_path):
     assert "by d^2, the exponent of the bound; predicted: ≤ 2 [Theorem 2]" in text(page)
     page.number_input(key="exponent").set_value(1.5).run()
     assert "by d^1.5, an exponent of your choice, where " in text(page)
+
+
+def test_scaling_of_a_size_and_a_learning_rate_says_what_it_takes(opened, tmp_path):
+    """The least width that reaches an error, against the learning rate, is no law; the page once fitted one."""
+    store = Store(str(tmp_path / "results"))
+    store.prepare()
+    rows = [one for rate, width in itertools.product((0.1, 0.2, 0.4), (16, 64, 256)) for one in cells(
+        L=4, d=8, base_lr=rate, width=width, sigma2=0.0, accuracy=0.5 + 0.5 * width / (width + 20 / rate))]  # fmt: skip
+    store.commit("p", rows, OWN_KEYS)
+    store.write_plan("rates", [one["cell_id"] for one in rows], whole=True)
+    page = opened("scaling", store.results)
+    assert not page.exception and "and of these networks only width does" in page.info[0].value
 
 
 def test_collapse_opens_on_curves_of_several_d(opened, tmp_path):
