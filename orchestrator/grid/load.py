@@ -17,7 +17,7 @@ from orchestrator.grid.entering import explained
 from orchestrator.grid.expand import expand
 from orchestrator.grid.hints import unknown_key
 from orchestrator.grid.keys import SHORT, legal_keys, usual_kind
-from orchestrator.grid.only import PLACE, Only, parse_only
+from orchestrator.grid.only import CALL, Only, parse_only
 from orchestrator.grid.own_parts import FILES, own_parts
 from orchestrator.grid.searches import Search, Searches
 from orchestrator.grid.syntax.files import read_text
@@ -151,7 +151,10 @@ class Grid:
         if self.source is None:
             raise TypeError("this grid was put together by hand: choose among its parts with dataclasses.replace")
         report = Report()
-        chosen = {**self.source.only, **_in_full(replaced_axes(values, report))}
+        chosen = _in_full(replaced_axes(values, report, CALL))
+        for key in chosen.keys() & self.source.only.keys():
+            report.at(chosen[key], f"networks are chosen by {key} already: choose all of its values at once")
+        chosen = {**self.source.only, **chosen}
         return _made(replace(self.source, only=chosen), report)
 
     @property
@@ -315,8 +318,8 @@ def _plan(
         if report:
             found.append((group[0].place, report.problems))
     ctx.report.extend(explained(found, ctx.overrides, partial(_problems, ctx=ctx)))
-    if any(blocks) and not planned and not ctx.report:
-        ctx.report.at(Item(None, PLACE), only.why_nothing())
+    if any(blocks) and not ctx.report:
+        only.report(bool(planned), ctx.report)
     place = {cell_id: i for i, cell_id in enumerate(planned)} if searches else {}
     wanted = range(len(planned)) if not searches else [place[cell_id] for cell_id in planned if cell_id in fixed]
     return tuple(planned.values()), merged, searches.made(place), tuple(wanted)

@@ -30,6 +30,7 @@ def not_an_axis(key: str) -> str | None:
 def parse_overrides(arguments: Sequence[str], report: Report, where: str = COMMAND_LINE) -> dict[str, Item]:
     """The axes that `key=values` arguments describe. `where`: the place of their problems."""
     found: dict[str, Item] = {}
+    texts: dict[str, str] = {}
     place = Item(None, where)
     for argument in arguments:
         key, equals, text = (part.strip() for part in argument.partition("="))
@@ -38,11 +39,11 @@ def parse_overrides(arguments: Sequence[str], report: Report, where: str = COMMA
         elif refused := not_an_axis(key):
             report.at(place, f"{refused} be given on the command line")
         elif key in found:
-            report.at(place, f"key {show(key)} is given twice; join the values: {key}=1,2")
+            report.at(place, f"key {show(key)} is given twice; join the values: {key}={texts[key]},{text}")
         elif (item := axis_of(text, where)) is None:
             report.at(place, f"cannot read the values of {show(argument)}; write for instance {key}=1,2 or {key}=range(3)")
         else:
-            found[key] = item
+            found[key], texts[key] = item, text
     return found
 
 

@@ -32,16 +32,16 @@ def item_of(value: Any, where: str, depth: int = 0) -> Item:
     return Item(value, where)
 
 
-def replaced_axes(axes: Mapping[str, Any], report: Report) -> dict[str, Item]:
+def replaced_axes(axes: Mapping[str, Any], report: Report, where: str = REPLACED) -> dict[str, Item]:
     """Axes given as Python values: numbers, lists, ranges, arrays, or text as on the command line, such as `"range(3)"`."""
     found: dict[str, Item] = {}
-    place = Item(None, REPLACED)
+    place = Item(None, where)
     for key, value in axes.items():
         if refused := not_an_axis(key):
             report.at(place, f"{refused} be replaced")
             continue
         try:
-            item = axis_of(value, REPLACED) if isinstance(value, str) else item_of(value, REPLACED)
+            item = axis_of(value, where) if isinstance(value, str) else item_of(value, where)
         except (TypeError, ValueError) as error:
             report.at(place, f"{key}: {error}")
             continue

@@ -59,6 +59,12 @@ def test_overrides_come_first_and_the_chosen_networks_keep_their_ids(tmp_path):
         ("L=16", "--only: no network of the grid has L = 16; the grid's: 4, 8"),
         ("template=abc", "--only: no network of the grid has template = 'abc'; the grid's: aba/abb"),
         ("L=4 degree=2", "--only: no network of the grid has these values together: L, degree"),
+        ("L=4,16", "--only: no network of the grid has L = 16; the grid's: 4, 8"),
+        ("seed=range(5,9)", "--only: no network of the grid has seed = range(...); the grid's: 0, 1"),
+        ("network=relu2,lstm", "--only: no network of the grid has network = 'lstm'; the grid's: relu2, mlp, one_hot"),
+        ("save=curves", "--only: `save` tells no networks apart"),
+        ("", "--only: cannot read ''; write key=value"),
+        ("L=4 L=8", "--only: key 'L' is given twice; join the values: L=4,8"),
         ("L", "--only: cannot read 'L'; write key=value"),
         ("template='aba", "--only: cannot read the values of"),
         ("zip=1", "--only: `zip` "),
@@ -78,6 +84,8 @@ def test_searches_keep_what_is_chosen(tmp_path):
     grid = load_grid(path, only=["d=16"])
     assert len(grid.searches) == 2 and {search.keys["d"] for search in grid.searches} == {16}
     assert len(load_grid(path).searches) == 4
+    with pytest.raises(GridError, match="the grid searches along L, and a search needs all of its values: choose by other keys"):
+        load_grid(path, only=["L=16,64"])
 
 
 def test_a_block_that_is_not_chosen_need_not_allow_the_values_of_the_command_line():
@@ -94,3 +102,5 @@ def test_in_python(tmp_path):
     assert len(grid.only(gamma="lazy").only(L=4).replace(seed=range(3)).cells) == 2 * 3
     with pytest.raises(GridError, match="no network of the grid has degree = 4"):
         grid.only(degree=4)
+    with pytest.raises(GridError, match=r"Grid\.only: networks are chosen by L already: choose all of its values at once"):
+        grid.only(L=4).only(L=8)
