@@ -19,7 +19,7 @@ from analysis.data.source import ResultsError, existing
 from analysis.drawing import Asked, draw
 from analysis.overlays.waiting import computed, computed_within
 from analysis.scaling.levels import check_level, usual_level
-from analysis.scaling.thresholds import Fitted, exponents, falls_along, fitted, needed, threshold_table, thresholds
+from analysis.scaling.thresholds import FEWEST_OF_LAW, Fitted, exponents, falls_along, fitted, needed, threshold_table, thresholds
 from analysis.sql.statements import answer
 from console.plain import spelled
 from console.words import listed, show
@@ -223,20 +223,25 @@ class Results:
     ) -> pd.DataFrame:
         """The power with which the threshold of `of` grows with `over`, one row for each value of `by`: `exponent`, its 95%
         interval `low` to `high`, the number of `thresholds` that it rests on, those left out, and the theory's
-        `prediction` where there is one. NaN where fewer than three thresholds are reached: through two points every power law is
-        perfect.
+        `prediction` where there is one. Other parameters that vary are held at one value, which has a column. NaN where fewer
+        than three thresholds are reached: through two points every power law is perfect.
 
         `by`: by default gamma, if the networks have it and neither `of` nor `over` is it. `falling` as for `threshold`.
         """
         check_apart(of=of, over=over)
+        if by is not None and not isinstance(by, str):
+            raise ResultsError(f"by = {show(by)}: name one parameter, such as by='gamma'; hold others by `where`")
         selection = selected(self.results, sweep, where)
         has_gamma = "gamma_label" in axes(self.results, selection)
+
+        held: dict[str, Any] = {}
 
         def laws(of: str, over: str) -> tuple[Fitted, pd.DataFrame, str, str]:
             usual = "gamma" if has_gamma and "gamma" not in (spoken(of), spoken(over)) else None
             told_by = usual if by == "" else by
-            frame, names, _ = self._thresholds(of, at, y, [over, *([told_by] if told_by else [])], sweep, where, falling)
+            frame, names, single = self._thresholds(of, at, y, [over, *([told_by] if told_by else [])], sweep, where, falling)
             against, told = ordering(names[0], frame), names[1] if told_by else "task"
+            held.update({key: frame[key].iloc[0] for key in single if frame[key].nunique(dropna=False) == 1})
             return fitted(frame, of, against, told), frame, told, against
 
         def has(of: str, over: str) -> bool:
@@ -246,6 +251,7 @@ class Results:
                 return False
 
         found = laws(of, over)
+        held_at = dict(held)  # further laws, tried below, may hold others
         if not found[0].fits:
             sizes = [key for key in axes_of(asked_points(self.results, selection, y)).numbers if key in SIZES]
             other = next((key for key in sizes if key not in (of, over, by) and has(of, key)), None)
@@ -256,7 +262,12 @@ class Results:
                     f"no exponent of {of} over {over}: {needed(of, over)}; here it is {reached} of {values}. "
                     f"There is an exponent of {there[0]} over {there[1]}: say of={there[0]!r}, over={there[1]!r}"
                 )
-        return exponents(*found)
+            if "width" in held_at and over != "width" and found[1][found[3]].nunique() < FEWEST_OF_LAW:
+                raise ResultsError(
+                    f"no exponent of {of} over {over}: {needed(of, over)}; here width is held at {held_at['width']}, where there "
+                    f"{_are(found[1][found[3]].nunique(), over)}. Where width moves with {over}, page Scaling of the app lets it"
+                )
+        return exponents(*found).assign(**held_at)
 
     @spelled
     def claims(self, sweep: str | None = None) -> pd.DataFrame:
@@ -315,6 +326,10 @@ class Results:
         if y is None and (other := next(keyed, None)):
             return f"the networks with {found.measure.name} have no {names}, those with {other} have: say y={other!r}"
         return f"these networks have no {names}; the numbers that vary among them are {listed(axes_of(found).numbers)}"
+
+
+def _are(n: int, key: str) -> str:
+    return f"is one {key}" if n == 1 else f"are {n} {key}"
 
 
 def _filled(frame: pd.DataFrame) -> pd.DataFrame:

@@ -205,7 +205,8 @@ def _caption(
     diverged = int(data["diverged"].sum())
     # Keys with one value in all points belong to the setting, like the chosen ones.
     told = [key for key in _sizes(points, data) if key in data and key not in axes]
-    all_have = [key for key in captioned(points.keys, points.declared) if key in data and key not in axes]
+    apart = {*axes, "network", "training"}  # `_sizes` tells them where they are not the paper's
+    all_have = [key for key in captioned(points.keys, points.declared) if key in data and key not in apart]
     one = {key: data[key].dropna().iloc[0] for key in dict.fromkeys([*told, *all_have]) if _one(points, data, key)}
     # A caption leaves out what networks and trainings have by default.
     named = {*told, *not_default(one | {key: value for key, value in setting.items() if value is not None}, points.declared)}

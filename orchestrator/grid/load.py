@@ -1,6 +1,7 @@
 """Reads a grid: YAML -> checked blocks -> cells. All problems are reported together, before anything starts."""
 
 import math
+import os
 import re
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -227,7 +228,8 @@ def load_grid(
     where = Item(None, str(path))
     text = read_text(Path(path), where, report)
     root = _parse(text, where, report) if text is not None else None
-    if Path(path).is_file() and Path(path).suffix.lower() not in _SUFFIXES and (root is None or "grids" not in root.value):
+    is_other = Path(path).suffix.lower() not in _SUFFIXES and (root is None or "grids" not in root.value)
+    if is_other and os.path.isfile(path):  # False for a name that is too long
         raise GridError([Problem(str(path), None, _other_file(Path(path)))])
     if root is None:
         raise GridError(report.problems)

@@ -204,3 +204,22 @@ def test_the_matplotlib_figure_shows_what_the_chart_shows(found):
     assert figure._suptitle.get_text() and residuals.get_xlabel()
     logarithmic = found.plot(x="L", by="gamma", wait=False, library="matplotlib", log_x=True, residuals=False)
     assert [axis.get_xscale() for axis in logarithmic.axes] == ["log"]
+
+
+def test_an_exponent_says_what_it_holds_at_one_value(tmp_path):
+    """Curves of two widths: that of one is fitted, and the table says of which. Where width moves with d, none can be."""
+    store = Store(str(tmp_path / "two"))
+    keys = [(d, L, width, seed) for d in (8, 16, 32) for L in (2, 4, 8, 16, 32, 64) for width in (64, 128) for seed in range(3)]
+    rows = [
+        row(i, d=d, L=L, width=width, seed=seed, best_test_acc=0.5 + 0.5 / (1 + d / L) + 0.001 * seed)
+        for i, (d, L, width, seed) in enumerate(keys)
+    ]
+    store.commit("p", rows)
+    law = Results(tmp_path / "two").exponent("L", over="d", at=0.75)
+    assert law["exponent"][0] == pytest.approx(1, abs=0.05) and law["width"][0] in (64, 128)
+    with pytest.raises(ResultsError, match="name one parameter, such as by='gamma'"):
+        Results(tmp_path / "two").exponent("L", over="d", at=0.75, by=["width"])
+    store = Store(str(tmp_path / "along"))
+    store.commit("p", [one | {"width": 4 * one["d"]} for one in rows if one["width"] == 64])
+    with pytest.raises(ResultsError, match=r"width is held at \d+, where there is one d\. Where width moves with d"):
+        Results(tmp_path / "along").exponent("L", over="d", at=0.75)
