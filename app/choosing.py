@@ -106,6 +106,16 @@ def unmixed(results: str, selection: Selection, points: pd.DataFrame) -> str:
     return unmixed_of(points, grouped(results, selection, "unmixed"))
 
 
+MOST_DIGITS = 7
+"""From so many digits on a level is written as 1.20e-13."""
+
+
+def format_of(step: float) -> str:
+    """How a slider writes its level: with as many digits as its step has."""
+    digits = max(0, -math.floor(math.log10(step) + 1e-9))
+    return f"%.{digits}f" if digits < MOST_DIGITS else "%.2e"
+
+
 def level_choice(measure: Metric, found: Levels) -> float:
     """A slider for a level in the measure's own range. It starts where `levels` says until it is moved; all pages share its
     value."""
@@ -115,12 +125,11 @@ def level_choice(measure: Metric, found: Levels) -> float:
     # Assigned each time, as in `choice`: the start changes as a store grows.
     st.session_state[key] = min(max(value, found.low), found.high)
     st.session_state[f"_start_of_{key}"] = found.start
-    digits = max(0, -math.floor(math.log10(found.step) + 1e-9))
     return float(
         st.slider(
             "Target accuracy" if measure.is_accuracy else f"Target level of {measure.short}",
             found.low, found.high, step=found.step, key=key, bind="query-params", persist_state="session", width=220,
-            format=f"%.{digits}f", help=f"At first {found.start:g}: {found.why}.",
+            format=format_of(found.step), help=f"At first {found.start:g}: {found.why}.",
         )
     )  # fmt: skip
 

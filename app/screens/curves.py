@@ -62,7 +62,10 @@ def show(results: str) -> None:
         found.sql,
         plot_lines(results, selection, points, choices, found.drawn.points),
     )
-    st.dataframe(found.frame, hide_index=True, height=min(400, 38 + 35 * len(found.frame)))
+    # Streamlit would show 1.6e-12 as 0.000000000001.
+    floats = [str(name) for name in found.frame.select_dtypes("float") if name not in points.keys]
+    numbers = {name: st.column_config.NumberColumn(format="%.4g") for name in floats}
+    st.dataframe(found.frame, hide_index=True, height=min(400, 38 + 35 * len(found.frame)), column_config=numbers)
     check_link()
 
 

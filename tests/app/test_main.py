@@ -1,5 +1,6 @@
 """Logic of the pages, without a browser: empty, small and running stores, selections that live in the URL."""
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import app
+from app.choosing import format_of
 from app.script import PAGES
 from declarations.key import Key
 from store.leases import Lease
@@ -577,3 +579,16 @@ def test_sql_says_when_rows_are_left_out(page, small_results):
     shown = page("sql", small_results, sql="FROM range(5000)")
     assert len(shown.dataframe[0].value) == 1000
     assert "the first 1,000 rows" in said(shown)
+
+
+def test_tiny_values_are_shown_with_their_digits(page, tmp_path):
+    """As losses of 1e-13: the table has them to four digits, and a slider its level as a power of ten."""
+    store = Store(str(tmp_path))
+    keys = [(L, d, seed) for L in (2, 4, 8, 16) for d in (8, 16, 32) for seed in range(3)]
+    rows = [row(i, L=L, d=d, seed=seed, final_train_loss=1e-13 * d / L * (1 + 0.1 * seed)) for i, (L, d, seed) in enumerate(keys)]
+    store.commit("p", rows)
+    store.write_plan("tiny", [one["cell_id"] for one in rows], whole=True)
+    shown = page("curves", store.results, measure="final_train_loss")
+    formats = json.loads(shown.dataframe[0].proto.columns)
+    assert formats["mean"]["type_config"]["format"] == "%.4g" and "L" not in formats
+    assert [format_of(step) for step in (0.01, 0.05, 1, 1e-15)] == ["%.2f", "%.2f", "%.0f", "%.2e"]
