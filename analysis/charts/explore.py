@@ -17,7 +17,6 @@ from analysis.data.selection import VERSION, Selection, Value, n_failed, points_
 from analysis.overlays import overlays
 from console.words import counted, listed, shown
 from declarations.key import Key
-from declarations.omitted import FIRST_NETWORK, FIRST_SAMPLER, FIRST_TRAINING
 from declarations.statistics import STATISTICS
 from stats import FEW
 from store.sql import quoted
@@ -27,8 +26,6 @@ MOST_POINTS = 4000
 MOST_PANELS = 12
 MOST_NAMED = 3
 """Most places without a point, and most keys of the points left out, that a caption names."""
-FIRST = {"network": (FIRST_NETWORK,), "training": (FIRST_TRAINING, FIRST_SAMPLER)}
-"""Values of networks and trainings that rows may leave out."""
 
 
 @dataclass(frozen=True)
@@ -147,11 +144,10 @@ def pinned(points: Points, shown_ones: pd.DataFrame, setting: Mapping[str, Value
 
 
 def networks_of(shown_ones: pd.DataFrame, setting: Mapping[str, Value]) -> dict[str, Iterable[Value] | Value]:
-    """The values of keys that select the networks of these points. They also fit rows that have no such key, and rows that leave
-    the key out because they have its default."""
+    """The values of keys that select the networks of these points. They also fit rows that have no such key."""
     found: dict[str, Iterable[Value] | Value] = {}
     for key, value in setting.items():
-        left_out = (key in shown_ones and shown_ones[key].isna().any()) or value in FIRST.get(key, ())
+        left_out = key in shown_ones and shown_ones[key].isna().any()
         found[key] = (value, None) if value is not None and left_out else value
     return found
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from analysis.charts.along import evaluated
-from analysis.charts.explore import FIRST
 from analysis.data.choosing import measured
 from analysis.data.comparing import named
 from analysis.data.keys import captioned, gamma_once, same_axis, spoken, title_of, value_of
@@ -106,16 +105,11 @@ def _settings(results: str, selection: Selection, differ: Sequence[str] | None) 
     several = [key for key in captioned(names, known) if len(found[key]) > 1]
     if differ is not None:  # a key that only some networks have is no axis if these agree in it
         several = [key for key in several if key in differ or None not in found[key]]
-    varied = [(title_of(key, task, known), key, _written(key, _filled(key, found[key]))) for key in several]
+    varied = [(title_of(key, task, known), key, _written(key, found[key])) for key in several]
     if len(seeds) > 1:
         varied.append(("seed", SEED, _written(SEED, seeds)))
     fixed = described({key: found[key][0] for key in captioned(names, known) if len(found[key]) == 1})
     return [(title, spoken(key), text) for title, key, text in varied], fixed
-
-
-def _filled(key: str, values: Sequence[Value]) -> list[Value]:
-    """The values with the names of the first network and training, which rows may leave out."""
-    return [FIRST[key][0] if value is None and key in FIRST else value for value in values]
 
 
 def _written(key: str, values: Sequence[Value]) -> str:

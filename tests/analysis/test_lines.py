@@ -91,7 +91,7 @@ def test_the_lines_of_a_chart_name_the_rate_at_which_networks_finished(tmp_path)
     choices = Choices(Look("L", declared=points.declared))
     found = explore(store.results, selection, points, choices)
     lines = plot_lines(store.results, selection, points, choices, found.drawn.points)
-    assert 'where={"network": None, "base_lr": 0.1}' in lines
+    assert 'where={"network": "relu2", "base_lr": 0.1}' in lines
     answer = value_of(sql_lines(store.results, found.sql))
     assert list(answer["n"]) == [2, 2, 2] and not answer["diverged"].any()
     drawn = value_of(lines.replace(".plot(", ".plot(wait=False, "))

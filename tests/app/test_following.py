@@ -62,16 +62,19 @@ def test_a_server_that_starts_anew_shows_the_verdicts_of_the_last_one_at_once(mo
     claims = load_claims()[:3]
     verdicts = [Checked(claim, "not enough data", NotMeasured("none"), "none") for claim in claims]
     first = Following(results)
-    asked = []
+    asked, looked = [], threading.Event()
 
     def compute(work):
+        assert looked.wait(WAIT_S)
         if work.func is likely_first:
             return claims
         asked.append(work.args[1][0].id)
         return [one for one in verdicts if one.claim.id == asked[-1]]
 
     monkeypatch.setattr(first.apart, "compute", compute)
-    assert first.look("now", wait_s=0).checked == [] and first.running.result(WAIT_S) is None
+    assert first.look("now", wait_s=0).checked == []
+    looked.set()
+    assert first.running.result(WAIT_S) is None
     again = Following(results)
     monkeypatch.setattr(again.apart, "compute", compute)
     assert again.look("now") == (verdicts, 0, None) and again.running is None and len(asked) == 3
