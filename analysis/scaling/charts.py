@@ -111,7 +111,7 @@ def _inside(bound: "pd.Series[float]", at: Any, low: float, high: float) -> Any:
 
 
 def has_band(fit: Exponent) -> bool:
-    """Whether the fitted law is drawn with a band. The band comes from the scatter, so it would contradict an interval that does
+    """True if the fitted law is drawn with a band. The band comes from the scatter, so it would contradict an interval that does
     not."""
     low, high = fit.law.band(np.geomspace(fit.law.x_low, fit.law.x_high, 60))
     return bool(fit.interval is fit.law.exponent and np.isfinite(low).all() and np.isfinite(high).all() and (low > 0).all())

@@ -125,10 +125,8 @@ def _folded(results: str, sweep: Progress, why: list[Reason]) -> _Place | None:
 
 def _parts(results: str, sweep: Progress, why: list[Reason]) -> _Place:
     left, right = st.columns([6, 5])
-    above, chart = (
-        left.container(),
-        left.container(),
-    )  # not `empty`, which takes away what it shows at each run until it is filled anew
+    # Not `empty`, which takes away what it shows at each run until it is filled anew.
+    above, chart = left.container(), left.container()
     with right:
         if sweep.missing and not sweep.running:
             command = sweep_command("GRID", results)

@@ -160,7 +160,7 @@ class Grid:
 
     @property
     def is_whole(self) -> bool:
-        """Whether no axis of the YAML is replaced, and all of its networks are chosen."""
+        """True if no axis of the YAML is replaced and all of its networks are chosen."""
         return self.source is None or not (self.source.given or self.source.only)
 
     @property

@@ -62,8 +62,8 @@ class Only:
                 ctx.report.extend(problems[0])
 
     def rules_out(self, block: Block) -> bool:
-        """Whether the values of one key choose no network of the block. It is not looked at: values from the command line may not
-        fit it."""
+        """True if the values of one key choose no network of the block, which is then not looked at: values from the command line
+        may not fit it."""
         if not self._wanted:
             return False
         given = {axis.key: [shown(value) for value in axis.values] for group in block.groups for axis in group}
@@ -75,13 +75,15 @@ class Only:
         return bool(out)
 
     def keeps(self, block: Block, cell: Cell) -> bool:
-        """Whether the cell has a wanted value of every key."""
+        """True if the cell has a wanted value of every key."""
         if not self._wanted:
             return True
-        legal, has = self._legal(block.kind), {key: shown(value) for key, value in cell.every_key().items()}
-        has |= {"gamma": cell.gamma_label} if cell.gamma_label == LAZY else {}
-        for key in self._wanted.keys() & has.keys():
-            self._there[key][has[key]] = None
+        legal = self._legal(block.kind)
+        has = {key: shown(value) for key, value in cell.every_key().items() if key in self._wanted}
+        if "gamma" in has and cell.gamma_label == LAZY:
+            has["gamma"] = LAZY
+        for key, value in has.items():
+            self._there[key][value] = None
         if not all(key in has and has[key] in legal[key] for key in self._wanted):
             return False
         if block.find and block.find.axis in self._wanted:

@@ -582,7 +582,7 @@ def test_sql_says_when_rows_are_left_out(page, small_results):
 
 
 def test_tiny_values_are_shown_with_their_digits(page, tmp_path):
-    """As losses of 1e-13: the table has them to four digits, and a slider its level as a power of ten."""
+    """The table has losses of 1e-13 to four digits, and a slider has such a level as a power of ten."""
     store = Store(str(tmp_path))
     keys = [(L, d, seed) for L in (2, 4, 8, 16) for d in (8, 16, 32) for seed in range(3)]
     rows = [row(i, L=L, d=d, seed=seed, final_train_loss=1e-13 * d / L * (1 + 0.1 * seed)) for i, (L, d, seed) in enumerate(keys)]
