@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.claims.chart import EDGE, positions
 from analysis.claims.entries import Claim
-from analysis.claims.papers import OURS, PAPERS
+from analysis.claims.papers import PAPERS, rank
 from analysis.claims.verdict import Checked, Measured, Verdict
 from analysis.data.selection import Selection, grid_keys
 from store.sql import literal, quoted
@@ -65,11 +65,9 @@ class Section(NamedTuple):
 
 def board(checked: Iterable[Checked]) -> list[Section]:
     """The claims by paper and section, in the order of the papers; those of this project come last."""
-    papers = [*PAPERS, OURS]
 
     def place(one: Checked) -> tuple[int, object]:
-        paper = one.claim.paper
-        return papers.index(paper) if paper in papers else len(papers), one.claim.place
+        return rank(one.claim.paper), one.claim.place
 
     found = []
     for _, part in groupby(sorted(checked, key=place), key=place):
