@@ -1,4 +1,4 @@
-"""The outcome of a sweep, shown on the terminal at its end: rich networks beside the theory."""
+"""The rich networks of a sweep beside the theory."""
 
 import pandas as pd
 
