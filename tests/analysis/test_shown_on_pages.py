@@ -147,6 +147,9 @@ def test_contours_of_theories_and_the_whole_map():
     assert contour.set_index("d")["value"][16] == pytest.approx(0.7 / 0.3 * 64, rel=0.05)
     chart = heat_map(points, MEASURES["best_test_acc"], "d", "L", theory=contour).to_dict()
     assert chart
+    measured = pd.DataFrame({"d": [4, 16], "value": [8.0, 128.0], "low": [6.0, 100.0], "high": [10.0, 150.0]})
+    bounded = heat_map(points, MEASURES["best_test_acc"], "d", "L", measured, slope=(2.0, "a paper")).to_dict()
+    assert "slope 2 [a paper]" in str(bounded["datasets"])
     assert len(product(points[points["d"] * points["L"] != 64], "d", "L")) == len(points)
 
 
