@@ -9,6 +9,7 @@ import streamlit as st
 from analysis.charts.networks.one_network import MOST_SEEDS
 from analysis.charts.networks.several import along_training, curves_of, several_chart, sql_of_curves
 from analysis.data.measures import measures
+from analysis.data.networks.evaluations import main_and_loss
 from analysis.data.networks.failures import log_of, remedy
 from analysis.data.networks.listing import differences, rows_of, told_apart
 from analysis.lines import sql_lines
@@ -96,9 +97,7 @@ def _curves(results: str, labels: dict[str, str], some_finished: bool) -> None:
     with st.container(horizontal=True):
         log_step = switch("Log step", False, "log_step")
         log_loss = switch("Log loss", True, "log_loss")
-    main = next(iter(known))
-    shown_ones = {name: known[name] for name in dict.fromkeys([main, *(["train_loss"] if "train_loss" in known else [])])}
-    chart = several_chart(curves, labels, shown_ones, log_step, log_loss, width=460)
+    chart = several_chart(curves, labels, main_and_loss(known), log_step, log_loss, width=460)
     figure(chart, "several")
     if without := len(ids) - curves["cell_id"].nunique():
         st.caption(f"{without} of {len(ids)} kept no curve.")
