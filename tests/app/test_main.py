@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 import app
 from app.choosing import format_of
+from app.drawings import drawings
 from app.script import PAGES
 from declarations.key import Key
 from store.leases import Lease
@@ -232,7 +234,7 @@ def test_home_draws_the_figures_that_a_sweep_is_meant_for_once_they_are_asked_fo
     store = Store(str(tmp_path))
     cells = [row(10 * L + seed, L=L, d=8, seed=seed, prefactor="sqrt_d", sigma2=0.0) for L in (3, 4) for seed in (0, 1)]
     store.commit("one", cells)
-    for name in (sweep, "mine"):
+    for name in (sweep, "before"):  # Home opens with the figure of the first alone
         store.write_plan(name, [cell["cell_id"] for cell in cells], whole=True)
     shown = page("home", tmp_path)
     (fold,) = [one for one in shown.expander if "figure" in one.label]
@@ -249,6 +251,28 @@ def test_home_draws_the_figures_that_a_sweep_is_meant_for_once_they_are_asked_fo
     assert "[Tong25 Fig. 1c]" in said(shown)
     shown.selectbox(key=f"figure_{sweep}").set_value("1f: Test accuracy against the input dimension, lazy to rich").run()
     assert not shown.exception and "Figure 1f cannot be drawn of these networks yet: no two values of d." in said(shown)
+
+
+def test_home_opens_with_the_figure_of_the_newest_sweep_which_is_drawn_apart(page, tmp_path, monkeypatch):
+    asked, may_draw = [], threading.Event()
+
+    def compute(work):
+        asked.append(work.args)
+        assert may_draw.wait(60)
+        return work()
+
+    monkeypatch.setattr(drawings(str(tmp_path)).apart, "compute", compute)
+    store = Store(str(tmp_path))
+    cells = [row(10 * L + seed, L=L, d=8, seed=seed, prefactor="sqrt_d", sigma2=0.0) for L in (3, 4) for seed in (0, 1)]
+    store.commit("one", cells)
+    store.write_plan("fig1c_1f", [cell["cell_id"] for cell in cells], whole=True)
+    shown = page("home", tmp_path)
+    assert "Drawing the figure" in said(shown) and len(shown.get("vega_lite_chart")) == 1
+    may_draw.set()
+    assert drawings(str(tmp_path)).newest["1c", "fig1c_1f"][1].exception(60) is None
+    shown.run()
+    assert not shown.exception and len(shown.get("vega_lite_chart")) == 2 and "[Tong25 Fig. 1c]" in said(shown)
+    assert asked == [(str(tmp_path), "1c", "fig1c_1f")]  # once: nothing has changed
 
 
 def test_the_map_of_networks_opens_on_sizes_rather_than_on_how_networks_are_evaluated(page, tmp_path):
