@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from analysis.charts.networks.one_network import networks
 from analysis.data.choosing import matching
+from analysis.data.networks.reading import networks
 from analysis.data.points import Setting, one_setting, settings_of, varying
 from analysis.data.selection import Selection
 from analysis.lines import sql_lines

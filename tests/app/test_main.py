@@ -420,7 +420,7 @@ def test_curves_of_several_networks_open_on_a_key_that_they_have_and_ask_for_no_
 
 
 def test_structure_shows_the_network_of_the_link_and_its_origin(page, small_results):
-    from analysis.charts.networks.one_network import networks
+    from analysis.data.networks.reading import networks
     from analysis.data.selection import Selection
 
     found = networks(small_results, Selection("tiny"), "neurons")

@@ -9,8 +9,7 @@ import pandas as pd
 from analysis.charts.curves import styled
 from analysis.data.networks.evaluations import in_order_along
 from declarations.metric import Metric
-from store.sql import in_quotes
-from store.views import declared, run
+from store.views import declared
 
 COLOURS = ("#277f8e", "#d9a500", "#46327e", "#c2532d", "#4ac16d", "#365c8d", "#b5679a", "#7a7a7a", "#9fbf1f", "#1fa187")
 
@@ -18,14 +17,6 @@ COLOURS = ("#277f8e", "#d9a500", "#46327e", "#c2532d", "#4ac16d", "#365c8d", "#b
 def along_training(results: str, frame: pd.DataFrame) -> dict[str, Metric]:
     """The metrics along training that some row of `curves` has, by name, the main one first."""
     return in_order_along(declared(results), [str(name) for name in frame if frame[name].notna().any()])
-
-
-def curves_of(results: str, cell_ids: tuple[str, ...]) -> pd.DataFrame:
-    """The rows of `curves` of these networks, in the order of steps."""
-    if not cell_ids:
-        return pd.DataFrame(columns=["cell_id", "step"])
-    sql = f"SELECT * FROM curves WHERE cell_id IN ({', '.join('?' * len(cell_ids))}) ORDER BY cell_id, step"
-    return run(results, lambda connection: connection.execute(sql, list(cell_ids)).df())
 
 
 def several_chart(
@@ -61,9 +52,3 @@ def several_chart(
         line = alt.Chart(part[["cell_id", "network", "step", name]]).mark_line(clip=True, point=alt.OverlayMarkDef(size=14))
         panels.append(line.encode(x=x, y=y, color=colour, detail="cell_id:N", tooltip=hover).properties(width=width, height=180))
     return styled(alt.vconcat(*panels, spacing=8))
-
-
-def sql_of_curves(cell_ids: tuple[str, ...]) -> str:
-    """The query for the training curves of these networks, as a user may run it."""
-    ids = ", ".join(f"'{cell_id}'" for cell_id in cell_ids)
-    return f"SELECT * FROM curves WHERE {in_quotes('cell_id')} IN ({ids}) ORDER BY cell_id, step"

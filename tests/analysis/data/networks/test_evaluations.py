@@ -1,8 +1,9 @@
 """The order of metrics along training, which pages and reports share."""
 
 from analysis.charts.along import evaluated
-from analysis.charts.networks.several import along_training, curves_of, several_chart
+from analysis.charts.networks.several import along_training, several_chart
 from analysis.data.networks.evaluations import in_order_along, main_and_loss
+from analysis.data.networks.reading import training
 from analysis.data.selection import Selection
 from declarations.metrics import METRICS
 from store.store import Store
@@ -26,7 +27,7 @@ def test_pages_and_reports_have_one_order_and_errors_alone_are_logarithmic(tmp_p
     store = Store(str(tmp_path))
     one = row(0, L=3, curve_test_auc=[0.5, 0.8, 0.9])
     store.commit("p", [one])
-    curves = curves_of(store.results, (one["cell_id"],))
+    curves = training(store.results, (one["cell_id"],))
     shown = along_training(store.results, curves)
     assert shown == evaluated(store.results, Selection()) and list(shown)[:2] == ["test_acc", "train_loss"]
     chart = several_chart(curves, {one["cell_id"]: "one"}, shown, log_y=True).to_dict()
