@@ -26,8 +26,6 @@ from app.choosing import (
 from app.looks import controls_above
 from app.shared import check_link, compute_later, downloads, figure, switch
 
-MORE = "an exponent takes three values of d: `grids/fig1e_lazy.yaml` (lazy) and `grids/fig1b_rich.yaml` (rich) train more"
-
 
 def show(results: str) -> None:
     """The page."""
@@ -36,7 +34,7 @@ def show(results: str) -> None:
         selection = task_choice(results)
         measure = accuracy_choice(results, *BEYOND_SIGN)
     found = measured(results, selection, measure)
-    if lacking(results, "dimension", found, {"L": 2, "d": 2}, MORE):
+    if lacking(results, "dimension", found, {"L": 2, "d": 2}):
         return
     with place:
         setting = rest(found, ("L", "d"), {"gamma_label": "lazy", "prefactor": "sqrt_d"})

@@ -41,11 +41,6 @@ from app.looks import controls_above, is_narrow
 from app.shared import NONE, check_link, choice, downloads, figure, remembered, switch
 from console.words import shown
 
-MORE = (
-    "`grids/fig1e_lazy.yaml` and `grids/fig1b_rich.yaml` train more, and the searches `grids/lstar_quick.yaml` and, at "
-    "equilibrium, `grids/nstar_he3_quick.yaml` train what thresholds need"
-)
-
 
 def show(results: str) -> None:
     """The page."""
@@ -65,13 +60,13 @@ def show(results: str) -> None:
     numbers = numeric_keys(found)
     if len(numbers) < 2:
         why = "a threshold needs finished networks at two values of one parameter, such as L; an exponent, at three of another"
-        nothing_yet(results, "scaling", why, MORE)
+        nothing_yet(results, "scaling", why)
         return
     sizes = [key for key in numbers if getattr(found.declared.get(key), "part", "") != "training"]
     if len(sizes) < 2 and not question:
         of = f"only {sizes[0]}" if sizes else "none"
         why = f"a law of scaling takes two sizes of tasks or networks that vary, such as L and d, and of these networks {of} does"
-        nothing_yet(results, "scaling", why, MORE)
+        nothing_yet(results, "scaling", why)
         return
     of_ratio, of_width = proportions(found)
     laws = Laws(by_proportion(found) if of_ratio > of_width else found)
@@ -105,7 +100,7 @@ def show(results: str) -> None:
     if frame.empty or against not in frame:
         why = f"a threshold needs two values of {over} on a curve, and no curve of this configuration has them"
         why = why if frame.empty else f"networks of this configuration have no {spoken(against)}"
-        nothing_yet(results, "scaling", why, MORE)
+        nothing_yet(results, "scaling", why)
         return
     asked = Asked(over, against, by, found.measure, level)
     why = f"this level: {first.why}" if level == first.start else ""

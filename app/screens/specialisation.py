@@ -10,6 +10,7 @@ import streamlit as st
 from analysis.charts.networks.one_network import networks
 from analysis.data.choosing import matching
 from analysis.data.points import Setting, one_setting, settings_of, varying
+from analysis.data.progress.showing import NEEDS
 from analysis.data.selection import Selection
 from analysis.lines import sql_lines
 from analysis.scaling.bound import MEASURE, OVER, scaling_of
@@ -143,7 +144,7 @@ def _no_histogram(results: str, elsewhere: bool) -> None:
         st.info("These networks kept no histogram of overlaps, others of this kind did: choose other values above.")
         return
     st.info("These networks kept no histogram of overlaps: `save: [curves, neurons]` in a grid does that. One that does:")
-    st.code(sweep_command("grids/overlaps_he3_quick.yaml", results), language="bash", wrap_lines=True)
+    st.code(sweep_command(NEEDS["specialisation"].grid, results), language="bash", wrap_lines=True)
 
 
 def _largest(frame: pd.DataFrame) -> dict[str, Any]:
