@@ -198,7 +198,9 @@ def look_for(
     x, by, facet = axes_for(results, points, x, by, panels, suited)
     log_x = suits_log(having(points, x).frame[x]) if log_x is None else log_x
     log_y = points.measure.logarithmic if log_y is None else log_y
-    size: dict[str, Any] = {"width": 340, "height": 240, "columns": SIDE_BY_SIDE, **(several or {})} if facet else dict(single or {})
+    size: dict[str, Any] = (
+        {"width": 340, "height": 240, "columns": SIDE_BY_SIDE, **(several or {})} if facet else dict(single or {})
+    )
     return Look(x, by, facet, log_x, log_y, residual, declared=points.declared, **size)
 
 
