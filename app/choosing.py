@@ -37,12 +37,12 @@ def grouped(results: str, selection: Selection, measure: str) -> Points:
     return remembered(groups, results, selection, measure)
 
 
-def measured(results: str, selection: Selection, measure: str) -> Points:
+def points_of(results: str, selection: Selection, measure: str) -> Points:
     """`points`, kept until the store changes."""
-    return remembered(_measured, results, selection, measure)
+    return remembered(_points_of, results, selection, measure)
 
 
-def _measured(results: str, selection: Selection, measure: str) -> Points:
+def _points_of(results: str, selection: Selection, measure: str) -> Points:
     found = grouped(results, selection, measure)
     return found._replace(frame=with_intervals(found.frame, found.measure))
 
@@ -55,7 +55,7 @@ class _Held(NamedTuple):
     """True if width/d tells networks apart instead of width. If it has one value, `values` holds it; else it is an axis."""
 
 
-class Asked(NamedTuple):
+class AskedThreshold(NamedTuple):
     """The question of page Scaling: the least `over` at which the mean of `measure` is `level`, against the key `against`, for
     each value of `by`."""
 

@@ -18,7 +18,7 @@ from app.choosing import (
     interval_text,
     lacking,
     level_choice,
-    measured,
+    points_of,
     rest,
     started,
     task_choice,
@@ -33,7 +33,7 @@ def show(results: str) -> None:
     with place:
         selection = task_choice(results)
         measure = accuracy_choice(results, *BEYOND_SIGN)
-    found = measured(results, selection, measure)
+    found = points_of(results, selection, measure)
     if lacking(results, "dimension", found, {"L": 2, "d": 2}):
         return
     with place:

@@ -9,7 +9,7 @@ from analysis.charts.noise import GENERALISING, beside_bayes, noisy_settings
 from analysis.data.points import varying
 from analysis.lines import plot_lines
 from analysis.overlays import overlays
-from app.choosing import about, accuracy_choice, interval_text, lacking, measured, nothing_yet, rest, task_choice
+from app.choosing import about, accuracy_choice, interval_text, lacking, nothing_yet, points_of, rest, task_choice
 from app.looks import controls_above
 from app.shared import check_link, compute_later, downloads, figure, switch
 from stats import Interval
@@ -23,7 +23,7 @@ def show(results: str) -> None:
     with place:
         selection = task_choice(results)
         measure = accuracy_choice(results)
-    found = measured(results, selection, measure)
+    found = points_of(results, selection, measure)
     if lacking(results, "noise", found, {"L": 2, "sigma2": 1}):
         return
     found = found._replace(frame=noisy_settings(found.frame, found.keys).reset_index(drop=True))

@@ -13,7 +13,7 @@ from analysis.lines import sql_lines
 from analysis.overlays import overlays
 from analysis.scaling.levels import levels
 from analysis.scaling.thresholds import threshold_table, thresholds
-from app.choosing import captioned_of, level_choice, measure_choice, measured, nothing_yet, rest, threshold_measures
+from app.choosing import captioned_of, level_choice, measure_choice, nothing_yet, points_of, rest, threshold_measures
 from app.looks import controls_above
 from app.setting import name
 from app.shared import NONE, check_link, choice, compute_later, downloads, figure, remembered, sweep_choice
@@ -43,7 +43,7 @@ def show(results: str) -> None:
         offered = threshold_measures(results, selection)
         first = [one for one in (*searched, *MEASURES) if one in offered]
         measure = measure_choice(results, list(dict.fromkeys([*first, *offered])), width=190)
-    found = measured(results, selection, measure)
+    found = points_of(results, selection, measure)
     with place:
         panels = _panels(found)
         own = of_task(found) - {OVER, panels}

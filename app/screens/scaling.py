@@ -22,7 +22,7 @@ from analysis.scaling.predictions import Prediction, compared
 from analysis.scaling.proportion import RATIO, by_proportion, proportions
 from analysis.scaling.thresholds import Exponent, exponents, fitted, threshold_table
 from app.choosing import (
-    Asked,
+    AskedThreshold,
     about,
     crossings,
     grouped,
@@ -102,7 +102,7 @@ def show(results: str) -> None:
         why = why if frame.empty else f"networks of this configuration have no {spoken(against)}"
         nothing_yet(results, "scaling", why)
         return
-    asked = Asked(over, against, by, found.measure, level)
+    asked = AskedThreshold(over, against, by, found.measure, level)
     why = f"this level: {first.why}" if level == first.start else ""
     of_curves = partial(threshold_lines, results, selection, found, setting.values, over, level)
     lost = unmixed(results, selection, setting.frame)
@@ -113,7 +113,7 @@ def show(results: str) -> None:
 
 def _thresholds(
     results: str,
-    asked: Asked,
+    asked: AskedThreshold,
     frame: pd.DataFrame,
     setting: Setting,
     why: str,
