@@ -125,7 +125,7 @@ def both_sides(
     return of_side(sides[0], of), of_side(sides[1], minus)
 
 
-ONE_SIDE = "no setting of the other keys has networks of both sides"
+ONE_SIDE = "no configuration of the other parameters has networks of both sides"
 
 
 def _finished(

@@ -41,7 +41,7 @@ def _draw(results: str, sweep: str | None, measure: str = "best_test_acc", level
     setting = one_setting(found.frame, found.keys, (OVER, AGAINST, BY), PAPER, found.declared)
     frame = thresholds(setting.frame, level, OVER, found.measure.falls)
     if frame.empty or frame[AGAINST].nunique() < 2:
-        return Missing("no thresholds at two d in any one setting")
+        return Missing("no thresholds at two d in any one configuration")
     laws = fitted(frame, OVER, AGAINST, BY)
     table = threshold_table(frame, [BY, "gamma", AGAINST])
     rows = exponents(laws, frame, BY, AGAINST)
