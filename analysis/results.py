@@ -2,28 +2,24 @@
 
 from collections.abc import Sequence
 from functools import partial
-from numbers import Real
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import pandas as pd
 
-from analysis.asking import Where, asked_points, check_apart, key_named, measure_named, selected, setting_for
-from analysis.data.choosing import axes_of, having, measured
-from analysis.data.keys import ordering, spoken
-from analysis.data.measures import MAIN
-from analysis.data.points import CENTRES, Points, points, varying
+from analysis.asking import Where, check_apart, key_named, measure_named, selected
+from analysis.data.keys import ordering
+from analysis.data.points import CENTRES, points
 from analysis.data.progress.coverage import sweeps
-from analysis.data.selection import SEED, Selection, axes, grid_keys
+from analysis.data.selection import SEED, grid_keys
 from analysis.data.source import ResultsError, existing
 from analysis.drawing import Asked, draw
+from analysis.laws import AskedLevel
 from analysis.overlays.waiting import computed, computed_within
-from analysis.scaling.levels import check_level, usual_level
-from analysis.scaling.thresholds import FEWEST_OF_LAW, Fitted, exponents, falls_along, fitted, needed, threshold_table, thresholds
+from analysis.scaling.thresholds import threshold_table
 from analysis.sql.statements import answer
 from console.plain import spelled
 from console.words import listed, show
-from declarations.keys import KEYS
 from declarations.statistics import STATISTICS
 from store.sql import quoted
 from store.views import run
@@ -35,18 +31,6 @@ SINGLE = {"width": 420, "height": 260}
 """Size of a single panel in pixels. With its legend it is as wide as a page of a paper, 6 inches."""
 SEVERAL = {"width": 240, "height": 180}
 """Size of each of several panels."""
-
-
-SIZES = tuple(name for name, key in KEYS.items() if key.part in ("task", "network") and key.kind in ("whole", "number"))
-"""The parameters over which a message proposes an exponent: numbers of a task or a network."""
-
-
-class _Thresholds(NamedTuple):
-    """Thresholds, the names of the parameters that tell their curves apart, and of those that vary and got one value."""
-
-    rows: pd.DataFrame
-    by: list[str]
-    single: list[str]
 
 
 class Results:
@@ -201,9 +185,8 @@ class Results:
         get one value, which stands in a column of its own. By default, one row for every configuration. `falling`: whether `y`
         falls to `at` as `x` grows; by default as the curves do. x = 0 has no place on a logarithmic axis, and is left out.
         """
-        found = self._thresholds(
-            x, at, y, None if by is None else [by] if isinstance(by, str) else list(by), sweep, where, falling
-        )
+        names = [by] if isinstance(by, str) else by
+        found = AskedLevel(self.results, at, y, sweep, where, falling).thresholds(x, names)
         frame = found.rows
         keys = [key for key in frame.columns if key != "threshold"]
         keep = [key for key in keys if frame[key].nunique(dropna=False) > 1 or key in (*found.by, *found.single)]
@@ -223,51 +206,15 @@ class Results:
     ) -> pd.DataFrame:
         """The power with which the threshold of `of` grows with `over`, one row for each value of `by`: `exponent`, its 95%
         interval `low` to `high`, the number of `thresholds` that it rests on, those left out, and the theory's
-        `prediction` where there is one. Other parameters that vary are held at one value, which has a column. NaN where fewer
-        than three thresholds are reached: through two points every power law is perfect.
+        `prediction` where there is one. Other parameters that vary are held at one value, which has a column; a width that moves
+        with d is held in proportion, `width/d`. NaN where fewer than three thresholds are reached: through two points every power
+        law is perfect.
 
         `by`: by default gamma, if the networks have it and neither `of` nor `over` is it. `falling` as for `threshold`.
         """
-        check_apart(of=of, over=over)
         if by is not None and not isinstance(by, str):
             raise ResultsError(f"by = {show(by)}: name one parameter, such as by='gamma'; hold others by `where`")
-        selection = selected(self.results, sweep, where)
-        has_gamma = "gamma_label" in axes(self.results, selection)
-
-        held: dict[str, Any] = {}
-
-        def laws(of: str, over: str) -> tuple[Fitted, pd.DataFrame, str, str]:
-            usual = "gamma" if has_gamma and "gamma" not in (spoken(of), spoken(over)) else None
-            told_by = usual if by == "" else by
-            frame, names, single = self._thresholds(of, at, y, [over, *([told_by] if told_by else [])], sweep, where, falling)
-            against, told = ordering(names[0], frame), names[1] if told_by else "task"
-            held.update({key: frame[key].iloc[0] for key in single if frame[key].nunique(dropna=False) == 1})
-            return fitted(frame, of, against, told), frame, told, against
-
-        def has(of: str, over: str) -> bool:
-            try:
-                return bool(laws(of, over)[0].fits)
-            except ResultsError:  # there are no such curves
-                return False
-
-        found = laws(of, over)
-        held_at = dict(held)  # further laws, tried below, may hold others
-        if not found[0].fits:
-            sizes = [key for key in axes_of(asked_points(self.results, selection, y)).numbers if key in SIZES]
-            other = next((key for key in sizes if key not in (of, over, by) and has(of, key)), None)
-            there = (of, other) if other else (over, of) if has(over, of) else None
-            if there:
-                values, reached = found[1][found[3]].nunique(), exponents(*found)["thresholds"].max()
-                raise ResultsError(
-                    f"no exponent of {of} over {over}: {needed(of, over)}; here it is {reached} of {values}. "
-                    f"There is an exponent of {there[0]} over {there[1]}: say of={there[0]!r}, over={there[1]!r}"
-                )
-            if "width" in held_at and over != "width" and found[1][found[3]].nunique() < FEWEST_OF_LAW:
-                raise ResultsError(
-                    f"no exponent of {of} over {over}: {needed(of, over)}; here width is held at {held_at['width']}, where there "
-                    f"{_are(found[1][found[3]].nunique(), over)}. Where width moves with {over}, page Scaling of the app lets it"
-                )
-        return exponents(*found).assign(**held_at)
+        return AskedLevel(self.results, at, y, sweep, where, falling).law(of, over, by).table()
 
     @spelled
     def claims(self, sweep: str | None = None) -> pd.DataFrame:
@@ -278,58 +225,6 @@ class Results:
         from analysis.claims.check import check, claims_frame
 
         return claims_frame(check(self.results))
-
-    def _thresholds(
-        self,
-        x: str,
-        at: float | None,
-        y: str | None,
-        by: Sequence[str] | None,
-        sweep: str | None,
-        where: Where | None,
-        falling: bool | None,
-    ) -> _Thresholds:
-        if isinstance(x, Real):
-            raise ResultsError(
-                f"{show(x)} is a level, not a parameter: name the parameter first, then the level: 'L', at={show(x)}"
-            )
-        selection = selected(self.results, sweep, where)
-        names = [key_named(self.results, key) for key in by or ()]
-        found = asked_points(self.results, selection, y)
-        x = ordering(key_named(self.results, x), found.keys)
-        for key in names:
-            check_apart(x=x, by=key)
-        missing = [key for key in (x, *names) if key not in found.keys]
-        if missing:
-            raise ResultsError(self._without(missing, found, y, selection))
-        level = usual_level(found.measure) if at is None else at
-        if pd.isna(level):
-            raise ResultsError(f"say `at`: no level of {found.measure.title} is usual")
-        check_level(level, found.measure)
-        there = having(found, x)
-        setting = None if by is None else setting_for(there, [x, *names])
-        frame = there.frame if setting is None else setting.frame
-        if falling is None:
-            falling = falls_along(frame, x, found.measure.falls)
-        rows = thresholds(frame, level, x, falling, found.declared)
-        if rows.empty:
-            raise ResultsError(f"no curve has two values of {x}, which a threshold needs")
-        single = [key for key in varying(there.frame, there.keys) if key in setting.values] if setting else []
-        return _Thresholds(rows, names, single)
-
-    def _without(self, missing: Sequence[str], found: Points, y: str | None, selection: Selection) -> str:
-        """Words for parameters that the networks with a metric do not have: what vary there, and whether another metric's
-        networks have them."""
-        names = listed(map(spoken, missing))
-        others = (name for name in MAIN if name != found.measure.name and name in measured(self.results, selection))
-        keyed = (name for name in others if {*missing} <= {*asked_points(self.results, selection, name).keys})
-        if y is None and (other := next(keyed, None)):
-            return f"the networks with {found.measure.name} have no {names}, those with {other} have: say y={other!r}"
-        return f"these networks have no {names}; the numbers that vary among them are {listed(axes_of(found).numbers)}"
-
-
-def _are(n: int, key: str) -> str:
-    return f"is one {key}" if n == 1 else f"are {n} {key}"
 
 
 def _filled(frame: pd.DataFrame) -> pd.DataFrame:

@@ -72,9 +72,10 @@ def collapse(
     figure(chart)
     q, of_theory = scaled.quality, f"; predicted: {said}" if said else ""
     of_bound = f"; {MEANING}" if way == BOUND else ""
+    before = f"S = {q.unscaled_quality:.3g} over {q.n_unscaled_points}" if q.n_unscaled_points else "no two curves overlap"
     st.caption(
-        f"S = {q.quality:.3g} over {q.n_points} points rescaled, {q.unscaled_quality:.3g} over {q.n_unscaled_points} as measured"
-        f", of {q.n_total}; by {scaled.by}{which}{of_theory}{of_bound}; means with 95% intervals."
+        f"S = {q.quality:.3g} over the {q.n_points} of {q.n_total} points where rescaled curves overlap; as measured, {before}. "
+        f"Rescaled by {scaled.by}{which}{of_theory}{of_bound}. Means with 95% intervals."
     )
     frame = scaled.frame[[over, against, "rescaled", "n", "mean", "low", "high", "error"]]
     python = rescaled_lines(results, selection, found, setting.values, over, against, law)

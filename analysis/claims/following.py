@@ -13,8 +13,10 @@ from analysis.apart import Apart
 from analysis.claims.board import likely_first
 from analysis.claims.check import check, load_claims
 from analysis.claims.entries import Claim
+from analysis.claims.published import published
 from analysis.claims.remembered import recall, remember
 from analysis.claims.verdict import Checked
+from analysis.data.source import state
 
 PAUSE_S = 30.0
 """Least time between the end of one check and the start of the next: a running sweep changes the store every few seconds."""
@@ -49,6 +51,9 @@ class Following:
         if self.remembers:
             token, self.known, left = recall(results)  # the last check may be that of an earlier server
             self.token, self.left_off = (None, (token, left)) if left else (token, self.left_off)
+            if not self.known:
+                self.known, stand = published(results)
+                self.token = state(results) if stand else None
         self.n_done = 0
         """Number of single checks since the start: a claim that was checked twice counts twice."""
         self.to_come: set[str] = set()

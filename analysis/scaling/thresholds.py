@@ -175,21 +175,21 @@ def fitted(
 
 
 def exponents(
-    found: Fitted, frame: pd.DataFrame, by: str, against: str = "d", within: tuple[float, float] = (0.0, np.inf)
+    found: Fitted, frame: pd.DataFrame, by: str | None, against: str = "d", within: tuple[float, float] = (0.0, np.inf)
 ) -> pd.DataFrame:
-    """One row per value of `by`: the exponent of `fitted` with these arguments, its interval and the number of
+    """One row per value of `by`, or one without it: the exponent of `fitted` with these arguments, its interval and the number of
     `thresholds` it rests on.
 
     A value with fewer than FEWEST_OF_LAW thresholds has no exponent.
     """
     rows = []
-    for value in in_order(frame, by):
-        group = frame[frame[by] == value]
+    for value in in_order(frame, by) if by else [None]:
+        group = frame if by is None else frame[frame[by] == value]
         fit, said = found.fits.get(value), found.predictions.get(value)
         states = [t.reached for t in group[group[against].between(*within)]["threshold"]]
         rows.append(
             {
-                by: value, **({"gamma": group["gamma"].iloc[0]} if by == "gamma_label" else {}),
+                **({by: value} if by else {}), **({"gamma": group["gamma"].iloc[0]} if by == "gamma_label" else {}),
                 "exponent": fit.interval.value if fit else np.nan, "low": fit.interval.low if fit else np.nan,
                 "high": fit.interval.high if fit else np.nan, "thresholds": states.count("reached"),
                 "open": fit.n_open if fit else 0, "not reached": states.count("not reached"),

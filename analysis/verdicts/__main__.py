@@ -25,10 +25,12 @@ def verdicts(
     """Check all claims and write the page.
 
     Its counts by paper also go into README.md, between its two lines <!-- verdicts -->, unless --out names another page, as it
-    must for other networks.
+    must for other networks. The app shows the verdicts without another check; those of evidence/ are kept with its networks.
     """
     from analysis.claims.check import check
-    from analysis.data.source import ResultsError, existing
+    from analysis.claims.published import publish
+    from analysis.claims.remembered import remember
+    from analysis.data.source import ResultsError, existing, state
     from analysis.verdicts.page import page
     from analysis.verdicts.summary import by_paper, replace_file, summary_in, with_summary
 
@@ -45,9 +47,12 @@ def verdicts(
         if not quiet:
             told(f"putting the claims to the test on {results} ...")
         with documented():  # the page says the same whoever makes it
-            text, short = page(check(results), results, datetime.now(UTC).date(), is_ours=results == EVIDENCE)
+            token, checked = state(results), check(results)
+            remember(results, token, {one.claim.id: one for one in checked})
+            text, short = page(checked, results, datetime.now(UTC).date(), is_ours=results == EVIDENCE)
         replace_file(out, text)
         if out == PAGE:
+            publish(results, checked)
             replace_file(README, with_summary(README.read_text(), by_paper(short), str(README)))
     except (ResultsError, ValueError) as error:  # ValueError: an entry of a claims file, or a README without markers
         stop(str(error))

@@ -67,8 +67,11 @@ def _soon(following: Following, n_shown: int) -> None:
         st.rerun()
     n, left = len(following.claims), len(following.to_come)
     told = f"{n - left} of {n} checked, {left} statements to come, those with networks first; "
-    first = "" if left < n else " The first verdicts take up to a minute."
-    st.progress((n - left) / n, text=f"{told}{duration(following.took_s)} so far.{first}")
+    if following.known and left == n - following.n_done:
+        now = " Until then the verdicts of an earlier check stand here."
+    else:
+        now = "" if left < n else " The first verdicts take up to a minute."
+    st.progress((n - left) / n, text=f"{told}{duration(following.took_s)} so far.{now}")
 
 
 def _filtered(checked: Sequence[Checked], so_far: bool) -> tuple[list[Checked], list[Checked]]:

@@ -13,6 +13,7 @@ from analysis.data.points import with_intervals
 from analysis.data.selection import SEED, Selection, Value, axes, grid_keys
 from declarations.column import Column
 from declarations.fact import FACTS
+from declarations.metric import Metric
 from stats import FEW
 from store.sql import literal, quoted
 from store.views import declared, run
@@ -28,6 +29,8 @@ MOST_OF_GROUP = 30
 """Most networks of a configuration whose ids a table keeps."""
 MOST_RESAMPLED = 200
 """Most values of a configuration that are resampled for the interval of their mean: a hundred rows of more would take seconds."""
+MOST_ASKED = 3
+"""Most metrics asked for by `save:` that a table shows at first."""
 NUMBERS = ("n", "mean", "low", "high", "diverged", "failed")
 SORTED_NUMBERS = ("n", "mean", "diverged", "failed")
 """Columns of a configuration beside its parameters, and those of them that give an order."""
@@ -52,7 +55,7 @@ class Offered(NamedTuple):
         return [*self.varying, SEED, *self.facts[:1], *self.metrics, *self.facts[1:], *self.fixed]
 
     def first(self, some_bad: bool) -> list[str]:
-        """The columns to show first: results, all of MAIN and LAZINESS among them, then what varies.
+        """The columns to show first: results, all of MAIN, of LAZINESS and of a few that the grid asked for, then what varies.
 
         some_bad: whether some networks failed or diverged.
         """
@@ -60,7 +63,9 @@ class Offered(NamedTuple):
         main = [name for name in self.metrics if name != LAST][:1]
         others = [name for name in self.metrics if name not in (*main, LAST, LAZINESS)]
         beside = [name for name in MAIN if name in others] or others[:1]
-        wanted = [*bad, *main, *beside, LAZINESS, LAST, *captioned(self.varying, self.declared), SEED, "finished_at"]
+        asked = [name for name in others if isinstance(one := self.declared.get(name), Metric) and one.on_request]
+        few = asked if len(asked) <= MOST_ASKED else []
+        wanted = [*bad, *main, *beside, LAZINESS, *few, LAST, *captioned(self.varying, self.declared), SEED, "finished_at"]
         return [name for name in dict.fromkeys(wanted) if name in self.columns]
 
 
