@@ -57,7 +57,7 @@ def _draw(results: str, sweep: str | None, measure: str = "best_test_acc", level
     chart = styled(
         alt.hconcat(*panels, spacing=30).resolve_scale(color="independent", shape="independent", strokeDash="independent")
     )
-    reached = sum(t.reached == "reached" for t in frame["threshold"])
+    reached = sum(t.is_reached for t in frame["threshold"])
     told = described(setting.values, captioned(setting.values, found.declared))
     caption = (
         f"{told}; {counted(int(setting.frame['n'].sum()), 'network')}, "

@@ -1,6 +1,5 @@
 """Accuracy, or AUC, over L and d; the threshold L* for an accuracy; its exponent in d beside Theorem 2 and Eq. 3."""
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -10,7 +9,7 @@ from analysis.lines import threshold_lines
 from analysis.overlays import overlays
 from analysis.overlays.theory import BEYOND_SIGN
 from analysis.scaling.predictions import Prediction, compared, predicted
-from analysis.scaling.thresholds import Exponent, exponent, needed, threshold_table
+from analysis.scaling.thresholds import Exponent, exponent, needed, threshold_table, without_infinite
 from app.choosing import (
     about,
     accuracy_choice,
@@ -95,6 +94,4 @@ def _numbers(setting: Setting, values: pd.DataFrame) -> pd.DataFrame:
 
 
 def _readable(table: pd.DataFrame) -> pd.DataFrame:
-    return table.replace({np.inf: np.nan, -np.inf: np.nan}).rename(
-        columns={"threshold": "L*", "smallest x": "L from", "largest x": "to"}
-    )
+    return without_infinite(table).rename(columns={"threshold": "L*", "smallest x": "L from", "largest x": "to"})

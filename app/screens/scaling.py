@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -20,7 +19,7 @@ from analysis.scaling.charts import exponent_chart, has_band, threshold_chart
 from analysis.scaling.opening import Laws
 from analysis.scaling.predictions import Prediction, compared
 from analysis.scaling.proportion import RATIO, by_proportion, proportions
-from analysis.scaling.thresholds import Exponent, exponents, fitted, threshold_table
+from analysis.scaling.thresholds import Exponent, exponents, fitted, threshold_table, without_infinite
 from app.choosing import (
     AskedThreshold,
     about,
@@ -132,7 +131,7 @@ def _thresholds(
     if against == "gamma" and "gamma_label" in frame:
         names = dict(zip(frame["gamma"].tolist(), frame["gamma_label"], strict=True))
     within, offset = (values[0], values[-1]), False
-    if sum(threshold.reached == "reached" for threshold in frame["threshold"]) > 1:
+    if sum(threshold.is_reached for threshold in frame["threshold"]) > 1:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             if len(values) > 2:
                 within = st.select_slider(
@@ -177,7 +176,7 @@ def _thresholds(
     downloads(f"thresholds-{over}-{against}", table, chart, sql, lines_of_chart)
     with st.expander("Table of thresholds"):
         states = [t.describe(over) for t in frame["threshold"]]
-        st.dataframe(table.replace({np.inf: np.nan, -np.inf: np.nan}).assign(**{"in words": states}), hide_index=True)
+        st.dataframe(without_infinite(table).assign(**{"in words": states}), hide_index=True)
     if by and len(fits) > 1:
         st.subheader(f"The exponent by {spoken(by)}", anchor=False)
         rows = exponents(laws, frame, by, against, within)
