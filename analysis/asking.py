@@ -30,9 +30,9 @@ from analysis.data.progress.coverage import sweeps
 from analysis.data.selection import SEED, Selection, Value, axes, grid_keys, seeds_of, values_of
 from analysis.data.source import ResultsError, columns_of_views
 from analysis.overlays.overlays import Compute
-from console.synonyms import meant
 from console.words import listed, nearest, show
 from declarations.key import Key
+from declarations.synonyms import meant
 
 Where = Mapping[str, Value | Iterable[Value]]
 SIDE_BY_SIDE = 2

@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from console.synonyms import ELSEWHERE
 from console.words import counted, listed, nearest, show, shown
 from declarations.metric import Metric
+from declarations.synonyms import ELSEWHERE
 from orchestrator.grid.blocks import Block, Context, check_block
 from orchestrator.grid.entering import explained
 from orchestrator.grid.expand import expand
