@@ -30,9 +30,9 @@ from analysis.data.progress.coverage import sweeps
 from analysis.data.selection import SEED, Selection, Value, axes, grid_keys, seeds_of, values_of
 from analysis.data.source import ResultsError, columns_of_views
 from analysis.overlays.overlays import Compute
-from console.synonyms import meant
 from console.words import listed, nearest, show
 from declarations.key import Key
+from declarations.synonyms import meant
 
 Where = Mapping[str, Value | Iterable[Value]]
 SIDE_BY_SIDE = 2
@@ -176,9 +176,40 @@ def asked_points(results: str, selection: Selection, y: str | None) -> Points:
     return named(groups(results, selection, measure_named(results, y, selection)))
 
 
-def look_for(results: str, points: Points, x: str | None, by: str | None, panels: str | None, **options: Any) -> Look:
-    """Axes of a chart of these points: those asked for, else the ones that suit them. An empty `by` or `panels` is none at all;
-    panels that suit are chosen if neither `x` nor `panels` is named and `suited` is true."""
+def look_for(
+    results: str,
+    points: Points,
+    x: str | None,
+    by: str | None,
+    panels: str | None,
+    *,
+    log_x: bool | None = None,
+    log_y: bool | None = None,
+    residual: bool = False,
+    suited: bool = False,
+    single: Mapping[str, int] | None = None,
+    several: Mapping[str, int] | None = None,
+) -> Look:
+    """The look of a chart of these points, over the axes of `axes_for`. Logarithmic axes, too, are chosen where none are asked
+    for.
+
+    single, several: `width` and `height` in pixels of one panel, and of each of several, with their number of `columns`.
+    """
+    x, by, facet = axes_for(results, points, x, by, panels, suited)
+    log_x = suits_log(having(points, x).frame[x]) if log_x is None else log_x
+    log_y = points.measure.logarithmic if log_y is None else log_y
+    size: dict[str, Any] = (
+        {"width": 340, "height": 240, "columns": SIDE_BY_SIDE, **(several or {})} if facet else dict(single or {})
+    )
+    return Look(x, by, facet, log_x, log_y, residual, declared=points.declared, **size)
+
+
+def axes_for(
+    results: str, points: Points, x: str | None, by: str | None, panels: str | None, suited: bool = False
+) -> tuple[str, str | None, str | None]:
+    """The parameters of the abscissa, of curves and of panels: those asked for, else the ones that suit the points. An empty
+    `by` or `panels` is none at all; panels that suit are chosen if neither `x` nor `panels` is named and `suited` is true.
+    ResultsError for names that do not fit."""
 
     def named_here(key: str | None) -> str | None:
         return key_named(results, key, points.keys) if key else None
@@ -186,7 +217,7 @@ def look_for(results: str, points: Points, x: str | None, by: str | None, panels
     offered: Axes = axes_of(points)
     check_apart(x=x, by=by)
     check_apart(x=x, panels=panels)
-    suits = bool(options.pop("suited", False)) and x is None and panels is None
+    suits = suited and x is None and panels is None
     if x is None:
         if not offered.numbers:
             raise ResultsError("no parameter that is a number has two values here: there is no curve to draw")
@@ -205,13 +236,7 @@ def look_for(results: str, points: Points, x: str | None, by: str | None, panels
     for key in (by, facet):
         if key and key not in points.keys:
             raise ResultsError(f"these networks have no {key}; they differ in {listed(offered.others)}")
-    log_x = options.pop("log_x")
-    log_x = suits_log(having(points, x).frame[x]) if log_x is None else log_x
-    log_y = options.pop("log_y")
-    log_y = points.measure.logarithmic if log_y is None else log_y
-    single, several = options.pop("single", {}), options.pop("several", {})
-    size = {"width": 340, "height": 240, "columns": SIDE_BY_SIDE, **several} if facet else dict(single)
-    return Look(x, by, facet, log_x=log_x, log_y=log_y, declared=points.declared, **(size | options))
+    return x, by, facet
 
 
 def _is_part_of(part: str, key: str, points: Points) -> bool:

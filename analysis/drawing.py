@@ -77,9 +77,10 @@ def draw(
     if asked.x == STEP:
         return _along_training(results, selection, asked, single or {}, several or {})
     points = asked_points(results, selection, asked.y)
-    logs = {"log_x": asked.log_x, "log_y": asked.log_y}
-    more = {**logs, "residual": asked.residuals, "suited": asked.suited, "single": single or {}, "several": several or {}}
-    look = look_for(results, points, asked.x, asked.by, asked.panels, **more)
+    look = look_for(
+        results, points, asked.x, asked.by, asked.panels, log_x=asked.log_x, log_y=asked.log_y, residual=asked.residuals,
+        suited=asked.suited, single=single, several=several,
+    )  # fmt: skip
     choices = Choices(look, (), asked.centre, asked.intervals, asked.seeds, asked.theory)
     return Answer(explored(results, selection, points, choices, compute), points.measure, look)
 

@@ -34,6 +34,6 @@ def headline(results: str, selection: Selection, width: int = WIDTH, height: int
     asked = asked_points(results, selection, None)
     if not axes_of(asked).numbers:
         return None
-    look = look_for(results, asked, None, None, None, log_x=None, log_y=None, residual=False, width=width, height=height)
+    look = look_for(results, asked, None, None, None, single={"width": width, "height": height})
     shown = explored(results, selection, asked, Choices(look), None)
     return Headline(shown.chart, shown.frame, shown.caption)

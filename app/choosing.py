@@ -37,12 +37,12 @@ def grouped(results: str, selection: Selection, measure: str) -> Points:
     return remembered(groups, results, selection, measure)
 
 
-def measured(results: str, selection: Selection, measure: str) -> Points:
+def points_of(results: str, selection: Selection, measure: str) -> Points:
     """`points`, kept until the store changes."""
-    return remembered(_measured, results, selection, measure)
+    return remembered(_points_of, results, selection, measure)
 
 
-def _measured(results: str, selection: Selection, measure: str) -> Points:
+def _points_of(results: str, selection: Selection, measure: str) -> Points:
     found = grouped(results, selection, measure)
     return found._replace(frame=with_intervals(found.frame, found.measure))
 
@@ -55,7 +55,7 @@ class _Held(NamedTuple):
     """True if width/d tells networks apart instead of width. If it has one value, `values` holds it; else it is an axis."""
 
 
-class Asked(NamedTuple):
+class AskedThreshold(NamedTuple):
     """The question of page Scaling: the least `over` at which the mean of `measure` is `level`, against the key `against`, for
     each value of `by`."""
 
@@ -167,7 +167,7 @@ def task_choice(results: str, classifying: bool = True, first: Callable[[str, st
     return selection
 
 
-def lacking(results: str, page: str, found: Points, least: Mapping[str, int], others: str = "") -> bool:
+def lacking(results: str, page: str, found: Points, least: Mapping[str, int]) -> bool:
     """Say so, and where there are more, if the points have too few values of some keys; true if they have."""
     counts = {key: found.frame[key].nunique() if key in found.keys else 0 for key in least}
     short = [
@@ -175,7 +175,7 @@ def lacking(results: str, page: str, found: Points, least: Mapping[str, int], ot
     ]
     if short:
         of_tasks = f" of {', '.join(in_order(found.frame, 'task'))}" if "task" in found.keys else ""
-        nothing_yet(results, page, f"it needs finished networks{of_tasks} at {' and '.join(short)}", others)
+        nothing_yet(results, page, f"it needs finished networks{of_tasks} at {' and '.join(short)}")
     return bool(short)
 
 
@@ -183,12 +183,9 @@ MOST_LINKED = 5
 """Most sweeps that are named where a page has nothing to draw of the chosen one."""
 
 
-def nothing_yet(results: str, page: str, why: str, others: str = "") -> None:
-    """Say in one sentence why the page draws nothing. If other sweeps have networks for it, name them with links; else show the
-    command that trains some.
-
-    page: one of NEEDS; others: words about further grids.
-    """
+def nothing_yet(results: str, page: str, why: str) -> None:
+    """Say in one sentence why the page, one of NEEDS, draws nothing. If other sweeps have networks for it, name them with links;
+    else show the command that trains some."""
     known = looking(results).look(state(results)) or {}
     there = [sweep for sweep, pages in known.items() if page in pages and sweep != st.session_state.get("sweep")]
     if there:
@@ -199,9 +196,9 @@ def nothing_yet(results: str, page: str, why: str, others: str = "") -> None:
         for sweep in there[:MOST_LINKED] if links else ():
             st.page_link(links[page], label=f"{PAGES[page][0]} of {sweep}", query_params={"sweep": sweep})
         return
-    quick = NEEDS[page].grid
-    st.info(f"Nothing to draw yet: {why}. `{quick}` trains some{f'; {others}' if others else ''}.")
-    st.code(sweep_command(quick, results), language="bash", wrap_lines=True)
+    need = NEEDS[page]
+    st.info(f"Nothing to draw yet: {why}. `{need.grid}` trains some{f'; {need.others}' if need.others else ''}.")
+    st.code(sweep_command(need.grid, results), language="bash", wrap_lines=True)
 
 
 def rest(found: Points, axes: Iterable[str], prefer: Mapping[str, Value] | None = None, among: Points | None = None) -> Setting:

@@ -17,7 +17,7 @@ from analysis.scaling.charts import collapse_chart
 from analysis.scaling.predictions import Prediction, predicted
 from analysis.scaling.rescaling import Family, best, doubted, family, in_units, middle_of, rescaled
 from analysis.scaling.thresholds import Exponent
-from app.choosing import Asked, interval_text, number
+from app.choosing import AskedThreshold, interval_text, number
 from app.shared import choice, downloads, figure, remembered
 
 GIVEN, BEST, BOUND = "an exponent", "the best exponent", BOUND_UNIT
@@ -26,7 +26,7 @@ LEAST, MOST = -4.0, 6.0
 
 
 def collapse(
-    results: str, selection: Selection, found: Points, setting: Setting, asked: Asked, fits: Mapping[Any, Exponent]
+    results: str, selection: Selection, found: Points, setting: Setting, asked: AskedThreshold, fits: Mapping[Any, Exponent]
 ) -> None:
     """Show the choice of curves and units, the curves before and after rescaling, and how well they collapse. `found`: the points
     that `setting` is part of; `fits`: the exponents fitted to thresholds, by the values of the colour, which open the choice."""
@@ -91,7 +91,7 @@ def _which(e: float, fitted: float | None, said: Prediction | None) -> str:
     return f"an exponent of your choice, where {fitted:g} is fitted above" if fitted is not None else "an exponent that is no fit"
 
 
-def _some_overlap(data: pd.DataFrame, asked: Asked) -> bool:
+def _some_overlap(data: pd.DataFrame, asked: AskedThreshold) -> bool:
     """True if there are curves to rescale, of which two overlap as measured."""
     try:
         curves = family(data, asked.over, asked.against, asked.measure)

@@ -17,9 +17,14 @@ export default function ({ setStateValue, data }) {
 }
 """
 
+# Less empty space, charts that shrink with the window, so that their legends stay in sight, and select boxes without the mark
+# that they need a value.
 STYLE = """<style>
+[data-testid=stMainBlockContainer] {padding-top: 4rem}
+[data-testid=stWidgetLabelRequired] {display: none}
 @media (min-width: 641px) and (max-width: 1600px) {[data-testid=stMainBlockContainer] {padding-left: 3rem; padding-right: 3rem}}
-[data-testid=stVegaLiteChart] {overflow-x: auto; max-width: 100%}
+[data-testid=stVegaLiteChart] {max-width: 100%}
+[data-testid=stVegaLiteChart] svg {max-width: 100%; height: auto}
 [data-testid=stPageLink] a {height: auto; padding-top: .3rem; padding-bottom: .3rem}
 [data-testid=stPageLink] a * {white-space: normal; overflow: visible; line-height: 1.35}
 [data-testid=stAlert] pre, [data-testid=stAlert] pre code {white-space: pre-wrap; overflow-wrap: anywhere}

@@ -14,14 +14,6 @@ from app.pages import FORMER, HOME, MORE, PAGES
 from app.screens import home
 from app.shared import guarded, links, look, results_directory
 
-# Less empty space, charts that shrink with the window, and select boxes without the mark that they need a value.
-STYLE = """<style>
-[data-testid=stMainBlockContainer] {padding-top: 4rem}
-@media (max-width: 1100px) {[data-testid=stMainBlockContainer] {padding-left: 2rem; padding-right: 2rem}}
-[data-testid=stVegaLiteChart] svg {max-width: 100%; height: auto}
-[data-testid=stWidgetLabelRequired] {display: none}
-</style>"""
-
 
 def page_of(name: str, address: str, hidden: bool) -> st.Page:
     """A page of the app under an address; a hidden one is not in the navigation."""
@@ -56,7 +48,6 @@ def _without_data() -> frozenset[str]:
 def main() -> None:
     """Show the chosen page; Streamlit calls this at every interaction."""
     st.set_page_config("Sweeps beside the theory", layout="wide")
-    st.html(STYLE)
     without_data = _without_data()
     links.update({name: page_of(name, name, name in without_data) for name in PAGES})
     former = [page_of(name, address, True) for address, name in FORMER.items()]

@@ -81,6 +81,7 @@ def guarded(title: str, meaning: str, show: Callable[[str], None]) -> None:
     except ValueError as error:
         if not _is_ours(error):
             raise
+        traceback.print_exception(error)  # on the terminal: it may be a bug in spite of its words
         st.error(str(error))
     for note in st.session_state.get(_ASTRAY, {}).values():
         notes.warning(note)
@@ -89,10 +90,10 @@ def guarded(title: str, meaning: str, show: Callable[[str], None]) -> None:
 
 
 def _is_ours(error: ValueError) -> bool:
-    """Whether this project's own code raised the error, with words for the user. Any other error is a bug, and its traceback
-    helps."""
+    """Whether it comes from a line of this project that finds fault with what was chosen, so that its words are for the user.
+    Any other error is a bug, and its traceback helps."""
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
-    return frame.f_globals.get("__name__", "").partition(".")[0] in ("analysis", "app", "store")
+    return frame.f_globals.get("__name__", "").partition(".")[0] in ("analysis", "app", "store", "stats", "declarations")
 
 
 _SEEN, _FRESH, _PAGE, _UNLINKED, _INSTEAD = "_seen", "_fresh", "_page", "_unlinked", "_instead"

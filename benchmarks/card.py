@@ -15,7 +15,8 @@ from console.words import duration
 from orchestrator.cards import Card, cards_here
 from orchestrator.cost.calibration import Rates, measured_on_card, with_card_rates
 from orchestrator.cost.model import CostModel
-from orchestrator.grid.load import GridError, load_grid
+from orchestrator.grid.load import load_grid
+from orchestrator.grid.syntax.problems import GridError
 from orchestrator.plan.forecast import PACK_S
 from orchestrator.plan.machine import MEMORY_SHARE, Machine
 from orchestrator.plan.missing import enqueue, ordered

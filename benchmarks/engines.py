@@ -15,7 +15,8 @@ from benchmarks.limits import CORES, Limits, limits, on_every_core, rate
 from console.words import duration
 from orchestrator.cost.calibration import machine_rates
 from orchestrator.cost.model import CostModel
-from orchestrator.grid.load import GridError, load_grid
+from orchestrator.grid.load import load_grid
+from orchestrator.grid.syntax.problems import GridError
 from orchestrator.plan.machine import Machine
 from orchestrator.plan.packing import PackQueue
 from trainables.cell import Cell, cell_of, lazy_gamma

@@ -10,6 +10,7 @@ from pathlib import Path
 
 FORMS: Mapping[str, tuple[str, ...]] = {
     "run": ("python", "-m", "orchestrator.sweep"),
+    "plan": ("python", "-m", "orchestrator.sweep", "--dry-run"),
     "query": ("python", "-m", "analysis.query"),
     "figure": ("python", "-m", "analysis.figures"),
     "report": ("python", "-m", "analysis.report"),
@@ -18,7 +19,7 @@ FORMS: Mapping[str, tuple[str, ...]] = {
     "store": ("python", "-m", "orchestrator.store"),
     "launch": ("python", "-m", "orchestrator.launch"),
 }
-"""Subcommands of `sweep`, and the words that start the same without it."""
+"""Subcommands of `sweep`, and the words that do the same without it: those that start it, and an option that comes last."""
 
 ENTRY = "SWEEP_ENTRY"
 """The variable of the environment that gives commands the form `sweep run`: the id of the process in which `sweep` was typed, or
@@ -38,7 +39,8 @@ def words(name: str, *more: str) -> list[str]:
         page = Path(__file__).resolve().parents[1] / "app" / "main.py"
         shown = page.relative_to(Path.cwd()) if page.is_relative_to(Path.cwd()) else page
         return [*FORMS[name], str(shown), *(["--", *more] if more else [])]
-    return [*FORMS[name], *more]
+    form = FORMS[name]
+    return [*form[:3], *more, *form[3:]]  # arguments before options, as the documentation has them
 
 
 def command(name: str, *more: str) -> str:

@@ -46,7 +46,7 @@ def _started() -> list[str]:
 def _instead(module: str, arguments: list[str]) -> str:
     """The command that looks for no module in the working directory: `, or type `sweep run grid.yaml``."""
     commands = run_path(str(Path(__file__).with_name("commands.py")))
-    name = next((name for name, form in commands["FORMS"].items() if form[-1] == module), None)
+    name = next((name for name, form in commands["FORMS"].items() if form[2:3] == (module,)), None)
     return f", or type `{commands['joined'](['sweep', name, *arguments])}`" if name else ""
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 run_path(str(Path(__file__).parents[1] / "console" / "hidden.py"))  # refuses if a file in the working directory hides a package
 
 if TYPE_CHECKING:
-    from orchestrator.grid.load import Grid, GridError
+    from orchestrator.grid.load import Grid
+    from orchestrator.grid.syntax.problems import GridError
     from orchestrator.python.calls import forecast, run
     from orchestrator.python.foreseen import Foreseen
     from orchestrator.python.summary import Summary
@@ -20,7 +21,7 @@ __all__ = ["Foreseen", "Grid", "GridError", "ResultsError", "Summary", "SweepErr
 
 _HOME = {
     "Grid": "orchestrator.grid.load",
-    "GridError": "orchestrator.grid.load",
+    "GridError": "orchestrator.grid.syntax.problems",
     "ResultsError": "store.files",
     "TaskError": "trainables.tasks.base",
     "SweepError": "orchestrator.session",

@@ -18,7 +18,8 @@ from console.codes import INTERRUPTED
 from console.commands import command as command_line
 from console.commands import joined
 from console.terminal import stop, told
-from orchestrator.grid.load import GridError, load_grid
+from orchestrator.grid.load import load_grid
+from orchestrator.grid.syntax.problems import GridError
 from orchestrator.ray.cluster_file import CODE, TOKEN, ClusterFile, ClusterFileError, load_cluster_file, uncommitted
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True)

@@ -13,7 +13,8 @@ from console.commands import command
 from console.ending import run_and_leave
 from console.terminal import stop, told
 from console.words import listed
-from orchestrator.grid.load import DEFAULT_MAX_CELLS, GridError, load_grid
+from orchestrator.grid.load import DEFAULT_MAX_CELLS, load_grid
+from orchestrator.grid.syntax.problems import GridError
 from orchestrator.plan.packing import Order
 from orchestrator.session import Options, SweepError, run_session, uncollected
 from store.files import ResultsError

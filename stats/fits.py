@@ -199,14 +199,14 @@ def exponent_of_thresholds(
     level_between_0_and_1(level)
     all_x = finite("x", x)
     same_length(x=all_x, thresholds=thresholds)
-    used = [t for t in thresholds if t.reached == "reached"]
-    n_not_reached = sum(t.reached == "not reached" for t in thresholds)
+    used = [t for t in thresholds if t.is_reached]
+    n_not_reached = sum(t.is_beyond for t in thresholds)
     censored = n_not_reached, len(thresholds) - len(used) - n_not_reached
     if len(used) < 2:
         why = zip(censored, ("not reached", "already at the smallest x"), strict=True)
         others = ", ".join(f"{n} {words}" for n, words in why if n)
         raise ValueError(f"an exponent needs 2 thresholds that were reached, got {len(used)}{f' ({others})' if others else ''}")
-    xs = all_x[[t.reached == "reached" for t in thresholds]]
+    xs = all_x[[t.is_reached for t in thresholds]]
     values = np.array([t.value for t in used])
     _positive(x=xs, threshold=values)
     errors = np.array([_log_error(t) for t in used])

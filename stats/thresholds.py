@@ -39,13 +39,23 @@ class Threshold:
     draws: Floats = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
     """The resampled thresholds behind the interval; empty if there is no interval."""
 
+    @property
+    def is_reached(self) -> bool:
+        """True if the curve crosses the level within the range."""
+        return self.reached == "reached"
+
+    @property
+    def is_beyond(self) -> bool:
+        """True if the threshold lies above the largest x."""
+        return self.reached == "not reached"
+
     def describe(self, name: str = "L") -> str:
         """`L* = 41 (36 to 48), n = 6`, `not reached up to L = 1024, n = 6`, ..."""
         seeds = f"n = {self.n_seeds}"
         known = not np.isnan(self.low)
-        if self.reached == "reached":
+        if self.is_reached:
             return f"{name}* = {_shown(self.value)}" + (f" ({self.bounds})" if known else "") + f", {seeds}"
-        if self.reached == "not reached":
+        if self.is_beyond:
             above = f" ({name}* above {_shown(self.low)})" if np.isfinite(self.low) else ""
             return f"not reached up to {name} = {self.x_high:g}{above}, {seeds}"
         below = f" ({name}* below {_shown(self.high)})" if np.isfinite(self.high) else ""
@@ -54,9 +64,9 @@ class Threshold:
     @property
     def number(self) -> str:
         """`41`; `> 1024` if it is not reached; `<= 2` if it is reached at the smallest x."""
-        if self.reached == "reached":
+        if self.is_reached:
             return _shown(self.value)
-        return f"> {self.x_high:g}" if self.reached == "not reached" else f"<= {self.x_low:g}"
+        return f"> {self.x_high:g}" if self.is_beyond else f"<= {self.x_low:g}"
 
     @property
     def bounds(self) -> str:

@@ -43,7 +43,7 @@ RUNS_WHAT_IT_READS = {
     "joblib.load", "torch.load", "np.load", "numpy.load", "pd.read_pickle", "pandas.read_pickle", "os.system", "os.popen",
 }  # fmt: skip
 ALLOWED = {
-    ("orchestrator/grid/user_files.py", "exec"): "the user's own file, which the user's grid names",
+    ("orchestrator/grid/own/files.py", "exec"): "the user's own file, which the user's grid names",
     ("orchestrator/ray/runner.py", "pickle.loads"): "cells that the driver put into Ray's object store",
     ("orchestrator/ray/runner.py", "pickle.load"): "a checkpoint in the sweep's scratch directory, which is private to its user",
     ("analysis/apart.py", "pickle.load"): "the pipe between a process and the child that it started",

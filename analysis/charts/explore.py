@@ -184,7 +184,7 @@ def _check_size(frame: pd.DataFrame, look: Look, raw: bool) -> None:
         raise TooMuch(f"{n_values:,} networks are more than a chart can show ({MOST_POINTS:,}): switch the raw seeds off")
     if look.facet and frame[look.facet].nunique() > MOST_PANELS:
         n = frame[look.facet].nunique()
-        raise TooMuch(f"{n} panels are more than {MOST_PANELS}: choose another key for the panels, or use it as colour")
+        raise TooMuch(f"{n} panels are more than {MOST_PANELS}: choose another parameter for the panels, or use it as colour")
 
 
 def _caption(
@@ -232,7 +232,7 @@ def _caption(
     others = len(points.frame) - len(data)
     if others:
         vary = gamma_once([key for key in setting if points.frame[key].nunique(dropna=False) > 1], points.frame)
-        of = listed([spoken(key) for key in vary]) if 0 < len(vary) <= MOST_NAMED else "settings"
+        of = listed([spoken(key) for key in vary]) if 0 < len(vary) <= MOST_NAMED else "configurations"
         parts.append(f"{counted(others, 'point')} of other {of} not shown")
     return "; ".join(part for part in parts if part) + "."
 
@@ -257,7 +257,7 @@ def _none_elsewhere(frame: pd.DataFrame, same: Mapping[str, Value]) -> list[str]
     if frame.empty:
         return []
     apart = [key for key, value in same.items() if key in frame and (frame[key] != value).all() and frame[key].nunique() == 1]
-    where = f" at {described({key: frame[key].iloc[0] for key in apart})}" if apart else " at other settings"
+    where = f" at {described({key: frame[key].iloc[0] for key in apart})}" if apart else " at other configurations"
     n = int(frame["diverged"].sum())
     return [f"{counted(n, 'network')}{where} diverged, and none finished there"]
 

@@ -168,7 +168,7 @@ def both_sides(
 
 
 NONE_HERE = "no finished networks of this kind in the store"
-ONE_SIDE = "no setting of the other keys has networks of both sides"
+ONE_SIDE = "no configuration of the other parameters has networks of both sides"
 
 
 def _finished(

@@ -55,7 +55,7 @@ class CurveFigure:
         task = self.where.get("task")
         setting = one_setting(frame, found.keys, (*needed, *self.along), settings(str(task)) | dict(self.prefer), found.declared)
         if setting.frame[self.look.x].nunique() < 2:
-            return Missing(f"no two values of {self.look.x} in any one setting")
+            return Missing(f"no two values of {self.look.x} in any one configuration")
         look, (data, short) = self.look, _long_series(setting.frame, self.look)
         if look.facet and data[look.facet].nunique() == 1:
             look = replace(look, facet=None, columns=1, width=560, height=340)
@@ -100,7 +100,7 @@ def _caption(found: Points, setting: Setting, data: pd.DataFrame, short: int, le
     if found.measure.is_accuracy and "lazy" in set(data["gamma_label"]) and task_of(data) == "same_different":
         parts.append(ROUNDED)
     if setting.others:
-        parts.append(f"{counted(setting.others, 'other setting')} in the store not shown")
+        parts.append(f"{counted(setting.others, 'other configuration')} in the store not shown")
     return "; ".join(parts) + "."
 
 

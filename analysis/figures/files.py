@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.charts.shown.sizing import SHARPNESS
+from analysis.charts.shown.sizing import SHARPNESS, save
 
 IMAGES = ("svg", "png", "pdf")
 FILES = (*IMAGES, "csv")
@@ -19,8 +19,6 @@ def write(chart: Any, frame: pd.DataFrame, folder: Path, name: str) -> None:
         file = folder / f"{name}.{kind}"
         if hasattr(chart, "savefig"):
             chart.savefig(file, bbox_inches="tight", dpi=SHARPNESS * chart.dpi)
-        elif kind == "png":
-            chart.save(file, scale_factor=SHARPNESS)
         else:
-            chart.save(file)
+            save(chart, file, kind)
     frame.to_csv(folder / f"{name}.csv", index=False)

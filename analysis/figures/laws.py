@@ -41,7 +41,7 @@ def _draw(results: str, sweep: str | None, measure: str = "best_test_acc", level
     setting = one_setting(found.frame, found.keys, (OVER, AGAINST, BY), PAPER, found.declared)
     frame = thresholds(setting.frame, level, OVER, found.measure.falls)
     if frame.empty or frame[AGAINST].nunique() < 2:
-        return Missing("no thresholds at two d in any one setting")
+        return Missing("no thresholds at two d in any one configuration")
     laws = fitted(frame, OVER, AGAINST, BY)
     table = threshold_table(frame, [BY, "gamma", AGAINST])
     rows = exponents(laws, frame, BY, AGAINST)
@@ -57,7 +57,7 @@ def _draw(results: str, sweep: str | None, measure: str = "best_test_acc", level
     chart = styled(
         alt.hconcat(*panels, spacing=30).resolve_scale(color="independent", shape="independent", strokeDash="independent")
     )
-    reached = sum(t.reached == "reached" for t in frame["threshold"])
+    reached = sum(t.is_reached for t in frame["threshold"])
     told = described(setting.values, captioned(setting.values, found.declared))
     caption = (
         f"{told}; {counted(int(setting.frame['n'].sum()), 'network')}, "

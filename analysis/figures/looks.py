@@ -47,7 +47,7 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
         lines.append(as_lines(theory, AGAINST, WAY))
         missing += later
     if not tables:
-        return Missing(f"no way of looking has thresholds at {FEWEST_OF_LAW} d in one setting")
+        return Missing(f"no way of looking has thresholds at {FEWEST_OF_LAW} d in one configuration")
     table = pd.concat(tables, ignore_index=True)
     measured, curves = table[table["theory"] == ""], pd.concat(lines, ignore_index=True)
     chart = threshold_chart(measured, OVER, AGAINST, WAY, width=430, height=380, task="same_different", curves=curves)

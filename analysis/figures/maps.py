@@ -22,7 +22,7 @@ def _draw(results: str, sweep: str | None, gamma_label: str, measure: str = "bes
         return Missing("no networks at two L and two d")
     setting = one_setting(found.frame, found.keys, ("L", "d"), PAPER, found.declared)
     if setting.frame["d"].nunique() < 2:
-        return Missing("no two d in any one setting")
+        return Missing("no two d in any one configuration")
     level, falls = usual_level(found.measure), found.measure.falls
     contour = thresholds(setting.frame, level, falling=falls) if gamma_label == "lazy" and np.isfinite(level) else None
     table = None if contour is None else threshold_table(contour, ["d"]).rename(columns={"threshold": "value"})

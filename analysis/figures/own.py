@@ -71,7 +71,7 @@ def colour_map(results: str, asked: Asked) -> Titled:
     told = described(setting.values, captioned(setting.values, points.declared))
     parts = [told, averaged(frame, asked.centre, intervals=False), counted(int(frame["n"].sum()), "network")]
     if setting.others:
-        parts.append(f"{counted(setting.others, 'other setting')} not shown")
+        parts.append(f"{counted(setting.others, 'other configuration')} not shown")
     shown = frame.assign(mean=frame[asked.centre])
     chart = heat_map(shown, points.measure, x, y)
     title = f"{capital(points.measure.title)} over {x} and {y}"

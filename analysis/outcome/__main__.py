@@ -51,10 +51,10 @@ def _figures(results: str, sweep: str) -> list[str]:
 
 def _pages(results: str, sweep: str) -> list[str]:
     """Pages of the app that show something of this sweep, and not of every sweep with some parameter that varies."""
-    from analysis.data.progress.showing import EVERYDAY, NEEDS, showing
+    from analysis.data.progress.showing import NEEDS, showing
 
     found = showing(results, sweep).get(sweep, frozenset())
-    return [page for page in NEEDS if page in found and page not in EVERYDAY]
+    return [page for page, need in NEEDS.items() if page in found and not need.everyday]
 
 
 def records(frame: "pd.DataFrame") -> list[dict[str, Any]]:

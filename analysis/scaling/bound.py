@@ -56,7 +56,7 @@ def slopes(
     found = {}
     for value in in_order(frame, by) if by else [None]:
         group = frame if by is None else frame[frame[by] == value]
-        group = group[group[against].between(*within) & group["threshold"].map(lambda t: t.reached == "reached")]
+        group = group[group[against].between(*within) & group["threshold"].map(lambda t: t.is_reached)]
         scaling = scaling_of(group, measure, over)
         if against not in get_args(Size) or scaling is None or group[against].nunique() < 2:
             continue

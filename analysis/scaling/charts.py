@@ -1,7 +1,7 @@
 """Charts of thresholds against a key, of exponents against gamma, and of curves before and after rescaling."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import altair as alt
 import numpy as np
@@ -17,10 +17,12 @@ from console.words import shown
 from declarations.column import Column
 from declarations.keys import KEYS
 from declarations.metric import Metric
+from stats.thresholds import Reached
 
 NO_SEQUENCE = "#365c8d"
-STATES = ("reached", "not reached", "already at the smallest x")
+STATES = get_args(Reached)
 SHAPES = ("circle", "triangle-up", "triangle-down")
+"""Shapes by the states of thresholds."""
 FEW_TICKS = 6
 """Most values of a narrow panel that each have a tick; of more values, as a search leaves them, ticks are at powers."""
 

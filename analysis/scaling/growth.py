@@ -16,7 +16,7 @@ from analysis.scaling.thresholds import FEWEST_OF_LAW, Exponent, fitted, thresho
 from store.questions import Question
 
 
-class Growth(NamedTuple):
+class ThresholdGrowth(NamedTuple):
     """Thresholds over the parameter `against`: their chart and its data, a caption, and a law in words for each curve with words
     about the thresholds that it rests on."""
 
@@ -38,7 +38,7 @@ def answering(results: str, selection: Selection, question: Question) -> Points 
     return found._replace(frame=without_lazy(frame) if over == "gamma" else frame)
 
 
-def growth(found: Points, question: Question, width: int, height: int) -> Growth | None:
+def growth(found: Points, question: Question, width: int, height: int) -> ThresholdGrowth | None:
     """The thresholds that a question asks for, against the parameter of the task, or else of the rest, of which most
     have values; None unless three have one."""
     over, level = question.axis, question.at
@@ -69,7 +69,7 @@ def growth(found: Points, question: Question, width: int, height: int) -> Growth
     reached = f"{over}*: mean {found.measure.short} {'falls to' if question.falling else 'reaches'} {level:g}"
     at = f"{width_as(ratio)}; " if isinstance(ratio := setting.values.get(RATIO), float) else ""
     caption = f"{at}{reached}, with 95% intervals; lines are fitted laws, dashed ones predictions."
-    return Growth(against, chart, table, caption, said)
+    return ThresholdGrowth(against, chart, table, caption, said)
 
 
 def _said(value: object, by: str | None, fit: Exponent, over: str, against: str) -> tuple[str, str]:

@@ -25,7 +25,7 @@ def theory_thresholds(
     """The thresholds of each theory that speaks of networks with measured ones, as `thresholds` gives both, with a column
     `theory`; and the values that are missing (`overlays.beside`)."""
     keys = [key for key in found.columns if key != "threshold"]
-    at = found["threshold"].map(lambda t: t.value if t.reached == "reached" else np.nan)
+    at = found["threshold"].map(lambda t: t.value if t.is_reached else np.nan)
     rungs = found[keys].assign(middle=at).merge(pd.DataFrame({over: LADDER}), how="cross")
     near = rungs[rungs[over].between(rungs["middle"] / BELOW, rungs["middle"] * ABOVE)]
     said = overlays.beside(near, measure.name, wait)
@@ -37,7 +37,7 @@ def theory_thresholds(
 
 def as_lines(theory: pd.DataFrame, against: str, by: str) -> pd.DataFrame:
     """The thresholds of `theory_thresholds` as lines of `threshold_panel`: those that are reached."""
-    reached = theory[theory["threshold"].map(lambda t: t.reached == "reached").astype(bool)]
+    reached = theory[theory["threshold"].map(lambda t: t.is_reached).astype(bool)]
     gamma = ["gamma"] if "gamma" in reached else []
     lines = reached[[against, by, *gamma]].assign(value=[t.value for t in reached["threshold"]], line=reached["theory"])
     return lines[lines.groupby([by, "line"])[against].transform("nunique") > 1]  # one point makes no line

@@ -24,7 +24,7 @@ def samples_until(networks: pd.DataFrame, evaluations: pd.DataFrame, bounds: Bou
     return networks.assign(**{SAMPLES: networks["batch"] * steps})
 
 
-class Growth(NamedTuple):
+class SampleGrowth(NamedTuple):
     """How samples grow with a size: their geometric mean at each, with 95% intervals, and the exponent."""
 
     means: pd.DataFrame
@@ -40,7 +40,7 @@ class Growth(NamedTuple):
 FEWEST = 3
 
 
-def growth(found: pd.DataFrame, against: str) -> Growth:
+def growth(found: pd.DataFrame, against: str) -> SampleGrowth:
     """The growth of `samples` with the key `against`. A size with networks that never came within the bounds is left out whole:
     without its late ones its mean would be too small."""
     rows, late = [], []
@@ -57,7 +57,7 @@ def growth(found: pd.DataFrame, against: str) -> Growth:
     law = None
     if len(means) >= FEWEST:
         law = linear_fit(np.log(every[against].to_numpy(float)), np.log(every[SAMPLES].to_numpy(float))).slope
-    return Growth(means, spanning_slopes(means, against), law, pd.DataFrame(late, columns=[against, "late", "n"]))
+    return SampleGrowth(means, spanning_slopes(means, against), law, pd.DataFrame(late, columns=[against, "late", "n"]))
 
 
 SPAN = 1.9

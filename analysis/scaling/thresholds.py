@@ -51,7 +51,7 @@ def thresholds(
         part = several if len(several) > len(curve) / 2 and len(several) >= FEWEST_OF_CURVE else curve
         found = crossing(part)
         # A point of one seed beyond the others may reach it: then the threshold has no interval.
-        if len(part) < len(curve) and found.reached != "reached":
+        if len(part) < len(curve) and not found.is_reached:
             found = crossing(curve)
         gamma = {"gamma": curve["gamma"].iloc[0]} if with_gamma else {}
         rows.append({**keyed, **gamma, "threshold": found})
@@ -116,13 +116,13 @@ def exponent(
     """
     frame = frame[frame[against].between(*within)]
     found = list(frame["threshold"])
-    reached = [t.reached == "reached" for t in found]
+    reached = [t.is_reached for t in found]
     if sum(reached) < FEWEST_OF_LAW:
         return None
-    n_open = sum(t.reached == "reached" and bool(np.isinf([t.low, t.high]).any()) for t in found)
+    n_open = sum(t.is_reached and bool(np.isinf([t.low, t.high]).any()) for t in found)
     if offset:
-        law = _with_offset(frame[against].to_numpy(float)[reached], [t for t in found if t.reached == "reached"])
-        n_not_reached = sum(t.reached == "not reached" for t in found)
+        law = _with_offset(frame[against].to_numpy(float)[reached], [t for t in found if t.is_reached])
+        n_not_reached = sum(t.is_beyond for t in found)
         return Exponent(law.exponent, law, law.n, n_not_reached, len(found) - law.n - n_not_reached, n_open)
     fit = exponent_of_thresholds(frame[against].to_numpy(float), found)
     interval = fit.law.exponent if fit.misfit > 1 else fit.exponent
@@ -213,3 +213,8 @@ def threshold_table(frame: pd.DataFrame, keys: Iterable[str]) -> pd.DataFrame:
                 "smallest x": t.x_low, "largest x": t.x_high}  # fmt: skip
 
     return pd.concat([frame[list(keys)], pd.DataFrame([numbers(t) for t in frame["threshold"]])], axis=1)
+
+
+def without_infinite(table: pd.DataFrame) -> pd.DataFrame:
+    """A `threshold_table` for a screen: numbers beyond the range are left empty."""
+    return table.replace({np.inf: np.nan, -np.inf: np.nan})

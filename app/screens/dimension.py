@@ -1,6 +1,5 @@
 """Accuracy, or AUC, over L and d; the threshold L* for an accuracy; its exponent in d beside Theorem 2 and Eq. 3."""
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -10,7 +9,7 @@ from analysis.lines import threshold_lines
 from analysis.overlays import overlays
 from analysis.overlays.theory import BEYOND_SIGN
 from analysis.scaling.predictions import Prediction, compared, predicted
-from analysis.scaling.thresholds import Exponent, exponent, needed, threshold_table
+from analysis.scaling.thresholds import Exponent, exponent, needed, threshold_table, without_infinite
 from app.choosing import (
     about,
     accuracy_choice,
@@ -18,15 +17,13 @@ from app.choosing import (
     interval_text,
     lacking,
     level_choice,
-    measured,
+    points_of,
     rest,
     started,
     task_choice,
 )
 from app.looks import controls_above
 from app.shared import check_link, compute_later, downloads, figure, switch
-
-MORE = "an exponent takes three values of d: `grids/fig1e_lazy.yaml` (lazy) and `grids/fig1b_rich.yaml` (rich) train more"
 
 
 def show(results: str) -> None:
@@ -35,8 +32,8 @@ def show(results: str) -> None:
     with place:
         selection = task_choice(results)
         measure = accuracy_choice(results, *BEYOND_SIGN)
-    found = measured(results, selection, measure)
-    if lacking(results, "dimension", found, {"L": 2, "d": 2}, MORE):
+    found = points_of(results, selection, measure)
+    if lacking(results, "dimension", found, {"L": 2, "d": 2}):
         return
     with place:
         setting = rest(found, ("L", "d"), {"gamma_label": "lazy", "prefactor": "sqrt_d"})
@@ -97,6 +94,4 @@ def _numbers(setting: Setting, values: pd.DataFrame) -> pd.DataFrame:
 
 
 def _readable(table: pd.DataFrame) -> pd.DataFrame:
-    return table.replace({np.inf: np.nan, -np.inf: np.nan}).rename(
-        columns={"threshold": "L*", "smallest x": "L from", "largest x": "to"}
-    )
+    return without_infinite(table).rename(columns={"threshold": "L*", "smallest x": "L from", "largest x": "to"})

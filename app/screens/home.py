@@ -233,7 +233,7 @@ def _networks(results: str, sweeps: list[str]) -> None:
         selection = Selection(choice("Of sweep", sweeps, key="there_sweep"))
     keys = remembered(keys_of, results, selection)
     if len(keys) < 2:
-        st.caption("Fewer than two keys vary.")
+        st.caption("Fewer than two parameters vary.")
         return
     with columns[1]:
         x = choice("Across", keys, keys[0], "there_x")

@@ -12,7 +12,7 @@ from analysis.data.networks.listing import (
     PAGE,
     SORTED_NUMBERS,
     STATES,
-    Asked,
+    AskedTable,
     Offered,
     Table,
     grouped,
@@ -56,7 +56,7 @@ def show(results: str) -> None:
     selection = _filtered(results, selection, found)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         first = [] if by_setting else found.first(state != "ok" and _some_bad(results, selection.sweep))
-        asked, columns = _order(results, Asked(selection, str(state), words or ""), found, first, by_setting)
+        asked, columns = _order(results, AskedTable(selection, str(state), words or ""), found, first, by_setting)
     show_in_training(results)
     if by_setting:
         _table_of_settings(results, asked, found)
@@ -93,7 +93,9 @@ def _several(label: str, options: Sequence[str], key: str, default: Sequence[str
     return list(st.multiselect(label, options, default=list(default), key=key, **more))
 
 
-def _order(results: str, asked: Asked, found: Offered, first: Sequence[str], by_setting: bool) -> tuple[Asked, list[str]]:
+def _order(
+    results: str, asked: AskedTable, found: Offered, first: Sequence[str], by_setting: bool
+) -> tuple[AskedTable, list[str]]:
     """The order of the table, and its columns: `first` until others are chosen."""
     known, columns = remembered(declared, results), list[str]()
     if by_setting:
@@ -107,7 +109,7 @@ def _order(results: str, asked: Asked, found: Offered, first: Sequence[str], by_
         )  # fmt: skip
         order = choice("Sorted by", offers, "finished_at", key="order", width=170)
     descending = switch("Largest first", True, "descending")
-    return Asked(asked.selection, asked.state, asked.text, str(order), descending), columns
+    return AskedTable(asked.selection, asked.state, asked.text, str(order), descending), columns
 
 
 def _some_bad(results: str, sweep: str | None) -> bool:
@@ -115,7 +117,7 @@ def _some_bad(results: str, sweep: str | None) -> bool:
     return any(why for name, why in remembered(reasons, results).items() if sweep in (None, name))
 
 
-def _table_of_networks(results: str, asked: Asked, columns: list[str], spare: Sequence[str]) -> None:
+def _table_of_networks(results: str, asked: AskedTable, columns: list[str], spare: Sequence[str]) -> None:
     """The table with these columns. Those of `spare` are left out where they are empty, unless some of them were taken away: then
     the others were chosen."""
     spare = spare if {*spare} <= {*columns} else ()
@@ -129,7 +131,7 @@ def _table_of_networks(results: str, asked: Asked, columns: list[str], spare: Se
     downloads("networks", table.frame, None, table.sql, sql_lines(results, table.sql), _part_of(table))
 
 
-def _table_of_settings(results: str, asked: Asked, found: Offered) -> None:
+def _table_of_settings(results: str, asked: AskedTable, found: Offered) -> None:
     known = remembered(measures, results)
     measure = choice("Metric", found.metrics, key="measure", width=260, format_func=lambda name: known[name].title)
     if measure is None:

@@ -10,13 +10,12 @@ from analysis.data.points import varying
 from analysis.lines import plot_lines
 from analysis.overlays import overlays
 from analysis.overlays.of_same_different import GENERALISING
-from app.choosing import about, accuracy_choice, interval_text, lacking, measured, nothing_yet, rest, task_choice
+from app.choosing import about, accuracy_choice, interval_text, lacking, nothing_yet, points_of, rest, task_choice
 from app.looks import controls_above
 from app.shared import check_link, compute_later, downloads, figure, switch
 from stats import Interval
 
 AXES = ("L", "gamma_label", "sigma2")
-MORE = "`grids/fig2.yaml` trains more"
 
 
 def show(results: str) -> None:
@@ -25,12 +24,12 @@ def show(results: str) -> None:
     with place:
         selection = task_choice(results)
         measure = accuracy_choice(results)
-    found = measured(results, selection, measure)
-    if lacking(results, "noise", found, {"L": 2, "sigma2": 1}, MORE):
+    found = points_of(results, selection, measure)
+    if lacking(results, "noise", found, {"L": 2, "sigma2": 1}):
         return
     found = found._replace(frame=noisy_settings(found.frame, found.keys).reset_index(drop=True))
     if found.frame.empty:
-        nothing_yet(results, "noise", "it needs networks on noisy symbols, sigma2 above 0", MORE)
+        nothing_yet(results, "noise", "it needs networks on noisy symbols, sigma2 above 0")
         return
     with place:
         axes = [key for key in AXES if key in found.keys]
@@ -38,7 +37,7 @@ def show(results: str) -> None:
         residual = switch("Residuals", True, "residuals")
     data = setting.frame
     if not (data.groupby("sigma2")["L"].nunique() > 1).any():
-        nothing_yet(results, "noise", "it needs two values of L at one sigma2, and this configuration has none", MORE)
+        nothing_yet(results, "noise", "it needs two values of L at one sigma2, and this configuration has none")
         return
     beside = overlays.beside(data, measure, wait=False)
     theory = overlays.curves(data, measure, "L", ["sigma2"], wait=False)

@@ -1,6 +1,5 @@
 """Templates of strings: the error on symbols never seen against the training strings, for each network, beside the theory."""
 
-import numpy as np
 import streamlit as st
 
 from analysis.charts.curves import Look, curves_chart
@@ -12,8 +11,8 @@ from analysis.data.selection import axes
 from analysis.lines import sql_lines
 from analysis.overlays import overlays
 from analysis.scaling.levels import levels
-from analysis.scaling.thresholds import threshold_table, thresholds
-from app.choosing import captioned_of, level_choice, measure_choice, measured, nothing_yet, rest, threshold_measures
+from analysis.scaling.thresholds import threshold_table, thresholds, without_infinite
+from app.choosing import captioned_of, level_choice, measure_choice, nothing_yet, points_of, rest, threshold_measures
 from app.looks import controls_above
 from app.setting import name
 from app.shared import NONE, check_link, choice, compute_later, downloads, figure, remembered, sweep_choice
@@ -43,7 +42,7 @@ def show(results: str) -> None:
         offered = threshold_measures(results, selection)
         first = [one for one in (*searched, *MEASURES) if one in offered]
         measure = measure_choice(results, list(dict.fromkeys([*first, *offered])), width=190)
-    found = measured(results, selection, measure)
+    found = points_of(results, selection, measure)
     with place:
         panels = _panels(found)
         own = of_task(found) - {OVER, panels}
@@ -84,9 +83,7 @@ def _suffices(drawn: ByNetwork, found: Points, by: list[str], level: float) -> N
     table = threshold_table(found_at, [SERIES, *by]).sort_values(
         SERIES, key=lambda names: names.map(list(drawn.told).index), kind="stable"
     )
-    shown = table.replace({np.inf: np.nan, -np.inf: np.nan}).rename(
-        columns={"threshold": OVER, "smallest x": "P from", "largest x": "to"}
-    )
+    shown = without_infinite(table).rename(columns={"threshold": OVER, "smallest x": "P from", "largest x": "to"})
     numbers = {column: st.column_config.NumberColumn(format="%.4g") for column in (OVER, "low", "high")}
     st.subheader(
         "The P that suffices", anchor=False, help=f"Where the mean {found.measure.short} is {level:g}, with its 95% interval"

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -20,9 +19,9 @@ from analysis.scaling.charts import exponent_chart, has_band, threshold_chart
 from analysis.scaling.opening import Laws
 from analysis.scaling.predictions import Prediction, compared
 from analysis.scaling.proportion import RATIO, by_proportion, proportions
-from analysis.scaling.thresholds import Exponent, exponents, fitted, threshold_table
+from analysis.scaling.thresholds import Exponent, exponents, fitted, threshold_table, without_infinite
 from app.choosing import (
-    Asked,
+    AskedThreshold,
     about,
     crossings,
     grouped,
@@ -40,11 +39,6 @@ from app.collapse import collapse
 from app.looks import controls_above, is_narrow
 from app.shared import NONE, check_link, choice, downloads, figure, remembered, switch
 from console.words import shown
-
-MORE = (
-    "`grids/fig1e_lazy.yaml` and `grids/fig1b_rich.yaml` train more, and the searches `grids/lstar_quick.yaml` and, at "
-    "equilibrium, `grids/nstar_he3_quick.yaml` train what thresholds need"
-)
 
 
 def show(results: str) -> None:
@@ -65,13 +59,13 @@ def show(results: str) -> None:
     numbers = numeric_keys(found)
     if len(numbers) < 2:
         why = "a threshold needs finished networks at two values of one parameter, such as L; an exponent, at three of another"
-        nothing_yet(results, "scaling", why, MORE)
+        nothing_yet(results, "scaling", why)
         return
     sizes = [key for key in numbers if getattr(found.declared.get(key), "part", "") != "training"]
     if len(sizes) < 2 and not question:
         of = f"only {sizes[0]}" if sizes else "none"
         why = f"a law of scaling takes two sizes of tasks or networks that vary, such as L and d, and of these networks {of} does"
-        nothing_yet(results, "scaling", why, MORE)
+        nothing_yet(results, "scaling", why)
         return
     of_ratio, of_width = proportions(found)
     laws = Laws(by_proportion(found) if of_ratio > of_width else found)
@@ -105,9 +99,9 @@ def show(results: str) -> None:
     if frame.empty or against not in frame:
         why = f"a threshold needs two values of {over} on a curve, and no curve of this configuration has them"
         why = why if frame.empty else f"networks of this configuration have no {spoken(against)}"
-        nothing_yet(results, "scaling", why, MORE)
+        nothing_yet(results, "scaling", why)
         return
-    asked = Asked(over, against, by, found.measure, level)
+    asked = AskedThreshold(over, against, by, found.measure, level)
     why = f"this level: {first.why}" if level == first.start else ""
     of_curves = partial(threshold_lines, results, selection, found, setting.values, over, level)
     lost = unmixed(results, selection, setting.frame)
@@ -118,7 +112,7 @@ def show(results: str) -> None:
 
 def _thresholds(
     results: str,
-    asked: Asked,
+    asked: AskedThreshold,
     frame: pd.DataFrame,
     setting: Setting,
     why: str,
@@ -137,7 +131,7 @@ def _thresholds(
     if against == "gamma" and "gamma_label" in frame:
         names = dict(zip(frame["gamma"].tolist(), frame["gamma_label"], strict=True))
     within, offset = (values[0], values[-1]), False
-    if sum(threshold.reached == "reached" for threshold in frame["threshold"]) > 1:
+    if sum(threshold.is_reached for threshold in frame["threshold"]) > 1:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             if len(values) > 2:
                 within = st.select_slider(
@@ -182,7 +176,7 @@ def _thresholds(
     downloads(f"thresholds-{over}-{against}", table, chart, sql, lines_of_chart)
     with st.expander("Table of thresholds"):
         states = [t.describe(over) for t in frame["threshold"]]
-        st.dataframe(table.replace({np.inf: np.nan, -np.inf: np.nan}).assign(**{"in words": states}), hide_index=True)
+        st.dataframe(without_infinite(table).assign(**{"in words": states}), hide_index=True)
     if by and len(fits) > 1:
         st.subheader(f"The exponent by {spoken(by)}", anchor=False)
         rows = exponents(laws, frame, by, against, within)

@@ -10,6 +10,7 @@ import streamlit as st
 from analysis.data.choosing import matching
 from analysis.data.networks.reading import networks
 from analysis.data.points import Setting, one_setting, settings_of, varying
+from analysis.data.progress.showing import NEEDS
 from analysis.data.selection import Selection
 from analysis.lines import sql_lines
 from analysis.scaling.bound import MEASURE, OVER, scaling_of
@@ -17,7 +18,7 @@ from analysis.scaling.overlaps import BOUND, PRIOR, Overlaps, by_chance, expecte
 from analysis.scaling.phases import AS_PRIOR, OF, measured_sizes, pattern_table, phase_chart, phase_map
 from analysis.theory.equilibrium.gaussian_process import lazy_alignment, less_lazy
 from analysis.theory.equilibrium.large_deviation import OUTLIER, Scaling
-from app.choosing import captioned_of, measured, rest, unmixed
+from app.choosing import captioned_of, points_of, rest, unmixed
 from app.setting import fixed
 from app.shared import check_link, choice, downloads, figure, links, remembered, sweep_choice
 from console.commands import sweep_command
@@ -48,8 +49,8 @@ def _most(results: str, selection: Selection) -> str:
     """The network whose map shows most points at first, or that has most points where no map shows any."""
 
     def rank(network: str) -> tuple[int, int]:
-        found = measured(results, selection.only(OF[network]), COUNTS[0])
-        n = len(measured(results, selection.only(OF[network]), ALIGNMENT).frame)
+        found = points_of(results, selection.only(OF[network]), COUNTS[0])
+        n = len(points_of(results, selection.only(OF[network]), ALIGNMENT).frame)
         if found.frame.empty or not {*AXES} <= {*found.keys}:
             return 0, n
         first = one_setting(found.frame, found.keys, AXES, settings_of(found.frame) | {"scaling": "standard"}, found.declared)
@@ -61,13 +62,13 @@ def _most(results: str, selection: Selection) -> str:
 def _phases(results: str, selection: Selection, network: str) -> Setting | None:
     """Show the map; the result is the setting whose sizes it shows."""
     st.subheader("Which pattern", anchor=False, help="The pattern whose least energy is the lowest appears [Rubin25 S5, App. E]")
-    found = measured(results, selection, ALIGNMENT)
+    found = points_of(results, selection, ALIGNMENT)
     sizes, about, setting = None, f"No such network here yet: {GRIDS[network]}.", None
     width1: float | None = None
     if {*AXES} <= {*found.keys} and not found.frame.empty:
         with st.container(horizontal=True):
             setting = rest(found, AXES)
-        of_layers = [measured(results, selection, name).frame for name in COUNTS]
+        of_layers = [points_of(results, selection, name).frame for name in COUNTS]
         counts = {
             i: part
             for i, frame in enumerate(of_layers, start=1)
@@ -143,7 +144,7 @@ def _no_histogram(results: str, elsewhere: bool) -> None:
         st.info("These networks kept no histogram of overlaps, others of this kind did: choose other values above.")
         return
     st.info("These networks kept no histogram of overlaps: `save: [curves, neurons]` in a grid does that. One that does:")
-    st.code(sweep_command("grids/overlaps_he3_quick.yaml", results), language="bash", wrap_lines=True)
+    st.code(sweep_command(NEEDS["specialisation"].grid, results), language="bash", wrap_lines=True)
 
 
 def _largest(frame: pd.DataFrame) -> dict[str, Any]:
@@ -173,7 +174,7 @@ def _histogram(results: str, row: "pd.Series[Any]", kept: Overlaps) -> None:
     known = f"A_f = {alignment:.3g}" if math.isfinite(alignment) else "without an alignment that is a number"
     st.caption(
         f"{captioned_of(results, keys)}; {n}, {known}. Bars: first layer, mean over samples of the posterior and seeds"
-        f"{interval}. Neurons beyond {OUTLIER:g} standard deviations, grey lines: {kept.specialised:.3g} of {N} measured, "
+        f"{interval}. Neurons beyond {OUTLIER:g} standard deviations, grey lines: {kept.specialised:.3g} of {N} points_of, "
         f"{said}{outside}."
     )
     downloads("overlaps", kept.frame, chart, kept.sql, sql_lines(results, kept.sql))

@@ -5,9 +5,9 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from console.synonyms import meant
 from console.words import listed, nearest, show
 from declarations.metrics import METRICS
+from declarations.synonyms import meant
 from orchestrator.grid.find import Find, find_metrics, parse_find
 from orchestrator.grid.hints import unknown_key
 from orchestrator.grid.keys import PARTS, Kind, alike, axis_keys, default_value, legal_keys, part_axis_keys, part_key, usual_kind

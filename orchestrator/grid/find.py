@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from console.synonyms import meant
 from console.words import listed, nearest, show
 from declarations.metrics import METRICS
+from declarations.synonyms import meant
 from orchestrator.grid.having import lacking
 from orchestrator.grid.keys import Kind, Legal, axis_keys
 from orchestrator.grid.syntax.axes import Axis, parse_axis

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from console.synonyms import ELSEWHERE, meant
 from console.words import listed, show
 from declarations.omitted import FIRST_NETWORK
+from declarations.synonyms import ELSEWHERE, meant
 from orchestrator.grid.find import NEEDED, OPTIONAL
 from orchestrator.grid.keys import EXAMPLE, Kind, in_short
 from trainables.parts import Part

@@ -6,7 +6,8 @@ from statistics import mean
 from typing import NamedTuple
 
 from console.words import duration
-from orchestrator.grid.load import Grid, PlannedCell
+from orchestrator.grid.load import Grid
+from orchestrator.grid.planned import PlannedCell
 from orchestrator.plan.missing import why_again
 from orchestrator.plan.packing import PackQueue
 from orchestrator.search.bisection import FIRST_SEEDS, usual_rungs

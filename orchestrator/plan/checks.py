@@ -8,9 +8,11 @@ from functools import partial
 
 from console.terminal import told
 from console.words import listed, show
-from orchestrator.grid.load import Grid, PlannedCell
+from orchestrator.grid.load import Grid
+from orchestrator.grid.own.files import register_user_file
+from orchestrator.grid.own.source import UserFile
+from orchestrator.grid.planned import PlannedCell
 from orchestrator.grid.syntax.problems import GridError, Problem, Report
-from orchestrator.grid.user_files import UserFile, register_user_file
 from trainables.cell import Cell
 from trainables.checking.part import Finding
 from trainables.checking.task import check_task

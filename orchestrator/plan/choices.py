@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from orchestrator.cost.model import CostModel
-from orchestrator.grid.load import PlannedCell
+from orchestrator.grid.planned import PlannedCell
 from orchestrator.plan.machine import CONTEXT_BYTES, Machine
 from trainables.cell import Cell
 from trainables.engines import ENGINES

@@ -14,7 +14,7 @@ from rich.text import Text
 from console.fitting import write_plain
 from console.words import duration
 from orchestrator.cards import cards_here
-from orchestrator.grid.load import Resources
+from orchestrator.grid.top import Resources
 from orchestrator.plan.machine import MEMORY_SHARE, Machine
 from orchestrator.plan.packing import Pack, PackQueue
 from trainables.cell import Cell

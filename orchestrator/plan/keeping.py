@@ -9,7 +9,8 @@ import duckdb
 
 from declarations.metric import Metric
 from orchestrator.extras import of_extras
-from orchestrator.grid.load import Carried, Grid
+from orchestrator.grid.load import Grid
+from orchestrator.grid.planned import Carried
 from orchestrator.plan.missing import missing_cells
 from store.columns import column_of
 from store.sql import in_quotes

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from itertools import groupby
 
 from orchestrator.extras import held_as
-from orchestrator.grid.load import PlannedCell
+from orchestrator.grid.planned import PlannedCell
 from orchestrator.plan.packing import LATE, Order, PackQueue
 from store.views import Held, Statuses
 

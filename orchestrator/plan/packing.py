@@ -11,7 +11,7 @@ from itertools import chain, groupby, islice
 from typing import Literal, Protocol
 
 from orchestrator.cost.model import CostModel
-from orchestrator.grid.load import PlannedCell
+from orchestrator.grid.planned import PlannedCell
 from orchestrator.plan.choices import Choice, Choices, Shape
 from orchestrator.plan.machine import CONTEXT_BYTES, FULL_CARD, Machine
 from trainables.engines import ENGINES

@@ -10,7 +10,8 @@ from console.codes import INTERRUPTED
 from console.plain import spelled
 from console.terminal import told
 from console.words import listed, nearest, show
-from orchestrator.grid.load import DEFAULT_MAX_CELLS, Grid, GridError
+from orchestrator.grid.load import DEFAULT_MAX_CELLS, Grid
+from orchestrator.grid.syntax.problems import GridError
 from orchestrator.plan.announce import Outlook
 from orchestrator.plan.forecast import Forecast
 from orchestrator.plan.packing import Order

@@ -22,8 +22,9 @@ from typing import Any
 from console.codes import INTERRUPTED
 from console.terminal import told
 from orchestrator.code import ROOT
-from orchestrator.grid.load import Grid, GridError
-from orchestrator.grid.user_files import register_user_file
+from orchestrator.grid.load import Grid
+from orchestrator.grid.own.files import register_user_file
+from orchestrator.grid.syntax.problems import GridError
 from orchestrator.running.interrupts import SIGNALS, leave
 from orchestrator.running.progress import Screen, Snapshot
 from orchestrator.session import Options, Stage, SweepError, run_session

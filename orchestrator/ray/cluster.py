@@ -27,7 +27,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from console.commands import command
 from orchestrator.cards import UNKNOWN_CARD, Card, cards_here
 from orchestrator.code import ROOT, code_facts
-from orchestrator.grid.load import Resources
+from orchestrator.grid.top import Resources
 from orchestrator.plan.machine import MEMORY_SHARE, Machine
 from orchestrator.ray.fitness import misfit
 from orchestrator.running.interrupts import LATEST_S, reclaim

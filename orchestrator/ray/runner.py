@@ -22,7 +22,8 @@ from ray.tune.result import DONE, SHOULD_CHECKPOINT
 from ray.tune.search import Searcher
 
 from orchestrator.code import code_facts
-from orchestrator.grid.load import PlannedCell, Resources
+from orchestrator.grid.planned import PlannedCell
+from orchestrator.grid.top import Resources
 from orchestrator.plan.machine import Machine
 from orchestrator.plan.packing import Pack
 from orchestrator.ray.controller import tuned
@@ -69,7 +70,7 @@ class PackTrainable(tune.Trainable):
     """The pack in training. It is made at the first step, so that a failure there is reported like any other."""
 
     def setup(self, config: dict[str, Any], shared: dict[str, Any] | None = None) -> None:
-        from orchestrator.grid.user_files import register_user_file
+        from orchestrator.grid.own.files import register_user_file
 
         assert shared is not None  # with_parameters gives it
         for user_file in shared["user_files"]:

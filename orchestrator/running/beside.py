@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.code import ROOT
-from orchestrator.grid.load import PlannedCell
+from orchestrator.grid.planned import PlannedCell
 from store.files import ResultsError
 
 

@@ -14,7 +14,8 @@ from console.printable import printable
 from console.words import capital
 from declarations.keys import KEYS
 from orchestrator.extras import of_extras
-from orchestrator.grid.load import Grid, PlannedCell
+from orchestrator.grid.load import Grid
+from orchestrator.grid.planned import PlannedCell
 from orchestrator.running.beside import BesideTheory, headlines
 from orchestrator.search.table import print_thresholds, threshold_rows
 from orchestrator.search.under_way import Searchers

@@ -14,7 +14,7 @@ from console.words import in_a_line
 from declarations.column import Column
 from orchestrator.cost.calibration import cpu_name
 from orchestrator.extras import held_as, why_without
-from orchestrator.grid.load import PlannedCell
+from orchestrator.grid.planned import PlannedCell
 from store.store import Store
 from trainables.basics import TaskError
 from trainables.cell import Cell

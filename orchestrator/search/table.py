@@ -121,7 +121,7 @@ def _table(searches: Sequence[Searching], find: Find, keys: Sequence[str], colum
     table.add_column("", no_wrap=True)
     for s in searches[:MOST_ROWS]:
         found = s.state.threshold
-        if found and s.state.state == "searching" and found.reached != "reached":
+        if found and s.state.state == "searching" and not found.is_reached:
             found = None  # it lies beyond the rungs tried so far, but perhaps inside the range
         value, interval = ("", "") if found is None else (found.number, found.bounds or "one seed")
         told = told_keys(s.search)

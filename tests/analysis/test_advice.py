@@ -11,7 +11,7 @@ from analysis.claims.check import advice, check, load_claims
 from analysis.claims.entries import Claim
 from analysis.claims.verdict import Again, Checked, Measured
 from analysis.figures.registry import FIGURES
-from orchestrator.grid.load import GridError
+from orchestrator.grid.syntax.problems import GridError
 from stats import Interval
 from store.store import Store
 from tests.commanded import grid_of

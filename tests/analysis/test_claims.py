@@ -391,7 +391,7 @@ def test_slopes_of_two_sides_are_of_one_setting(tmp_path):
     assert KINDS["slope"](results, **{**measured, "minus": None}).interval.value == pytest.approx(0.1, abs=0.005)
     apart = sided(tmp_path / "apart", [("1", 16), ("lazy", 14)], lambda label, L, n: 0.6)
     found = KINDS["slope"](apart, **measured)
-    assert isinstance(found, NotMeasured) and "no setting of the other keys" in found.why
+    assert isinstance(found, NotMeasured) and "no configuration of the other parameters" in found.why
 
 
 def test_exponents_of_two_sides_are_of_one_setting(tmp_path):

@@ -152,7 +152,7 @@ def test_2_has_a_panel_for_each_noise(measured):
 
 def test_a_figure_never_mixes_settings(measured):
     found = drawn(measured, "1c")
-    assert "other settings in the store not shown" in found.caption
+    assert "other configurations in the store not shown" in found.caption
     assert not found.frame.duplicated(["L", "gamma_label"]).any()
 
 
@@ -248,7 +248,7 @@ def test_captions_count_one_as_one(tmp_path):
     store.commit("p", rows, OWN_KEYS)
     caption = drawn(store.results, "3b").caption
     assert "; 1 seed per point, without an interval, 3 networks; 1 line that spans less than half" in caption
-    assert caption.endswith("; 1 other setting in the store not shown.")
+    assert caption.endswith("; 1 other configuration in the store not shown.")
 
 
 def test_what_a_point_is_by_its_seeds():

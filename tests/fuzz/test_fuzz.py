@@ -9,7 +9,8 @@ import pytest
 
 import orchestrator.session
 import orchestrator.sweep
-from orchestrator.grid.user_files import UserFile, register_user_file
+from orchestrator.grid.own.files import register_user_file
+from orchestrator.grid.own.source import UserFile
 from tests.fuzz import own_others
 from tests.fuzz.cases import Broken, Case, check, in_world
 from tests.fuzz.command_lines import strategies

@@ -5,7 +5,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from orchestrator.grid.load import GridError, load_grid
+from orchestrator.grid.load import load_grid
+from orchestrator.grid.syntax.problems import GridError
 from orchestrator.plan.missing import missing_cells
 from orchestrator.running.progress import snapshot
 from orchestrator.sweep import app

@@ -257,7 +257,7 @@ def test_parts_whose_networks_are_all_done_are_not_looked_at(tmp_path, sweep_her
 
 TRAIN = """
 import pickle
-from orchestrator.grid.user_files import register_user_file
+from orchestrator.grid.own.files import register_user_file
 from orchestrator.running.work import PackWork, Provenance
 for file in pickle.load(open("files", "rb")):
     register_user_file(file)
@@ -318,6 +318,13 @@ def test_an_edited_network_gives_new_networks_and_an_edited_metric_does_not(tmp_
 
     assert ids() == ids() == ids(metric=METRIC + "\n# edited\n")
     assert set(ids()).isdisjoint(ids(network=NETWORK + "\n# edited\n"))
+
+
+def test_a_network_of_ones_own_may_leave_a_parameter_out(tmp_path):
+    source = NETWORK.replace("    gate: ", '    rank: Annotated[int | None, Field(ge=1, title="rank")] = None\n    gate: ')
+    cells = [p.cell for p in load_grid(own_grid(tmp_path, network=source, blocks=GATED)).cells]
+    cells += [p.cell for p in load_grid(edited(tmp_path / "own.yaml", "gated,", "gated, rank: 2,")).cells]
+    assert [cell.columns()["rank"] for cell in cells] == [None] * 4 + [2] * 4
 
 
 def test_under_debug_a_traceback_is_printed_once_for_all_networks_that_fail_alike(tmp_path, sweep_here):

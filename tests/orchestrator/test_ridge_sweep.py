@@ -2,7 +2,8 @@
 
 import pytest
 
-from orchestrator.grid.load import GridError, load_grid
+from orchestrator.grid.load import load_grid
+from orchestrator.grid.syntax.problems import GridError
 from store.views import connect, fetch
 from tests.orchestrator.running.test_driver import run
 

@@ -117,7 +117,7 @@ def test_more_seeds_narrow_the_interval_as_their_root():
 
 def test_reached():
     found = threshold_interval([4, 1, 2], [[0.9, 0.9], [0.5, 0.5], [0.6, 0.6, 0.6]], 0.75)
-    assert found.reached == "reached"
+    assert found.reached == "reached" and found.is_reached and not found.is_beyond
     assert found.value == found.low == found.high == pytest.approx(2 * 2**0.5)
     assert (found.n_seeds, found.x_low, found.x_high, found.level) == (2, 1, 4, 0.75)
 
@@ -125,12 +125,14 @@ def test_reached():
 def test_not_reached():
     found = threshold_interval(X, seeds(sigmoid(1e6), 6, np.random.default_rng(5)), 0.75)
     assert (found.reached, found.value, found.high) == ("not reached", np.inf, np.inf)
+    assert (found.is_reached, found.is_beyond) == (False, True)
     assert found.describe() == "not reached up to L = 1024, n = 6"
 
 
 def test_already_at_the_smallest_x():
     found = threshold_interval(X, seeds(sigmoid(0.05), 6, np.random.default_rng(6)), 0.75)
     assert (found.reached, found.value, found.low) == ("already at the smallest x", -np.inf, -np.inf)
+    assert not found.is_reached and not found.is_beyond
     assert found.describe("P") == "already reached at P = 2, n = 6"
 
 

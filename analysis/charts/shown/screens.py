@@ -11,6 +11,8 @@ from typing import Any
 
 import altair as alt
 
+from analysis.charts.shown.sizing import save
+
 Spec = dict[str, Any]
 
 BEHIND, TEXT = "#0e1117", "#d5d8de"
@@ -56,10 +58,10 @@ def image(chart: Any, kind: str) -> bytes:
     with _lock:
         if kind == "svg":
             text = io.StringIO()
-            chart.save(text, format="svg")
+            save(chart, text, kind)
             return text.getvalue().encode()
         data = io.BytesIO()
-        chart.save(data, format=kind, **({"scale_factor": 2} if kind == "png" else {}))
+        save(chart, data, kind)
         return data.getvalue()
 
 

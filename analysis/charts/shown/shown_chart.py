@@ -2,7 +2,6 @@
 paper."""
 
 import io
-import re
 import struct
 from functools import cache
 from pathlib import Path
@@ -10,15 +9,13 @@ from typing import Any
 
 import altair as alt
 
-from analysis.charts.shown.sizing import SHARPNESS
+from analysis.charts.shown.sizing import SHARPNESS, save
 from analysis.data.source import ResultsError
 from console.words import listed, show
 
 FORMATS = ("pdf", "svg", "png", "html", "json")
 _DEFAULT = "default"
 """The renderer that Altair starts with: its HTML loads scripts from the net."""
-_POINTS = 0.75
-"""Points in a PDF per pixel: a pixel is 1/96 inch, as in browsers, and a point 1/72."""
 _DRAWN_IN = "application/vnd.vegalite.v5+json"
 """The kind of chart that JupyterLab and VS Code draw by themselves, without the net. They know no later version of Vega-Lite;
 these charts are the same in both."""
@@ -34,7 +31,7 @@ class _Shown:
         if alt.renderers.active != _DEFAULT:
             return super()._repr_mimebundle_(**more)  # type: ignore[misc]
         drawn = io.BytesIO()
-        super().save(drawn, format="png", scale_factor=SHARPNESS)  # type: ignore[misc]
+        save(self, drawn, "png")
         width, height = (side // SHARPNESS for side in struct.unpack(">2I", drawn.getvalue()[16:24]))
         spec = self.to_dict(context={"pre_transform": False})
         bundle = {_DRAWN_IN: spec | {"$schema": _SCHEMA}, "image/png": drawn.getvalue(), "text/plain": spec["description"]}
@@ -51,38 +48,11 @@ class _Shown:
             raise ResultsError(
                 f"cannot save {show(str(fp))}: its name must end with one of {listed(f'.{one}' for one in FORMATS)}"
             )
-        if scale_factor is None:
-            scale_factor = SHARPNESS if format == "png" and "ppi" not in more else 1
         more = {"inline": True} | more if format == "html" else more
         try:
-            if format == "pdf":
-                self._save_pdf(fp, scale_factor)
-            else:
-                super().save(fp, format=format, scale_factor=scale_factor, **more)  # type: ignore[misc]
+            save(self, fp, format, scale_factor, **more)
         except OSError as error:
             raise ResultsError(f"cannot write {fp}: {error.strerror}") from None
-
-    def _save_pdf(self: Any, fp: Any, scale_factor: float) -> None:
-        """Save as a PDF by way of an SVG: Altair's own PDF has one size, a point per pixel."""
-        import vl_convert
-
-        drawn = io.StringIO()
-        super().save(drawn, format="svg")  # type: ignore[misc]
-        made = vl_convert.svg_to_pdf(_sized(drawn.getvalue(), scale_factor * _POINTS))
-        if isinstance(fp, str | Path):
-            Path(fp).write_bytes(made)
-        else:
-            fp.write(made)
-
-
-def _sized(svg: str, factor: float) -> str:
-    """The picture with its width and height times a factor; its view box, in which it is drawn, stays."""
-
-    def times(match: re.Match[str]) -> str:
-        return f'{match[1]}="{float(match[2]) * factor:g}"'
-
-    head, end, rest = svg.partition(">")
-    return re.sub(r'(?<=\s)(width|height)="([\d.]+)"', times, head) + end + rest
 
 
 @cache

@@ -88,7 +88,7 @@ def columns_of(results: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedTable:
     """The networks that a table shows, and their order; hashable."""
 
     selection: Selection
@@ -116,7 +116,7 @@ class Table(NamedTuple):
     sql: str
 
 
-def listed(results: str, asked: Asked, columns: tuple[str, ...], page: int = 1) -> Table:
+def listed(results: str, asked: AskedTable, columns: tuple[str, ...], page: int = 1) -> Table:
     """A page of networks: `cell_id` and the given columns. Ties in the order are broken by the id."""
     selection = asked.limited(searched(results))
     where = f"FROM {selection.source} WHERE {selection.condition}"
@@ -128,7 +128,7 @@ def listed(results: str, asked: Asked, columns: tuple[str, ...], page: int = 1) 
     return _page(results, sql, f"SELECT count(*) {where}", page)
 
 
-def grouped(results: str, asked: Asked, measure: str, keys: tuple[str, ...], page: int = 1) -> Table:
+def grouped(results: str, asked: AskedTable, measure: str, keys: tuple[str, ...], page: int = 1) -> Table:
     """A page of configurations: the parameters `keys` that vary, NUMBERS of the metric, and the ids `cells` of up to
     MOST_OF_GROUP networks of each. `asked.order` may be a parameter or one of NUMBERS."""
     selection, what = asked.limited(searched(results)), measures(results)[measure]
@@ -157,7 +157,7 @@ def searched(results: str) -> list[str]:
     return ["cell_id", "reason", *texts]
 
 
-def _way(asked: Asked) -> str:
+def _way(asked: AskedTable) -> str:
     return "DESC NULLS LAST" if asked.descending else "ASC NULLS LAST"
 
 

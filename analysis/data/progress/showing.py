@@ -13,44 +13,6 @@ from store.sql import literal, quoted
 from store.views import declared, fetch
 
 
-class Need(NamedTuple):
-    """The networks that a page shows, in words, and a grid that trains some, with its length on two cores."""
-
-    networks: str
-    grid: str
-    takes: str
-
-
-_QUICK = ("grids/quick.yaml", "a quarter of an hour")
-_SAMPLED = ("grids/overlaps_he3_quick.yaml", "two minutes")
-NEEDS = {
-    "curves": Need("networks at two values of a parameter that is a number", "grid.yaml", "a minute or two"),
-    "dimension": Need(
-        "networks of one task at two numbers of training symbols L and two input dimensions d, three for an exponent", *_QUICK
-    ),
-    "noise": Need("networks with noisy symbols (sigma2 above 0) at two numbers of training symbols L", *_QUICK),
-    "relations": Need(
-        "networks on strings of templates (task `template` or `symbolic_template`) at two numbers of training strings P",
-        "grids/templates_quick.yaml",
-        "an hour",
-    ),
-    "structure": Need(
-        "a finished network; `save: [curves, neurons]` in a grid keeps what it draws", "grid.yaml", "a minute or two"
-    ),
-    "richness": Need("networks whose grid has `save: [richness]`", "grids/richness.yaml", "half a minute"),
-    "scaling": Need(
-        "networks of one task at several values of one parameter, such as L, for each of two values of another, such as d; an "
-        "exponent takes three",
-        *_QUICK,
-    ),
-    "specialisation": Need("networks at equilibrium, drawn from the posterior of their weights", *_SAMPLED),
-}
-"""By page, what it needs. Pages that are not here have something to show as soon as there are networks."""
-
-EVERYDAY = frozenset({"curves", "structure"})
-"""The pages that show something of nearly every sweep."""
-
-
 class Varying(NamedTuple):
     """The finished networks of one task in a sweep: their number, the numeric keys that vary, and what else pages ask for."""
 
@@ -69,12 +31,82 @@ class Varying(NamedTuple):
     """Whether `_thresholds` finds some; looked up only where two keys are `positive`."""
 
 
+class Need(NamedTuple):
+    """The networks that a page shows, in words, and a grid that trains some, with its length on two cores."""
+
+    networks: str
+    grid: str
+    takes: str
+    shows: Callable[[Varying], bool]
+    """Whether the page has something to show for the finished networks of one task, of which there is at least one."""
+    everyday: bool = False
+    """True if the page shows something of nearly every sweep."""
+    others: str = ""
+    """Words about further grids that train more."""
+
+
+_QUICK = ("grids/quick.yaml", "a quarter of an hour")
+NEEDS = {
+    "curves": Need(
+        "networks at two values of a parameter that is a number",
+        "grid.yaml",
+        "a minute or two",
+        lambda found: bool(found.numbers),
+        everyday=True,
+    ),
+    "dimension": Need(
+        "networks of one task at two numbers of training symbols L and two input dimensions d, three for an exponent",
+        *_QUICK,
+        lambda found: {"L", "d"} <= found.numbers and not found.sampled,
+        others="an exponent takes three values of d: `grids/fig1e_lazy.yaml` (lazy) and `grids/fig1b_rich.yaml` (rich) train "
+        "more",
+    ),
+    "noise": Need(
+        "networks with noisy symbols (sigma2 above 0) at two numbers of training symbols L",
+        *_QUICK,
+        lambda found: found.noisy_over_L,
+        others="`grids/fig2.yaml` trains more",
+    ),
+    "relations": Need(
+        "networks on strings of templates (task `template` or `symbolic_template`) at two numbers of training strings P",
+        "grids/templates_quick.yaml",
+        "an hour",
+        lambda found: found.task in TEMPLATE_TASKS and "P" in found.numbers,
+    ),
+    "structure": Need(
+        "a finished network; `save: [curves, neurons]` in a grid keeps what it draws",
+        "grid.yaml",
+        "a minute or two",
+        lambda found: True,
+        everyday=True,
+    ),
+    "richness": Need(
+        "networks whose grid has `save: [richness]`", "grids/richness.yaml", "half a minute", lambda found: found.rich
+    ),
+    "scaling": Need(
+        "networks of one task at several values of one parameter, such as L, for each of two values of another, such as d; an "
+        "exponent takes three",
+        *_QUICK,
+        lambda found: found.has_thresholds,
+        others="`grids/fig1e_lazy.yaml` and `grids/fig1b_rich.yaml` train more, and the searches `grids/lstar_quick.yaml` and, "
+        "at equilibrium, `grids/nstar_he3_quick.yaml` train what thresholds need",
+    ),
+    "specialisation": Need(
+        "networks at equilibrium, drawn from the posterior of their weights",
+        "grids/overlaps_he3_quick.yaml",
+        "two minutes",
+        lambda found: found.sampled,
+    ),
+}
+"""By page, what it needs. Pages that are not here have something to show as soon as there are networks."""
+
+
 def showing(results: str, only: str | None = None) -> dict[str, frozenset[str]]:
     """By sweep, the pages of NEEDS that have something to show for its networks; `only`: of this sweep alone."""
     found: dict[str, set[str]] = {}
     for sweep, of_task in _with_thresholds(results, _varying(results, only)):
         pages = found.setdefault(sweep, set())
-        pages |= {page for page, shows in _SHOWS.items() if of_task.n_ok and shows(of_task)}
+        pages |= {page for page, need in NEEDS.items() if of_task.n_ok and need.shows(of_task)}
     return {sweep: frozenset(pages) for sweep, pages in found.items()}
 
 
@@ -91,18 +123,6 @@ def newest_of(results: str, page: str) -> str | None:
 def tasks_with_thresholds(results: str, sweep: str) -> list[str]:
     """The tasks of a sweep of which page Scaling has something to show."""
     return [one.task for _, one in _with_thresholds(results, _varying(results, sweep)) if one.has_thresholds]
-
-
-_SHOWS: dict[str, Callable[[Varying], bool]] = {
-    "curves": lambda found: bool(found.numbers),
-    "dimension": lambda found: {"L", "d"} <= found.numbers and not found.sampled,
-    "noise": lambda found: found.noisy_over_L,
-    "relations": lambda found: found.task in TEMPLATE_TASKS and "P" in found.numbers,
-    "structure": lambda found: True,
-    "richness": lambda found: found.rich,
-    "scaling": lambda found: found.has_thresholds,
-    "specialisation": lambda found: found.sampled,
-}
 
 
 def _varying(results: str, only: str | None) -> list[tuple[str, Varying]]:

@@ -162,7 +162,7 @@ def _at_equilibrium(results: str, sweep: str | None) -> Iterable[Series]:
     if frame[SIZE].nunique() < 2:
         return
     reached = thresholds(frame, ONSET, "P")
-    reached = reached[[t.reached == "reached" for t in reached["threshold"]]].reset_index(drop=True)
+    reached = reached[[t.is_reached for t in reached["threshold"]]].reset_index(drop=True)
     if len(reached) < 2:
         return
     sizes = _sizes(reached, _WIDEST)
@@ -180,7 +180,7 @@ def _lazy(results: str, sweep: str | None) -> Iterable[Series]:
         return
     whole = one_setting(of.frame, of.keys, (SIZE, "P"), {}, of.declared)
     reached = thresholds(whole.frame, FOUND, "P", falling=True, declared=of.declared)
-    reached = reached[[t.reached == "reached" for t in reached["threshold"]]].reset_index(drop=True)
+    reached = reached[[t.is_reached for t in reached["threshold"]]].reset_index(drop=True)
     if len(reached) < 2:
         return
     sizes, ridge = _sizes(reached, _WIDEST), float(reached["ridge"].iloc[0])

@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from console.synonyms import meant
 from console.words import listed, show
+from declarations.synonyms import meant
 from orchestrator.grid.keys import LAZY
 
 MAX_LENGTH = 300

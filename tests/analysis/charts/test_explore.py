@@ -114,6 +114,13 @@ def test_too_many_raw_values_are_refused(store, monkeypatch):
         explore(store.results, Selection("sweep"), found, Choices(Look("L"), (("d", 64), ("width", 16)), raw=True))
 
 
+def test_too_many_panels_are_refused(store, monkeypatch):
+    found = groups(store.results, Selection("sweep"))
+    monkeypatch.setattr("analysis.charts.explore.MOST_PANELS", 1)
+    with pytest.raises(TooMuch, match="2 panels are more than 1: choose another parameter for the panels, or use it as colour"):
+        explore(store.results, Selection("sweep"), found, Choices(Look("L", facet="d"), ()))
+
+
 def test_measured_names_what_has_values(store):
     assert measured(store.results, Selection()) == ["best_test_acc", "best_test_error", "seconds"]
 

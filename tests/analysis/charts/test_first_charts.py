@@ -20,7 +20,7 @@ def test_a_first_curve_joins_networks_that_differ_in_the_axis_alone_or_in_what_i
         points = asked_points(EVIDENCE, selection, None) if measured(EVIDENCE, selection) else None
         if points is None or not axes_of(points).numbers:
             continue
-        look = look_for(EVIDENCE, points, None, None, None, log_x=None, log_y=None, residual=False)
+        look = look_for(EVIDENCE, points, None, None, None)
         axes = [key for key in (look.x, look.colour, look.facet) if key]
         there = having(points, look.x)
         setting = settled(there, rest_beside(there, axes), {})

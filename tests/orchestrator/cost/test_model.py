@@ -13,7 +13,7 @@ from orchestrator.cost import calibration, measure
 from orchestrator.cost.calibration import Rates, machine_rates
 from orchestrator.cost.measure import fit
 from orchestrator.cost.model import CostModel
-from orchestrator.grid.load import PlannedCell
+from orchestrator.grid.planned import PlannedCell
 from orchestrator.plan.machine import Machine
 from orchestrator.plan.packing import PackQueue
 from trainables.cell import cell_of, lazy_gamma

@@ -11,7 +11,8 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchestrator.grid.load import GridError, load_grid
+from orchestrator.grid.load import load_grid
+from orchestrator.grid.syntax.problems import GridError
 
 GOOD = {"task": "same_different", "L": "3", "d": "4", "width": "8", "gamma": "1", "seed": "0"}
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from orchestrator.grid.load import Grid, GridError, load_grid
+from orchestrator.grid.load import Grid, load_grid
+from orchestrator.grid.syntax.problems import GridError
 
 GRID = """\
 defaults: {width: 64, d: 16, steps: 100, eval_every: 100, gamma: 1, seed: 0}

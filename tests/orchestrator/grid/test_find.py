@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 
 from orchestrator.grid.find import find_metrics
 from orchestrator.grid.keys import Kind
-from orchestrator.grid.load import GridError, load_grid
+from orchestrator.grid.load import load_grid
+from orchestrator.grid.syntax.problems import GridError
 from orchestrator.search.under_way import Searchers, values
 from orchestrator.sweep import app
 from store.store import Store

@@ -2,7 +2,8 @@
 
 import pytest
 
-from orchestrator.grid.load import Grid, GridError, load_grid
+from orchestrator.grid.load import Grid, load_grid
+from orchestrator.grid.syntax.problems import GridError
 from tests.made_texts import made_text, made_tokenizer
 from tests.own_parts import keep_registries
 from trainables.features.folders import DATA_DIR

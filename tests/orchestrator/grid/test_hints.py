@@ -2,7 +2,8 @@
 
 import pytest
 
-from orchestrator.grid.load import GridError, load_grid
+from orchestrator.grid.load import load_grid
+from orchestrator.grid.syntax.problems import GridError
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.grid.load import Grid, Resources, load_grid
+from orchestrator.grid.load import Grid, load_grid
 from orchestrator.grid.syntax.problems import GridError
+from orchestrator.grid.top import Resources
 from trainables.cell import cell_of, lazy_gamma
 from trainables.tasks import SameDifferent
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.grid.load import Grid, GridError, load_grid
+from orchestrator.grid.load import Grid, load_grid
+from orchestrator.grid.syntax.problems import GridError
 
 ROOT = Path(__file__).parents[3]
 GRID = """

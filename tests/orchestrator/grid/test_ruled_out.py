@@ -2,7 +2,8 @@
 
 import pytest
 
-from orchestrator.grid.load import GridError, load_grid
+from orchestrator.grid.load import load_grid
+from orchestrator.grid.syntax.problems import GridError
 
 BLOCK = "{network: [erf2, mlp], training: [langevin, sgd], width: 4, d: 4, P: 16, seed: 0"
 BAD_PAIRS = """ "network == 'erf2' and training == 'sgd'", "network == 'mlp' and training == 'langevin'" """

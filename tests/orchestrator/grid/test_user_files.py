@@ -11,8 +11,10 @@ import pytest
 
 import trainables.tasks.base
 from console.codes import INTERRUPTED, Interrupted
-from orchestrator.grid.load import GridError, load_grid
-from orchestrator.grid.user_files import UserFile, UserFileError, register_user_file
+from orchestrator.grid.load import load_grid
+from orchestrator.grid.own.files import register_user_file
+from orchestrator.grid.own.source import UserFile, UserFileError
+from orchestrator.grid.syntax.problems import GridError
 from store.schema import table_of
 from trainables.tasks import task_class
 
@@ -83,7 +85,7 @@ def test_a_worker_without_the_file_can_take_the_cells(load, tmp_path):
     (tmp_path / "files").write_bytes(pickle.dumps(grid.user_files))
     code = """
         import pickle, sys
-        from orchestrator.grid.user_files import register_user_file
+        from orchestrator.grid.own.files import register_user_file
         for file in pickle.load(open("files", "rb")):
             register_user_file(file)
         print(*(cell.cell_id for cell in pickle.loads(pickle.load(open("pack", "rb")))))

@@ -2,7 +2,8 @@
 
 import pytest
 
-from orchestrator.grid.load import GridError, load_grid
+from orchestrator.grid.load import load_grid
+from orchestrator.grid.syntax.problems import GridError
 from orchestrator.plan import checks
 from orchestrator.plan.checks import MOST_SETTINGS, check_own_parts
 from tests.own_parts import GATED, METRIC, NETWORK, PARITY, TWO_LAYERS, keep_registries, line_of, own_grid

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from orchestrator.cost.calibration import Rates
 from orchestrator.cost.model import CostModel
-from orchestrator.grid.load import PlannedCell, load_grid
+from orchestrator.grid.load import load_grid
+from orchestrator.grid.planned import PlannedCell
 from orchestrator.plan.machine import Machine
 from orchestrator.plan.missing import enqueue, ordered
 from orchestrator.plan.packing import SMALLEST_PACK_S, Filled, PackQueue

@@ -25,7 +25,8 @@ from ray import tune  # noqa: E402
 from ray.tune.search import Searcher  # noqa: E402
 
 from orchestrator.cost.model import CostModel  # noqa: E402 - after the marks, so that Ray's import warnings are theirs
-from orchestrator.grid.load import Resources, load_grid  # noqa: E402
+from orchestrator.grid.load import load_grid  # noqa: E402
+from orchestrator.grid.top import Resources  # noqa: E402
 from orchestrator.plan.machine import Machine  # noqa: E402
 from orchestrator.plan.packing import PackQueue  # noqa: E402
 from orchestrator.ray.cluster import ClusterError, joined  # noqa: E402

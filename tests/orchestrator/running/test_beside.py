@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.grid.load import PlannedCell
+from orchestrator.grid.planned import PlannedCell
 from orchestrator.running.beside import BesideTheory, headlines
 from store.files import ResultsError
 from trainables.cell import cell_of

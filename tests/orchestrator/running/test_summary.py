@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from orchestrator.grid.load import PlannedCell
+from orchestrator.grid.planned import PlannedCell
 from orchestrator.running.summary import _next_commands
 from store.store import Store
 from trainables.cell import cell_of

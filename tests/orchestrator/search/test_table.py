@@ -27,7 +27,7 @@ def searches(tmp_path):
 
 
 def text(searches, width: int, terminal: bool) -> list[str]:
-    found = SimpleNamespace(number="> 12345", bounds="below 2 to beyond 16", reached="reached")
+    found = SimpleNamespace(number="> 12345", bounds="below 2 to beyond 16", is_reached=True)
     state = SimpleNamespace(state="all seeds used", threshold=found, n_networks=21, equal_grid=21, goes_the_other_way=False)
     every = [SimpleNamespace(search=search, state=state, taken={i}) for i, search in enumerate(searches)]
     out = io.StringIO()

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from analysis import Results
+from analysis.charts.shown.screens import image
 from analysis.charts.shown.shown_figure import ShownFigure
 from analysis.figures.files import write
 from store.files import ResultsError
@@ -53,6 +54,11 @@ def test_a_pdf_has_96_pixels_to_the_inch_and_fits_a_page(chart, tmp_path):
     chart.save(tmp_path / "half.pdf", scale_factor=0.5)
     one, half = (float(re.search(rb"MediaBox \[0 0 ([\d.]+)", (tmp_path / f"{n}.pdf").read_bytes())[1]) for n in ("one", "half"))
     assert one == metadata["image/png"]["width"] * 72 / 96 == 2 * half
+    write(chart, pd.DataFrame(), tmp_path, "command")
+    drawn = altair.Chart.from_dict(chart.to_dict())  # the app's charts are Altair's own
+    write(drawn, pd.DataFrame(), tmp_path, "plain")
+    of_others = [(tmp_path / "command.pdf").read_bytes(), (tmp_path / "plain.pdf").read_bytes(), image(drawn, "pdf")]
+    assert [float(re.search(rb"MediaBox \[0 0 ([\d.]+)", one)[1]) for one in of_others] == 3 * [one]
     assert one < 6.5 * 72
 
 

@@ -1,0 +1,95 @@
+"""The planned networks of a grid: the cells of its checked blocks, each once, and what is saved beside each."""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+from declarations.metric import Metric
+from orchestrator.grid.blocks import Block, Context, check_block
+from orchestrator.grid.entering import explained
+from orchestrator.grid.expand import expand
+from orchestrator.grid.only import Only
+from orchestrator.grid.searches import Search, Searches
+from orchestrator.grid.syntax.problems import Problem, Report
+from orchestrator.grid.syntax.yaml_lines import Item
+from trainables.cell import Cell
+
+
+class Carried(NamedTuple):
+    """A metric on request that the store has of a network, and the clause of its row that says why it failed, if it did."""
+
+    request: str
+    metric: Metric | None
+    """Its declaration; None if no network in the store has a value."""
+    value: float | list[float | None] | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCell:
+    """A cell, and the extras to save beside its row: some of curves, neurons, weights and metrics on request."""
+
+    cell_id: str
+    cell: Cell
+    save: frozenset[str]
+    carried: tuple[Carried, ...] = ()
+    """Metrics whose stored values the new row takes over, because only other grids' files define them."""
+
+
+def checked_block(item: Item, ctx: Context) -> tuple[list[Block], list[Problem]]:
+    """The checked blocks of an item, and their problems."""
+    own = Report()
+    return check_block(item, replace(ctx, report=own)), own.problems
+
+
+def problems_with(item: Item, given: Mapping[str, Item], *, ctx: Context) -> list[Problem]:
+    """The problems of an item, and of its cells, when these values replace its axes."""
+    group, problems = checked_block(item, replace(ctx, overrides=given))
+    own = Report(problems)
+    for block in group if not problems else []:
+        deque(expand(block, own), maxlen=0)
+    return own.problems
+
+
+def planned_cells(
+    blocks: list[list[Block]], ctx: Context, only: Only
+) -> tuple[tuple[PlannedCell, ...], int, tuple[Search, ...], tuple[int, ...]]:
+    """The cells of all blocks, each once; the number of cells equal to an earlier one; the searches; the fixed cells."""
+    found: list[tuple[Item, list[Problem]]] = []
+    planned: dict[str, PlannedCell] = {}
+    merged = 0
+    searches, fixed = Searches(), set()
+    for group in blocks:
+        if not all(block.is_sound for block in group):
+            continue
+        n_block, report = 0, Report()
+        group = [block for block in group if not only.rules_out(block)]
+        for block in group:
+            for cell_id, cell in expand(block, report):
+                n_block += 1
+                if not only.keeps(block, cell):
+                    continue
+                if block.find:
+                    searches.add(id(block), block.find, cell_id, cell)
+                else:
+                    fixed.add(cell_id)
+                earlier = planned.get(cell_id)
+                if earlier is None:
+                    planned[cell_id] = PlannedCell(cell_id, cell, block.save)
+                    continue
+                merged += 1
+                if not block.save <= earlier.save:
+                    planned[cell_id] = replace(earlier, save=earlier.save | block.save)
+        if group and not n_block and not report:
+            exclude = next(item for block in group for item, _ in block.conditions)
+            report.at(exclude, f"exclude leaves nothing of this block's {sum(b.count for b in group)} cells")
+        if report:
+            found.append((group[0].place, report.problems))
+    ctx.report.extend(explained(found, ctx.overrides, partial(problems_with, ctx=ctx)))
+    if any(blocks) and not ctx.report:
+        only.report(bool(planned), ctx.report)
+    place = {cell_id: i for i, cell_id in enumerate(planned)} if searches else {}
+    wanted = range(len(planned)) if not searches else [place[cell_id] for cell_id in planned if cell_id in fixed]
+    return tuple(planned.values()), merged, searches.made(place), tuple(wanted)
