@@ -25,6 +25,7 @@ from analysis.report.searched import Searched, searched
 from analysis.report.table import Table, table, told_apart
 from console.words import capital, listed
 from declarations.metrics import METRICS
+from store.provenance import brief
 from store.views import declared, run
 
 MOST_OWN = 3
@@ -175,6 +176,6 @@ def described_origins(trained: Sequence[dict[Hashable, Any]]) -> str:
         name: list(dict.fromkeys(str(origin[name]) for origin in trained if origin[name] and not pd.isna(origin[name])))
         for name in ("engine", "device", "host", "science_version", "git_sha")
     }
-    each["git_sha"] = [f"{sha[:9]}{'+' if sha.endswith('+') and len(sha) > 9 else ''}" for sha in each["git_sha"]]
+    each["git_sha"] = list(map(brief, each["git_sha"]))
     words = {"engine": "engine", "device": "on", "host": "of", "science_version": "science version", "git_sha": "code"}
     return ", ".join(f"{words[name]} {listed(values)}" for name, values in each.items() if values)
