@@ -1,4 +1,4 @@
-"""A process of its own, at a low priority, for work that takes minutes: `python -m analysis.apart`.
+"""A process of its own, at a low priority, for work that takes minutes: `python -m analysis.apart low`.
 
 In the server's own process such work made pages three times as slow, by Python's lock and the threads of linear algebra.
 """
@@ -19,6 +19,7 @@ T = TypeVar("T")
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 NICE = 10
 """The priority, as `nice` counts: a tenth of a processor's time where another process of ordinary priority wants it all."""
+LOW, USUAL = "low", "usual"
 TRIES = 2
 """How often work is tried if its process dies: the system may have killed the process for memory that other programs took."""
 
@@ -28,9 +29,13 @@ class ApartError(RuntimeError):
 
 
 class Apart:
-    """A process that works for this one, started when it is needed. It ends with this one, however this one ends."""
+    """A process that works for this one, started when it is needed. It ends with this one, however this one ends.
 
-    def __init__(self) -> None:
+    is_awaited: whether somebody waits for the work, which then has the usual priority.
+    """
+
+    def __init__(self, is_awaited: bool = False) -> None:
+        self._priority = USUAL if is_awaited else LOW
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
 
@@ -66,7 +71,7 @@ class Apart:
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None:
             self._process = subprocess.Popen(  # away from the terminal, whose Ctrl+C is for this process
-                [sys.executable, "-m", "analysis.apart"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                [sys.executable, "-m", "analysis.apart", self._priority], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 cwd=Path(__file__).parents[1], env=os.environ | ONE_THREAD, start_new_session=True,
             )  # fmt: skip
         return self._process
@@ -84,7 +89,8 @@ class Apart:
 
 def main() -> None:
     """Do the work that comes by standard input, answer on standard output, and end when the asking process has ended."""
-    _give_way()
+    if sys.argv[1:] == [LOW]:
+        _give_way()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what the work prints must not mix with answers
     asked: SimpleQueue[bytes] = SimpleQueue()

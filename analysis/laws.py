@@ -17,7 +17,7 @@ from analysis.data.selection import Selection, axes
 from analysis.data.source import ResultsError
 from analysis.scaling.levels import check_level, usual_level
 from analysis.scaling.proportion import RATIO, by_proportion, proportions
-from analysis.scaling.thresholds import Fitted, exponents, falls_along, fitted, needed, thresholds
+from analysis.scaling.thresholds import Fitted, exponents, falls_along, fitted, needed, thresholds, without_lazy
 from console.words import listed, show
 from declarations.keys import KEYS
 
@@ -87,6 +87,8 @@ class AskedLevel:
             raise ResultsError(f"say `at`: no level of {found.measure.title} is usual")
         check_level(level, found.measure)
         there = having(found, x)
+        if x == "gamma":
+            there = there._replace(frame=without_lazy(there.frame))
         if in_proportion and "d" in names and "width" not in (x, *names):
             of_ratio, of_width = proportions(there)
             there = by_proportion(there) if of_ratio > of_width else there
@@ -119,6 +121,7 @@ class AskedLevel:
         told_by = usual if by == "" else by
         frame, names, single = self.thresholds(of, [over, *([told_by] if told_by else [])], in_proportion=True)
         against, told = ordering(names[0], frame), names[1] if told_by else None
+        frame = without_lazy(frame) if against == "gamma" else frame
         held = {key: frame[key].iloc[0] for key in single if frame[key].nunique(dropna=False) == 1}
         return Law(fitted(frame, of, against, told), frame, told, against, held)
 

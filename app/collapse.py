@@ -53,7 +53,7 @@ def collapse(
         e = number("Exponent", LEAST, MOST, default, 0.05, key, disabled=way != GIVEN)
     law, which = None, ""
     try:
-        curves = family(data, over, against, measure.is_accuracy)
+        curves = family(data, over, against, measure)
         if way == BOUND and scaling:
             scaled = in_units(curves, predicted_samples(curves.frame, scaling, level), BOUND_UNIT)
             which = f", nothing fitted (fitted above: {against}^{fitted:g})" if fitted is not None else ", nothing fitted"
@@ -94,7 +94,7 @@ def _which(e: float, fitted: float | None, said: Prediction | None) -> str:
 def _some_overlap(data: pd.DataFrame, asked: AskedThreshold) -> bool:
     """True if there are curves to rescale, of which two overlap as measured."""
     try:
-        curves = family(data, asked.over, asked.against, asked.measure.is_accuracy)
+        curves = family(data, asked.over, asked.against, asked.measure)
     except ValueError:
         return False
     return rescaled(curves, 0.0).quality.n_points > 0

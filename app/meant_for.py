@@ -6,43 +6,55 @@ from typing import Any
 import streamlit as st
 
 from analysis.figures.registry import FIGURES, Drawn, Figure, Missing, of_sweep
+from app.drawings import drawings, soon
 from app.shared import compute_later, downloads, figure, remembered
 from console.words import counted
 
 
-def figures(results: str, sweep: str, beside: Any) -> None:
+def figures(results: str, sweep: str, beside: Any, opens: bool) -> None:
     """The papers' figures that the networks of a sweep are meant for; each is drawn once it is asked for. `beside`: the container
-    above the sweep's general chart, where the figures are named."""
+    above the sweep's general chart, where the figures are named. `opens`: whether the page opens with the first of them."""
     found = {f"{one.name}: {one.title}": one for one in of_sweep(sweep)}
     if not found:
         return
-    beside.caption(_named(list(found.values())))
     label = "Figure " + next(iter(found)) if len(found) == 1 else f"{len(found)} figures of the papers from these networks"
-    fold = st.expander(label, icon=":material/show_chart:", on_change="rerun", key=f"figures_{sweep}")
+    fold = st.expander(label, opens, icon=":material/show_chart:", on_change="rerun", key=f"figures_{sweep}")
+    beside.caption(_named(list(found.values()), bool(fold.open)))
     if not fold.open:
         return
     with fold:
-        name = next(iter(found))
+        first = name = next(iter(found))
         if len(found) > 1:
             name = st.selectbox("Figure", list(found), key=f"figure_{sweep}", width=640)
-        one = found[name]
-        drawn = remembered(_drawn, results, one.name, sweep)
-        if isinstance(drawn, Missing):
-            st.caption(f"Figure {one.name} cannot be drawn of these networks yet: {drawn.needs}.")
-            return
-        figure(drawn.chart, f"figure-{one.name}-{sweep}")
-        st.caption(f"{one.source}. {drawn.caption}")
-        compute_later(drawn.missing)
-        downloads(f"{one.name}-{sweep}", drawn.frame, drawn.chart, drawn.sql)
+        if opens and name == first:
+            drawing = drawings(results).look(_drawn, found[first].name, sweep)
+            if not drawing.done():
+                soon(drawing)
+                return
+            if error := drawing.exception():
+                st.warning(f"Figure {found[first].name} could not be drawn: {error}")
+                return
+            _show(found[first], sweep, drawing.result())
+        else:
+            _show(found[name], sweep, remembered(_drawn, results, found[name].name, sweep))
 
 
-def _named(found: Sequence[Figure]) -> str:
-    """Words that name the figures beside a chart that is none of them: a figure takes up to ten seconds, and waits to be asked
-    for."""
+def _show(one: Figure, sweep: str, drawn: Drawn | Missing) -> None:
+    if isinstance(drawn, Missing):
+        st.caption(f"Figure {one.name} cannot be drawn of these networks yet: {drawn.needs}.")
+        return
+    figure(drawn.chart, f"figure-{one.name}-{sweep}")
+    st.caption(f"{one.source}. {drawn.caption}")
+    compute_later(drawn.missing)
+    downloads(f"{one.name}-{sweep}", drawn.frame, drawn.chart, drawn.sql)
+
+
+def _named(found: Sequence[Figure], is_open: bool) -> str:
+    """Words that name the figures beside a chart that is none of them."""
     first, *others = found
     more = f", and for {counted(len(others), 'other figure')}" if others else ""
-    where = "open one" if others else "open it"
-    return f"Trained for figure **{first.name}**, {first.title}{more}: {where} below. This chart is another one."
+    where = "see below" if is_open else "open one below" if others else "open it below"
+    return f"Trained for figure **{first.name}**, {first.title}{more}: {where}. This chart is another one."
 
 
 def _drawn(results: str, name: str, sweep: str) -> Drawn | Missing:

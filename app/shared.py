@@ -113,8 +113,13 @@ def look(results: str) -> str:
     return moment[0]
 
 
+def theories_known() -> int:
+    """How many values of theory this server has computed."""
+    return _theory_worker().n_done
+
+
 def _moment(results: str) -> tuple[str, int]:
-    return state(results), _theory_worker().n_done + sum(n_done() for n_done in watched.values())
+    return state(results), theories_known() + sum(n_done() for n_done in watched.values())
 
 
 @st.fragment(run_every=REFRESH_S)

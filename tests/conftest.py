@@ -56,10 +56,10 @@ class Answered:
         self.words, self.returncode = words, 0
 
     def communicate(self) -> tuple[str, str]:
-        from analysis import outcome
+        from analysis.outcome.__main__ import main
 
         with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
-            self.returncode = outcome.main(self.words[3:])
+            self.returncode = main(self.words[3:])
         return out.getvalue(), err.getvalue()
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.report.outcome import rich_networks
+from analysis.outcome.rich import rich_networks
 from store.views import connect, fetch
 from trainables.cell import cell_of
 from trainables.streams import stream, stream_owner

@@ -77,7 +77,7 @@ def test_every_option_of_the_sweep_is_in_its_help():
 
 
 def test_the_sample_output_has_the_title_and_columns_that_a_sweep_prints():
-    from analysis.report.outcome import COLUMNS
+    from analysis.outcome.rich import COLUMNS
 
     sample = README.split("```console\n$ make sweep")[1].split("```")[0]
     assert "Best test accuracy of rich networks, mean over n seeds, beside Eq. 3 [Tong25]" in sample

@@ -13,7 +13,7 @@ from analysis.data.keys import spoken
 from analysis.data.networks.evaluations import STEP
 from analysis.data.parts import with_parts
 from analysis.data.points import averaged, described, in_order, with_intervals
-from analysis.data.selection import Selection, Value
+from analysis.data.selection import Selection, Value, finite, statistics_sql
 from console.words import counted
 from declarations.key import Key
 from declarations.metric import Metric
@@ -66,13 +66,13 @@ def _sql(selection: Selection, metric: Metric, keys: Iterable[str]) -> str:
     """SQL with one row per evaluation and group of networks that differ in their seed only."""
     names = ", ".join(f"chosen.{quoted(key)}" for key in keys)
     value = f"curves.{quoted(metric.name)}"
-    finite = f"{value}) FILTER (isfinite({value})"
-    return f"""SELECT {names}, curves.step, count({finite}) AS n, avg({finite}) AS mean, median({finite}) AS median,
-    stddev_samp({finite}) AS sd, CASE WHEN count({finite}) >= {LEAST_MEDIAN} THEN list({finite}) END AS seeds, 0 AS diverged
+    n, median, seeds = (finite(what, value, ok=False) for what in ("count", "median", "list"))  # all chosen ones finished
+    return f"""SELECT {names}, curves.step, {statistics_sql(value, ok=False)},
+    {median} AS median, CASE WHEN {n} >= {LEAST_MEDIAN} THEN {seeds} END AS seeds
 FROM (SELECT cells.* FROM {selection.source} WHERE {selection.condition} AND status = 'ok') AS chosen
 JOIN curves USING (cell_id)
 GROUP BY {names}, curves.step
-HAVING count({finite}) > 0
+HAVING {n} > 0
 ORDER BY {names}, curves.step"""
 
 

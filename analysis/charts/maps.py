@@ -18,15 +18,16 @@ def heat_map(
     y: str,
     contour: pd.DataFrame | None = None,
     fit: PowerLaw | None = None,
-    slope: float | None = None,
+    slope: tuple[float, str] | None = None,
     theory: pd.DataFrame | None = None,
     width: int = 460,
     height: int = 380,
 ) -> alt.TopLevelMixin:
-    """Coloured cells at each (x, y) on logarithmic axes; over them the thresholds y*(x), the fitted law and a line of `slope`.
+    """Coloured cells at each (x, y) on logarithmic axes; over them the thresholds y*(x), the fitted law and a power law.
 
-    contour: columns x, value, low, high; the line of `slope` goes through the middle of the contour. theory: columns theory, x,
-    value, one contour per theory. Each cell reaches half-way to its neighbours, but not far into unmeasured regions.
+    contour: columns x, value, low, high; slope: the exponent of the power law and its source, a line through the middle of the
+    contour. theory: columns theory, x, value, one contour per theory. Each cell reaches half-way to its neighbours, but not far
+    into unmeasured regions.
     """
     data = points.assign(**_edges(points, x, "x"), **_edges(points, y, "y", within=x))
     low = least_accuracy(data) if measure.is_accuracy else float(data["mean"].min())
@@ -54,8 +55,9 @@ def heat_map(
         if slope is not None:
             xs = np.geomspace(float(data["x0"].min()), float(data["x1"].max()), 50)
             middle_x, middle_y = np.exp(np.log(shown[x]).mean()), np.exp(np.log(shown["value"]).mean())
+            power, source = slope
             lines.append(
-                pd.DataFrame({x: xs, "value": middle_y * (xs / middle_x) ** slope, "line": f"slope {slope:g} [Theorem 2]"})
+                pd.DataFrame({x: xs, "value": middle_y * (xs / middle_x) ** power, "line": f"slope {power:g} [{source}]"})
             )
     if theory is not None and len(theory):
         lines.append(theory.rename(columns={"theory": "line"})[[x, "value", "line"]])

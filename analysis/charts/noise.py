@@ -3,9 +3,10 @@
 import pandas as pd
 
 from analysis.charts.curves import with_residuals
+from analysis.overlays.of_same_different import GENERALISING, MEMORISING
 
-GENERALISING, MEMORISING = "Bayes, generalising", "Bayes, memorising"
-"""Names of these theories in `analysis.overlays.registry.THEORIES`."""
+BAYES = {GENERALISING: "generalising", MEMORISING: "memorising"}
+"""The columns of `beside_bayes` with the values of these theories."""
 
 
 def noisy_settings(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
@@ -28,7 +29,7 @@ def beside_bayes(points: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
     table = last[["sigma2", *label, "L", "n", "mean", "low", "high"]]
     of_last = with_residuals(points, values)
     of_last = of_last[of_last["point"].isin(last.index)].set_index("point")
-    for theory, name in ((GENERALISING, "generalising"), (MEMORISING, "memorising")):
+    for theory, name in BAYES.items():
         part = of_last[of_last["theory"] == theory]
         columns = {"value": name, "residual": f"minus {name}", "residual_low": f"{name}: low", "residual_high": f"{name}: high"}
         table = table.join(part[list(columns)].rename(columns=columns))

@@ -10,11 +10,9 @@ import pandas as pd
 
 from analysis.claims.chart import EDGE, positions
 from analysis.claims.entries import Claim
-from analysis.claims.papers import OURS, PAPERS
+from analysis.claims.networks import with_networks
+from analysis.claims.papers import PAPERS, rank
 from analysis.claims.verdict import Checked, Measured, Verdict
-from analysis.data.selection import Selection, grid_keys
-from store.sql import literal, quoted
-from store.views import run
 
 MARKS: dict[Verdict, str] = {"confirmed": "✓", "contradicted": "✗", "not enough data": "?", "not measured": "–"}
 """A mark for each verdict."""
@@ -65,11 +63,9 @@ class Section(NamedTuple):
 
 def board(checked: Iterable[Checked]) -> list[Section]:
     """The claims by paper and section, in the order of the papers; those of this project come last."""
-    papers = [*PAPERS, OURS]
 
     def place(one: Checked) -> tuple[int, object]:
-        paper = one.claim.paper
-        return papers.index(paper) if paper in papers else len(papers), one.claim.place
+        return rank(one.claim.paper), one.claim.place
 
     found = []
     for _, part in groupby(sorted(checked, key=place), key=place):
@@ -112,29 +108,9 @@ def strips(checked: Iterable[Checked]) -> dict[str, Strip]:
 
 
 def likely_first(results: str, claims: Sequence[Claim]) -> list[Claim]:
-    """The claims in another order: those with networks of the kind they are about come first, as far as their conditions on
-    networks tell, and those that nothing measures last."""
-    known, limits = grid_keys(results), {claim.id: dict(claim.measure.get("of", {})) for claim in claims if claim.measure}
-    used = sorted({key for of in limits.values() for key in of} & {*known})
-    there = {name: "true" if not of else _condition(of) for name, of in limits.items() if of.keys() <= {*known}}
-    counts = {}
-    if there:
-        names = ", ".join(map(quoted, used)) or "1"
-        columns = ", ".join(f"count(*) FILTER ({condition}) > 0" for condition in there.values())
-        sql = f"SELECT {columns} FROM (SELECT DISTINCT {names} FROM cells WHERE status = 'ok')"
-        row = run(results, lambda connection: connection.execute(sql).fetchone()) or ()
-        counts = dict(zip(there, row, strict=True))
-    return sorted(claims, key=lambda claim: 2 if not claim.measure else not counts.get(claim.id, False))
-
-
-def _condition(of: dict[str, object]) -> str:
-    ranges = {key: value for key, value in of.items() if isinstance(value, dict)}
-    words = [Selection().only({key: value for key, value in of.items() if key not in ranges}).condition]  # type: ignore[misc]
-    for key, value in ranges.items():
-        words += [
-            f"{quoted(key)} {sign} {literal(value[end])}" for end, sign in (("at_least", ">="), ("at_most", "<=")) if end in value
-        ]
-    return " AND ".join(f"({word})" for word in words)
+    """The claims in another order: those `with_networks` come first, and those that nothing measures last."""
+    there = with_networks(results, [claim for claim in claims if claim.measure])
+    return sorted(claims, key=lambda claim: 2 if not claim.measure else claim.id not in there)
 
 
 def found_in(one: Checked, text: str) -> bool:

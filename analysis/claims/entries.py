@@ -1,4 +1,4 @@
-"""Entries of the claims files in PATHS, read and checked."""
+"""Entries of the claims files in `statements`, read and checked."""
 
 import itertools
 import re
@@ -9,14 +9,12 @@ import numpy as np
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from analysis.claims.papers import OURS, Place, place
+from analysis.claims.papers import OURS, Place, place, rank
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The safe loader in C where PyYAML has it: a page waits for the claims."""
-PATHS = tuple(
-    Path(__file__).resolve().parent.parent / name
-    for name in ("claims.yaml", "claims_richness.yaml", "claims_templates.yaml", "claims_laws.yaml", "claims_not_measured.yaml")
-)
+PATHS = tuple(sorted((Path(__file__).resolve().parent / "statements").glob("*.yaml")))
+"""The files of claims; a new one needs no other line."""
 
 
 class Frozen(BaseModel):
@@ -105,16 +103,16 @@ class Claim(Frozen):
 
 
 def read_claims(*paths: Path) -> list[Claim]:
-    """All entries of these files, by default of PATHS. An entry with `for` stands once for each set of its values.
+    """All entries of these files, by default of PATHS: by paper, those that nothing measures last, else in the order of files.
 
-    ValueError with the entry's id for a mistake.
+    An entry with `for` stands once for each set of its values. ValueError with the entry's id for a mistake.
     """
     paths = paths or PATHS
     claims = [claim for path in paths for claim in _entries(path)]
     ids = [claim.id for claim in claims]
     if twice := sorted({name for name in ids if ids.count(name) > 1}):
         raise ValueError(f"{', '.join(path.name for path in paths)}: ids used twice: {', '.join(twice)}")
-    return claims
+    return sorted(claims, key=lambda claim: (rank(claim.paper), bool(claim.not_measured)))
 
 
 def _entries(path: Path) -> list[Claim]:

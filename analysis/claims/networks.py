@@ -1,6 +1,6 @@
 """The networks that a claim is about: raw values, all of one setting."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from analysis.claims.entries import Claim
 from analysis.claims.verdict import Again
 from analysis.data.keys import captioned, spoken
 from analysis.data.measures import measures
@@ -19,7 +20,7 @@ from console.words import counted, shown
 from declarations.column import Column
 from declarations.key import Key
 from declarations.keys import KEYS
-from store.sql import literal
+from store.sql import literal, quoted
 from store.views import declared, fetch
 
 Where = Mapping[str, Any]
@@ -72,6 +73,47 @@ class Networks(NamedTuple):
         return self._replace(every=every, told=f"no networks with {to}" if every.empty else f"{self.told}; those with {to}")
 
 
+def kinds_of(measure: Where) -> Iterator[Where]:
+    """The kinds of networks that a claim's measurement names: mappings with a task, at any depth."""
+    for value in measure.values():
+        if isinstance(value, Mapping):
+            if "task" in value:
+                yield value
+            else:
+                yield from kinds_of(value)
+
+
+_SIGNS = {"at_least": ">=", "at_most": "<="}
+
+
+def condition_of(where: Where, keys: Collection[str]) -> str:
+    """SQL that holds for networks of a kind, in a store with columns for these keys."""
+    if not where.keys() <= {*keys}:
+        return "false"
+    ranges = {key: value for key, value in where.items() if isinstance(value, Mapping)}
+    limits = [f"{quoted(key)} {_SIGNS[end]} {literal(bound)}" for key, ends in ranges.items() for end, bound in ends.items()]
+    held = Selection(limits=" AND ".join(limits)).only({key: value for key, value in where.items() if key not in ranges})
+    return held.condition
+
+
+def with_networks(results: str, claims: Iterable[Claim], sweeps: Sequence[str] | None = None) -> set[str]:
+    """Ids of the claims about some kind of network that these sweeps (None: the whole store) have finished, as far as conditions
+    on networks tell, and of those that name no kind. Of the others a measurement would find nothing."""
+    known = grid_keys(results)
+    kinds = {claim.id: list(kinds_of(claim.measure)) for claim in claims}
+    named = {name: " OR ".join(f"({condition_of(where, known)})" for where in of) for name, of in kinds.items() if of}
+    found = {name for name, of in kinds.items() if not of}
+    if not named:
+        return found
+    used = sorted({key for of in kinds.values() for where in of for key in where} & {*known})
+    limits = "true" if sweeps is None else f"sweep IN ({', '.join(map(literal, sweeps)) or 'NULL'})"
+    source = Selection(None if sweeps is None else "").source
+    sql = f"""SELECT {", ".join(f"bool_or({condition})" for condition in named.values())}
+FROM (SELECT DISTINCT {", ".join(map(quoted, used)) or "1"} FROM {source} WHERE {limits} AND status = 'ok')"""
+    (answers,) = fetch(results, sql)
+    return found | {name for name, there in zip(named, answers, strict=True) if there}
+
+
 def networks(
     results: str,
     of: Mapping[str, Any],
@@ -112,7 +154,7 @@ def both_sides(
     told_apart = ({*of} | {*minus}) - {*shared}
     of_both = frame[frame["cell_id"].isin([*sides[0]["cell_id"], *sides[1]["cell_id"]])]
     if any(side.empty for side in sides):
-        found = Networks(of_both[:0], "no finished networks of this kind in the store" if of_both.empty else ONE_SIDE)
+        found = Networks(of_both[:0], NONE_HERE if of_both.empty else ONE_SIDE)
         return found, found
     chosen = _one_setting(results, of_both, keys, shared, measure, [*axes, *told_apart], prefer)
 
@@ -125,6 +167,7 @@ def both_sides(
     return of_side(sides[0], of), of_side(sides[1], minus)
 
 
+NONE_HERE = "no finished networks of this kind in the store"
 ONE_SIDE = "no configuration of the other parameters has networks of both sides"
 
 
@@ -145,7 +188,7 @@ def _finished(
     frame = _held(seeds(results, selection, measure, keys, with_diverged).assign(n=1), ranges)
     if among is not None:
         frame = frame[frame["cell_id"].isin(among)]
-    return Networks(frame, "no finished networks of this kind in the store") if frame.empty else frame
+    return Networks(frame, NONE_HERE) if frame.empty else frame
 
 
 def _held(frame: pd.DataFrame, of: Mapping[str, Any]) -> pd.DataFrame:

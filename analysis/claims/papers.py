@@ -13,6 +13,13 @@ PAPERS = {
 OURS = "this project"
 """Stands in place of the tag where the source names no paper."""
 
+
+def rank(paper: str) -> int:
+    """The place of a paper in every list of papers: the order of PAPERS, then OURS, then any other."""
+    known = [*PAPERS, OURS]
+    return known.index(paper) if paper in known else len(known)
+
+
 _KINDS = {"S": "Section", "Sec": "Section", "Eq": "Equation", "Theorem": "Theorem", "Table": "Table", "Fig": "Figure"}
 _ORDER = list(dict.fromkeys(_KINDS.values()))
 _PLACE = re.compile(

@@ -1,6 +1,6 @@
 """The measures of a store: its metrics that a chart can show."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from analysis.data.selection import grid_keys
 from declarations.column import Column
@@ -46,6 +46,13 @@ def main_of(counts: Mapping[str, int]) -> str | None:
     Pages of one store so open with one measure, also if some networks have another one."""
     most = max((counts.get(name, 0) for name in MAIN), default=0)
     return next((name for name in MAIN if most and 4 * counts.get(name, 0) >= 3 * most), None)
+
+
+def last_of(name: str, known: Collection[str]) -> str | None:
+    """The metric of the last evaluation where `name` is the best of all evaluations: final_test_acc for best_test_acc. None for a
+    metric that is no such best, and if its last is not among those known."""
+    last = f"final_{name.removeprefix('best_')}"
+    return last if name.startswith("best_") and last in known else None
 
 
 def knows(results: str, measure: str, keys: Iterable[str] = ()) -> bool:

@@ -11,7 +11,7 @@ from analysis.data.keys import gamma_once, is_label, spoken, value_of
 from analysis.data.measures import measures
 from analysis.data.paper import PAPER, TWO_LABELS, filled, settings
 from analysis.data.parts import are_at_equilibrium
-from analysis.data.selection import SEED, VERSION, Selection, Value, grid_keys, points_sql
+from analysis.data.selection import SEED, VERSION, Selection, Value, finite, grid_keys, points_sql
 from console.words import counted
 from declarations.column import Column
 from declarations.key import Key
@@ -297,7 +297,7 @@ def settings_of(frame: pd.DataFrame) -> dict[str, Any]:
 def means_of(results: str, cell_ids: tuple[str, ...], names: tuple[str, ...]) -> dict[str, Interval]:
     """Mean and interval over some networks, by measure; measures without a value are left out."""
     known = measures(results)
-    values = [f"list({known[m].sql}) FILTER (status = 'ok' AND isfinite({known[m].sql}))" for m in names]
+    values = [finite("list", known[name].sql) for name in names]
     sql = f"SELECT {', '.join(values)} FROM cells WHERE cell_id IN ({', '.join('?' * len(cell_ids))})"
     row = run(results, lambda connection: connection.execute(sql, list(cell_ids)).fetchone()) or ()
     return {

@@ -127,6 +127,23 @@ def n_failed(results: str, selection: Selection) -> int:
     return int(run(results, lambda connection: connection.execute(sql).fetchall())[0][0])
 
 
+def finite(aggregate: str, sql: str, ok: bool = True) -> str:
+    """SQL of an aggregate, such as `avg`, over the finite values of `sql`: those of networks that finished if `ok`, else of all
+    rows."""
+    finished = "status = 'ok' AND " if ok else ""
+    return f"{aggregate}({sql}) FILTER ({finished}isfinite({sql}))"
+
+
+def statistics_sql(sql: str, ok: bool = True) -> str:
+    """SQL of the columns n, mean and sd over the values that `finite` takes, and of `diverged`, a number of networks, which is 0
+    if not `ok`: evaluations are taken from networks that finished."""
+    diverged = "count(*) FILTER (status = 'diverged')" if ok else "0"
+    return (
+        f"{finite('count', sql, ok)} AS n, {finite('avg', sql, ok)} AS mean, {finite('stddev_samp', sql, ok)} AS sd,\n"
+        f"    {diverged} AS diverged"
+    )
+
+
 def points_sql(selection: Selection, measure: Metric, keys: Iterable[str], few: int) -> str:
     """SQL with one row per group of cells that differ in their seed only; a group of `few` values or more lists them, for a
     bootstrap.
@@ -134,14 +151,13 @@ def points_sql(selection: Selection, measure: Metric, keys: Iterable[str], few: 
     `n` is the number of cells with a value; diverged cells are counted apart, never averaged. Groups with no cell that is ok
     and some that diverged are rows with n = 0.
     """
-    names = ", ".join(map(quoted, keys))
-    value = f"{measure.sql}) FILTER (status = 'ok' AND isfinite({measure.sql})"
+    names, value = ", ".join(map(quoted, keys)), measure.sql
+    n = finite("count", value)
     return f"""SELECT {names},
-    count({value}) AS n, avg({value}) AS mean, median({value}) AS median, stddev_samp({value}) AS sd,
-    CASE WHEN count({value}) >= {few} THEN list({value}) END AS seeds,
-    count(*) FILTER (status = 'diverged') AS diverged
+    {statistics_sql(value)}, {finite("median", value)} AS median,
+    CASE WHEN {n} >= {few} THEN {finite("list", value)} END AS seeds
 FROM {selection.source}
 WHERE {selection.condition}
 GROUP BY {names}
-HAVING count({value}) > 0 OR bool_and(status <> 'ok') AND bool_or(status = 'diverged')
+HAVING {n} > 0 OR bool_and(status <> 'ok') AND bool_or(status = 'diverged')
 ORDER BY {names}"""

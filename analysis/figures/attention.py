@@ -54,7 +54,7 @@ def alignment(results: str, sweep: str | None) -> Drawn | Missing:
         sizes=[f"d = {d:g}, Lc = {c:g}" for d, c in zip(frame["d"], frame["context"], strict=True)],
     )
     try:
-        curves = family(sized, "P", "size", accuracy=False)
+        curves = family(sized, "P", "size", found.measure)
     except ValueError as error:
         return Missing(f"no curves to compare: {error}")
     scores = _scores(curves, measured)

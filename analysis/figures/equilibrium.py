@@ -123,7 +123,7 @@ def collapse(results: str, sweep: str | None) -> Drawn | Missing:
         return Missing("no curves of two d with N in one proportion to d")
     scaling = as_scaling(frame[SCALING].iloc[0])
     try:
-        curves = family(frame, "P", "d", accuracy=False)
+        curves = family(frame, "P", "d", MEASURES[MEASURE])
     except ValueError as error:
         return Missing(f"no collapse: {error}")
     of_bound = in_units(curves, predicted_samples(curves.frame, scaling, ONSET), BOUND_UNIT)

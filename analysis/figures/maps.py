@@ -28,7 +28,7 @@ def _draw(results: str, sweep: str | None, gamma_label: str, measure: str = "bes
     table = None if contour is None else threshold_table(contour, ["d"]).rename(columns={"threshold": "value"})
     fit = None if contour is None else exponent(contour)
     said = predicted("L", "d", setting.values)
-    bound = said.exponent if said and said.is_bound else None
+    bound = (said.exponent, said.source) if said and said.is_bound else None
     chart = heat_map(setting.frame, found.measure, "d", "L", table, fit and fit.law, bound)
     told = described(setting.values, captioned(setting.values, found.declared))
     caption = f"{told}; {averaged(setting.frame, intervals=False)}, "
@@ -42,7 +42,7 @@ def _draw(results: str, sweep: str | None, gamma_label: str, measure: str = "bes
     if fit is not None:
         caption += (
             f"; L* ~ d^{fit.interval.value:.2f} ({fit.interval.low:.2f} to {fit.interval.high:.2f}, d from {fit.law.x_low:g} to "
-            f"{fit.law.x_high:g}, n = {fit.n_used})" + (f", Theorem 2 bounds the exponent by {bound:g}" if bound else "")
+            f"{fit.law.x_high:g}, n = {fit.n_used})" + (f", {bound[1]} bounds the exponent by {bound[0]:g}" if bound else "")
         )
     if gamma_label == "lazy" and found.measure.is_accuracy:
         caption += f"; {ROUNDED}"

@@ -13,14 +13,22 @@ from analysis.overlays.theory import ACCURACIES, About, Theory
 from analysis.theory.kept import is_kept, kept
 from analysis.theory.same_different import bayes, rich
 
+EQ3, GENERALISING, MEMORISING = "Eq. 3", "Bayes, generalising", "Bayes, memorising"
+"""The names of these theories."""
+
 
 def noiseless(where: Callable[[pd.DataFrame], Any]) -> About:
     """Two-layer networks on symbols without noise, limited to those for which `where` holds."""
     return About(("same_different",), where=lambda frame: (frame["sigma2"].fillna(0) == 0) & where(frame))
 
 
-# Without the prefactor 1/sqrt(d) the richness of gamma = 1 falls with d [Tong25 App. F].
-RICH = noiseless(lambda frame: (frame["gamma"] >= 1) & (frame["prefactor"] == "sqrt_d"))
+def is_rich(frame: pd.DataFrame) -> "pd.Series[bool]":
+    """Whether each row is a rich network. Without the prefactor 1/sqrt(d) the richness of gamma = 1 falls with d
+    [Tong25 App. F]."""
+    return (frame["gamma"] >= 1) & (frame["prefactor"] == "sqrt_d")
+
+
+RICH = noiseless(is_rich)
 NOISY = About(("same_different",), where=lambda frame: frame["sigma2"].fillna(0) > 0)
 AT_INITIAL_WEIGHTS = noiseless(lambda frame: frame["gamma_label"] == "lazy")
 
@@ -35,13 +43,13 @@ def _memorising(at: Mapping[str, Any]) -> tuple[int, float, int]:
 
 
 THEORIES = (
-    Theory("Eq. 3", "[Tong25 Eq. 3]", ("L",), lambda at: float(rich.test_accuracy(at["L"])), RICH, ACCURACIES),
+    Theory(EQ3, "[Tong25 Eq. 3]", ("L",), lambda at: float(rich.test_accuracy(at["L"])), RICH, ACCURACIES),
     Theory(
-        "Bayes, generalising", "[Tong25 App. E.1]", ("sigma2", "d"),
+        GENERALISING, "[Tong25 App. E.1]", ("sigma2", "d"),
         lambda at: _generalising(float(at["sigma2"]), int(at["d"])), NOISY, ACCURACIES,
     ),
     Theory(
-        "Bayes, memorising", "[Tong25 App. E.2], fresh symbols", ("L", "sigma2", "d"),
+        MEMORISING, "[Tong25 App. E.2], fresh symbols", ("L", "sigma2", "d"),
         lambda at: kept(bayes.memorising_accuracy, *_memorising(at)).value, NOISY, ACCURACIES, smooth=False,
         error=lambda at: kept(bayes.memorising_accuracy, *_memorising(at)).standard_error,
         is_kept=lambda at: is_kept(bayes.memorising_accuracy, *_memorising(at)),

@@ -48,7 +48,7 @@ def report(
         if Path(results).is_file() or (sweep and (Path(results).is_dir() or "://" in results)):
             stop(str(error))
         stop(f"{error}. {sweep_command('grids/quick.yaml', results)} trains some networks for every figure on symbols")
-    except ValueError as error:  # an entry of claims.yaml
+    except ValueError as error:  # an entry of a claims file
         stop(str(error))
     except OSError as error:
         stop(f"cannot write {out}: {error.strerror}")

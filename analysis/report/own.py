@@ -19,6 +19,7 @@ from analysis.data.selection import SEED, Selection, Value, axes
 from analysis.data.source import ResultsError
 from analysis.drawing import Answer, Asked, draw
 from analysis.overlays.overlays import Compute
+from analysis.report.facts import origins
 from analysis.report.pictures import Picture, picture
 from analysis.report.searched import Searched, searched
 from analysis.report.table import Table, table, told_apart
@@ -36,10 +37,6 @@ SIZE = {"width": 400, "height": 260}
 TRAINING = {"width": 215, "height": 170, "columns": 3}
 MOST_LISTED = 12
 """Most values of a parameter that are written out."""
-
-_ORIGINS = """SELECT host, device, engine, science_version, git_sha, count(*) AS networks, sum(seconds) AS seconds,
-    min(finished_at) AS first, max(finished_at) AS last
-FROM cells JOIN plans USING (cell_id) WHERE sweep = ? AND status <> 'failed' GROUP BY ALL ORDER BY networks DESC"""
 
 
 class Failure(NamedTuple):
@@ -70,8 +67,7 @@ class OwnResults(NamedTuple):
 
 def own_results(results: str, progress: Progress, reasons: Sequence[Reason], compute: Compute) -> OwnResults:
     """The results of the sweep of this progress. `compute` gets theory that takes long."""
-    selection = Selection(progress.sweep)
-    origins = run(results, lambda connection: connection.execute(_ORIGINS, [progress.sweep]).df()).to_dict("records")
+    selection, trained = Selection(progress.sweep), origins(results, progress.sweep)
     common = in_common(results, progress.sweep) if reasons else {}
     failures = [
         Failure(reason, remedy(reason.status, reason.reason, results), common.get((reason.status, reason.reason), ""))
@@ -80,7 +76,7 @@ def own_results(results: str, progress: Progress, reasons: Sequence[Reason], com
     held = measured(results, selection)
     if not held:
         varied, fixed = _settings(results, selection, None)
-        return OwnResults(progress, varied, fixed, origins, [], [], None, failures, [], ["No network has finished yet."])
+        return OwnResults(progress, varied, fixed, trained, [], [], None, failures, [], ["No network has finished yet."])
     notes: list[str] = []
     found = named(points(results, selection, held[0]))
     varied, fixed = _settings(results, selection, told_apart(found))
@@ -88,7 +84,7 @@ def own_results(results: str, progress: Progress, reasons: Sequence[Reason], com
     training = _training(results, selection, notes)
     thresholds = searched(results, selection)
     return OwnResults(
-        progress, varied, fixed, origins, charts, training, table(results, selection, found, held), failures, thresholds, notes
+        progress, varied, fixed, trained, charts, training, table(results, selection, found, held), failures, thresholds, notes
     )
 
 
@@ -173,12 +169,12 @@ def _training(results: str, selection: Selection, notes: list[str]) -> list[Pict
     return [_picture(one, str(selection.sweep)) for one in drawn if one]
 
 
-def described_origins(origins: Sequence[dict[Hashable, Any]]) -> str:
+def described_origins(trained: Sequence[dict[Hashable, Any]]) -> str:
     """Words for the machines, engines and versions behind a sweep."""
-    if not origins:
+    if not trained:
         return ""
     each = {
-        name: list(dict.fromkeys(str(origin[name]) for origin in origins if origin[name] and not pd.isna(origin[name])))
+        name: list(dict.fromkeys(str(origin[name]) for origin in trained if origin[name] and not pd.isna(origin[name])))
         for name in ("engine", "device", "host", "science_version", "git_sha")
     }
     each["git_sha"] = [f"{sha[:9]}{'+' if sha.endswith('+') and len(sha) > 9 else ''}" for sha in each["git_sha"]]

@@ -1,21 +1,17 @@
 """The part of a report about the papers: claims and figures that the networks have data for, and those that have none."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from analysis.claims.check import check, load_claims
 from analysis.claims.entries import Claim
+from analysis.claims.networks import NONE_HERE, with_networks
 from analysis.claims.verdict import VERDICTS, Checked, Measured, NotMeasured, Verdict
 from analysis.data.measures import measures
-from analysis.data.selection import Selection, grid_keys
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.registry import FIGURES
 from analysis.overlays.overlays import Compute
 from analysis.report.pictures import Picture, picture
-from store.sql import literal, quoted
-from store.views import run
-
-NONE_HERE = "no finished networks of this kind in the store"
 
 
 class Claims(NamedTuple):
@@ -51,7 +47,7 @@ def claims(results: str, sweeps: Sequence[str] | None) -> Claims:
     every = load_claims(known_measures=measures(results))
     if sweeps is not None:
         every = [claim for claim in every if claim.grid is not None]
-    concerned = _concerned(results, every, sweeps)
+    concerned = with_networks(results, [claim for claim in every if claim.measure], sweeps)
     measurable = [claim for claim in every if claim.id in concerned or (claim.grid is None and not claim.not_measured)]
     verdicts = {one.claim.id: one for one in check(results, measurable)}
     checked = [verdicts.get(claim.id) or _without(claim) for claim in every]
@@ -74,48 +70,6 @@ def _without(claim: Claim) -> Checked:
 def _counts(checked: Iterator[Checked]) -> dict[Verdict, int]:
     verdicts = [one.verdict for one in checked]
     return {verdict: verdicts.count(verdict) for verdict in VERDICTS if verdict in verdicts}
-
-
-def _concerned(results: str, every: Sequence[Claim], sweeps: Sequence[str] | None) -> set[str]:
-    """Ids of the claims about a kind of network that these sweeps have. The others need no measurement: it would find nothing."""
-    keys = set(grid_keys(results))
-    tests = {claim.id: [_condition(where, keys) for where in _wheres(claim.measure)] for claim in every if claim.measure}
-    told = {name: conditions for name, conditions in tests.items() if conditions}
-    one_of = [" OR ".join(f"({condition})" for condition in conditions) for conditions in told.values()]
-    limits = "true" if sweeps is None else f"sweep IN ({', '.join(map(literal, sweeps))})"
-    source = Selection(None if sweeps is None else sweeps[0]).source
-    columns = ", ".join(f"bool_or({condition})" for condition in one_of) or "true"
-    sql = f"SELECT {columns} FROM {source} WHERE {limits} AND status = 'ok'"
-    answers = run(results, lambda connection: connection.execute(sql).fetchone()) or ()
-    found = {name for name, has in zip(told, answers, strict=False) if has}
-    return found | {name for name, conditions in tests.items() if not conditions}
-
-
-def _wheres(measure: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The kinds of networks that a measurement names: mappings with a task, at any depth."""
-    for value in measure.values():
-        if isinstance(value, Mapping):
-            if "task" in value:
-                yield value
-            else:
-                yield from _wheres(value)
-
-
-def _condition(where: Mapping[str, Any], keys: set[str]) -> str:
-    """SQL that holds for networks of a kind."""
-    limits = []
-    for key, value in where.items():
-        if key not in keys:
-            return "false"
-        if isinstance(value, Mapping):
-            signs = {"at_least": ">=", "at_most": "<="}
-            limits += [f"{quoted(key)} {signs[end]} {literal(value[end])}" for end in signs if end in value]
-        else:
-            several = value if isinstance(value, list | tuple) else [value]
-            held = [one for one in several if one is not None]
-            null = [f"{quoted(key)} IS NULL"] if len(held) < len(several) else []
-            limits.append(" OR ".join([*([f"{quoted(key)} IN ({', '.join(map(literal, held))})"] if held else []), *null]))
-    return " AND ".join(f"({limit})" for limit in limits) or "true"
 
 
 def figures(results: str, sweeps: Sequence[str] | None, compute: Compute, say: Callable[[str], None]) -> Figures:

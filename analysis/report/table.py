@@ -7,7 +7,7 @@ import pandas as pd
 
 from analysis.data.comparing import PARTS, differing, named
 from analysis.data.keys import captioned, spoken
-from analysis.data.measures import measures
+from analysis.data.measures import last_of, measures
 from analysis.data.parts import with_losses
 from analysis.data.points import Points, groups, sorting
 from analysis.data.selection import VERSION, Selection
@@ -21,8 +21,6 @@ MOST_ROWS = 40
 MOST_IN_CSV = 3000
 """Rows in the CSV of a page, which must stay small; a query gives all of them."""
 MOST_FURTHER = 3
-_LAST = {"best_test_acc": ("final_test_acc", "final_train_acc")}
-"""By main metric, those of METRICS that stand beside it."""
 
 
 class Cell(NamedTuple):
@@ -49,7 +47,9 @@ def table(results: str, selection: Selection, found: Points, held: Sequence[str]
     """The configurations of a sweep. held: the metrics that its networks have, the main one first."""
     known = measures(results)
     own = [name for name in held[1:] if name not in METRICS]
-    further = [name for name in dict.fromkeys([*own, *(n for n in _LAST.get(held[0], ()) if n in held)])][:MOST_FURTHER]
+    last = last_of(held[0], held)
+    at_the_end = [last, last.replace("_test_", "_train_")] if last else []  # a best metric says little about memorising
+    further = list(dict.fromkeys([*own, *(name for name in at_the_end if name in held)]))[:MOST_FURTHER]
     said = beside(found.frame, held[0], wait=False).values
     found = found.with_lost()
     keys = told_apart(found)

@@ -12,7 +12,7 @@ from analysis.data.points import Points, grouping_keys, numeric_keys, points, ta
 from analysis.data.selection import Selection
 from analysis.scaling.charts import threshold_chart
 from analysis.scaling.proportion import RATIO, by_proportion, proportions, width_as
-from analysis.scaling.thresholds import FEWEST_OF_LAW, Exponent, fitted, threshold_table, thresholds
+from analysis.scaling.thresholds import FEWEST_OF_LAW, Exponent, fitted, threshold_table, thresholds, without_lazy
 from store.questions import Question
 
 
@@ -35,9 +35,7 @@ def answering(results: str, selection: Selection, question: Question) -> Points 
     if over not in found.frame or not is_number(found.frame[over]):
         return None
     frame = found.frame[found.frame[over] > 0]  # thresholds are found on a log axis
-    if over == "gamma" and "gamma_label" in frame:  # the lazy gamma lies far from all others without a search
-        frame = frame[frame["gamma_label"] != "lazy"]
-    return found._replace(frame=frame)
+    return found._replace(frame=without_lazy(frame) if over == "gamma" else frame)
 
 
 def growth(found: Points, question: Question, width: int, height: int) -> ThresholdGrowth | None:

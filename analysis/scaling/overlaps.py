@@ -14,6 +14,7 @@ import pandas as pd
 from scipy.special import erfc
 
 from analysis.charts.curves import styled
+from analysis.data.selection import finite
 from analysis.theory.equilibrium.large_deviation import OUTLIER, Scaling, aligned, n_specialised, overlap_density
 from stats import t_intervals
 from store.database import of_cells
@@ -62,7 +63,7 @@ def overlaps(results: str, cell_ids: Iterable[str], width: int) -> Overlaps | No
     sql = f"""SELECT bin, count(*) AS n, avg(neurons) AS neurons, stddev_samp(neurons) AS sd
 FROM (SELECT unnest(range(len(overlap))) AS bin, unnest(overlap) AS neurons {of_these})
 GROUP BY bin ORDER BY bin"""
-    told = f"SELECT avg(alignment_f) FILTER (isfinite(alignment_f)), count(*) FILTER (NOT mixed) {of_these}"
+    told = f"SELECT {finite('avg', 'alignment_f', ok=False)}, count(*) FILTER (NOT mixed) {of_these}"
     frame, (alignment, n_unmixed) = run(
         results, lambda connection: (connection.execute(sql).df(), connection.execute(told).fetchall()[0]), of_cells(cells)
     )

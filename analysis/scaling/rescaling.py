@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from analysis.data.points import test_sizes
+from declarations.metric import Metric
 from stats import BestExponent, Collapse, Curve, best_exponent, collapse
 
 FEWEST = 2
@@ -22,12 +24,13 @@ class Family(NamedTuple):
     curves: list[Curve]
 
 
-def family(points: pd.DataFrame, over: str, against: str, accuracy: bool = True) -> Family:
+def family(points: pd.DataFrame, over: str, against: str, measure: Metric) -> Family:
     """The curves of points that differ in `over` and `against` alone. ValueError in a few words if there are not two curves.
 
-    accuracy: whether the means are accuracies; a point of another measure counts only if its seeds give an error.
+    measure: what the means are of. A point of a measure that is no accuracy counts only if its seeds give an error.
     """
-    frame = points.assign(error=standard_errors(points) if accuracy else points["sd"] / points["n"] ** 0.5)
+    accuracy = measure.is_accuracy
+    frame = points.assign(error=standard_errors(points, measure) if accuracy else points["sd"] / points["n"] ** 0.5)
     frame = frame[frame["error"] > 0]
     frame = frame[frame.groupby(against)[over].transform("nunique") >= FEWEST]
     groups = list(frame.groupby(against))
@@ -40,12 +43,12 @@ def family(points: pd.DataFrame, over: str, against: str, accuracy: bool = True)
     return Family(frame.reset_index(drop=True), over, against, [float(part[against].iloc[0]) for _, part in groups], curves)
 
 
-def standard_errors(points: pd.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+def standard_errors(points: pd.DataFrame, measure: Metric) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
     """The standard error of each point's mean accuracy: from the spread of its seeds, but no less than its test examples leave.
 
     One seed has no spread, and several seeds have none if all of them classify all examples right.
     """
-    examples = points["n"].to_numpy(float) * (points["test_size"].fillna(1024).to_numpy(float) if "test_size" in points else 1024)
+    examples = points["n"].to_numpy(float) * test_sizes(points, measure)
     p = np.clip(points["mean"].to_numpy(float), 0, 1)
     of_tests = np.maximum(np.sqrt(p * (1 - p) / examples), 1 / examples)
     return np.fmax(points["sd"].to_numpy(float) / np.sqrt(points["n"].to_numpy(float)), of_tests)

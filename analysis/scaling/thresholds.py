@@ -136,6 +136,11 @@ def _with_offset(x: np.ndarray[Any, Any], found: list[Threshold]) -> PowerLaw:
     return power_law(x, values, offset=True)
 
 
+def without_lazy(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows without lazy networks, whose gamma stands for its limit: on the axis of gamma it lies far from all others."""
+    return frame[frame["gamma_label"] != "lazy"] if "gamma_label" in frame else frame
+
+
 def needed(over: str, against: str) -> str:
     """Words for what an exponent takes, and why."""
     return f"that needs {FEWEST_OF_LAW} values of {against} with a threshold in the range of {over}: a power law fits any two"

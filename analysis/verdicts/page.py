@@ -28,7 +28,7 @@ _LEGEND = """
 **Confirmed**: the whole 95% interval lies where the statement expects it. **Contradicted**: all of it lies outside.
 **Not enough data**: it reaches across the edge, or there is none; the commands beside it train what may decide.
 **Not measured**: no engine or measure of this project decides the statement, for the reason given. Tolerances and their
-reasons: `analysis/claims.yaml`, `analysis/claims_richness.yaml` and `analysis/claims_templates.yaml`.
+reasons stand in the files of `analysis/claims/statements/`.
 """
 
 _SWEEPS = """

@@ -50,7 +50,7 @@ def show(results: str) -> None:
     theory = pd.concat([cheap, costly[~costly["theory"].isin(cheap["theory"])]])
     chart = heat_map(
         setting.frame, found.measure, "d", "L", table.rename(columns={"threshold": "value"}), fit and fit.law,
-        said.exponent if said and said.is_bound else None, theory, width=680, height=440,
+        (said.exponent, said.source) if said and said.is_bound else None, theory, width=680, height=440,
     )  # fmt: skip
     figure(chart)
     dots = f"dots: L*, where the mean {found.measure.short} reaches {level:g}, with 95% intervals"

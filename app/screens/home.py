@@ -73,8 +73,8 @@ def show(results: str) -> None:
     with importing:
         meant_for: Any = import_module("app.meant_for")
     for place in places:
-        with place.figures:
-            meant_for.figures(results, place.sweep, place.above)
+        with place.figures:  # while networks are trained, a figure would be drawn anew every few seconds
+            meant_for.figures(results, place.sweep, place.above, opens=place is places[0] and not running)
     with below:
         if switch("Show which networks are there", False, "there"):
             _networks(results, [sweep.sweep for sweep in sweeps])

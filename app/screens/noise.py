@@ -5,10 +5,11 @@ import streamlit as st
 
 from analysis.charts.curves import Look, curves_chart, with_residuals
 from analysis.charts.explore import Choices
-from analysis.charts.noise import GENERALISING, beside_bayes, noisy_settings
+from analysis.charts.noise import BAYES, beside_bayes, noisy_settings
 from analysis.data.points import varying
 from analysis.lines import plot_lines
 from analysis.overlays import overlays
+from analysis.overlays.of_same_different import GENERALISING
 from app.choosing import about, accuracy_choice, interval_text, lacking, nothing_yet, points_of, rest, task_choice
 from app.looks import controls_above
 from app.shared import check_link, compute_later, downloads, figure, switch
@@ -67,8 +68,8 @@ def _readable(table: pd.DataFrame) -> pd.DataFrame:
     """The table with its intervals as text."""
     keys = [key for key in ("sigma2", "gamma", "L", "n") if key in table]
     shown = table[keys].assign(measured=_intervals(table, "mean", "low", "high"))
-    for name in ("generalising", "memorising"):
-        shown[f"Bayes, {name}"] = table[name].map("{:.3f}".format, na_action="ignore")
+    for theory, name in BAYES.items():
+        shown[theory] = table[name].map("{:.3f}".format, na_action="ignore")
         shown[f"minus {name}"] = _intervals(table, f"minus {name}", f"{name}: low", f"{name}: high", sign="+")
     return shown
 

@@ -151,11 +151,11 @@ def _training(results: str, cell: Mapping[str, Any], cells: list[str], log_step:
         st.info("Its training curve was not saved.")
         return
     theory = expected(cell).get("best_test_acc")
-    chart = training_chart(curves, cell["cell_id"], theory and theory.value, cell["loss"], log_step, log_loss, width=350)
+    chart = training_chart(curves, cell["cell_id"], theory, cell["loss"], log_step, log_loss, width=350)
     figure(chart, "training")
     said = f"{curves['cell_id'].nunique()} seeds, this one strong" if curves["cell_id"].nunique() > 1 else "this seed"
     means = "loss and training accuracy are means" if curves["train_acc"].notna().any() else "the loss is a mean"
-    st.caption(f"{said}; {means} since the evaluation before" + ("; dashed: Eq. 3." if theory else "."))
+    st.caption(f"{said}; {means} since the evaluation before" + (f"; dashed: {theory.source}." if theory else "."))
     sql = training_sql(curves["cell_id"].unique())
     downloads(f"training-{cell['cell_id']}", curves, chart, sql, sql_lines(results, sql))
 

@@ -33,6 +33,12 @@ def test_answers_come_from_another_process_of_low_priority_with_one_thread(apart
     assert apart.compute(partial(math.sqrt, 4)) == 2
 
 
+def test_work_that_somebody_waits_for_has_the_usual_priority():
+    awaited = Apart(is_awaited=True)
+    assert awaited.compute(partial(os.getpriority, os.PRIO_PROCESS, 0)) == os.getpriority(os.PRIO_PROCESS, 0)
+    awaited.close()
+
+
 def test_errors_come_back_in_words_and_the_next_work_is_done(apart):
     with pytest.raises(ApartError, match="ZeroDivisionError: "):
         apart.compute(partial(truediv, 1, 0))

@@ -5,6 +5,7 @@ import re
 from analysis.claims.board import MARKS, board, found_in, has_data, likely_first, lines_of, strips
 from analysis.claims.chart import claims_chart
 from analysis.claims.check import load_claims
+from analysis.claims.networks import condition_of, kinds_of, with_networks
 from analysis.claims.papers import OURS, PAPERS
 from analysis.claims.verdict import VERDICTS, Checked, Measured, NotMeasured
 from app.scoreboard import section_html
@@ -82,6 +83,26 @@ def test_claims_with_networks_are_checked_first_and_those_that_nothing_measures_
     assert tasks[0] == "psvrt" and "same_different" in tasks[tasks.index("psvrt") :]
     n_unmeasured = sum(not claim.measure for claim in ordered)
     assert not any(claim.measure for claim in ordered[-n_unmeasured:])
+
+
+def test_a_claim_has_networks_where_any_kind_that_it_names_has_some_in_the_sweeps_asked_about(tmp_path):
+    store = Store(str(tmp_path))
+    lazy = [row(seed, L=16, d=4, gamma=1e-6, gamma_label="lazy", sigma2=0.0, prefactor="sqrt_d", seed=seed) for seed in range(2)]
+    store.commit("one", lazy)
+    store.write_plan("lazy", [one["cell_id"] for one in lazy], whole=True)
+    # It compares networks of gamma = 0.05 with lazy ones; the store has the latter alone.
+    pair, other, simulated = CLAIMS["Fig1f-decay-lazy-0.05"], CLAIMS["Fig1f-decay-0.5-1"], CLAIMS["handcrafted-rho-3"]
+    assert len([*kinds_of(pair.measure)]) == 2 and not [*kinds_of(simulated.measure)]
+    asked = [pair, other, simulated]
+    assert with_networks(store.results, asked) == with_networks(store.results, asked, ["lazy"]) == {pair.id, simulated.id}
+    assert with_networks(store.results, asked, ["another"]) == with_networks(store.results, asked, []) == {simulated.id}
+    assert [claim.id for claim in likely_first(store.results, [other, pair])] == [pair.id, other.id]
+
+
+def test_a_kind_of_network_as_sql():
+    where = {"task": "parity", "d": [4, None], "L": {"at_least": 2, "at_most": 8}}
+    assert condition_of(where, ["task", "d", "L"]) == "(d IN (4) OR d IS NULL) AND task IN ('parity') AND L >= 2 AND L <= 8"
+    assert condition_of(where, ["task", "d"]) == "false" and condition_of({}, []) == "true"
 
 
 def test_words_find_a_claim_by_what_it_says_or_its_id():

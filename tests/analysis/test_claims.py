@@ -1,7 +1,10 @@
 """Claims: entries are whole, verdicts follow from intervals, and each kind of measurement finds a known law."""
 
 import re
+import tomllib
 from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,10 +12,10 @@ from scipy import stats
 
 from analysis.claims.chart import claims_chart
 from analysis.claims.check import advice, check, claims_frame, load_claims
-from analysis.claims.entries import Claim, Expected
+from analysis.claims.entries import PATHS, Claim, Expected
 from analysis.claims.kinds import KINDS
 from analysis.claims.kinds.pictured import likeness
-from analysis.claims.papers import ELSEWHERE, OURS, PAPERS, place
+from analysis.claims.papers import ELSEWHERE, OURS, PAPERS, place, rank
 from analysis.claims.verdict import Measured, NotMeasured, judge
 from analysis.data.networks.pictures import Pictures
 from analysis.overlays.registry import THEORIES
@@ -25,6 +28,25 @@ from tests.store_rows import row
 
 RICH = {"task": "same_different", "sigma2": 0, "prefactor": "sqrt_d", "gamma": 1}
 LAZY = {"task": "same_different", "sigma2": 0, "prefactor": "sqrt_d", "gamma_label": "lazy"}
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_an_installed_copy_has_every_file_of_claims():
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["analysis"]
+    folder = ROOT / "analysis"
+    installed = {path for pattern in told for path in folder.glob(pattern)}
+    assert len(PATHS) > 4 and installed >= {*PATHS}
+    assert installed >= {*(folder / "report" / "templates").iterdir()}
+
+
+def test_claims_come_by_paper_and_those_that_nothing_measures_last_of_each():
+    claims = load_claims()
+    assert [paper for paper, _ in groupby(claims, key=lambda claim: claim.paper)] == [*PAPERS, OURS]
+    for _, part in groupby(claims, key=lambda claim: claim.paper):
+        found = [bool(claim.not_measured) for claim in part]
+        assert found == sorted(found)
+    assert rank("Elsewhere99") > rank(OURS) > rank("Boix23")
 
 
 def test_every_entry_is_whole():

@@ -114,7 +114,7 @@ def test_the_lines_of_a_collapse_give_its_points(measured):
     selection = Selection("measured").only({"task": "same_different"})
     points = groups(measured, selection)
     found = one_setting(points.frame, points.keys, ["L", "d"], {"gamma_label": "lazy", "sigma2": 0.0})
-    curves = family(found.frame, "L", "d")
+    curves = family(found.frame, "L", "d", points.measure)
     expected = rescaled(curves, 2.0).frame.sort_values(["d", "L"], ignore_index=True)
     lines = rescaled_lines(measured, selection, points, found.values, "L", "d", f'(points["d"] / {middle_of(curves)!r}) ** 2')
     names: dict = {}

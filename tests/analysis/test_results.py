@@ -150,6 +150,20 @@ def test_a_threshold_where_noise_lowers_the_accuracy(tmp_path):
     assert set(found.threshold("sigma2", at=0.8, by="d", falling=False)["state"]) == {"not reached", "already at the smallest x"}
 
 
+def test_lazy_networks_are_no_point_on_the_axis_of_gamma(tmp_path):
+    """Accuracy reaches 0.75 at L = 16 gamma; the lazy networks, of gamma = 2e-6, at L = 4."""
+    at = [(f"{gamma:g}", gamma, 16 * gamma) for gamma in (0.25, 0.5, 1.0)] + [("lazy", 2e-6, 4)]
+    rows = [
+        row(f"{label}-{L}-{seed}", L=L, d=8, seed=seed, gamma=gamma, gamma_label=label,
+            best_test_acc=0.75 + 0.1 * np.log2(L / reached) + 0.001 * (seed - 0.5))
+        for label, gamma, reached in at for L in (2, 4, 8, 16, 32) for seed in range(2)
+    ]  # fmt: skip
+    Store(str(tmp_path)).commit("p", rows)
+    law = Results(tmp_path).exponent("L", over="gamma", at=0.75)
+    assert law["exponent"][0] == pytest.approx(1, abs=0.01) and law["thresholds"][0] == 3
+    assert len(Results(tmp_path).threshold("L", at=0.75, by="gamma")) == 4
+
+
 def test_an_exponent_over_too_few_gamma_names_one_that_there_is(tmp_path):
     """Accuracy reaches 0.85 at L = d under the one gamma, at L = 2d under the other: a law in d, and none in gamma."""
     rows = [

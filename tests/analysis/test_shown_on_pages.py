@@ -112,19 +112,24 @@ def curve_points(ds=(4, 8, 16)):
 
 
 def test_curves_collapse_at_the_exponent_of_their_law():
-    curves = family(curve_points(), "L", "d")
+    curves = family(curve_points(), "L", "d", MEASURES["best_test_acc"])
     assert rescaled(curves, 2.0).quality.quality < 1 < rescaled(curves, 2.0).quality.unscaled_quality
     assert best(curves, 50).exponent.value == pytest.approx(2, abs=0.1)
     frame = rescaled(curves, 2.0).frame
     middle = frame[frame["d"] == 8]
     assert np.allclose(middle["rescaled"], middle["L"])  # 8 is the geometric mean
     with pytest.raises(ValueError, match="needs 2 values of d with 2 values of L each, there are 1"):
-        family(curve_points((4,)), "L", "d")
+        family(curve_points((4,)), "L", "d", MEASURES["best_test_acc"])
 
 
 def test_an_error_is_never_less_than_the_test_examples_leave():
     points = pd.DataFrame({"mean": [1.0, 0.5, 0.5], "sd": [0.0, np.nan, 0.4], "n": [4, 1, 4], "test_size": [1024] * 3})
-    assert standard_errors(points) == pytest.approx([1 / 4096, np.sqrt(0.25 / 1024), 0.2])
+    best = MEASURES["best_test_acc"]
+    assert standard_errors(points, best) == pytest.approx([1 / 4096, np.sqrt(0.25 / 1024), 0.2])
+    # The final evaluation of a network may have examples of its own; the best one does not.
+    points = pd.DataFrame({"mean": [0.99], "sd": [np.nan], "n": [1], "test_size": [1024], "final_test_size": [100_000]})
+    assert standard_errors(points, MEASURES["final_test_acc"]) == pytest.approx([np.sqrt(0.99 * 0.01 / 100_000)])
+    assert standard_errors(points, best) == pytest.approx([np.sqrt(0.99 * 0.01 / 1024)])
 
 
 def test_cells_of_a_map_reach_half_way_but_not_far():
@@ -142,6 +147,9 @@ def test_contours_of_theories_and_the_whole_map():
     assert contour.set_index("d")["value"][16] == pytest.approx(0.7 / 0.3 * 64, rel=0.05)
     chart = heat_map(points, MEASURES["best_test_acc"], "d", "L", theory=contour).to_dict()
     assert chart
+    measured = pd.DataFrame({"d": [4, 16], "value": [8.0, 128.0], "low": [6.0, 100.0], "high": [10.0, 150.0]})
+    bounded = heat_map(points, MEASURES["best_test_acc"], "d", "L", measured, slope=(2.0, "a paper")).to_dict()
+    assert "slope 2 [a paper]" in str(bounded["datasets"])
     assert len(product(points[points["d"] * points["L"] != 64], "d", "L")) == len(points)
 
 

@@ -57,7 +57,7 @@ def page(monkeypatch):
 
     def open_page(name, results, **query):
         monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", str(results)])
-        shown = AppTest.from_function(script_of_page, default_timeout=60, args=(name,))
+        shown = AppTest.from_function(script_of_page, default_timeout=300, args=(name,))
         for key, value in query.items():
             shown.query_params[key] = value
         shown = shown.run()

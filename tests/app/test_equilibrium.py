@@ -53,7 +53,7 @@ def by_the_bound(tmp_path_factory):
 def opened(monkeypatch, name, results, **query):
     monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", results])
     script = f"from app.screens import {name}\nfrom app.shared import results_directory\n{name}.show(results_directory())"
-    page = AppTest.from_string(script, default_timeout=60)
+    page = AppTest.from_string(script, default_timeout=300)
     for key, value in query.items():
         page.query_params[key] = value
     return page.run()

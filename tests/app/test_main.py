@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 import app
 from app.choosing import format_of
+from app.drawings import drawings
 from app.script import PAGES
 from declarations.key import Key
 from store.leases import Lease
@@ -36,7 +38,7 @@ def values(shown):
 
 def test_the_script_opens_the_first_page_and_an_empty_store_says_what_to_type(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", str(tmp_path / "none")])
-    shown = AppTest.from_file(str(Path(app.__file__).parent / "script.py"), default_timeout=60).run()
+    shown = AppTest.from_file(str(Path(app.__file__).parent / "script.py"), default_timeout=300).run()
     assert not shown.exception
     assert shown.header[0].value == PAGES["home"][0]
     assert "python -m orchestrator.sweep grid.yaml" in shown.info[0].value
@@ -55,7 +57,7 @@ def test_theory_is_computed_apart_from_the_server_and_its_errors_are_on_the_page
 
     from app.shared import _theory_worker
 
-    shown = AppTest.from_function(script, default_timeout=60).run()
+    shown = AppTest.from_function(script, default_timeout=300).run()
     assert "theory of 2 more points" in said(shown) or shown.warning
     worker = _theory_worker()
     assert worker.asked["parent"].result(300) == os.getpid()
@@ -80,7 +82,7 @@ def test_a_page_does_not_run_by_itself_while_a_file_is_made_and_fetched(monkeypa
             shared._follow(st.session_state["results"])
 
     pause = shared.Pause()
-    shown = AppTest.from_function(script, default_timeout=60)
+    shown = AppTest.from_function(script, default_timeout=300)
     shown.session_state["results"], shown.session_state[shared._PAUSE] = str(tmp_path), pause
     during = []
     assert pause.during(lambda: during.append(shown.run().session_state["runs"]) or 7)() == 7
@@ -108,7 +110,7 @@ def test_the_csv_of_a_small_table_is_there_with_the_page(monkeypatch, n, at_once
 
     files = {}
     monkeypatch.setattr("streamlit.download_button", lambda label, data, *_, **__: files.update({label: data}))
-    assert not AppTest.from_function(script, default_timeout=60, args=(n,)).run().exception
+    assert not AppTest.from_function(script, default_timeout=300, args=(n,)).run().exception
     assert files["SQL"] == "SELECT 1\n" and callable(files["CSV"]) != at_once
     csv = files["CSV"] if at_once else files["CSV"]()
     assert csv.startswith("x\n0\n1\n2\n") and csv.count("\n") == n + 1
@@ -121,7 +123,7 @@ def test_a_results_uri_that_cannot_be_read_is_an_error_on_the_page(page):
 @pytest.mark.parametrize("options", [["--result-dir", "x"], ["elsewhere"], ["--results"]])
 def test_a_wrong_option_is_an_error_on_the_page(monkeypatch, options):
     monkeypatch.setattr(sys, "argv", ["app/main.py", *options])
-    shown = AppTest.from_function(script_of_page, default_timeout=60, args=("home",)).run()
+    shown = AppTest.from_function(script_of_page, default_timeout=300, args=("home",)).run()
     assert not shown.exception
     assert "-- --results DIR" in shown.error[0].value and "--results" in shown.error[0].value
 
@@ -152,7 +154,7 @@ def test_what_is_said_to_people_is_a_box_and_a_mistake_keeps_its_traceback(
     monkeypatch, capsys, small_results, module, error, box
 ):
     monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", str(small_results)])
-    shown = AppTest.from_function(_failing, default_timeout=60, args=(module, error)).run()
+    shown = AppTest.from_function(_failing, default_timeout=300, args=(module, error)).run()
     assert [one.value for one in shown.error] == ([box] if box else [])
     assert [one.message for one in shown.exception] == ([] if box else ["two values are needed"])
     if error == "value":  # C functions have no frame: what they raise looks like this project's own words
@@ -164,6 +166,7 @@ def test_no_network_is_said_to_run_once_its_lease_has_ended(page, small_results,
     monkeypatch.setattr("app.shared.state", lambda results: "as before")
     with Lease(Store(small_results)) as lease:
         lease.update([f"{0:020x}"])
+        lease.beat()  # now, not in the thread that writes soon
         shown = page("home", small_results)
         assert "1 network is being trained" in said(shown)
     assert "being trained" not in said(shown.run())
@@ -172,6 +175,7 @@ def test_no_network_is_said_to_run_once_its_lease_has_ended(page, small_results,
 def test_home_counts_what_is_done_failed_running_and_not_yet(page, small_results):
     with Lease(Store(small_results)) as lease:
         lease.update([f"{0:020x}"])
+        lease.beat()  # now, not in the thread that writes soon
         shown = page("home", small_results)
     bar = next(html.proto.body for html in shown.get("html"))
     assert "16 done" in bar and "1 failed" in bar and "1 running" in bar and "2 not yet" in bar
@@ -237,7 +241,7 @@ def test_home_draws_the_figures_that_a_sweep_is_meant_for_once_they_are_asked_fo
     store = Store(str(tmp_path))
     cells = [row(10 * L + seed, L=L, d=8, seed=seed, prefactor="sqrt_d", sigma2=0.0) for L in (3, 4) for seed in (0, 1)]
     store.commit("one", cells)
-    for name in (sweep, "mine"):
+    for name in (sweep, "before"):  # Home opens with the figure of the first alone
         store.write_plan(name, [cell["cell_id"] for cell in cells], whole=True)
     shown = page("home", tmp_path)
     (fold,) = [one for one in shown.expander if "figure" in one.label]
@@ -254,6 +258,28 @@ def test_home_draws_the_figures_that_a_sweep_is_meant_for_once_they_are_asked_fo
     assert "[Tong25 Fig. 1c]" in said(shown)
     shown.selectbox(key=f"figure_{sweep}").set_value("1f: Test accuracy against the input dimension, lazy to rich").run()
     assert not shown.exception and "Figure 1f cannot be drawn of these networks yet: no two values of d." in said(shown)
+
+
+def test_home_opens_with_the_figure_of_the_newest_sweep_which_is_drawn_apart(page, tmp_path, monkeypatch):
+    asked, may_draw = [], threading.Event()
+
+    def compute(work):
+        asked.append(work.args)
+        assert may_draw.wait(60)
+        return work()
+
+    monkeypatch.setattr(drawings(str(tmp_path)).apart, "compute", compute)
+    store = Store(str(tmp_path))
+    cells = [row(10 * L + seed, L=L, d=8, seed=seed, prefactor="sqrt_d", sigma2=0.0) for L in (3, 4) for seed in (0, 1)]
+    store.commit("one", cells)
+    store.write_plan("fig1c_1f", [cell["cell_id"] for cell in cells], whole=True)
+    shown = page("home", tmp_path)
+    assert "Drawing the figure" in said(shown) and len(shown.get("vega_lite_chart")) == 1
+    may_draw.set()
+    assert drawings(str(tmp_path)).newest["1c", "fig1c_1f"][1].exception(60) is None
+    shown.run()
+    assert not shown.exception and len(shown.get("vega_lite_chart")) == 2 and "[Tong25 Fig. 1c]" in said(shown)
+    assert asked == [(str(tmp_path), "1c", "fig1c_1f")]  # once: nothing has changed
 
 
 def test_the_map_of_networks_opens_on_sizes_rather_than_on_how_networks_are_evaluated(page, tmp_path):

@@ -78,7 +78,7 @@ def opened(monkeypatch):
     def open_page(name, results, query=None):
         monkeypatch.setattr(sys, "argv", ["app/main.py", "--results", str(results)])
         script = f"from app.screens import {name}\nfrom app.shared import results_directory\n{name}.show(results_directory())"
-        page = AppTest.from_string(script, default_timeout=60)
+        page = AppTest.from_string(script, default_timeout=300)
         for key, value in (query or {}).items():
             page.query_params[key] = value
         return page.run()

@@ -125,6 +125,7 @@ def test_cells_in_flight_elsewhere_come_last_and_are_looked_up_again(small_grid,
     cells = load_grid(small_grid).cells
     with Lease(store) as lease:
         lease.update([cells[0].cell_id, cells[1].cell_id])
+        lease.beat()
         done = sweep_here(small_grid, "--debug")
     assert "2 cells are in flight in another sweep (process" in done.stderr
     assert done.returncode == 0

@@ -128,7 +128,7 @@ _HOVER = ("seed:Q", "step:Q")
 def training_chart(
     curves: pd.DataFrame,
     cell_id: str,
-    theory: float | None = None,
+    theory: Expected | None = None,
     loss: str | None = None,
     log_step: bool = False,
     log_loss: bool = True,
@@ -155,7 +155,7 @@ def training_chart(
     return styled(alt.vconcat(*panels, spacing=8))
 
 
-def _accuracies(curves: pd.DataFrame, cell_id: str, x: Any, theory: float | None) -> list[Any]:
+def _accuracies(curves: pd.DataFrame, cell_id: str, x: Any, theory: Expected | None) -> list[Any]:
     there = [name for name in SERIES if curves[name].notna().any()]
     words, colours = map(list, zip(*(SERIES[name] for name in there), strict=True))
     long = curves.melt(["cell_id", "seed", "step"], there, "series", "accuracy").dropna(subset=["accuracy"])
@@ -170,7 +170,8 @@ def _accuracies(curves: pd.DataFrame, cell_id: str, x: Any, theory: float | None
     colour = worded("series", words, colours)
     layers = seed_lines(long, [cell_id], x, y, [*_HOVER, "series", alt.Tooltip("accuracy:Q", format=".4g")], colour)
     if theory is not None:
-        rule = alt.Chart(pd.DataFrame({"accuracy": [theory], "theory": ["Eq. 3"]})).mark_rule(color="black", strokeDash=[5, 3])
+        value = pd.DataFrame({"accuracy": [theory.value], "theory": [theory.source]})
+        rule = alt.Chart(value).mark_rule(color="black", strokeDash=[5, 3])
         layers.append(rule.encode(y=y, tooltip=["theory", alt.Tooltip("accuracy:Q", format=".4f")]))
     return layers
 

@@ -1,4 +1,4 @@
-"""Kinds of measurement that `analysis/claims*.yaml` may name."""
+"""Kinds of measurement that a claim may name."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

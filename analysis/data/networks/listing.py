@@ -10,7 +10,7 @@ from analysis.data.choosing import measured
 from analysis.data.keys import captioned, gamma_once, spoken, value_of, with_gamma
 from analysis.data.measures import LAST, LAZINESS, MAIN, measures
 from analysis.data.points import with_intervals
-from analysis.data.selection import SEED, Selection, Value, axes, grid_keys
+from analysis.data.selection import SEED, Selection, Value, axes, finite, grid_keys, statistics_sql
 from declarations.column import Column
 from declarations.fact import FACTS
 from declarations.metric import Metric
@@ -133,14 +133,13 @@ def grouped(results: str, asked: AskedTable, measure: str, keys: tuple[str, ...]
     MOST_OF_GROUP networks of each. `asked.order` may be a parameter or one of NUMBERS."""
     selection, what = asked.limited(searched(results)), measures(results)[measure]
     names = ", ".join(map(quoted, with_gamma(keys))) or "true AS everything"
-    value = f"{what.sql}) FILTER (status = 'ok' AND isfinite({what.sql})"
+    n = finite("count", what.sql)
     source = f"FROM {selection.source} WHERE {selection.condition} GROUP BY ALL"
     order = "gamma" if asked.order == "gamma_label" else asked.order
     order = quoted(order) if order in with_gamma(keys) or order in SORTED_NUMBERS else "n"
     ties = ", ".join(map(quoted, with_gamma(keys))) or "everything"
-    sql = f"""SELECT {names}, count({value}) AS n, avg({value}) AS mean, stddev_samp({value}) AS sd,
-    count(*) FILTER (status = 'diverged') AS diverged, count(*) FILTER (status = 'failed') AS failed,
-    CASE WHEN count({value}) BETWEEN {FEW} AND {MOST_RESAMPLED} THEN list({value}) END AS seeds,
+    sql = f"""SELECT {names}, {statistics_sql(what.sql)}, count(*) FILTER (status = 'failed') AS failed,
+    CASE WHEN {n} BETWEEN {FEW} AND {MOST_RESAMPLED} THEN {finite("list", what.sql)} END AS seeds,
     min_by(cell_id, seed, {MOST_OF_GROUP}) AS cells
 {source}
 ORDER BY {order} {_way(asked)}, {ties}"""

@@ -1,5 +1,6 @@
 """Selections as SQL, and points: networks that differ in their seed only, with honest intervals."""
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +9,7 @@ from analysis.charts.networks.one_network import network
 from analysis.claims.networks import networks
 from analysis.data.networks.saved import of_other_gamma
 from analysis.data.points import described, one_setting, points, seeds, settings_of, varying
-from analysis.data.selection import Selection, axes, grid_keys
+from analysis.data.selection import Selection, axes, finite, grid_keys, statistics_sql
 from analysis.figures.registry import FIGURES
 from declarations.key import Key
 from stats import FEW
@@ -111,6 +112,13 @@ def test_hostile_text_stays_text(measured):
     assert points(measured, Selection(name)).frame.empty
     assert points(measured, Selection.of(gamma_label=name)).frame.empty
     assert points(measured, Selection.of(gamma_label=["1", None], L=3, d=64, sigma2=0.0)).frame["n"].tolist() == [SEEDS]
+
+
+def test_statistics_are_over_finite_values_and_of_finished_networks_alone_unless_others_are_asked_for():
+    rows = "(VALUES ('ok', 1.0), ('ok', 3.0), ('ok', 'inf'::DOUBLE), ('diverged', 5.0), ('failed', NULL)) AS cells(status, x)"
+    of_ok, of_all = (duckdb.execute(f"SELECT {statistics_sql('x', ok)} FROM {rows}").fetchone() for ok in (True, False))
+    assert of_ok == (2, 2.0, pytest.approx(2**0.5), 1) and of_all == (3, 3.0, 2.0, 0)
+    assert duckdb.execute(f"SELECT {finite('list', 'x')} FROM {rows}").fetchone() == ([1.0, 3.0],)
 
 
 def test_words_of_sql_may_be_keys_of_a_users_task(tmp_path):

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from analysis.claims.check import load_claims
 from analysis.figures.registry import FIGURES
 from analysis.report.__main__ import app
+from analysis.report.facts import origins
 from analysis.report.table import MOST_ROWS
 from store.store import Store
 from tests.store_rows import keys, row
@@ -135,6 +136,18 @@ def test_a_report_of_one_sweep_shows_that_sweep_alone(two_sweeps, tmp_path):
     # Nothing of the papers takes room: every claim is folded, and so is every figure.
     assert '<table class="claims">' not in html and '<h3 id="fig-' not in html
     assert html.count("<svg") == 3  # the metric over hops, and two along training
+
+
+def test_the_networks_of_the_whole_store_are_those_of_its_sweeps_also_if_some_diverged(tmp_path):
+    store = Store(str(tmp_path / "results"))
+    for first, sweep in ((0, "one"), (10, "two")):
+        rows = [row(first + i, "ok" if i else "diverged", seed=i, host="a", seconds=2.0 if i else None) for i in range(3)]
+        failed = row(first + 9, "failed", seed=9, reason="CUDA out of memory")
+        store.commit(sweep, [*rows, failed])
+        store.write_plan(sweep, [one["cell_id"] for one in (*rows, failed)], whole=True)
+    whole, parts = origins(store.results), [origins(store.results, sweep)[0] for sweep in ("one", "two")]
+    for column, n in (("networks", 3), ("seconds", 4.0)):
+        assert [part[column] for part in parts] == [n, n] and [one[column] for one in whole] == [2 * n]
 
 
 def test_an_unknown_sweep_writes_nothing(two_sweeps, tmp_path):

@@ -60,7 +60,7 @@ def test_of_other_networks_and_measures_the_bound_does_not_speak(values, measure
 def test_curves_collapse_in_units_of_the_bound():
     frame = alignment_points("standard").assign(gamma=np.nan)
     frame = frame.assign(low=frame["mean"] - 0.02, high=frame["mean"] + 0.02)
-    curves = family(frame, "P", "d", accuracy=False)
+    curves = family(frame, "P", "d", MEASURES["alignment_f"])
     found = in_units(curves, predicted_samples(curves.frame, "standard", 0.1), "the bound's P*")
     # Without noise they coincide on a line in log P: what is left is rounding.
     assert found.quality.quality < 1e-6 < 100 < found.quality.unscaled_quality

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.charts.networks.one_network import training, training_chart
+from analysis.charts.networks.one_network import Expected, training, training_chart
 from declarations.metrics import METRICS
 from store.store import Store
 from tests.store_rows import row
@@ -41,3 +41,11 @@ def test_no_title_of_a_loss_says_a_unit():
     """It is in nats or not as the loss of the network is; charts that know it say so."""
     for name in ("final_train_loss", "train_loss"):
         assert "nats" not in METRICS[name].title and not METRICS[name].unit
+
+
+def test_the_line_of_a_theory_names_its_source(tmp_path):
+    store = Store(str(tmp_path))
+    store.commit("p", [row(0, L=3)])
+    curves = training(store.results, [row(0)["cell_id"]])
+    chart = training_chart(curves, row(0)["cell_id"], Expected(0.9, "a paper")).to_dict()
+    assert [{"accuracy": 0.9, "theory": "a paper"}] in chart["datasets"].values()

@@ -8,9 +8,10 @@ import sys
 import pytest
 from rich.console import Console
 
-from analysis import outcome
-from analysis.report.configurations import table_of
-from analysis.report.outcome import rich_networks
+from analysis.data.measures import MEASURES, last_of
+from analysis.outcome import __main__ as outcome
+from analysis.outcome.configurations import means_of
+from analysis.outcome.rich import rich_networks
 from analysis.theory.same_different.rich import test_accuracy as eq3
 from console.outcome_table import print_outcome
 from store.questions import Question
@@ -79,7 +80,7 @@ def test_keys_that_only_diverged_networks_have(tmp_path):
     other = [row(i, "diverged", task="step", network="mlp", layer="deep", L=None, best_test_acc=None) for i in (4, 5)]
     store.commit("p", same + other, OWN_KEYS)
     store.write_plan("s", [r["cell_id"] for r in same + other], whole=True)
-    frame = table_of(store.results, "s", "best_test_acc", ["task", "layer", "base_lr"]).frame
+    frame = means_of(store.results, "s", "best_test_acc", ["task", "layer", "base_lr"]).frame
     assert sorted(frame["n"]) == [0, 2, 2]
     assert list(frame.sort_values("n")["last"].fillna(-1)) == pytest.approx([-1, 0.8, 0.8])
 
@@ -183,9 +184,15 @@ def test_the_loss_that_rows_leave_out_is_named(tmp_path):
     store.prepare()
     store.commit("p", [row(i, seed=i % 2, loss="mse" if i < 2 else None) for i in range(4)])
     store.write_plan("s", [f"{i:020x}" for i in range(4)])
-    _, frame = table_of(store.results, "s", "best_test_acc", ["loss"])
+    _, frame = means_of(store.results, "s", "best_test_acc", ["loss"])
     assert {*frame["loss"]} == {"cross_entropy", "mse"}
     store.commit("q", [row(4, seed=0, task="parity", L=None)])  # nothing says which loss that is
     store.write_plan("t", [f"{i:020x}" for i in range(5)])
-    _, frame = table_of(store.results, "t", "best_test_acc", ["task", "loss"])
+    _, frame = means_of(store.results, "t", "best_test_acc", ["task", "loss"])
     assert {*frame["loss"]} == {"cross_entropy", "mse", "the task's own"}
+
+
+def test_the_last_evaluation_of_a_best_metric():
+    assert last_of("best_test_acc", MEASURES) == "final_test_acc"
+    assert last_of("best_test_acc", ["best_test_acc"]) is None  # no network has it
+    assert last_of("test_mse", MEASURES) is None and last_of("final_test_acc", MEASURES) is None

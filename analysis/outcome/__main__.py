@@ -21,14 +21,14 @@ def outcome(results: str, sweep: str, measures: Sequence[str]) -> dict[str, Any]
     """The `keys` that tell the sweep's configurations apart, its rich networks beside the `theory`, and `tables`, one for each of
     the measures, of all other configurations; `figures` of the thresholds that it searched for, and `pages` of the app about
     networks like these."""
-    from analysis.report.configurations import table_of, telling_keys  # here: help and wrong options need not wait for pandas
-    from analysis.report.outcome import rich_networks
+    from analysis.outcome.configurations import means_of, telling_keys  # here: help and wrong options need not wait for pandas
+    from analysis.outcome.rich import rich_networks
 
     keys = telling_keys(results, sweep)
     rich = rich_networks(results, sweep)
     tables = []
     for name in measures:
-        measure, frame = table_of(results, sweep, name, keys)
+        measure, frame = means_of(results, sweep, name, keys)
         if name == "best_test_acc":
             frame = frame.drop(index=rich.index)
         one = {"measure": name, "title": measure.title, "is_accuracy": measure.is_accuracy, "n_rows": len(frame)}

@@ -8,7 +8,7 @@ import pandas as pd
 
 from analysis.data.comparing import PARTS, named
 from analysis.data.keys import gamma_once, ordering
-from analysis.data.measures import measures
+from analysis.data.measures import last_of, measures
 from analysis.data.parts import with_losses, with_parts
 from analysis.data.points import Points, points
 from analysis.data.selection import Selection, grid_keys
@@ -17,7 +17,7 @@ from store.sql import quoted
 from store.views import run
 
 
-class Table(NamedTuple):
+class Means(NamedTuple):
     """The configurations that have a metric, one row each: keys, n, mean, low, high, last, diverged and failed."""
 
     measure: Metric
@@ -39,18 +39,18 @@ def telling_keys(results: str, sweep: str) -> list[str]:
     return [key for key in vary if key in parts or by_part[key].nunique(dropna=False).max() > 1]
 
 
-def table_of(results: str, sweep: str, measure: str, keys: Sequence[str]) -> Table:
+def means_of(results: str, sweep: str, measure: str, keys: Sequence[str]) -> Means:
     """The configurations of a sweep that have this metric; the columns of `keys` in which they differ come first, L last."""
-    selection, known = Selection(sweep), measures(results)
+    selection = Selection(sweep)
     found = named(points(results, selection, measure).with_lost())
     shown = [key for key in keys if key in found.keys and found.frame[key].nunique(dropna=False) > 1]
     shown = [*(key for key in shown if key != "L"), *(key for key in shown if key == "L")]
-    frame = found.frame.assign(last=_last(results, selection, found, known))
+    frame = found.frame.assign(last=_last(results, selection, found))
     order = [ordering(key, frame) for key in shown]
     frame = frame.sort_values(order, kind="stable") if order else frame
     frame = frame.assign(failed=_failed(results, selection, frame, shown))
     frame = with_losses(frame)
-    return Table(found.measure, frame[[*shown, "n", "mean", "low", "high", "last", "diverged", "failed"]])
+    return Means(found.measure, frame[[*shown, "n", "mean", "low", "high", "last", "diverged", "failed"]])
 
 
 def _failed(results: str, selection: Selection, frame: pd.DataFrame, keys: Sequence[str]) -> list[int]:
@@ -67,10 +67,10 @@ def _failed(results: str, selection: Selection, frame: pd.DataFrame, keys: Seque
     return [counts[row] for row in told(frame)]
 
 
-def _last(results: str, selection: Selection, found: Points, known: dict[str, Metric]) -> Any:
+def _last(results: str, selection: Selection, found: Points) -> Any:
     """The mean of the last evaluation, for a metric that is the best of several; None for others."""
-    name = f"final_{found.measure.name.removeprefix('best_')}"
-    if found.frame.empty or not found.measure.name.startswith("best_") or name not in known:
+    name = last_of(found.measure.name, measures(results))
+    if found.frame.empty or name is None:
         return None
     of_last = named(points(results, selection, name)).frame
     of_last = of_last.rename(columns={"mean": "last"}) if len(of_last) else of_last.reindex(columns=["last"])

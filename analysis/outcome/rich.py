@@ -1,18 +1,19 @@
-"""The outcome of a sweep, shown on the terminal at its end: rich networks beside the theory."""
+"""The rich networks of a sweep beside the theory."""
 
 import pandas as pd
 
 from analysis.data.points import points, varying
 from analysis.data.selection import Selection
+from analysis.overlays.of_same_different import EQ3, GENERALISING, is_rich
 from analysis.overlays.overlays import beside
 
-THEORIES = ("Eq. 3", "Bayes, generalising")
+THEORIES = (EQ3, GENERALISING)
 """The theories that rich networks are expected to attain, without noise and with it."""
 COLUMNS = ["n", "mean", "low", "high", "last", "theory", "expected", "difference"]
 
 
 def rich_networks(results: str, sweep: str) -> pd.DataFrame:
-    """Points of a sweep's rich networks (gamma >= 1) that theory applies to; may be empty.
+    """Points of a sweep's rich networks that theory applies to; may be empty.
 
     Columns: the keys, n, mean, low, high (best test accuracy, its 95% interval), last (mean accuracy of the last evaluation),
     theory, expected, difference (mean minus expected). The index is that of all points of the sweep.
@@ -24,7 +25,7 @@ def rich_networks(results: str, sweep: str) -> pd.DataFrame:
     if said.empty:
         return pd.DataFrame(columns=COLUMNS)
     frame = found.frame.join(said, how="inner").rename(columns={"value": "expected"})
-    frame = frame[(frame["gamma"] >= 1) & (frame["prefactor"] == "sqrt_d")]
+    frame = frame[is_rich(frame)]
     last = points(results, selection, "final_test_acc").frame[[*found.keys, "mean"]].rename(columns={"mean": "last"})
     frame = frame.merge(last, on=found.keys, how="left").set_axis(frame.index)  # a merge counts the rows anew, in their order
     frame = frame.assign(difference=frame["mean"] - frame["expected"])
