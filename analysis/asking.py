@@ -32,9 +32,12 @@ from analysis.data.source import ResultsError, columns_of_views
 from analysis.overlays.overlays import Compute
 from console.words import listed, nearest, show
 from declarations.key import Key
+from declarations.keys import KEYS
 from declarations.synonyms import meant
 
 Where = Mapping[str, Value | Iterable[Value]]
+MOST_LISTED = 12
+"""Most parameters that a message lists."""
 SIDE_BY_SIDE = 2
 """Panels in a row."""
 
@@ -122,14 +125,22 @@ def key_named(results: str, name: str, among: Iterable[str] | None = None) -> st
         return "gamma_label"
     if name == STEP and name not in known:
         raise ResultsError(f"step {_ALONG}")
-    there = dict.fromkeys(map(spoken, known if among is None else among))
+    there = _few(dict.fromkeys(map(spoken, known if among is None else among)))
     if name == SEED:
-        raise ResultsError(f"seed is no axis: points are means over seeds; name another parameter: {listed(there)}")
+        raise ResultsError(f"seed is no axis: points are means over seeds; name another parameter: {there}")
     if name not in known and name in measures(results):
-        raise ResultsError(f"{name} is a metric, not a parameter: say y = {name}; parameters are {listed(there)}")
+        raise ResultsError(f"{name} is a metric, not a parameter: say y = {name}; parameters are {there}")
     if name not in known:
-        raise ResultsError(f"no parameter {show(name)}{meant(name, known) or ';'} there are {listed(there)}")
+        raise ResultsError(f"no parameter {show(name)}{meant(name, known) or ';'} there are {there}")
     return name
+
+
+def _few(names: Iterable[str]) -> str:
+    """The names, or of many those that most networks have, and the page that tells all."""
+    rank = {name: i for i, name in enumerate(KEYS)}
+    every = sorted(names, key=lambda name: rank.get(name, len(rank)))
+    more = len(every) - MOST_LISTED
+    return listed(every) if more <= 0 else f"{listed(every[:MOST_LISTED])} and {more} more: docs/reference/keys.md"
 
 
 def check_apart(**axes: str | None) -> None:

@@ -1,7 +1,6 @@
 """`sweep app`: the pages over a results directory, in a browser."""
 
-import os
-import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -30,7 +29,10 @@ def pages(
         stop(f"{Path(results).resolve()} is a file, and results are kept in a directory: name one with --results")
     if "://" not in results and not Path(results).is_dir():
         told(f"there is no {Path(results).resolve()} yet: the pages stay empty until a sweep writes to it")
-    words = [sys.executable, "-P", "-m", "streamlit", "run", str(PAGE), "--server.address", address]  # -P: see console.hidden
-    words += ["--server.port", str(port)] if port else []
-    sys.stdout.flush()
-    os.execv(sys.executable, [*words, "--", "--results", results])
+    from click import Abort  # here: help and wrong options need not wait for these
+    from streamlit.web.cli import main
+
+    words = ["run", str(PAGE), "--server.address", address, *(["--server.port", str(port)] if port else [])]
+    with suppress(Abort):  # Ctrl-C
+        # In this process, which `sweep` leaves at once: in an ordinary end, DuckDB's bindings report leaks.
+        main([*words, "--", "--results", results], standalone_mode=False)

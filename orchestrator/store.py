@@ -18,7 +18,7 @@ from console.commands import command
 from console.groups import OptionsAnywhere
 from console.printable import printable
 from console.terminal import err, stop
-from console.words import listed, nearest, show
+from console.words import counted, listed, nearest, show
 from orchestrator.sharing import check_options, share_runs
 from store.files import Files, LocalFiles, ResultsError, existing, open_files
 from store.sharing.runs import PER
@@ -96,7 +96,7 @@ def check(
         _echo(f"bad    {path}: {problem}")
     for path in report.stale:
         _echo(f"{'removed' if path in report.removed else 'stale '} {path}: left by a process that is gone")
-    typer.echo(f"{report.n_files} files, {_size(report.n_bytes)}: {len(report.bad)} bad, {len(report.stale)} stale")
+    typer.echo(f"{counted(report.n_files, 'file')}, {_size(report.n_bytes)}: {len(report.bad)} bad, {len(report.stale)} stale")
     if report.bad:
         typer.echo("Readers leave bad files out. Restore them, or delete them and run the sweep again: it trains their cells.")
     if report.stale and not clean:
@@ -117,13 +117,15 @@ def compact(
     for path, problem in done.bad.items():
         _echo(f"left alone  {path}: {problem}")
     if done.written:
-        _echo(f"merged {done.merged} files into {len(done.written)}: {', '.join(done.written)}")
+        _echo(f"merged {counted(done.merged, 'file')} into {len(done.written)}: {', '.join(done.written)}")
     else:
         typer.echo("nothing to merge")
     if done.deleted:
-        typer.echo(f"deleted {len(done.deleted)} files merged earlier")
+        typer.echo(f"deleted {counted(len(done.deleted), 'file')} merged earlier")
     if done.waiting:
-        typer.echo(f"{len(done.waiting)} merged files stay for readers that hold them: compact again in 10 minutes, or --now")
+        stay = "stays" if len(done.waiting) == 1 else "stay"
+        merged = f"{counted(len(done.waiting), 'merged file')} {stay} for readers"
+        typer.echo(f"{merged} that hold {'it' if stay == 'stays' else 'them'}: compact again in 10 minutes, or --now")
 
 
 @app.command(short_help="Copy what another results directory lacks into it.")
@@ -143,9 +145,10 @@ def copy(
         stop(f"interrupted: what was copied into {to} stays, and the same command goes on", 130)
     for path, problem in done.bad.items():
         _echo(f"left behind  {path}: {problem}")
-    _echo(f"copied {done.rows:,} networks, {done.plans} plans and {done.weights} weights files from {results} into {to}")
+    parts = (counted(done.rows, "network"), counted(done.plans, "plan"), counted(done.weights, "weights file"))
+    _echo(f"copied {parts[0]}, {parts[1]} and {parts[2]} from {results} into {to}")
     if done.failed:
-        typer.echo(f"left behind {done.failed:,} rows of networks that failed")
+        typer.echo(f"left behind {counted(done.failed, 'row')} of networks that failed")
 
 
 @app.command(short_help="Write DuckDB and CSV files, or runs of a tracker.")
@@ -197,7 +200,7 @@ def export(
         check_options({**of_trackers, "sweep": sweep or None, "where": where, "per": per})
         written = export_views(files, out or folder, csv is not False)
     for path, rows in written.items():
-        _echo(f"{path}  {rows:,} rows, {_size(path.stat().st_size)}")
+        _echo(f"{path}  {counted(rows, 'row')}, {_size(path.stat().st_size)}")
 
 
 def _echo(text: str) -> None:
@@ -209,11 +212,13 @@ def _show(found: Summary, sweep: str | None) -> None:
     console = Console(highlight=False)
     cells = ", ".join(f"{n:,} {name}" for name, n in found.cells.items())
     of = "" if sweep is None else f", sweep {sweep}"
-    console.print(Text(printable(f"{found.results}{of}: {sum(found.cells.values()):,} cells ({cells})")), soft_wrap=True)
+    console.print(Text(printable(f"{found.results}{of}: {counted(sum(found.cells.values()), 'cell')} ({cells})")), soft_wrap=True)
     bad = f", {len(found.bad_files)} of them bad: see check" if found.bad_files else ""
-    console.print(Text(f"{found.n_files:,} files, {_size(found.n_bytes)}{bad}"), soft_wrap=True)
+    console.print(Text(f"{counted(found.n_files, 'file')}, {_size(found.n_bytes)}{bad}"), soft_wrap=True)
     for driver in found.drivers:
-        console.print(Text(printable(f"running: {driver['cells']:,} cells in flight, {driver['driver']}")), soft_wrap=True)
+        console.print(
+            Text(printable(f"running: {counted(driver['cells'], 'cell')} in flight, {driver['driver']}")), soft_wrap=True
+        )
     states = ("planned", "done", "diverged", "failed", "running", "missing")
     _table(console, ("sweep", *states), [(s.sweep, *(str(getattr(s, name)) for name in states)) for s in found.sweeps])
     why = [(f.status, str(f.cells), f.reason, f.example_cell_id, f.log_path or "") for f in found.failures]

@@ -13,7 +13,7 @@ from analysis.overlays.waiting import computed, left_out
 from console.codes import INTERRUPTED
 from console.printable import printable
 from console.terminal import stop, told
-from console.words import listed, nearest
+from console.words import counted, listed, nearest
 
 if TYPE_CHECKING:
     from analysis.figures.drawn import Titled
@@ -27,6 +27,10 @@ LEAST, MOST = 40, 4000
 
 class _WithNames(TyperCommand):
     """A command that names the figures in its help only: the registry is slow to import."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """One word for the figure: further ones are refused, and each with its own hint."""
+        return [f"{CURVE}|{MAP}|FIGURE", "[OPTIONS]"]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         figure: Any = next(parameter for parameter in self.params if parameter.name == "figure")
@@ -45,7 +49,7 @@ def __getattr__(name: str) -> str:
 
 @app.command(cls=_WithNames)
 def figures(
-    figure: Annotated[str, typer.Argument(metavar="FIG")],
+    figure: Annotated[str, typer.Argument(metavar="FIGURE")],
     more: Annotated[list[str] | None, typer.Argument(hidden=True, metavar="")] = None,
     sweep: Annotated[
         str | None, typer.Option(help="Draw the networks of this sweep alone; by default those of the whole store.")
@@ -138,7 +142,7 @@ def figures(
     drawn = draw(noted if wait else left_out)
     files = _written(drawn, out, name)
     if missing:
-        told(f"{files} are written, without the theory of {len(missing)} points; Ctrl-C leaves them so")
+        told(f"{files} are written, without the theory of {counted(len(missing), 'point')}; Ctrl-C leaves them so")
         try:
             computed(missing)
         except KeyboardInterrupt:

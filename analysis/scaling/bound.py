@@ -10,12 +10,14 @@ from typing import Any, get_args
 import pandas as pd
 
 from analysis.data.points import in_order
+from analysis.overlays.theory import About
 from analysis.scaling.predictions import Prediction
 from analysis.theory.equilibrium.gaussian_process import lazy_alignment, less_lazy
 from analysis.theory.equilibrium.large_deviation import Length, Scaling, Size, as_scaling, n_specialised, samples, slope
 from declarations.omitted import FIRST_SAMPLER
 
 MEASURE, OVER = "alignment_f", "P"
+ABOUT = About(("he3",), ("erf2",), (FIRST_SAMPLER,), plain={})
 ONSET = 0.1
 """A_f at which networks begin to learn; grids/nstar_he3_quick.yaml searches for it and says why."""
 SOURCE = "bound over these sizes"
@@ -27,22 +29,14 @@ LINES: dict[str, Length] = {"the bound": "free", "the paper's, of fixed length":
 
 
 def scaling_of(values: Mapping[str, Any] | pd.DataFrame, measure: str, over: str) -> Scaling | None:
-    """The scaling of networks that the bound applies to; None if it does not apply, or if the keys that decide this have several
-    values."""
+    """The scaling of networks that the bound applies to; None if it does not apply to all of them, or if they have several."""
     if (measure, over) != (MEASURE, OVER):
         return None
-    found = {key: _only(values[key]) for key in ("task", "network", "training", "scaling") if key in values}
-    known = (found.get("task"), found.get("network"), found.get("training") or FIRST_SAMPLER)
-    if known != ("he3", "erf2", FIRST_SAMPLER) or found.get("scaling") is None:
+    frame = values if isinstance(values, pd.DataFrame) else pd.DataFrame([values])
+    scalings = list(frame["scaling"].unique()) if "scaling" in frame else []
+    if len(scalings) != 1 or pd.isna(scalings[0]) or not ABOUT.speaks_of(frame).all():
         return None
-    return as_scaling(str(found["scaling"]))
-
-
-def _only(values: Any) -> Any:
-    if not isinstance(values, pd.Series):
-        return values
-    distinct = values.unique()
-    return distinct[0] if len(distinct) == 1 else None
+    return as_scaling(str(scalings[0]))
 
 
 def slopes(

@@ -6,11 +6,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.overlays.theory import BY_SQUARES, About
 from analysis.theory.deep_linear import start, time_to
 from declarations.modes import MODES
 
-_NEEDED = {"task": "modes", "network": "mlp", "training": "gd", "activation": "linear", "parametrisation": "standard",
-           "correlation": 0, "centred": 0, "bias": 0, "trained": "all", "gamma": 1}  # fmt: skip
+_WANTED = pd.Series({"activation": "linear", "parametrisation": "standard", "correlation": 0, "centred": 0, "bias": 0,
+                     "trained": "all", "gamma": 1}, dtype=object)  # fmt: skip
+
+
+def _wanted(frame: pd.DataFrame) -> "pd.Series[Any]":
+    return (frame[_WANTED.index] == _WANTED).all(axis=1)
+
+
+DEEP_LINEAR = About(("modes",), ("mlp",), ("gd",), _wanted, BY_SQUARES, tuple(map(str, _WANTED.index)))
 
 
 def time_per_step(keys: Mapping[str, Any]) -> float:
@@ -26,8 +34,13 @@ def strength(keys: Mapping[str, Any], mode: int) -> float:
 def predicted(keys: Mapping[str, Any], metric: str, share: Any) -> "np.ndarray[Any, Any] | None":
     """The theory's t at which this share of a metric's mode is learnt; None for networks that it does not speak of, such as those
     that start with the whole mode."""
+    return _time(keys, metric, share) if DEEP_LINEAR.is_one(keys) else None
+
+
+def _time(keys: Mapping[str, Any], metric: str, share: Any) -> "np.ndarray[Any, Any] | None":
+    """`predicted` for networks that DEEP_LINEAR speaks of."""
     mode = MODES.index(metric) + 1
-    if any(keys.get(key) != value for key, value in _NEEDED.items()) or keys["rank"] < mode:
+    if keys["rank"] < mode:
         return None
     layers = int(keys["depth"]) + 1
     u_0 = start(str(keys["start"]), float(keys["init_scale"]), layers, int(keys["d"]), int(keys["width"]), mode)
@@ -39,7 +52,9 @@ def times_over_theory(frame: pd.DataFrame, metric: str, share: float) -> "pd.Ser
     """t at which each network, a row with its keys and its step `crossed`, reached the share, over the theory's; NaN without."""
 
     def ratio(keys: Mapping[str, Any]) -> float:
-        said = predicted(keys, metric, share)
+        said = _time(keys, metric, share)
         return np.nan if said is None else time_per_step(keys) * float(keys["crossed"]) / float(said)
 
-    return pd.Series([ratio({str(key): value for key, value in row.items()}) for _, row in frame.iterrows()], frame.index, float)
+    here = frame[DEEP_LINEAR.speaks_of(frame)]
+    found = pd.Series([ratio({str(key): value for key, value in row.items()}) for _, row in here.iterrows()], here.index, float)
+    return found.reindex(frame.index)

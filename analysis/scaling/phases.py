@@ -2,8 +2,9 @@
 E]."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import numpy as np
@@ -14,13 +15,51 @@ from analysis.data.selection import Value
 from analysis.scaling.overlaps import by_chance
 from analysis.theory.equilibrium.patterns import NETWORKS, Pattern, exponents, wins_over
 
-OF: dict[str, Mapping[str, Value]] = {
-    "2-layer erf, He_3": {"task": "he3", "network": "erf2", "scaling": "standard"},
-    "2-layer erf, He_3, mean field": {"task": "he3", "network": "erf2", "scaling": "mean_field"},
-    "3-layer erf, He_3": {"task": "he3", "network": "erf3", "scaling": "standard"},
-    "CNN, linear": {"task": "linear", "network": "cnn", "scaling": "standard"},
+
+@dataclass(frozen=True)
+class Mapped:
+    """Networks of the theory that have a map, and the sampled networks that are shown on it."""
+
+    name: str
+    """Their name among the theory's NETWORKS."""
+    keys: Mapping[str, Value]
+    """The grid keys of the networks that are sampled for them."""
+    grids: str
+    """Words about the grids that sample some."""
+    growth: Literal["d", "sqrt(d)"] = "d"
+    """How widths, or channels, grow where exponents are told."""
+    has_two_widths: bool = False
+    """True if the first of two hidden layers has a width of its own, N1."""
+
+
+MAPPED = {
+    one.name: one
+    for one in (
+        Mapped(
+            "2-layer erf, He_3",
+            {"task": "he3", "network": "erf2", "scaling": "standard"},
+            "`grids/nstar_he3_quick.yaml` samples some of several d and N",
+        ),
+        Mapped(
+            "2-layer erf, He_3, mean field",
+            {"task": "he3", "network": "erf2", "scaling": "mean_field"},
+            "`grids/nstar_he3_quick.yaml` samples a few, `grids/nstar_he3.yaml` more",
+        ),
+        Mapped(
+            "3-layer erf, He_3",
+            {"task": "he3", "network": "erf3", "scaling": "standard"},
+            "`grids/layers_he3_quick.yaml` samples a few, `grids/layers_he3.yaml` more",
+            has_two_widths=True,
+        ),
+        Mapped(
+            "CNN, linear",
+            {"task": "linear", "network": "cnn", "scaling": "standard"},
+            "`grids/nstar_cnn.yaml` samples some",
+            growth="sqrt(d)",
+        ),
+    )
 }
-"""Networks of the theory by name, and the grid keys of the networks that are sampled for them."""
+"""Networks with a map, by name."""
 WIDE = (2.0, 2.0**20)
 """Range of N on the map: lazy regimes begin at widths far beyond any network's."""
 COLOURS = {
@@ -116,11 +155,11 @@ def phase_panel(tiles: pd.DataFrame, network: str, sizes: pd.DataFrame | None = 
     return alt.layer(*layers).resolve_legend(color="independent", shape="independent").properties(width=width, height=height)
 
 
-def pattern_table(network: str) -> pd.DataFrame:
+def pattern_table(of: Mapped) -> pd.DataFrame:
     """Patterns with the exponent of P* in d that each would have if all widths grow as d, or channels of a CNN as sqrt(d)."""
-    power, growth = (0.5, "sqrt(d)") if network.startswith("CNN") else (1.0, "d")
+    power = {"d": 1.0, "sqrt(d)": 0.5}[of.growth]
 
     def law(pattern: Pattern) -> float:
         return exponents(pattern, {"N": power, "N1": power, "N2": power}).energy
 
-    return pd.DataFrame([{"pattern": p.name, f"P* ~ d^e, N as {growth}": law(p)} for p in NETWORKS[network]])
+    return pd.DataFrame([{"pattern": p.name, f"P* ~ d^e, N as {of.growth}": law(p)} for p in NETWORKS[of.name]])

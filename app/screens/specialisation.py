@@ -15,7 +15,7 @@ from analysis.data.selection import Selection
 from analysis.lines import sql_lines
 from analysis.scaling.bound import MEASURE, OVER, scaling_of
 from analysis.scaling.overlaps import BOUND, PRIOR, Overlaps, by_chance, expected, overlap_chart, overlaps
-from analysis.scaling.phases import AS_PRIOR, OF, measured_sizes, pattern_table, phase_chart, phase_map
+from analysis.scaling.phases import AS_PRIOR, MAPPED, Mapped, measured_sizes, pattern_table, phase_chart, phase_map
 from analysis.theory.equilibrium.gaussian_process import lazy_alignment, less_lazy
 from analysis.theory.equilibrium.large_deviation import OUTLIER, Scaling
 from app.choosing import captioned_of, points_of, rest, unmixed
@@ -26,12 +26,6 @@ from console.words import counted
 
 COUNTS, ALIGNMENT = ("n_specialised_1", "n_specialised_2"), "alignment_f"
 AXES = ("d", "width", "P")
-GRIDS = {
-    "2-layer erf, He_3": "`grids/nstar_he3_quick.yaml` samples some of several d and N",
-    "2-layer erf, He_3, mean field": "`grids/nstar_he3_quick.yaml` samples a few, `grids/nstar_he3.yaml` more",
-    "3-layer erf, He_3": "`grids/layers_he3_quick.yaml` samples a few, `grids/layers_he3.yaml` more",
-    "CNN, linear": "`grids/nstar_cnn.yaml` samples some",
-}
 
 
 def show(results: str) -> None:
@@ -39,8 +33,8 @@ def show(results: str) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         with st.container(width=260):
             selection = sweep_choice(results)
-        network = choice("Network", list(OF), _most(results, selection), key="pattern_of", width=260)
-    selection = selection.only(OF[network])
+        network = MAPPED[choice("Network", list(MAPPED), _most(results, selection), key="pattern_of", width=260)]
+    selection = selection.only(network.keys)
     _neurons(results, selection, _phases(results, selection, network))
     check_link()
 
@@ -49,21 +43,21 @@ def _most(results: str, selection: Selection) -> str:
     """The network whose map shows most points at first, or that has most points where no map shows any."""
 
     def rank(network: str) -> tuple[int, int]:
-        found = points_of(results, selection.only(OF[network]), COUNTS[0])
-        n = len(points_of(results, selection.only(OF[network]), ALIGNMENT).frame)
+        found = points_of(results, selection.only(MAPPED[network].keys), COUNTS[0])
+        n = len(points_of(results, selection.only(MAPPED[network].keys), ALIGNMENT).frame)
         if found.frame.empty or not {*AXES} <= {*found.keys}:
             return 0, n
         first = one_setting(found.frame, found.keys, AXES, settings_of(found.frame) | {"scaling": "standard"}, found.declared)
         return len(first.frame[["d", "width"]].drop_duplicates()), n
 
-    return max(OF, key=rank)
+    return max(MAPPED, key=rank)
 
 
-def _phases(results: str, selection: Selection, network: str) -> Setting | None:
+def _phases(results: str, selection: Selection, network: Mapped) -> Setting | None:
     """Show the map; the result is the setting whose sizes it shows."""
     st.subheader("Which pattern", anchor=False, help="The pattern whose least energy is the lowest appears [Rubin25 S5, App. E]")
     found = points_of(results, selection, ALIGNMENT)
-    sizes, about, setting = None, f"No such network here yet: {GRIDS[network]}.", None
+    sizes, about, setting = None, f"No such network here yet: {network.grids}.", None
     width1: float | None = None
     if {*AXES} <= {*found.keys} and not found.frame.empty:
         with st.container(horizontal=True):
@@ -78,7 +72,7 @@ def _phases(results: str, selection: Selection, network: str) -> Setting | None:
         width1 = None if setting.values.get("width1") is None else float(str(setting.values["width1"]))
         about = "Specialising neurons were not counted." if sizes is None else _about_sizes(results, selection, setting, sizes)
     most_d = max(1024.0, 2.0 * float(sizes["d"].max())) if sizes is not None else 1024.0
-    chart = phase_chart(phase_map(network, most_d, width1), network, sizes)
+    chart = phase_chart(phase_map(network.name, most_d, width1), network.name, sizes)
     left, right = st.columns([2, 1])
     with left:
         figure(chart, "phases")
@@ -90,11 +84,11 @@ def _phases(results: str, selection: Selection, network: str) -> Setting | None:
         )
         if "scaling" in links:
             st.page_link(links["scaling"], label="P*(d) and collapse: Scaling")
-    if network.startswith("3"):
+    if network.has_two_widths:
         about = f"Map at N1 = {'N, N being N2' if width1 is None else format(width1, 'g')}. {about}"
     st.caption(about)
     if sizes is not None:
-        downloads(f"patterns-{network}", sizes, chart, found.sql, sql_lines(results, found.sql))
+        downloads(f"patterns-{network.name}", sizes, chart, found.sql, sql_lines(results, found.sql))
         with st.expander("Table of measured sizes"):
             st.dataframe(sizes, hide_index=True)
     return setting

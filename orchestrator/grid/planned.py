@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
+from console.words import counted
 from declarations.metric import Metric
 from orchestrator.grid.blocks import Block, Context, check_block
 from orchestrator.grid.entering import explained
@@ -84,7 +85,8 @@ def planned_cells(
                     planned[cell_id] = replace(earlier, save=earlier.save | block.save)
         if group and not n_block and not report:
             exclude = next(item for block in group for item, _ in block.conditions)
-            report.at(exclude, f"exclude leaves nothing of this block's {sum(b.count for b in group)} cells")
+            n = sum(block.count for block in group)
+            report.at(exclude, f"exclude leaves nothing of this block's {counted(n, 'cell')}")
         if report:
             found.append((group[0].place, report.problems))
     ctx.report.extend(explained(found, ctx.overrides, partial(problems_with, ctx=ctx)))

@@ -24,7 +24,8 @@ MOST_ROWS = 60
 
 
 def varying(searches: Sequence[Search]) -> list[str]:
-    """The keys in which the searches differ, without those that follow from the network or training; the task if none differ."""
+    """The keys in which the searches differ, without those that follow from the network or training. If none differ, as in a
+    single search: the task, the numbers that its networks must be given, and gamma."""
     told = [told_keys(search) for search in searches]
     keys = dict.fromkeys(key for one in told for key in one)
     differ = [key for key in keys if len({one.get(key) for one in told}) > 1]
@@ -32,7 +33,7 @@ def varying(searches: Sequence[Search]) -> list[str]:
         if part in differ:
             names = {name for one in told for name in _fields(one, part)}
             differ = [key for key in differ if key not in names or not _follows(key, part, told)]
-    return differ or ["task"]
+    return differ or _needed(told[0])
 
 
 def told_keys(search: Search) -> dict[str, Any]:
@@ -46,6 +47,15 @@ def _fields(keys: Mapping[str, Any], part: str) -> Collection[str]:
     """The keys of the network or training that these keys name."""
     training = training_class(keys["training"])
     return (network_class(keys["network"], training.family) if part == "network" else training).model_fields
+
+
+def _needed(keys: Mapping[str, Any]) -> list[str]:
+    """The task, the numbers that have no default in task and network, and gamma, as far as a search has them."""
+    training = training_class(keys["training"])
+    parts = (task_class(keys["task"]), network_class(keys["network"], training.family))
+    needed = [name for part in parts for name, field in part.model_fields.items() if field.is_required()]
+    numbers = [name for name in dict.fromkeys(needed) if isinstance(keys.get(name), int | float)]
+    return ["task", *numbers, *(["gamma"] if keys.get("gamma") is not None else [])]
 
 
 def _follows(key: str, part: str, told: Sequence[Mapping[str, Any]]) -> bool:

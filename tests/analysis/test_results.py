@@ -1,5 +1,7 @@
 """Results in Python: tables, charts with either library, thresholds, and words for what is not there."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -9,6 +11,8 @@ from declarations.metric import Metric
 from store.files import ResultsError
 from store.store import Store
 from tests.store_rows import row
+
+EVIDENCE = str(Path(__file__).parents[2] / "evidence")
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +30,14 @@ def test_tables(found):
     rich = found.points(x="L", by="d", sweep=sweep, where={"gamma": 1})
     assert {*rich["d"]} and len(rich) == (points["gamma_label"] == "1").sum()
     assert found.sql("SELECT count(*) AS n FROM cells")["n"][0] >= len(cells)
+
+
+def test_of_many_parameters_a_dozen_is_listed():
+    with pytest.raises(ResultsError) as caught:
+        Results(EVIDENCE).points(x="Ld")
+    said = str(caught.value)
+    assert said.startswith("no parameter 'Ld'; did you mean 'L'? there are task, L, d, width, ") and said.count(", ") == 11
+    assert said.endswith(" more: docs/reference/keys.md")
 
 
 @pytest.mark.parametrize(

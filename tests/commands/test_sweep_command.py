@@ -1,10 +1,15 @@
 """The command `sweep`: its subcommands, where options may stand, and a user's own files in the working directory."""
 
 import os
+import signal
+import socket
 import subprocess
 import sys
+import time
 import tomllib
+from contextlib import suppress
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 from typer.testing import CliRunner
@@ -12,7 +17,9 @@ from typer.testing import CliRunner
 from commands.main import SUBCOMMANDS, app
 from console.commands import ENTRY, FORMS, command, documented, name_entry_point, words
 from console.hidden import PACKAGES
+from store.store import Store
 from store.views import fetch
+from tests.store_rows import row
 
 ROOT = Path(__file__).resolve().parents[2]
 SWEEP = str(Path(sys.executable).with_name("sweep"))
@@ -84,6 +91,11 @@ def test_options_stand_before_or_behind_the_subcommand(words, tmp_path):
     assert '"results"' in done.stdout
 
 
+def test_the_usage_of_figures_names_what_can_be_drawn():
+    assert called("figure", "--help").output.splitlines()[0] == "Usage: sweep figure curve|map|FIGURE [OPTIONS]"
+    assert "Usage: sweep figure curve|map|FIGURE" in called("figure").output
+
+
 @pytest.mark.parametrize(
     ("args", "says"),
     [
@@ -144,6 +156,25 @@ def test_a_module_says_what_hides_a_package(tmp_path, module, name):
     assert done.stderr == (
         f"{tmp_path}/store.py hides the package `store` of this project: rename it, or type `sweep {name} 'a b'`\n"
     )
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_the_app_without_a_word(tmp_path):
+    Store(str(tmp_path)).commit("p", [row(0)])
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    words = [SWEEP, "app", "--results", str(tmp_path), "--port", str(port)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
+        for _ in range(600):
+            with suppress(OSError):
+                urlopen(f"http://localhost:{port}/_stcore/health").close()
+                break
+            time.sleep(0.1)
+        server.send_signal(signal.SIGINT)
+        said, _ = server.communicate(timeout=60)
+    assert server.returncode == 0 and "URL" in said
+    assert "nanobind" not in said and "Aborted" not in said
 
 
 def test_an_import_says_what_hides_a_package(tmp_path):

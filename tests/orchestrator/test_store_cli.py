@@ -118,7 +118,7 @@ def test_status_of_the_folder_around_results_names_them(store: Store) -> None:
 def test_check(store: Store) -> None:
     store.commit("p", rows(0, 3))
     found = call(store, "check")
-    assert (found.exit_code, found.stdout.splitlines()[-1][:8]) == (0, "1 files,")
+    assert (found.exit_code, found.stdout.splitlines()[-1][:7]) == (0, "1 file,")
     Path(store.results, "packs", "bad.parquet").write_bytes(b"PAR1")
     found = call(store, "check")
     assert found.exit_code == 1
@@ -159,7 +159,7 @@ def test_copy(store: Store, tmp_path: Path) -> None:
     to = tmp_path / "kept"
     found = call(store, "copy", "--to", str(to))
     assert (found.exit_code, found.stdout) == (
-        0, f"copied 7 networks, 1 plans and 0 weights files from {store.results} into {to}\n"
+        0, f"copied 7 networks, 1 plan and 0 weights files from {store.results} into {to}\n"
         "left behind 2 rows of networks that failed\n"
     )  # fmt: skip
     assert call(store, "copy", "--to", str(to)).stdout.startswith("copied 0 networks, 0 plans")
@@ -167,7 +167,7 @@ def test_copy(store: Store, tmp_path: Path) -> None:
     found = call(store, "copy", "--to", str(tmp_path / "file"))
     assert found.exit_code == 2 and found.stderr
     found = call(store, "copy", "--sweep", "eq3", "--to", str(tmp_path / "one"))
-    assert found.stdout.startswith("copied 7 networks, 1 plans")
+    assert found.stdout.startswith("copied 7 networks, 1 plan")
     found = call(store, "copy", "--sweep", "eq4", "--to", str(tmp_path / "none"))
     told = f"no sweep 'eq4' in {store.results}; did you mean 'eq3'? there are eq3\n"
     assert (found.exit_code, found.stderr, (tmp_path / "none").exists()) == (2, told, False)

@@ -49,6 +49,7 @@ def test_each_scaling_has_its_own_slope_over_the_sizes_that_were_reached():
         ({**ERF2, "scaling": "standard"}, "alignment_f", "width"),
         ({"task": "linear", "network": "erf2", "scaling": "standard"}, "alignment_f", "P"),
         ({"task": "he3", "network": "erf3", "scaling": "standard"}, "alignment_f", "P"),
+        ({"task": "he3", "network": "erf2", "training": "sgd", "scaling": "standard"}, "alignment_f", "P"),
         ({"task": "same_different"}, "best_test_acc", "L"),
     ],
 )

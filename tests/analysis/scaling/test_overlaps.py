@@ -9,7 +9,7 @@ from scipy.stats import norm
 from analysis.data.points import points
 from analysis.data.selection import Selection
 from analysis.scaling.overlaps import BOUND, EDGES, OUTLIER, PRIOR, by_chance, expected, overlap_chart, overlaps
-from analysis.scaling.phases import AS_PRIOR, MORE, OF, measured_sizes, pattern_table, phase_chart, phase_map
+from analysis.scaling.phases import AS_PRIOR, MAPPED, MORE, measured_sizes, pattern_table, phase_chart, phase_map
 from analysis.theory.equilibrium.large_deviation import aligned, energy, n_specialised, overlap_density, projection
 from analysis.theory.equilibrium.patterns import NETWORKS, least, least_over, wins, wins_over
 from store.store import Store
@@ -75,9 +75,9 @@ def test_energies_over_arrays_are_those_of_single_sizes():
         assert list(wins_over(network, sizes)) == [wins(network, size) for size in each]
 
 
-@pytest.mark.parametrize("network", OF)
+@pytest.mark.parametrize("network", MAPPED)
 def test_the_map_shows_the_winner_everywhere(network):
-    tiles = phase_map(network, 512.0, 64.0 if network.startswith("3") else None)
+    tiles = phase_map(network, 512.0, 64.0 if MAPPED[network].has_two_widths else None)
     for d, N in ((4.0, 50_000.0), (30.0, 30.0), (400.0, 5.0)):
         here = tiles[(tiles["d"] <= d) & (d < tiles["d_end"]) & (tiles["N"] <= N) & (tiles["N_end"] > N)]
         assert list(here["pattern"]) == [wins(network, {"d": d, "N": N, "N1": 64.0, "N2": N})]
@@ -87,7 +87,7 @@ def test_the_map_shows_the_winner_everywhere(network):
 
 
 def test_exponents_beside_the_map():
-    table = pattern_table("2-layer erf, He_3").set_index("pattern").iloc[:, 0]
+    table = pattern_table(MAPPED["2-layer erf, He_3"]).set_index("pattern").iloc[:, 0]
     assert table.to_dict() == pytest.approx({"GP": 3, "GFL": 1.5, "specialisation": 1})
 
 
@@ -156,7 +156,7 @@ def test_an_interval_is_of_the_size_that_is_shown():
 
 
 def test_of_a_cnn_channels_grow_as_the_root():
-    table = pattern_table("CNN, linear").set_index("pattern")["P* ~ d^e, N as sqrt(d)"]
+    table = pattern_table(MAPPED["CNN, linear"]).set_index("pattern")["P* ~ d^e, N as sqrt(d)"]
     assert table.to_dict() == {"GP": pytest.approx(1), "GFL": pytest.approx(0.75)}
 
 

@@ -89,7 +89,7 @@ ONE_VALUE = [
     ({"zip": "[[L, q]]"}, 9, ["zip names 'q'", "legal: L, d"]),
     ({"zip": "[L, d]"}, 9, ["zip: [[L, d]]"]),
     ({"zip": "[[L, L]]"}, 9, ["L twice"]),
-    ({"exclude": '["L > 1"]'}, 9, ["leaves nothing", "1 cells"]),
+    ({"exclude": '["L > 1"]'}, 9, ["leaves nothing", "1 cell"]),
     ({"exclude": '["L >"]'}, 9, ["'L >'", "cannot be read"]),
     ({"exclude": '["Ld > 1"]'}, 9, ["unknown name 'Ld'", "did you mean 'L'?"]),
     ({"exclude": '["L"]'}, 9, ["compares nothing"]),

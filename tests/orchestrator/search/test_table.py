@@ -43,7 +43,7 @@ def text(searches, width: int, terminal: bool) -> list[str]:
         (NETWORKS + ", training: [sgd, adam]", ["network", "d", "training"]),
         ("network: mlp, d: 4, depth: [1, 2]", ["depth"]),
         ("gamma: [1, lazy], d: 4", ["gamma"]),
-        ("gamma: 1, d: 4", ["task"]),
+        ("gamma: 1, d: 4", ["d", "gamma", "task", "width"]),  # a single search says what it is about
     ],
 )
 def test_keys_that_the_name_of_a_network_or_training_says_are_left_out(searches, keys, shown):
