@@ -29,7 +29,7 @@ class _Ahead:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and (page := scope["path"].strip("/") or HOME) in PAGES:
-            import_ahead(*CHARTS, f"app.screens.{page}" if page != HOME else "app.headlines")
+            import_ahead(*CHARTS, f"app.screens.{page}" if page != HOME else "app.parts.headlines")
         await self.app(scope, receive, send)
 
 

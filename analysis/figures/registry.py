@@ -1,40 +1,16 @@
-"""All figures. A new figure needs a file beside this one that ends with its list of `Figure`, and a line for that list here."""
+"""All figures. A new one needs a file in a room beside this one, and a line in the room's own list."""
 
 from pathlib import PurePosixPath
 
-from analysis.figures.attention import ATTENTION_FIGURES
-from analysis.figures.curves import CURVE_FIGURES
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.equilibrium import EQUILIBRIUM_FIGURES
-from analysis.figures.laws import LAW_FIGURES
-from analysis.figures.looks import LOOK_FIGURES
-from analysis.figures.maps import MAP_FIGURES
-from analysis.figures.max_margin import MAX_MARGIN_FIGURES
-from analysis.figures.phases import PHASE_FIGURES
 from analysis.figures.richness import RICHNESS_FIGURES
-from analysis.figures.seen import SEEN_FIGURES
-from analysis.figures.specialising import SPECIALISING_FIGURES
-from analysis.figures.structure import STRUCTURE_FIGURES
+from analysis.figures.symbols import SYMBOL_FIGURES
 from analysis.figures.templates import TEMPLATE_FIGURES
 from analysis.figures.training import TRAINING_FIGURES
 from store.questions import Question
 
-_ALL = (
-    *STRUCTURE_FIGURES,
-    *MAP_FIGURES,
-    *CURVE_FIGURES,
-    *SEEN_FIGURES,
-    *MAX_MARGIN_FIGURES,
-    *LAW_FIGURES,
-    *LOOK_FIGURES,
-    *EQUILIBRIUM_FIGURES,
-    *SPECIALISING_FIGURES,
-    *ATTENTION_FIGURES,
-    *PHASE_FIGURES,
-    *RICHNESS_FIGURES,
-    *TEMPLATE_FIGURES,
-    *TRAINING_FIGURES,
-)
+_ALL = (*SYMBOL_FIGURES, *EQUILIBRIUM_FIGURES, *RICHNESS_FIGURES, *TEMPLATE_FIGURES, *TRAINING_FIGURES)
 FIGURES = {f.name: f for f in (*sorted((f for f in _ALL if f.is_numbered), key=lambda f: f.name), *_ALL)}
 """The figures by name: first those numbered in the paper, in its order, then the others as they are listed."""
 

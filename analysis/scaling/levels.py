@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.data.paper import LEVEL
 from analysis.data.points import least_accuracy
 from analysis.data.source import ResultsError
-from analysis.scaling.bound import ONSET
+from analysis.scaling.equilibrium.bound import ONSET
 from analysis.scaling.thresholds import curves_of, falls_along
 from console.words import counted, show
 from declarations.metric import Metric

@@ -17,14 +17,11 @@ from analysis.data.source import state
 from analysis.lines import call_lines
 from app.following import following as _following
 from app.looks import is_dark, is_narrow
-from app.scoreboard import counted, details, section_html
-from app.shared import check_link, choice, downloads, figure, may_run_again
+from app.parts.scoreboard import RESTS_ON, counted, details, section_html
+from app.shared import WHOLE, check_link, choice, downloads, figure, may_run_again
 from console.words import duration
 
-ALL, STORE = "(all papers)", "(all sweeps)"
-RESTS_ON = "rests_on"
-"""The name in the URL of the sweep whose networks a statement's verdict rests on. It has its own: a sweep chosen on another
-page hides no verdict here."""
+ALL = "(all papers)"
 SOON_S = 1.0
 """How often the page looks for new verdicts while claims are being checked."""
 HELP = (
@@ -87,9 +84,9 @@ def _filtered(checked: Sequence[Checked], so_far: bool) -> tuple[list[Checked], 
         papers = [paper for paper in (*PAPERS, OURS) if paper in there]
         paper = choice("Paper", [ALL, *papers], ALL, key="paper", width=190)
         sweeps = sorted({sweep for one in checked for sweep in one.sweeps})
-        sweep = choice("About networks of", [STORE, *sweeps], STORE, key=RESTS_ON, width=190)
+        sweep = choice("About networks of", [WHOLE, *sweeps], WHOLE, key=RESTS_ON, width=190)
         text = st.text_input("With the words", key="words", bind="query-params", persist_state="session", width=200)
-    fits = [one for one in checked if sweep in (STORE, *one.sweeps)]
+    fits = [one for one in checked if sweep in (WHOLE, *one.sweeps)]
     told = counted(Counter(one.verdict for one in fits), is_dark(), named=True, so_far=so_far)
     counts.html(f'<span style="font-size:1.25rem">{told}</span>')
     kept = [one for one in fits if paper in (ALL, one.claim.paper) and found_in(one, text)]

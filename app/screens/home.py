@@ -58,7 +58,7 @@ def show(results: str) -> None:
     if known is not None:  # else the charts give it time: links that came and went would be a nuisance
         _link_on(places, known, unfilled)
     with importing:  # the text stands; charts need modules that take a second to import
-        headlines: Any = import_module("app.headlines")
+        headlines: Any = import_module("app.parts.headlines")
     for place in places:
         with place.chart:
             headlines.chart(results, place.sweep)
@@ -71,7 +71,7 @@ def show(results: str) -> None:
     if known is None:
         _link_on(places, looking(results).look(state(results)), unfilled)
     with importing:
-        meant_for: Any = import_module("app.meant_for")
+        meant_for: Any = import_module("app.parts.meant_for")
     for place in places:
         with place.figures:  # while networks are trained, a figure would be drawn anew every few seconds
             meant_for.figures(results, place.sweep, place.above, opens=place is places[0] and not running)

@@ -24,10 +24,10 @@ from analysis.data.progress.coverage import reasons
 from analysis.data.selection import Selection, Value
 from analysis.data.source import declared
 from analysis.lines import sql_lines
-from app.picked import PICKED, pick, picked, show_picked, times_unticked
+from app.parts.picked import PICKED, pick, picked, show_picked, times_unticked
+from app.parts.training_now import show_in_training
 from app.setting import text_of
 from app.shared import astray, check_link, choice, downloads, remembered, sweep_choice, switch
-from app.training_now import show_in_training
 from console.words import counted
 
 MOST_OPTIONS = 200

@@ -14,8 +14,8 @@ from analysis.data.progress.showing import tasks_with_thresholds
 from analysis.data.questions import asked_of
 from analysis.data.source import declared
 from analysis.lines import threshold_lines, together
-from analysis.scaling.bound import MEANING, lines, slopes
 from analysis.scaling.charts import exponent_chart, has_band, threshold_chart
+from analysis.scaling.equilibrium.bound import MEANING, lines, slopes
 from analysis.scaling.opening import Laws
 from analysis.scaling.predictions import Prediction, compared
 from analysis.scaling.proportion import RATIO, by_proportion, proportions
@@ -35,8 +35,8 @@ from app.choosing import (
     threshold_measures,
     unmixed,
 )
-from app.collapse import collapse
 from app.looks import controls_above, is_narrow
+from app.parts.collapse import collapse
 from app.shared import NONE, check_link, choice, downloads, figure, remembered, switch
 from console.words import shown
 

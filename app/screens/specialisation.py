@@ -13,9 +13,9 @@ from analysis.data.points import Setting, one_setting, settings_of, varying
 from analysis.data.progress.showing import NEEDS
 from analysis.data.selection import Selection
 from analysis.lines import sql_lines
-from analysis.scaling.bound import MEASURE, OVER, scaling_of
-from analysis.scaling.overlaps import BOUND, PRIOR, Overlaps, by_chance, expected, overlap_chart, overlaps
-from analysis.scaling.phases import AS_PRIOR, MAPPED, Mapped, measured_sizes, pattern_table, phase_chart, phase_map
+from analysis.scaling.equilibrium.bound import MEASURE, OVER, scaling_of
+from analysis.scaling.equilibrium.overlaps import BOUND, PRIOR, Overlaps, by_chance, expected, overlap_chart, overlaps
+from analysis.scaling.equilibrium.phases import AS_PRIOR, MAPPED, Mapped, measured_sizes, pattern_table, phase_chart, phase_map
 from analysis.theory.equilibrium.gaussian_process import lazy_alignment, less_lazy
 from analysis.theory.equilibrium.large_deviation import OUTLIER, Scaling
 from app.choosing import captioned_of, points_of, rest, unmixed

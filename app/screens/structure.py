@@ -17,12 +17,12 @@ from analysis.data.parts import at_equilibrium, keeps_neurons
 from analysis.data.points import described, means_of
 from analysis.data.selection import SEED, Selection, Value
 from analysis.data.source import declared
-from analysis.figures.structure import neurons_of, structure_chart
+from analysis.figures.symbols.structure import neurons_of, structure_chart
 from analysis.lines import sql_lines
 from analysis.overlays.of_same_different import expected
 from app.choosing import mean_text
 from app.looks import controls, is_narrow
-from app.pictures import learned, saved, seen
+from app.parts.pictures import learned, saved, seen
 from app.setting import linked_network, network_choice
 from app.shared import check_link, downloads, figure, remembered, sweep_choice, switch
 from declarations.evaluations import EVEN

@@ -8,7 +8,7 @@ from analysis.claims.check import load_claims
 from analysis.claims.networks import condition_of, kinds_of, with_networks
 from analysis.claims.papers import OURS, PAPERS
 from analysis.claims.verdict import VERDICTS, Checked, Measured, NotMeasured
-from app.scoreboard import section_html
+from app.parts.scoreboard import section_html
 from stats import Interval
 from store.store import Store
 from tests.store_rows import row

@@ -14,10 +14,10 @@ from analysis.data.paper import ROUNDED
 from analysis.data.points import averaged, task_of
 from analysis.data.progress.coverage import progress, reasons
 from analysis.figures.__main__ import NAMES, app
-from analysis.figures.curves import CURVES
 from analysis.figures.files import FILES
 from analysis.figures.registry import FIGURES, Drawn, Missing
 from analysis.figures.richness import RICHNESS_FIGURES
+from analysis.figures.symbols.curves import CURVES
 from analysis.figures.templates import TEMPLATE_FIGURES
 from analysis.figures.training import TRAINING_FIGURES
 from analysis.theory.same_different.rich import test_accuracy as eq3

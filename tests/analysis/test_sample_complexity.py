@@ -14,9 +14,9 @@ from analysis.claims.kinds import KINDS
 from analysis.claims.kinds.measuring import slope_of
 from analysis.claims.networks import Networks
 from analysis.claims.verdict import NotMeasured
-from analysis.figures.attention import LEVEL
+from analysis.figures.equilibrium.attention import LEVEL
 from analysis.figures.registry import FIGURES, Drawn, Missing
-from analysis.scaling.bound import ONSET
+from analysis.scaling.equilibrium.bound import ONSET
 from analysis.scaling.proportion import in_proportion
 from analysis.theory.equilibrium import attention
 from analysis.theory.equilibrium.large_deviation import samples, slope

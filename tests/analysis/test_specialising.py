@@ -8,7 +8,7 @@ from analysis.claims.entries import Claim
 from analysis.claims.kinds import KINDS
 from analysis.claims.verdict import NotMeasured
 from analysis.figures.registry import FIGURES, Drawn, Missing
-from analysis.scaling.overlaps import by_chance
+from analysis.scaling.equilibrium.overlaps import by_chance
 from analysis.theory.equilibrium.gaussian_process import lazy_alignment, less_lazy
 from analysis.theory.equilibrium.large_deviation import aligned, n_specialised
 from analysis.theory.equilibrium.parity import specialised as one_neuron

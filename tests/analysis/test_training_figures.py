@@ -9,7 +9,7 @@ import pytest
 from analysis.figures.drawn import Drawn, Missing
 from analysis.figures.registry import FIGURES
 from analysis.figures.training import TRAINING_FIGURES
-from analysis.scaling.optimum import growth_exponent, optima, optimum
+from analysis.scaling.laws.optimum import growth_exponent, optima, optimum
 from analysis.theory import in_context, power_law
 from analysis.theory.deep_linear import start, time_to
 from analysis.theory.one_third import leading

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from analysis.claims.board import board, strips
-from app.scoreboard import section_html
+from app.parts.scoreboard import section_html
 from app.script import PAGES
 from benchmarks.app import CHART, chromium, pick, server, settled
 from tests.analysis.test_board import judged

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from analysis.scaling.bound import ONSET
+from analysis.scaling.equilibrium.bound import ONSET
 from analysis.theory.equilibrium.large_deviation import slope
 from orchestrator.grid.load import load_grid
 from store.store import Store

@@ -7,8 +7,9 @@ from analysis.claims.board import likely_first
 from analysis.claims.check import load_claims
 from analysis.claims.following import Following
 from analysis.claims.verdict import Checked, NotMeasured
-from app import headlines, leading
+from app import leading
 from app.leading import Looking
+from app.parts import headlines
 
 WAIT_S = 300
 """The process that checks claims gives way to all others, so it may take minutes; no test waits longer than it must."""

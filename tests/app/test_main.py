@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 import app
 from app.choosing import format_of
-from app.drawings import drawings
+from app.parts.drawings import drawings
 from app.script import PAGES
 from declarations.key import Key
 from store.leases import Lease
@@ -190,7 +190,7 @@ def test_home_counts_what_is_done_failed_running_and_not_yet(page, small_results
 
 
 def test_home_says_once_that_statements_are_still_to_be_checked(page, tmp_path, monkeypatch):
-    from app import headlines
+    from app.parts import headlines
 
     monkeypatch.setattr(headlines, "checked", lambda results, may_start: ([], "9 statements still to be checked"))
     store = Store(str(tmp_path))
@@ -203,7 +203,7 @@ def test_home_says_once_that_statements_are_still_to_be_checked(page, tmp_path, 
 
 @pytest.mark.parametrize("to_come", ["", "9 statements still to be checked"])
 def test_home_counts_verdicts_so_far_while_others_are_to_come(page, small_results, monkeypatch, to_come):
-    from app import headlines
+    from app.parts import headlines
 
     found = [judged("eq3-L4")._replace(sweeps=("tiny",))]
     monkeypatch.setattr(headlines, "checked", lambda results, may_start: (found, to_come))

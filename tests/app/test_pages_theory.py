@@ -415,7 +415,7 @@ def test_claims_say_at_once_how_far_the_check_is(opened, filled, monkeypatch):
 @pytest.mark.parametrize("n_to_come", [0, 3])
 def test_counts_of_verdicts_are_grey_and_so_far_until_all_claims_are_checked(opened, filled, monkeypatch, n_to_come):
     from analysis.claims.following import Following, State
-    from app.scoreboard import UNSETTLED
+    from app.parts.scoreboard import UNSETTLED
     from app.screens import claims
 
     following = Following(filled)

@@ -10,8 +10,8 @@ from analysis.claims.networks import Networks, Where, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.keys import spoken
 from analysis.data.networks.evaluations import Bounds, evaluations_of, first_within, in_words
-from analysis.scaling.envelope import COMPUTE, SIZE, envelope
-from analysis.scaling.samples import SAMPLES, growth, samples_until
+from analysis.scaling.laws.envelope import COMPUTE, SIZE, envelope
+from analysis.scaling.laws.samples import SAMPLES, growth, samples_until
 from declarations.metric import Metric
 from stats import FEWEST_OF_LAW, by_decades, linear_fit, mean_interval, power_law
 from store.views import declared

@@ -9,8 +9,8 @@ import pandas as pd
 from analysis.claims.kinds.measuring import by_point, exponent_of
 from analysis.claims.networks import Networks, networks
 from analysis.claims.verdict import Measured, NotMeasured
-from analysis.scaling.bound import predicted_samples, specialised_neurons
-from analysis.scaling.overlaps import by_chance
+from analysis.scaling.equilibrium.bound import predicted_samples, specialised_neurons
+from analysis.scaling.equilibrium.overlaps import by_chance
 from analysis.scaling.proportion import AS_ROOT, in_power, width_as
 from analysis.scaling.thresholds import threshold_table, thresholds
 from analysis.theory.equilibrium.large_deviation import Size, as_scaling, slope

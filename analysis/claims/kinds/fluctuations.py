@@ -6,7 +6,7 @@ import pandas as pd
 from analysis.claims.kinds.measuring import Found
 from analysis.claims.networks import Networks, Where, either, like, networks
 from analysis.claims.verdict import Measured, NotMeasured
-from analysis.scaling.fluctuations import (
+from analysis.scaling.laws.fluctuations import (
     DATA,
     SHIFT,
     SIZE,

@@ -6,8 +6,8 @@ import pandas as pd
 from analysis.claims.kinds.measuring import Found
 from analysis.claims.networks import Networks, Where, networks
 from analysis.claims.verdict import Measured, NotMeasured
-from analysis.scaling.fluctuations import DATA, SIZE, outputs_of
-from analysis.scaling.onset import EXAMPLES, Onset, errors, onset
+from analysis.scaling.laws.fluctuations import DATA, SIZE, outputs_of
+from analysis.scaling.laws.onset import EXAMPLES, Onset, errors, onset
 from stats import FEWEST_OF_LAW, Interval
 
 MEASURE = "test_mse"

@@ -8,7 +8,7 @@ from analysis.claims.networks import Networks, Where, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.keys import spoken
 from analysis.data.networks.evaluations import crossings, evaluations_of
-from analysis.scaling.mode_times import times_over_theory
+from analysis.scaling.laws.mode_times import times_over_theory
 from stats import linear_fit, mean_interval
 
 

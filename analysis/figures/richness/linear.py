@@ -2,8 +2,8 @@
 (analysis/theory/richness/two_layer_linear.py)."""
 
 from analysis.charts.curves import Look
-from analysis.figures.curves import CurveFigure
 from analysis.figures.drawn import Figure
+from analysis.figures.symbols.curves import CurveFigure
 
 _CURVES = CurveFigure(
     Look("gamma", "d", log_x=True, residual=True), "d_lr", {"task": "linear", "activation": "linear"}, "true",

@@ -12,7 +12,7 @@ from analysis.data.measures import knows
 from analysis.data.points import Points, averaged, described, one_setting, points
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
-from analysis.figures.laws import NOISELESS, gamma_told
+from analysis.figures.symbols.laws import NOISELESS, gamma_told
 from analysis.scaling.levels import usual_level
 from analysis.scaling.thresholds import thresholds
 from console.words import capital, counted

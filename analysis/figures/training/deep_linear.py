@@ -15,7 +15,7 @@ from analysis.data.points import seeds
 from analysis.data.selection import Value, grid_keys
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.training.cases import CASE, Case, Found, found
-from analysis.scaling.mode_times import predicted, strength, time_per_step
+from analysis.scaling.laws.mode_times import predicted, strength, time_per_step
 from console.words import counted
 from declarations.modes import MODES
 from stats import local_slopes, mean_interval

@@ -11,7 +11,7 @@ from analysis.data.points import seeds
 from analysis.data.selection import Selection, grid_keys
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.training.cases import CASE, Case, Found, found
-from analysis.scaling.fluctuations import DATA, SHIFT, SIZE, SPREAD, Fall, fall, fall_of_means, outputs_of, shifts, spreads
+from analysis.scaling.laws.fluctuations import DATA, SHIFT, SIZE, SPREAD, Fall, fall, fall_of_means, outputs_of, shifts, spreads
 from analysis.theory.fluctuations import of_hermite
 from console.words import counted
 from stats import mean_interval

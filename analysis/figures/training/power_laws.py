@@ -14,8 +14,8 @@ from analysis.data.points import with_intervals
 from analysis.data.selection import Value
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.training.cases import CASE, Case, Found, found
-from analysis.scaling.envelope import COMPUTE, envelope
-from analysis.scaling.envelope import SIZE as BEST
+from analysis.scaling.laws.envelope import COMPUTE, envelope
+from analysis.scaling.laws.envelope import SIZE as BEST
 from analysis.theory import power_law as theory
 from console.words import counted
 from declarations.metrics import METRICS

@@ -20,11 +20,11 @@ from analysis.data.networks.evaluations import evaluations_of
 from analysis.data.points import one_setting, points, seeds
 from analysis.data.selection import Selection, Value, grid_keys
 from analysis.figures.drawn import Drawn, Figure, Missing
-from analysis.figures.equilibrium import SCALING, measured
+from analysis.figures.equilibrium.alignment import SCALING, measured
 from analysis.figures.training.cases import Case, found
-from analysis.scaling.bound import ONSET, predicted_samples
+from analysis.scaling.equilibrium.bound import ONSET, predicted_samples
+from analysis.scaling.laws.samples import SAMPLES, growth, samples_until, spanning_slopes
 from analysis.scaling.proportion import in_proportion
-from analysis.scaling.samples import SAMPLES, growth, samples_until, spanning_slopes
 from analysis.scaling.thresholds import exponent, thresholds
 from analysis.theory.equilibrium.large_deviation import as_scaling
 from analysis.theory.samples import FOUND, flow_time, lazy_samples, leap_of

@@ -11,8 +11,8 @@ from analysis.data.points import seeds
 from analysis.data.selection import Selection, grid_keys
 from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.training.cases import CASE, Case, Found, found
-from analysis.scaling.fluctuations import DATA, SIZE, outputs_of
-from analysis.scaling.onset import EXAMPLES, Onset, errors, onset
+from analysis.scaling.laws.fluctuations import DATA, SIZE, outputs_of
+from analysis.scaling.laws.onset import EXAMPLES, Onset, errors, onset
 from analysis.theory.fluctuations import onset_width
 from console.words import counted
 

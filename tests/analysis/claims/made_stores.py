@@ -15,9 +15,9 @@ import pandas as pd
 from analysis.claims.entries import Claim
 from analysis.data.networks.evaluations import HALFWAY, STEP
 from analysis.overlays.overlays import beside
-from analysis.scaling.bound import predicted_samples, specialised_neurons
-from analysis.scaling.mode_times import predicted, time_per_step
-from analysis.scaling.overlaps import by_chance
+from analysis.scaling.equilibrium.bound import predicted_samples, specialised_neurons
+from analysis.scaling.equilibrium.overlaps import by_chance
+from analysis.scaling.laws.mode_times import predicted, time_per_step
 from analysis.scaling.proportion import in_power
 from analysis.theory.equilibrium import large_deviation, parity
 from analysis.theory.equilibrium.three_layers import gp_sp, sp_mag

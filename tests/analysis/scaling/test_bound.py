@@ -6,8 +6,8 @@ import pytest
 
 from analysis.data.measures import MEASURES
 from analysis.data.points import Points
-from analysis.scaling.bound import lines, multiples, predicted_samples, scaling_of, slopes, specialised_neurons
 from analysis.scaling.charts import collapse_chart
+from analysis.scaling.equilibrium.bound import lines, multiples, predicted_samples, scaling_of, slopes, specialised_neurons
 from analysis.scaling.proportion import RATIO, by_proportion, proportions
 from analysis.scaling.rescaling import family, in_units
 from analysis.scaling.thresholds import threshold_table, thresholds

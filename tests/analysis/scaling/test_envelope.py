@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.scaling.envelope import COMPUTE, SIZE, envelope
+from analysis.scaling.laws.envelope import COMPUTE, SIZE, envelope
 
 
 def curves(sizes=(4, 8, 16, 32), last=1000):

@@ -8,8 +8,8 @@ from scipy.stats import norm
 
 from analysis.data.points import points
 from analysis.data.selection import Selection
-from analysis.scaling.overlaps import BOUND, EDGES, OUTLIER, PRIOR, by_chance, expected, overlap_chart, overlaps
-from analysis.scaling.phases import AS_PRIOR, MAPPED, MORE, measured_sizes, pattern_table, phase_chart, phase_map
+from analysis.scaling.equilibrium.overlaps import BOUND, EDGES, OUTLIER, PRIOR, by_chance, expected, overlap_chart, overlaps
+from analysis.scaling.equilibrium.phases import AS_PRIOR, MAPPED, MORE, measured_sizes, pattern_table, phase_chart, phase_map
 from analysis.theory.equilibrium.large_deviation import aligned, energy, n_specialised, overlap_density, projection
 from analysis.theory.equilibrium.patterns import NETWORKS, least, least_over, wins, wins_over
 from store.store import Store

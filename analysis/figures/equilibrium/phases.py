@@ -5,7 +5,7 @@ import pandas as pd
 
 from analysis.charts.curves import styled
 from analysis.figures.drawn import Drawn, Figure, Missing
-from analysis.scaling.phases import phase_map, phase_panel
+from analysis.scaling.equilibrium.phases import phase_map, phase_panel
 
 MOST_D = 1024.0
 """The largest d of the map."""

@@ -9,7 +9,7 @@ from analysis.data.paper import PAPER
 from analysis.data.points import described, n_seeds, one_setting, points
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
-from analysis.figures.laws import AGAINST, NOISELESS, OVER, exponent_told, exponents_of_theory
+from analysis.figures.symbols.laws import AGAINST, NOISELESS, OVER, exponent_told, exponents_of_theory
 from analysis.overlays.overlays import Later
 from analysis.scaling.charts import threshold_chart
 from analysis.scaling.levels import usual_level

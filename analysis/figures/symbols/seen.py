@@ -16,9 +16,9 @@ from analysis.data.paper import settings
 from analysis.data.points import described
 from analysis.data.selection import SEED, grid_keys
 from analysis.data.source import ResultsError
-from analysis.figures.curves import PENTOMINO_QUICK, PSVRT_QUICK
 from analysis.figures.drawn import Drawn, Figure, Missing, command_of
-from analysis.figures.structure import Chosen, scatter_of, structure_panel, with_neurons
+from analysis.figures.symbols.curves import PENTOMINO_QUICK, PSVRT_QUICK
+from analysis.figures.symbols.structure import Chosen, scatter_of, structure_panel, with_neurons
 from store.sql import literal
 from store.views import declared, run
 

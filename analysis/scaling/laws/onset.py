@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.scaling.fluctuations import DATA, SIZE, held
+from analysis.scaling.laws.fluctuations import DATA, SIZE, held
 from stats import FEWEST_OF_LAW, Interval, bootstrap_interval, linear_fit
 
 Array = np.ndarray[Any, Any]

@@ -10,8 +10,8 @@ from analysis.data.selection import Selection
 from analysis.data.source import ResultsError, state
 from analysis.headline import headline
 from app.following import following
-from app.screens.claims import RESTS_ON, STORE
-from app.shared import figure, links, remembered
+from app.parts.scoreboard import RESTS_ON
+from app.shared import WHOLE, figure, links, remembered
 from console.words import counted
 
 MOST_NAMED = 3
@@ -62,6 +62,6 @@ def verdicts(sweep: str, found: list[Checked], more_to_come: bool) -> None:
                 query = {"verdict": verdict, RESTS_ON: sweep}
                 label = f"{mark} {counts[verdict]} {verdict}"
                 st.page_link(links["claims"], label=f":gray[{label}]" if more_to_come else label, query_params=query)
-        st.page_link(links["claims"], label="Claims: all statements", query_params={RESTS_ON: STORE})
+        st.page_link(links["claims"], label="Claims: all statements", query_params={RESTS_ON: WHOLE})
     for one in [one for one in of_sweep if one.verdict == "contradicted"][:MOST_NAMED]:
         st.page_link(links["claims"], label=f"✗ {one.claim.says}", query_params={"claim": one.claim.id})

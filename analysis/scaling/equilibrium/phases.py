@@ -12,7 +12,7 @@ import pandas as pd
 
 from analysis.charts.curves import log_axis, styled
 from analysis.data.selection import Value
-from analysis.scaling.overlaps import by_chance
+from analysis.scaling.equilibrium.overlaps import by_chance
 from analysis.theory.equilibrium.patterns import NETWORKS, Pattern, exponents, wins_over
 
 

@@ -16,8 +16,8 @@ from analysis.data.measures import MEASURES
 from analysis.data.points import Setting, described, groups, n_seeds, one_setting, points, unmixed
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
-from analysis.scaling.bound import BOUND_UNIT, MEASURE, ONSET, lines, multiples, predicted_samples
 from analysis.scaling.charts import collapse_panels, threshold_panel
+from analysis.scaling.equilibrium.bound import BOUND_UNIT, MEASURE, ONSET, lines, multiples, predicted_samples
 from analysis.scaling.proportion import in_proportion, width_as
 from analysis.scaling.rescaling import Family, best, doubted, family, in_units
 from analysis.scaling.thresholds import fitted, threshold_table, thresholds
@@ -169,7 +169,7 @@ def _scores(curves: Family, ours: float) -> tuple[Any, str]:
 
 _GRIDS = ("grids/nstar_he3.yaml", "grids/nstar_he3_quick.yaml")
 
-EQUILIBRIUM_FIGURES = [
+ALIGNMENT_FIGURES = [
     Figure("Nstar", "Networks at equilibrium: the samples at which they begin to learn, P*(d), beside the bound",
            "[Rubin25 App. B]", _GRIDS, p_star),
     Figure("Collapse", "Networks at equilibrium: alignment over P, and over P in units of the bound", "[Rubin25 App. B]", _GRIDS,

@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from analysis.figures.registry import FIGURES, Drawn, Figure, Missing, of_sweep
-from app.drawings import drawings, soon
+from app.parts.drawings import drawings, soon
 from app.shared import compute_later, downloads, figure, remembered
 from console.words import counted
 

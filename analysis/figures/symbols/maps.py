@@ -7,8 +7,8 @@ from analysis.data.keys import captioned
 from analysis.data.paper import PAPER, ROUNDED
 from analysis.data.points import averaged, described, one_setting, points
 from analysis.data.selection import Selection
-from analysis.figures.curves import SD
 from analysis.figures.drawn import Drawn, Figure, Missing
+from analysis.figures.symbols.curves import SD
 from analysis.scaling.levels import usual_level
 from analysis.scaling.predictions import predicted
 from analysis.scaling.thresholds import exponent, threshold_table, thresholds

@@ -15,7 +15,7 @@ from analysis.charts.curves import log_axis, styled
 from analysis.data.points import Setting, one_setting, points
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
-from analysis.figures.equilibrium import told
+from analysis.figures.equilibrium.alignment import told
 from analysis.scaling.charts import threshold_panel
 from analysis.scaling.rescaling import Family, family, in_units
 from analysis.scaling.thresholds import fitted, threshold_table, thresholds

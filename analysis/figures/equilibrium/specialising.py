@@ -17,8 +17,8 @@ from analysis.data.choosing import matching
 from analysis.data.points import Setting, in_order, one_setting, points
 from analysis.data.selection import Selection
 from analysis.figures.drawn import Drawn, Figure, Missing
-from analysis.figures.equilibrium import HE3, told
-from analysis.scaling.bound import specialised_neurons
+from analysis.figures.equilibrium.alignment import HE3, told
+from analysis.scaling.equilibrium.bound import specialised_neurons
 from analysis.scaling.proportion import AS_ROOT, in_power
 from analysis.theory.equilibrium.parity import specialised as specialised_on_parity
 from analysis.theory.equilibrium.three_layers import gp_sp, sp_mag

@@ -14,8 +14,8 @@ from analysis.data.points import described, n_seeds, one_setting, points
 from analysis.data.questions import asked_of
 from analysis.data.selection import Selection, Value
 from analysis.data.source import ResultsError
-from analysis.figures.curves import SD
 from analysis.figures.drawn import Drawn, Figure, Missing
+from analysis.figures.symbols.curves import SD
 from analysis.scaling.charts import exponent_panel, threshold_panel
 from analysis.scaling.levels import check_level, searched_level, usual_level
 from analysis.scaling.of_theory import as_lines, theory_thresholds

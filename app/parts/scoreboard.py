@@ -11,6 +11,9 @@ from analysis.claims.verdict import Checked, Measured, Verdict
 from console.markdown import as_html
 from stats.rounding import in_digits, with_interval
 
+RESTS_ON = "rests_on"
+"""The name in the URL of the sweep whose networks a statement's verdict rests on. It has its own: a sweep chosen on another
+page hides no verdict on page Claims."""
 # Rows of one width: mark, statement, strip, numbers. On a phone, strip and numbers stand below the statement.
 _STYLE = """<style>
 .board details {border-bottom: 1px solid rgba(128,128,128,.22)}

@@ -1,0 +1,1 @@
+"""Thresholds and alignment at equilibrium: the bound, overlaps, the map of patterns."""

@@ -1,0 +1,1 @@
+"""Measurements behind laws of training: exponents that no threshold gives."""
