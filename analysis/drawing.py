@@ -97,14 +97,14 @@ def _along_training(
     setting = settled(points, rest_of(points, axes), {})
     frame = of_commonest_version(points.frame[fitting(points.frame, setting, points.declared)])
     chosen = narrowed(selection, frame, setting)
-    held = evaluated(results, chosen).metrics
+    held = evaluated(results, chosen)
     if not held:
         raise ResultsError("no curve of these networks was saved: `save: [curves]` in a grid keeps them")
     name = asked.y or next(iter(held))
     if name not in held:
         raise ResultsError(f"no {show(name)} along training{nearest(name, held) or ';'} there are {listed(held)}")
     metric = held[name]
-    log_y = asked.log_y if asked.log_y is not None else metric.logarithmic or name in ("train_loss", "chain_train_mse")
+    log_y = asked.log_y if asked.log_y is not None else metric.logarithmic
     size = {"width": 300, "height": 210, "columns": 2} | dict(several) if panels else dict(single)
     options: dict[str, Any] = {"log_x": bool(asked.log_x), "log_y": log_y, "declared": points.declared, **size}
     look = Look(STEP, by, panels, **options)

@@ -6,11 +6,12 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from analysis.charts.networks.one_network import MOST_SEEDS
-from analysis.charts.networks.several import along_training, curves_of, several_chart, sql_of_curves
+from analysis.charts.networks.several import along_training, several_chart
 from analysis.data.measures import measures
+from analysis.data.networks.evaluations import main_and_loss
 from analysis.data.networks.failures import log_of, remedy
 from analysis.data.networks.listing import differences, rows_of, told_apart
+from analysis.data.networks.reading import MOST_SEEDS, training, training_sql
 from analysis.lines import sql_lines
 from app.pages import PAGES
 from app.shared import astray, downloads, figure, links, remembered, switch
@@ -85,7 +86,7 @@ def show_picked(results: str) -> None:
 def _curves(results: str, labels: dict[str, str], some_finished: bool) -> None:
     """The training curves of these networks. Those of a network that failed, or diverged at once, are no matter of its grid."""
     ids = tuple(labels)
-    curves = remembered(curves_of, results, ids)
+    curves = remembered(training, results, ids)
     known = along_training(results, curves)
     if curves.empty or not known:
         if some_finished:
@@ -96,13 +97,11 @@ def _curves(results: str, labels: dict[str, str], some_finished: bool) -> None:
     with st.container(horizontal=True):
         log_step = switch("Log step", False, "log_step")
         log_loss = switch("Log loss", True, "log_loss")
-    main = next(iter(known))
-    shown_ones = {name: known[name] for name in dict.fromkeys([main, *(["train_loss"] if "train_loss" in known else [])])}
-    chart = several_chart(curves, labels, shown_ones, log_step, log_loss, width=460)
+    chart = several_chart(curves, labels, main_and_loss(known), log_step, log_loss, width=460)
     figure(chart, "several")
     if without := len(ids) - curves["cell_id"].nunique():
         st.caption(f"{without} of {len(ids)} kept no curve.")
-    sql = sql_of_curves(ids)
+    sql = training_sql(ids)
     downloads("training-curves", curves.dropna(axis="columns", how="all"), chart, sql, sql_lines(results, sql))
 
 

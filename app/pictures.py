@@ -6,10 +6,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from analysis.charts.networks.one_network import network
 from analysis.charts.networks.pictures import examples_chart, said_of, weights_chart, whole
 from analysis.data.networks.pictures import Pictures, pictures_of
-from analysis.data.networks.saved import of_other_gamma
+from analysis.data.networks.saved import beside_in_one
 from analysis.data.paper import TASKS
 from analysis.data.parts import keeps_neurons
 from analysis.data.source import ResultsError
@@ -58,7 +57,7 @@ def learned(results: str, cell: Mapping[str, Any], pictures: Pictures) -> None:
 
 
 def _weights(results: str, cell: Mapping[str, Any], pictures: Pictures) -> None:
-    others = remembered(_others, results, cell["cell_id"])
+    others = remembered(beside_in_one, results, cell["cell_id"], "weights", ("gamma_label",)).get("gamma_label", {})
     rival = "1" if cell["gamma_label"] == "lazy" else "lazy"
     beside = choice("Beside it, the same network at gamma", [NONE, *others], rival, key="beside", width=260) if others else NONE
     shown = {f"gamma = {cell['gamma_label']}": pictures}
@@ -76,8 +75,3 @@ def _weights(results: str, cell: Mapping[str, Any], pictures: Pictures) -> None:
     st.caption(f"Weights of single hidden neurons in the shape of the input: {said_of(pictures)}.{alone}")
     frame = pd.concat([one.only("weights").assign(network=name) for name, one in shown.items()], ignore_index=True)
     downloads(f"weights-{cell['cell_id']}", frame, chart, note=IN_FILES)
-
-
-def _others(results: str, cell_id: str) -> dict[str, str]:
-    cell = network(results, cell_id)
-    return {} if cell is None else of_other_gamma(results, cell)

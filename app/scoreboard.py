@@ -1,6 +1,5 @@
 """The scoreboard of page Claims as HTML: a line for each statement, which opens on a click without asking the server."""
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -9,6 +8,7 @@ from analysis.charts.shown.screens import dark_colour
 from analysis.claims.board import MARKS, Line, Section, Strip
 from analysis.claims.chart import COLOURS
 from analysis.claims.verdict import Checked, Measured, Verdict
+from console.markdown import as_html
 from stats.rounding import in_digits, with_interval
 
 # Rows of one width: mark, statement, strip, numbers. On a phone, strip and numbers stand below the statement.
@@ -95,7 +95,7 @@ def _line(line: Line, strips: Mapping[str, Strip], commands: Mapping[str, Sequen
     inner = "".join(_claim(one, strips, commands, dark) for one in line.claims)
     numbers = f"{n} statements: {counted(parts, dark, so_far=so_far)}"
     return (
-        f'<details><summary><span class="mark" style="color:{colour}">{mark}</span><span>{_ARROW}{_words(line.says)}</span>'
+        f'<details><summary><span class="mark" style="color:{colour}">{mark}</span><span>{_ARROW}{as_html(line.says)}</span>'
         f'{_strip(shown, dark)}<span class="numbers">{numbers}</span></summary>{inner}</details>'
     )
 
@@ -106,7 +106,7 @@ def _claim(one: Checked, strips: Mapping[str, Strip], commands: Mapping[str, Seq
     numbers = _short(one)
     return (
         f'<details><summary title="{stands}"><span class="mark" style="color:{colours(dark)[stands]}">{MARKS[stands]}</span>'
-        f'<span>{_ARROW}{_words(claim.says)}</span>{_strip(strip, dark)}<span class="numbers">{numbers}</span></summary>'
+        f'<span>{_ARROW}{as_html(claim.says)}</span>{_strip(strip, dark)}<span class="numbers">{numbers}</span></summary>'
         f'<div class="more">{"".join(f"<p>{text}</p>" for text in details(one, commands.get(claim.id, ())))}</div></details>'
     )
 
@@ -122,22 +122,17 @@ def details(one: Checked, commands: Sequence[str]) -> list[str]:
     """Paragraphs of HTML that say what is known of a claim."""
     claim, found = one.claim, []
     if isinstance(one.measured, Measured):
-        found.append(f"Measured: <b>{escape(with_interval(one.measured.interval))}</b>. {_words(one.measured.what)}.")
+        found.append(f"Measured: <b>{escape(with_interval(one.measured.interval))}</b>. {as_html(one.measured.what)}.")
     if claim.expected is not None:
-        found.append(f"Expected: <b>{escape(str(claim.expected))}</b>. {_words(claim.because)}")
-    found.append(f"<b>{one.verdict.capitalize()}</b>: {_words(one.why.removesuffix('.'))}.")
+        found.append(f"Expected: <b>{escape(str(claim.expected))}</b>. {as_html(claim.because)}")
+    found.append(f"<b>{one.verdict.capitalize()}</b>: {as_html(one.why.removesuffix('.'))}.")
     if claim.note:
-        found.append(f"Note: {_words(claim.note)}")
+        found.append(f"Note: {as_html(claim.note)}")
     found += [f'To decide it: <code class="command">{escape(command)}</code>' for command in commands]
     origin = f"networks of <code>{escape(claim.grid)}</code>" if claim.grid else "needs no networks"
     link = f'<a href="?claim={escape(claim.id)}" target="_blank">{escape(claim.id)}</a>'
     found.append(f"{escape(claim.source)}; {claim.topic}; {origin}; link to this statement: {link}")
     return found
-
-
-def _words(text: str) -> str:
-    """Text with `code` in it, as HTML."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text.strip()))
 
 
 def _strip(shown: Sequence[tuple[Strip, Verdict]], dark: bool) -> str:

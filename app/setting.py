@@ -7,10 +7,10 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.charts.networks.one_network import Networks, setting_of
 from analysis.data.choosing import Keyed, label, matching, rest_of, settled, values_of
 from analysis.data.comparing import fitting, lacking
 from analysis.data.keys import captioned, spoken
+from analysis.data.networks.reading import Networks, setting_of
 from analysis.data.paper import settings
 from analysis.data.parts import are_at_equilibrium
 from analysis.data.points import Setting, in_order, one_setting, varying

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from analysis.charts.networks.several import along_training, several_chart
+from analysis.data.networks.evaluations import main_and_loss
 from analysis.data.networks.listing import told_apart
 from analysis.data.networks.training_now import in_training
 from analysis.data.points import described
@@ -21,8 +22,7 @@ def show_in_training(results: str) -> None:
     rows, curves = in_training(results)
     if not rows or curves.empty:
         return
-    known = along_training(results, curves)
-    shown: dict[str, str] = {name: known[name] for name in ("test_acc", "test_mse", "train_loss") if name in known}
+    shown = main_and_loss(along_training(results, curves))
     shown_rows = rows[:MOST]
     told = (
         told_apart(shown_rows, results)

@@ -1,6 +1,7 @@
-"""Text for pages of Markdown: what somebody wrote as plain text shows there as it was written."""
+"""Text for pages of Markdown or HTML: what somebody wrote as plain text shows there as it was written."""
 
 import re
+from html import escape
 
 _CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
 """Code in backticks, whose characters Markdown leaves alone."""
@@ -14,6 +15,11 @@ def escaped(text: str) -> str:
         parts += [_literal(text[start : code.start()]), code[0]]
         start = code.end()
     return "".join([*parts, _literal(text[start:])])
+
+
+def as_html(text: str) -> str:
+    """The text as HTML, with its words in single backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def _literal(text: str) -> str:

@@ -5,6 +5,7 @@ Importing this stays fast: scipy.optimize takes half a second and is imported wh
 
 from stats.collapse import BestExponent, Collapse, Curve, best_exponent, collapse
 from stats.fits import (
+    FEWEST_OF_LAW,
     Line,
     PowerLaw,
     ThresholdExponent,
@@ -18,6 +19,8 @@ from stats.intervals import (
     FEW,
     LEAST_MEDIAN,
     Interval,
+    bootstrap_interval,
+    jackknife_interval,
     mean_interval,
     mean_intervals,
     median_interval,
@@ -28,6 +31,7 @@ from stats.thresholds import Threshold, clear_rise, threshold, threshold_interva
 
 __all__ = [
     "FEW",
+    "FEWEST_OF_LAW",
     "LEAST_MEDIAN",
     "BestExponent",
     "Collapse",
@@ -38,10 +42,12 @@ __all__ = [
     "Threshold",
     "ThresholdExponent",
     "best_exponent",
+    "bootstrap_interval",
     "by_decades",
     "clear_rise",
     "collapse",
     "exponent_of_thresholds",
+    "jackknife_interval",
     "linear_fit",
     "local_slopes",
     "mean_interval",

@@ -19,6 +19,8 @@ from stats.checks import Floats, finite, level_between_0_and_1, same_length
 from stats.intervals import Interval
 from stats.thresholds import Threshold
 
+FEWEST_OF_LAW = 3
+"""Least number of sizes for an exponent to be reported: through two points every power law is perfect."""
 STEEPEST = 20.0
 """The largest exponent of a law. A larger one fits only the point at the end of the others."""
 

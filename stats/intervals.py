@@ -149,6 +149,21 @@ def median_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     return Interval(median, float(x[k]), float(x[n - 1 - k]), n, f"order statistics, covers {1 - 2 * below[k]:.3f}")
 
 
+def jackknife_interval(value: float, left_out: ArrayLike) -> Interval:
+    """95% by Student's t for an estimate, from the estimates that leave out one of n values each."""
+    left = finite("left_out", left_out)
+    n = len(left)
+    half = float(stdtrit(n - 1, 0.975) * np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum()))
+    return Interval(float(value), float(value) - half, float(value) + half, n, "jackknife")
+
+
+def bootstrap_interval(value: float, drawn: ArrayLike) -> Interval:
+    """The central 95% of what resamples give for an estimate; n is the number of resamples."""
+    values = finite("drawn", drawn)
+    low, high = np.quantile(values, [0.025, 0.975])
+    return Interval(float(value), float(low), float(high), len(values), "bootstrap")
+
+
 def _values(values: ArrayLike, level: float) -> Floats:
     level_between_0_and_1(level)
     if np.size(np.asarray(values)) == 0:

@@ -4,6 +4,11 @@ import subprocess
 from pathlib import Path
 
 
+def brief(sha: str) -> str:
+    """A commit in nine characters, followed by the `+` of one that files differ from."""
+    return sha.removesuffix("+")[:9] + "+" * sha.endswith("+")
+
+
 def commit_of(folder: Path, *within: str) -> str:
     """The commit, followed by `+` if files below the paths `within` (by default all) differ from it; empty outside a repository
     or without git."""

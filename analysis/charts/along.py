@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.charts.curves import Look, curves_chart
 from analysis.charts.explore import Explored, Layers, legible
 from analysis.data.keys import spoken
-from analysis.data.networks.evaluations import STEP
+from analysis.data.networks.evaluations import STEP, in_order_along
 from analysis.data.parts import with_parts
 from analysis.data.points import averaged, described, in_order, with_intervals
 from analysis.data.selection import Selection, Value, finite, statistics_sql
@@ -22,39 +22,25 @@ from stats import LEAST_MEDIAN
 from store.sql import quoted
 from store.views import declared, run
 
-_FIRST = ("test_acc", "eval_test_mse", "chain_alignment_f", "train_loss", "chain_train_mse")
-"""Metrics along training in the order in which they are shown; the others follow as declared."""
 MOST_CURVES = 8
 """Most curves in a panel: of more values of a key, some are shown, evenly chosen."""
 MOST_PANELS = 6
 _TITLED = {STEP: Key(STEP, "training step", "whole")}
 
 
-class Evaluated(NamedTuple):
-    """The metrics that the saved curves of some networks hold, by name, the main one first."""
+def evaluated(results: str, selection: Selection) -> dict[str, Metric]:
+    """The metrics along training that the saved curves of these networks hold, by name, the main one first; empty if no curve was
+    saved."""
 
-    metrics: dict[str, Metric]
-
-    def loss(self, main: str) -> str | None:
-        """The error during training that goes with the main metric; None if none was saved."""
-        return next((name for name in ("train_loss", "chain_train_mse") if name in self.metrics and name != main), None)
-
-
-def evaluated(results: str, selection: Selection) -> Evaluated:
-    """The metrics along training of these networks. Empty if no curve was saved."""
-    along = {name: c for name, c in declared(results).items() if isinstance(c, Metric) and c.per == "evaluation" and name != STEP}
+    known = declared(results)
 
     def work(connection: Any) -> list[str]:
-        there = {name for name, *_ in connection.execute("DESCRIBE curves").fetchall()}
-        names = [name for name in along if name in there]
+        names = list(in_order_along(known, [name for name, *_ in connection.execute("DESCRIBE curves").fetchall()]))
         counts = ", ".join(f"count({quoted(name)})" for name in names)
         sql = f"SELECT {counts} FROM curves WHERE cell_id IN ({cells_of(selection)})"
-        counted_ones = connection.execute(sql).fetchone()
-        return [name for name, n in zip(names, counted_ones, strict=True) if n]
+        return [name for name, n in zip(names, connection.execute(sql).fetchone(), strict=True) if n]
 
-    held = run(results, work)
-    order = [*(name for name in _FIRST if name in held), *(name for name in held if name not in _FIRST)]
-    return Evaluated({name: along[name] for name in order})
+    return in_order_along(known, run(results, work))
 
 
 def cells_of(selection: Selection) -> str:

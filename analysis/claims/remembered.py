@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from analysis.claims.entries import PATHS
-from analysis.claims.verdict import Checked
+from analysis.claims.verdict import JUDGES, Checked
 from console.cache import cache_folder, digest, write_whole
 
 _ROOT = Path(__file__).parents[2]
-_ROOMS = ("analysis", "declarations", "stats", "store", "trainables")
 # Read once, at import: an edit made while the process runs must not name the verdicts of the old code.
-CODE = digest([*PATHS, *(file for room in _ROOMS for file in (_ROOT / room).rglob("*.py"))])
+CODE = digest([*PATHS, *(file for room in JUDGES for file in (_ROOT / room).rglob("*.py"))])
 """Names the code and the claims whose verdicts are kept."""
 
 

@@ -10,6 +10,8 @@ from stats import Interval
 
 Verdict = Literal["confirmed", "contradicted", "not enough data", "not measured"]
 VERDICTS: tuple[Verdict, ...] = ("confirmed", "contradicted", "not enough data", "not measured")
+JUDGES = ("analysis", "declarations", "stats", "store")
+"""Packages whose code a verdict depends on, besides the networks."""
 
 
 class Again(NamedTuple):

@@ -7,9 +7,9 @@ import altair as alt
 import pandas as pd
 
 from analysis.charts.curves import styled
-from analysis.charts.networks.one_network import network
 from analysis.charts.networks.pictures import examples_chart, said_of, weights_chart
 from analysis.data.keys import captioned
+from analysis.data.networks.listing import network
 from analysis.data.networks.pictures import Pictures, pictures_of
 from analysis.data.networks.saved import of_other_gamma
 from analysis.data.paper import settings

@@ -20,11 +20,10 @@ from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.equilibrium import HE3, told
 from analysis.scaling.bound import specialised_neurons
 from analysis.scaling.proportion import AS_ROOT, in_power
-from analysis.scaling.thresholds import FEWEST_OF_LAW
 from analysis.theory.equilibrium.parity import specialised as specialised_on_parity
 from analysis.theory.equilibrium.three_layers import gp_sp, sp_mag
 from console.words import counted
-from stats import power_law
+from stats import FEWEST_OF_LAW, power_law
 
 
 class Counts(NamedTuple):

@@ -8,8 +8,8 @@ import altair as alt
 import pandas as pd
 
 from analysis.charts.curves import styled
-from analysis.charts.networks.one_network import network
 from analysis.data.keys import captioned
+from analysis.data.networks.listing import network
 from analysis.data.points import described
 from analysis.data.selection import SEED, grid_keys
 from analysis.figures.drawn import Drawn, Figure, Missing

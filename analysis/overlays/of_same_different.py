@@ -5,8 +5,9 @@ gamma   richness; sigma2 variance of the noise; L training symbols; d input dime
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from analysis.overlays.theory import ACCURACIES, About, Theory
@@ -57,13 +58,13 @@ THEORIES = (
 )  # fmt: skip
 
 
-def of_initial_weights() -> dict[str, tuple[float, str]]:
+def _of_initial_weights() -> dict[str, tuple[float, str]]:
     """By measure, the value for a lazy network, and its source."""
     source = "at initial weights: lazy weights hardly move"
     return {name: (value, source) for name, value in (("readout_ratio", 1.0), ("alignment_pos", 0.0), ("alignment_neg", 0.0))}
 
 
-def of_rich(n_symbols: int, readout_ratio: float | None) -> dict[str, tuple[float, str]]:
+def _of_rich(n_symbols: int, readout_ratio: float | None) -> dict[str, tuple[float, str]]:
     """By measure, the value for a rich network of L symbols, and its source; `final_test_acc` only if its own readout ratio is
     known."""
     margin = "[Tong25 Theorem 1]"
@@ -74,3 +75,22 @@ def of_rich(n_symbols: int, readout_ratio: float | None) -> dict[str, tuple[floa
         by_ratio = float(rich.test_accuracy(n_symbols, readout_ratio))
         found["final_test_acc"] = (by_ratio, "[Tong25 Eq. C.18] at this network's readout ratio")
     return found
+
+
+class Expected(NamedTuple):
+    """The theory's value for a measure of a network, and its source."""
+
+    value: float
+    source: str
+
+
+def expected(cell: Mapping[str, Any]) -> dict[str, Expected]:
+    """The theory's values for a network, by measure; empty if no theory applies to it."""
+    if AT_INITIAL_WEIGHTS.is_one(cell):
+        found = _of_initial_weights()
+    elif RICH.is_one(cell):
+        ratio = cell.get("readout_ratio")
+        found = _of_rich(int(cell["L"]), ratio if ratio is not None and np.isfinite(ratio) else None)
+    else:
+        found = {}
+    return {measure: Expected(value, source) for measure, (value, source) in found.items()}

@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from analysis.overlays.waiting import computed, left_out
+from console.cache import write_whole
 from console.terminal import stop, told
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -41,9 +42,7 @@ def report(
         stop(f"cannot write in {out.absolute().parent}: name another file with --out")
     try:
         html = build(results, computed if wait else left_out, (lambda text: None) if quiet else told, sweep or None)
-        partial = out.with_name(f".{out.name}.inprogress")
-        partial.write_text(html)
-        partial.replace(out)
+        write_whole(out, html)
     except ResultsError as error:
         if Path(results).is_file() or (sweep and (Path(results).is_dir() or "://" in results)):
             stop(str(error))
@@ -51,7 +50,7 @@ def report(
     except ValueError as error:  # an entry of a claims file
         stop(str(error))
     except OSError as error:
-        stop(f"cannot write {out}: {error.strerror}")
+        stop(f"{error.filename}: {error.strerror}")
     Console(highlight=False, soft_wrap=True).print(str(out), markup=False)
 
 

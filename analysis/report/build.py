@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from analysis.asking import selected
 from analysis.claims.check import advice
@@ -18,9 +18,11 @@ from analysis.report.facts import facts
 from analysis.report.own import described_origins, own_results
 from analysis.report.papers import claims, figures
 from console.commands import command
+from console.markdown import as_html
 from console.words import duration, listed
 from stats import FEW
 from stats.rounding import with_interval
+from store.provenance import brief
 
 OPEN = 3
 """Most sweeps of a report whose tables and training curves are open when it is opened."""
@@ -55,8 +57,9 @@ def build(
     )  # fmt: skip
     environment.filters |= {
         "command": command,
-        "number": _number, "with_interval": with_interval, "advice": lambda one: advice(one, results), "code": _code,
-        "duration": duration, "origins": described_origins, "anchor": _anchor,
+        "number": _number, "with_interval": with_interval, "advice": lambda one: advice(one, results), 
+        "code": lambda text: Markup(as_html(text)),
+        "duration": duration, "origins": described_origins, "commit": brief, "anchor": _anchor,
     }  # fmt: skip
     title = f"Sweep{'s' * (len(wanted) > 1)} {listed(wanted)}" if wanted else "Sweeps beside the theory"
     return environment.get_template("report.html").render(
@@ -67,11 +70,6 @@ def build(
 
 def _number(value: float | None) -> str:
     return "" if value is None or np.isnan(value) else f"{value:.3g}" if abs(value) < 100 else f"{value:.0f}"
-
-
-def _code(text: str) -> Markup:
-    """A text with `quoted` words as code."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _anchor(text: str) -> str:

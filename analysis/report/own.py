@@ -11,7 +11,7 @@ from analysis.data.choosing import measured
 from analysis.data.comparing import named
 from analysis.data.keys import captioned, gamma_once, same_axis, spoken, title_of, value_of
 from analysis.data.measures import measures
-from analysis.data.networks.evaluations import STEP
+from analysis.data.networks.evaluations import STEP, main_and_loss
 from analysis.data.networks.failures import remedy
 from analysis.data.points import Points, described, numeric_keys, points
 from analysis.data.progress.coverage import Progress, Reason, in_common
@@ -25,6 +25,7 @@ from analysis.report.searched import Searched, searched
 from analysis.report.table import Table, table, told_apart
 from console.words import capital, listed
 from declarations.metrics import METRICS
+from store.provenance import brief
 from store.views import declared, run
 
 MOST_OWN = 3
@@ -159,13 +160,11 @@ def _picture(answer: Answer, sweep: str) -> Picture:
 def _training(results: str, selection: Selection, notes: list[str]) -> list[Picture]:
     """The main metric along training, and the loss."""
     held = evaluated(results, selection)
-    if not held.metrics:
+    if not held:
         notes.append("No training curve was saved: `save: [curves]` in a grid keeps them.")
         return []
-    main = next(iter(held.metrics))
-    names = [name for name in (main, held.loss(main)) if name]
     asked = Asked(selection.sweep, x=STEP, suited=True)
-    drawn = [_drawn(results, replace(asked, y=name), None, notes) for name in names]
+    drawn = [_drawn(results, replace(asked, y=name), None, notes) for name in main_and_loss(held)]
     return [_picture(one, str(selection.sweep)) for one in drawn if one]
 
 
@@ -177,6 +176,6 @@ def described_origins(trained: Sequence[dict[Hashable, Any]]) -> str:
         name: list(dict.fromkeys(str(origin[name]) for origin in trained if origin[name] and not pd.isna(origin[name])))
         for name in ("engine", "device", "host", "science_version", "git_sha")
     }
-    each["git_sha"] = [f"{sha[:9]}{'+' if sha.endswith('+') and len(sha) > 9 else ''}" for sha in each["git_sha"]]
+    each["git_sha"] = list(map(brief, each["git_sha"]))
     words = {"engine": "engine", "device": "on", "host": "of", "science_version": "science version", "git_sha": "code"}
     return ", ".join(f"{words[name]} {listed(values)}" for name, values in each.items() if values)

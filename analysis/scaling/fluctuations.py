@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from stats import Interval, linear_fit, mean_interval
+from stats import Interval, jackknife_interval, linear_fit, mean_interval
 from store.sql import literal
 from store.views import run
 
@@ -94,24 +94,15 @@ def fall_of_means(found: pd.DataFrame, of: str) -> Fall:
     if (left <= 0).any():
         return none
     whole, left = np.log(values.mean(0)), np.log(left)
-    exponent = _jackknifed(linear_fit(x, whole).slope.value, np.array([linear_fit(x, row).slope.value for row in left]))
+    exponent = jackknife_interval(linear_fit(x, whole).slope.value, np.array([linear_fit(x, row).slope.value for row in left]))
     steps, steps_left = (np.diff(logs, axis=-1) / np.diff(x) for logs in (whole, left))
-    return Fall(exponent, _local(sizes, [_jackknifed(step, of) for step, of in zip(steps, steps_left.T, strict=True)]))
+    return Fall(exponent, _local(sizes, [jackknife_interval(step, of) for step, of in zip(steps, steps_left.T, strict=True)]))
 
 
 def _local(sizes: Array, slopes: list[Interval]) -> pd.DataFrame:
     """`Fall.local` of the slopes from each width to the next."""
     rows = [(at, *one[:3]) for at, one in zip(np.sqrt(sizes[:-1] * sizes[1:]), slopes, strict=False)]
     return pd.DataFrame(rows, columns=[SIZE, "slope", "low", "high"])
-
-
-def _jackknifed(value: float, left: Array) -> Interval:
-    """95% by Student's t from the values without one data set each."""
-    from scipy.special import stdtrit
-
-    n = len(left)
-    half = float(stdtrit(n - 1, 0.975) * np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum()))
-    return Interval(float(value), float(value) - half, float(value) + half, n, "jackknife")
 
 
 def shared_seeds(networks: pd.DataFrame) -> bool:

@@ -12,7 +12,8 @@ from analysis.data.points import Points, grouping_keys, numeric_keys, points, ta
 from analysis.data.selection import Selection
 from analysis.scaling.charts import threshold_chart
 from analysis.scaling.proportion import RATIO, by_proportion, proportions, width_as
-from analysis.scaling.thresholds import FEWEST_OF_LAW, Exponent, fitted, threshold_table, thresholds, without_lazy
+from analysis.scaling.thresholds import Exponent, fitted, threshold_table, thresholds, without_lazy
+from stats import FEWEST_OF_LAW
 from store.questions import Question
 
 

@@ -14,13 +14,11 @@ import numpy as np
 import pandas as pd
 
 from analysis.scaling.fluctuations import DATA, SIZE, held
-from stats import Interval, linear_fit
+from stats import FEWEST_OF_LAW, Interval, bootstrap_interval, linear_fit
 
 Array = np.ndarray[Any, Any]
 EXAMPLES, ERROR = "P", "error"
 RESAMPLES = 400
-FEWEST = 3
-"""Widths below which any power law fits."""
 
 
 def errors(networks: pd.DataFrame, outputs: Mapping[str, Array], ensemble: bool) -> pd.DataFrame:
@@ -43,7 +41,7 @@ class Onset(NamedTuple):
     local: pd.DataFrame
     """Slopes between neighbouring widths that have P*: SIZE, their geometric mean, and `slope`, `low`, `high`."""
     exponent: Interval | None
-    """The slope of log P* in log N; None below FEWEST widths that have P*."""
+    """The slope of log P* in log N; None below FEWEST_OF_LAW widths that have P*."""
     draws: "pd.DataFrame"
     """P* of each resample, a column for each width."""
 
@@ -77,11 +75,12 @@ def onset(of: pd.DataFrame, limit: pd.DataFrame, factor: float) -> Onset:
     # A resample without P* counts as the end of the range: the least that is known of it.
     logs = np.log(np.stack([np.clip(found[size], *ends[size]) for size in reached])) if reached else np.zeros((0, 1))
     n = np.log(np.array(reached, float))
-    local = [
-        (float(np.exp((n[i] + n[i + 1]) / 2)), *_interval((logs[i + 1] - logs[i]) / (n[i + 1] - n[i]))[:3])
-        for i in range(len(reached) - 1)
-    ]
-    law = _interval(np.array([linear_fit(n, one).slope.value for one in logs.T])) if len(reached) >= FEWEST else None
+    # The first column is of all data sets, the others are of resamples.
+    slopes = np.diff(logs, axis=0) / np.diff(n)[:, None]
+    middles = np.exp((n[:-1] + n[1:]) / 2)
+    local = [(at, *bootstrap_interval(one[0], one[1:])[:3]) for at, one in zip(middles, slopes, strict=True)]
+    laws = [linear_fit(n, one).slope.value for one in logs.T] if len(reached) >= FEWEST_OF_LAW else []
+    law = bootstrap_interval(laws[0], laws[1:]) if laws else None
     return Onset(
         pd.DataFrame(rows, columns=[SIZE, EXAMPLES, "ratio", "low", "high"]),
         pd.DataFrame(points, columns=[SIZE, "mean", "low", "high"]),
@@ -102,9 +101,3 @@ def crossing(P: Array, ratios: Array, factor: float) -> float:
         return 0.0
     low, high = np.log(ratios[i - 1 : i + 1])
     return float(np.exp(np.interp(np.log(factor), [low, high], np.log(P[i - 1 : i + 1]))))
-
-
-def _interval(drawn: Array) -> Interval:
-    """The first value with the 95% of the others."""
-    low, high = np.quantile(drawn[1:], [0.025, 0.975])
-    return Interval(float(drawn[0]), float(low), float(high), len(drawn) - 1, "bootstrap")

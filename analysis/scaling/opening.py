@@ -7,9 +7,8 @@ import numpy as np
 from analysis.data.keys import KINDS, is_label
 from analysis.data.points import Points
 from analysis.data.settings import Numbers, Settings, distinct
+from stats import FEWEST_OF_LAW
 
-ENOUGH = 3
-"""Fewest thresholds through which a power law says something: through two, every one is perfect."""
 SOME = 2
 """Fewest thresholds that show whether they grow."""
 
@@ -43,16 +42,16 @@ class Laws:
 
     def first_against(self, over: str, candidates: Iterable[str], usual: str) -> str | None:
         """The parameter against which thresholds over `over` are shown first: the usual one, or another one if only that has
-        ENOUGH, or as many as there are; one of KINDS only if no other has SOME. None if there are no thresholds."""
+        FEWEST_OF_LAW, or as many as there are; one of KINDS only if no other has SOME. None if there are no thresholds."""
         most = {key: self._most(over, key) for key in sorted(candidates, key=lambda key: key != usual)}
         sizes = {key: n for key, n in most.items() if key not in KINDS and n >= SOME}
-        return _first(sizes or most, ENOUGH)
+        return _first(sizes or most, FEWEST_OF_LAW)
 
     def first_colour(self, over: str, against: str, candidates: Iterable[str]) -> str | None:
         """The parameter whose values first tell laws apart: a label that laws have, or one with two values in one setting; None
         if there is none."""
         counts, frame, known = self.counts(over, against), self.points.frame, self.points.declared
-        laws = counts >= min(ENOUGH, counts.max(initial=1))
+        laws = counts >= min(FEWEST_OF_LAW, counts.max(initial=1))
         for key in candidates:
             rows = np.flatnonzero(laws & frame[key].notna())
             n = distinct(self.settings.beside(over, against, key)[rows], self.settings.numbers[key][rows]).max(initial=0)
@@ -61,12 +60,12 @@ class Laws:
         return None
 
     def opening(self, over: str, against: str, by: str | None = None) -> Points:
-        """The points of those settings of all keys but these with ENOUGH thresholds for some value of `by`, or with as many as
-        there are."""
+        """The points of those settings of all keys but these with FEWEST_OF_LAW thresholds for some value of `by`, or with as
+        many as there are."""
         counts = self.counts(over, against)
         if by:
             counts[self.points.frame[by].isna()] = 0
-        enough = counts >= min(ENOUGH, counts.max(initial=1))
+        enough = counts >= min(FEWEST_OF_LAW, counts.max(initial=1))
         settings = self.settings.beside(over, against, *([by] if by else []))
         return self.points._replace(frame=self.points.frame[np.isin(settings, settings[enough & (counts > 0)])])
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.data.networks.evaluations import Bounds, first_within
-from stats import Interval, linear_fit, mean_interval
+from stats import FEWEST_OF_LAW, Interval, linear_fit, mean_interval
 
 SAMPLES = "samples"
 
@@ -32,12 +32,9 @@ class SampleGrowth(NamedTuple):
     slopes: pd.DataFrame
     """Their `spanning_slopes`."""
     exponent: Interval | None
-    """The slope of the line through all networks on logarithmic axes; None below three sizes: any law fits two."""
+    """The slope of the line through all networks on logarithmic axes; None below FEWEST_OF_LAW sizes."""
     late: pd.DataFrame
     """Sizes, and how many networks of how many have not come within the bounds there."""
-
-
-FEWEST = 3
 
 
 def growth(found: pd.DataFrame, against: str) -> SampleGrowth:
@@ -55,7 +52,7 @@ def growth(found: pd.DataFrame, against: str) -> SampleGrowth:
     means = pd.DataFrame(rows, columns=[against, "mean", "low", "high", "n"])
     every = found[found[against].isin(means[against])]
     law = None
-    if len(means) >= FEWEST:
+    if len(means) >= FEWEST_OF_LAW:
         law = linear_fit(np.log(every[against].to_numpy(float)), np.log(every[SAMPLES].to_numpy(float))).slope
     return SampleGrowth(means, spanning_slopes(means, against), law, pd.DataFrame(late, columns=[against, "late", "n"]))
 

@@ -13,12 +13,10 @@ from analysis.scaling.predictions import Prediction, predicted
 from declarations.column import Column
 from declarations.keys import KEYS
 from declarations.statistics import SEEDS, STATISTICS
-from stats import Interval, PowerLaw, Threshold, clear_rise, exponent_of_thresholds, power_law, threshold_of_means
+from stats import FEWEST_OF_LAW, Interval, PowerLaw, Threshold, clear_rise, exponent_of_thresholds, power_law, threshold_of_means
 
 FEWEST_OF_CURVE = 2
 """Least number of points for a curve to have a threshold."""
-FEWEST_OF_LAW = 3
-"""Least number of sizes for an exponent to be reported: through two points every power law is perfect."""
 
 
 def thresholds(

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from console.cache import write_whole
 from console.commands import documented
 from console.terminal import stop, told
 
@@ -32,7 +33,7 @@ def verdicts(
     from analysis.claims.remembered import remember
     from analysis.data.source import ResultsError, existing, state
     from analysis.verdicts.page import page
-    from analysis.verdicts.summary import by_paper, replace_file, summary_in, with_summary
+    from analysis.verdicts.summary import by_paper, summary_in, with_summary
 
     if out == PAGE and results != EVIDENCE:
         stop(f"{PAGE} and the table in {README} are of {EVIDENCE}/: name another page for the networks in {results} with --out")
@@ -50,16 +51,16 @@ def verdicts(
             token, checked = state(results), check(results)
             remember(results, token, {one.claim.id: one for one in checked})
             text, short = page(checked, results, datetime.now(UTC).date(), is_ours=results == EVIDENCE)
-        replace_file(out, text)
+        write_whole(out, text)
         if out == PAGE:
             publish(results, checked)
-            replace_file(README, with_summary(README.read_text(), by_paper(short), str(README)))
+            write_whole(README, with_summary(README.read_text(), by_paper(short), str(README)))
     except (ResultsError, ValueError) as error:  # ValueError: an entry of a claims file, or a README without markers
         stop(str(error))
     except KeyboardInterrupt:
         stop(f"interrupted: {out} is as it was", 130)
     except OSError as error:
-        stop(f"cannot write {out}: {error.strerror}")
+        stop(f"{error.filename}: {error.strerror}")
     Console(highlight=False, soft_wrap=True).print(str(out), markup=False)
 
 

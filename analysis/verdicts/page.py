@@ -8,15 +8,12 @@ from itertools import groupby
 from analysis.claims.check import ROOT, advice
 from analysis.claims.entries import Claim
 from analysis.claims.papers import OURS, PAPERS
-from analysis.claims.verdict import Checked, Measured
+from analysis.claims.verdict import JUDGES, Checked, Measured
 from analysis.verdicts.summary import MARKER, summary
 from console.markdown import escaped
 from stats.rounding import in_digits
-from store.provenance import commit_of
+from store.provenance import brief, commit_of
 from store.views import fetch
-
-JUDGES = ("analysis", "declarations", "stats", "store")
-"""Packages whose code a verdict depends on, besides the networks."""
 
 _HEAD = """# Verdicts
 
@@ -41,7 +38,7 @@ FROM cells LEFT JOIN plans USING (cell_id) WHERE status = 'ok' GROUP BY ALL ORDE
 def page(checked: Sequence[Checked], results: str, today: date, is_ours: bool) -> tuple[str, str]:
     """The page in Markdown, and its summary. The claims were checked on `results`; `is_ours`: on evidence/."""
     ((n_networks,),) = fetch(results, "SELECT count(*) FROM cells WHERE status = 'ok'")
-    made = f"{today:%Y-%m-%d}, code of commit {_short(commit_of(ROOT, *JUDGES)) or 'unknown'}, {n_networks:,} networks."
+    made = f"{today:%Y-%m-%d}, code of commit {brief(commit_of(ROOT, *JUDGES)) or 'unknown'}, {n_networks:,} networks."
     short = summary(checked, made)
     lines = [
         _HEAD + (_OURS if is_ours else f"`{results}`.\n"),
@@ -54,7 +51,7 @@ def page(checked: Sequence[Checked], results: str, today: date, is_ours: bool) -
     lines += _table({"sweep": "---", "networks": "---:", "trained": "---", "by the code of commit": "---"})
     for sweep, n, first, last, codes in fetch(results, _SWEEPS):
         days = first if first == last else f"{first} to {last}"
-        lines.append(_row(sweep, f"{n:,}", days or "", ", ".join(dict.fromkeys(_short(code) or "unknown" for code in codes))))
+        lines.append(_row(sweep, f"{n:,}", days or "", ", ".join(dict.fromkeys(brief(code) or "unknown" for code in codes))))
     for paper in dict.fromkeys([*PAPERS, *(one.claim.paper for one in checked)]):
         lines += ["", "## " + ("Statements of this project" if paper == OURS else f"[{paper}] {PAPERS.get(paper, '')}".rstrip())]
         of_paper = sorted((one for one in checked if one.claim.paper == paper), key=lambda one: one.claim.place)
@@ -103,7 +100,3 @@ def _table(columns: dict[str, str]) -> list[str]:
 
 def _row(*cells: str) -> str:
     return f"| {' | '.join(' '.join(cell.split()) for cell in cells)} |"
-
-
-def _short(sha: str) -> str:
-    return sha[:9] + ("+" if sha.endswith("+") else "")

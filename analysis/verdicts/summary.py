@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 
 from analysis.claims.papers import PAPERS
 from analysis.claims.verdict import VERDICTS, Checked
@@ -42,10 +41,3 @@ def with_summary(page: str, text: str, name: str) -> str:
     summary_in(page, name)
     before, _, after = page.split(f"{MARKER}\n")
     return f"{before}{MARKER}\n{text}\n{MARKER}\n{after}"
-
-
-def replace_file(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    partial = path.with_name(f".{path.name}.inprogress")
-    partial.write_text(text)
-    partial.replace(path)

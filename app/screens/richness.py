@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
-from analysis.charts.networks.one_network import MOST_SEEDS, Networks, network, networks, training, training_sql
 from analysis.charts.networks.richness import along_chart, n_leading, spectra, spectra_sql, spectrum_chart
 from analysis.data.choosing import axes_of, measured
 from analysis.data.keys import captioned, spoken, title_of, value_of
 from analysis.data.measures import LAZINESS, MEANINGS, measures
-from analysis.data.networks.saved import differing_in_one, measured_of
+from analysis.data.networks.listing import network
+from analysis.data.networks.reading import MOST_SEEDS, Networks, networks, training, training_sql
+from analysis.data.networks.saved import beside_in_one, measured_of
 from analysis.data.points import described, means_of, task_of
 from analysis.data.selection import SEED, Selection
 from analysis.data.source import declared
@@ -80,7 +81,7 @@ def _shown(results: str, found: Networks, cell_id: str) -> list[Shown]:
     """The network, and the one beside it that is chosen here, if there is any."""
     others = {
         f"{spoken(key)} = {text}": (key, other)
-        for key, by_value in remembered(_others, results, cell_id).items()
+        for key, by_value in remembered(beside_in_one, results, cell_id, "richness").items()
         for text, other in by_value.items()
     }
     cell = remembered(network, results, cell_id)
@@ -95,11 +96,6 @@ def _shown(results: str, found: Networks, cell_id: str) -> list[Shown]:
     assert other is not None
     own = Shown(f"{spoken(key)} = {value_of(key, cell[key])}", cell, _seeds(found, cell_id))
     return [own, Shown(beside, other, _seeds(found, other_id))]
-
-
-def _others(results: str, cell_id: str) -> dict[str, dict[str, str]]:
-    cell = network(results, cell_id)
-    return {} if cell is None else differing_in_one(results, cell, "richness")
 
 
 def _seeds(found: Networks, cell_id: str) -> list[str]:

@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from analysis.charts.networks.one_network import networks
 from analysis.data.choosing import matching
+from analysis.data.networks.reading import networks
 from analysis.data.points import Setting, one_setting, settings_of, varying
 from analysis.data.progress.showing import NEEDS
 from analysis.data.selection import Selection
@@ -168,7 +168,7 @@ def _histogram(results: str, row: "pd.Series[Any]", kept: Overlaps) -> None:
     known = f"A_f = {alignment:.3g}" if math.isfinite(alignment) else "without an alignment that is a number"
     st.caption(
         f"{captioned_of(results, keys)}; {n}, {known}. Bars: first layer, mean over samples of the posterior and seeds"
-        f"{interval}. Neurons beyond {OUTLIER:g} standard deviations, grey lines: {kept.specialised:.3g} of {N} points_of, "
+        f"{interval}. Neurons beyond {OUTLIER:g} standard deviations, grey lines: {kept.specialised:.3g} of {N} measured, "
         f"{said}{outside}."
     )
     downloads("overlaps", kept.frame, chart, kept.sql, sql_lines(results, kept.sql))

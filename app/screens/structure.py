@@ -8,25 +8,18 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from analysis.charts.networks.one_network import (
-    ORIGIN,
-    chains_chart,
-    expected,
-    network,
-    networks,
-    neurons_sql,
-    training,
-    training_chart,
-    training_sql,
-)
+from analysis.charts.networks.one_network import chains_chart, training_chart
 from analysis.data.keys import captioned
 from analysis.data.measures import measures
+from analysis.data.networks.listing import network
+from analysis.data.networks.reading import ORIGIN, networks, neurons_sql, training, training_sql
 from analysis.data.parts import at_equilibrium, keeps_neurons
 from analysis.data.points import described, means_of
 from analysis.data.selection import SEED, Selection, Value
 from analysis.data.source import declared
 from analysis.figures.structure import neurons_of, structure_chart
 from analysis.lines import sql_lines
+from analysis.overlays.of_same_different import expected
 from app.choosing import mean_text
 from app.looks import controls, is_narrow
 from app.pictures import learned, saved, seen

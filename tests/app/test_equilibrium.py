@@ -102,7 +102,7 @@ def test_scaling_rescales_by_the_bound_and_says_how_well_it_does(monkeypatch, by
     assert not page.exception and page.selectbox(key="rescaled_by").value == "the bound's P*"
     [said] = [one.value for one in page.caption if one.value.startswith("S = ")]
     rescaled, as_measured = (float(part.split(" = ")[-1].split(",")[-1].split()[0]) for part in said.split(" over ")[:2])
-    assert "; by the bound's P*, nothing fitted" in said
+    assert "Rescaled by the bound's P*, nothing fitted" in said
     # Of 4 seeds S is about 2 where curves collapse; as measured they lie apart by ln(64/16) x 0.1, that is 28 errors of a mean.
     assert rescaled < 4 and as_measured > 50
 

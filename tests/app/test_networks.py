@@ -184,6 +184,10 @@ def test_networks_in_training_show_their_curve_so_far(page, tmp_path):
         shown = page("networks", store.results)
         assert "In training: 1 network with a curve so far" in [one.label for one in shown.expander]
         assert "L = 3" in shown.get("vega_lite_chart")[0].proto.spec
+        told[0]["curve"] = {"step": [100.0], "train_loss": [0.7], "test_mse": [0.4]}  # of real targets
+        (place / CURVES).write_text(json.dumps(told))
+        chart = json.loads(page("networks", store.results).get("vega_lite_chart")[0].proto.spec)
+        assert [panel["encoding"]["y"]["field"] for panel in chart["vconcat"]] == ["eval_test_mse", "train_loss"]
         (place / CURVES).write_text("[{")  # being written
         assert not page("networks", store.results).get("vega_lite_chart")
 

@@ -197,7 +197,7 @@ def test_collapse_opens_at_the_fitted_exponent_and_says_so(opened, tmp_path):
     page = opened("scaling", store.results)
     (caption,) = [one.value for one in page.caption if one.value.startswith("S = ")]
     assert page.number_input(key="exponent").value == pytest.approx(1.0, abs=0.05)
-    assert ", the exponent fitted to the thresholds above; predicted: ≤ 2 [Theorem 2]; means" in caption
+    assert ", the exponent fitted to the thresholds above; predicted: ≤ 2 [Theorem 2]. Means" in caption
     page.number_input(key="exponent").set_value(2.0).run()
     assert "by d^2, the exponent of the bound; predicted: ≤ 2 [Theorem 2]" in text(page)
     page.number_input(key="exponent").set_value(1.5).run()

@@ -43,7 +43,7 @@ def test_a_rich_network_stands_beside_the_lazy_one(page, results):
 
 def test_networks_lists_d_lr_and_leaves_out_parameters_that_are_empty(page, results, tmp_path):
     shown = page("networks", results, sweep="rich")
-    assert list(shown.dataframe[0].value.columns)[1:5] == ["best_test_acc", "final_test_acc", "d_lr", "seconds"]
+    assert list(shown.dataframe[0].value.columns)[1:5] == ["best_test_acc", "final_test_acc", "d_lr", "d_eff_rho"]
     assert "d_lr" not in page("networks", results, sweep="plain").dataframe[0].value
     store = Store(str(tmp_path))
     store.commit("p", [row(0, batch=8, P=4), row(1, batch=16)])

@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator import code
 from orchestrator.code import ROOT, TRAINS, commit
-from store.provenance import commit_of
+from store.provenance import brief, commit_of
 
 
 @pytest.fixture
@@ -54,3 +54,8 @@ def test_the_root_holds_the_packages_and_each_that_a_sweep_imports_is_named():
     loaded = set(subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split())
     packages = {folder.name for folder in ROOT.iterdir() if any(folder.glob("*.py"))}
     assert loaded & packages == set(TRAINS)
+
+
+def test_a_commit_in_brief_keeps_the_plus_of_files_that_differ():
+    sha = "0123456789abcdef"
+    assert [brief(one) for one in (sha, sha + "+", "abc+", "")] == ["012345678", "012345678+", "abc+", ""]

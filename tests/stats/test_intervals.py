@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import bootstrap
 from scipy.stats import t as student
 
-from stats import Interval, mean_interval, median_interval, t_intervals
+from stats import Interval, bootstrap_interval, jackknife_interval, mean_interval, median_interval, t_intervals
 from stats.intervals import FEW, _bca
 
 
@@ -137,6 +137,20 @@ def test_aggregates_of_one_seed_bounds_and_refusals():
         t_intervals([0.5], [0.1], [0])
     with pytest.raises(ValueError, match="sd below 0"):
         t_intervals([0.5], [-0.1], [3])
+
+
+def test_the_jackknife_of_a_mean_is_its_t_interval():
+    values = np.array([1.0, 2.0, 4.0, 8.0])
+    left = (values.sum() - values) / (len(values) - 1)
+    found, direct = jackknife_interval(values.mean(), left), mean_interval(values)
+    assert found[:4] == pytest.approx(direct[:4]) and found.method == "jackknife"
+    with pytest.raises(ValueError, match="left_out"):
+        jackknife_interval(1.0, [np.inf, 1.0])
+
+
+def test_a_bootstrap_interval_holds_the_middle_of_what_resamples_give():
+    found = bootstrap_interval(50.0, np.arange(101.0))
+    assert found == Interval(50.0, 2.5, 97.5, 101, "bootstrap")
 
 
 def test_import_stays_light():

@@ -1,115 +1,13 @@
-"""Single networks: their list, and for one of them the theory's values, its training curve and its origin."""
+"""The training of a single network beside its other seeds, and chains at equilibrium."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import altair as alt
-import numpy as np
 import pandas as pd
 
 from analysis.charts.curves import styled
-from analysis.data.networks.saved import HOLDING, Saved
-from analysis.data.points import sorting
-from analysis.data.selection import SEED, Selection, Value, grid_keys
-from analysis.overlays.of_same_different import AT_INITIAL_WEIGHTS, RICH, of_initial_weights, of_rich
-from declarations.column import Column
-from declarations.keys import KEYS
-from store.database import of_cells
-from store.sql import literal, quoted
-from store.views import declared, run
-
-MOST_SEEDS = 30
-"""Most training curves in one chart, the network's own among them."""
-
-ORIGIN = ("cell_id", "seed", "status", "reason", "engine", "device", "host", "seconds", "git_sha", "science_version", "pack_id",
-          "finished_at", "log_path")  # fmt: skip
-"""Columns that say where the numbers of a network come from."""
-
-
-class Networks(NamedTuple):
-    """One row per setting, for networks that differ in their seed only: its keys, `n`, and the lists `seeds` and `cells`, both in
-    the order of seeds."""
-
-    frame: pd.DataFrame
-    keys: list[str]
-    declared: Mapping[str, Column] = KEYS
-    """The columns of their store."""
-
-
-def networks(results: str, selection: Selection, saved: Saved | None = None) -> Networks:
-    """The selected networks that finished, diverged ones included; `saved` keeps those that have saved this."""
-    keys = grid_keys(results)
-    names = ", ".join(map(quoted, keys))
-    limit = f" AND cell_id IN ({HOLDING[saved]})" if saved else ""
-    sql = (
-        f"SELECT {names}, count(*) AS n, list({SEED} ORDER BY {SEED}) AS seeds, list(cell_id ORDER BY {SEED}) AS cells "
-        f"FROM {selection.source} WHERE {selection.condition} AND status <> 'failed'{limit} GROUP BY {names}"
-    )
-    frame = run(results, lambda connection: connection.execute(sql).df())
-    keys = [key for key in keys if frame[key].notna().any()]
-    frame = frame[[*keys, "n", "seeds", "cells"]].sort_values(sorting(keys))
-    return Networks(frame.reset_index(drop=True), keys, declared(results))
-
-
-def setting_of(results: str, cell_id: str) -> dict[str, Value] | None:
-    """The keys of a network, `seed` among them; None if no network has this id."""
-    cell = network(results, cell_id)
-    keys = [*grid_keys(results), SEED]
-    return None if cell is None else {key: cell[key] for key in keys}
-
-
-def network(results: str, cell_id: str) -> dict[str, Any] | None:
-    """The row of a network in `cells`; None if no network has this id."""
-
-    def work(connection: Any) -> dict[str, Any] | None:
-        found = connection.execute("SELECT * FROM cells WHERE cell_id = ?", [cell_id])
-        names = [name for name, *_ in found.description]
-        row = found.fetchone()
-        return None if row is None else dict(zip(names, row, strict=True))
-
-    return run(results, work)
-
-
-def neurons_sql(cell_id: str) -> str:
-    """The query for the hidden neurons of a network."""
-    return f"SELECT * FROM neurons WHERE cell_id = {literal(cell_id)} ORDER BY neuron"
-
-
-def training_sql(cell_ids: Iterable[str]) -> str:
-    """The query for the evaluations of networks."""
-    ids = ", ".join(map(literal, cell_ids))
-    return f"""SELECT cell_id, seed, curves.* EXCLUDE (cell_id)
-FROM curves JOIN cells USING (cell_id)
-WHERE cell_id IN ({ids})
-ORDER BY seed, step"""
-
-
-def training(results: str, cell_ids: Iterable[str]) -> pd.DataFrame:
-    """Evaluations of the first MOST_SEEDS networks: cell_id, seed, step, train_loss, train_acc, test_acc, test_auc.
-
-    For real targets also eval_test_mse; at equilibrium also chain_alignment_f and chain_train_mse, means over the chains."""
-    ids = list(cell_ids)[:MOST_SEEDS]
-    return run(results, lambda connection: connection.execute(training_sql(ids)).df(), of_cells(ids))
-
-
-class Expected(NamedTuple):
-    """The theory's value for a measure of a network, and its source."""
-
-    value: float
-    source: str
-
-
-def expected(cell: Mapping[str, Any]) -> dict[str, Expected]:
-    """The theory's values for a network, by measure; empty if no theory applies to it."""
-    if AT_INITIAL_WEIGHTS.is_one(cell):
-        found = of_initial_weights()
-    elif RICH.is_one(cell):
-        ratio = cell.get("readout_ratio")
-        found = of_rich(int(cell["L"]), ratio if ratio is not None and np.isfinite(ratio) else None)
-    else:
-        found = {}
-    return {measure: Expected(value, source) for measure, (value, source) in found.items()}
-
+from analysis.overlays.of_same_different import Expected
 
 EXTENT = 45
 """Pixels for the labels of a vertical axis, so that panels line up."""

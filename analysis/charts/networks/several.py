@@ -7,42 +7,29 @@ import altair as alt
 import pandas as pd
 
 from analysis.charts.curves import styled
-from analysis.data.networks.evaluations import STEP
+from analysis.data.networks.evaluations import in_order_along
 from declarations.metric import Metric
-from store.sql import in_quotes
-from store.views import declared, run
+from store.views import declared
 
 COLOURS = ("#277f8e", "#d9a500", "#46327e", "#c2532d", "#4ac16d", "#365c8d", "#b5679a", "#7a7a7a", "#9fbf1f", "#1fa187")
 
 
-def along_training(results: str, frame: pd.DataFrame) -> dict[str, str]:
-    """The metrics along training that some row of `curves` has, with their titles: accuracies first, the training loss last.
-    The step is the axis of all of them."""
-    known = {name: one for name, one in declared(results).items() if isinstance(one, Metric) and one.per == "evaluation"}
-    there = [name for name in known if name != STEP and name in frame and frame[name].notna().any()]
-    first = {"test_acc": 0, "train_loss": 2}
-    return {name: known[name].title for name in sorted(there, key=lambda name: first.get(name, 1))}
-
-
-def curves_of(results: str, cell_ids: tuple[str, ...]) -> pd.DataFrame:
-    """The rows of `curves` of these networks, in the order of steps."""
-    if not cell_ids:
-        return pd.DataFrame(columns=["cell_id", "step"])
-    sql = f"SELECT * FROM curves WHERE cell_id IN ({', '.join('?' * len(cell_ids))}) ORDER BY cell_id, step"
-    return run(results, lambda connection: connection.execute(sql, list(cell_ids)).df())
+def along_training(results: str, frame: pd.DataFrame) -> dict[str, Metric]:
+    """The metrics along training that some row of `curves` has, by name, the main one first."""
+    return in_order_along(declared(results), [str(name) for name in frame if frame[name].notna().any()])
 
 
 def several_chart(
     curves: pd.DataFrame,
     labels: Mapping[str, str],
-    shown: Mapping[str, str],
+    shown: Mapping[str, Metric],
     log_step: bool = False,
     log_y: bool = False,
     width: int = 560,
 ) -> alt.TopLevelMixin:
-    """One panel for each metric of `shown` (its title by name), one line for each network of `labels` (its label by id).
+    """One panel for each metric of `shown`, one line for each network of `labels` (its label by id).
 
-    `log_y` makes the axes of losses and errors logarithmic. Metrics are read from `curves`, whose rows have cell_id and step.
+    `log_y` makes the axes of the metrics that it suits logarithmic. The rows of `curves` have cell_id, step and the metrics.
     """
     frame = curves[curves["cell_id"].isin(list(labels))]
     frame = frame[frame["step"] > 0] if log_step else frame
@@ -52,22 +39,16 @@ def several_chart(
         title=None, legend=alt.Legend(labelLimit=260, symbolType="stroke", columns=1, orient="bottom"),
     )  # fmt: skip
     panels: list[Any] = []
-    for i, (name, title) in enumerate(shown.items()):
-        is_loss = "loss" in name or "mse" in name
-        part = frame[frame[name].notna() & ((frame[name] > 0) | (not (is_loss and log_y)))]
+    for i, (name, metric) in enumerate(shown.items()):
+        log = log_y and metric.logarithmic
+        part = frame[frame[name].notna() & ((frame[name] > 0) | (not log))]
         x = alt.X(
             "step:Q", title="training step" if i == len(shown) - 1 else None, axis=alt.Axis(grid=False, format="~s"),
             scale=alt.Scale(type="log" if log_step else "linear", nice=False),
         )  # fmt: skip
-        scale = alt.Scale(type="log") if is_loss and log_y else alt.Scale(zero=False)
-        y = alt.Y(f"{name}:Q", title=title, scale=scale, axis=alt.Axis(minExtent=45, tickCount=5, format="~g"))
+        scale = alt.Scale(type="log") if log else alt.Scale(zero=False)
+        y = alt.Y(f"{name}:Q", title=metric.title, scale=scale, axis=alt.Axis(minExtent=45, tickCount=5, format="~g"))
         hover = ["network:N", "cell_id:N", "step:Q", alt.Tooltip(f"{name}:Q", format=".4g")]
         line = alt.Chart(part[["cell_id", "network", "step", name]]).mark_line(clip=True, point=alt.OverlayMarkDef(size=14))
         panels.append(line.encode(x=x, y=y, color=colour, detail="cell_id:N", tooltip=hover).properties(width=width, height=180))
     return styled(alt.vconcat(*panels, spacing=8))
-
-
-def sql_of_curves(cell_ids: tuple[str, ...]) -> str:
-    """The query for the training curves of these networks, as a user may run it."""
-    ids = ", ".join(f"'{cell_id}'" for cell_id in cell_ids)
-    return f"SELECT * FROM curves WHERE {in_quotes('cell_id')} IN ({ids}) ORDER BY cell_id, step"

@@ -11,9 +11,9 @@ from analysis.claims.verdict import Measured, NotMeasured
 from analysis.data.keys import spoken
 from analysis.data.networks.evaluations import Bounds, evaluations_of, first_within, in_words
 from analysis.scaling.envelope import COMPUTE, SIZE, envelope
-from analysis.scaling.samples import FEWEST, SAMPLES, growth, samples_until
+from analysis.scaling.samples import SAMPLES, growth, samples_until
 from declarations.metric import Metric
-from stats import by_decades, linear_fit, mean_interval, power_law
+from stats import FEWEST_OF_LAW, by_decades, linear_fit, mean_interval, power_law
 from store.views import declared
 
 
@@ -69,7 +69,9 @@ def samples_exponent(
     if grown.exponent is None or (grown.late[against] < grown.means[against].max()).any():
         late = grown.late.itertuples(index=False, name=None)
         lost = ", ".join(f"{some} of {n} at {against} = {size:g}" for size, some, n in late)
-        told = f"networks in which {in_words(when)} never holds: {lost}" if lost else f"fewer than {FEWEST} {spoken(against)}"
+        told = (
+            f"networks in which {in_words(when)} never holds: {lost}" if lost else f"fewer than {FEWEST_OF_LAW} {spoken(against)}"
+        )
         return NotMeasured(f"{told}; {found.what}")
     shown = ", ".join(f"{mean:.3g} at {size:g}" for size, mean in zip(grown.means[against], grown.means["mean"], strict=True))
     return Measured(

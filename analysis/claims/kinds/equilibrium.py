@@ -12,11 +12,11 @@ from analysis.claims.verdict import Measured, NotMeasured
 from analysis.scaling.bound import predicted_samples, specialised_neurons
 from analysis.scaling.overlaps import by_chance
 from analysis.scaling.proportion import AS_ROOT, in_power, width_as
-from analysis.scaling.thresholds import FEWEST_OF_LAW, threshold_table, thresholds
+from analysis.scaling.thresholds import threshold_table, thresholds
 from analysis.theory.equilibrium.large_deviation import Size, as_scaling, slope
 from analysis.theory.equilibrium.parity import specialised
 from analysis.theory.equilibrium.three_layers import gp_sp, sp_mag
-from stats import Interval, linear_fit, mean_interval
+from stats import FEWEST_OF_LAW, Interval, linear_fit, mean_interval
 
 
 def exponent_beside_bound(

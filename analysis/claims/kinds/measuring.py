@@ -14,9 +14,9 @@ from analysis.data.points import sd_of_ties, test_sizes
 from analysis.data.sharing import shared_along
 from analysis.overlays.overlays import beside
 from analysis.scaling.proportion import in_power
-from analysis.scaling.thresholds import FEWEST_OF_LAW, Exponent, exponent, thresholds
+from analysis.scaling.thresholds import Exponent, exponent, thresholds
 from declarations.metric import Metric
-from stats import Interval, linear_fit, mean_interval
+from stats import FEWEST_OF_LAW, Interval, linear_fit, mean_interval
 
 Found = Measured | NotMeasured
 

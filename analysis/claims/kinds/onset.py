@@ -7,8 +7,8 @@ from analysis.claims.kinds.measuring import Found
 from analysis.claims.networks import Networks, Where, networks
 from analysis.claims.verdict import Measured, NotMeasured
 from analysis.scaling.fluctuations import DATA, SIZE, outputs_of
-from analysis.scaling.onset import EXAMPLES, FEWEST, Onset, errors, onset
-from stats import Interval
+from analysis.scaling.onset import EXAMPLES, Onset, errors, onset
+from stats import FEWEST_OF_LAW, Interval
 
 MEASURE = "test_mse"
 
@@ -23,7 +23,7 @@ def onset_exponent(
         return law
     told = ", ".join(f"{point['mean']:.3g} at {point[SIZE]:g}" for point in law.points.to_dict("records"))
     if law.exponent is None:
-        return NotMeasured(f"P* lies within the P tried at fewer than {FEWEST} widths: {told}; {found.what}")
+        return NotMeasured(f"P* lies within the P tried at fewer than {FEWEST_OF_LAW} widths: {told}; {found.what}")
     return Measured(law.exponent, f"exponent b of P* ~ width^b for {factor:g} times the error: {told}; {found.what}", found.again)
 
 

@@ -5,6 +5,8 @@ from operator import ge, le
 
 import pandas as pd
 
+from declarations.column import Column
+from declarations.metric import Metric
 from store.sql import quoted
 from store.views import run
 
@@ -13,7 +15,25 @@ HALFWAY = "halfway"
 """A bound: the middle between a metric's first and last value along the training of the same network."""
 Bounds = Mapping[str, Mapping[str, float | str]]
 """The ends `at_least` and `at_most` of metrics along training, or of `step`: numbers or HALFWAY."""
+_LOSSES = ("train_loss", "chain_train_mse")
+"""Errors during training: of labels or targets, and of chains at equilibrium."""
+_FIRST = ("test_acc", "eval_test_mse", "chain_alignment_f", *_LOSSES)
+"""Metrics along training in the order in which they are shown; the others follow as declared."""
 _ENDS = {"at_least": (ge, "≥"), "at_most": (le, "≤")}
+
+
+def in_order_along(declared: Mapping[str, Column], there: Iterable[str]) -> dict[str, Metric]:
+    """The metrics along training among these columns of `curves`, by name, in the order in which they are shown: the main one
+    first."""
+    names = {*there} - {STEP}
+    along = {name: one for name, one in declared.items() if name in names and isinstance(one, Metric) and one.per == "evaluation"}
+    return {name: along[name] for name in dict.fromkeys([*_FIRST, *along]) if name in along}
+
+
+def main_and_loss(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
+    """The main one of some metrics in order, and the error during training where that is another and is there."""
+    names = [*list(metrics)[:1], *[name for name in _LOSSES if name in metrics][:1]]
+    return {name: metrics[name] for name in names}
 
 
 def evaluations_of(results: str, metrics: Iterable[str], cells: str = "") -> tuple[pd.DataFrame, str]:

@@ -189,6 +189,11 @@ def rows_of(results: str, cell_ids: tuple[str, ...]) -> list[dict[str, Any]]:
     return [by_id[cell_id] for cell_id in cell_ids if cell_id in by_id]
 
 
+def network(results: str, cell_id: str) -> dict[str, Any] | None:
+    """The row of a network in `cells`; None if no network has this id."""
+    return next(iter(rows_of(results, (cell_id,))), None)
+
+
 def differences(rows: list[dict[str, Any]], results: str) -> dict[str, list[tuple[str, list[Any]]]]:
     """Differences among networks, by kind: `parameters`, `metrics`, and `origin` (status, code, machine, time). Each is a list
     of a column and its values in the order of the networks."""

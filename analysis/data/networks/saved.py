@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 from analysis.data.keys import gamma_once, value_of
+from analysis.data.networks.listing import network
 from analysis.data.selection import SEED, VERSION, grid_keys
 from store.sql import literal, quoted
 from store.views import run
@@ -53,6 +54,12 @@ ORDER BY gamma, {names}, cell_id"""
 
 def _has(key: str, value: Any) -> str:
     return f"{quoted(key)} IS NULL" if value is None else f"{quoted(key)} = {literal(value)}"
+
+
+def beside_in_one(results: str, cell_id: str, saved: Saved, among: Collection[str] | None = None) -> dict[str, dict[str, str]]:
+    """The networks of `differing_in_one` beside the network with this id; none if there is no such network."""
+    cell = network(results, cell_id)
+    return {} if cell is None else differing_in_one(results, cell, saved, among)
 
 
 def of_other_gamma(results: str, cell: Mapping[str, Any], saved: Saved = "weights") -> dict[str, str]:

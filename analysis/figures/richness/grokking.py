@@ -43,7 +43,7 @@ class _Panel(NamedTuple):
 def _panel(results: str, sweep: str | None, task: str, title: str) -> _Panel | None:
     selection = Selection(sweep, limits=_SAVED).only({"task": task})
     found = points(results, selection, "final_test_acc")
-    metrics = evaluated(results, selection).metrics
+    metrics = evaluated(results, selection)
     if found.frame.empty or not {*SERIES} <= {*metrics}:
         return None
     setting = one_setting(found.frame, found.keys, (), {}, found.declared)

@@ -8,13 +8,14 @@ import pytest
 
 from analysis.charts.curves import Look
 from analysis.charts.explore import Choices, TooMuch, _together, explore
-from analysis.charts.networks.one_network import expected, networks, training
 from analysis.data.choosing import along_with, axes_of, measured, rest_of, settled, suggested, suits_log
+from analysis.data.networks.reading import networks, training
 from analysis.data.points import groups, means_of, points, with_intervals
 from analysis.data.progress.coverage import progress, reasons
 from analysis.data.selection import Selection
 from analysis.data.source import ResultsError, state
 from analysis.headline import headline
+from analysis.overlays.of_same_different import expected
 from analysis.results import Results
 from declarations.key import Key
 from stats import FEW, mean_interval, mean_intervals, median_interval

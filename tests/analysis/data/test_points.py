@@ -5,8 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.charts.networks.one_network import network
 from analysis.claims.networks import networks
+from analysis.data.networks.listing import network
 from analysis.data.networks.saved import of_other_gamma
 from analysis.data.points import described, one_setting, points, seeds, settings_of, varying
 from analysis.data.selection import Selection, axes, finite, grid_keys, statistics_sql

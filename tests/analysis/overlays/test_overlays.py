@@ -5,10 +5,10 @@ import pytest
 
 from analysis.apart import Apart
 from analysis.charts.curves import with_residuals
-from analysis.charts.networks.one_network import expected
 from analysis.data.points import points
 from analysis.data.selection import Selection
 from analysis.overlays import of_same_different, overlays
+from analysis.overlays.of_same_different import expected
 from analysis.overlays.registry import THEORIES
 from analysis.overlays.theory import PLAIN
 from analysis.scaling.predictions import predicted

@@ -1,6 +1,7 @@
 """The report: one file that needs nothing else, with every figure and claim, or what to run for it."""
 
 import base64
+import errno
 import io
 import re
 
@@ -103,6 +104,18 @@ def test_bad_input(tmp_path, args, words):
     done = CliRunner().invoke(app, [a.format(tmp=tmp_path) for a in args])
     assert done.exit_code == 2 and words in done.stderr.replace("\n", " ")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_disk_that_is_full_leaves_the_last_report_as_it_was(tmp_path, monkeypatch):
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (out := tmp_path / "r.html").write_text("the last one")
+    monkeypatch.setattr("analysis.report.build.build", lambda *arguments: "<p>")
+    monkeypatch.setattr("os.replace", full)
+    done = CliRunner().invoke(app, ["--out", str(out), "-q"])
+    assert done.exit_code == 2 and "r.html: cannot be written (No space left on device)" in done.stderr.replace("\n", "")
+    assert out.read_text() == "the last one" and list(tmp_path.iterdir()) == [out]
 
 
 @pytest.fixture(scope="module")

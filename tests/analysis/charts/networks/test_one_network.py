@@ -2,7 +2,9 @@
 
 import pytest
 
-from analysis.charts.networks.one_network import Expected, training, training_chart
+from analysis.charts.networks.one_network import training_chart
+from analysis.data.networks.reading import training
+from analysis.overlays.of_same_different import Expected
 from declarations.metrics import METRICS
 from store.store import Store
 from tests.store_rows import row

@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.charts.networks.one_network import network, training
 from analysis.charts.networks.richness import along_chart, n_leading, spectra, spectrum_chart
+from analysis.data.networks.listing import network
+from analysis.data.networks.reading import training
 from store.store import Store
 from tests.rich_rows import RICH, K, rich
 from tests.store_rows import row

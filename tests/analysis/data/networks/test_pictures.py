@@ -12,10 +12,10 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from analysis.charts.census import census_chart, task_in
-from analysis.charts.networks.one_network import network
 from analysis.charts.networks.pictures import DIVERGING, MOST_PIXELS, SHARPNESS, SIDE, examples_chart, weights_chart, whole
+from analysis.data.networks.listing import network
 from analysis.data.networks.pictures import Pictures, pictures_of
-from analysis.data.networks.saved import differing_in_one, of_other_gamma
+from analysis.data.networks.saved import beside_in_one, differing_in_one, of_other_gamma
 from analysis.data.selection import Selection
 from analysis.data.source import ResultsError
 from analysis.figures.__main__ import app
@@ -107,6 +107,9 @@ def test_networks_that_differ_in_a_single_key(tmp_path):
     assert differing_in_one(store.results, network(store.results, ids[9]), "neurons") == {"batch": {"none": ids[0]}}
     assert list(found["d"]) == ["4", "16"]
     assert differing_in_one(store.results, cell, "neurons", ["d"]) == {"d": found["d"]}
+    assert beside_in_one(store.results, cell["cell_id"], "neurons") == found
+    assert beside_in_one(store.results, cell["cell_id"], "neurons", ["d"]) == {"d": found["d"]}
+    assert beside_in_one(store.results, "nowhere", "neurons") == {}
 
 
 def test_a_damaged_file_is_told(pictured, tmp_path):
