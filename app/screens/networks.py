@@ -191,7 +191,9 @@ def _paged(ask: Any) -> tuple[Table, int]:
             page = int(st.number_input(f"Page, of {most:,}", 1, most, key="page", bind="query-params", width=150))
         first = PAGE * (min(page, most) - 1)
         shown = f"{first + 1:,} to {first + len(table.frame):,} of " if most > 1 else ""
-        st.caption(f"{shown}{counted(table.n, 'row')}. Tick rows to see their training curves, two to compare them.")
+        # The browser sorts what it has.
+        sorts = " A click on a column's name sorts this page alone; **Sorted by** sorts all rows." if most > 1 else ""
+        st.caption(f"{shown}{counted(table.n, 'row')}. Tick rows to see their training curves, two to compare them.{sorts}")
     return table, page
 
 

@@ -38,6 +38,7 @@ def test_the_table_shows_results_first_and_keeps_to_its_order_and_limits(page, s
     failed = page("networks", small_results, state="failed").dataframe[0].value
     assert list(failed.cell_id) == ["f" * 20] and failed.reason[0] == "failed at step 0"
     assert list(page("networks", small_results, words="failed AT").dataframe[0].value.cell_id) == ["f" * 20]
+    assert "sorts this page alone" not in words(shown)
 
 
 def test_a_configuration_is_a_row_with_the_mean_that_curves_shows(page, small_results):
@@ -163,6 +164,7 @@ def test_many_rows_come_in_pages(page, tmp_path):
     assert list(shown.dataframe[0].value.seed) == list(range(200, 250))
     assert "The CSV file has the 50 rows of this page; the query and the Python lines give all 250." in words(shown)
     assert "201 to 250" in words(page("networks", tmp_path, page="99"))  # beyond the last page lies the last
+    assert "sorts this page alone" in words(shown)
 
 
 def test_networks_in_training_show_their_curve_so_far(page, tmp_path):
