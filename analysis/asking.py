@@ -13,7 +13,7 @@ from analysis.data.choosing import (
     having,
     is_number,
     label,
-    measured,
+    measures_of,
     rest_beside,
     settled,
     suggested,
@@ -153,7 +153,7 @@ def check_apart(**axes: str | None) -> None:
 
 def measure_named(results: str, name: str | None, selection: Selection) -> str:
     """The metric of this name, by default the main one of the selected networks. ResultsError if they have none."""
-    held = measured(results, selection)
+    held = measures_of(results, selection)
     if not held:
         raise ResultsError(f"no finished networks of {_words(selection)} in {results}")
     if name is None:

@@ -21,7 +21,7 @@ from declarations.metric import Metric
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedChart:
     """A chart as people ask for it: None where they leave the choice to what suits the networks."""
 
     sweep: str | None = None
@@ -61,7 +61,7 @@ class Answer(NamedTuple):
 
 def draw(
     results: str,
-    asked: Asked,
+    asked: AskedChart,
     compute: Compute | None,
     single: Mapping[str, int] | None = None,
     several: Mapping[str, int] | None = None,
@@ -86,7 +86,7 @@ def draw(
 
 
 def _along_training(
-    results: str, selection: Selection, asked: Asked, single: Mapping[str, int], several: Mapping[str, int]
+    results: str, selection: Selection, asked: AskedChart, single: Mapping[str, int], several: Mapping[str, int]
 ) -> Answer:
     """The chart whose abscissa is the training step; by default one curve for each value of the main parameter."""
     points = asked_points(results, selection, None)
@@ -119,7 +119,7 @@ def _along_training(
     return Answer(found, metric, look)
 
 
-def _axes_along(results: str, points: Points, asked: Asked) -> tuple[str | None, str | None]:
+def _axes_along(results: str, points: Points, asked: AskedChart) -> tuple[str | None, str | None]:
     """The parameters for curves and for panels along training: those named, else the axes of the chart at the end of training."""
     offered = axes_of(points)
     x, colour = suggested(points, offered) if offered.numbers else (None, next(iter(offered.others), None))

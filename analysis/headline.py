@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis.asking import asked_points, explored, look_for
 from analysis.charts.explore import Choices
-from analysis.data.choosing import axes_of, measured
+from analysis.data.choosing import axes_of, measures_of
 from analysis.data.questions import asked_of
 from analysis.data.selection import Selection
 from analysis.scaling.growth import answering, growth
@@ -25,7 +25,7 @@ class Headline(NamedTuple):
 def headline(results: str, selection: Selection, width: int = WIDTH, height: int = HEIGHT) -> Headline | None:
     """The chart, with theory as far as it is cheap or on disk; None if no number varies among finished networks. ResultsError if
     there are more points than a chart can show."""
-    if not measured(results, selection):
+    if not measures_of(results, selection):
         return None
     for question in asked_of(results, selection):
         found = answering(results, selection, question)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from analysis.asking import Where, asked_points, check_apart, key_named, selected, setting_for
-from analysis.data.choosing import axes_of, having, measured
+from analysis.data.choosing import axes_of, having, measures_of
 from analysis.data.keys import ordering, spoken
 from analysis.data.measures import MAIN
 from analysis.data.points import Points, varying
@@ -141,7 +141,7 @@ class AskedLevel:
         """Words for parameters that the networks with a metric do not have: what vary there, and whether another metric's
         networks have them."""
         names = listed(map(spoken, missing))
-        others = (name for name in MAIN if name != found.measure.name and name in measured(self.results, self.selection))
+        others = (name for name in MAIN if name != found.measure.name and name in measures_of(self.results, self.selection))
         keyed = (name for name in others if {*missing} <= {*asked_points(self.results, self.selection, name).keys})
         if self.y is None and (other := next(keyed, None)):
             return f"the networks with {found.measure.name} have no {names}, those with {other} have: say y={other!r}"

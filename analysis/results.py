@@ -13,7 +13,7 @@ from analysis.data.points import CENTRES, points
 from analysis.data.progress.coverage import sweeps
 from analysis.data.selection import SEED, grid_keys
 from analysis.data.source import ResultsError, existing
-from analysis.drawing import Asked, draw
+from analysis.drawing import AskedChart, draw
 from analysis.laws import AskedLevel
 from analysis.overlays.waiting import computed, computed_within
 from analysis.scaling.thresholds import threshold_table
@@ -152,7 +152,7 @@ class Results:
         """
         if library not in ("altair", "matplotlib"):
             raise ResultsError(f"library = {show(library)}: say altair, matplotlib")
-        asked = Asked(sweep, where, x, y, by, panels, centre, theory, residuals, intervals, seeds, log_x, log_y)
+        asked = AskedChart(sweep, where, x, y, by, panels, centre, theory, residuals, intervals, seeds, log_x, log_y)
         size = {name: pixels for name, pixels in (("width", width), ("height", height)) if pixels is not None}
         in_full = partial(computed, otherwise="wait=False leaves it out")
         compute = (in_full if wait else None) if isinstance(wait, bool) else computed_within(wait)

@@ -8,8 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from analysis.charts.explore import networks_of
-from analysis.data.choosing import matching, rest_of, settled
-from analysis.data.choosing import measured as names_of_measures
+from analysis.data.choosing import matching, measures_of, rest_of, settled
 from analysis.data.keys import captioned
 from analysis.data.measures import measures
 from analysis.data.points import Points, Setting, described, groups, in_order, n_seeds, settings_of, with_intervals
@@ -143,7 +142,7 @@ def measure_choice(results: str, names: Sequence[str], **more: Any) -> str:
 def threshold_measures(results: str, selection: Selection) -> list[str]:
     """Measures of the selected networks for which a level makes a threshold: those of which higher or lower is better."""
     known = remembered(measures, results)
-    return [name for name in remembered(names_of_measures, results, selection) if known[name].better]
+    return [name for name in remembered(measures_of, results, selection) if known[name].better]
 
 
 def accuracy_choice(results: str, *more: str) -> str:

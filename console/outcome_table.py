@@ -11,7 +11,7 @@ from rich.text import Text
 
 from console.fitting import print_fitting
 from console.printable import printable
-from console.words import capital, measured
+from console.words import capital, three_digits
 
 MOST_ROWS = 30
 """Rows of a table, at most; the query that a sweep prints shows all."""
@@ -100,7 +100,7 @@ def _interval(row: Record, is_accuracy: bool) -> str:
 
 
 def _number(value: float | None, is_accuracy: bool = True) -> str:
-    return "none" if value is None else measured(value, 3 if is_accuracy else 0)
+    return "none" if value is None else three_digits(value, 3 if is_accuracy else 0)
 
 
 def _key(value: Any) -> str:

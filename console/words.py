@@ -78,7 +78,7 @@ def shown(value: Any) -> str:
     return str(value) if not isinstance(value, Real) or isinstance(value, Integral | bool) else f"{value:.6g}"
 
 
-def measured(value: float, decimals: int = 0, sign: str = "") -> str:
+def three_digits(value: float, decimals: int = 0, sign: str = "") -> str:
     """A measured number of a table: `0.00312`, `1.20e-05`, `1938`: three significant digits, and at least these decimals.
 
     `sign`: "+" shows the sign of a positive number, too.

@@ -18,7 +18,7 @@ from declarations.column import Column
 from store.views import run
 
 
-def measured(results: str, selection: Selection) -> list[str]:
+def measures_of(results: str, selection: Selection) -> list[str]:
     """Names of the measures that some selected network has a value of, that of `main_of` first."""
     known = measures(results)
     counts = ", ".join(f"count({measure.sql})" for measure in known.values())

@@ -160,7 +160,7 @@ def _own(figure: str, results: str, sweep: str | None, own: dict[str, Any], size
     from analysis.asking import where_of
     from analysis.charts.shown.sizing import sized
     from analysis.data.source import NoResults, ResultsError, existing
-    from analysis.drawing import Asked
+    from analysis.drawing import AskedChart
     from analysis.figures.own import LIBRARIES, colour_map, curve
     from console.commands import sweep_command
 
@@ -178,7 +178,7 @@ def _own(figure: str, results: str, sweep: str | None, own: dict[str, Any], size
         stop(str(error))
     by, panels = ("" if value == "none" else value for value in (own["by"], own["panels"]))
     try:
-        asked = Asked(
+        asked = AskedChart(
             sweep, where_of(results, sweep, own["where"] or ()), own["x"], own["y"], by, panels, own["centre"] or "mean",
             theory=own["no-theory"] is None, residuals=own["no-theory"] is None and own["no-residuals"] is None,
             seeds=own["seeds"] is not None, log_x=own["log-x"], log_y=own["log-y"],

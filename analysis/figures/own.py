@@ -13,7 +13,7 @@ from analysis.data.keys import captioned
 from analysis.data.points import Points, averaged, described, numeric_keys, with_intervals
 from analysis.data.progress.coverage import sweeps
 from analysis.data.source import ResultsError
-from analysis.drawing import Asked, draw
+from analysis.drawing import AskedChart, draw
 from analysis.figures.drawn import Titled
 from analysis.overlays.overlays import Compute
 from console.words import capital, counted, listed, show, shown
@@ -22,7 +22,9 @@ from declarations.statistics import STATISTICS
 LIBRARIES = ("altair", "matplotlib")
 
 
-def curve(results: str, asked: Asked, compute: Compute, library: str = "altair", size: Mapping[str, int] | None = None) -> Titled:
+def curve(
+    results: str, asked: AskedChart, compute: Compute, library: str = "altair", size: Mapping[str, int] | None = None
+) -> Titled:
     """The figure `curve`; `size` may hold `width` and `height` of a panel in pixels. ResultsError for a mistake, with what there
     is instead."""
     asked = _of_one_sweep(results, replace(asked, suited=True))
@@ -46,7 +48,7 @@ def _unfit(points: Points, key: str) -> str:
     return f"{held}choose the others, {key} = {listed(map(shown, above))}, or draw a curve; " if len(above) > 1 else held
 
 
-def colour_map(results: str, asked: Asked) -> Titled:
+def colour_map(results: str, asked: AskedChart) -> Titled:
     """The figure `map`: the metric `asked.y` as colour over `asked.x` and `asked.by`, numbers above 0 with several values.
 
     The default is the two with most values."""
@@ -79,7 +81,7 @@ def colour_map(results: str, asked: Asked) -> Titled:
     return Titled(title, caption, chart, frame[[x, y, *STATISTICS]], _file_name(asked.sweep, points.measure.name, f"{x}-{y}"))
 
 
-def _of_one_sweep(results: str, asked: Asked) -> Asked:
+def _of_one_sweep(results: str, asked: AskedChart) -> AskedChart:
     """The question about the store's only sweep, if it has one and none is named."""
     names = sweeps(results) if asked.sweep is None else []
     return replace(asked, sweep=names[0]) if len(names) == 1 else asked

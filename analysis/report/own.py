@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from analysis.charts.along import evaluated
-from analysis.data.choosing import measured
+from analysis.data.choosing import measures_of
 from analysis.data.comparing import named
 from analysis.data.keys import captioned, gamma_once, same_axis, spoken, title_of, value_of
 from analysis.data.measures import measures
@@ -17,7 +17,7 @@ from analysis.data.points import Points, described, numeric_keys, points
 from analysis.data.progress.coverage import Progress, Reason, in_common
 from analysis.data.selection import SEED, Selection, Value, axes
 from analysis.data.source import ResultsError
-from analysis.drawing import Answer, Asked, draw
+from analysis.drawing import Answer, AskedChart, draw
 from analysis.overlays.overlays import Compute
 from analysis.report.facts import origins
 from analysis.report.pictures import Picture, picture
@@ -74,7 +74,7 @@ def own_results(results: str, progress: Progress, reasons: Sequence[Reason], com
         Failure(reason, remedy(reason.status, reason.reason, results), common.get((reason.status, reason.reason), ""))
         for reason in reasons
     ]
-    held = measured(results, selection)
+    held = measures_of(results, selection)
     if not held:
         varied, fixed = _settings(results, selection, None)
         return OwnResults(progress, varied, fixed, trained, [], [], None, failures, [], ["No network has finished yet."])
@@ -126,24 +126,24 @@ def _charts(
 ) -> list[Picture]:
     """The main metric over the main axes and over further parameters that vary, then metrics on request."""
     known = measures(results)
-    first = _drawn(results, Asked(sweep, suited=True), compute, notes)
+    first = _drawn(results, AskedChart(sweep, suited=True), compute, notes)
     if first is None:
         return []
     pictures, shown_ones = [_picture(first, sweep)], {first.look.x, first.look.colour, first.look.facet}
-    same_axes = Asked(sweep, x=first.look.x, by=first.look.colour or "", panels=first.look.facet or "")
+    same_axes = AskedChart(sweep, x=first.look.x, by=first.look.colour or "", panels=first.look.facet or "")
     requested = [name for name in held[1:] if name not in METRICS and name in known]
     for name in sorted(requested, key=lambda name: not known[name].digest)[:MOST_OWN]:  # those of a user's own file first
         drawn = _drawn(results, replace(same_axes, y=name), compute, notes)
         pictures += [_picture(drawn, sweep)] if drawn else []
     others = [key for key in numeric_keys(found) if not any(other and same_axis(key, other) for other in shown_ones)]
     for key in [key for key in others if found.frame[key].nunique() >= FEWEST_OF_CHART][: MOST_CHARTS - 1]:
-        drawn = _drawn(results, Asked(sweep, x=key), compute, notes)
+        drawn = _drawn(results, AskedChart(sweep, x=key), compute, notes)
         if drawn and drawn.explored.drawn.points[key].nunique() >= FEWEST_OF_CHART:
             pictures.append(_picture(drawn, sweep))
     return pictures
 
 
-def _drawn(results: str, asked: Asked, compute: Compute | None, notes: list[str]) -> Answer | None:
+def _drawn(results: str, asked: AskedChart, compute: Compute | None, notes: list[str]) -> Answer | None:
     try:
         return draw(results, asked, compute, single=SIZE, several=TRAINING if asked.x == STEP else None)
     except ResultsError as error:
@@ -163,7 +163,7 @@ def _training(results: str, selection: Selection, notes: list[str]) -> list[Pict
     if not held:
         notes.append("No training curve was saved: `save: [curves]` in a grid keeps them.")
         return []
-    asked = Asked(selection.sweep, x=STEP, suited=True)
+    asked = AskedChart(selection.sweep, x=STEP, suited=True)
     drawn = [_drawn(results, replace(asked, y=name), None, notes) for name in main_and_loss(held)]
     return [_picture(one, str(selection.sweep)) for one in drawn if one]
 

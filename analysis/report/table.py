@@ -13,7 +13,7 @@ from analysis.data.points import Points, groups, sorting
 from analysis.data.selection import VERSION, Selection
 from analysis.overlays.overlays import beside
 from analysis.report.pictures import csv
-from console.words import measured, shown
+from console.words import shown, three_digits
 from declarations.metrics import METRICS
 
 MOST_ROWS = 40
@@ -103,7 +103,7 @@ def _key(value: object) -> Cell:
 
 
 def _number(value: float) -> Cell:
-    return Cell("") if pd.isna(value) else Cell(measured(value, 3 if abs(value) <= 1 else 0), float(value))
+    return Cell("") if pd.isna(value) else Cell(three_digits(value, 3 if abs(value) <= 1 else 0), float(value))
 
 
 def _interval(low: float, high: float, n: int) -> Cell:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from analysis.asking import setting_for
-from analysis.data.choosing import is_number, measured
+from analysis.data.choosing import is_number, measures_of
 from analysis.data.comparing import named
 from analysis.data.keys import spoken, value_of
 from analysis.data.points import Points, grouping_keys, numeric_keys, points, task_of
@@ -30,7 +30,7 @@ class ThresholdGrowth(NamedTuple):
 
 def answering(results: str, selection: Selection, question: Question) -> Points | None:
     """The points among which a question looks for its thresholds; None if no network has its metric and its parameter."""
-    if question.metric not in measured(results, selection):
+    if question.metric not in measures_of(results, selection):
         return None
     found, over = named(points(results, selection, question.metric)), question.axis
     if over not in found.frame or not is_number(found.frame[over]):

@@ -57,7 +57,7 @@ UNSETTLED = "#8c8c8c"
 """The colour of counts that may still grow, on a light page and on a dark one."""
 
 
-def counted(counts: "Counter[Verdict]", dark: bool, named: bool = False, so_far: bool = False) -> str:
+def counts_html(counts: "Counter[Verdict]", dark: bool, named: bool = False, so_far: bool = False) -> str:
     """Marks with their counts, such as `✓ 12 ✗ 3`; `named` adds the words for each mark. `so_far`: further claims are still to be
     checked, so that the counts are grey and say so."""
     shades = dict.fromkeys(MARKS, UNSETTLED) if so_far else colours(dark)
@@ -82,7 +82,7 @@ def section_html(
     """All lines of a section below its heading with counts; `folded`: they appear on a click. `commands`: by claim, what may
     decide it. `so_far`: whether further claims are still to be checked."""
     lines = "".join(_line(line, strips, commands, dark, so_far) for line in section.lines)
-    head = f"{_ARROW}<b>{escape(section.heading)}</b> &nbsp; {counted(section.counts, dark, so_far=so_far)}"
+    head = f"{_ARROW}<b>{escape(section.heading)}</b> &nbsp; {counts_html(section.counts, dark, so_far=so_far)}"
     start = f'<details class="section"{"" if folded else " open"}>'
     return f'{_STYLE}<div class="board">{start}<summary>{head}</summary>{lines}</details></div>'
 
@@ -96,7 +96,7 @@ def _line(line: Line, strips: Mapping[str, Strip], commands: Mapping[str, Sequen
     colour = colours(dark)[most] if len(parts) == 1 else "inherit"
     shown = [(strips[one.claim.id], one.verdict) for one in line.claims if one.claim.id in strips]
     inner = "".join(_claim(one, strips, commands, dark) for one in line.claims)
-    numbers = f"{n} statements: {counted(parts, dark, so_far=so_far)}"
+    numbers = f"{n} statements: {counts_html(parts, dark, so_far=so_far)}"
     return (
         f'<details><summary><span class="mark" style="color:{colour}">{mark}</span><span>{_ARROW}{as_html(line.says)}</span>'
         f'{_strip(shown, dark)}<span class="numbers">{numbers}</span></summary>{inner}</details>'

@@ -17,7 +17,7 @@ from analysis.data.source import state
 from analysis.lines import call_lines
 from app.following import following as _following
 from app.looks import is_dark, is_narrow
-from app.parts.scoreboard import RESTS_ON, counted, details, section_html
+from app.parts.scoreboard import RESTS_ON, counts_html, details, section_html
 from app.shared import WHOLE, check_link, choice, downloads, figure, may_run_again
 from console.words import duration
 
@@ -87,7 +87,7 @@ def _filtered(checked: Sequence[Checked], so_far: bool) -> tuple[list[Checked], 
         sweep = choice("About networks of", [WHOLE, *sweeps], WHOLE, key=RESTS_ON, width=190)
         text = st.text_input("With the words", key="words", bind="query-params", persist_state="session", width=200)
     fits = [one for one in checked if sweep in (WHOLE, *one.sweeps)]
-    told = counted(Counter(one.verdict for one in fits), is_dark(), named=True, so_far=so_far)
+    told = counts_html(Counter(one.verdict for one in fits), is_dark(), named=True, so_far=so_far)
     counts.html(f'<span style="font-size:1.25rem">{told}</span>')
     kept = [one for one in fits if paper in (ALL, one.claim.paper) and found_in(one, text)]
     return kept, [one for one in kept if (one.verdict in chosen if chosen else has_data(one))]

@@ -8,7 +8,7 @@ import streamlit as st
 
 from analysis.charts.curves import Look
 from analysis.charts.explore import Choices, Explored, TooMuch, explore
-from analysis.data.choosing import axes_of, fullest, having, measured, rest_beside, suggested, suits_log
+from analysis.data.choosing import axes_of, fullest, having, measures_of, rest_beside, suggested, suits_log
 from analysis.data.comparing import named
 from analysis.data.keys import same_axis, title_of
 from analysis.data.points import CENTRES, Points, task_of
@@ -30,7 +30,7 @@ def show(results: str) -> None:
     place = controls()
     with place:
         selection = sweep_choice(results, first=newest)
-        names = remembered(measured, results, selection)
+        names = remembered(measures_of, results, selection)
         measure = measure_choice(results, names) if names else ""
         points = remembered(_named, results, selection, measure) if names else None
         look = _look(points) if points is not None and axes_of(points).numbers else None

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from analysis.charts.networks.richness import along_chart, n_leading, spectra, spectra_sql, spectrum_chart
-from analysis.data.choosing import axes_of, measured
+from analysis.data.choosing import axes_of, measures_of
 from analysis.data.keys import captioned, spoken, title_of, value_of
 from analysis.data.measures import LAZINESS, MEANINGS, measures
 from analysis.data.networks.listing import network
@@ -184,7 +184,7 @@ def _look_on(results: str, selection: Selection, cell_id: str) -> None:
     """Links to D_LR over a key, if some key has two values, and to the network on page Structure."""
     if not links:
         return
-    points = grouped(results, selection, LAZINESS) if LAZINESS in remembered(measured, results, selection) else None
+    points = grouped(results, selection, LAZINESS) if LAZINESS in remembered(measures_of, results, selection) else None
     if points is not None and (numbers := axes_of(points).numbers):
         x = title_of("gamma" if "gamma" in numbers else numbers[0], task_of(points.frame), points.declared)
         measure = points.measure.title

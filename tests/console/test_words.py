@@ -2,7 +2,7 @@
 
 import pytest
 
-from console.words import counted, first_line, in_a_line, measured
+from console.words import counted, first_line, in_a_line, three_digits
 
 
 class Mute(Exception):
@@ -55,4 +55,4 @@ def test_a_noun_agrees_with_its_number(n, nouns, text):
     ],
 )
 def test_a_measured_number_has_three_significant_digits(value, decimals, text):
-    assert measured(value, decimals) == text and measured(abs(value), decimals, "+").startswith("+")
+    assert three_digits(value, decimals) == text and three_digits(abs(value), decimals, "+").startswith("+")

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analysis.data.choosing import measured
+from analysis.data.choosing import measures_of
 from analysis.data.keys import captioned, gamma_once, spoken, value_of, with_gamma
 from analysis.data.measures import LAST, LAZINESS, MAIN, measures
 from analysis.data.points import with_intervals
@@ -77,7 +77,7 @@ def offered(results: str, selection: Selection) -> Offered:
     facts = ["status", *(name for name in FACTS if name not in ("status", "weights_file") and not name.startswith("holds_"))]
     there = columns_of(results)
     return Offered(
-        several, {key: values for key, values in keys.items() if key not in several}, measured(results, selection),
+        several, {key: values for key, values in keys.items() if key not in several}, measures_of(results, selection),
         [name for name in dict.fromkeys(facts) if name in there], declared(results),
     )  # fmt: skip
 

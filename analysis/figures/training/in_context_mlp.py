@@ -13,7 +13,7 @@ from analysis.figures.drawn import Drawn, Figure, Missing
 from analysis.figures.training.cases import Case, Found, found
 from analysis.figures.training.in_context import NEW, OLD, SERIES, TICKS
 from analysis.theory import in_context as theory
-from console.words import counted, measured
+from console.words import counted, three_digits
 from declarations.metrics import METRICS
 from stats.checks import Floats
 
@@ -83,15 +83,14 @@ def _over_tasks(one: Found) -> pd.DataFrame:
 
 
 def _told(frame: pd.DataFrame, setting: tuple[int, int, float]) -> str:
-    said = [f"{BAYES} {measured(theory.bayes(*setting))}, {ATTENTION} {measured(theory.best(*setting))}"]
+    said = [f"{BAYES} {three_digits(theory.bayes(*setting))}, {ATTENTION} {three_digits(theory.best(*setting))}"]
     for series, of in frame[frame[PANEL] == COMPUTE].groupby(SERIES, sort=False):
         last = of.sort_values("step").iloc[-1]
-        said.append(
-            f"{series} after {last['step']:g} steps {measured(last[ERROR])} ({measured(last['low'])} to {measured(last['high'])})"
-        )
+        error, low, high = (three_digits(last[name]) for name in (ERROR, "low", "high"))
+        said.append(f"{series} after {last['step']:g} steps {error} ({low} to {high})")
     tasks = frame[frame[PANEL] == TASKS].pivot_table(index=SIZE, columns=SERIES, values=ERROR)
     if {NEW, OLD} <= {*tasks.columns}:
-        said += [f"new - old at k = {k:g} {measured(row[NEW] - row[OLD])}" for k, row in tasks.iterrows()]
+        said += [f"new - old at k = {k:g} {three_digits(row[NEW] - row[OLD])}" for k, row in tasks.iterrows()]
     return "; ".join(said)
 
 

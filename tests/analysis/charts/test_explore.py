@@ -8,7 +8,7 @@ import pytest
 
 from analysis.charts.curves import Look
 from analysis.charts.explore import Choices, TooMuch, _together, explore
-from analysis.data.choosing import along_with, axes_of, measured, rest_of, settled, suggested, suits_log
+from analysis.data.choosing import along_with, axes_of, measures_of, rest_of, settled, suggested, suits_log
 from analysis.data.networks.reading import networks, training
 from analysis.data.points import groups, means_of, points, with_intervals
 from analysis.data.progress.coverage import progress, reasons
@@ -122,7 +122,7 @@ def test_too_many_panels_are_refused(store, monkeypatch):
 
 
 def test_measured_names_what_has_values(store):
-    assert measured(store.results, Selection()) == ["best_test_acc", "best_test_error", "seconds"]
+    assert measures_of(store.results, Selection()) == ["best_test_acc", "best_test_error", "seconds"]
 
 
 def test_logarithmic_axes_are_for_wide_ranges_of_positive_values():

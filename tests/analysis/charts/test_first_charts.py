@@ -4,7 +4,7 @@ from pathlib import Path
 
 from analysis.asking import asked_points, look_for
 from analysis.charts.explore import Choices, explore
-from analysis.data.choosing import axes_of, having, measured, rest_beside, settled
+from analysis.data.choosing import axes_of, having, measures_of, rest_beside, settled
 from analysis.data.keys import with_gamma
 from analysis.data.selection import Selection
 from store.views import fetch
@@ -17,7 +17,7 @@ def test_a_first_curve_joins_networks_that_differ_in_the_axis_alone_or_in_what_i
     mixed, along, n_charts = {}, {}, 0
     for (sweep,) in fetch(EVIDENCE, "SELECT DISTINCT sweep FROM plans ORDER BY sweep"):
         selection = Selection(sweep)
-        points = asked_points(EVIDENCE, selection, None) if measured(EVIDENCE, selection) else None
+        points = asked_points(EVIDENCE, selection, None) if measures_of(EVIDENCE, selection) else None
         if points is None or not axes_of(points).numbers:
             continue
         look = look_for(EVIDENCE, points, None, None, None)

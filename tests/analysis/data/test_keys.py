@@ -6,7 +6,7 @@ from analysis.charts.curves import Look
 from analysis.charts.explore import Choices, explore
 from analysis.claims.check import check, load_claims
 from analysis.claims.kinds import KINDS
-from analysis.data.choosing import axes_of, measured, suggested
+from analysis.data.choosing import axes_of, measures_of, suggested
 from analysis.data.keys import captioned, gamma_once, of_data, title_of, with_gamma
 from analysis.data.measures import MEASURES, declared, measures
 from analysis.data.points import groups, points
@@ -45,13 +45,13 @@ def test_measures_are_the_metrics_of_a_network_that_are_numbers():
 
 def test_metrics_of_richness_come_in_the_order_of_their_meanings(tmp_path):
     results = rich_store(tmp_path)
-    held = [name for name in measured(results, Selection("rich")) if name not in METRICS]
+    held = [name for name in measures_of(results, Selection("rich")) if name not in METRICS]
     assert held == ["d_lr", "d_eff_rho", "pi_hat_C", "pi_target_C"]
 
 
 def test_a_metric_of_a_users_own_is_measured_drawn_thresholded_and_claimed(own):
     assert measures(own)["sparsity"] == SPARSITY and list(measures(own))[-1] == "seconds"
-    assert "sparsity" in measured(own, Selection()) and "sparsity" not in grid_keys(own)
+    assert "sparsity" in measures_of(own, Selection()) and "sparsity" not in grid_keys(own)
     found = points(own, Selection.of(depth=1), "sparsity")
     assert list(found.frame["L"]) == [2, 4, 8] and found.measure.falls
     chosen = Choices(Look("L", declared=found.declared))
@@ -65,14 +65,14 @@ def test_a_metric_of_a_users_own_is_measured_drawn_thresholded_and_claimed(own):
 
 
 def test_the_main_metric_of_most_networks_comes_first(own, tmp_path):
-    assert measured(own, Selection())[0] == "best_test_acc" and measured(own, Selection())[-2:] == ["sparsity", "seconds"]
+    assert measures_of(own, Selection())[0] == "best_test_acc" and measures_of(own, Selection())[-2:] == ["sparsity", "seconds"]
     store = Store(str(tmp_path / "real"))
     real = {"task": "he3", "best_test_acc": None, "final_train_loss": 0.1, "test_mse": 0.2}
     store.commit("p", [row(i, **real) for i in range(3)])
-    assert measured(store.results, Selection())[0] == "test_mse"
+    assert measures_of(store.results, Selection())[0] == "test_mse"
     store.commit("q", [row(9 + i, alignment_f=0.5, **real, training="langevin") for i in range(3)])
-    assert measured(store.results, Selection())[0] == "test_mse"
-    assert measured(store.results, Selection.of(training="langevin"))[0] == "alignment_f"
+    assert measures_of(store.results, Selection())[0] == "test_mse"
+    assert measures_of(store.results, Selection.of(training="langevin"))[0] == "alignment_f"
 
 
 def test_a_key_of_a_users_own_has_its_title_and_its_part(own):
