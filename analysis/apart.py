@@ -1,4 +1,4 @@
-"""A process of its own, at a low priority, for work that takes minutes: `python -m analysis.apart low`.
+"""A process of its own, at a low priority, for work that takes minutes: `python -m analysis.apart low FOLDER`.
 
 In the server's own process such work made pages three times as slow, by Python's lock and the threads of linear algebra.
 """
@@ -71,8 +71,10 @@ class Apart:
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None:
             self._process = subprocess.Popen(  # away from the terminal, whose Ctrl+C is for this process
-                [sys.executable, "-m", "analysis.apart", self._priority], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                cwd=Path(__file__).parents[1], env=os.environ | ONE_THREAD, start_new_session=True,
+                [sys.executable, "-m", "analysis.apart", self._priority, os.getcwd()],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                cwd=Path(__file__).parents[1],  # else a user's own analysis.py would be started
+                env=os.environ | ONE_THREAD, start_new_session=True,
             )  # fmt: skip
         return self._process
 
@@ -89,8 +91,10 @@ class Apart:
 
 def main() -> None:
     """Do the work that comes by standard input, answer on standard output, and end when the asking process has ended."""
-    if sys.argv[1:] == [LOW]:
+    priority, folder = sys.argv[1:]
+    if priority == LOW:
         _give_way()
+    os.chdir(folder)  # a relative results directory is that of the one who asks
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what the work prints must not mix with answers
     asked: SimpleQueue[bytes] = SimpleQueue()

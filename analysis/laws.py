@@ -122,7 +122,7 @@ class AskedLevel:
         frame, names, single = self.thresholds(of, [over, *([told_by] if told_by else [])], in_proportion=True)
         against, told = ordering(names[0], frame), names[1] if told_by else None
         frame = without_lazy(frame) if against == "gamma" else frame
-        held = {key: frame[key].iloc[0] for key in single if frame[key].nunique(dropna=False) == 1}
+        held = {key: frame[key].iloc[0] for key in single if key in frame and frame[key].nunique(dropna=False) == 1}
         return Law(fitted(frame, of, against, told), frame, told, against, held)
 
     def _other(self, of: str, over: str, by: str | None) -> tuple[str, str] | None:

@@ -64,7 +64,7 @@ def _soon(following: Following, n_shown: int) -> None:
         st.rerun()
     n, left = len(following.claims), len(following.to_come)
     told = f"{n - left} of {n} checked, {left} statements to come, those with networks first; "
-    if following.known and left == n - following.n_done:
+    if len(following.known) == n and left:
         now = " Until then the verdicts of an earlier check stand here."
     else:
         now = "" if left < n else " The first verdicts take up to a minute."

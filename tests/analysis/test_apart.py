@@ -33,6 +33,13 @@ def test_answers_come_from_another_process_of_low_priority_with_one_thread(apart
     assert apart.compute(partial(math.sqrt, 4)) == 2
 
 
+def test_it_works_in_the_folder_of_the_one_who_asks(apart, tmp_path, monkeypatch):
+    (tmp_path / "analysis.py").write_text("raise SystemExit('a file of the user')")
+    monkeypatch.chdir(tmp_path)
+    assert apart.compute(os.getcwd) == str(tmp_path)
+    assert apart.compute(partial(os.path.isfile, "analysis.py"))
+
+
 def test_work_that_somebody_waits_for_has_the_usual_priority():
     awaited = Apart(is_awaited=True)
     assert awaited.compute(partial(os.getpriority, os.PRIO_PROCESS, 0)) == os.getpriority(os.PRIO_PROCESS, 0)

@@ -10,7 +10,7 @@ from analysis import Results
 from declarations.metric import Metric
 from store.files import ResultsError
 from store.store import Store
-from tests.store_rows import row
+from tests.store_rows import keys, row
 
 EVIDENCE = str(Path(__file__).parents[2] / "evidence")
 
@@ -160,6 +160,22 @@ def test_a_threshold_where_noise_lowers_the_accuracy(tmp_path):
     assert [*reached["threshold"]] == pytest.approx([4, 2, 1], rel=1e-6)
     assert found.exponent("sigma2", over="d", at=0.8)["exponent"][0] == pytest.approx(-0.5)
     assert set(found.threshold("sigma2", at=0.8, by="d", falling=False)["state"]) == {"not reached", "already at the smallest x"}
+
+
+def test_an_exponent_where_other_networks_have_a_parameter_of_their_own(tmp_path):
+    """The networks of another kind, with a parameter that these lack, once ended in a KeyError."""
+    at = [(d, L, seed) for d in (8, 16, 32) for L in (4, 8, 16, 32, 64) for seed in range(2)]
+    rows = [
+        row(f"{d}-{L}-{seed}", d=d, L=L, seed=seed, best_test_acc=0.75 + 0.1 * np.log2(L / d) + 0.001 * (seed - 0.5))
+        for d, L, seed in at
+    ]
+    own = [row(f"own-{d}-{seed}", d=d, L=8, seed=seed, network="quad", power=d // 8) for d in (8, 16) for seed in range(2)]
+    store = Store(str(tmp_path))
+    store.commit("p", rows)
+    store.commit("q", own, keys(power="whole"))
+    law = Results(tmp_path).exponent("L", over="d", at=0.75)
+    assert law["exponent"][0] == pytest.approx(1, abs=0.01) and "power" not in law
+    assert [*Results(tmp_path).threshold("L", at=0.75, by="d")["threshold"]] == pytest.approx([8, 16, 32])
 
 
 def test_lazy_networks_are_no_point_on_the_axis_of_gamma(tmp_path):

@@ -1,9 +1,11 @@
 """Verdicts that a directory of results brings with it are shown at once, and stand while nothing they rest on has changed."""
 
+import re
+
 import pytest
 
 from analysis.claims import published as published_of
-from analysis.claims.check import load_claims
+from analysis.claims.check import ROOT, load_claims
 from analysis.claims.following import Following
 from analysis.claims.published import FILE, publish, published
 from analysis.claims.verdict import Again, Checked, Measured, NotMeasured
@@ -68,3 +70,10 @@ def test_a_file_that_is_not_there_or_cannot_be_read_brings_none(results, content
             file.write(content)
     assert published(results) == ({}, False)
     assert published("s3://bucket/results") == ({}, False)
+
+
+def test_the_evidence_brings_the_verdicts_of_the_page():
+    page = (ROOT / "docs/verdicts.md").read_text()
+    rows = re.findall(r"^\| \*\*(.+?)\*\* \|.*?`([\w.-]+)`\) \|", page, re.MULTILINE)
+    known = published(str(ROOT / "evidence")).known
+    assert {(one.verdict, claim_id) for claim_id, one in known.items()} == {*rows} and len(rows) > 500
