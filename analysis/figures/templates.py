@@ -43,7 +43,8 @@ class OverStrings:
 TEMPLATE_FIGURES = [
     Figure(
         "Relations", "aba or abb on symbols never seen: error against training strings, by network", "[Boix23 Figs. 1c, 21, 24]",
-        ("grids/templates_quick.yaml",), OverStrings({"task": "template", "template": "aba/abb"}, "test_mse").draw,
+        ("grids/templates_quick.yaml", "grids/templates_more.yaml"),
+        OverStrings({"task": "template", "template": "aba/abb"}, "test_mse").draw,
     ),
     Figure(
         "Equality", "aa or ab on symbols never seen: error against training strings, by network",
