@@ -61,11 +61,14 @@ def check_own_parts(grid: Grid, cells: Sequence[int]) -> list[str]:
     if any(found.networks or found.metrics for found in defined):
         # These load torch, which takes seconds; a grid whose own parts are tasks does not need it.
         from trainables.checking.metric import check_metric
-        from trainables.checking.network import check_network
+        from trainables.checking.network import check_network, check_size
     for found in defined:
         for network in found.networks:
             of_network = _first((p for p in planned if type(p.cell.network) is network), _network_and_kind_of_task)
             look(found.file, network, ((_keys(cell.network), partial(check_network, cell)) for cell in of_network))
+            if network not in bad:  # every shape: the forecast draws weights of each, and a few settings were checked at most
+                shapes = {p.cell.shape(): p.cell for p in (grid.cells[i] for i in cells) if type(p.cell.network) is network}
+                look(found.file, network, ((_keys(cell.network), partial(check_size, cell)) for cell in shapes.values()))
     # Metrics are measured on examples of the task. A task whose files are still to be made has none yet.
     planned = [p for p in planned if type(p.cell.network) not in bad and not p.cell.task.preparations()]
     for found in defined:

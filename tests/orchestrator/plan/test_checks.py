@@ -1,5 +1,6 @@
 """A user's own files are looked at first: a line for each problem says where, what was given, and what is wanted."""
 
+import numpy as np
 import pytest
 
 from orchestrator.grid.load import load_grid
@@ -70,6 +71,25 @@ def test_a_problem_of_one_setting_names_the_setting(tmp_path):
     lines = refused(tmp_path, task=source)
     assert len(lines) == 2
     assert all(line.endswith("gave inputs that hold infinity; wanted finite numbers (d = 8, k = 2)") for line in lines)
+
+
+RAISES = "        if {}:\n            raise ValueError('nope')\n        d, m = cell.task.input_dim, self.width\n"
+
+
+def raising_in_init(when):
+    return NETWORK.replace("        d, m = cell.task.input_dim, self.width\n", RAISES.format(when))
+
+
+def test_an_init_that_raises_for_the_generator_of_the_forecast_is_told_with_its_line(tmp_path):
+    network = raising_in_init(f"rng.random() == {np.random.default_rng(0).random()!r}")
+    [line] = refused(tmp_path, network=network)
+    assert line.startswith(f"own_network.py:{line_of(network, 'raise ValueError')}: network gated: init raised ValueError: nope")
+
+
+def test_an_init_that_raises_in_a_setting_that_is_not_among_those_looked_at_is_told(tmp_path):
+    widths = GATED.replace("seed: 0", "seed: 0, width: {range: [4, 104]}").replace("[linear, relu]", "relu")
+    [line] = refused(tmp_path, network=raising_in_init("self.width == 50"), blocks=widths)
+    assert "network gated: init raised ValueError: nope" in line and "width = 50" in line
 
 
 def test_labels_that_are_all_equal_are_told_and_legal(tmp_path):
