@@ -1,5 +1,6 @@
 """Results in Python: tables, charts with either library, thresholds, and words for what is not there."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -123,6 +124,23 @@ def test_networks_without_gamma_have_exponents_and_can_be_selected(tmp_path):
 def test_no_results(tmp_path):
     with pytest.raises(ResultsError, match="no results directory"):
         Results(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (lambda results: Results(results), "results: a path or a URI, not a Results; say results='{}'"),
+        (lambda results: None, "results: a path or a URI, not a NoneType; given nothing; say results='results'"),
+        (lambda results: results.encode(), "not a bytes"),
+        (lambda results: 3, "results: a path or a URI, not an int; given 3"),
+    ],
+    ids=["Results", "None", "bytes", "number"],
+)
+def test_results_are_a_path_or_a_uri(tmp_path, given, words):
+    Store(str(tmp_path)).prepare()
+    with pytest.raises(ResultsError, match=re.escape(words.format(tmp_path))):
+        Results(given(str(tmp_path)))
+    assert Results(tmp_path).results == str(tmp_path)
 
 
 def test_the_threshold_and_exponent_of_the_lazy_law(found):
