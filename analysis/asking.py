@@ -48,6 +48,8 @@ def selected(results: str, sweep: str | None, where: Where | None) -> Selection:
         raise ResultsError(f"sweep = {show(sweep)}: must be the name of one sweep, such as 'eq3', or None for all networks")
     if sweep is not None and sweep not in (there := sweeps(results)):
         raise ResultsError(f"no sweep {show(sweep)} in {results}{nearest(sweep, there) or ';'} there are {listed(there)}")
+    if not (where is None or isinstance(where, Mapping)):
+        raise ResultsError(f"where = {show(where)}: must be a dictionary, such as {{'d': 3}}, or None for all networks")
     whole = Selection(sweep)
     if not where:
         return whole

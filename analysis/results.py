@@ -1,8 +1,8 @@
 """Results in a notebook or a script: tables, charts beside theory, thresholds, verdicts and SQL."""
 
+import os
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
@@ -12,7 +12,7 @@ from analysis.data.keys import ordering
 from analysis.data.points import CENTRES, points
 from analysis.data.progress.coverage import sweeps
 from analysis.data.selection import SEED, grid_keys
-from analysis.data.source import ResultsError, existing
+from analysis.data.source import ResultsError, existing, location
 from analysis.drawing import AskedChart, draw
 from analysis.laws import AskedLevel
 from analysis.overlays.waiting import computed, computed_within
@@ -42,9 +42,9 @@ class Results:
     """
 
     @spelled
-    def __init__(self, results: str | Path = "results") -> None:
+    def __init__(self, results: str | os.PathLike[str] = "results") -> None:
         """Open `results`: a directory, or a URI such as `s3://bucket/prefix`. ResultsError if it holds no results."""
-        self.results = str(results)
+        self.results = location(results)
         existing(self.results, "name it in Results(...)")
 
     def __repr__(self) -> str:

@@ -24,6 +24,8 @@ class Store:
 
     def __init__(self, results: str) -> None:
         self.files = open_files(results)
+        self.given = self.results if "://" in results else results
+        """The directory as the user named it, for commands to type next in the same place; a bucket has one name."""
 
     @property
     def results(self) -> str:

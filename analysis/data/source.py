@@ -4,7 +4,7 @@ import hashlib
 
 from duckdb import Error as QueryError
 
-from store.files import NoResults, ResultsError, existing, open_files
+from store.files import NoResults, ResultsError, existing, location, open_files
 from store.kept import ASKED_ONCE
 from store.leases import drivers
 from store.questions import unread
@@ -19,6 +19,7 @@ __all__ = [
     "damaged",
     "declared",
     "existing",
+    "location",
     "open_ahead",
     "state",
 ]

@@ -14,6 +14,7 @@ from console.codes import INTERRUPTED
 from console.printable import printable
 from console.terminal import stop, told
 from console.words import counted, listed, nearest
+from console.writing import check_folder
 
 if TYPE_CHECKING:
     from analysis.figures.drawn import Titled
@@ -133,6 +134,7 @@ def figures(
         if given := [f"--{option}" for option, value in own.items() if value is not None]:
             stop(f"{', '.join(given)}: for `{CURVE}` and `{MAP}` only; figure {figure} has axes of its own")
         draw = partial(_of_paper, figure, results, sweep, measure, at, size)
+    check_folder(out)
     missing: list[Later] = []
 
     def noted(later: list[Later]) -> bool:

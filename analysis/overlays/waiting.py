@@ -9,7 +9,7 @@ from rich.progress import track
 
 from analysis.overlays.overlays import Compute, Later
 from console.terminal import err, told
-from console.words import duration
+from console.words import counted, duration
 
 EVERY_S = 30.0
 """Seconds between two lines of progress where there is no terminal for a bar."""
@@ -18,14 +18,14 @@ EVERY_S = 30.0
 def computed(missing: list[Later], otherwise: str = "--no-wait leaves it out") -> bool:
     """Compute theory that takes long, with a progress bar, or with a line now and then where there is no terminal. Each value is
     kept on disk, so that Ctrl-C loses one at most. `otherwise`: how to do without it."""
-    words = f"theory of {len(missing)} points, which is kept on disk ({otherwise})"
+    words = f"theory of {counted(len(missing), 'point')}, which is kept on disk ({otherwise})"
     if err.is_terminal:
         for later in track(missing, words, console=err, transient=True):
             later.compute()
         return True
     told(f"computing {words} ...")
     done = 0
-    with _lines(lambda: f"theory of {done} of {len(missing)} points computed"):
+    with _lines(lambda: f"theory of {done} of {counted(len(missing), 'point')} computed"):
         for later in missing:
             later.compute()
             done += 1
@@ -57,7 +57,7 @@ def computed_within(seconds: float) -> Compute:
         end = time.monotonic() + seconds
         for done, later in enumerate(missing):
             if time.monotonic() > end:
-                left = f"theory of {len(missing) - done} points is left out, as it takes longer than {seconds:g} s"
+                left = f"theory of {counted(len(missing) - done, 'point')} is left out, as it takes longer than {seconds:g} s"
                 told(f"{left}: the same call goes on from there, and wait=True computes it all; values are kept on disk")
                 return done > 0
             later.compute()
@@ -68,5 +68,5 @@ def computed_within(seconds: float) -> Compute:
 
 def left_out(missing: list[Later]) -> bool:
     """Say that theory is not shown."""
-    told(f"the theory of {len(missing)} points is not computed yet and left out")
+    told(f"the theory of {counted(len(missing), 'point')} is not computed yet and left out")
     return False

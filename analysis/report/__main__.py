@@ -1,6 +1,5 @@
 """`python -m analysis.report`: one HTML file with the results of each sweep, then the papers' claims and figures."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ from rich.console import Console
 from analysis.overlays.waiting import computed, left_out
 from console.cache import write_whole
 from console.terminal import stop, told
+from console.writing import check_file
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -30,16 +30,7 @@ def report(
     from analysis.report.build import build
     from console.commands import sweep_command
 
-    try:
-        taken = out.is_dir()
-    except OSError as error:  # a name that is too long
-        stop(f"cannot write {out}: {error.strerror}")
-    if taken:
-        stop(f"{out} is a directory: name a file with --out, such as {out / 'report.html'}")
-    if not out.absolute().parent.is_dir():
-        stop(f"no directory {out.absolute().parent} to write {out.name} in: make it, or name another file with --out")
-    if not os.access(out.absolute().parent, os.W_OK):
-        stop(f"cannot write in {out.absolute().parent}: name another file with --out")
+    check_file(out, "report.html")
     try:
         html = build(results, computed if wait else left_out, (lambda text: None) if quiet else told, sweep or None)
         write_whole(out, html)

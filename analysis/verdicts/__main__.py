@@ -10,6 +10,7 @@ from rich.console import Console
 from console.cache import write_whole
 from console.commands import documented
 from console.terminal import stop, told
+from console.writing import check_file
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 PAGE, README = Path("docs/verdicts.md"), Path("README.md")
@@ -38,10 +39,7 @@ def verdicts(
     if out == PAGE and results != EVIDENCE:
         stop(f"{PAGE} and the table in {README} are of {EVIDENCE}/: name another page for the networks in {results} with --out")
     try:
-        if out.is_dir():
-            stop(f"{out} is a directory: name a file with --out")
-        if not out.absolute().parent.is_dir():
-            stop(f"no directory {out.absolute().parent} to write {out.name} in: make it, or name another file with --out")
+        check_file(out)
         if out == PAGE:
             summary_in(README.read_text(), str(README))  # before the check, which takes a minute
         existing(results)

@@ -205,7 +205,8 @@ def _cell_of(keys: dict[str, Any], version: str, places: _Places) -> Cell | None
     """The cell with these keys, or None.
 
     None if this version refuses the keys, if the numbers are of another version, or if nobody knows where the task's data lie: in
-    another place there may be other data, or none.
+    another place there may be other data, or none. None if the parameters of a user's own network cannot be counted: only
+    networks that are to be trained are checked.
     """
     if keys["task"] not in task_names():
         return None
@@ -221,4 +222,13 @@ def _cell_of(keys: dict[str, Any], version: str, places: _Places) -> Cell | None
         cell = cell_of(task, **given, **of_network)
     except (ValidationError, TaskError, KeyError):
         return None
-    return cell if cell.version == version else None
+    return cell if cell.version == version and _is_counted(cell) else None
+
+
+def _is_counted(cell: Cell) -> bool:
+    if cell.network.file_digest:
+        try:
+            cell.network.n_parameters(cell)
+        except (Exception, SystemExit):  # noqa: BLE001 - a user's `init` may raise anything
+            return False
+    return True

@@ -5,9 +5,10 @@ import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from functools import partial
+from typing import Any
 
 from console.terminal import told
-from console.words import listed, show
+from console.words import shown
 from orchestrator.grid.load import Grid
 from orchestrator.grid.own.files import register_user_file
 from orchestrator.grid.own.source import UserFile
@@ -30,8 +31,10 @@ PATIENCE_S = 10.0
 """Seconds after which a part that is being tried is named."""
 
 Check = Callable[[], list[Finding]]
-Setting = tuple[str, Check]
-"""A setting of a part in words, and the function that checks the part in this setting."""
+Setting = tuple[Cell, Check]
+"""A cell that has the part, and the function that checks the part in this cell."""
+Values = dict[str, Any]
+"""Parameters of a cell, its parts and its seed among them, with their values."""
 
 
 def check_own_parts(grid: Grid, cells: Sequence[int]) -> list[str]:
@@ -43,10 +46,19 @@ def check_own_parts(grid: Grid, cells: Sequence[int]) -> list[str]:
         return []
     wrong, odd, bad = Report(), Report(), set[object]()
 
-    def look(file: UserFile, part: type[Part] | Requested, settings: Iterable[Setting]) -> None:
+    def look(
+        file: UserFile,
+        part: type[Part] | Requested,
+        settings: Iterable[Setting],
+        has: Callable[[PlannedCell], bool] = lambda planned: True,
+        values: Callable[[Cell], Values] = _values,
+    ) -> None:
+        settings = list(settings)
         with _telling_of(file, part):
-            looked = list(_looked(file, list(settings)))
-        for problem, is_wrong in looked:
+            found = [(cell, check()) for cell, check in settings]
+        for problem, is_wrong in _told(
+            file, found, lambda cell: _setting(values(cell), (values(p.cell) for p in grid.cells if has(p)))
+        ):
             (wrong if is_wrong else odd).extend([problem])
             if is_wrong:
                 bad.add(part)
@@ -55,23 +67,29 @@ def check_own_parts(grid: Grid, cells: Sequence[int]) -> list[str]:
     planned = list({(id(p.cell.task), id(p.cell.network), p.save): p for p in (grid.cells[i] for i in cells)}.values())
     for found in defined:
         for task in found.tasks.values():
-            of_task = _first((p for p in planned if type(p.cell.task) is task), lambda cell: (cell.task, _is_sampled(cell)))
-            look(found.file, task, ((_keys(cell.task), partial(check_task, cell.task, _is_sampled(cell))) for cell in of_task))
+            has = partial(_has_task, task)
+            of_task = _first(filter(has, planned), lambda cell: (cell.task, _is_sampled(cell)))
+            settings = [(cell, partial(check_task, cell.task, _is_sampled(cell))) for cell in of_task]
+            look(found.file, task, settings, has, lambda cell: cell.task.identity())  # the check is given nothing else of a cell
     planned = sorted((p for p in planned if type(p.cell.task) not in bad), key=lambda p: p.cell.width * p.cell.task.input_dim)
     if any(found.networks or found.metrics for found in defined):
         # These load torch, which takes seconds; a grid whose own parts are tasks does not need it.
         from trainables.checking.metric import check_metric
-        from trainables.checking.network import check_network
+        from trainables.checking.network import check_network, check_size
     for found in defined:
         for network in found.networks:
-            of_network = _first((p for p in planned if type(p.cell.network) is network), _network_and_kind_of_task)
-            look(found.file, network, ((_keys(cell.network), partial(check_network, cell)) for cell in of_network))
+            has = partial(_has_network, network)
+            of_network = _first(filter(has, planned), _network_and_kind_of_task)
+            look(found.file, network, ((cell, partial(check_network, cell)) for cell in of_network), has)
+            if network not in bad:  # every shape: the forecast draws weights of each, and a few settings were checked at most
+                shapes = {p.cell.shape(): p.cell for p in filter(has, (grid.cells[i] for i in cells))}
+                look(found.file, network, ((cell, partial(check_size, cell)) for cell in shapes.values()), has)
     # Metrics are measured on examples of the task. A task whose files are still to be made has none yet.
     planned = [p for p in planned if type(p.cell.network) not in bad and not p.cell.task.preparations()]
     for found in defined:
         for asked in found.metrics.values():
             having = _first((p for p in planned if asked.name in p.save), lambda cell: (type(cell.network), type(cell.task)))
-            look(found.file, asked, ((_parts(cell), partial(check_metric, asked, cell)) for cell in having))
+            look(found.file, asked, ((cell, partial(check_metric, asked, cell)) for cell in having))
     if wrong:
         raise GridError(wrong.problems)
     return list(map(str, odd.problems))
@@ -111,24 +129,43 @@ def _network_and_kind_of_task(cell: Cell) -> Hashable:
     return tuple(keys.items()), type(cell.task), cell.task.n_outputs, cell.dtype
 
 
-def _keys(part: Part) -> str:
-    return listed(f"{name} = {show(value)}" for name, value in part.identity().items() if value is not None)
+def _has_task(task: type[Part], planned: PlannedCell) -> bool:
+    return type(planned.cell.task) is task
 
 
-def _parts(cell: Cell) -> str:
-    return f"network {cell.network.name}, task {cell.task.name}"
+def _has_network(network: type[Part], planned: PlannedCell) -> bool:
+    return type(planned.cell.network) is network
 
 
-def _looked(file: UserFile, settings: Sequence[Setting]) -> Iterable[tuple[Problem, bool]]:
+def _values(cell: Cell) -> Values:
+    found: Values = {}
+    for part in cell.parts:
+        found |= {part.role: part.name, **part.identity()}
+    if "gamma" in found:
+        found["gamma"] = cell.gamma_label
+    return found | {"seed": cell.seed}
+
+
+def _setting(own: Values, among: Iterable[Values]) -> str:
+    """The parameters that vary among these cells, with their values in one of them, in words. A parameter varies among the cells
+    that have it."""
+    varying = {name for other in among for name, value in other.items() if name in own and own[name] != value}
+    return ", ".join(f"{name} = {shown(value)}" for name, value in own.items() if name in varying and value is not None)
+
+
+def _told(
+    file: UserFile, found: Sequence[tuple[Cell, list[Finding]]], setting: Callable[[Cell], str]
+) -> Iterator[tuple[Problem, bool]]:
     """One problem for each line of the file that has any, and whether it is an error. A line with errors gives one of these.
 
-    A problem that occurs in only some of the settings names one of them.
+    Each problem names a setting in which it occurs: nobody knows on which of the parameters it depends.
     """
-    found = [(words, check()) for words, check in settings]
     lines = {finding.line for _, findings in found for finding in findings}
     for line in lines:
-        here = [(words, finding) for words, findings in found for finding in findings if finding.line == line]
-        words, finding = min(here, key=lambda pair: not pair[1].is_wrong)
-        is_general = all(any(finding.line == line for finding in findings) for _, findings in found)
-        told = finding.message if is_general else f"{finding.message} ({words})"
-        yield Problem(file.path, line, told, finding.trace), finding.is_wrong
+        here = [(cell, finding) for cell, findings in found for finding in findings if finding.line == line]
+        cell, finding = min(here, key=lambda pair: not pair[1].is_wrong)
+        words = setting(cell)
+        if len(found) > 1 and all(any(finding.line == line for finding in findings) for _, findings in found):
+            words = words and f"each of {len(found)} settings tried, such as {words}"
+        message = f"{finding.message} ({words})" if words else finding.message
+        yield Problem(file.path, line, message, finding.trace), finding.is_wrong

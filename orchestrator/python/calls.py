@@ -1,6 +1,7 @@
 """The functions that a notebook calls: `run` trains what is missing of a grid, `forecast` says what that would take."""
 
 import gc
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +22,7 @@ from orchestrator.python.screen import in_notebook, say_here, screen_here
 from orchestrator.python.summary import Summary
 from orchestrator.running.driver import Sweep
 from orchestrator.session import Options, Stage, SweepError, run_session
+from store.files import location
 from store.store import Store
 from trainables.engines import ENGINES
 
@@ -31,7 +33,7 @@ Gridlike = Grid | str | Path | Mapping[str, Any]
 @spelled
 def run(
     grid: Gridlike,
-    results: str | Path = "results",
+    results: str | os.PathLike[str] = "results",
     *,
     engine: str = "auto",
     max_concurrent: int | None = None,
@@ -91,7 +93,7 @@ def run(
 @spelled
 def forecast(
     grid: Gridlike,
-    results: str | Path = "results",
+    results: str | os.PathLike[str] = "results",
     *,
     engine: str = "auto",
     max_concurrent: int | None = None,
@@ -133,8 +135,8 @@ def _here(grid: Grid, store: Store, options: Options, stage: Stage) -> int:
         gc.unfreeze()  # a command keeps its objects to its end; here they would be kept for ever
 
 
-def _store(results: str | Path) -> Store:
-    store = Store(str(results))
+def _store(results: str | os.PathLike[str]) -> Store:
+    store = Store(location(results))
     store.files.exists()  # reports an unreachable bucket at once; later requests retry first
     return store
 

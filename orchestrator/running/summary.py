@@ -128,7 +128,7 @@ def _next_commands(
     answer: Mapping[str, Any],
 ) -> list[tuple[str, str]]:
     """Name and line of each command that a user may want now. `answer`: that of `analysis.outcome`."""
-    here, keys = where(store.results), answer["keys"]
+    here, keys = where(store.given), answer["keys"]
     commands = []
     if counts["failed"] or counts["diverged"]:
         commands.append(("why", command("store", "status", "--sweep", grid.sweep, *here)))

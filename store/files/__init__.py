@@ -14,9 +14,9 @@ from store.files.base import (
     temporary,
 )
 from store.files.local import LocalFiles
-from store.files.opening import existing, open_files
+from store.files.opening import existing, location, open_files
 
 __all__ = [
     "LARGE_BYTES", "RESERVE_BYTES", "UNFINISHED", "UNUSABLE", "Entry", "Files", "LocalFiles", "NoResults", "ResultsError",
-    "age_s", "existing", "open_files", "side_by_side", "temporary",
+    "age_s", "existing", "location", "open_files", "side_by_side", "temporary",
 ]  # fmt: skip

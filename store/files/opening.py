@@ -3,6 +3,7 @@
 import os
 import re
 
+from console.words import show
 from store.files.base import UNUSABLE, Files, NoResults, ResultsError
 from store.files.local import LocalFiles
 
@@ -13,6 +14,16 @@ def existing(results: str, named: str = "name it with --results") -> Files:
     if not files.exists():
         raise NoResults(f"no results directory at {files.root}: {named}, or run a sweep first")
     return files
+
+
+def location(results: object) -> str:
+    """The path or URI that a caller in Python names, as text. ResultsError for anything else, whose `str` would name a directory
+    as well."""
+    if isinstance(results, str | os.PathLike) and isinstance(path := os.fspath(results), str):
+        return path
+    kind, held = type(results).__name__, getattr(results, "results", None)
+    instead = f"say results={held!r}" if isinstance(held, str) else f"given {show(results)}; say results='results'"
+    raise ResultsError(f"results: a path or a URI, not {'an' if kind[:1] in 'aeiou' else 'a'} {kind}; {instead}")
 
 
 def open_files(results: str) -> Files:

@@ -113,6 +113,18 @@ def test_a_mistake_names_what_there_is_and_writes_nothing(measured, tmp_path, wo
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(("folder", "why"), [("/proc/figures", "No such file"), ("{tmp}/file/figures", "Not a directory")])
+@pytest.mark.parametrize("figure", ["curve", "1c"])
+def test_a_folder_that_cannot_be_written_is_told_before_anything_is_drawn(measured, tmp_path, monkeypatch, figure, folder, why):
+    for name in ("_own", "_of_paper"):
+        monkeypatch.setattr(f"analysis.figures.__main__.{name}", lambda *arguments: pytest.fail("the work was begun"))
+    (tmp_path / "file").touch()
+    out = folder.format(tmp=tmp_path)
+    done = CliRunner().invoke(app, [figure, "--results", measured, "--out", out])
+    assert done.exit_code == 2
+    assert f"cannot write in {out}: {why}" in done.stderr.replace("\n", " ") and "name a folder with --out" in done.stderr
+
+
 def test_axes_are_for_ones_own_figures(measured):
     done = CliRunner().invoke(app, ["1c", "--x", "d", "--results", measured])
     assert done.exit_code == 2 and "--x: for `curve` and `map` only" in done.stderr

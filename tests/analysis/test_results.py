@@ -1,5 +1,6 @@
 """Results in Python: tables, charts with either library, thresholds, and words for what is not there."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +66,13 @@ def test_of_many_parameters_a_dozen_is_listed():
         (lambda r: r.points(x="L", by="L"), "x = L and by = L: name two parameters"),
         (lambda r: r.points(x="L", by=["d", "L"]), "x = L and by = L: name two parameters"),
         (lambda r: r.cells(sweep=["a", "b"]), "must be the name of one sweep"),
+        (lambda r: r.cells(where="d=3"), "where = 'd=3': must be a dictionary, such as {'d': 3}"),
+        (lambda r: r.points(where="d=3"), "where = 'd=3': must be a dictionary"),
+        (lambda r: r.curves(where=["d=3"]), "where = a list: must be a dictionary"),
+        (lambda r: r.plot(where="d=3"), "where = 'd=3': must be a dictionary"),
+        (lambda r: r.plot(x="step", where="d=3"), "where = 'd=3': must be a dictionary"),
+        (lambda r: r.threshold(where=""), "where = '': must be a dictionary"),
+        (lambda r: r.exponent(where="d=3"), "where = 'd=3': must be a dictionary"),
         (lambda r: r.threshold("L", by="L"), "x = L and by = L: name two parameters"),
         (lambda r: r.exponent("L", over="L"), "of = L and over = L: name two parameters"),
         (lambda r: r.sql("DROP TABLE cells"), "a DROP statement: this reads results only"),
@@ -116,6 +124,23 @@ def test_networks_without_gamma_have_exponents_and_can_be_selected(tmp_path):
 def test_no_results(tmp_path):
     with pytest.raises(ResultsError, match="no results directory"):
         Results(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (lambda results: Results(results), "results: a path or a URI, not a Results; say results='{}'"),
+        (lambda results: None, "results: a path or a URI, not a NoneType; given nothing; say results='results'"),
+        (lambda results: results.encode(), "not a bytes"),
+        (lambda results: 3, "results: a path or a URI, not an int; given 3"),
+    ],
+    ids=["Results", "None", "bytes", "number"],
+)
+def test_results_are_a_path_or_a_uri(tmp_path, given, words):
+    Store(str(tmp_path)).prepare()
+    with pytest.raises(ResultsError, match=re.escape(words.format(tmp_path))):
+        Results(given(str(tmp_path)))
+    assert Results(tmp_path).results == str(tmp_path)
 
 
 def test_the_threshold_and_exponent_of_the_lazy_law(found):

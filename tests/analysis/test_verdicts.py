@@ -89,9 +89,11 @@ def test_a_page_of_another_name_leaves_the_readme_alone(here):
         ("no marker\n", [], "README.md has not two lines <!-- verdicts -->"),
         (EMPTY, ["--results", "none", "--out", "mine.md"], "no results directory"),
         (EMPTY, ["--out", "no/such.md"], "no directory"),
+        (EMPTY, ["--out", "/proc/v.md"], "cannot write in /proc: name another file with --out"),
     ],
 )
-def test_bad_input_writes_nothing(here, readme, args, words):
+def test_bad_input_writes_nothing(here, readme, args, words, monkeypatch):
+    monkeypatch.setattr("analysis.claims.check.check", lambda results: pytest.fail("the work was begun"))
     (here / "README.md").write_text(readme)
     done = run(*args)
     assert done.exit_code == 2 and words in done.stderr.replace("\n", " ")

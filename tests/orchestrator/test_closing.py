@@ -4,9 +4,11 @@ import json
 import re
 
 import pytest
+from typer.testing import CliRunner
 
 from analysis import Results
 from orchestrator.running import summary
+from orchestrator.sweep import app
 from store.store import Store
 from store.views import fetch
 from tests.store_rows import row
@@ -90,6 +92,15 @@ def test_a_named_sweep_is_stored_under_its_name_and_goes_on_under_it(small_grid,
     done = sweep_here(small_grid, "--name", "mine", "--limit", "1", "--debug")
     assert fetch(results, "SELECT DISTINCT sweep FROM plans") == [("mine",)]
     assert re.search(r"go on: +python -m orchestrator.sweep \S+ --name mine --results", done.stdout)
+
+
+def test_commands_to_type_next_name_the_results_as_the_user_did(small_grid, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = [str(small_grid), "--limit", "1", "--debug"]
+    done = CliRunner().invoke(app, [*words, "--results", "rk"], env={"COLUMNS": "200"})
+    hints = [line for line in done.stdout.splitlines() if "--results" in line]
+    assert len(hints) > 2 and all(re.search(r" --results rk\b", line) for line in hints), done.stdout
+    assert str(tmp_path / "rk") in done.stdout  # where they are, as a whole path, stands in the line of the counts
 
 
 def test_a_store_of_many_files_is_told_the_command_that_merges_them(small_grid, sweep_here, results, monkeypatch):

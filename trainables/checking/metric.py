@@ -29,8 +29,9 @@ def check_metric(asked: Requested, cell: Cell) -> list[Finding]:
 
 def _of_metric(asked: Requested, cell: Cell) -> Iterator[Finding]:
     part = Checked(f"metric {asked.name}", asked.measure)
-    probe = _probe(cell)
-    before = _copied(probe)
+    failing = f"cannot be tried, as network {cell.network.name} fails"  # its check saw other seeds and settings
+    probe = part.call("", lambda: _probe(cell), failing)
+    before = part.call("", lambda: _copied(probe), failing)
     with reseeded(1):
         value = part.call("", lambda: asked.measure(probe))
     if not same(before, _copied(probe)):

@@ -14,6 +14,7 @@ from trainables.checking.part import Checked, Finding, Wrong, collected, drawn_t
 from trainables.checking.task import N
 from trainables.checking.tensors import close, equal, noise, one_thread, type_name
 from trainables.checking.values import fresh_generator, not_finite, shown
+from trainables.networks.base import Network
 from trainables.tensors import as_inputs, as_tensors
 
 N_ROWS = 3
@@ -26,6 +27,19 @@ def check_network(cell: Cell) -> list[Finding]:
     """Findings on the cell's network at examples of its task. The task must have passed its check."""
     with one_thread():
         return collected(_of_network(cell))
+
+
+def check_size(cell: Cell) -> list[Finding]:
+    """Findings on counting the parameters of the cell's network, by which time and memory are predicted. Cells of one shape are
+    counted once, here if not before."""
+    network = cell.network
+    part = Checked(f"network {network.name}", type(network))
+    name = "init" if type(network).n_parameters is Network.n_parameters else "n_parameters"
+    try:
+        part.call(name, lambda: network.n_parameters(cell))
+    except Wrong as wrong:
+        return [wrong.finding]
+    return []
 
 
 def _of_network(cell: Cell) -> Iterator[Finding]:

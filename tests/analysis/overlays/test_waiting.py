@@ -29,4 +29,13 @@ def test_nothing_more_is_said_once_it_is_computed(monkeypatch):
     said = []
     monkeypatch.setattr(waiting, "told", said.append)
     waiting.computed([Later("a", lambda: 0.5)])
-    assert len(said) == 1
+    assert said == ["computing theory of 1 point, which is kept on disk (--no-wait leaves it out) ..."]
+
+
+def test_a_single_point_that_is_left_out_is_one_point(monkeypatch):
+    said = []
+    monkeypatch.setattr(waiting, "told", said.append)
+    waiting.left_out([Later("a", lambda: 0.5)])
+    waiting.computed_within(-1)([Later("a", lambda: 0.5)])
+    assert said[0] == "the theory of 1 point is not computed yet and left out"
+    assert said[1].startswith("theory of 1 point is left out, as it takes longer than ")

@@ -98,9 +98,13 @@ def test_what_was_run_and_by_what(html):
         (["--out", "{tmp}"], "is a directory"),
         (["--out", "{tmp}/no/such/r.html"], "no directory"),
         (["--out", "{tmp}/" + 300 * "r"], "File name too long"),
+        (["--out", "{tmp}/" + 250 * "r"], "File name too long"),
+        (["--out", "/proc/r.html"], "cannot write in /proc: name another file with --out"),
     ],
 )
-def test_bad_input(tmp_path, args, words):
+def test_bad_input(tmp_path, monkeypatch, args, words):
+    if "--out" in args:
+        monkeypatch.setattr("analysis.report.build.build", lambda *arguments: pytest.fail("the work was begun"))
     done = CliRunner().invoke(app, [a.format(tmp=tmp_path) for a in args])
     assert done.exit_code == 2 and words in done.stderr.replace("\n", " ")
     assert not list(tmp_path.iterdir())

@@ -9,6 +9,7 @@ from orchestrator.grid.load import load_grid
 from orchestrator.running.work import PackWork, Provenance
 from store.store import Store
 from store.views import run as run_query
+from tests.own_parts import GATED, keep_registries, own_grid
 
 
 def train(tmp_path, block, engine, by=lambda cell: cell.task.L):
@@ -65,3 +66,20 @@ def test_of_packs_that_differ_in_free_keys_the_last_few_are_learned(tmp_path, mo
     monkeypatch.setattr(CostModel, "_learned", lambda model, cell, *how: learned.append(cell.steps))
     run_query(results, CostModel().learn)
     assert len(packs) == 12 and sorted(learned) == [400] * 5 + [800] * 5
+
+
+def test_rows_of_an_own_network_whose_parameters_cannot_be_counted_are_left_out(tmp_path, monkeypatch):
+    keep_registries(monkeypatch)
+    grid, store = load_grid(own_grid(tmp_path, blocks=GATED.replace(", sparsity", ""))), Store(str(tmp_path / "results"))
+    store.prepare()
+    first = [p for p in grid.cells if p.cell.shape() == grid.cells[0].cell.shape()]
+    PackWork("pack", first, "stacked", "cpu").advance(float("inf"), Provenance(store.results, ""))
+
+    def ratios():
+        model = CostModel()
+        run_query(store.results, model.learn)
+        return model._ratios
+
+    assert ratios()
+    monkeypatch.setattr(type(first[0].cell.network), "n_parameters", lambda self, cell: 1 / 0)
+    assert not ratios()

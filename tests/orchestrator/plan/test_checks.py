@@ -1,5 +1,6 @@
 """A user's own files are looked at first: a line for each problem says where, what was given, and what is wanted."""
 
+import numpy as np
 import pytest
 
 from orchestrator.grid.load import load_grid
@@ -35,11 +36,14 @@ def test_a_grid_without_files_of_its_own_is_not_looked_at(small_grid, monkeypatc
     assert check_own_parts(load_grid(small_grid), [0]) == []
 
 
+BOTH = " (each of 2 settings tried, such as d = 6)"
+
+
 def test_labels_of_another_kind_and_nothing_about_what_needs_the_task(tmp_path):
     source = PARITY.replace("prod(axis=1) > 0", "prod(axis=1)")
     words = 'gave labels -1 and 1; wanted 0 and 1 (targets = "binary"); for numbers set targets: ClassVar = "real"'
     draws = ("train_examples", "test_examples")
-    lines = [f"own_task.py:{line_of(source, f'def {draw}')}: task parity: {draw} {words}" for draw in draws]
+    lines = [f"own_task.py:{line_of(source, f'def {draw}')}: task parity: {draw} {words}{BOTH}" for draw in draws]
     assert refused(tmp_path, task=source) == lines
 
 
@@ -52,14 +56,14 @@ def test_a_network_and_a_metric_each_with_its_own_file(tmp_path):
     assert [line.split(" let apply")[0] + " " for line in lines if "own_network" in line] == [f"own_network.py:{apply}: {words}"]
     [line] = [line for line in lines if "own_metric" in line]
     assert line.startswith(f"own_metric.py:{line_of(metric, '@metric')}: metric sparsity: gave ")
-    assert line.endswith("; wanted a number between its low = 0 and high = 1")
+    assert line.endswith("; wanted a number between its low = 0 and high = 1 (d = 6, network = relu2, seed = 1)")
 
 
 def test_an_exception_has_its_line(tmp_path):
     metric = METRIC.replace("return None if", "x = probe.parameters['v']\n    return None if")
     lines = refused(tmp_path, metric=metric)  # the two-layer network has no such parameter
     assert lines == [
-        f"own_metric.py:{line_of(metric, 'x = probe')}: metric sparsity: raised KeyError: 'v' (network relu2, task parity)"
+        f"own_metric.py:{line_of(metric, 'x = probe')}: metric sparsity: raised KeyError: 'v' (d = 6, network = relu2, seed = 1)"
     ]
 
 
@@ -69,13 +73,63 @@ def test_a_problem_of_one_setting_names_the_setting(tmp_path):
     )
     lines = refused(tmp_path, task=source)
     assert len(lines) == 2
-    assert all(line.endswith("gave inputs that hold infinity; wanted finite numbers (d = 8, k = 2)") for line in lines)
+    assert all(line.endswith("gave inputs that hold infinity; wanted finite numbers (d = 8)") for line in lines)
+
+
+RAISES = "        if {}:\n            raise ValueError('nope')\n        d, m = cell.task.input_dim, self.width\n"
+
+
+def raising_in_init(when):
+    return NETWORK.replace("        d, m = cell.task.input_dim, self.width\n", RAISES.format(when))
+
+
+def test_an_init_that_raises_for_the_generator_of_the_forecast_is_told_with_its_line(tmp_path):
+    network = raising_in_init(f"rng.random() == {np.random.default_rng(0).random()!r}")
+    [line] = refused(tmp_path, network=network)
+    line, _, setting = line.partition(" (")
+    assert line == f"own_network.py:{line_of(network, 'raise ValueError')}: network gated: init raised ValueError: nope"
+    assert setting == "each of 4 settings tried, such as d = 6, gate = linear)"
+
+
+def test_an_init_that_raises_in_a_setting_that_is_not_among_those_looked_at_is_told(tmp_path):
+    widths = GATED.replace("seed: 0", "seed: 0, width: {range: [4, 104]}").replace("[linear, relu]", "relu")
+    [line] = refused(tmp_path, network=raising_in_init("self.width == 50"), blocks=widths)
+    assert line.endswith("network gated: init raised ValueError: nope (d = 6, width = 50)")
+
+
+def test_a_failure_names_all_that_varies_the_seed_included(tmp_path):
+    block = GATED.replace("seed: 0", "seed: [1, 2], steps: [20, 40]")
+    network = raising_in_init("cell.seed == 2 and self.gate == 'relu'")
+    [line] = refused(tmp_path, network=network, blocks=block)
+    assert line.endswith("init raised ValueError: nope (d = 6, gate = relu, steps = 40, seed = 2)")
+    metric = METRIC.replace("    return None", "    if probe.cell.seed == 2:\n        raise ValueError('nope')\n    return None")
+    [line] = refused(tmp_path, metric=metric, blocks=block)
+    assert line.endswith("metric sparsity: raised ValueError: nope (d = 6, gate = linear, steps = 40, seed = 2)")
+
+
+def test_a_network_that_fails_where_a_metric_is_tried_is_told(tmp_path):
+    network = NETWORK.replace("        gate = x @", "        {}['nope'] if cell.seed == 2 else 0\n        gate = x @")
+    blocks = GATED.replace(", sparsity", "") + GATED.replace("seed: 0", "seed: 2")
+    [line] = refused(tmp_path, network=network, blocks=blocks.replace("[6, 8]", "6").replace("[linear, relu]", "relu"))
+    assert line.endswith("metric sparsity: cannot be tried, as network gated fails: KeyError: 'nope' (seed = 2)")
+
+
+def test_gamma_is_named_as_in_the_grid(tmp_path):
+    metric = METRIC.replace("    return None", "    raise ValueError('nope')\n    return None")
+    [line] = refused(tmp_path, metric=metric, blocks=TWO_LAYERS.replace("gamma: 1", "gamma: [lazy, 1]").replace("[6, 8]", "6"))
+    assert line.endswith("raised ValueError: nope (gamma = lazy, seed = 1)")
+
+
+def test_a_task_that_is_the_same_in_all_networks_is_told_without_a_setting(tmp_path):
+    blocks = (TWO_LAYERS + GATED).replace("[6, 8]", "6")
+    told = checked(tmp_path, task=PARITY.replace("prod(axis=1) > 0", "prod(axis=1) > 1"), blocks=blocks)
+    assert len(told) == 2 and all(line.endswith("labels that are all 0") for line in told)
 
 
 def test_labels_that_are_all_equal_are_told_and_legal(tmp_path):
     told = checked(tmp_path, task=PARITY.replace("prod(axis=1) > 0", "prod(axis=1) > 1"))
     assert [line.partition("parity: ")[2] for line in told] == [
-        f"{draw} gave 512 labels that are all 0" for draw in ("train_examples", "test_examples")
+        f"{draw} gave 512 labels that are all 0{BOTH}" for draw in ("train_examples", "test_examples")
     ]
 
 

@@ -1,6 +1,7 @@
 """Sweeps from Python: what is trained, what comes back, what is raised, and how an interrupt ends them."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -8,7 +9,9 @@ import threading
 
 import pytest
 
+from analysis import Results
 from orchestrator import Grid, GridError, ResultsError, SweepError, forecast, run
+from store.store import Store
 from tests.own_parts import PARITY, keep_registries, own_grid
 from tests.sweeps import counts, wait_until
 
@@ -54,6 +57,16 @@ def test_bad_input_raises_and_writes_nothing(small_grid, results, options, error
     with pytest.raises(error, match=words):
         run(**{"grid": small_grid, "results": results, "debug": True, "quiet": True} | options)
     assert not os.path.exists(results)
+
+
+@pytest.mark.parametrize("call", [run, forecast])
+def test_results_that_are_no_path_are_refused_and_make_no_directory(small_grid, results, tmp_path, monkeypatch, call):
+    Store(results).prepare()
+    monkeypatch.chdir(tmp_path)
+    before = set(tmp_path.rglob("*"))
+    with pytest.raises(ResultsError, match=re.escape(f"a path or a URI, not a Results; say results={results!r}")):
+        call(small_grid, Results(results))
+    assert set(tmp_path.rglob("*")) == before
 
 
 def test_in_another_thread_there_are_no_signals_to_handle(small_grid, results):
