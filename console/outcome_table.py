@@ -27,7 +27,8 @@ def print_outcome(answer: Mapping[str, Any], out: Console) -> None:
     if theory:
         print_fitting([_beside_theory(theory, brief) for brief in (False, True)], out)
     for one in tables:
-        print_fitting([_means(one, bool(theory), brief) for brief in (False, True)], out)
+        are_others = bool(theory) and one["measure"] == "best_test_acc"
+        print_fitting([_means(one, are_others, brief) for brief in (False, True)], out)
 
 
 def _beside_theory(records: Sequence[Record], brief: bool) -> Table:

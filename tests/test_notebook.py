@@ -40,3 +40,6 @@ def test_it_runs(tmp_path):
     [of_rich] = [line.split() for line in laws if line.split()[1:3] == ["1", "1.000000"]]
     _, _, _, exponent, low, high, n, *_ = of_rich
     assert float(low) < float(exponent) < float(high) and n == "3"
+    asked = shown['""").pivot(index="step", columns="L", values="accuracy")'][-1]["data"]["text/plain"].splitlines()
+    of_eight = {int(line.split()[0]): float(line.split()[-1]) for line in asked if line.split()[0].isdecimal()}
+    assert of_eight[1] < 0.65 and of_eight[1000] > 0.85  # the table begins at chance, so that it shows when networks leave it

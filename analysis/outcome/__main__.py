@@ -16,18 +16,22 @@ if TYPE_CHECKING:
 MOST = 1000
 """Most rows of a table that are handed over; their number is told, too."""
 
+MOST_FIGURES = 3
+"""Most figures meant for a sweep that its end names: `quick` has ten."""
+
 
 def outcome(results: str, sweep: str, measures: Sequence[str]) -> dict[str, Any]:
     """The `keys` that tell the sweep's configurations apart, its rich networks beside the `theory`, and `tables`, one for each of
-    the measures, of all other configurations; `figures` of the thresholds that it searched for, and `pages` of the app about
-    networks like these."""
+    the measures that networks have, of all configurations (of accuracy, of all others); `figures` that are meant for it or show
+    the thresholds that it searched for, and `pages` of the app about networks like these."""
+    from analysis.data.measures import measures as known_measures
     from analysis.outcome.configurations import means_of, telling_keys  # here: help and wrong options need not wait for pandas
     from analysis.outcome.rich import rich_networks
 
     keys = telling_keys(results, sweep)
     rich = rich_networks(results, sweep)
     tables = []
-    for name in measures:
+    for name in [name for name in measures if name in known_measures(results)]:  # no network may have what a grid asked for
         measure, frame = means_of(results, sweep, name, keys)
         if name == "best_test_acc":
             frame = frame.drop(index=rich.index)
@@ -38,15 +42,17 @@ def outcome(results: str, sweep: str, measures: Sequence[str]) -> dict[str, Any]
 
 
 def _figures(results: str, sweep: str) -> list[str]:
-    """The papers' figures that show where a metric reaches a level, if the sweep searched for one and they can be drawn of it."""
+    """The figures whose grids have the sweep's name, undrawn as that takes seconds; then the papers' figures that show where a
+    metric reaches a level, if the sweep searched for one and they can be drawn of it."""
     from analysis.data.questions import asked_of
     from analysis.data.selection import Selection
+    from analysis.figures.registry import FIGURES, Missing, of_sweep
 
+    own = [one.name for one in of_sweep(sweep)][:MOST_FIGURES]
     if not asked_of(results, Selection(sweep)):
-        return []
-    from analysis.figures.registry import FIGURES, Missing
-
-    return [name for name, one in FIGURES.items() if one.has_level and not isinstance(one.draw(results, sweep), Missing)]
+        return own
+    levels = [name for name, one in FIGURES.items() if one.has_level and name not in own]
+    return own + [name for name in levels if not isinstance(FIGURES[name].draw(results, sweep), Missing)]
 
 
 def _pages(results: str, sweep: str) -> list[str]:

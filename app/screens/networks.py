@@ -21,6 +21,7 @@ from analysis.data.networks.listing import (
     pages,
 )
 from analysis.data.progress.coverage import reasons
+from analysis.data.progress.showing import newest_of
 from analysis.data.selection import Selection, Value
 from analysis.data.source import declared
 from analysis.lines import sql_lines
@@ -32,6 +33,8 @@ from console.words import counted
 
 MOST_OPTIONS = 200
 """Most values of a parameter that a filter offers."""
+WIDTHS = {"status": 90, "reason": 260}
+"""Pixels of the columns of words, which a browser would cut among many others."""
 AT_TIMES = (PICKED, "page", "order", "columns", "setting_order", "measure", "descending", "log_step", "log_loss")
 """Names in a link that some views of the page read, and others do not."""
 
@@ -40,7 +43,7 @@ def show(results: str) -> None:
     """The page."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         with st.container(width=220):
-            selection = sweep_choice(results)
+            selection = sweep_choice(results, first=newest_of)
         state = choice("Status", list(STATES), "any", key="state", width=120)
         words = st.text_input(
             "Containing", key="words", bind="query-params", persist_state="session", width=200,
@@ -205,9 +208,10 @@ def _rows(results: str, frame: pd.DataFrame, ids: list[list[str]], view: str, la
     known = remembered(measures, results)
     config = {name: st.column_config.NumberColumn(format="%.4g") for name in frame.columns if name in known}
     config |= {name: st.column_config.NumberColumn(format="%.4g") for name in ("mean", "low", "high") if name in frame}
+    config |= {name: st.column_config.TextColumn(width=width) for name, width in WIDTHS.items() if name in frame}
     config |= {"finished_at": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss")}
     chosen = st.dataframe(
-        frame, hide_index=True, height=min(460, 38 + 35 * len(frame)), column_order=order, column_config=config,
+        frame, hide_index=True, height=min(460, 38 + 35 * len(frame)), column_order=order, column_config=config, placeholder="",
         on_select="rerun", selection_mode="multi-row", selection_default={"selection": {"rows": ticked}},
         key=f"rows {view} {times_unticked()}",
     )  # fmt: skip

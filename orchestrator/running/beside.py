@@ -10,6 +10,10 @@ from typing import Any
 from orchestrator.code import ROOT
 from orchestrator.grid.planned import PlannedCell
 from store.files import ResultsError
+from trainables.metrics import requested_metric, requested_names
+
+MOST_ASKED = 3
+"""Most metrics that a grid asks for by `save:` whose means end a sweep: of more, none is the one that the grid is about."""
 
 
 def started(words: Sequence[str]) -> "subprocess.Popen[str]":
@@ -23,6 +27,13 @@ def headlines(planned: Sequence[PlannedCell]) -> list[str]:
     return sorted({training.headline_of(task)[0] for training, task in kinds})
 
 
+def asked_for(planned: Sequence[PlannedCell]) -> list[str]:
+    """The metrics that these cells save one number of, if they are few."""
+    saved, known = frozenset[str]().union(*(p.save for p in planned)), requested_names()
+    found = [name for name in sorted(saved) if name in known and requested_metric(name).metric.per == "network"]
+    return found if len(found) <= MOST_ASKED else []
+
+
 @dataclass(frozen=True)
 class BesideTheory:
     """The answer to come. Its process starts as soon as training ends, and computes while Ray closes."""
@@ -33,7 +44,8 @@ class BesideTheory:
     def ask(cls, sweep: str, results: str, planned: Sequence[PlannedCell]) -> "BesideTheory":
         """Start the process that averages the sweep, which has these cells, and compares it with the theory."""
         words = [sys.executable, "-m", "analysis.outcome", "--sweep", sweep, "--results", results]
-        return cls(started([*words, *(word for name in headlines(planned) for word in ("--measure", name))]))
+        measures = [*headlines(planned), *asked_for(planned)]  # what the grid is about stands last, next to the prompt
+        return cls(started([*words, *(word for name in measures for word in ("--measure", name))]))
 
     def answer(self) -> dict[str, Any]:
         """The `keys` that vary, the `theory` and `tables` that `console.outcome_table` prints, and the `figures` and `pages` that

@@ -16,7 +16,7 @@ from declarations.keys import KEYS
 from orchestrator.extras import of_extras
 from orchestrator.grid.load import Grid
 from orchestrator.grid.planned import PlannedCell
-from orchestrator.running.beside import BesideTheory, headlines
+from orchestrator.running.beside import BesideTheory, asked_for, headlines
 from orchestrator.search.table import print_thresholds, threshold_rows
 from orchestrator.search.under_way import Searchers
 from store.snapshot import PACKS
@@ -137,11 +137,13 @@ def _next_commands(
     elif counts["missing"] or n_open:
         commands.append(("go on", command("run", *again, *here)))
     are_rich = bool(counts["ok"]) and any(d_lr.name in one.save for one in planned)
-    commands.append(("query", command("query", _query(grid, keys, are_rich), *here)))
+    asked = (asked_for(planned) or [d_lr.name] * are_rich) if counts["ok"] else []
+    commands.append(("query", command("query", _query(grid, keys, asked), *here)))
+    if counts["ok"]:
+        commands += [("figure", command("figure", name, "--sweep", grid.sweep, *here)) for name in answer["figures"]]
     if counts["ok"] and (x := _abscissa(keys)):
         axes = ["--x", x, "--y", d_lr.name] if are_rich else []
         commands.append(("figure", command("figure", "curve", "--sweep", grid.sweep, *axes, *here)))
-    commands += [("figure", command("figure", name, "--sweep", grid.sweep, *here)) for name in answer["figures"]]
     commands.append(("report", command("report", "--sweep", grid.sweep, *here)))
     pages = ", ".join(map(capital, answer["pages"]))
     commands.append(("app", command("app", *here) + (f"  (see also {pages})" if pages else "")))
@@ -156,11 +158,11 @@ def _abscissa(keys: Sequence[str]) -> str | None:
     return "gamma" if {"gamma", "gamma_label"} & {*keys} else next(iter(numbers), None)
 
 
-def _query(grid: Grid, keys: Sequence[str], are_rich: bool) -> str:
-    """SQL for the means over the seeds of this sweep, by the keys that vary in it: of the headline measures, and of d_lr if
-    networks have saved it."""
+def _query(grid: Grid, keys: Sequence[str], asked: Sequence[str]) -> str:
+    """SQL for the means over the seeds of this sweep, by the keys that vary in it: of the headline measures, and of `asked`, the
+    metrics that networks have saved."""
     means = [f"avg({name}) AS {'acc' if name == 'best_test_acc' else name}" for name in headlines(grid.cells)]
-    means += [f"avg({d_lr.name}) AS {d_lr.name}"] if are_rich else []
+    means += [f"avg({name}) AS {name}" for name in asked]
     names = "".join(f"{quoted(key)}, " for key in keys)
     return (
         f"SELECT {names}count(*) AS n, {', '.join(means)} FROM cells JOIN plans USING (cell_id) "

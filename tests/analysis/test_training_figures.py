@@ -65,11 +65,17 @@ def test_the_drift_of_balances(tmp_path):
     keys = {"network": "mlp", "depth": 3, "width": 8, "training": "gd", "eval_every": 10}
     rates = [(0.01, 40), (0.02, 20)]
     cells = [cell_of(Clusters(d=4, classes=3, P=8), base_lr=r, steps=s, seed=seed, **keys) for r, s in rates for seed in SEEDS]
-    found = FIGURES["Balance"].draw(
-        made_store(tmp_path, cells, lambda c: {"balance_drift": 0.3 * c.training.base_lr}, ["balance_drift"]), None
-    )
+
+    def drift(cell):
+        return 10.0**cell.seed * (cell.training.base_lr / 0.02) ** (0.9 + 0.1 * cell.seed)
+
+    found = FIGURES["Balance"].draw(made_store(tmp_path, cells, lambda c: {"balance_drift": drift(c)}, ["balance_drift"]), None)
     assert isinstance(found, Drawn), found
-    assert "drift ~ rate^1.00" in found.caption and "6 networks" in found.caption and found.chart.to_dict()
+    # Exponents of the seeds are 0.9, 1 and 1.1; that of the means would be pulled to the seed with the largest drift.
+    assert "drift ~ rate^1.00 (0.75 to 1.25, 3 seeds)" in found.caption and "6 networks" in found.caption
+    scales = [layer["encoding"]["y"].get("scale", {}) for layer in found.chart.to_dict()["layer"]]
+    domain = next(scale["domain"] for scale in scales if "domain" in scale)
+    assert domain[0] < found.frame["mean"].min() and domain[1] > found.frame["high"].max()
 
 
 def test_sharpness_along_training(tmp_path):

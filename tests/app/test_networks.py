@@ -66,6 +66,20 @@ def test_columns_that_are_empty_for_the_networks_shown_are_left_out(page, tmp_pa
     assert "L" not in by_setting and "P" in by_setting
 
 
+def test_the_newest_sweep_comes_first_and_cells_without_a_value_are_blank(page, tmp_path):
+    store = Store(str(tmp_path))
+    found = [row(i, "ok" if i < 3 else "failed", minute=i, seed=0, L=3 if i % 2 else None) for i in range(5)]
+    store.commit("one", found)
+    store.write_plan("a-old", [one["cell_id"] for one in found[:2]], whole=True)
+    store.write_plan("b-new", [one["cell_id"] for one in found[2:]], whole=True)
+    shown = page("networks", tmp_path)
+    assert [one.value for one in shown.selectbox if one.label == "Sweep"] == ["b-new"]
+    table = shown.dataframe[0]
+    assert len(table.value) == 3 and table.value.isna().any(axis=None) and table.proto.HasField("placeholder")
+    widths = {name: one.get("width") for name, one in json.loads(table.proto.columns).items()}
+    assert widths["status"] >= 90 and widths["reason"] >= 200
+
+
 def test_many_empty_columns_are_counted_and_their_names_are_folded(page, tmp_path):
     store = Store(str(tmp_path))
     own = {"k": 2, "patches": 3, "blur": 0.5, "layer": "id", "hops": 1}

@@ -110,14 +110,16 @@ def showing(results: str, only: str | None = None) -> dict[str, frozenset[str]]:
     return {sweep: frozenset(pages) for sweep, pages in found.items()}
 
 
-def newest_of(results: str, page: str) -> str | None:
-    """The sweep whose last network finished latest, among those of which a page of NEEDS has something to show; None if there is
-    none."""
+def newest_of(results: str, page: str | None = None) -> str | None:
+    """The sweep whose last network ended latest. If a page of NEEDS is named, the sweep whose last network finished latest among
+    those of which the page has something to show. None if there is none."""
+    finished = "WHERE status = 'ok' " if page else ""
     sql = (
-        "SELECT sweep FROM plans JOIN cells USING (cell_id) WHERE status = 'ok' "
+        f"SELECT sweep FROM plans JOIN cells USING (cell_id) {finished}"
         "GROUP BY sweep ORDER BY max(finished_at) DESC NULLS LAST, sweep"
     )
-    return next((sweep for (sweep,) in fetch(results, sql) if page in showing(results, sweep)[sweep]), None)
+    names = (sweep for (sweep,) in fetch(results, sql))
+    return next((sweep for sweep in names if page is None or page in showing(results, sweep)[sweep]), None)
 
 
 def tasks_with_thresholds(results: str, sweep: str) -> list[str]:

@@ -6,11 +6,12 @@ import altair as alt
 import pandas as pd
 
 from analysis.charts.curves import log_axis, styled
-from analysis.data.points import averaged
+from analysis.data.points import averaged, seeds
+from analysis.data.selection import grid_keys
 from analysis.figures.drawn import Drawn, Figure, Missing
-from analysis.figures.training.cases import CASE, Case, found
+from analysis.figures.training.cases import CASE, Case, Found, found
 from console.words import counted
-from stats import power_law
+from stats import mean_interval, power_law
 
 RATE, MEASURE = "base_lr", "balance_drift"
 LINE = "proportional to the rate"
@@ -31,25 +32,40 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
     frame = frame[[CASE, *_AXES, "mean", "low", "high", "n"]].sort_values([CASE, RATE])
     said = []
     for one in drawn:
-        of = one.setting.frame
-        slope = power_law(of[RATE], of["mean"]).exponent.value
-        said.append(f"{one.told}; drift ~ rate^{slope:.2f}")
+        said.append(f"{one.told}; {_told_exponent(results, one)}")
     caption = f"{'. '.join(said)}. {averaged(frame).capitalize()}; {counted(int(frame['n'].sum()), 'network')}; dashed: {LINE}."
     return Drawn(_chart(frame), frame, caption, ";\n\n".join(one.sql for one in drawn))
+
+
+def _told_exponent(results: str, one: Found) -> str:
+    """The mean over seeds of each one's exponent, as the claims have it. A seed starts from the same weights at all rates, so
+    that its drifts are alike."""
+    networks = seeds(results, one.selection, MEASURE, grid_keys(results)).query("value > 0")
+    n_rates = networks[RATE].nunique()
+    slopes = [
+        power_law(of[RATE], of["value"]).exponent.value for _, of in networks.groupby("seed") if of[RATE].nunique() == n_rates > 1
+    ]
+    if not slopes:
+        return "no exponent, as no seed has a drift at every rate"
+    mean = mean_interval(slopes)
+    told = f"{mean.low:.2f} to {mean.high:.2f}, {mean.n} seeds" if mean.n > 1 else "one seed"
+    return f"drift ~ rate^{mean.value:.2f} ({told})"
 
 
 def _chart(frame: pd.DataFrame) -> Any:
     scale = alt.Scale(type="log", nice=False, padding=12)
     title = "learning rate, at one product of rate and steps"
     x = alt.X(f"{RATE}:Q", title=title, scale=scale, axis=log_axis(frame[RATE], at_values=False))
-    y = alt.Y("mean:Q", title="largest drift of a neuron's balance", scale=alt.Scale(type="log", nice=False),
-              axis=log_axis(frame["mean"], at_values=False))  # fmt: skip
+    seen = pd.concat([frame["mean"], frame["high"], frame["low"][frame["low"] > 0]])  # intervals, too, fit between the axes
+    y_scale = alt.Scale(type="log", nice=False, domain=[seen.min() / 1.2, 1.2 * seen.max()])
+    y = alt.Y("mean:Q", title="largest drift of a neuron's balance", scale=y_scale, axis=log_axis(seen, at_values=False))
     colour = alt.Color(f"{CASE}:N", title=None, sort=[case.title for case in CASES], legend=alt.Legend(labelLimit=260))
     base = alt.Chart(frame).encode(x=x, color=colour)
     line = base.mark_line(point=True).encode(y=y, tooltip=[CASE, *_AXES, alt.Tooltip("mean:Q", format=".3g"), "n"])
     bars = base.mark_rule().encode(y=alt.Y("low:Q"), y2="high:Q").transform_filter("datum.low > 0")
-    dashed = alt.Chart(_lines(frame)).mark_line(strokeDash=[5, 3], color="black", strokeWidth=1)
-    dashed = dashed.encode(x=x, y=y, detail=f"{CASE}:N")
+    dashed = alt.Chart(_lines(frame)).mark_line(color="black", strokeWidth=1, clip=True).transform_calculate(law=f"'{LINE}'")
+    dash = alt.StrokeDash("law:N", title=None, scale=alt.Scale(domain=[LINE], range=[[5, 3]]))
+    dashed = dashed.encode(x=x, y=y, detail=f"{CASE}:N", strokeDash=dash)
     return styled(alt.layer(dashed, bars, line).properties(width=480, height=320))
 
 

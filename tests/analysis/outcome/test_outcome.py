@@ -17,6 +17,7 @@ from console.outcome_table import print_outcome
 from store.questions import Question
 from store.store import Store
 from tests.store_rows import OWN_KEYS, keys, row
+from trainables.metrics import requested_metric
 
 
 def text(frame, width=200, terminal=False):
@@ -151,6 +152,22 @@ def test_the_figure_of_thresholds_and_the_pages_that_suit_are_named(tmp_path):
     shown = {sweep: outcome.outcome(store.results, sweep, ["best_test_acc"]) for sweep in ("searched", "grid", "strings")}
     assert [one["figures"] for one in shown.values()] == [["Lstar"], [], []]
     assert [one["pages"] for one in shown.values()] == [["dimension", "scaling"]] * 2 + [["relations"]]
+
+
+def test_the_figure_meant_for_a_sweep_and_the_metric_that_its_grid_asks_for(tmp_path):
+    store = Store(str(tmp_path))
+    common = {"L": 3, "sigma2": 0.0, "prefactor": "sqrt_d", "eval_every": 500, "dtype": "float32", "final_test_acc": 0.9}
+    rates = (0.1, 0.1, 0.05, 0.05)
+    rows = [row(i, seed=i % 2, base_lr=rate, best_test_acc=0.9, balance_drift=rate, **common) for i, rate in enumerate(rates)]
+    store.commit("p", rows, [requested_metric("balance_drift").metric])
+    store.write_plan("balance-quick", [one["cell_id"] for one in rows])
+    answer = outcome.outcome(store.results, "balance-quick", ["best_test_acc", "balance_drift", "sharpness"])
+    assert answer["figures"] == ["Balance"] and answer["theory"]
+    (drift,) = answer["tables"]  # accuracies are beside the theory, and no network has a sharpness
+    assert [(one["base_lr"], one["mean"]) for one in drift["rows"]] == [(0.05, 0.05), (0.1, 0.1)]
+    shown = io.StringIO()
+    print_outcome(answer, Console(width=200, file=shown, color_system=None))
+    assert "Largest drift of a neuron's balance of weights, mean over n seeds" in shown.getvalue()
 
 
 def test_failed_networks_are_counted_beside_those_that_finished(tmp_path):

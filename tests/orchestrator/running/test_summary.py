@@ -35,4 +35,14 @@ def test_figures_and_pages_about_these_networks_are_named(tmp_path):
     grid = SimpleNamespace(sweep="s", cells=planned)
     lines = _next_commands(grid, planned, Store(str(tmp_path)), [], Counter(ok=1), 0, answer)
     assert [name for name, _ in lines] == ["query", "figure", "figure", "report", "app"]
-    assert "Lstar --sweep s" in lines[2][1] and lines[4][1].endswith("  (see also Dimension, Relations)")
+    assert "Lstar --sweep s" in lines[1][1] and "curve --sweep s" in lines[2][1]  # the figure meant for them comes first
+    assert lines[4][1].endswith("  (see also Dimension, Relations)")
+
+
+def test_the_query_has_the_metric_that_the_grid_asks_for(tmp_path):
+    cell = cell_of(SameDifferent(L=3, d=4), width=8, gamma=1.0, seed=0)
+    planned = [PlannedCell(cell.cell_id, cell, frozenset({"balance_drift", "curves"}))]
+    answer = {"keys": ["L"], "figures": [], "pages": []}
+    grid = SimpleNamespace(sweep="s", cells=planned)
+    lines = dict(_next_commands(grid, planned, Store(str(tmp_path)), [], Counter(ok=1), 0, answer))
+    assert "avg(best_test_acc) AS acc, avg(balance_drift) AS balance_drift FROM" in lines["query"]

@@ -56,3 +56,4 @@ def test_the_newest_sweep_with_something_to_show(tmp_path):
     for name, cells in by_sweep.items():
         store.write_plan(name, [f"{cell:020x}" for cell, _ in cells], whole=True)
     assert newest_of(str(tmp_path), "curves") == "b-new" and newest_of(str(tmp_path), "scaling") is None
+    assert newest_of(str(tmp_path)) == "c-newest"
