@@ -251,7 +251,7 @@ def test_scaling_over_gamma_finds_the_gamma_that_suffices(opened, filled):
 
 
 def test_scaling_opens_on_what_a_sweep_searched_for(opened, filled, tmp_path):
-    store = Store(shutil.copytree(filled, tmp_path / "results"))
+    store = Store(str(shutil.copytree(filled, tmp_path / "results")))
     ids = [one for (one,) in fetch(store.results, "SELECT cell_id FROM cells WHERE sigma2 = 0")]
     for sweep, question in (
         ("searched", Question("d", "final_test_acc", 0.9)),
@@ -270,7 +270,7 @@ def test_scaling_opens_on_what_a_sweep_searched_for(opened, filled, tmp_path):
 
 
 def test_networks_that_leave_their_default_name_out_keep_the_level_searched_for_beside_others(opened, filled, tmp_path):
-    store = Store(shutil.copytree(filled, tmp_path / "results"))
+    store = Store(str(shutil.copytree(filled, tmp_path / "results")))
     others = [one for L in (4, 16) for one in cells(L=L, d=16, sigma2=0.0, network="mlp", accuracy=0.9)]
     store.commit("others", others, OWN_KEYS)
     ids = [one for (one,) in fetch(store.results, "SELECT cell_id FROM cells WHERE sigma2 = 0")]
@@ -358,7 +358,7 @@ def test_scaling_takes_its_colour_from_the_networks_that_it_shows(opened, kernel
 
 
 def test_scaling_opens_on_the_task_that_has_thresholds(opened, kernels, tmp_path):
-    store = Store(shutil.copytree(kernels, tmp_path / "results"))
+    store = Store(str(shutil.copytree(kernels, tmp_path / "results")))
     alone = [one for d in (8, 16) for one in cells(task="blobs", L=None, d=d, P=d, accuracy=0.9)]
     store.commit("alone", alone, OWN_KEYS)
     ids = [one for (one,) in fetch(store.results, "SELECT cell_id FROM cells")]
