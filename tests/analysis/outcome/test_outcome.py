@@ -147,9 +147,9 @@ def test_the_figure_of_thresholds_and_the_pages_that_suit_are_named(tmp_path):
     store.commit("p", [*cells, *strings], keys(P="whole"))
     ids, question = [one["cell_id"] for one in cells], Question("L", "best_test_acc", 0.9)
     store.write_plan("searched", ids, asked=dict.fromkeys(ids, question))
-    store.write_plan("grid", ids)
+    store.write_plan("plain", ids)
     store.write_plan("strings", [one["cell_id"] for one in strings])
-    shown = {sweep: outcome.outcome(store.results, sweep, ["best_test_acc"]) for sweep in ("searched", "grid", "strings")}
+    shown = {sweep: outcome.outcome(store.results, sweep, ["best_test_acc"]) for sweep in ("searched", "plain", "strings")}
     assert [one["figures"] for one in shown.values()] == [["Lstar"], [], []]
     assert [one["pages"] for one in shown.values()] == [["dimension", "scaling"]] * 2 + [["relations"]]
 
