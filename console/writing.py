@@ -1,10 +1,14 @@
 """Checks, before minutes of work, that a command can write what it makes where `--out` says."""
 
 import errno
+import os
 import tempfile
 from pathlib import Path
 
 from console.terminal import stop
+
+RANDOM = 8
+"""Characters that the name of a temporary file adds."""
 
 
 def check_file(out: Path, usual: str = "") -> None:
@@ -33,6 +37,15 @@ def check_folder(out: Path) -> None:
 
 
 def _try(folder: Path, name: str) -> None:
-    """Make a file there and remove it, with a name as long as `write_whole` uses. Rights do not tell: root has all in /proc."""
-    with tempfile.NamedTemporaryFile(dir=folder, prefix=f".{name}."):
-        pass
+    """OSError unless a file could be made in this folder, with a name as long as `write_whole` uses. Nothing is written, as other
+    input may still be refused; only where a file system has no room of its own, such as /proc, do rights not tell: root has all."""
+    if not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+    if len(os.fsencode(name)) + len("..") + RANDOM > os.pathconf(folder, "PC_NAME_MAX"):
+        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), str(folder))
+    system = os.statvfs(folder)
+    if system.f_flag & os.ST_RDONLY or not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+    if not system.f_blocks:
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=f".{name}."):
+            pass

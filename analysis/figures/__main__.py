@@ -134,6 +134,7 @@ def figures(
         if given := [f"--{option}" for option, value in own.items() if value is not None]:
             stop(f"{', '.join(given)}: for `{CURVE}` and `{MAP}` only; figure {figure} has axes of its own")
         draw = partial(_of_paper, figure, results, sweep, measure, at, size)
+    check_folder(out)
     missing: list[Later] = []
 
     def noted(later: list[Later]) -> bool:
@@ -141,7 +142,6 @@ def figures(
         return False
 
     drawn = draw(noted if wait else left_out)
-    check_folder(out)  # after all that refuses what was asked: bad input writes nothing
     files = _written(drawn, out, name)
     if missing:
         told(f"{files} are written, without the theory of {counted(len(missing), 'point')}; Ctrl-C leaves them so")
