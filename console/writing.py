@@ -38,7 +38,7 @@ def check_folder(out: Path) -> None:
 
 def _try(folder: Path, name: str) -> None:
     """OSError unless a file could be made in this folder, with a name as long as `write_whole` uses. Nothing is written, as other
-    input may still be refused; only where a file system has no room of its own, such as /proc, do rights not tell: root has all."""
+    input may still be refused; only where a file system has no room, such as /proc, do rights not tell: root has all."""
     if not folder.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
     if len(os.fsencode(name)) + len("..") + RANDOM > os.pathconf(folder, "PC_NAME_MAX"):
