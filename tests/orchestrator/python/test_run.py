@@ -105,6 +105,7 @@ LONG = {
 
 
 @pytest.mark.ray
+@pytest.mark.alone  # beside the tests of three processes its packs once took ten minutes
 def test_an_interrupt_drains_and_the_same_call_goes_on(results):
     """The process that trains is another one: neither Ray nor its end touches this one."""
     grid = Grid.load(LONG)
