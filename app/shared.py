@@ -90,7 +90,8 @@ def guarded(title: str, meaning: str, show: Callable[[str], None]) -> None:
 
 
 def _is_ours(error: ValueError) -> bool:
-    """Whether it comes from a line of this project that finds fault with what was chosen, so that its words are for the user.
+    """True if a line of this project raised it, which finds fault with what was chosen: its words are then for the user.
+
     Any other error is a bug, and its traceback helps."""
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
     return frame.f_globals.get("__name__", "").partition(".")[0] in ("analysis", "app", "store", "stats", "declarations")

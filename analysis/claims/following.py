@@ -52,7 +52,7 @@ class Following:
             token, self.known, left = recall(results)  # the last check may be that of an earlier server
             self.token, self.left_off = (None, (token, left)) if left else (token, self.left_off)
             if not self.known:
-                self.known, stand = published(results)
+                self.known, stand = published(results, self.claims)
                 self.token = state(results) if stand else None
         self.n_done = 0
         """Number of single checks since the start: a claim that was checked twice counts twice."""

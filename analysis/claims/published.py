@@ -3,18 +3,16 @@
 They are shown until they are checked here. Where neither the claims, the networks nor the code have changed since, they stand.
 """
 
-import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from analysis.claims.check import load_claims
 from analysis.claims.entries import Claim
 from analysis.claims.remembered import CODE
 from analysis.claims.verdict import Checked, Measured, NotMeasured, Verdict
-from console.cache import write_whole
+from console.cache import digest, write_whole
 from store.views import fetch
 
 FILE = "verdicts.json"
@@ -47,31 +45,33 @@ class Published(NamedTuple):
 
 def publish(results: str, checked: Iterable[Checked]) -> None:
     """Keep these verdicts with their networks, in a local directory of results."""
-    kept = {one.claim.id: _One(_digest(one.claim), one.verdict, one.measured, one.why, one.sweeps) for one in checked}
-    write_whole(Path(results, FILE), _FORMAT.dump_json(_File(CODE, networks(results), kept)))
+    kept = {one.claim.id: _One(digest([], said(one.claim)), one.verdict, one.measured, one.why, one.sweeps) for one in checked}
+    write_whole(Path(results, FILE), _FORMAT.dump_json(_File(CODE, digest([], *finished(results)), kept)))
 
 
-def published(results: str) -> Published:
-    """The verdicts kept with these results, of claims that say the same now; none if there are none or they cannot be read."""
+def published(results: str, claims: Sequence[Claim]) -> Published:
+    """The verdicts kept with these results, of claims that say the same now; none if there are none or they cannot be read.
+
+    `claims`: all claims as they are now.
+    """
     try:
         found = _FORMAT.validate_json(Path(results, FILE).read_bytes())
     except (OSError, ValidationError):  # no such file, a bucket, or the file of another version
         return Published({}, False)
-    claims = load_claims()
     known = {
         claim.id: Checked(claim, one.verdict, one.measured, one.why, one.sweeps)
         for claim in claims
-        if (one := found.verdicts.get(claim.id)) and one.claim == _digest(claim)
+        if (one := found.verdicts.get(claim.id)) and one.claim == digest([], said(claim))
     }
-    return Published(known, len(known) == len(claims) and found.code == CODE and found.networks == networks(results))
+    same = len(known) == len(claims) and found.code == CODE and found.networks == digest([], *finished(results))
+    return Published(known, same)
 
 
-def networks(results: str) -> str:
-    """A digest of the finished networks."""
-    ids = [cell_id for (cell_id,) in fetch(results, "SELECT cell_id FROM cells WHERE status = 'ok' ORDER BY cell_id")]
-    return hashlib.sha256("\n".join(ids).encode()).hexdigest()[:16]
+def finished(results: str) -> list[str]:
+    """The ids of the finished networks, in order."""
+    return [cell_id for (cell_id,) in fetch(results, "SELECT cell_id FROM cells WHERE status = 'ok' ORDER BY cell_id")]
 
 
-def _digest(claim: Claim) -> str:
-    said = claim.id, claim.says, claim.measure, claim.expected, claim.not_measured
-    return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
+def said(claim: Claim) -> str:
+    """A text that changes with the claim's statement, measure or bounds."""
+    return repr((claim.id, claim.says, claim.measure, claim.expected, claim.not_measured))

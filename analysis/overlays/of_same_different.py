@@ -24,7 +24,7 @@ def noiseless(where: Callable[[pd.DataFrame], Any]) -> About:
 
 
 def is_rich(frame: pd.DataFrame) -> "pd.Series[bool]":
-    """Whether each row is a rich network. Without the prefactor 1/sqrt(d) the richness of gamma = 1 falls with d
+    """True for each row that is a rich network. Without the prefactor 1/sqrt(d) the richness of gamma = 1 falls with d
     [Tong25 App. F]."""
     return (frame["gamma"] >= 1) & (frame["prefactor"] == "sqrt_d")
 

@@ -1,6 +1,5 @@
 """The page docs/verdicts.md: every statement of the papers by where it stands, with its verdict."""
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from datetime import date
 from itertools import groupby
@@ -8,8 +7,10 @@ from itertools import groupby
 from analysis.claims.check import ROOT, advice
 from analysis.claims.entries import Claim
 from analysis.claims.papers import OURS, PAPERS
+from analysis.claims.published import finished, said
 from analysis.claims.verdict import JUDGES, Checked, Measured
 from analysis.verdicts.summary import MARKER, summary
+from console.cache import digest
 from console.markdown import escaped
 from stats.rounding import in_digits
 from store.provenance import brief, commit_of
@@ -67,9 +68,7 @@ def page(checked: Sequence[Checked], results: str, today: date, is_ours: bool) -
 
 def basis(claims: Iterable[Claim], results: str) -> str:
     """A comment that changes with any claim's statement, measure or bounds, and with the networks of the store."""
-    told = [repr((claim.id, claim.says, claim.measure, claim.expected, claim.not_measured)) for claim in claims]
-    told += [cell_id for (cell_id,) in fetch(results, "SELECT cell_id FROM cells WHERE status = 'ok' ORDER BY cell_id")]
-    return f"<!-- claims and networks: {hashlib.sha256(chr(10).join(told).encode()).hexdigest()[:16]} -->"
+    return f"<!-- claims and networks: {digest([], *map(said, claims), *finished(results))} -->"
 
 
 def _of_claim(one: Checked, trained_into: str) -> str:

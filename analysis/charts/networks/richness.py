@@ -10,10 +10,10 @@ import pandas as pd
 
 from analysis.charts.curves import styled
 from analysis.charts.networks.one_network import EXTENT, SERIES, seed_lines, worded
+from analysis.data.networks.reading import lists_sql
 from analysis.data.points import with_intervals
 from declarations.metric import Metric
 from store.database import of_cells
-from store.sql import literal
 from store.views import run
 
 SPECTRUM = ("rho", "quality", "utilisation")
@@ -26,11 +26,7 @@ _RHO = "#46327e"
 
 def spectra_sql(cell_ids: Iterable[str]) -> str:
     """The query for the spectra of networks."""
-    ids = ", ".join(map(literal, cell_ids))
-    return f"""SELECT cell_id, seed, spectra.* EXCLUDE (cell_id)
-FROM spectra JOIN cells USING (cell_id)
-WHERE cell_id IN ({ids})
-ORDER BY seed, cell_id, eigenfunction"""
+    return lists_sql("spectra", cell_ids, "eigenfunction")
 
 
 def spectra(results: str, cell_ids: Iterable[str]) -> pd.DataFrame:

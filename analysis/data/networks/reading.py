@@ -60,13 +60,18 @@ def neurons_sql(cell_id: str) -> str:
     return f"SELECT * FROM neurons WHERE cell_id = {literal(cell_id)} ORDER BY neuron"
 
 
+def lists_sql(view: str, cell_ids: Iterable[str], order: str) -> str:
+    """The query for all rows that these networks have in a view with several rows for each, in the order of one column."""
+    ids = ", ".join(map(literal, cell_ids))
+    return f"""SELECT cell_id, seed, {view}.* EXCLUDE (cell_id)
+FROM {view} JOIN cells USING (cell_id)
+WHERE cell_id IN ({ids})
+ORDER BY seed, cell_id, {order}"""
+
+
 def training_sql(cell_ids: Iterable[str]) -> str:
     """The query for the evaluations of networks."""
-    ids = ", ".join(map(literal, cell_ids))
-    return f"""SELECT cell_id, seed, curves.* EXCLUDE (cell_id)
-FROM curves JOIN cells USING (cell_id)
-WHERE cell_id IN ({ids})
-ORDER BY seed, cell_id, step"""
+    return lists_sql("curves", cell_ids, "step")
 
 
 def training(results: str, cell_ids: Iterable[str]) -> pd.DataFrame:

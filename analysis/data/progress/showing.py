@@ -28,7 +28,7 @@ class Varying(NamedTuple):
     rich: bool
     """True if some network has saved its richness."""
     has_thresholds: bool = False
-    """Whether `_thresholds` finds some; looked up only where two keys are `positive`."""
+    """True if `_thresholds` finds some; looked up only where two keys are `positive`."""
 
 
 class Need(NamedTuple):
@@ -38,7 +38,7 @@ class Need(NamedTuple):
     grid: str
     takes: str
     shows: Callable[[Varying], bool]
-    """Whether the page has something to show for the finished networks of one task, of which there is at least one."""
+    """Says if the page has something to show for the finished networks of one task, of which there is at least one."""
     everyday: bool = False
     """True if the page shows something of nearly every sweep."""
     others: str = ""

@@ -43,7 +43,7 @@ def register_user_file(f: UserFile, wanted: str = "") -> UserParts:
 
     `wanted`: `tasks`, `networks` or `metrics`; the file must define at least one of this kind.
     """
-    # So that tracebacks show the lines of this text, even if the file at this path has changed since.
+    # Tracebacks then show the lines of this text, even if the file at this path has changed since.
     linecache.cache[f.path] = (len(f.source), None, f.source.splitlines(keepends=True), f.path)
     if f.digest not in _LOADED:
         _LOADED[f.digest] = _load(f)
