@@ -1,6 +1,6 @@
 """Thresholds of a measure and the power laws through them, as somebody asks for them in Python."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.asking import Where, asked_points, check_apart, key_named, selected, setting_for
 from analysis.data.choosing import axes_of, having, measures_of
-from analysis.data.keys import ordering, spoken
+from analysis.data.keys import ordering, spoken, value_of
 from analysis.data.measures import MAIN
 from analysis.data.points import Points, varying
 from analysis.data.selection import Selection, axes
@@ -18,7 +18,7 @@ from analysis.data.source import ResultsError
 from analysis.scaling.levels import check_level, usual_level
 from analysis.scaling.proportion import RATIO, by_proportion, proportions
 from analysis.scaling.thresholds import Fitted, exponents, falls_along, fitted, needed, thresholds, without_lazy
-from console.words import listed, show
+from console.words import counted, listed, show
 from declarations.keys import KEYS
 
 SIZES = tuple(name for name, key in KEYS.items() if key.part in ("task", "network") and key.kind in ("whole", "number"))
@@ -26,11 +26,13 @@ SIZES = tuple(name for name, key in KEYS.items() if key.part in ("task", "networ
 
 
 class AskedThresholds(NamedTuple):
-    """Thresholds, the names of the parameters that tell their curves apart, and of those that vary and got one value."""
+    """Thresholds, the names of the parameters that tell their curves apart, and of those that vary and got one value; and words
+    for the networks with other values, which are left out."""
 
     rows: pd.DataFrame
     by: list[str]
     single: list[str]
+    left_out: str
 
 
 class Law(NamedTuple):
@@ -41,6 +43,7 @@ class Law(NamedTuple):
     by: str | None
     against: str
     held: dict[str, Any]
+    left_out: str
 
     def table(self) -> pd.DataFrame:
         """One row for each value of `by`; a single one without it."""
@@ -99,8 +102,9 @@ class AskedLevel:
         if rows.empty:
             raise ResultsError(f"no curve has two values of {x}, which a threshold needs")
         single = [key for key in varying(there.frame, there.keys) if key in setting.values] if setting else []
+        left_out = _left_out(there, frame, single, setting.values) if setting else ""
         single += [RATIO] if RATIO in rows and RATIO not in single else []
-        return AskedThresholds(rows, names, single)
+        return AskedThresholds(rows, names, single, left_out)
 
     def law(self, of: str, over: str, by: str | None) -> Law:
         """The power laws of the thresholds over `of` against `over`, one for each value of `by`, with "" of gamma where networks
@@ -119,11 +123,11 @@ class AskedLevel:
         has_gamma = "gamma_label" in axes(self.results, self.selection)
         usual = "gamma" if has_gamma and "gamma" not in (spoken(of), spoken(over)) else None
         told_by = usual if by == "" else by
-        frame, names, single = self.thresholds(of, [over, *([told_by] if told_by else [])], in_proportion=True)
+        frame, names, single, left_out = self.thresholds(of, [over, *([told_by] if told_by else [])], in_proportion=True)
         against, told = ordering(names[0], frame), names[1] if told_by else None
         frame = without_lazy(frame) if against == "gamma" else frame
         held = {key: frame[key].iloc[0] for key in single if key in frame and frame[key].nunique(dropna=False) == 1}
-        return Law(fitted(frame, of, against, told), frame, told, against, held)
+        return Law(fitted(frame, of, against, told), frame, told, against, held, left_out)
 
     def _other(self, of: str, over: str, by: str | None) -> tuple[str, str] | None:
         """Parameters between which there is an exponent: `of` over another size, or `over` over `of`."""
@@ -146,3 +150,14 @@ class AskedLevel:
         if self.y is None and (other := next(keyed, None)):
             return f"the networks with {found.measure.name} have no {names}, those with {other} have: say y={other!r}"
         return f"these networks have no {names}; the numbers that vary among them are {listed(axes_of(found).numbers)}"
+
+
+def _left_out(every: Points, kept: pd.DataFrame, single: Sequence[str], values: Mapping[str, Any]) -> str:
+    """Words for the networks that differ from the kept ones in the parameters `single`; none if there are none."""
+    n = int(every.frame["n"].sum() - kept["n"].sum())
+    named = [key for key in single if key != RATIO and not (key == "gamma" and "gamma_label" in single)]
+    if not n or not named:
+        return ""
+    told = ", ".join(f"{spoken(key)} = {value_of(key, values[key])}" for key in named)
+    others = f"{counted(n, 'other')} {'is' if n == 1 else 'are'} left out"
+    return f"only networks with {told} count here; {others}: choose by sweep, where or by"

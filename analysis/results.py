@@ -1,6 +1,7 @@
 """Results in a notebook or a script: tables, charts beside theory, thresholds, verdicts and SQL."""
 
 import os
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal
@@ -187,6 +188,7 @@ class Results:
         """
         names = [by] if isinstance(by, str) else by
         found = AskedLevel(self.results, at, y, sweep, where, falling).thresholds(x, names)
+        _warn(found.left_out)
         frame = found.rows
         keys = [key for key in frame.columns if key != "threshold"]
         keep = [key for key in keys if frame[key].nunique(dropna=False) > 1 or key in (*found.by, *found.single)]
@@ -214,7 +216,9 @@ class Results:
         """
         if by is not None and not isinstance(by, str):
             raise ResultsError(f"by = {show(by)}: name one parameter, such as by='gamma'; hold others by `where`")
-        return AskedLevel(self.results, at, y, sweep, where, falling).law(of, over, by).table()
+        law = AskedLevel(self.results, at, y, sweep, where, falling).law(of, over, by)
+        _warn(law.left_out)
+        return law.table()
 
     @spelled
     def claims(self, sweep: str | None = None) -> pd.DataFrame:
@@ -225,6 +229,12 @@ class Results:
         from analysis.claims.check import check, claims_frame
 
         return claims_frame(check(self.results))
+
+
+def _warn(words: str) -> None:
+    """Warn the caller of a method of Results, which `spelled` wraps."""
+    if words:
+        warnings.warn(words, stacklevel=4)
 
 
 def _filled(frame: pd.DataFrame) -> pd.DataFrame:

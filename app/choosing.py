@@ -21,10 +21,11 @@ from analysis.overlays.theory import ACCURACIES
 from analysis.scaling.levels import Levels, levels
 from analysis.scaling.proportion import RATIO, by_proportion
 from analysis.scaling.thresholds import falls_along, thresholds
+from app.controls import choice, sweep_choice
 from app.leading import looking
 from app.pages import PAGES
 from app.setting import name, one
-from app.shared import choice, links, remembered, sweep_choice
+from app.shared import links, remembered
 from console.commands import sweep_command
 from console.words import counted
 from declarations.metric import Metric
@@ -215,8 +216,13 @@ def number(label: str, low: float, high: float, default: float, step: float, key
     return float(st.number_input(label, low, high, default, step, key=key, bind="query-params", persist_state="session", **more))
 
 
+MOST_DIGITS = 5
+
+
 def interval_text(interval: Interval, digits: int = 2, sign: str = "") -> str:
-    """Words such as `1.09 (0.85 to 1.34)`."""
+    """Words such as `1.09 (0.85 to 1.34)`; with more digits where these would show two bounds that differ as one."""
+    while digits < MOST_DIGITS and 0 < interval.high - interval.low < 2 * 10.0**-digits:
+        digits += 1
     value, low, high = (f"{number:{sign}.{digits}f}" for number in interval[:3])
     return value if pd.isna(interval.low) else f"{value} ({low} to {high})"
 

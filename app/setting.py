@@ -15,7 +15,8 @@ from analysis.data.paper import settings
 from analysis.data.parts import are_at_equilibrium
 from analysis.data.points import Setting, in_order, one_setting, varying
 from analysis.data.selection import Value
-from app.shared import choice, remembered
+from app.controls import choice
+from app.shared import remembered
 from declarations.omitted import FIRST_NETWORK
 
 _LAST = "_last_setting"

@@ -65,8 +65,8 @@ def _told_by(tool: str, made: Any, *words: str) -> str:
 
 def kernels(width: int, batch: int = 128) -> dict[str, Any]:
     """All kernels in float32 for m neurons and B examples."""
-    from trainables.kernels import gram_large, noisy_cuda
-    from trainables.kernels.gram_cuda import train_steps
+    from trainables.kernels.card import gram_large, noisy_cuda
+    from trainables.kernels.card.gram_cuda import train_steps
     from trainables.trainers.gram import cuda, large
 
     few, many = cuda.sizes(width, batch), large.sizes(width, batch, torch.float32)

@@ -213,7 +213,7 @@ class Contact:
         return trainer_on_card(cells, self.device)
 
     def batched(self, cells: Sequence[Cell]) -> Trainer:
-        from trainables.kernels import noisy_cuda
+        from trainables.kernels.card import noisy_cuda
 
         return Batched(cells, self.device, in_cache=False, kernels=noisy_cuda)
 

@@ -35,6 +35,10 @@ def nearest(word: Any, options: Iterable[str]) -> str:
     return f"; did you mean {by_lower[found[0]]!r}?" if found else ""
 
 
+IN_PART = "not its whole grid was asked for, but what --only, --limit or values on the command line chose"
+"""Words for a sweep whose grid was never asked for as a whole."""
+
+
 def listed(options: Iterable[str]) -> str:
     """`a, b, c`, or `none`."""
     return ", ".join(options) or "none"

@@ -18,7 +18,7 @@ from console.commands import command
 from console.groups import OptionsAnywhere
 from console.printable import printable
 from console.terminal import err, stop
-from console.words import counted, listed, nearest, show
+from console.words import IN_PART, counted, listed, nearest, show
 from orchestrator.sharing import check_options, share_runs
 from store.files import Files, LocalFiles, ResultsError, existing, open_files
 from store.sharing.runs import PER
@@ -128,15 +128,21 @@ def compact(
         typer.echo(f"{merged} that hold {'it' if stay == 'stays' else 'them'}: compact again in 10 minutes, or --now")
 
 
-@app.command(short_help="Copy what another results directory lacks into it.")
+@app.command(short_help="Copy what another results directory lacks into it.", context_settings={"allow_extra_args": True})
 def copy(
-    to: Annotated[str, typer.Option("--to", metavar="DIR_OR_URI", help="The results directory to copy into; made if need be.")],
+    ctx: typer.Context,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="DIR_OR_URI", help="The results directory to copy into; made if need be.")
+    ] = None,
     results: Results = "results",
     sweep: Annotated[
         list[str] | None, typer.Option("--sweep", metavar="NAME", help="Only this sweep's networks and plan; may be repeated.")
     ] = None,
 ) -> None:
     """Copy into another results directory what it lacks, as few large files. A second copy adds only what is new."""
+    if ctx.args or to is None:
+        source, target = [*(ctx.args or [results]), to or "DIR"][:2]
+        stop(f"a copy needs a source and a target: {command('store', 'copy', '--results', source, '--to', target)}")
     try:
         with _existing(results) as files:
             _check_names(files, sweep or [])
@@ -219,6 +225,8 @@ def _show(found: Summary, sweep: str | None) -> None:
         console.print(
             Text(printable(f"running: {counted(driver['cells'], 'cell')} in flight, {driver['driver']}")), soft_wrap=True
         )
+    if parts := [s.sweep for s in found.sweeps if s.in_part]:
+        console.print(Text(printable(f"{listed(parts)}: {IN_PART}")), soft_wrap=True)
     states = ("planned", "done", "diverged", "failed", "running", "missing")
     _table(console, ("sweep", *states), [(s.sweep, *(str(getattr(s, name)) for name in states)) for s in found.sweeps])
     why = [(f.status, str(f.cells), f.reason, f.example_cell_id, f.log_path or "") for f in found.failures]

@@ -115,6 +115,8 @@ def _views_over(files: Files, snapshot: Snapshot, described: Sequence[LiveFile])
         CREATE VIEW internal.searches AS {searches};
         CREATE TABLE internal.declarations (name VARCHAR, declaration VARCHAR);
     """)
+    whole = "CREATE TABLE internal.never_whole AS SELECT unnest(?::VARCHAR[]) AS sweep"
+    connection.execute(whole, [_never_whole(snapshot.plans)])
     told = [[name, one.described()] for name, one in declarations(described).items() if name not in DECLARED]
     if told:
         connection.executemany("INSERT INTO internal.declarations VALUES (?, ?)", told)
@@ -264,6 +266,14 @@ def _plans(connection: duckdb.DuckDBPyConnection, files: Files, live: Sequence[L
         f"SELECT sweep, cell_id, find FROM {scan(files, group)} WHERE find IS NOT NULL" for group in by_columns(searching)
     ]
     return " UNION ALL ".join(plans), " UNION ".join(searches)
+
+
+def _never_whole(live: Sequence[LiveFile]) -> list[str]:
+    """The sweeps without a request for a whole grid; none if some file does not say what was asked for."""
+    requests = [file.request for file in live if file.n_rows]
+    if None in requests:  # no command writes such a file; nothing is known of its sweeps
+        return []
+    return sorted({one.sweep for one in requests if one} - {one.sweep for one in requests if one and one.whole})
 
 
 def _union(connection: duckdb.DuckDBPyConnection, name: str, kind: str, scans: Sequence[str]) -> None:

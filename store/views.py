@@ -98,6 +98,11 @@ def declared(results: str | Files) -> dict[str, Column]:
     return declarations(take(_files(results)).rows)
 
 
+def never_whole(results: str | Files) -> frozenset[str]:
+    """The sweeps whose grid was never asked for as a whole: each request had `--only`, `--limit` or other values."""
+    return frozenset(sweep for (sweep,) in fetch(results, "SELECT sweep FROM internal.never_whole"))
+
+
 def declared_in(connection: duckdb.DuckDBPyConnection) -> dict[str, Column]:
     """The declarations of all columns, by name, from a connection with the views."""
     told = connection.execute("SELECT name, declaration FROM internal.declarations").fetchall()

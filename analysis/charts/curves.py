@@ -1,6 +1,7 @@
 """Charts of measured curves with their intervals, the theory's curves and residuals; the app and the figures share them."""
 
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,19 +10,31 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.data.keys import spoken, title_of, value_of
+from analysis.data.keys import is_label, spoken, title_of, value_of
 from analysis.data.points import in_order, task_of
 from declarations.column import Column
 from declarations.keys import KEYS
 from declarations.metric import Metric
 
-__all__ = ["DASHES", "Look", "colour_of", "colours", "curves_chart", "log_axis", "styled", "title_of", "with_residuals", "x_of"]
+__all__ = [
+    "DASHES", "Look", "colour_of", "colours", "curves_chart", "hues", "log_axis", "styled", "title_of", "with_residuals", "x_of",
+]  # fmt: skip
 
 _SEQUENCE = ("#440154", "#46327e", "#365c8d", "#277f8e", "#1fa187", "#4ac16d", "#9fbf1f", "#d9a500")
 """From viridis, its light end darkened so that it shows on white: lazy is dark, rich is bright."""
+_CATEGORIES = (
+    "#5566dd", "#e69f00", "#009e73", "#882255", "#33bbee", "#cc79a7", "#004488", "#999933", "#774400", "#661100",
+)  # fmt: skip
+"""For values that have no order, such as networks: they differ for readers with any colour blindness, on a dark page too."""
+MARKS = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+"""Marks of curves that are variants of one kind."""
 DASHES = ([5, 3], [2, 2], [8, 3, 2, 3], [1, 3], [10, 4], [4, 1], [12, 3, 2, 3, 2, 3], [3, 6])
 SHAPES = ("diamond", "square", "triangle-up", "triangle-down", "cross", "triangle-left", "triangle-right", "circle")
 """Marks of theories of which a chart has a single point, which makes no line: one for each theory, as DASHES for lines."""
+RESIDUALS = "residual to"
+"""The title of a legend of marks that stand for residuals alone."""
+APART = 6
+"""Pixels between the residuals of one point to two theories, which would else cover each other."""
 FEW_SEEDS, WIDE = 4, 0.25
 """A curve with intervals of fewer than FEW_SEEDS seeds that span more than the share WIDE of its axis is drawn with thin bars in
 place of a band: Student's t for two seeds is 13 standard errors wide, and a few such bands hide all curves."""
@@ -49,6 +62,8 @@ class Look:
     width: int = 560
     height: int = 340
     columns: int = 1
+    kinds: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """The kinds of values of `colour`, if some are variants of one kind: these have marks of their own."""
     declared: Mapping[str, Column] = field(default_factory=lambda: KEYS, compare=False)
     """The columns of the store, for their titles."""
 
@@ -60,6 +75,20 @@ class Look:
         """The title of the abscissa, such as `width m, and P along with it`."""
         title = self.title_of(self.x, points)
         return f"{title}, and {', '.join(map(spoken, self.along))} along with it" if self.along else title
+
+
+@dataclass(frozen=True)
+class _Theories:
+    """The theories of a chart. All panels share their legends, in which each theory has a dash and a mark of its own."""
+
+    names: list[str]
+    """All theories, in the order of DASHES and SHAPES."""
+    lines: list[str]
+    """The theories of which some panel has a curve."""
+    marks: list[str]
+    """The theories of which some panel has a single point, or residuals."""
+    marked: str
+    """The title of the legend of marks: Vega would join those of all panels if they were not the same."""
 
 
 def curves_chart(
@@ -79,8 +108,7 @@ def curves_chart(
     """
     values = [None] if look.facet is None else in_order(points, look.facet)
     scale = y_scale(points, measure, look, theory, centre)
-    # One list for all panels: they share a legend, in which each theory has a dash of its own.
-    theories = [] if theory is None else list(dict.fromkeys(theory["theory"]))
+    theories = _theories(theory, residuals, look)
     panels = []
     for value in values:
         of = {name: _of(frame, look.facet, value) for name, frame in _frames(points, theory, residuals, raw).items()}
@@ -139,9 +167,33 @@ def colour_of(points: pd.DataFrame, key: str | None, task: str | None = None, de
     they name."""
     if key is None:
         return alt.value(_SEQUENCE[2])
+    found = hues(points, key, declared)
+    scale = alt.Scale(domain=list(found), range=list(found.values()))
+    return alt.Color(f"{key}:N", title=title_of(key, task or task_of(points), declared), sort=list(found), scale=scale)
+
+
+def hues(points: pd.DataFrame, key: str, declared: Mapping[str, Column] = KEYS) -> dict[Any, str]:
+    """The colour of each value of a key, in the key's order: along the sequence, or as categories if the values are words."""
     values = in_order(points, key)
-    scale = alt.Scale(domain=values, range=colours(len(values)))
-    return alt.Color(f"{key}:N", title=title_of(key, task or task_of(points), declared), sort=values, scale=scale)
+    is_words = (column := declared.get(key)) is not None and column.kind == "text" and not is_label(key, declared)
+    if len(values) < 2 or not is_words or all(str(value).replace(".", "", 1).isdecimal() for value in values):
+        return dict(zip(values, colours(len(values)), strict=True))
+    return {value: _CATEGORIES[i % len(_CATEGORIES)] for i, value in enumerate(values)}
+
+
+def _mark_of(points: pd.DataFrame, look: Look) -> dict[str, Any]:
+    """The encoding of the curves' marks: variants of one kind have marks of their own, as do curves whose colours come again."""
+    if look.colour is None:
+        return {}
+    marks, n_of = {}, Counter[str]()
+    for value, hue in hues(points, look.colour, look.declared).items():
+        groups = {look.kinds.get(value, str(value)), hue}
+        marks[value] = MARKS[max(n_of[group] for group in groups) % len(MARKS)]
+        n_of.update(groups)
+    if {*marks.values()} == {MARKS[0]}:
+        return {}
+    scale = alt.Scale(domain=list(marks), range=list(marks.values()))
+    return {"shape": alt.Shape(f"{look.colour}:N", title=look.title_of(look.colour, points), sort=list(marks), scale=scale)}
 
 
 def x_of(points: pd.DataFrame, look: Look, title: bool = True) -> Any:
@@ -232,7 +284,7 @@ def _panel(
     look: Look,
     scale: Any,
     centre: str,
-    theories: list[str],
+    theories: _Theories,
     titled: bool = True,
 ) -> Any:
     data, x, colour = of["points"], x_of(points, look, titled), colour_of(points, look.colour, declared=look.declared)
@@ -268,9 +320,9 @@ def _panel(
         layers.append(rule.encode(y=alt.Y("level:Q", scale=scale, axis=axis)))
     if "theory" in of and len(of["theory"]):
         layers += _theory_lines(of["theory"], x, scale, look, theories)
-    layers.append(
-        alt.Chart(data).mark_point(filled=True, size=40, opacity=1, clip=cut).encode(x=x, y=y, color=colour, tooltip=hover)
-    )
+    marks = {} if theories.marks else _mark_of(points, look)  # a chart has one legend of marks
+    dots = alt.Chart(data).mark_point(filled=True, size=40, opacity=1, clip=cut)
+    layers.append(dots.encode(x=x, y=y, color=colour, tooltip=hover, **marks))
     return alt.layer(*layers)
 
 
@@ -292,36 +344,56 @@ def _rules(data: pd.DataFrame, colour: str | None, band: dict[str, Any]) -> list
     return [alt.Chart(alone).mark_rule(strokeWidth=3, opacity=0.4, clip=True).encode(**band)] if len(alone) else []
 
 
-def _theory_lines(theory: pd.DataFrame, x: Any, scale: Any, look: Look, names: list[str]) -> list[Any]:
+def _theories(theory: pd.DataFrame | None, residuals: pd.DataFrame | None, look: Look) -> _Theories:
+    of_curves = pd.DataFrame(columns=["theory"]) if theory is None else theory
+    alone = _alone(of_curves, look)
+    apart = list(residuals["theory"]) if look.residual and residuals is not None else []
+    names = list(dict.fromkeys([*of_curves["theory"], *apart]))
+    lines, points = {*of_curves["theory"][~alone]}, {*of_curves["theory"][alone]}
+    marked = RESIDUALS if not points else "theory at a point, residual to it" if len(apart) else "theory at a point"
+    return _Theories(
+        names, [name for name in names if name in lines], [name for name in names if name in {*points, *apart}], marked
+    )
+
+
+def _alone(theory: pd.DataFrame, look: Look) -> "pd.Series[bool]":
+    """True for each point of the theory that is the only one of its curve in its panel, so that it makes no line."""
+    if theory.empty:
+        return pd.Series(False, theory.index)
+    curve = ["theory", "curve", *(key for key in (look.facet,) if key in theory and key != look.x)]
+    return theory.groupby(curve, dropna=False)[look.x].transform("nunique") == 1
+
+
+def _theory_lines(theory: pd.DataFrame, x: Any, scale: Any, look: Look, theories: _Theories) -> list[Any]:
     """The theory's curves as lines; a curve of one point, which makes no line, as a mark that tells its theory."""
+    dashes = [DASHES[theories.names.index(name) % len(DASHES)] for name in theories.lines]
     dash = alt.StrokeDash(
         "theory:N",
         title="theory",
-        sort=list(names),
-        scale=alt.Scale(domain=list(names), range=[DASHES[i % len(DASHES)] for i in range(len(names))]),
+        sort=theories.lines,
+        scale=alt.Scale(domain=theories.lines, range=dashes),
         legend=alt.Legend(symbolType="stroke", symbolSize=300),
     )
     lines = alt.Chart(theory).mark_line(color="black", strokeWidth=1.5, clip=look.log_y)
     hover = ["theory:N", f"{look.x}:Q", alt.Tooltip("value:Q", format=".4g")]
     y = alt.Y("value:Q", scale=scale, axis=_digits(scale))
-    alone = theory[theory.groupby(["theory", "curve"], dropna=False)[look.x].transform("nunique") == 1]
+    alone = theory[_alone(theory, look)]
     shown_lines = [lines.encode(x=x, y=y, strokeDash=dash, detail="curve:N", tooltip=hover)] if len(alone) < len(theory) else []
     if alone.empty:
         return shown_lines
-    # The panel of residuals shares this legend: it tells all theories there.
-    here = [name for name in names if look.residual or (alone["theory"] == name).any()]
     # Renamed: under one name this legend would merge with that of the lines.
-    legend = alt.Legend(symbolFillColor="black", symbolStrokeColor="black", symbolStrokeWidth=0)
-    shape = _shapes("theory at a point", here, names).legend(legend)
+    shape = _shapes("theory at a point", theories)
     points = alt.Chart(alone.rename(columns={"theory": "theory at a point"}))
     marks = points.mark_point(filled=True, size=70, color="black", opacity=1, clip=look.log_y)
     return [*shown_lines, marks.encode(x=x, y=y, shape=shape, tooltip=["theory at a point:N", *hover[1:]])]
 
 
-def _shapes(field: str, told: list[str], names: list[str]) -> alt.Shape:
-    """The encoding of theories as marks, of which the legend lists those that are `told`; each of the `names` has its own."""
-    shapes = [SHAPES[names.index(name) % len(SHAPES)] for name in told]
-    return alt.Shape(f"{field}:N", sort=told, scale=alt.Scale(domain=told, range=shapes))
+def _shapes(field: str, theories: _Theories) -> alt.Shape:
+    """The encoding of theories as marks; the legend lists those that have some."""
+    shapes = [SHAPES[theories.names.index(name) % len(SHAPES)] for name in theories.marks]
+    legend = alt.Legend(symbolFillColor="black", symbolStrokeColor="black", symbolStrokeWidth=0)
+    scale = alt.Scale(domain=theories.marks, range=shapes)
+    return alt.Shape(f"{field}:N", title=theories.marked, sort=theories.marks, scale=scale, legend=legend)
 
 
 def _residual_scale(residuals: pd.DataFrame | None) -> Any:
@@ -333,24 +405,29 @@ def _residual_scale(residuals: pd.DataFrame | None) -> Any:
     return alt.Scale(domain=[low, high] if low < high else [-0.05, 0.05], nice=True)
 
 
-def _residual_panel(residuals: pd.DataFrame, points: pd.DataFrame, look: Look, scale: Any, theories: list[str]) -> Any:
+def _residual_panel(residuals: pd.DataFrame, points: pd.DataFrame, look: Look, scale: Any, theories: _Theories) -> Any:
     """Measured minus theory with its interval; zero is agreement."""
     x, colour = x_of(points, look), colour_of(points, look.colour, declared=look.declared)
     title = "measured - theory" if look.height >= 300 else "minus theory"
-    # Renamed: under one name this legend would merge with that of the theory lines.
-    base = alt.Chart(residuals.rename(columns={"theory": "residual to"}))
-    names = list(dict.fromkeys([*theories, *residuals["theory"]]))
-    shape = {"shape": _shapes("residual to", names, names)} if len(names) > 1 else {}
+    several = len(theories.marks) > 1 or theories.marked != RESIDUALS
+    shape = {"shape": _shapes("residual to", theories)} if several else {}
     hover: Sequence[Any] = [look.x, "residual to:N", alt.Tooltip("residual:Q", format="+.3g"), "n:Q"]
     zero = alt.Chart(pd.DataFrame({"zero": [0.0]})).mark_rule(color="black", strokeDash=[5, 3])
     axis = _digits(scale)
     low = alt.Y("residual_low:Q", title=title, scale=scale, axis=axis)
-    return alt.layer(
-        zero.encode(y=alt.Y("zero:Q", scale=scale, axis=axis)),
-        base.mark_rule(opacity=0.6, clip=True).encode(x=x, y=low, y2="residual_high:Q", color=colour),
-        base.mark_point(filled=True, size=30, opacity=1, clip=True).encode(
-            x=x, y=alt.Y("residual:Q", title=title, scale=scale, axis=axis), color=colour, tooltip=hover, **shape),
-    )  # fmt: skip
+    middle = alt.Y("residual:Q", title=title, scale=scale, axis=axis)
+    layers = [zero.encode(y=alt.Y("zero:Q", scale=scale, axis=axis))]
+    names = list(residuals["theory"].unique())
+    for i, name in enumerate(names):
+        # Renamed: under one name this legend would merge with that of the theory lines.
+        base = alt.Chart(residuals[residuals["theory"] == name].rename(columns={"theory": "residual to"}))
+        beside = (i - (len(names) - 1) / 2) * APART
+        layers += [
+            base.mark_rule(opacity=0.6, clip=True, xOffset=beside).encode(x=x, y=low, y2="residual_high:Q", color=colour),
+            base.mark_point(filled=True, size=30, opacity=1, clip=True, xOffset=beside).encode(
+                x=x, y=middle, color=colour, tooltip=hover, **shape),
+        ]  # fmt: skip
+    return alt.layer(*layers)
 
 
 def with_residuals(points: pd.DataFrame, values: pd.DataFrame, centre: str = "mean") -> pd.DataFrame:

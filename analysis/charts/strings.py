@@ -37,6 +37,8 @@ NETWORKS: Mapping[str, Mapping[str, Value]] = {
     "kernel, infinite width": {"network": "kernel"},
 }
 """The series of a figure: networks by their keys. All others are one series for each network, `others`."""
+KINDS = {name: str(keys["network"]) for name, keys in NETWORKS.items()}
+"""The kind of each of these series, of which some are variants."""
 TOLD = (
     "embedding", "heads", "width", "depth", "training", "base_lr", "batch", "steps", "identity_rate", "ridge", "beta", "position",
     "activation",

@@ -12,21 +12,26 @@ from analysis.data.keys import KINDS, gamma_once, is_label, ordering, same_axis,
 from analysis.data.measures import main_of, measures
 from analysis.data.parts import with_parts
 from analysis.data.points import Points, one_setting, settings_of
-from analysis.data.selection import Selection, Value
+from analysis.data.selection import Aggregates, Selection, Value
 from analysis.data.settings import Settings, distinct
 from declarations.column import Column
-from store.views import run
 
 
 def measures_of(results: str, selection: Selection) -> list[str]:
     """Names of the measures that some selected network has a value of, that of `main_of` first."""
+    return counts_of_measures(results).over(results, selection)
+
+
+def counts_of_measures(results: str) -> Aggregates[list[str]]:
+    """The question of `measures_of`."""
     known = measures(results)
-    counts = ", ".join(f"count({measure.sql})" for measure in known.values())
-    sql = f"SELECT {counts} FROM {selection.source} WHERE {selection.condition}"
-    row = run(results, lambda connection: connection.execute(sql).fetchone()) or ()
-    found = {name: n for name, n in zip(known, row, strict=False) if n}
-    main = main_of(found)
-    return sorted(found, key=lambda name: name != main)
+
+    def read(row: Sequence[int]) -> list[str]:
+        found = {name: n for name, n in zip(known, row, strict=True) if n}
+        main = main_of(found)
+        return sorted(found, key=lambda name: name != main)
+
+    return Aggregates([f"count({measure.sql})" for measure in known.values()], read)
 
 
 class Keyed(Protocol):

@@ -1,8 +1,9 @@
 """Selections of networks: of one sweep or of the whole store, with some values of some grid keys, as SQL that users can run
 too."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar
 
 import duckdb
 import numpy as np
@@ -13,6 +14,8 @@ from store.sql import literal, quoted
 from store.views import declared, once, run
 
 Value = str | int | float | bool | None
+T = TypeVar("T")
+U = TypeVar("U")
 
 SEED = "seed"
 
@@ -86,27 +89,54 @@ GROUP BY task, regexp_extract_all(coalesce({VERSION}, ''), '(?:^|, )([^ ,+]*[^ ,
 HAVING count(DISTINCT coalesce({VERSION}, '')) > 1 LIMIT 1"""
 
 
+@dataclass(frozen=True)
+class Aggregates(Generic[T]):
+    """Aggregates over selected networks, as SQL, and what their values say."""
+
+    sql: Sequence[str]
+    read: Callable[[Sequence[Any]], T]
+
+    def over(self, results: str, selection: Selection) -> T:
+        """The answer over the selected networks."""
+        row = run(results, lambda connection: connection.execute(self._query(selection)).fetchone())
+        return self.read(row or ())
+
+    def and_(self, other: "Aggregates[U]") -> "Aggregates[tuple[T, U]]":
+        """Both, in one pass over the networks."""
+        n = len(self.sql)
+        return Aggregates([*self.sql, *other.sql], lambda row: (self.read(row[:n]), other.read(row[n:])))
+
+    def _query(self, selection: Selection) -> str:
+        return f"SELECT {', '.join(self.sql)} FROM {selection.source} WHERE {selection.condition}"
+
+
 def axes(results: str, selection: Selection) -> dict[str, list[Value]]:
     """The sorted values of each key among the selected cells (`gamma_label` by gamma). None comes last, and only beside other
     values."""
+    return values_of_keys(results).over(results, selection)
+
+
+def values_of_keys(results: str) -> Aggregates[dict[str, list[Value]]]:
+    """The question of `axes`."""
     keys = grid_keys(results)
     values = {key: quoted(key) for key in keys} | {"gamma_label": "{'gamma': gamma, 'label': gamma_label}"}
-    lists = ", ".join(f"list(DISTINCT {values[key]})" for key in keys)
-    sql = f"SELECT {lists} FROM {selection.source} WHERE {selection.condition}"
-    row = run(results, lambda connection: connection.execute(sql).fetchone()) or ()
-    found: dict[str, list[Value]] = {}
-    for key, distinct in zip(keys, row, strict=True):
-        held = list(distinct or [])
-        if key == "gamma_label":
-            by_gamma = sorted((pair["gamma"], pair["label"]) for pair in held if pair["label"] is not None)
-            known = list(dict.fromkeys(label for _, label in by_gamma))
-            some_lack_it = any(pair["label"] is None for pair in held)
-        else:
-            known = sorted(value for value in held if value is not None)
-            some_lack_it = None in held
-        if known:
-            found[key] = [*known, *([None] if some_lack_it else [])]
-    return found
+
+    def read(row: Sequence[Any]) -> dict[str, list[Value]]:
+        found: dict[str, list[Value]] = {}
+        for key, distinct in zip(keys, row, strict=True):
+            held = list(distinct or [])
+            if key == "gamma_label":
+                by_gamma = sorted((pair["gamma"], pair["label"]) for pair in held if pair["label"] is not None)
+                known = list(dict.fromkeys(label for _, label in by_gamma))
+                some_lack_it = any(pair["label"] is None for pair in held)
+            else:
+                known = sorted(value for value in held if value is not None)
+                some_lack_it = None in held
+            if known:
+                found[key] = [*known, *([None] if some_lack_it else [])]
+        return found
+
+    return Aggregates([f"list(DISTINCT {values[key]})" for key in keys], read)
 
 
 def tasks_of(results: str, selection: Selection) -> list[str]:

@@ -107,7 +107,9 @@ def figures(
     ] = None,
     height: Annotated[int | None, typer.Option(min=LEAST, max=MOST, metavar="PIXELS", help="Height of a panel.")] = None,
     results: Annotated[str, typer.Option(metavar="DIR_OR_URI", help="Where results are stored.")] = "results",
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the four files go.")] = Path("figures"),
+    out: Annotated[
+        Path, typer.Option(metavar="DIR|FILE", help="The folder of the four files, or one of them, such as paper.pdf.")
+    ] = Path("figures"),
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="Their name without its ending. Default: the sweep's and the figure's.")
     ] = None,
@@ -134,6 +136,10 @@ def figures(
         if given := [f"--{option}" for option, value in own.items() if value is not None]:
             stop(f"{', '.join(given)}: for `{CURVE}` and `{MAP}` only; figure {figure} has axes of its own")
         draw = partial(_of_paper, figure, results, sweep, measure, at, size)
+    if out.suffix.removeprefix(".").lower() in _kinds() and not out.is_dir():
+        if name is not None:
+            stop(f"--out {out} names the files already: leave --name out, or name a folder with --out")
+        out, name = out.parent, out.stem
     check_folder(out)
     missing: list[Later] = []
 
@@ -155,6 +161,12 @@ def figures(
     console = Console(highlight=False, soft_wrap=True)
     console.print(printable(f"{drawn.title}. {drawn.caption}"), markup=False)
     console.print(files, markup=False)
+
+
+def _kinds() -> tuple[str, ...]:
+    from analysis.figures.files import FILES
+
+    return FILES
 
 
 def _own(figure: str, results: str, sweep: str | None, own: dict[str, Any], size: dict[str, int], compute: Compute) -> "Titled":
@@ -234,7 +246,8 @@ def _of_paper(
     except ResultsError as error:
         stop(str(error))
     if isinstance(drawn, Missing):
-        stop(f"figure {chosen.name}: {drawn.needs} in {results}; run {' or '.join(chosen.commands(results))}")
+        others = f"; `{CURVE}` and `{MAP}` draw any sweep" if sweep is not None else ""
+        stop(f"figure {chosen.name}: {drawn.needs} in {results}; run {' or '.join(chosen.commands(results))}{others}")
     words = [sweep, chosen.name, measure, None if level is None else f"{level:g}"]
     usual = "-".join(word for word in words if word is not None)
     return Titled(title, drawn.caption, sized(drawn.chart, **size), drawn.frame, usual)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from analysis.charts.curves import Look, curves_chart
-from analysis.charts.strings import DECLARED, LEVEL, OVER, SERIES, by_network, caption
+from analysis.charts.strings import DECLARED, KINDS, LEVEL, OVER, SERIES, by_network, caption
 from analysis.data.measures import knows
 from analysis.data.points import averaged, points
 from analysis.data.selection import Selection, Value
@@ -31,7 +31,7 @@ class OverStrings:
         frame = drawn.frame
         if frame.empty:
             return missing
-        look = Look(OVER, SERIES, log_x=True, level=LEVEL, declared=DECLARED)
+        look = Look(OVER, SERIES, log_x=True, level=LEVEL, kinds=KINDS, declared=DECLARED)
         theory = overlays.curves(frame, self.measure, OVER, [], wait=False)
         beside = overlays.beside(frame, self.measure, wait=False)
         chart = curves_chart(frame, found.measure, look, theory)

@@ -23,6 +23,8 @@ NO_SEQUENCE = "#365c8d"
 STATES = get_args(Reached)
 SHAPES = ("circle", "triangle-up", "triangle-down")
 """Shapes by the states of thresholds."""
+OPEN = "an interval that reaches an end of the axis has no end within the measured range"
+"""Words for a chart that has such intervals."""
 FEW_TICKS = 6
 """Most values of a narrow panel that each have a tick; of more values, as a search leaves them, ticks are at powers."""
 
@@ -112,6 +114,19 @@ def _inside(bound: "pd.Series[float]", at: Any, low: float, high: float) -> Any:
     return np.where(bound.isna(), at, np.clip(bound, low / 1.3, high * 1.3))
 
 
+def has_open(table: pd.DataFrame) -> bool:
+    """True if an interval of a threshold has an end beyond the axis."""
+    low, high = float(table["smallest x"].min()), float(table["largest x"].max())
+    reached = table[table["state"] == "reached"]
+    return bool(((reached["low"] < low / 1.3) | (reached["high"] > high * 1.3)).any())
+
+
+def drawn_prediction(table: pd.DataFrame, value: Any, by: str | None) -> bool:
+    """True if the prediction for a value of `by` is drawn: through thresholds that are reached."""
+    group = table if by is None else table[table[by] == value]
+    return bool((group["state"] == "reached").any())
+
+
 def has_band(fit: Exponent) -> bool:
     """True if the fitted law is drawn with a band. The band comes from the scatter, so it would contradict an interval that does
     not."""
@@ -135,7 +150,7 @@ def _laws(
             band = {"band_low": low if whole else value_at, "band_high": high if whole else value_at}
             parts.append(pd.DataFrame({against: xs, "value": value_at, "line": "fitted", **key, **gamma, **band}))
         reached = group[group["state"] == "reached"]
-        if value in predictions and len(reached):
+        if value in predictions and drawn_prediction(data, value, by):
             said = predictions[value]
             xs = np.geomspace(float(group[against].min()), float(group[against].max()), 60)
             middle_x, middle_y = (float(np.exp(np.log(reached[name].astype(float)).mean())) for name in (against, "threshold"))

@@ -7,12 +7,13 @@ import pandas as pd
 from analysis.asking import setting_for
 from analysis.data.choosing import is_number, measures_of
 from analysis.data.comparing import named
-from analysis.data.keys import spoken, value_of
-from analysis.data.points import Points, grouping_keys, numeric_keys, points, task_of
+from analysis.data.keys import captioned, spoken, value_of
+from analysis.data.points import Points, Setting, described, grouping_keys, numeric_keys, points, task_of
 from analysis.data.selection import Selection
-from analysis.scaling.charts import threshold_chart
+from analysis.scaling.charts import OPEN, drawn_prediction, has_open, threshold_chart
 from analysis.scaling.proportion import RATIO, by_proportion, proportions, width_as
 from analysis.scaling.thresholds import Exponent, fitted, threshold_table, thresholds, without_lazy
+from declarations.key import Key
 from stats import FEWEST_OF_LAW
 from store.questions import Question
 
@@ -67,10 +68,28 @@ def growth(found: Points, question: Question, width: int, height: int) -> Thresh
         height=height,
     )  # fmt: skip
     said = dict(_said(value, by, fit, over, against) for value, fit in laws.fits.items())
-    reached = f"{over}*: mean {found.measure.short} {'falls to' if question.falling else 'reaches'} {level:g}"
-    at = f"{width_as(ratio)}; " if isinstance(ratio := setting.values.get(RATIO), float) else ""
-    caption = f"{at}{reached}, with 95% intervals; lines are fitted laws, dashed ones predictions."
-    return ThresholdGrowth(against, chart, table, caption, said)
+    predicted = any(drawn_prediction(table, value, by) for value in laws.predictions)
+    drawn = ["lines are fitted laws" if laws.fits else "", "dashed lines are predictions" if predicted else ""]
+    parts = [
+        _chosen(found, setting),
+        width_as(ratio) if isinstance(ratio := setting.values.get(RATIO), float) else "",
+        f"{over}*: mean {found.measure.title} {'falls to' if question.falling else 'reaches'} {level:g}, with 95% intervals",
+        *drawn,
+        OPEN if has_open(table) else "",
+    ]
+    return ThresholdGrowth(against, chart, table, f"{'; '.join(filter(None, parts))}.", said)
+
+
+def _chosen(found: Points, setting: Setting) -> str:
+    """The setting in words, as far as it tells these points from others: words of the task, and values of keys that vary."""
+    values = {key: value for key, value in setting.values.items() if key != RATIO}
+
+    def is_told(key: str) -> bool:
+        column = found.declared.get(key)
+        of_task = isinstance(column, Key) and column.part == "task" and column.kind == "text"
+        return of_task or found.frame[key].nunique() > 1
+
+    return described(values, [key for key in captioned(values, found.declared) if is_told(key)])
 
 
 def _said(value: object, by: str | None, fit: Exponent, over: str, against: str) -> tuple[str, str]:

@@ -32,7 +32,7 @@ def theory_thresholds(
     rows = said.values.join(near[[*keys, over]], on="point")
     drawn = rows.assign(n=DRAWS, mean=rows["value"], sd=rows["error"].fillna(0) * np.sqrt(DRAWS))
     reached = thresholds(drawn.drop(columns=["point", "value", "error"]), level, over, measure.falls)
-    return reached if len(reached) else reached.reindex(columns=[*found.columns, "theory"]), said.missing
+    return reached if len(reached) else found.iloc[:0].assign(theory=""), said.missing
 
 
 def as_lines(theory: pd.DataFrame, against: str, by: str) -> pd.DataFrame:

@@ -93,10 +93,15 @@ class Exponent(NamedTuple):
     interval is too narrow."""
 
     @property
+    def n_left_out(self) -> int:
+        """Number of thresholds that are left out, or of which the interval is open."""
+        return self.n_not_reached + self.n_below_range + self.n_open
+
+    @property
     def censored(self) -> str:
         """How many thresholds were left out, and why; and how many of the others are open."""
         told = {
-            "not reached (so the exponent is drawn towards 0)": self.n_not_reached,
+            "not reached (so the exponent may be too small)": self.n_not_reached,
             "left out as the smallest value already suffices": self.n_below_range,
             "with an interval beyond the range: the exponent's is too narrow": self.n_open,
         }

@@ -18,7 +18,9 @@ from analysis.scaling.predictions import Prediction, predicted
 from analysis.scaling.rescaling import Family, best, doubted, family, in_units, middle_of, rescaled
 from analysis.scaling.thresholds import Exponent
 from app.choosing import AskedThreshold, interval_text, number
-from app.shared import choice, downloads, figure, remembered
+from app.controls import choice
+from app.downloads import downloads
+from app.shared import figure, remembered
 
 GIVEN, BEST, BOUND = "an exponent", "the best exponent", BOUND_UNIT
 LEAST, MOST = -4.0, 6.0
@@ -39,17 +41,18 @@ def collapse(
         key, value = "exponent", None
         if by:
             values = in_order(data, by)
-            first = next((value for value in values if _some_overlap(data[data[by] == value], asked)), None)
+            first = next((value for value in values if _some_overlap(data[data[by] == value], asked, 0.0)), None)
             value = choice("Curves of " + spoken(by), values, first, key="collapse_of", width=170)
             data, key = data[data[by] == value], f"exponent_{value}"  # each group has its own prediction
             setting = setting._replace(values={**setting.values, by: value})
         scaling = scaling_of(data, measure.name, over) if against == "d" and 0 < level < 1 else None
         ways = [GIVEN, BEST, *([BOUND] if scaling else [])]
-        way = choice("Rescaled by", ways, BOUND if scaling else GIVEN, key="rescaled_by", width=190)
         said = predicted(over, against, {str(name): data[name].iloc[0] for name in data})
         fit = fits.get(value)  # beside an offset an exponent is that of another law
         fitted = round(min(max(fit.interval.value, LEAST), MOST), 2) if fit and fit.law.offset is None else None
         default = fitted if fitted is not None else said.exponent if said else 1.0
+        first = BOUND if scaling else GIVEN if _some_overlap(data, asked, default) or not _has_best(data, asked) else BEST
+        way = choice("Rescaled by", ways, first, key="rescaled_by", width=190)
         e = number("Exponent", LEAST, MOST, default, 0.05, key, disabled=way != GIVEN)
     law, which = None, ""
     try:
@@ -66,7 +69,8 @@ def collapse(
         st.info(f"No collapse: {error}.")
         return
     if not scaled.quality.n_points:
-        st.info(f"Rescaled by {scaled.by}, no two curves overlap, so there is nothing to compare: choose another exponent.")
+        other = "choose the best exponent or another" if way == GIVEN else "choose an exponent"
+        st.info(f"Rescaled by {scaled.by}, no two curves overlap, so there is nothing to compare: {other}.")
         return
     chart = collapse_chart(scaled, over, against, measure, remembered(declared, results))
     figure(chart)
@@ -91,13 +95,22 @@ def _which(e: float, fitted: float | None, said: Prediction | None) -> str:
     return f"an exponent of your choice, where {fitted:g} is fitted above" if fitted is not None else "an exponent that is no fit"
 
 
-def _some_overlap(data: pd.DataFrame, asked: AskedThreshold) -> bool:
-    """True if there are curves to rescale, of which two overlap as measured."""
+def _some_overlap(data: pd.DataFrame, asked: AskedThreshold, exponent: float) -> bool:
+    """True if there are curves to rescale, of which two overlap at this exponent; at 0 they are as measured."""
     try:
         curves = family(data, asked.over, asked.against, asked.measure)
     except ValueError:
         return False
-    return rescaled(curves, 0.0).quality.n_points > 0
+    return rescaled(curves, exponent).quality.n_points > 0
+
+
+def _has_best(data: pd.DataFrame, asked: AskedThreshold) -> bool:
+    """True if there are curves to rescale that have a best exponent."""
+    try:
+        best(family(data, asked.over, asked.against, asked.measure), n_resamples=1)
+    except ValueError:
+        return False
+    return True
 
 
 def _best(curves: Family, against: str) -> float:

@@ -10,7 +10,8 @@ import streamlit as st
 
 from analysis.apart import Apart
 from analysis.data.source import state
-from app.shared import may_run_again, theories_known
+from app.downloads import may_run_again
+from app.theory import theories_known
 
 SOON_S = 1.0
 """How often the page looks whether the figure is drawn."""

@@ -9,9 +9,10 @@ from analysis.claims.verdict import Checked
 from analysis.data.selection import Selection
 from analysis.data.source import ResultsError, state
 from analysis.headline import headline
+from app.controls import WHOLE
 from app.following import following
 from app.parts.scoreboard import RESTS_ON
-from app.shared import WHOLE, figure, links, remembered
+from app.shared import figure, links, remembered_with_theory
 from console.words import counted
 
 MOST_NAMED = 3
@@ -21,7 +22,7 @@ MOST_NAMED = 3
 def chart(results: str, sweep: str) -> None:
     """The chart of a sweep, with its caption."""
     try:
-        found = remembered(headline, results, Selection(sweep))
+        found = remembered_with_theory(headline, results, Selection(sweep))
     except ResultsError as error:
         st.caption(f"No chart: {error}.")
         return
@@ -38,7 +39,7 @@ def checked(results: str, may_start: bool) -> tuple[list[Checked], str]:
     known, now = following(results), state(results)
     found = known.look(now if may_start else known.token)
     if found.n_to_come:
-        return found.checked, f"{found.n_to_come} statements still to be checked; their verdicts appear by themselves"
+        return found.checked, f"of all statements {found.n_to_come} are still to be checked; their verdicts appear by themselves"
     if known.token == now:
         return found.checked, ""
     when = "in a moment" if may_start else "once no network is in training"

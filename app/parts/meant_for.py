@@ -6,8 +6,10 @@ from typing import Any
 import streamlit as st
 
 from analysis.figures.registry import FIGURES, Drawn, Figure, Missing, of_sweep
+from app.downloads import downloads
 from app.parts.drawings import drawings, soon
-from app.shared import compute_later, downloads, figure, remembered
+from app.shared import figure, remembered_with_theory
+from app.theory import compute_later
 from console.words import counted
 
 
@@ -36,7 +38,7 @@ def figures(results: str, sweep: str, beside: Any, opens: bool) -> None:
                 return
             _show(found[first], sweep, drawing.result())
         else:
-            _show(found[name], sweep, remembered(_drawn, results, found[name].name, sweep))
+            _show(found[name], sweep, remembered_with_theory(_drawn, results, found[name].name, sweep))
 
 
 def _show(one: Figure, sweep: str, drawn: Drawn | Missing) -> None:

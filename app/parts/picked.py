@@ -13,8 +13,10 @@ from analysis.data.networks.failures import log_of, remedy
 from analysis.data.networks.listing import differences, rows_of, told_apart
 from analysis.data.networks.reading import MOST_SEEDS, training, training_sql
 from analysis.lines import sql_lines
+from app.controls import astray, switch
+from app.downloads import downloads
 from app.pages import PAGES
-from app.shared import astray, downloads, figure, links, remembered, switch
+from app.shared import figure, links, remembered
 from console.words import shown
 
 PICKED = "picked"

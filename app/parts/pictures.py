@@ -12,7 +12,9 @@ from analysis.data.networks.saved import beside_in_one
 from analysis.data.paper import TASKS
 from analysis.data.parts import keeps_neurons
 from analysis.data.source import ResultsError
-from app.shared import NONE, choice, downloads, figure, remembered
+from app.controls import NONE, choice
+from app.downloads import downloads
+from app.shared import figure, remembered
 
 IN_FILES = "Pictures lie in files of their own beside the networks, which no query reaches: the CSV holds every number of them."
 

@@ -15,10 +15,12 @@ from analysis.claims.papers import OURS, PAPERS
 from analysis.claims.verdict import Checked
 from analysis.data.source import state
 from analysis.lines import call_lines
+from app.controls import WHOLE, check_link, choice
+from app.downloads import downloads, may_run_again
 from app.following import following as _following
 from app.looks import is_dark, is_narrow
 from app.parts.scoreboard import RESTS_ON, counts_html, details, section_html
-from app.shared import WHOLE, check_link, choice, downloads, figure, may_run_again
+from app.shared import figure
 from console.words import duration
 
 ALL = "(all papers)"

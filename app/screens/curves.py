@@ -16,9 +16,12 @@ from analysis.data.progress.showing import newest_of
 from analysis.data.selection import Selection, Value
 from analysis.lines import plot_lines
 from app.choosing import grouped, measure_choice
+from app.controls import NONE, check_link, choice, sweep_choice, switch
+from app.downloads import downloads
 from app.looks import controls
 from app.setting import fixed
-from app.shared import NONE, check_link, choice, compute_later, downloads, figure, remembered, sweep_choice, switch
+from app.shared import figure, remembered, remembered_with_theory
+from app.theory import compute_later
 
 WIDTH, HEIGHT = 720, 400
 COLUMNS = 2
@@ -45,7 +48,7 @@ def show(results: str) -> None:
         setting = _setting(having(points, look.x), axes, of_store=selection.sweep is None)
         choices = _choices(points, look, setting)
     try:
-        found = remembered(_explored, results, selection, measure, choices)
+        found = remembered_with_theory(_explored, results, selection, measure, choices)
     except TooMuch as error:
         st.warning(f"{error}.")
         return
@@ -54,19 +57,31 @@ def show(results: str) -> None:
         return
     figure(found.chart, "curves")
     st.caption(found.caption)
+    if on := _in_vain(choices, found):
+        st.caption(f"No theory is known of this metric of these networks, so that {on}.")
     compute_later(found.missing)
     downloads(
-        f"{measure}-{look.x}",
+        f"{f'{selection.sweep}-' if selection.sweep else ''}{measure}-{look.x}",
         found.frame,
         found.chart,
         found.sql,
         plot_lines(results, selection, points, choices, found.drawn.points),
     )
-    # Streamlit would show 1.6e-12 as 0.000000000001.
-    floats = [str(name) for name in found.frame.select_dtypes("float") if name not in points.keys]
-    numbers = {name: st.column_config.NumberColumn(format="%.4g") for name in floats}
+    # Streamlit would show 1.6e-12 as 0.000000000001. Values of parameters keep all digits that people write.
+    digits = {str(name): 6 if name in points.keys else 4 for name in found.frame.select_dtypes("float")}
+    numbers = {name: st.column_config.NumberColumn(format=f"%.{n}g") for name, n in digits.items()}
     st.dataframe(found.frame, hide_index=True, height=min(400, 38 + 35 * len(found.frame)), column_config=numbers)
-    check_link()
+    check_link(axes=axes)
+
+
+def _in_vain(choices: Choices, found: Explored) -> str:
+    """Words for the switches that are on where no theory applies; none if some does, or if they are off."""
+    switches = {"Theory": choices.theory, "Residuals": choices.look.residual}
+    on = [f"**{name}**" for name, is_on in switches.items() if is_on]
+    drawn = [frame for frame in (found.drawn.theory, found.drawn.residuals) if frame is not None and len(frame)]
+    if drawn or found.missing or not on:
+        return ""
+    return f"{' and '.join(on)} {'draw' if len(on) > 1 else 'draws'} nothing"
 
 
 def newest(results: str) -> str | None:

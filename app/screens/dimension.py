@@ -22,8 +22,11 @@ from app.choosing import (
     started,
     task_choice,
 )
+from app.controls import check_link, switch
+from app.downloads import downloads
 from app.looks import controls_above
-from app.shared import check_link, compute_later, downloads, figure, switch
+from app.shared import figure
+from app.theory import compute_later
 
 
 def show(results: str) -> None:
@@ -59,7 +62,7 @@ def show(results: str) -> None:
     python = threshold_lines(results, selection, found, setting.values, "L", level, ["d"])
     downloads(f"dimension-{setting.values.get('gamma_label', '')}", _numbers(setting, beside.values), chart, found.sql, python)
     with st.expander("L* at each d"):
-        st.dataframe(_readable(table), hide_index=True, width="content")
+        st.dataframe(_readable(table), hide_index=True, width="content", placeholder="")
         downloads("thresholds-over-d", table, None, found.sql, python)
     if beside.missing and switch("Compute the missing points of the infinite-width theory", False, "infinite"):
         compute_later(beside.missing)

@@ -13,11 +13,12 @@ from analysis.data.progress.coverage import Live, Progress, Reason, in_common, l
 from analysis.data.progress.showing import NEEDS
 from analysis.data.source import damaged, state
 from app.ahead import importing
+from app.controls import astray, check_link, choice, switch
 from app.leading import looking
 from app.pages import MORE, PAGES
-from app.shared import astray, check_link, choice, figure, links, remembered, switch
+from app.shared import figure, links, remembered
 from console.commands import command, sweep_command, where
-from console.words import capital, counted, nearest
+from console.words import IN_PART, capital, counted, nearest
 
 COLOURS = {
     "ok": "#277f8e", "diverged": "#d9a500", "failed": "#c2532d", "running": "#9fd3dc", "missing": "#e6e6e6",
@@ -25,6 +26,8 @@ COLOURS = {
 WORDS = {"ok": "done", "diverged": "diverged", "failed": "failed", "running": "running", "missing": "not yet"}
 N_OPEN = 3
 """Sweeps that are shown whole; the others, which finished earlier, are one line each until they are opened."""
+N_LINES = 10
+"""Most lines at first: fifty of them fill five screens of a phone."""
 
 
 class _Place(NamedTuple):
@@ -43,7 +46,7 @@ class _Place(NamedTuple):
 def show(results: str) -> None:
     """The page."""
     # Which networks are being trained is read afresh each time (`remembered` says why): 0.4 s for 100,000 networks on busy cores.
-    check_link("sweep", "there", "there_sweep", "there_x", "there_y")
+    check_link("sweep", "earlier", "there", "there_sweep", "there_x", "there_y")
     sweeps, why = _named_first(progress(results)), remembered(reasons, results)
     running = sum(sweep.running for sweep in sweeps)
     _alive(running, live(results))
@@ -52,7 +55,11 @@ def show(results: str) -> None:
     places = [_whole(results, sweep, why.get(sweep.sweep, [])) for sweep in sweeps[:N_OPEN]]
     if older := sweeps[N_OPEN:]:
         st.subheader(counted(len(older), "earlier sweep"), anchor=False)
-        places += [place for sweep in older if (place := _folded(results, sweep, why.get(sweep.sweep, [])))]
+        lines, rest = st.container(gap="xsmall"), max(0, len(older) - N_LINES)
+        every = rest > 0 and switch(f"Show the other {rest}", False, "earlier")
+        with lines:
+            lined = older if every else older[:N_LINES]
+            places += [place for sweep in lined if (place := _folded(results, sweep, why.get(sweep.sweep, [])))]
     told, unfilled, below = st.container(), st.container(), st.container()
     known = looking(results).look(state(results))
     if known is not None:  # else the charts give it time: links that came and went would be a nuisance
@@ -112,7 +119,7 @@ def _whole(results: str, sweep: Progress, why: list[Reason]) -> _Place:
 def _folded(results: str, sweep: Progress, why: list[Reason]) -> _Place | None:
     """A line that opens; None while it is closed: what is in it is then neither asked for nor drawn."""
     share = 100 * sweep.done / max(1, sweep.planned)
-    last = f", last finished {sweep.last:%Y-%m-%d %H:%M} UTC" if sweep.last else ""
+    last = f", {sweep.last:%Y-%m-%d}" if sweep.last else ""
     bad = f", :red[{sweep.failed:,} failed]" if sweep.failed else ""
     label = f"**{_plain(sweep.sweep)}** {share:.0f}% of {sweep.planned:,}{bad}{last}"
     fold = st.expander(label, on_change="rerun", key=f"open_{sweep.sweep}")
@@ -128,6 +135,8 @@ def _parts(results: str, sweep: Progress, why: list[Reason]) -> _Place:
     # Not `empty`, which takes away what it shows at each run until it is filled anew.
     above, chart = left.container(), left.container()
     with right:
+        if sweep.in_part:
+            st.caption(f"{capital(IN_PART)}.".replace("--", "\\-\\-"))
         if sweep.missing and not sweep.running:
             command = sweep_command("GRID", results)
             st.caption(f"{sweep.missing:,} not trained yet. `{command}` with its grid trains only those.")
@@ -203,11 +212,9 @@ def _when(sweep: Progress) -> str:
         return "nothing finished yet"
     ago = (datetime.now(UTC).replace(tzinfo=None) - sweep.last).total_seconds()
     said = f"last finished {_span(ago)} ago" if 0 <= ago < 86400 else f"last finished {sweep.last:%Y-%m-%d %H:%M} UTC"
-    if sweep.per_minute:
-        said += f"  \n{_rate(sweep.per_minute)} networks per minute{'' if sweep.running else ' at the end'}"
+    if sweep.per_minute and sweep.running:
         left = (sweep.missing + sweep.running) / sweep.per_minute
-        if sweep.running and left:
-            said += f", about {_span(60 * left)} to go"
+        said += f"  \n{_rate(sweep.per_minute)} networks per minute, about {_span(60 * left)} to go"
     return said
 
 

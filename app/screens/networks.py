@@ -25,10 +25,12 @@ from analysis.data.progress.showing import newest_of
 from analysis.data.selection import Selection, Value
 from analysis.data.source import declared
 from analysis.lines import sql_lines
+from app.controls import astray, check_link, choice, spelled, sweep_choice, switch
+from app.downloads import downloads
 from app.parts.picked import PICKED, pick, picked, show_picked, times_unticked
 from app.parts.training_now import show_in_training
 from app.setting import text_of
-from app.shared import astray, check_link, choice, downloads, remembered, sweep_choice, switch
+from app.shared import ENTERED, remembered
 from console.words import counted
 
 MOST_OPTIONS = 200
@@ -56,7 +58,7 @@ def show(results: str) -> None:
         st.info(f"No network of {of} has finished yet. Rows come as packs finish; this page follows by itself.")
         show_in_training(results)
         return
-    selection = _filtered(results, selection, found)
+    all_of, selection = selection, _filtered(results, selection, found)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         first = [] if by_setting else found.first(state != "ok" and _some_bad(results, selection.sweep))
         asked, columns = _order(results, AskedTable(selection, str(state), words or ""), found, first, by_setting)
@@ -64,7 +66,7 @@ def show(results: str) -> None:
     if by_setting:
         _table_of_settings(results, asked, found)
     else:
-        _table_of_networks(results, asked, columns, first)
+        _table_of_networks(results, asked, columns, first, found.n if asked.takes_all(all_of) else None)
     show_picked(results)
     check_link(*AT_TIMES)
 
@@ -88,6 +90,7 @@ def _filtered(results: str, selection: Selection, found: Offered) -> Selection:
 
 def _several(label: str, options: Sequence[str], key: str, default: Sequence[str] = (), **more: Any) -> list[str]:
     """A box of several options, whose value lives in the URL; a link that names others is told so above the page."""
+    spelled()[label.lower()] = key
     lost = [text for text in st.query_params.get_all(key) if text not in options] if key not in st.session_state else []
     if lost:
         what = label if key.startswith("only_") else label.lower()
@@ -120,11 +123,11 @@ def _some_bad(results: str, sweep: str | None) -> bool:
     return any(why for name, why in remembered(reasons, results).items() if sweep in (None, name))
 
 
-def _table_of_networks(results: str, asked: AskedTable, columns: list[str], spare: Sequence[str]) -> None:
-    """The table with these columns. Those of `spare` are left out where they are empty, unless some of them were taken away: then
-    the others were chosen."""
+def _table_of_networks(results: str, asked: AskedTable, columns: list[str], spare: Sequence[str], n: int | None) -> None:
+    """The table with these columns, of `n` networks if that is known. Columns of `spare` are left out where they are empty,
+    unless some of them were taken away: then the others were chosen."""
     spare = spare if {*spare} <= {*columns} else ()
-    table, page = _paged(lambda page: remembered(listed, results, asked, tuple(columns), page))
+    table, page = _paged(lambda page: remembered(listed, results, asked, tuple(columns), page, n))
     if table.frame.empty:
         st.info("No network fits; take a limit away above.")
         return
@@ -188,16 +191,25 @@ def _paged(ask: Any) -> tuple[Table, int]:
     page = int(wanted) if str(wanted).isdecimal() and int(wanted) > 0 else 1
     table: Table = ask(page)
     most = pages(table.n)
+    if st.session_state.get(ENTERED) and (page > most or str(page) != str(wanted)):
+        there = f"there are {most:,}" if most > 1 else "there is one"
+        astray()["page"] = f"No page `{wanted}` here: {there}. This is page {min(page, most)}."
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if most > 1:
             st.session_state["page"] = min(page, most)
-            page = int(st.number_input(f"Page, of {most:,}", 1, most, key="page", bind="query-params", width=150))
+            page = int(
+                st.number_input(f"Page, of {most:,}", 1, most, key="page", bind="query-params", width=150, on_change=_turned)
+            )
         first = PAGE * (min(page, most) - 1)
         shown = f"{first + 1:,} to {first + len(table.frame):,} of " if most > 1 else ""
         # The browser sorts what it has.
         sorts = " A click on a column's name sorts this page alone; **Sorted by** sorts all rows." if most > 1 else ""
         st.caption(f"{shown}{counted(table.n, 'row')}. Tick rows to see their training curves, two to compare them.{sorts}")
     return table, page
+
+
+def _turned() -> None:
+    astray().pop("page", None)
 
 
 def _rows(results: str, frame: pd.DataFrame, ids: list[list[str]], view: str, last: list[str]) -> None:
@@ -209,7 +221,7 @@ def _rows(results: str, frame: pd.DataFrame, ids: list[list[str]], view: str, la
     config = {name: st.column_config.NumberColumn(format="%.4g") for name in frame.columns if name in known}
     config |= {name: st.column_config.NumberColumn(format="%.4g") for name in ("mean", "low", "high") if name in frame}
     config |= {name: st.column_config.TextColumn(width=width) for name, width in WIDTHS.items() if name in frame}
-    config |= {"finished_at": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss")}
+    config |= {"finished_at": st.column_config.DatetimeColumn("finished_at (UTC)", format="YYYY-MM-DD HH:mm:ss")}
     chosen = st.dataframe(
         frame, hide_index=True, height=min(460, 38 + 35 * len(frame)), column_order=order, column_config=config, placeholder="",
         on_select="rerun", selection_mode="multi-row", selection_default={"selection": {"rows": ticked}},

@@ -11,8 +11,11 @@ from analysis.lines import plot_lines
 from analysis.overlays import overlays
 from analysis.overlays.of_same_different import GENERALISING
 from app.choosing import about, accuracy_choice, interval_text, lacking, nothing_yet, points_of, rest, task_choice
+from app.controls import check_link, switch
+from app.downloads import downloads
 from app.looks import controls_above
-from app.shared import check_link, compute_later, downloads, figure, switch
+from app.shared import figure
+from app.theory import compute_later
 from stats import Interval
 
 AXES = ("L", "gamma_label", "sigma2")
@@ -58,7 +61,7 @@ def show(results: str) -> None:
     st.subheader(
         "At the largest L", anchor=False, help="Measured mean minus the Bayes accuracy, with the 95% interval of the mean"
     )
-    st.dataframe(_readable(table), hide_index=True, width="content")
+    st.dataframe(_readable(table), hide_index=True, width="content", placeholder="")
     downloads("noise-largest-L", table, None, found.sql, python)
     compute_later(beside.missing)
     check_link()

@@ -1,9 +1,11 @@
 """Templates of strings: the error on symbols never seen against the training strings, for each network, beside the theory."""
 
+from typing import Any
+
 import streamlit as st
 
 from analysis.charts.curves import Look, curves_chart
-from analysis.charts.strings import DECLARED, LEVEL, OVER, SERIES, ByNetwork, by_network, caption, of_task
+from analysis.charts.strings import DECLARED, KINDS, LEVEL, OVER, SERIES, ByNetwork, by_network, caption, of_task
 from analysis.data.paper import TEMPLATE_TASKS
 from analysis.data.points import Points, averaged, numeric_keys
 from analysis.data.questions import asked_of
@@ -13,15 +15,20 @@ from analysis.overlays import overlays
 from analysis.scaling.levels import levels
 from analysis.scaling.thresholds import threshold_table, thresholds, without_infinite
 from app.choosing import captioned_of, level_choice, measure_choice, nothing_yet, points_of, rest, threshold_measures
+from app.controls import NONE, check_link, choice, sweep_choice
+from app.downloads import downloads
 from app.looks import controls_above
 from app.setting import name
-from app.shared import NONE, check_link, choice, compute_later, downloads, figure, remembered, sweep_choice
+from app.shared import figure, remembered
+from app.theory import compute_later
 from declarations.statistics import STATISTICS
 
 FIRST = {"task": TEMPLATE_TASKS[0], "template": "aba/abb"}
 """The choices to begin with, if they are there."""
 MEASURES = ("test_mse", "picked_test_acc")
 """The measures of [Boix23], which stand first."""
+STATE = 190
+"""Pixels of the column that tells whether a level is reached: a browser would make it as wide as its title."""
 NEEDED = "it needs networks on strings of one set of templates at two P"
 
 
@@ -57,7 +64,7 @@ def show(results: str) -> None:
     by = [] if panels is None else [panels]
     theory = overlays.curves(drawn.frame, measure, OVER, by, wait=False)
     width, height = (560, 340) if panels is None else (330, 230)
-    look = Look(OVER, SERIES, panels, True, level=level, width=width, height=height, columns=2, declared=DECLARED)
+    look = Look(OVER, SERIES, panels, True, level=level, width=width, height=height, columns=2, kinds=KINDS, declared=DECLARED)
     chart = curves_chart(drawn.frame, found.measure, look, theory)
     figure(chart)
     fixed = captioned_of(results, {key: frame[key].iloc[0] for key in found.keys if key in own and frame[key].nunique() == 1})
@@ -84,9 +91,11 @@ def _suffices(drawn: ByNetwork, found: Points, by: list[str], level: float) -> N
         SERIES, key=lambda names: names.map(list(drawn.told).index), kind="stable"
     )
     shown = without_infinite(table).rename(columns={"threshold": OVER, "smallest x": "P from", "largest x": "to"})
-    numbers = {column: st.column_config.NumberColumn(format="%.4g") for column in (OVER, "low", "high")}
+    shown["state"] = shown["state"].replace("already at the smallest x", f"already at the smallest {OVER}")
+    columns: dict[str, Any] = {column: st.column_config.NumberColumn(format="%.4g") for column in (OVER, "low", "high")}
+    columns["state"] = st.column_config.TextColumn(width=STATE)
     st.subheader(
         "The P that suffices", anchor=False, help=f"Where the mean {found.measure.short} is {level:g}, with its 95% interval"
     )
-    st.dataframe(shown, hide_index=True, width="content", column_config=numbers)
+    st.dataframe(shown, hide_index=True, width="content", column_config=columns, placeholder="")
     downloads("relations-thresholds", table)

@@ -19,9 +19,11 @@ from analysis.data.selection import SEED, Selection
 from analysis.data.source import declared
 from analysis.lines import sql_lines
 from app.choosing import grouped, mean_text, nothing_yet
+from app.controls import NONE, check_link, choice, sweep_choice, switch
+from app.downloads import downloads
 from app.looks import controls, is_narrow
 from app.setting import linked_network, network_choice
-from app.shared import NONE, check_link, choice, downloads, figure, links, remembered, sweep_choice, switch
+from app.shared import figure, links, remembered
 from console.words import listed
 from declarations.evaluations import EVEN
 

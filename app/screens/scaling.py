@@ -14,7 +14,7 @@ from analysis.data.progress.showing import tasks_with_thresholds
 from analysis.data.questions import asked_of
 from analysis.data.source import declared
 from analysis.lines import threshold_lines, together
-from analysis.scaling.charts import exponent_chart, has_band, threshold_chart
+from analysis.scaling.charts import OPEN, exponent_chart, has_band, has_open, threshold_chart
 from analysis.scaling.equilibrium.bound import MEANING, lines, slopes
 from analysis.scaling.opening import Laws
 from analysis.scaling.predictions import Prediction, compared
@@ -35,9 +35,11 @@ from app.choosing import (
     threshold_measures,
     unmixed,
 )
+from app.controls import NONE, check_link, choice, switch
+from app.downloads import downloads
 from app.looks import controls_above, is_narrow
 from app.parts.collapse import collapse
-from app.shared import NONE, check_link, choice, downloads, figure, remembered, switch
+from app.shared import figure, remembered
 from console.words import shown
 
 
@@ -167,6 +169,7 @@ def _thresholds(
     text = f"{over}*: mean {measure.short} {'falls to ' if falls else ''}{level:g}, 95% intervals, {reached} of {len(table)} "
     text += f"curves {'fall to' if falls else 'reach'} it"
     text += "; bands: 95% of the fitted line" if any(map(has_band, fits.values())) else ""
+    text += f"; {OPEN}" if has_open(table) else ""
     st.caption(about(results, setting, text, why, MEANING if of_bound else "", unmixed=lost))
     apart = [against, *([by] if by else [])]
     # Within narrower ends, with an offset, or at one proportion, `Results` fits no exponent: it gives the thresholds to fit.
@@ -176,13 +179,16 @@ def _thresholds(
     downloads(f"thresholds-{over}-{against}", table, chart, sql, lines_of_chart)
     with st.expander("Table of thresholds"):
         states = [t.describe(over) for t in frame["threshold"]]
-        st.dataframe(without_infinite(table).assign(**{"in words": states}), hide_index=True)
+        st.dataframe(without_infinite(table).assign(**{"in words": states}), hide_index=True, placeholder="")
     if by and len(fits) > 1:
         st.subheader(f"The exponent by {spoken(by)}", anchor=False)
         rows = exponents(laws, frame, by, against, within)
         curve = exponent_chart(rows, by, over, against, **named)
         figure(curve)
-        st.caption(f"{over}* ~ {against}^exponent for {against} from {within[0]:g} to {within[1]:g}; ticks: predictions.")
+        st.caption(
+            f"{over}* ~ {against}^exponent, fitted to those {against} from {within[0]:g} to {within[1]:g} at which the level is "
+            "reached; ticks: predictions."
+        )
         downloads(f"exponents-{over}-{against}", rows, curve, sql, of_fits)
     return fits
 
@@ -199,7 +205,8 @@ def _tell(
     for value in values:
         fit, theory = fits[value], said.get(value)
         span = f"n = {fit.n_used}, {against} = {fit.law.x_low:g} to {fit.law.x_high:g}"
-        told = f"{theory} | {compared(fit.interval, theory)}" if theory else " | "
+        beside = "" if fit.n_left_out == 0 else f"; {fit.censored}"
+        told = f"{theory} | {compared(fit.interval, theory)}{beside}" if theory else f" | {beside.removeprefix('; ')}"
         rows.append(f"| {shown(value)} | **{interval_text(fit.interval)}** | {span} | {told} |")
     st.markdown("\n".join(rows))
 

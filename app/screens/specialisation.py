@@ -19,8 +19,10 @@ from analysis.scaling.equilibrium.phases import AS_PRIOR, MAPPED, Mapped, measur
 from analysis.theory.equilibrium.gaussian_process import lazy_alignment, less_lazy
 from analysis.theory.equilibrium.large_deviation import OUTLIER, Scaling
 from app.choosing import captioned_of, points_of, rest, unmixed
+from app.controls import check_link, choice, sweep_choice
+from app.downloads import downloads
 from app.setting import fixed
-from app.shared import check_link, choice, downloads, figure, links, remembered, sweep_choice
+from app.shared import figure, links, remembered
 from console.commands import sweep_command
 from console.words import counted
 
@@ -34,8 +36,14 @@ def show(results: str) -> None:
         with st.container(width=260):
             selection = sweep_choice(results)
         network = MAPPED[choice("Network", list(MAPPED), _most(results, selection), key="pattern_of", width=260)]
-    selection = selection.only(network.keys)
-    _neurons(results, selection, _phases(results, selection, network))
+    of, selection = selection.sweep, selection.only(network.keys)
+    if remembered(networks, results, selection, None).frame.empty:
+        here = "This store" if of is None else f"Sweep `{of}`"
+        st.info(f"{here} has no finished network of kind {network.name}, so that the map is theory alone; {network.grids}:")
+        st.code(sweep_command(network.grid, results), language="bash", wrap_lines=True)
+        _phases(results, selection, network)
+    else:
+        _neurons(results, selection, _phases(results, selection, network))
     check_link()
 
 
@@ -54,10 +62,10 @@ def _most(results: str, selection: Selection) -> str:
 
 
 def _phases(results: str, selection: Selection, network: Mapped) -> Setting | None:
-    """Show the map; the result is the setting whose sizes it shows."""
+    """Show the map; the result is the setting whose sizes it shows, None if the map is theory alone."""
     st.subheader("Which pattern", anchor=False, help="The pattern whose least energy is the lowest appears [Rubin25 S5, App. E]")
     found = points_of(results, selection, ALIGNMENT)
-    sizes, about, setting = None, f"No such network here yet: {network.grids}.", None
+    sizes, about, setting = None, "The map is theory alone.", None
     width1: float | None = None
     if {*AXES} <= {*found.keys} and not found.frame.empty:
         with st.container(horizontal=True):
@@ -70,7 +78,11 @@ def _phases(results: str, selection: Selection, network: Mapped) -> Setting | No
         }
         sizes = measured_sizes(counts, setting.frame) if counts else None
         width1 = None if setting.values.get("width1") is None else float(str(setting.values["width1"]))
-        about = "Specialising neurons were not counted." if sizes is None else _about_sizes(results, selection, setting, sizes)
+        about = (
+            "The map is theory alone: specialising neurons were not counted."
+            if sizes is None
+            else _about_sizes(results, selection, setting, sizes)
+        )
     most_d = max(1024.0, 2.0 * float(sizes["d"].max())) if sizes is not None else 1024.0
     chart = phase_chart(phase_map(network.name, most_d, width1), network.name, sizes)
     left, right = st.columns([2, 1])
@@ -78,10 +90,7 @@ def _phases(results: str, selection: Selection, network: Mapped) -> Setting | No
         figure(chart, "phases")
     with right:
         st.dataframe(pattern_table(network), hide_index=True, width="content")
-        st.markdown(
-            "GP: lazy. GFL: all neurons amplify w* a little (Gaussian feature learning). Specialisation (Sp.): a few turn to w*; "
-            "Mag.: the next layer amplifies what they say. Energies are known up to constants, and so are the borders."
-        )
+        st.markdown(f"{network.meanings} Energies are known up to constants, and so are the borders.")
         if "scaling" in links:
             st.page_link(links["scaling"], label="P*(d) and collapse: Scaling")
     if network.has_two_widths:

@@ -9,6 +9,7 @@ import streamlit as st
 from analysis.data.source import QueryError, ResultsError, columns_of_views
 from analysis.sql.guarded import FILE_ROWS, Answer, answer_bytes, guarded_query
 from analysis.sql.statements import EXAMPLES
+from app.controls import check_link, spelled
 from app.shared import remembered
 from console.commands import command
 from console.words import counted
@@ -45,6 +46,8 @@ def show(results: str) -> None:
     with st.expander("Views and their columns"):
         for view, (meaning, columns) in remembered(columns_of_views, results).items():
             st.markdown(f"**{view}**: {meaning}  \n" + ", ".join(f"`{name}` {kind.lower()}" for name, kind in columns))
+    spelled()["query"] = _SQL
+    check_link()
 
 
 def _take(sql: str) -> None:

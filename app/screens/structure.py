@@ -21,10 +21,12 @@ from analysis.figures.symbols.structure import neurons_of, structure_chart
 from analysis.lines import sql_lines
 from analysis.overlays.of_same_different import expected
 from app.choosing import mean_text
+from app.controls import check_link, sweep_choice, switch
+from app.downloads import downloads
 from app.looks import controls, is_narrow
 from app.parts.pictures import learned, saved, seen
 from app.setting import linked_network, network_choice
-from app.shared import check_link, downloads, figure, remembered, sweep_choice, switch
+from app.shared import figure, remembered
 from declarations.evaluations import EVEN
 
 

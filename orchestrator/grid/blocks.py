@@ -79,7 +79,9 @@ def check_block(place: Item, ctx: Context) -> list[Block]:
         return []
     # Nobody knows the keys of an unknown task: the nearest name may be that of another task than the one that is meant.
     has_unknown_task = "task" in given and not are_known
-    if (are_known and trainings_known and networks_known) or (ctx.all_files_known and not has_unknown_task):
+    # The keys of a network whose file was refused are not those of one of the package that has its name.
+    has_own_keys = ctx.all_files_known or "network" not in given
+    if has_own_keys and ((are_known and trainings_known and networks_known) or (ctx.all_files_known and not has_unknown_task)):
         _check_keys(own, kinds or [usual_kind(task) for task in ctx.tasks.values()], ctx)
     if not tasks:
         legal = part_axis_keys()

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from orchestrator.grid.blocks import Context
 
 
-def unknown_key(key: str, legal: Collection[str], kinds: Sequence[Kind], ctx: "Context") -> str:
-    """The message for a key that none of these kinds of cells has."""
+def unknown_key(key: str, legal: Collection[str], kinds: Sequence[Kind], ctx: "Context", lists: bool = True) -> str:
+    """The message for a key that none of these kinds of cells has. `lists`: whether it lists the legal ones."""
     names = " and ".join(dict.fromkeys(map(_name, kinds)))
     here = ELSEWHERE.get(key.lower(), key)
     of_others = "" if here in legal else _owners(here, kinds, ctx) or _owners(key, kinds, ctx)
@@ -24,7 +24,8 @@ def unknown_key(key: str, legal: Collection[str], kinds: Sequence[Kind], ctx: "C
     hint = of_others or of_find or meant(key, legal) or ";"
     if key.rstrip().endswith(")"):
         hint = f"; it looks like the end of a call: in YAML an axis is written {EXAMPLE};"
-    return f"unknown key {show(key)}{in_short(key)}{hint} legal keys of {names}: {listed(legal)}"
+    told = f"unknown key {show(key)}{in_short(key)}{hint}"
+    return f"{told} legal keys of {names}: {listed(legal)}" if lists else told.removesuffix(";")
 
 
 def _owners(key: str, kinds: Sequence[Kind], ctx: "Context") -> str:

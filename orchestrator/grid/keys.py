@@ -120,7 +120,7 @@ class Legal:
                 return text + "; write it without quotes"
             if call := re.match(r"([a-z]\w*)\s*\(([^()]*)(\)?)", value):
                 name, arguments, is_whole = call.groups()
-                return text + f"; in YAML write {{{name}: [{arguments}]}}" if is_whole else text + f"; in YAML write {EXAMPLE}"
+                return text + f"; in YAML write {{{name}: [{arguments}]}}" if is_whole else text + "; its bracket is not closed"
             if value.startswith("[") and value.endswith("]"):
                 return text + "; write the list without quotes"
             return text + nearest(value, [LAZY] if self.name == "gamma" else [_word(self.field)])

@@ -244,10 +244,12 @@ def _made(source: Source, report: Report) -> Grid:
 def _check_shared_keys(blocks: list[list[Block]], ctx: Context) -> None:
     """Report keys of `defaults` and of the command line that no kind of cell of the grid has."""
     named = dict.fromkeys(block.kind for group in blocks for block in group)
-    kinds = list(named if blocks and all(blocks) else map(usual_kind, ctx.tasks.values()))
+    are_sure = bool(blocks) and all(blocks)
+    kinds = list(named if are_sure else map(usual_kind, ctx.tasks.values()))
     legal = list(dict.fromkeys(key for kind in kinds for key in legal_keys(kind)))
     for key, item in [*ctx.defaults.items(), *ctx.overrides.items()]:
         if key not in legal:
             place = replace(item, line=item.key_line)
             able = [name for name in legal if name not in NOT_AXES] if key in ctx.overrides else legal
-            ctx.report.at(place, unknown_key(key, able, kinds, ctx))
+            # While a block has problems of its own, the legal keys would be those of every task: a page that hides them.
+            ctx.report.at(place, unknown_key(key, able, kinds, ctx, lists=are_sure))

@@ -20,15 +20,16 @@ def announcement(grid: Grid, searchers: Searchers, todo: list[int], statuses: St
     wanted = dict.fromkeys([*grid.fixed, *searchers.asked])
     there = sum(grid.cells[i].cell_id in statuses for i in wanted)
     anew = _again([grid.cells[i] for i in todo if grid.cells[i].cell_id in statuses], statuses)
+    part = "" if grid.source is None or not grid.source.only else ", chosen by --only"
     if not searchers:
         merged = f" ({grid.merged} equal ones merged)" if grid.merged else ""
-        return f"{grid.sweep}: {len(grid.cells)} cells{merged}, {there} in the store, {len(todo)} to train{anew}"
+        return f"{grid.sweep}: {len(grid.cells)} cells{merged}{part}, {there} in the store, {len(todo)} to train{anew}"
     finds = ", ".join(dict.fromkeys(search.find.describe() for search in grid.searches))
     besides = f" and {len(grid.fixed)} cells" if grid.fixed else ""
     known = f", {n} known" if (n := len(searchers.all) - searchers.n_open) else ""
     thresholds = f"{len(searchers.all)} threshold{'s' * (len(searchers.all) > 1)} to find ({finds}){known}{besides}"
     first = " first" * (searchers.n_open > 0)
-    return f"{grid.sweep}: {thresholds}; {there} networks of these in the store, {len(todo)} to train{first}{anew}"
+    return f"{grid.sweep}: {thresholds}{part}; {there} networks of these in the store, {len(todo)} to train{first}{anew}"
 
 
 def _again(stored: Sequence[PlannedCell], statuses: Statuses) -> str:

@@ -11,7 +11,7 @@ from rich.console import Console
 from console.commands import command, where
 from console.outcome_table import print_outcome
 from console.printable import printable
-from console.words import capital
+from console.words import IN_PART, capital
 from declarations.keys import KEYS
 from orchestrator.extras import of_extras
 from orchestrator.grid.load import Grid
@@ -23,7 +23,7 @@ from store.snapshot import PACKS
 from store.sql import literal, quoted
 from store.store import Store
 from store.upkeep.summary import failed_alike
-from store.views import Statuses, fetch
+from store.views import Statuses, fetch, never_whole
 from trainables.metrics.richness import d_lr
 
 MANY_PACKS = 2000
@@ -74,6 +74,8 @@ def report(
         if searchers:
             print_thresholds(searchers, out)
         words = ", ".join(f"{n} {status}" for status, n in counts.most_common())
+        if not grid.is_whole and grid.sweep in never_whole(store.files):
+            words += f" ({IN_PART})"
         out.print(
             f"{grid.sweep}: {len(planned)} cells: {words}. Results: {store.results}",
             highlight=False,

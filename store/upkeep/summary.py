@@ -9,7 +9,7 @@ from store.snapshot import take
 from store.sql import literal
 from store.upkeep.in_common import in_common
 from store.upkeep.reasons import ALIKE, FIRST_LINES, ONE_REASON
-from store.views import fetch
+from store.views import fetch, never_whole
 from store.weights import WEIGHTS
 
 
@@ -24,6 +24,8 @@ class SweepCounts:
     failed: int
     running: int
     missing: int
+    in_part: bool
+    """True if its grid was never asked for as a whole."""
 
 
 @dataclass(frozen=True)
@@ -93,11 +95,11 @@ def summarise(files: Files, sweep: str | None = None) -> Summary:
     snapshot = take(files)
     entries = {file.entry for file in (*snapshot.rows, *snapshot.plans)} | set(snapshot.superseded) | set(snapshot.bad)
     entries |= set(files.entries(WEIGHTS))
-    statuses = list(status_of.values())
+    statuses, parts = list(status_of.values()), never_whole(files)
     return Summary(
         results=files.root,
         cells={name: statuses.count(name) for name in ("ok", "diverged", "failed")},
-        sweeps=[_counts(sweep, cells, status_of, running) for sweep, cells in plans.items()],
+        sweeps=[_counts(sweep, cells, status_of, running, sweep in parts) for sweep, cells in plans.items()],
         failures=[replace(one, in_common=common.get((one.status, one.reason), "")) for one in failures],
         drivers=[{"driver": driver.description, "cells": len(driver.cell_ids)} for driver in alive],
         n_files=len(entries),
@@ -106,9 +108,9 @@ def summarise(files: Files, sweep: str | None = None) -> Summary:
     )
 
 
-def _counts(sweep: str, cells: list[str], status_of: dict[str, str], running: set[str]) -> SweepCounts:
+def _counts(sweep: str, cells: list[str], status_of: dict[str, str], running: set[str], in_part: bool) -> SweepCounts:
     states = [status_of.get(cell, "missing") for cell in cells]
     # A failed cell that is being tried again counts as running; a done or diverged one does not.
     states = ["running" if s in ("missing", "failed") and c in running else s for c, s in zip(cells, states, strict=True)]
     n = {name: states.count(name) for name in ("ok", "diverged", "failed", "running", "missing")}
-    return SweepCounts(sweep, len(cells), n["ok"], n["diverged"], n["failed"], n["running"], n["missing"])
+    return SweepCounts(sweep, len(cells), n["ok"], n["diverged"], n["failed"], n["running"], n["missing"], in_part)

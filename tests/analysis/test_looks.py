@@ -8,7 +8,8 @@ from analysis.claims.check import check, load_claims
 from analysis.data.measures import MEASURES
 from analysis.data.source import ResultsError
 from analysis.figures.registry import FIGURES, Drawn, Missing
-from analysis.overlays.overlays import Beside
+from analysis.overlays import of_lazy
+from analysis.overlays.overlays import Beside, Later
 from analysis.scaling import of_theory
 from analysis.scaling.of_theory import ABOVE, BELOW, as_lines, theory_thresholds
 from analysis.scaling.thresholds import thresholds
@@ -61,16 +62,32 @@ def exponent(caption, way):
     return float(value), float(low), float(high)
 
 
-def test_each_way_of_looking_has_its_law(store):
+def known_in_part(points, measure, wait):
+    """A theory that is known at the three smallest L of the smallest d, where it has learnt nothing."""
+    known = points[points["d"] == points["d"].min()].sort_values("L").index[:3]
+    return Beside(pd.DataFrame({"theory": "near", "point": known, "value": 0.5, "error": 0.01}), [Later("the rest", float)])
+
+
+@pytest.mark.parametrize("theory", [None, known_in_part])
+def test_each_way_of_looking_has_its_law(store, theory, tmp_path, monkeypatch):
+    """Whatever part of the theory is known, as values of other tests are where the cache is shared."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(of_lazy, "_flow_known", set())
+    if theory:
+        monkeypatch.setattr(of_theory.overlays, "beside", theory)
     found = FIGURES["Looks"].draw(store, None)
     assert isinstance(found, Drawn), found
+    of_networks = found.frame[found.frame["theory"] == ""]
+    beside = found.frame[found.frame["theory"] != ""]
+    assert (of_networks["seeds"] == 4).all() and beside["seeds"].isna().all()
+    assert len(beside) == (5 if theory else 0) and (beside["state"] == "not reached").all()
     ways = {"AUC 0.95, at the end": "AUC", "best threshold 0.85, at the end": "best threshold",
             "sign 0.85, every 250 steps": "every 250", "sign 0.85, every 1000 steps": "every 1000",
             "sign 0.85, 8 times a decade": "log 8"}  # fmt: skip
-    assert set(found.frame["measured by"]) == {*ways}
+    assert set(of_networks["measured by"]) == {*ways}
     for way, law in ways.items():
         factor, power = LAWS[law]
-        part = found.frame[found.frame["measured by"] == way]
+        part = of_networks[of_networks["measured by"] == way]
         # A mean of 4 errs by 0.0025, that is by 0.025 in log L; four of them.
         np.testing.assert_allclose(np.log(part["threshold"].astype(float)), np.log(factor * part["d"] ** power), atol=0.1)
         value, low, high = exponent(found.caption, way)
@@ -171,3 +188,18 @@ def test_theory_of_no_network_has_no_thresholds():
                           for d in SIZES for n in (2, 8, 32, 128)])  # fmt: skip
     found, missing = theory_thresholds(thresholds(frame, 0.85), MEASURES["best_test_acc"], 0.85)
     assert found.empty and not missing and "theory" in found and as_lines(found, "d", "task").empty
+
+
+def test_a_theory_that_is_known_at_one_point_changes_no_type(monkeypatch):
+    """Values become known one by one. A threshold needs several; until then the table beside the measured ones is empty."""
+    frame = pd.DataFrame([{"L": n, "d": d, "gamma_label": "lazy", "n": 4, "sd": SD, "mean": crossing(n, d, "every 1000", 0.85)}
+                          for d in SIZES for n in (2, 8, 32, 128, 512)])  # fmt: skip
+
+    def beside(points, measure, wait):
+        return Beside(pd.DataFrame({"theory": "near", "point": points.index[:1], "value": 0.9, "error": 0.01}), [])
+
+    monkeypatch.setattr(of_theory.overlays, "beside", beside)
+    measured = thresholds(frame, 0.85)
+    found, _ = theory_thresholds(measured, MEASURES["best_test_acc"], 0.85)
+    assert found.empty and "theory" in found
+    assert pd.concat([measured, found])["d"].dtype == measured["d"].dtype

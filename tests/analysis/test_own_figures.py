@@ -29,6 +29,15 @@ def test_no_option_draws_the_main_metric_of_the_only_sweep(measured, tmp_path):
     assert done.stdout.startswith("Best test accuracy against training symbols L. ")
 
 
+def test_a_file_may_be_named_and_its_ending_may_be_any_of_the_four(measured, tmp_path):
+    words = ["curve", "--results", measured, "--no-wait", "--out", str(tmp_path / "paper.pdf")]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert {file.name for file in tmp_path.iterdir()} == {f"paper.{kind}" for kind in FILES}
+    done = CliRunner().invoke(app, [*words, "--name", "f"])
+    assert done.exit_code == 2 and "paper.pdf names the files already" in done.output
+
+
 def test_the_asked_axes_and_values(measured, tmp_path):
     words = ["--sweep", "measured", "--x", "d", "--y", "final_test_acc", "--by", "L", "--where", "gamma=1", "--where", "L=3,5"]
     rows, said = drawn(measured, tmp_path, "curve", *words)

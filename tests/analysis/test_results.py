@@ -1,6 +1,7 @@
 """Results in Python: tables, charts with either library, thresholds, and words for what is not there."""
 
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -103,7 +104,8 @@ def test_only_the_named_parameters_tell_thresholds_apart(tmp_path):
 
 def test_a_parameter_of_which_one_value_is_taken_is_told(found):
     assert found.cells()["d"].nunique() > 1
-    assert found.threshold("L", at=0.85, by="gamma")["d"].nunique() == 1
+    with pytest.warns(UserWarning, match="only networks with d = "):
+        assert found.threshold("L", at=0.85, by="gamma")["d"].nunique() == 1
 
 
 def test_networks_without_gamma_have_exponents_and_can_be_selected(tmp_path):
@@ -198,9 +200,29 @@ def test_an_exponent_where_other_networks_have_a_parameter_of_their_own(tmp_path
     store = Store(str(tmp_path))
     store.commit("p", rows)
     store.commit("q", own, keys(power="whole"))
-    law = Results(tmp_path).exponent("L", over="d", at=0.75)
+    with pytest.warns(UserWarning, match="network = relu2 count here; 4 others are left out"):
+        law = Results(tmp_path).exponent("L", over="d", at=0.75)
+        assert [*Results(tmp_path).threshold("L", at=0.75, by="d")["threshold"]] == pytest.approx([8, 16, 32])
     assert law["exponent"][0] == pytest.approx(1, abs=0.01) and "power" not in law
-    assert [*Results(tmp_path).threshold("L", at=0.75, by="d")["threshold"]] == pytest.approx([8, 16, 32])
+
+
+def test_networks_of_another_setting_that_are_left_out_are_warned_of(tmp_path):
+    """Accuracy reaches 0.75 at L = d. A second sweep of the store trains longer, and fewer networks."""
+    rows = [
+        row(f"{steps}-{d}-{L}-{seed}", task="same_different", L=L, d=d, seed=seed, steps=steps,
+            best_test_acc=0.75 + 0.1 * np.log2(L / d) + 0.001 * (seed - 0.5))
+        for steps, ds in ((1000, (8, 16, 32)), (2000, (8, 32))) for d in ds for L in (4, 8, 16, 32, 64) for seed in range(2)
+    ]  # fmt: skip
+    store = Store(str(tmp_path))
+    store.commit("p", rows)
+    store.write_plan("long", [one["cell_id"] for one in rows if one["steps"] == 2000], whole=True)
+    found = Results(tmp_path)
+    for ask in (partial(found.threshold, "L", at=0.75, by="d"), partial(found.exponent, "L", over="d", at=0.75)):
+        with pytest.warns(UserWarning, match=r"only networks with steps = \d+ count here; \d+ others are left out: choose by"):
+            ask()
+    assert len(found.threshold("L", at=0.75, by="d", sweep="long")) == 2  # a warning would be an error
+    assert len(found.threshold("L", at=0.75, by=["d", "steps"])) == 5
+    assert found.exponent("L", over="d", at=0.75, where={"steps": 1000})["exponent"].notna().all()
 
 
 def test_lazy_networks_are_no_point_on_the_axis_of_gamma(tmp_path):
@@ -282,7 +304,8 @@ def test_an_exponent_says_what_it_holds_at_one_value(tmp_path):
         for i, (d, L, width, seed) in enumerate(keys)
     ]
     store.commit("p", rows)
-    law = Results(tmp_path / "two").exponent("L", over="d", at=0.75)
+    with pytest.warns(UserWarning, match="only networks with width = 64 count here; 54 others are left out"):
+        law = Results(tmp_path / "two").exponent("L", over="d", at=0.75)
     assert law["exponent"][0] == pytest.approx(1, abs=0.05) and law["width"][0] in (64, 128)
     with pytest.raises(ResultsError, match="name one parameter, such as by='gamma'"):
         Results(tmp_path / "two").exponent("L", over="d", at=0.75, by=["width"])

@@ -152,9 +152,18 @@ def test_specialisation_of_other_networks_is_theory_alone(monkeypatch, at_equili
     assert not page.exception
     assert page.dataframe[0].value["pattern"].tolist() == ["GP-GP", "GP-Sp.", "Sp.-Mag."]
     said = text(page)
-    assert "Map at N1 = N" in said and "No such network here yet: `grids/layers_he3_quick.yaml` samples a few" in said
-    assert "These networks kept no histogram of overlaps: `save: [curves, neurons]`" in said
-    assert any("grids/overlaps_he3_quick.yaml" in one.value for one in page.code)
+    alone = "no finished network of kind 3-layer erf, He_3, so that the map is theory alone; `grids/layers_he3_quick.yaml`"
+    assert "Map at N1 = N, N being N2. The map is theory alone." in said and [alone in one.value for one in page.info] == [True]
+    assert "Mag.: the next layer" in said and "Sp.: specialisation, a few" in said and "GFL" not in said
+    assert [element.value for element in page.subheader] == ["Which pattern"] and "histogram" not in said
+    assert any("grids/layers_he3_quick.yaml" in one.value for one in page.code)
+    assert "Mag." not in text(opened(monkeypatch, "specialisation", at_equilibrium))
+
+
+def test_a_sweep_without_such_networks_is_named(monkeypatch, small_results):
+    page = opened(monkeypatch, "specialisation", small_results)
+    assert [one.value.split(",")[0] for one in page.info] == ["Sweep `tiny` has no finished network of kind 2-layer erf"]
+    assert [element.value for element in page.subheader] == ["Which pattern"] and "The map is theory alone." in text(page)
 
 
 def test_a_histogram_that_was_not_kept_is_asked_for(monkeypatch, by_the_bound):

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 import app
 from app.choosing import format_of
 from app.parts.drawings import drawings
+from app.screens.home import N_LINES
 from app.script import PAGES
 from declarations.key import Key
 from store.leases import Lease
@@ -51,11 +52,11 @@ def test_theory_is_computed_apart_from_the_server_and_its_errors_are_on_the_page
         from os import getppid
 
         from analysis.overlays.overlays import Later
-        from app.shared import compute_later
+        from app.theory import compute_later
 
         compute_later([Later("parent", getppid), Later("wrong", partial(truediv, 1, 0))])
 
-    from app.shared import _theory_worker
+    from app.theory import _theory_worker
 
     shown = AppTest.from_function(script, default_timeout=300).run()
     assert "theory of 2 more points" in said(shown) or shown.warning
@@ -67,10 +68,25 @@ def test_theory_is_computed_apart_from_the_server_and_its_errors_are_on_the_page
     assert "more point" not in said(shown)
 
 
+def test_theory_that_becomes_known_makes_no_page_read_the_store_anew(monkeypatch):
+    from app import shared
+
+    read = []
+
+    def work(results, of):
+        return read.append((results, of))
+
+    for moment in (("a", 0), ("a", 1), ("b", 1)):  # the state of the store, and how much theory is known
+        monkeypatch.setattr(shared.st, "session_state", {shared._SEEN: moment})
+        shared.remembered(work, "results", "store")
+        shared.remembered_with_theory(work, "results", "theory")
+    assert [of for _, of in read] == ["store", "theory", "theory", "store", "theory"]
+
+
 def test_a_page_does_not_run_by_itself_while_a_file_is_made_and_fetched(monkeypatch, tmp_path):
     from time import monotonic
 
-    from app import shared
+    from app import downloads
 
     def script():
         import streamlit as st
@@ -81,9 +97,9 @@ def test_a_page_does_not_run_by_itself_while_a_file_is_made_and_fetched(monkeypa
         if st.session_state["runs"] < 4:  # else a page that is to run again would do so for ever
             shared._follow(st.session_state["results"])
 
-    pause = shared.Pause()
+    pause = downloads.Pause()
     shown = AppTest.from_function(script, default_timeout=300)
-    shown.session_state["results"], shown.session_state[shared._PAUSE] = str(tmp_path), pause
+    shown.session_state["results"], shown.session_state[downloads._PAUSE] = str(tmp_path), pause
     during = []
     assert pause.during(lambda: during.append(shown.run().session_state["runs"]) or 7)() == 7
     assert during == [1]
@@ -104,7 +120,7 @@ def test_the_csv_of_a_small_table_is_there_with_the_page(monkeypatch, n, at_once
     def script(n):
         import pandas as pd
 
-        from app.shared import downloads
+        from app.downloads import downloads
 
         downloads("some", pd.DataFrame({"x": range(n)}), sql="SELECT 1")
 
@@ -227,6 +243,14 @@ def test_a_plan_with_a_question_that_is_none_is_left_out_and_told(page, tmp_path
     assert name == "scaling" or told[0].startswith("Not read: `plan of odd`, foreign: 'L >= 3' is no question")
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_home_says_that_not_the_whole_grid_was_asked_for(page, tmp_path, whole):
+    store = Store(str(tmp_path / "results"))
+    store.commit("p", rows(0, 4, seed=0))
+    store.write_plan("s", [one["cell_id"] for one in rows(0, 4)], whole)
+    assert ("Not its whole grid was asked for" in said(page("home", store.results))) != whole
+
+
 def test_home_says_what_failed_networks_share(page, tmp_path):
     store = Store(str(tmp_path / "results"))
     lost = [row(10 + i, "failed", L=16, reason="<b>boom", seed=0) for i in range(2)]
@@ -301,8 +325,10 @@ def test_home_of_many_sweeps(page, tmp_path):
         store.write_plan(f"sweep{i}", [f"{i:020x}", f"{i + 1000:020x}"], whole=True)
     shown = page("home", tmp_path)
     assert sum("50.0% of 2" in text.value for text in shown.markdown) == 3  # the others are a line each
-    assert sum("50% of 2" in fold.label for fold in shown.expander) == 27
+    assert sum("50% of 2" in fold.label for fold in shown.expander) == N_LINES
     assert "27 earlier sweeps" in [one.value for one in shown.subheader]
+    [every] = [one for one in shown.toggle if one.label == f"Show the other {27 - N_LINES}"]
+    assert sum("50% of 2" in fold.label for fold in every.set_value(True).run().expander) == 27
     shown = page("home", tmp_path, sweep="sweep7")
     assert next(text.value for text in shown.markdown if "50.0% of 2" in text.value).startswith("**sweep7**")
     assert not shown.warning
@@ -347,6 +373,17 @@ def test_a_link_reproduces_the_view(page, small_results):
     assert shown.toggle(key="log_L").value and not shown.toggle(key="theory").value
 
 
+def test_switches_that_draw_nothing_are_told(page, small_results):
+    """Theory and Residuals were on where no theory applies, and nothing said so."""
+    assert "No theory is known" not in said(page("curves", small_results))
+    shown = page("curves", small_results, measure="last training accuracy")
+    assert "so that **Theory** and **Residuals** draw nothing." in said(shown)
+    shown.toggle(key="theory").set_value(False).run()
+    assert "so that **Residuals** draws nothing." in said(shown)
+    shown.toggle(key="residuals").set_value(False).run()
+    assert "No theory is known" not in said(shown)
+
+
 def test_a_link_with_unknown_values_shows_the_usual_view(page, small_results):
     shown = page("curves", small_results, measure="nonsense", colour="(none)", at_gamma_label="7")
     assert values(shown)["Metric"] == "best_test_acc" and values(shown)["gamma"] in ("1", "lazy")
@@ -361,7 +398,24 @@ def test_a_link_that_names_no_control_of_the_page_says_so(page, small_results):
     assert len(shown.warning) == 1  # until the page is left
 
 
-@pytest.mark.parametrize("name", ["home", "claims", "specialisation"])
+@pytest.mark.parametrize(
+    ("name", "link", "there"),
+    [("curves", "across", "x"), ("structure", "L", "at_L"), ("structure", "gamma", "at_gamma_label"),
+     ("curves", "Metric", "measure"), ("networks", "L", "only_L"), ("sql", "query", "sql")],
+)  # fmt: skip
+def test_a_link_that_names_a_control_by_its_label_is_told_the_name_in_links(page, small_results, name, link, there):
+    """The page once said that it does not have what the reader sees on it."""
+    [told] = [one.value for one in page(name, small_results, **{link: "99"}).warning]
+    assert told == f"The link names `{link}`, which in a link is `{there}`."
+
+
+@pytest.mark.parametrize("link", ["L", "at_L", "gamma", "at_gamma_label"])
+def test_a_link_that_names_a_value_of_an_axis_is_told_that_all_are_shown(page, small_results, link):
+    [told] = [one.value for one in page("curves", small_results, **{link: "99"}).warning]
+    assert told == f"The link names `{link}`, of which this chart shows all values: it tells its points, colours or panels apart."
+
+
+@pytest.mark.parametrize("name", ["home", "claims", "specialisation", "sql"])
 def test_a_control_that_no_page_has_is_told_of(page, small_results, name):
     shown = page(name, small_results, nonsense="1")
     assert "The link names `nonsense`, which this page does not have." in [one.value for one in shown.warning]
@@ -619,7 +673,7 @@ def test_tiny_values_are_shown_with_their_digits(page, tmp_path):
     rows = [row(i, L=L, d=d, seed=seed, final_train_loss=1e-13 * d / L * (1 + 0.1 * seed)) for i, (L, d, seed) in enumerate(keys)]
     store.commit("p", rows)
     store.write_plan("tiny", [one["cell_id"] for one in rows], whole=True)
-    shown = page("curves", store.results, measure="final_train_loss")
+    shown = page("curves", store.results, measure="last training accuracy")
     formats = json.loads(shown.dataframe[0].proto.columns)
     assert formats["mean"]["type_config"]["format"] == "%.4g" and "L" not in formats
     assert [format_of(step) for step in (0.01, 0.05, 1, 1e-15)] == ["%.2f", "%.2f", "%.0f", "%.2e"]

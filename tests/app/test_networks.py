@@ -160,7 +160,7 @@ def test_a_log_elsewhere_is_never_read(tmp_path):
 @pytest.mark.parametrize("more", [{}, {"by_setting": "true"}])
 def test_a_link_that_names_what_the_page_does_not_have_is_told(page, small_results, more):
     text = words(page("networks", small_results, status="failed", order="cell_id", only_gamma_label="1", picked="f" * 20, **more))
-    assert text.count("does not have") == 1 and "`status`, which this page does not have; did you mean 'state'?" in text
+    assert text.count("The link names") == 1 and "The link names `status`, which in a link is `state`." in text
 
 
 def test_what_a_link_names_and_is_not_there_is_told(page, small_results):
@@ -177,7 +177,13 @@ def test_many_rows_come_in_pages(page, tmp_path):
     assert "201 to 250 of 250 rows" in words(shown)
     assert list(shown.dataframe[0].value.seed) == list(range(200, 250))
     assert "The CSV file has the 50 rows of this page; the query and the Python lines give all 250." in words(shown)
-    assert "201 to 250" in words(page("networks", tmp_path, page="99"))  # beyond the last page lies the last
+    assert not shown.warning
+    beyond = page("networks", tmp_path, page="99")
+    assert "201 to 250" in words(beyond)  # beyond the last page lies the last
+    assert [one.value for one in beyond.warning] == ["No page `99` here: there are 3. This is page 3."]
+    beyond.number_input(key="page").set_value(2).run()
+    assert not beyond.warning
+    assert "No page `one` here: there are 3. This is page 1." in words(page("networks", tmp_path, page="one"))
     assert "sorts this page alone" in words(shown)
 
 

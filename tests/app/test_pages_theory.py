@@ -9,8 +9,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from analysis.scaling.charts import exponent_chart
+from analysis.scaling.predictions import Prediction
+from analysis.scaling.thresholds import Exponent
 from analysis.theory.same_different.bayes import generalising_accuracy
+from app.choosing import interval_text
 from app.screens import scaling
+from stats.fits import PowerLaw
+from stats.intervals import Interval
 from store.questions import Question
 from store.store import Store
 from store.views import fetch
@@ -186,6 +191,26 @@ def test_scaling_puts_exponents_beside_predictions(opened, filled):
     assert any("Best: **d^2.0" in m.value for m in best.markdown)
 
 
+def test_the_table_of_exponents_says_what_was_left_out_beside_the_verdict(monkeypatch):
+    told = []
+    monkeypatch.setattr(scaling.st, "markdown", told.append)
+    interval = Interval(1.11, 1.0, 1.23, 5)
+    law = PowerLaw(interval, 1.0, None, 16.0, 64.0, 5, 0.99)
+    fits = {"lazy": Exponent(interval, law, 5, 2, 0), "1": Exponent(interval, law, 5, 0, 0)}
+    bound = Prediction("L", "d", 2, "Theorem 2", is_bound=True)
+    scaling._tell([*fits], "gamma_label", fits, dict.fromkeys(fits, bound), "L", "d")
+    _, _, lazy, rich = told[0].splitlines()
+    assert lazy.endswith("the interval lies within the bound; 2 not reached (so the exponent may be too small) |")
+    assert rich.endswith("the interval lies within the bound |")
+
+
+def test_a_small_exponent_is_written_with_digits_that_tell_it_from_zero():
+    assert interval_text(Interval(1.1, 1.0, 1.23, 5)) == "1.10 (1.00 to 1.23)"
+    assert interval_text(Interval(0.0061, 0.0012, 0.0119, 5)) == "0.006 (0.001 to 0.012)"
+    assert interval_text(Interval(0.5, float("nan"), float("nan"), 2)) == "0.50"
+    assert interval_text(Interval(0.5, 0.5, 0.5, 2)) == "0.50 (0.50 to 0.50)"
+
+
 def test_collapse_opens_at_the_fitted_exponent_and_says_so(opened, tmp_path):
     """It once opened at the bound of Theorem 2, d^2, whatever was fitted."""
     store = Store(str(tmp_path / "results"))
@@ -202,6 +227,24 @@ def test_collapse_opens_at_the_fitted_exponent_and_says_so(opened, tmp_path):
     assert "by d^2, the exponent of the bound; predicted: ≤ 2 [Theorem 2]" in text(page)
     page.number_input(key="exponent").set_value(1.5).run()
     assert "by d^1.5, an exponent of your choice, where " in text(page)
+
+
+def test_collapse_opens_where_curves_overlap(opened, tmp_path):
+    """Over gamma, whose lazy value is tiny, it once opened at gamma^1, where none do."""
+    store = Store(str(tmp_path / "results"))
+    store.prepare()
+    rows = [one for gamma, L in itertools.product((1e-8, 1e-4, 1.0), LS) for one in cells(
+        L=L, d=8, gamma=gamma, gamma_label=f"{gamma:g}", sigma2=0.0, accuracy=0.5 + 0.5 * L / (L + 8 * gamma**-0.1))]  # fmt: skip
+    store.commit("p", rows, OWN_KEYS)
+    store.write_plan("law", [one["cell_id"] for one in rows], whole=True)
+    page = opened("scaling", store.results, {"level": "0.99"})  # beyond all curves: nothing is fitted
+    assert values(page)["against"] == "gamma" and values(page)["Rescaled by"] == "the best exponent"
+    assert any(m.value.startswith("Best: **gamma^-0.1") for m in page.markdown) and not page.info
+    assert ", the exponent of the best collapse. Means" in text(page)
+    page.selectbox(key="rescaled_by").set_value("an exponent").run()
+    assert page.info[-1].value.endswith(
+        "no two curves overlap, so there is nothing to compare: choose the best exponent or another."
+    )
 
 
 def test_scaling_of_a_size_and_a_learning_rate_says_what_it_takes(opened, tmp_path):

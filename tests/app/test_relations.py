@@ -1,7 +1,11 @@
 """Page Relations, over networks on strings whose error follows a law."""
 
+import json
+
 import pytest
 
+from analysis.charts.curves import _CATEGORIES
+from app.screens.relations import STATE
 from declarations.key import Key
 from store.store import Store
 from tests.app.test_main import said, values
@@ -49,6 +53,25 @@ def test_each_network_is_a_curve_and_has_the_P_that_suffices(page, results):
     assert table["P"].tolist() == pytest.approx([64, 8], rel=0.1)
     assert (table["low"] < table["P"]).all() and (table["P"] < table["high"]).all()
     assert "24 networks; if not said otherwise, width = 256" in said(shown) and "transformer + a I" not in said(shown)
+
+
+def test_networks_have_colours_and_variants_marks_of_their_own(page, results):
+    """Ten networks once shared the colours of a sequence, in which neighbours look alike."""
+    chart = json.loads(page("relations", results).get("vega_lite_chart")[0].proto.spec)
+    marks = [layer["encoding"] for layer in chart["layer"] if "shape" in layer["encoding"]]
+    names = ["transformer", "transformer + a I"]
+    assert [(one["shape"]["scale"]["domain"], one["color"]["scale"]["domain"]) for one in marks] == [(names, names)]
+    assert marks[0]["shape"]["scale"]["range"] == ["circle", "square"]
+    assert marks[0]["color"]["scale"]["range"] == [*_CATEGORIES[:2]]
+
+
+def test_a_level_beyond_the_range_leaves_cells_empty_and_is_told(page, results):
+    table = page("relations", results, level_test_mse="0.2").dataframe[0]
+    assert table.value["state"].tolist() == ["not reached", "reached"]
+    assert table.proto.placeholder == "" and table.value["P"].isna().tolist() == [True, False]
+    table = page("relations", results, level_test_mse="0.8").dataframe[0]
+    assert table.value["state"].tolist() == ["reached", "already at the smallest P"]
+    assert json.loads(table.proto.columns)["state"]["width"] == STATE  # wide enough for these words
 
 
 def test_networks_that_the_page_does_not_name_are_drawn_too(page, tmp_path):

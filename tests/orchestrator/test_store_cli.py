@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from console.words import IN_PART
 from orchestrator.store import app
 from store.leases import Lease
 from store.store import Store
@@ -54,7 +55,7 @@ def test_status_counts(store: Store) -> None:
     answer = json.loads(found.stdout)
     assert answer["cells"] == {"ok": 5, "diverged": 2, "failed": 2}
     assert answer["sweeps"] == [
-        {"sweep": "eq3", "planned": 12, "done": 5, "diverged": 2, "failed": 1, "running": 2, "missing": 2}
+        {"sweep": "eq3", "planned": 12, "done": 5, "diverged": 2, "failed": 1, "running": 2, "missing": 2, "in_part": True}
     ]
     groups = [(group["status"], group["reason"], group["cells"]) for group in answer["failures"]]
     assert groups == [("failed", "RuntimeError: boom 1", 2), ("diverged", "diverged at steps 5 to 6", 2)]
@@ -64,12 +65,24 @@ def test_status_counts(store: Store) -> None:
     assert answer["n_bytes"] > 1000
 
 
+def test_a_grid_that_was_once_asked_for_as_a_whole_is_not_said_to_be_in_part(store: Store) -> None:
+    cells = [f"{i:020x}" for i in range(4)]
+    store.commit("p", rows(0, 4))
+    store.write_plan("eq3", cells, whole=True)
+    store.write_plan("eq3", cells[:2])
+    store.write_plan("chosen", cells[:1])
+    assert {one["sweep"]: one["in_part"] for one in json.loads(call(store, "status", "--json").stdout)["sweeps"]} == {
+        "chosen": True, "eq3": False
+    }  # fmt: skip
+
+
 def test_status_in_words(store: Store) -> None:
     fill(store)
     lines = call(store, "status").stdout.splitlines()
     assert lines[0] == f"{store.results}: 9 cells (5 ok, 2 diverged, 2 failed)"
     assert lines[2].startswith("running: 2 cells in flight, process ")
     assert "eq3,12,5,2,1,2,2" in lines  # a pipe gets CSV
+    assert f"eq3: {IN_PART}" in lines
     assert any("RuntimeError: boom 1" in line and "/tmp/log" in line for line in lines)
 
 
@@ -172,6 +185,12 @@ def test_copy(store: Store, tmp_path: Path) -> None:
     told = f"no sweep 'eq4' in {store.results}; did you mean 'eq3'? there are eq3\n"
     assert (found.exit_code, found.stderr, (tmp_path / "none").exists()) == (2, told, False)
     assert call(store, "copy", "--to", store.results).stderr == f"{store.results} cannot be copied into itself\n"
+
+
+@pytest.mark.parametrize(("words", "shown"), [([], "DIR"), (["a", "b"], "b")])
+def test_copy_without_a_target_shows_the_command(store: Store, words: list[str], shown: str) -> None:
+    found = call(store, "copy", *words)
+    assert found.exit_code == 2 and found.stderr.endswith(f"--to {shown}\n")
 
 
 def test_export(store: Store, tmp_path: Path) -> None:

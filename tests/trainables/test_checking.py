@@ -274,6 +274,41 @@ def test_networks_of_the_package_pass(kind, width):
     assert check_network(cell_of(task, network=kind.name, seed=0, **gamma, **sizes)) == []
 
 
+class Own:
+    """A way to outputs and gradients of the plain network, times a factor each; implements Passes."""
+
+    def __init__(self, outputs=1.0, alone=1.0, gradients=1.0):
+        self.factors = outputs, alone, gradients
+
+    def arranged(self, parameters):
+        return parameters
+
+    def outputs(self, parameters, x):
+        self.h, self.x, self.a = (x @ parameters["w"]).tanh(), x, parameters["a"]
+        return self.factors[0] * (self.h @ self.a[..., None])[..., 0]
+
+    def alone(self, parameters, x):
+        return self.factors[1] * (x @ parameters["w"]).tanh() @ parameters["a"]
+
+    def gradients(self, slopes):
+        yield "a", (self.h.mT @ slopes[..., None])[..., 0]
+        yield "w", self.factors[2] * self.x.mT @ ((1 - self.h**2) * slopes[..., None] * self.a[:, None])
+
+
+@pytest.mark.parametrize(
+    ("factors", "words"),
+    [
+        ({}, None),
+        ({"outputs": 1.1}, "passes gave other outputs than apply; wanted the same"),
+        ({"alone": 1.1}, "passes gave other outputs than apply; wanted the same"),
+        ({"gradients": 1.1}, "passes gave another gradient of parameter 'w' than apply has; wanted the same"),
+    ],
+)
+def test_an_own_way_to_gradients_is_compared_with_apply(factors, words):
+    found = check_network(cell_with(passes=lambda self, cells, on_cpu: Own(**factors)))
+    assert [one.message for one in found] == ([] if words is None else [f"network plain: {words}"])
+
+
 def of_plain(change):
     """An `apply` that changes what the plain one gives."""
     return lambda self, parameters, x, cell: change(Plain.apply(self, parameters, x, cell), parameters, x)

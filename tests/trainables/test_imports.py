@@ -27,8 +27,8 @@ sys.exit(failed)
 """
 WITH_TORCH = (
     *(f"trainables.checking.{name}" for name in ("metric", "network", "tensors")),
-    *("trainables.features.images.vgg", "trainables.networks.layers", "trainables.networks.strings.softmax"),
-    *("trainables.tensors", "trainables.training.losses"),
+    *("trainables.features.images.vgg", "trainables.networks.layers", "trainables.networks.strings.derivatives"),
+    *("trainables.networks.strings.softmax", "trainables.tensors", "trainables.training.losses"),
 )
 """Seconds to import; what needs them imports them when it computes."""
 COMPUTING = ("trainables.equilibrium", "trainables.kernels", "trainables.trainers")

@@ -14,7 +14,7 @@ from trainables.checking.part import Checked, Finding, Wrong, collected, drawn_t
 from trainables.checking.task import N
 from trainables.checking.tensors import close, equal, noise, one_thread, type_name
 from trainables.checking.values import fresh_generator, not_finite, shown
-from trainables.networks.base import Network
+from trainables.networks.base import Network, held, own_passes
 from trainables.tensors import as_inputs, as_tensors
 
 N_ROWS = 3
@@ -92,6 +92,7 @@ def _of_network(cell: Cell) -> Iterator[Finding]:
             wanted = f"wanted outputs that depend on their own example alone{after}"
             yield part.finding("apply", f"gave other outputs for {N_ROWS} examples alone than among {len(x)}; {wanted}")
         yield from _features(part, cell, theta[0], x)
+    yield from _passes(part, cell, theta[0], x)
     apply = vmap(lambda parameters, inputs: network.apply(parameters, inputs, cell))
     reached: set[str] = set()
     for k in range(DRAWS):
@@ -193,6 +194,28 @@ def _features(part: Checked, cell: Cell, theta: dict[str, Tensor], x: Tensor) ->
         yield part.finding("features", f"gave activations of type {type_name(h)}; wanted floats")
     elif not torch.isfinite(h).all():
         yield part.finding("features", f"gave activations that hold {not_finite(h.numpy())}; wanted finite numbers")
+
+
+def _passes(part: Checked, cell: Cell, theta: dict[str, Tensor], x: Tensor) -> Iterator[Finding]:
+    """A network's own way to outputs and gradients, beside autograd through `apply`."""
+    passes = part.call("passes", lambda: own_passes([cell], on_cpu=True))
+    if passes is None:
+        return
+    untrained = held([cell])
+    theta = {name: (value if name in untrained else value + noise(value, 0)).requires_grad_() for name, value in theta.items()}
+    g = cell.network.apply(theta, x, cell)
+    slopes = torch.from_numpy(fresh_generator().standard_normal(tuple(g.shape))).to(g.dtype)
+    wanted = torch.autograd.grad(g, list(theta.values()), slopes, allow_unused=True)
+    with torch.no_grad():
+        stacked = passes.arranged({name: value.detach()[None].clone() for name, value in theta.items()})
+        alone = part.call("passes", lambda: passes.alone({name: value[0] for name, value in stacked.items()}, x))
+        outputs = part.call("passes", lambda: passes.outputs(stacked, x[None]).clone())
+        found = part.call("passes", lambda: {name: one.clone() for name, one in passes.gradients(slopes[None])})
+    if not (close(outputs[0], g.detach(), g) and close(alone, g.detach(), g)):
+        yield part.finding("passes", "gave other outputs than apply; wanted the same")
+    for name, gradient in zip(theta, wanted, strict=True):
+        if name not in untrained and gradient is not None and not (name in found and close(found[name][0], gradient, gradient)):
+            yield part.finding("passes", f"gave another gradient of parameter {name!r} than apply has; wanted the same")
 
 
 def _reached(theta: Mapping[str, Tensor], outputs: Tensor) -> set[str]:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from trainables.cell import Cell, cell_of
 from trainables.engines.base import Amounts, Engine, Run, Timed
-from trainables.networks.kernels import AT_ONCE, Features, LastLayer
+from trainables.networks.solved.kernels import AT_ONCE, Features, LastLayer
 from trainables.tasks import PowerLaw, Template
 
 

@@ -5,21 +5,21 @@ it, and into `__all__` if others import it from here. Where several networks wou
 from trainables.networks.base import Network, all_networks, network_class, network_names, register
 from trainables.networks.committee import Committee
 from trainables.networks.conv import Conv
-from trainables.networks.erf_kernel import ErfKernel
-from trainables.networks.kernels import Features, Kernel, LastLayer
-from trainables.networks.linear_attention import LinearAttention
 from trainables.networks.linear_one import LinearOne
-from trainables.networks.linear_ridge import LinearRegression, RandomFeatures
 from trainables.networks.mlp import MLP
 from trainables.networks.residual import Residual
 from trainables.networks.sampled import CNN, Attention, Erf2, Erf3, Linear2, Relu2, Sampled
+from trainables.networks.solved.erf_kernel import ErfKernel
+from trainables.networks.solved.kernels import Features, Kernel, LastLayer
+from trainables.networks.solved.linear_attention import LinearAttention
+from trainables.networks.solved.linear_ridge import LinearRegression, RandomFeatures
+from trainables.networks.solved.tangent import Tangent, TangentKernel
 from trainables.networks.sphere import Sphere
 from trainables.networks.strings.gpt2 import GPT2
 from trainables.networks.strings.lstm import LSTM
 from trainables.networks.strings.one_hot import OneHot
 from trainables.networks.strings.rnn import RNN
 from trainables.networks.strings.transformer import Transformer
-from trainables.networks.tangent import Tangent, TangentKernel
 from trainables.networks.two_layer import TwoLayer
 
 for _network in (

@@ -1,6 +1,6 @@
 """Interface of a network: its function of inputs and parameters, its initial parameters, the scales of output and rates."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -26,13 +26,17 @@ LAZY_EPSILON = 1e-5
 
 
 class Passes(Protocol):
-    """Outputs and gradients of C networks of one shape; see `Network.passes`."""
+    """Outputs and gradients of C networks of one shape, without autograd; see `Network.passes`."""
 
     def arranged(self, parameters: Parameters) -> Parameters:
         """The initial parameters as `outputs` takes them fastest: their order in memory may change, nothing else."""
 
     def outputs(self, parameters: Parameters, x: "Tensor") -> "Tensor":
-        """g at inputs x (C, n, ...): (C, n) or (C, n, K). The next call may overwrite it, and what `gradients` needs."""
+        """g at inputs x (C, n, ...): (C, n) or (C, n, K). The next call may overwrite it, and what `gradients` needs. The caller
+        leaves x as it is."""
+
+    def alone(self, parameters: Parameters, x: "Tensor") -> "Tensor":
+        """g (n,) or (n, K) of one network at inputs x (n, ...), for evaluation."""
 
     def gradients(self, slopes: "Tensor") -> Iterator[tuple[str, "Tensor"]]:
         """Each parameter's name and gradient of the sum of slopes times outputs, for the last inputs. A parameter whose rate is 0
@@ -165,9 +169,22 @@ class Network(Part):
         """How many activations one example has, for predictions of time and memory."""
         return 4 * self.width
 
-    def passes(self, cell: "Cell") -> Passes | None:
-        """A faster way to outputs and gradients of many networks at once; None for torch.func.vmap of `apply` and autograd."""
+    def passes(self, cells: "Sequence[Cell]", on_cpu: bool) -> Passes | None:
+        """A faster way to outputs and gradients of these networks, on a CPU or a GPU; None for torch.func.vmap of `apply` and
+        autograd."""
         return None
+
+
+def own_passes(cells: "Sequence[Cell]", on_cpu: bool) -> Passes | None:
+    """Passes that the networks' own class defines; None if it inherits them, as it may compute something else."""
+    network = cells[0].network
+    return network.passes(cells, on_cpu) if "passes" in vars(type(network)) else None
+
+
+def held(cells: "Sequence[Cell]") -> set[str]:
+    """Names of parameters that no step changes in any of these networks."""
+    rates = [cell.network.rates(cell.training) for cell in cells]
+    return {name for name in rates[0] if all(of.get(name) == 0 for of in rates)}
 
 
 def answered(outputs: "Tensor", task: "Task") -> "Tensor":

@@ -31,6 +31,7 @@ class Layers:
     """C networks of one shape; implements Passes."""
 
     def __init__(self, network: "MLP", cell: "Cell") -> None:
+        self.network, self.cell = network, cell
         self.activation, self.has_bias, self.factors = network.activation, network.bias, network.factors(cell)
         self.squeezed = cell.task.n_outputs == 1
         hidden = len(self.factors) - 1
@@ -53,6 +54,9 @@ class Layers:
             self._activate(self._weighted(layer, "z"), layer)
         outputs = self._weighted(len(self.factors), "z")
         return outputs[..., 0] if self.squeezed else outputs
+
+    def alone(self, parameters: Parameters, x: Tensor) -> Tensor:
+        return self.network.apply(parameters, x, self.cell)
 
     def gradients(self, slopes: Tensor) -> Iterator[tuple[str, Tensor]]:
         dz = slopes[..., None] if self.squeezed else slopes

@@ -9,6 +9,7 @@ balanced   W_l = s R_{l-1} R_l' of K outputs' rank, R_l (n_l, K) with orthonorma
            product of all weights is s^(depth + 1) on the first K axes and 0 beyond
 """
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -64,7 +65,7 @@ class MLP(Layered):
     def n_activations(self, cell: "Cell") -> int:
         return self.depth * self.width
 
-    def passes(self, cell: "Cell") -> Passes:
+    def passes(self, cells: "Sequence[Cell]", on_cpu: bool) -> Passes:
         from trainables.networks.layers import Layers
 
-        return Layers(self, cell)
+        return Layers(self, cells[0])

@@ -12,7 +12,7 @@ from trainables.basics import Array
 from trainables.cell import Cell
 from trainables.metrics.base import Probe, is_per_evaluation
 from trainables.metrics.measuring import Value, values_at
-from trainables.networks.kernels import LastLayer
+from trainables.networks.solved.kernels import LastLayer
 from trainables.result import CellResult
 from trainables.streams import stream, stream_owner, tests_of, weights_owner
 from trainables.trainers.base import Probed

@@ -51,7 +51,7 @@ class Batched(Queued, Scaled):
         self.staging = Staging(rooms, nets.device, len(nets.groups), nets.groups.draw_block, ahead=on_gpu)
         self.loss, self.right = torch.zeros(2, len(cells), BLOCK_STEPS, dtype=torch.float64, device=nets.device)
         if on_gpu and kernels is None:
-            from trainables.kernels import noisy_cuda as kernels  # imports Triton, which comes with PyTorch for CUDA
+            from trainables.kernels.card import noisy_cuda as kernels  # imports Triton, which comes with PyTorch for CUDA
         in_cache = not on_gpu if in_cache is None else in_cache
         self.fused = None if in_cache else Fused(nets, w0, self.u, (self.loss, self.right), kernels or Tensors())
         self.graphs = self._recorded() if on_gpu else None

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.charts.curves import DASHES, Look, colours, log_axis, wide_curves, y_scale
+from analysis.charts.curves import DASHES, Look, colours, hues, log_axis, wide_curves, y_scale
 from analysis.charts.explore import Layers
 from analysis.data.keys import value_of
 from analysis.data.points import in_order
@@ -105,8 +105,7 @@ def _of(layers: Layers, facet: str | None, value: Any) -> Layers:
 
 
 def _hues(points: pd.DataFrame, look: Look) -> dict[Any, str]:
-    values = in_order(points, look.colour) if look.colour else [None]
-    return dict(zip(values, colours(len(values)), strict=True))
+    return hues(points, look.colour, look.declared) if look.colour else {None: colours(1)[0]}
 
 
 def _barred(data: pd.DataFrame, layers: Layers, measure: Metric, look: Look, centre: str) -> list[Any]:

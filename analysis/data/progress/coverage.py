@@ -8,7 +8,7 @@ from store.files import open_files
 from store.leases import drivers
 from store.upkeep.in_common import in_common
 from store.upkeep.reasons import ALIKE, FIRST_LINES, ONE_REASON
-from store.views import fetch, run
+from store.views import fetch, never_whole, run
 
 __all__ = ["Live", "Progress", "Reason", "in_common", "live", "progress", "reasons", "sweeps", "sweeps_with"]
 
@@ -51,6 +51,8 @@ class Progress(NamedTuple):
     """When the last of its cells finished."""
     per_minute: float | None
     """Cells finished per minute over the span RECENT before `last`."""
+    in_part: bool
+    """True if its grid was never asked for as a whole."""
 
     @property
     def done(self) -> int:
@@ -98,9 +100,9 @@ def live(results: str) -> list[Live]:
 def progress(results: str) -> list[Progress]:
     """The progress of all sweeps with a plan; the sweep whose last cell finished latest comes first."""
     leased = [cell for driver in drivers(open_files(results)) if driver.alive for cell in driver.cell_ids]
-    rows = run(results, lambda connection: connection.execute(_PROGRESS, [leased]).fetchall())
+    rows, parts = run(results, lambda connection: connection.execute(_PROGRESS, [leased]).fetchall()), never_whole(results)
     return [
-        Progress(sweep, planned, ok, diverged, failed, running, missing, last, _rate(n, seconds))
+        Progress(sweep, planned, ok, diverged, failed, running, missing, last, _rate(n, seconds), sweep in parts)
         for sweep, planned, ok, diverged, failed, running, missing, last, n, seconds in rows
     ]
 

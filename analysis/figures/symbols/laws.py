@@ -90,7 +90,7 @@ def exponent_told(name: str, row: dict[Hashable, Any]) -> str:
     if np.isnan(row["exponent"]):
         return f"{name}: too few thresholds"
     said = f", predicted {row['prediction']}" if row["prediction"] else ""
-    lost = f", {row['not reached']} not reached: drawn towards 0" if row["not reached"] else ""
+    lost = f", {row['not reached']} not reached: it may be too small" if row["not reached"] else ""
     open_ends = f", {row['open']} of them open at an end of the range: too narrow" if row["open"] else ""
     basis = f"{row['low']:.2f} to {row['high']:.2f}, n = {row['thresholds']}{lost}{open_ends}"
     return f"{name}: {row['exponent']:.2f} ({basis}){said}"

@@ -50,6 +50,7 @@ def _draw(results: str, sweep: str | None) -> Drawn | Missing:
     if not tables:
         return Missing(f"no way of looking has thresholds at {FEWEST_OF_LAW} d in one configuration")
     table = pd.concat(tables, ignore_index=True)
+    table["seeds"] = table["seeds"].astype("Int64").mask(table["theory"] != "")  # a theory's draws are no seeds
     measured, curves = table[table["theory"] == ""], pd.concat(lines, ignore_index=True)
     chart = threshold_chart(measured, OVER, AGAINST, WAY, width=430, height=380, task="same_different", curves=curves)
     values = {key: value for key, value in setting.values.items() if key not in evaluated}

@@ -31,6 +31,17 @@ class Mapped:
     has_two_widths: bool = False
     """True if the first of two hidden layers has a width of its own, N1."""
 
+    @property
+    def grid(self) -> str:
+        """The first of the grids."""
+        return self.grids.split("`")[1]
+
+    @property
+    def meanings(self) -> str:
+        """Words for the patterns of its map."""
+        shown = {word for pattern in NETWORKS[self.name] for word in pattern.name.split("-")}
+        return " ".join(f"{word}: {meaning}." for word, meaning in MEANINGS.items() if word in shown)
+
 
 MAPPED = {
     one.name: one
@@ -67,6 +78,12 @@ COLOURS = {
     "Sp.-Mag.": "#c3cdf0",
 }  # fmt: skip
 """Colours of the patterns. Patterns that do the same have the same colour; all are pale, so that points stand out."""
+MEANINGS = {
+    "GP": "lazy", "GFL": "all neurons amplify w* a little (Gaussian feature learning)",
+    "specialisation": "a few neurons turn to w*", "Sp.": "specialisation, a few neurons turn to w*",
+    "Mag.": "the next layer amplifies what they say",
+}  # fmt: skip
+"""Words for the patterns, of which names of two layers hold one for each."""
 MORE, AS_PRIOR = "neurons specialise", "no more than by chance"
 SHAPES = {
     MORE: "circle", f"{MORE} in layer 1 and 2": "circle", f"{MORE} in layer 1": "triangle-down",

@@ -56,6 +56,8 @@ def parse_yaml(text: str, where: str, lines: bool = True) -> tuple[Item | None, 
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         reason = " ".join(part for part in (error.context, error.problem) if part)
+        if "'<stream end>'" in reason and error.context_mark:
+            reason = f"the file ends, and what opens in line {error.context_mark.line + 1} is not closed"
         return None, [Problem(where, mark.line + 1 if mark else None, f"not YAML: {reason}")]
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1

@@ -7,6 +7,7 @@ from scipy.stats import norm
 from analysis.data.selection import Selection
 from analysis.headline import headline
 from analysis.report.searched import searched
+from analysis.scaling.predictions import Prediction
 from store.questions import Question
 from store.store import Store
 from tests.store_rows import row
@@ -50,9 +51,32 @@ def test_of_a_grid_that_asked_for_none_there_are_none(store):
 
 def test_the_headline_is_the_law_where_one_was_asked_for(store):
     asked, grid = (headline(store.results, Selection(sweep)) for sweep in ("asked", "grid"))
-    assert asked and "L*: mean accuracy reaches 0.8" in asked.caption and "gamma = lazy: L* ~ d^1.00" in asked.caption
+    assert asked and "L*: mean best test accuracy reaches 0.8" in asked.caption and "gamma = lazy: L* ~ d^1.00" in asked.caption
+    assert asked.caption.startswith("task = same_different; L*")
+    assert "lines are fitted laws. gamma" in asked.caption  # no theory is about these networks
     assert sorted(set(asked.frame["d"])) == list(DS)
     assert grid and "L*" not in grid.caption
+
+
+@pytest.mark.parametrize("said", [None, Prediction("L", "d", 1.0, "a theory")])
+def test_the_caption_tells_what_is_drawn_and_of_which_networks(monkeypatch, tmp_path, said):
+    """The caption did not name the task, it told of dashed lines that no law had, and an interval without a lower end ran off the
+    axis in silence."""
+    monkeypatch.setattr("analysis.scaling.thresholds.predicted", lambda *asked: said)
+    store = Store(str(tmp_path))
+    store.prepare()
+    rows = [
+        row(f"{d}-{L}-{seed}".ljust(20, "0"), task="bars", L=L, d=d, seed=seed,
+            best_test_acc=accuracy(L, d, "lazy") + (0.02 if L > 2 else 0.3) * seed)
+        for d in (2, 8, 16, 32) for L in LADDER for seed in (-1, 0, 1)
+    ]  # fmt: skip
+    store.commit("p", rows)
+    store.write_plan("asked", [one["cell_id"] for one in rows], whole=True, asked={one["cell_id"]: OF_L for one in rows})
+    found = headline(store.results, Selection("asked"))
+    assert found and found.caption.startswith("task = bars; L*: mean best test accuracy reaches 0.8, with 95% intervals; lines")
+    assert ("dashed lines are predictions" in found.caption) == ("slope 1 [a theory]" in str(found.chart.to_dict()))
+    assert ("dashed" in found.caption) == (said is not None)
+    assert (found.frame["low"] < 2 / 1.3).any() and "an interval that reaches an end of the axis" in found.caption
 
 
 def test_two_values_make_no_law(store, tmp_path):
@@ -78,4 +102,4 @@ def test_networks_whose_width_grows_with_d_make_one_law(tmp_path):
     store.commit("p", rows)
     store.write_plan("asked", [one["cell_id"] for one in rows], whole=True, asked={one["cell_id"]: OF_L for one in rows})
     found = headline(store.results, Selection("asked"))
-    assert found and found.caption.startswith("N = 2 d; L*: mean accuracy reaches 0.8") and "L* ~ d^1.00" in found.caption
+    assert found and "N = 2 d; L*: mean best test accuracy reaches 0.8" in found.caption and "L* ~ d^1.00" in found.caption

@@ -142,6 +142,7 @@ WHOLE_FILE = [
     ("tasks: [nope.py]\n" + block(), 1, "no such file"),
     ("tasks: [3]\n" + block(), 1, "path of a Python file"),
     ("[" * 5000, None, "nested"),
+    ("sweep: x\ngrids:\n  - {task: same_different,\n     L: 4\n", 5, "the file ends, and what opens in line 3 is not closed"),
     (b"sweep: x\n\xff\xfe\n", 2, "not a text file"),
     (b"sweep: x\n\x00\n", 2, "not a text file"),
     (b"x" * 5_000_000, None, "larger than"),
@@ -164,6 +165,16 @@ def test_files_that_cannot_be_read(tmp_path):
     ):
         with pytest.raises(GridError, match=said):
             load_grid(f"{tmp_path}/{name}")
+
+
+def test_beside_an_unknown_task_a_misspelt_key_is_told_without_the_keys_of_all_tasks(problems):
+    said = problems("defaults: {stesp: 100}\n" + block(task="same_diferent"))
+    assert said[0] == "g.yaml:1: unknown key 'stesp'; did you mean 'steps'?"
+    assert "did you mean 'same_different'?" in only(said[1:])
+
+
+def test_a_call_whose_bracket_is_open_is_told_so(problems):
+    assert only(problems(block(), "seed=range(3")).endswith("must be a whole number >= 0; its bracket is not closed")
 
 
 def test_everything_wrong_is_said_at_once(problems):

@@ -57,6 +57,11 @@ def test_a_file_that_defines_nothing_of_its_list_is_told_so_in_the_words_of_the_
     assert said.startswith(f"mine.py: it defines no {word}; ")
 
 
+def test_the_keys_of_a_network_whose_name_is_taken_are_not_looked_for_in_the_other(problems):
+    [said] = problems("networks", NETWORK.replace('"gated"  #', '"residual"  #'), "L: 4, gate: 3, network: residual")
+    assert "the name 'residual' belongs to a network of this package" in said
+
+
 @pytest.mark.parametrize("name", ["my net", "2nd", "", "own-net"])
 def test_a_name_that_is_none_says_what_is_legal(problems, name):
     [said] = problems("networks", NETWORK.replace('"gated"  #', f'"{name}"  #'), "L: 4, gamma: 1")

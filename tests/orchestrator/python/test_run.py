@@ -10,6 +10,7 @@ import threading
 import pytest
 
 from analysis import Results
+from console.words import IN_PART
 from orchestrator import Grid, GridError, ResultsError, SweepError, forecast, run
 from store.store import Store
 from tests.own_parts import PARITY, keep_registries, own_grid
@@ -34,6 +35,14 @@ def test_the_summary_of_a_sweep(small_grid, results, capfd):
     assert foreseen.networks == 4 and "6 cells, 2 in the store, 4 to train" in repr(foreseen)
     assert foreseen.table["cells"].sum() == 4 and foreseen.seconds > 0
     assert capfd.readouterr().out == ""
+
+
+def test_a_part_of_a_grid_is_called_so_before_and_after(small_grid, sweep_here, results):
+    few = ("--only", "L=3 seed=0")
+    assert "small: 2 cells, chosen by --only, 0 in the store, 2 to train" in sweep_here(small_grid, "--debug", *few).stderr
+    assert f"small: 2 cells: 2 ok ({IN_PART}). Results" in sweep_here(small_grid, "--debug", *few).stdout
+    assert IN_PART not in sweep_here(small_grid, "--debug").stdout  # now the whole grid is there
+    assert IN_PART not in sweep_here(small_grid, "--debug", *few).stdout
 
 
 def test_networks_that_diverge_are_told_with_their_reason(small_grid, results):

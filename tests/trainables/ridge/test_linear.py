@@ -59,7 +59,7 @@ def test_cost_and_memory_grow_with_what_is_held(network, keys):
 
 def test_both_systems_have_one_solution(monkeypatch):
     _, of = solved(P=24, network="random_features", ridge=0.01, width=8)
-    monkeypatch.setattr("trainables.networks.linear_ridge.RandomFeatures.few", lambda *_: False)
+    monkeypatch.setattr("trainables.networks.solved.linear_ridge.RandomFeatures.few", lambda *_: False)
     _, other = solved(P=24, network="random_features", ridge=0.01, width=8)
     assert other.coefficients.shape == (24,)
     np.testing.assert_allclose(of.losses, other.losses, rtol=1e-9)

@@ -11,7 +11,7 @@ from templates.attention import attention
 from templates.kernel import Kernel
 from trainables.cell import cell_of
 from trainables.engines import ENGINES
-from trainables.networks.kernels import Features
+from trainables.networks.solved.kernels import Features
 from trainables.ridge.run import RidgeRun, Solved
 from trainables.streams import training_probe
 from trainables.tasks import Hermite, Hermite3, SameDifferent, Template

@@ -8,7 +8,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from triton.runtime.interpreter import InterpreterBuilder
 
-from trainables.kernels import noisy_cuda
+from trainables.kernels.card import noisy_cuda
 from trainables.trainers.batched import Batched
 from trainables.trainers.reference import Reference
 from trainables.trainers.run import PackRun

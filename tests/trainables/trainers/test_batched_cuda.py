@@ -26,7 +26,7 @@ def test_kernels_in_the_interpreter():
 def test_kernels_compile_for_hopper(width, dtype):
     pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
     from benchmarks.compiled import for_hopper, resources
-    from trainables.kernels import noisy_cuda
+    from trainables.kernels.card import noisy_cuda
 
     item = int(dtype[2:]) // 8
     ours = {

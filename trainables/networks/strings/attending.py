@@ -125,9 +125,9 @@ class Attending(Network):
         read = y[:, -1]
         q, k, v = (self._of_heads(parameters[f"{name}{layer}"]) for name in "qkv")
         q = einsum("nd,dhx->nhx", read, q) * self.head_dim**-0.5
-        z = mixed(einsum("nhx,dhx->nhd", q, k) + parameters[f"a{layer}"][:, None] * read[:, None], y)
-        attended = einsum("nhd,dhx->nhx", z, v).flatten(1) @ parameters[f"out{layer}"]
-        return (attended + einsum("h,nhd->nd", parameters[f"b{layer}"], z))[:, None]
+        z = mixed(einsum("nhx,dhx->hnd", q, k) + parameters[f"a{layer}"][:, None, None] * read, y)
+        attended = einsum("hnd,dhx->nhx", z, v).flatten(1) @ parameters[f"out{layer}"]
+        return (attended + einsum("h,hnd->nd", parameters[f"b{layer}"], z))[:, None]
 
     def _of_heads(self, rows: "Tensor") -> "Tensor":
         """The last axis as (heads, head_dim)."""

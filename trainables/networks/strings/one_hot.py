@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from trainables.networks.base import Array, Network, answered
-from trainables.networks.uniform import uniform
+from trainables.networks.strings.uniform import uniform
 
 if TYPE_CHECKING:
     from torch import Tensor

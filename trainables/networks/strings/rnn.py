@@ -13,7 +13,7 @@ import numpy as np
 
 from trainables.networks.base import Array
 from trainables.networks.strings.recurrent import Recurrent
-from trainables.networks.uniform import uniform
+from trainables.networks.strings.uniform import uniform
 
 if TYPE_CHECKING:
     from torch import Tensor

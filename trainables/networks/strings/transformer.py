@@ -10,14 +10,15 @@ the W_Q, W_K drawn so [Boix23, after Trockman23]. The alpha and beta of [Boix23]
 package, after the factors 0.7 of both terms in [Trockman23].
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
-from trainables.networks.base import Array
+from trainables.networks.base import Array, Passes
 from trainables.networks.strings.attending import Attending
-from trainables.networks.uniform import uniform
+from trainables.networks.strings.uniform import uniform
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -85,6 +86,13 @@ class Transformer(Attending):
         if self.read_from == "cls":
             tokens = cat([tokens, parameters["cls"].expand(len(x), 1, self.embedding)], dim=1)
         return tokens
+
+    def passes(self, cells: "Sequence[Cell]", on_cpu: bool) -> Passes | None:
+        from trainables.networks.strings.derivatives import Derivatives
+        from trainables.networks.strings.softmax import SHORT
+
+        cell = cells[0]
+        return Derivatives(cells) if on_cpu and self._reads_one(cell) and self.length(cell) <= SHORT else None
 
     def n_parameters(self, cell: "Cell") -> int:
         return super().n_parameters(cell) + (self.embedding if self.read_from == "cls" else 0)

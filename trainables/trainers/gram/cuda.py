@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from trainables.cell import Cell
-from trainables.kernels.gram_cuda import TILE, UNROLL, train_steps
+from trainables.kernels.card.gram_cuda import TILE, UNROLL, train_steps
 from trainables.kernels.sizes import padded
 from trainables.tasks.base import Array
 from trainables.trainers.base import Queued

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from trainables.cell import Cell
-from trainables.kernels.gram_large import advance, score
+from trainables.kernels.card.gram_large import advance, score
 from trainables.kernels.sizes import padded
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks.base import Array

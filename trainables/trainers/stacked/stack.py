@@ -10,7 +10,7 @@ from torch.func import vmap
 
 from trainables.cell import Cell
 from trainables.kernels.sizes import TOGETHER
-from trainables.networks.base import Parameters
+from trainables.networks.base import Parameters, own_passes
 from trainables.result import scores_of
 from trainables.streams import BLOCK_STEPS, initial_parameters, measured_at_once, training_probe
 from trainables.tasks.base import Array
@@ -45,7 +45,7 @@ class Stack:
         self.groups = groups = Groups(cells)
         self.seen = Seen(groups, self.dtype, self.device)
 
-        self.passes = self.network.passes(cell) or Traced(cells)
+        self.passes = own_passes(cells, on_cpu=not (on_gpu or self.as_on_gpu)) or Traced(cells)
         self.theta = self.passes.arranged(self._initial())
         self.probe = self._training_probe() if self.network.mixes_examples else None
         self.theta_0 = {name: value.clone() for name, value in self.theta.items()} if self.network.is_centred else None
@@ -171,9 +171,9 @@ class Stack:
     @torch.no_grad()
     def outputs(self, c: int, settled: Parameters, x: Tensor) -> Tensor:
         """f (n,) or (n, K) of one network at inputs (n, ...)."""
-        g = self.network.apply(settled, x, self.cell)
+        g = self.passes.alone(settled, x)
         if self.theta_0 is not None:
-            g = g - self.network.apply({name: theta[c] for name, theta in self.theta_0.items()}, x, self.cell)
+            g = g - self.passes.alone({name: theta[c] for name, theta in self.theta_0.items()}, x)
         return g * self.inv_epsilon[c]
 
     @torch.no_grad()

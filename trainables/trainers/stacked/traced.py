@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.func import vmap
 
-from trainables.networks.base import Network, Parameters
+from trainables.networks.base import Network, Parameters, held
 
 if TYPE_CHECKING:
     from trainables.cell import Cell
@@ -25,9 +25,8 @@ class Traced:
         self.alone = partial(_applied, network, cell)
         self.together = vmap(self.alone)
         self.in_turn_on_cpu = network.in_turn_on_cpu
-        rates = [one.network.rates(one.descent) for one in cells]
-        self.held = {name for name in rates[0] if all(of.get(name) == 0 for of in rates)}
-        """Parameters that no step changes: they have no gradient, and what depends on them alone is not traced."""
+        self.held = held(cells)
+        """They have no gradient, and what depends on them alone is not traced."""
         self.parameters: Parameters = {}
         self.g: Tensor | None = None
 

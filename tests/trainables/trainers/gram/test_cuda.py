@@ -60,7 +60,7 @@ def test_figure_c3_is_a_few_hundred_launches():
 def test_kernel_compiles_for_hopper(width, dtype):
     pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
     from benchmarks.compiled import for_hopper, instructions, resources
-    from trainables.kernels.gram_cuda import train_steps
+    from trainables.kernels.card.gram_cuda import train_steps
     from trainables.trainers.gram.cuda import options, sizes
 
     constants = sizes(width, 128)

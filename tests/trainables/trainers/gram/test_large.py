@@ -20,7 +20,7 @@ def test_kernels_in_the_interpreter():
 def test_kernels_compile_for_hopper(width, dtype, batch):
     pytest.importorskip("triton", reason="Triton is not part of this PyTorch")
     from benchmarks.compiled import for_hopper, resources
-    from trainables.kernels.gram_large import advance, score
+    from trainables.kernels.card.gram_large import advance, score
     from trainables.trainers.gram.large import options, sizes
 
     precision = getattr(torch, f"float{dtype[2:]}")

@@ -10,6 +10,8 @@ import torch
 from tests.trainables.trainers.stacked import recording
 from tests.trainables.trainers.stacked.stacked_cells import Bag, Classes, Tokens, Vectors, network
 from trainables.cell import Cell
+from trainables.networks.base import Network
+from trainables.networks.strings.transformer import Transformer
 from trainables.streams import BLOCK_STEPS
 from trainables.tasks import PSVRT, Parity2, SameDifferent, Template
 from trainables.trainers.stacked import stack as stack_module
@@ -70,6 +72,7 @@ CASES = {
 def on_stand_in(monkeypatch):
     """Makes a pack that repeats recordings, as on a GPU."""
     monkeypatch.setattr(stack_module, "recorded", recording.recorded_on_cpu)
+    monkeypatch.setattr(Transformer, "passes", Network.passes)  # its derivatives by hand are a CPU's
 
     @torch.no_grad()
     def make(cells) -> Stacked:

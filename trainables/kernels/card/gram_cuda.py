@@ -15,7 +15,7 @@ loads overlap, and their sums over neurons share one exchange.
 import triton
 import triton.language as tl
 
-from trainables.kernels.on_card import score_pairs, terms_of_pairs, whole
+from trainables.kernels.card.on_card import score_pairs, terms_of_pairs, whole
 
 TILE = 8
 UNROLL = 4

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from trainables.networks.base import Array
-from trainables.networks.kernels import LastLayer
+from trainables.networks.solved.kernels import LastLayer
 
 if TYPE_CHECKING:
     from trainables.cell import Cell

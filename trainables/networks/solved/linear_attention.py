@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from trainables.networks.base import Array
-from trainables.networks.kernels import LastLayer
+from trainables.networks.solved.kernels import LastLayer
 from trainables.tasks.in_context import InContext
 
 if TYPE_CHECKING:

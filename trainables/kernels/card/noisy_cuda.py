@@ -12,7 +12,7 @@ first kernel, programs that read the same rows of h0; of the second, those of on
 import triton
 import triton.language as tl
 
-from trainables.kernels.on_card import cross_entropy, relu, slope
+from trainables.kernels.card.on_card import cross_entropy, relu, slope
 
 ROWS, BLOCK_BYTES, WARPS = 8, 2048, 4
 """Examples of a program of the first kernel, and the part of a row that it takes at a time: 16 bytes for each thread."""

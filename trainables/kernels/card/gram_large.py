@@ -21,7 +21,7 @@ df (PAIRS)             minus the rate times the loss's derivative by each output
 import triton
 import triton.language as tl
 
-from trainables.kernels.on_card import score_pairs, terms_of_pairs, whole
+from trainables.kernels.card.on_card import score_pairs, terms_of_pairs, whole
 
 
 @triton.jit

@@ -1,0 +1,96 @@
+"""`python -m benchmarks.copying`: the share of unseen symbols that a transformer copies [Boix23 Fig. 5], by two readings that the
+paper leaves open, after as many strings as half of them take there. It is written apart from this project's networks, as a check.
+
+A string is one token and the token that is read. Readings: whether training strings are drawn with replacement or all differ,
+and whether an answer is chosen among all tokens or among the 100 of the test.
+"""
+
+import math
+from statistics import mean
+from typing import NamedTuple
+
+import torch
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from torch import Tensor, nn
+from torch.nn import functional
+
+HEADS, HEAD_DIM, WIDTH, DEPTH, UNSEEN, EPOCHS, EVERY, SEEDS = 16, 64, 256, 2, 100, 300, 5, 3
+AFTER = ((64, 64), (64, 37), (128, 47), (256, 84))
+"""Embedding dimension and strings; the last three are those of the paper's curves at one half."""
+
+
+class Layer(nn.Module):
+    """Attention and a perceptron, each on normalised tokens and added to them."""
+
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        self.before, self.between = nn.LayerNorm(d), nn.LayerNorm(d)
+        self.queries, self.keys, self.values = (nn.Linear(d, HEADS * HEAD_DIM, bias=False) for _ in range(3))
+        self.out = nn.Linear(HEADS * HEAD_DIM, d, bias=False)
+        self.perceptron = nn.Sequential(nn.Linear(d, WIDTH), nn.GELU(), nn.Linear(WIDTH, d))
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """The tokens after this layer; shape (strings, length, d) as before it."""
+        n, length, _ = tokens.shape
+        x = self.before(tokens)
+        q, k, v = (of(x).view(n, length, HEADS, HEAD_DIM).transpose(1, 2) for of in (self.queries, self.keys, self.values))
+        mixed = (q @ k.transpose(-1, -2) / math.sqrt(HEAD_DIM)).softmax(-1) @ v
+        tokens = tokens + self.out(mixed.transpose(1, 2).reshape(n, length, HEADS * HEAD_DIM))
+        return tokens + self.perceptron(self.between(tokens))
+
+
+class Shares(NamedTuple):
+    """The shares of right answers at the evaluation of least validation loss."""
+
+    among_all: float
+    among_tested: float
+
+
+def trained(d: int, n_strings: int, seed: int, distinct: bool) -> Shares:
+    """Train one network on `n_strings` strings over as many tokens."""
+    torch.manual_seed(seed)
+    embedding = nn.Parameter(torch.randn(n_strings + 2 * UNSEEN, d))
+    positions, read = nn.Parameter(torch.randn(2, d)), nn.Parameter(torch.randn(d))
+    layers = nn.Sequential(*(Layer(d) for _ in range(DEPTH)))
+    adam = torch.optim.Adam([embedding, positions, read, *layers.parameters()], 1e-3)
+    strings = torch.arange(n_strings) if distinct else torch.randint(n_strings, (n_strings,))
+    validated = n_strings + torch.arange(UNSEEN)
+    tested = validated + UNSEEN
+
+    def outputs(tokens: Tensor) -> Tensor:
+        both = torch.stack([embedding[tokens], read.expand(len(tokens), d)], 1) + positions
+        out: Tensor = functional.layer_norm(layers(both)[:, -1], (d,)) @ embedding.T
+        return out
+
+    least, found = math.inf, Shares(0.0, 0.0)
+    for epoch in range(1, EPOCHS + 1):
+        loss = functional.cross_entropy(outputs(strings), strings)
+        adam.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        adam.step()
+        if epoch % EVERY == 0:
+            with torch.no_grad():
+                validation, out = functional.cross_entropy(outputs(validated), validated).item(), outputs(tested)
+            if validation < least:
+                right = [(out.argmax(1) == tested), (out[:, tested].argmax(1) == torch.arange(UNSEEN))]
+                least, found = validation, Shares(*(one.float().mean().item() for one in right))
+    return found
+
+
+def main() -> None:
+    """Print the table."""
+    table = Table(box=SIMPLE_HEAD, title=f"share copied, {EPOCHS} epochs, mean of {SEEDS} seeds", title_justify="left")
+    for name in ("embedding", "strings", "training strings", "among all tokens", "among those of the test"):
+        table.add_column(name, justify="right")
+    for d, n_strings in AFTER:
+        for distinct in (False, True):
+            shares = [trained(d, n_strings, seed, distinct) for seed in range(SEEDS)]
+            means = (f"{mean(column):.2f}" for column in zip(*shares, strict=True))
+            table.add_row(str(d), str(n_strings), "all differ" if distinct else "with replacement", *means)
+    Console(width=110).print(table)
+
+
+if __name__ == "__main__":
+    main()
