@@ -53,6 +53,15 @@ class SweepController(TuneController):
         super().stop_trial(trial)
         self._forget(trial)
 
+    def _trial_task_failure(self, trial: Trial, exception: Exception) -> None:
+        """Count once the loss of a worker that is handed from one trial to the next. Tune recovers the trial at the loss of the
+        worker, then hears that the handing over failed, finds the trial waiting, and gives it up."""
+        recovered = trial in self._resetting_trials and trial.status == Trial.PENDING
+        if recovered and isinstance(exception, ray.exceptions.RayActorError):
+            self._resetting_trials.discard(trial)
+        else:
+            super()._trial_task_failure(trial, exception)
+
     def _process_trial_failure(self, trial: Any, exception: Any) -> None:
         trial.ended_by = exception  # for callbacks: Tune's own `get_error` reads a file that may not exist yet
         super()._process_trial_failure(trial, exception)

@@ -365,3 +365,25 @@ def test_packs_are_kept_whole_at_first_and_halved_where_nothing_ends(noisy_grid,
     with connect(str(tmp_path / "results")) as connection:
         ((reason,),) = connection.execute("select reason from cells where status = 'failed'").fetchall()
     assert "low on memory" in reason
+
+
+@pytest.mark.slow
+def test_a_worker_lost_between_two_packs_costs_no_pack(noisy_grid, results, tmp_path, monkeypatch):
+    """Tune gives up a trial whose worker dies as it is handed over, as workers do with their machine."""
+    lost = tmp_path / "lost"
+
+    class Handed(PackTrainable):
+        def reset(self, new_config, storage=None):
+            if not lost.exists():
+                lost.touch()
+                os._exit(1)
+            return super().reset(new_config, storage)
+
+    monkeypatch.setattr("orchestrator.ray.runner.PackTrainable", Handed)
+    grid = noisy_grid(500)
+    with joined(None):
+        runner = TuneRunner(Resources(), max_concurrent=1)
+        sweep = sweep_of(grid, results, runner, pack_seconds=1e-9)
+        runner.run(sweep)
+    assert lost.exists()
+    assert connect(results).execute("select status, count(*) from cells group by all").fetchall() == [("ok", 2)]
