@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from tests.fuzz.command_lines import strategies
 from tests.fuzz.grids import BOMB, VALID, dumped
 from tests.fuzz.own_files import CLASHES, OWN, can_be_run, case_of
 from tests.fuzz.tally import run
+from tests.fuzz.watch import watched
 from tests.fuzz.world import SECRET, make_world
 
 COUNTS = {
@@ -132,6 +134,25 @@ def test_the_fuzzer_sees(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(orchestrator.sweep, "load_grid", load_grid)
         with pytest.raises(Broken):
             check(Case("sweep", SWEEP, b"x"), world)
+
+
+def test_a_case_answers_for_the_threads_that_it_starts_and_for_no_earlier_ones(tmp_path: Path) -> None:
+    case_runs = threading.Event()
+
+    def write(name: str) -> None:
+        case_runs.wait()
+        (tmp_path / name).write_text("")
+
+    earlier = threading.Thread(target=write, args=("earlier",))
+    earlier.start()
+    with watched() as seen:
+        case_runs.set()
+        earlier.join()
+        assert seen == []
+        own = threading.Thread(target=write, args=("own",))
+        own.start()
+        own.join()
+    assert seen == [f"opened {tmp_path / 'own'} for writing"]
 
 
 def test_the_fuzzer_sees_a_secret_told(tmp_path: Path) -> None:

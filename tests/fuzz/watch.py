@@ -3,6 +3,7 @@
 import os
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,8 @@ _STARTING = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.s
 _DIALLING = {"socket.connect", "socket.getaddrinfo", "socket.sendto"}
 
 _seen: list[str] | None = None
+_others: set[threading.Thread] = set()
+"""Threads of earlier tests, such as an app's check of claims, which goes on after its page is closed."""
 
 
 class NoNetwork(OSError):
@@ -23,7 +26,7 @@ class NoNetwork(OSError):
 
 
 def _audit(event: str, args: tuple[object, ...]) -> None:
-    if _seen is None:
+    if _seen is None or threading.current_thread() in _others:
         return
     if event == "open":
         path, _, flags = args
@@ -59,12 +62,15 @@ _hooked = False
 
 @contextmanager
 def watched() -> Iterator[list[str]]:
-    """What the code inside writes, changes or starts, in words; connections are refused there, as on a machine without a net."""
-    global _seen, _hooked
+    """What the code inside and the threads that it starts write, change or start, in words; connections are refused there, as on
+    a machine without a net."""
+    global _seen, _hooked, _others
     if not _hooked:
         sys.addaudithook(_audit)  # cannot be taken off again: it sleeps between cases
         _hooked = True
-    _seen = found = []
+    _others = {*threading.enumerate()} - {threading.current_thread()}
+    found: list[str] = []
+    _seen = found
     try:
         yield found
     finally:
