@@ -93,9 +93,9 @@ STRINGS = {"steps": 1000, "eval_every": 5, "test_size": 100, "batch": 1024, "per
 TRANSFORMER = {
     "network": "transformer", "width": 256, "depth": 2, "embedding": 128, "heads": 16, "head_dim": 64, "identity_qk": False,
     "identity_vo": False, "identity_rate": 1.0, "attention_init": "gaussian", "mimetic_alpha": 0.7, "mimetic_beta": 0.7,
-    "read_from": "cls", "training": "adam", "lr_schedule": "constant",
+    "read_from": "cls", "logits": "standard", "training": "adam", "lr_schedule": "constant",
 }  # fmt: skip
-OF_TRANSFORMER = ("network", "attention_init", "mimetic_alpha", "mimetic_beta", "read_from")
+OF_TRANSFORMER = ("network", "attention_init", "mimetic_alpha", "mimetic_beta", "read_from", "logits")
 GPT2 = {name: value for name, value in TRANSFORMER.items() if name not in OF_TRANSFORMER} | {
     "width": 3072, "depth": 12, "embedding": 768, "heads": 12, "pretrained": False, "weights_dir": "",
 }  # fmt: skip

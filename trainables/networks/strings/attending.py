@@ -3,8 +3,8 @@
 h = E[token] + pos; then `depth` times h += attention(LN(h)), h += MLP(LN(h)); the readout sees the last token of LN(h).
 y = LN(h); A_h = softmax(q k^T / sqrt(head_dim) + a_h y y^T); attention = sum over heads of A_h v W_O + b_h A_h y
 MLP = W_2 gelu(W_1 y + b_1) + b_2; q, k, v = y W_Q, y W_K, y W_V
-Where labels are tokens, the readout is E itself: the output of a token is its row of E times LN(h). A parameter `bias_...` or
-`gain_last`, `shift_last` (of the last LN) acts in a network that has it.
+Where labels are tokens, the readout is E itself: the output of a token is c times its row of E times LN(h), c = `logit_factor`.
+A parameter `bias_...` or `gain_last`, `shift_last` (of the last LN) acts in a network that has it.
 """
 
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
@@ -47,6 +47,11 @@ class Attending(Network):
     """b_h is trained; else it stays 0."""
     identity_rate: Annotated[float, Field(gt=0, title="learning rate of added identities, over that of other parameters")] = 1.0
 
+    @property
+    def logit_factor(self) -> float:
+        """c of outputs that are tokens' logits."""
+        return 1.0
+
     def length(self, cell: "Cell") -> int:
         """Number of tokens that attend to one another."""
         return cell.task.input_dim
@@ -59,7 +64,7 @@ class Attending(Network):
     def apply(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor":
         features = self._read(parameters, x, cell)
         if cell.task.labels_are_tokens:
-            return features @ parameters["E"].T
+            return self.logit_factor * features @ parameters["E"].T
         return answered(features @ parameters["readout"] + parameters["bias"], cell.task)
 
     def features(self, parameters: "dict[str, Tensor]", x: "Tensor", cell: "Cell") -> "Tensor | None":

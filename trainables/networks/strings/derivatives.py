@@ -151,13 +151,14 @@ class OneNetwork:
         """g (n, K) from features (n, d)."""
         gradients = self.gradients
         if self.labels_are_tokens:
-            matrix = self.theta["E"]
+            matrix, c = self.theta["E"], self.network.logit_factor
+            scaled = c * features
 
             def back_to_tokens(slopes: Tensor) -> Tensor:
-                torch.mm(slopes.T, features, out=gradients["E"])
-                return slopes @ matrix
+                torch.mm(slopes.T, scaled, out=gradients["E"])
+                return c * (slopes @ matrix)
 
-            return features @ matrix.T, back_to_tokens
+            return scaled @ matrix.T, back_to_tokens
         readout = self.theta["readout"]
 
         def back(slopes: Tensor) -> Tensor:

@@ -35,7 +35,10 @@ def cells_of(*identities, task=TASK, **keys):
 
 
 @pytest.mark.parametrize("identities", [[PLAIN], [(True, False)], [(False, True)], [BOTH, PLAIN]])
-@pytest.mark.parametrize("keys", [{}, {"depth": 1}, {"depth": 3}, {"read_from": "last"}, {"task": SYMBOLIC}])
+@pytest.mark.parametrize(
+    "keys",
+    [{}, {"depth": 1}, {"depth": 3}, {"read_from": "last"}, {"task": SYMBOLIC}, {"task": SYMBOLIC, "logits": "mean_field"}],
+)
 def test_outputs_and_gradients_are_those_of_autograd(identities, keys):
     cells = cells_of(*identities, **keys)
     stack, traced = Stack(cells, "cpu"), Traced(cells)

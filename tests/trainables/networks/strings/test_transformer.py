@@ -8,7 +8,7 @@ from torch.nn.functional import gelu
 from trainables.cell import cell_of
 from trainables.engines import descent_engine
 from trainables.streams import stream, stream_owner
-from trainables.tasks import Template
+from trainables.tasks import SymbolicTemplate, Template
 from trainables.trainers.run import PackRun
 
 SMALL = {"embedding": 8, "heads": 2, "head_dim": 3, "width": 10, "steps": 20, "eval_every": 10, "batch": 0, "test_size": 16}
@@ -61,6 +61,17 @@ def test_outputs_are_those_of_the_network_by_hand(depth, read_from):
     assert found.shape == (7,)
     torch.testing.assert_close(found, by_hand(theta, x, of), rtol=1e-10, atol=1e-10)
     assert (found - by_hand(theta, x, of, identity=False)).abs().max() > 1e-3
+
+
+def test_mean_field_logits_are_the_others_over_the_embedding_dimension():
+    """So they have a variance of 1/d at the start: a row of E, N(0, 1) each, times a vector of length sqrt(d), over d."""
+    both = (cell_of(SymbolicTemplate(template="copy", P=400), seed=0, **SMALL, logits=of) for of in ("standard", "mean_field"))
+    standard, mean_field = both
+    x = torch.arange(100)[:, None]
+    plain, small = (of.network.apply(parameters(of), x, of) for of in (standard, mean_field))
+    torch.testing.assert_close(small, plain / 8, rtol=1e-12, atol=0.0)
+    # 5 standard errors of a variance over the 600 rows of E, which all strings share.
+    assert small.var().item() == pytest.approx(1 / 8, rel=5 * (2 / 600) ** 0.5)
 
 
 @pytest.mark.parametrize("read_from", ["cls", "last"])
@@ -143,8 +154,9 @@ def test_alpha_1_and_beta_0_keep_the_products_that_were_drawn():
 
 
 def test_defaults_leave_ids_as_they_were():
-    given = cell(attention_init="gaussian", read_from="cls", mimetic_alpha=0.7, mimetic_beta=0.7)
-    assert given.cell_id == cell().cell_id and not {"attention_init", "mimetic_alpha", "read_from"} & given.keys().keys()
+    given = cell(attention_init="gaussian", read_from="cls", mimetic_alpha=0.7, mimetic_beta=0.7, logits="standard")
+    added = {"attention_init", "mimetic_alpha", "read_from", "logits"}
+    assert given.cell_id == cell().cell_id and not added & given.keys().keys()
     assert len({cell(**key).cell_id for key in ({}, {"attention_init": "mimetic"}, {"read_from": "last"})}) == 3
 
 
@@ -154,9 +166,10 @@ def test_defaults_leave_ids_as_they_were():
         ({"attention_init": "mimetic", "head_dim": 9}, "no larger than the embedding, and here head_dim = 9 and embedding = 8"),
         ({"mimetic_beta": 0.5}, "mimetic_beta changes nothing without attention_init: mimetic"),
         ({"mimetic_alpha": 0.5, "mimetic_beta": 0.5}, "mimetic_alpha and mimetic_beta change nothing without"),
+        ({"logits": "mean_field"}, "logits: mean_field goes with labels that are tokens, and those of task template are numbers"),
     ],
 )
-def test_mimetic_keys_that_do_not_fit_are_refused(keys, words):
+def test_keys_that_do_not_fit_are_refused(keys, words):
     with pytest.raises(ValueError, match=words):
         cell(**keys)
 
