@@ -40,8 +40,8 @@ NETWORKS: Mapping[str, Mapping[str, Value]] = {
 KINDS = {name: str(keys["network"]) for name, keys in NETWORKS.items()}
 """The kind of each of these series, of which some are variants."""
 TOLD = (
-    "embedding", "heads", "width", "depth", "training", "base_lr", "batch", "steps", "identity_rate", "ridge", "beta", "position",
-    "activation",
+    "embedding", "heads", "width", "depth", "logits", "training", "base_lr", "batch", "steps", "identity_rate", "ridge", "beta",
+    "position", "activation",
 )  # fmt: skip
 """Keys that captions tell, if a network has them."""
 PREFERRED: Mapping[str, Value] = {
@@ -51,6 +51,7 @@ PREFERRED: Mapping[str, Value] = {
     "embedding": 128,
     "heads": 16,
     "head_dim": 64,
+    "logits": "mean_field",
     "ridge": 1e-4,
     "beta": 4.0,
 }
@@ -91,6 +92,8 @@ def by_network(found: Points, selection: Selection, panels: str | None = None) -
         told[name] = {key: setting.values[key] for key in captioned(own, found.declared) if key in setting.values}
         if not (setting.values.get("identity_qk") or setting.values.get("identity_vo")):
             told[name].pop("identity_rate", None)  # it has nothing to scale
+        if told[name].get("logits") == "standard":
+            told[name].pop("logits")  # where labels are numbers there is no other
         queries.append(f"-- {name}\n{points_sql(selection.only(setting.values), found.measure, axes, FEW)}")
     return ByNetwork(pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(), told, queries)
 

@@ -2,8 +2,11 @@
 
 After the k tokens of the string stands CLS, which is read; with `read_from: last` there is no CLS, and the readout takes the last
 token of the string in its place. There is no mask, queries, keys, values and output have no biases, and the last LN has no gain
-and shift. Where labels are no tokens, the output is W LN(h) + b. Where they are, `logits: mean_field` divides the outputs by the
-embedding dimension d. Their variance at the start is then 1/d, as in the theory of copying [Boix23 Sec. 5], and not d.
+and shift.
+
+Where labels are no tokens, the output is W LN(h) + b. Where they are, it is c E LN(h), of variance d c^2 at the start for an
+embedding dimension d. `logits: standard` is c = 1, `ntk` d^(-1/2), `mean_field` 1/d, as in the theory of copying [Boix23 Sec. 5]. The paper
+does not say which one its networks have.
 
 E, pos, CLS ~ N(0, 1); matrices and biases uniform in +-1/sqrt(fan-in), as PyTorch's linear layers; a = b = 0.
 `attention_init: mimetic`: W_Q W_K^T of each head is the best part of rank head_dim of sqrt(alpha) W_Q W_K^T + sqrt(beta) I, from
@@ -37,7 +40,7 @@ class Transformer(Attending):
     mimetic_alpha: Annotated[float, Field(ge=0, title="mimetic alpha")] = 0.7
     mimetic_beta: Annotated[float, Field(ge=0, title="mimetic beta")] = 0.7
     read_from: Annotated[Literal["cls", "last"], Field(title="token that is read")] = "cls"
-    logits: Annotated[Literal["standard", "mean_field"], Field(title="scale of the logits of tokens")] = "standard"
+    logits: Annotated[Literal["standard", "ntk", "mean_field"], Field(title="scale of the logits of tokens")] = "standard"
 
     def check(self, cell: "Cell") -> None:
         super().check(cell)
@@ -49,14 +52,13 @@ class Transformer(Attending):
         if given and self.attention_init != "mimetic":
             verb = "changes" if len(given) == 1 else "change"
             raise ValueError(f"{' and '.join(given)} {verb} nothing without attention_init: mimetic")
-        if self.logits == "mean_field" and not cell.task.labels_are_tokens:
-            raise ValueError(
-                f"logits: mean_field goes with labels that are tokens, and those of task {cell.task.name} are numbers"
-            )
+        if self.logits != "standard" and not cell.task.labels_are_tokens:
+            numbers = f"those of task {cell.task.name} are numbers"
+            raise ValueError(f"logits: {self.logits} goes with labels that are tokens, and {numbers}")
 
     @property
     def logit_factor(self) -> float:
-        return 1 / self.embedding if self.logits == "mean_field" else 1.0
+        return float(self.embedding) ** -{"standard": 0.0, "ntk": 0.5, "mean_field": 1.0}[self.logits]
 
     def length(self, cell: "Cell") -> int:
         """Number of tokens that attend to one another: those of the string, and CLS if there is one."""

@@ -63,15 +63,16 @@ def test_outputs_are_those_of_the_network_by_hand(depth, read_from):
     assert (found - by_hand(theta, x, of, identity=False)).abs().max() > 1e-3
 
 
-def test_mean_field_logits_are_the_others_over_the_embedding_dimension():
-    """So they have a variance of 1/d at the start: a row of E, N(0, 1) each, times a vector of length sqrt(d), over d."""
-    both = (cell_of(SymbolicTemplate(template="copy", P=400), seed=0, **SMALL, logits=of) for of in ("standard", "mean_field"))
-    standard, mean_field = both
+@pytest.mark.parametrize(("logits", "factor"), [("standard", 1), ("ntk", 8**-0.5), ("mean_field", 1 / 8)])
+def test_logits_have_the_variance_of_their_scale(logits, factor):
+    """A row of E, N(0, 1) each, times a vector of length sqrt(d), times the scale."""
+    of = cell_of(SymbolicTemplate(template="copy", P=400), seed=0, **SMALL, logits=logits)
+    standard = cell_of(SymbolicTemplate(template="copy", P=400), seed=0, **SMALL)
     x = torch.arange(100)[:, None]
-    plain, small = (of.network.apply(parameters(of), x, of) for of in (standard, mean_field))
-    torch.testing.assert_close(small, plain / 8, rtol=1e-12, atol=0.0)
+    plain, scaled = (one.network.apply(parameters(one), x, one) for one in (standard, of))
+    torch.testing.assert_close(scaled, factor * plain, rtol=0.0, atol=1e-12)  # outputs are of order 1
     # 5 standard errors of a variance over the 600 rows of E, which all strings share.
-    assert small.var().item() == pytest.approx(1 / 8, rel=5 * (2 / 600) ** 0.5)
+    assert scaled.var().item() == pytest.approx(8 * factor**2, rel=5 * (2 / 600) ** 0.5)
 
 
 @pytest.mark.parametrize("read_from", ["cls", "last"])
