@@ -5,8 +5,8 @@ token of the string in its place. There is no mask, queries, keys, values and ou
 and shift.
 
 Where labels are no tokens, the output is W LN(h) + b. Where they are, it is c E LN(h), of variance d c^2 at the start for an
-embedding dimension d. `logits: standard` is c = 1, `ntk` d^(-1/2), `mean_field` 1/d, as in the theory of copying [Boix23 Sec. 5]. The paper
-does not say which one its networks have.
+embedding dimension d. `logits: standard` is c = 1, `ntk` d^(-1/2), `mean_field` 1/d, as in the theory of copying [Boix23 Sec. 5].
+The paper does not say which one its networks have.
 
 E, pos, CLS ~ N(0, 1); matrices and biases uniform in +-1/sqrt(fan-in), as PyTorch's linear layers; a = b = 0.
 `attention_init: mimetic`: W_Q W_K^T of each head is the best part of rank head_dim of sqrt(alpha) W_Q W_K^T + sqrt(beta) I, from
