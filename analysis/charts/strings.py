@@ -93,7 +93,7 @@ def by_network(found: Points, selection: Selection, panels: str | None = None) -
         if not (setting.values.get("identity_qk") or setting.values.get("identity_vo")):
             told[name].pop("identity_rate", None)  # it has nothing to scale
         if told[name].get("logits") == "standard":
-            told[name].pop("logits")  # where labels are numbers there is no other
+            told[name].pop("logits")  # the default, and the only one where labels are numbers
         queries.append(f"-- {name}\n{points_sql(selection.only(setting.values), found.measure, axes, FEW)}")
     return ByNetwork(pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(), told, queries)
 

@@ -62,8 +62,8 @@ _hooked = False
 
 @contextmanager
 def watched() -> Iterator[list[str]]:
-    """What the code inside and the threads that it starts write, change or start, in words; connections are refused there, as on
-    a machine without a net."""
+    """Words for all that the code inside, and the threads that it starts, write, change or start. Connections are refused there,
+    as on a machine without a net."""
     global _seen, _hooked, _others
     if not _hooked:
         sys.addaudithook(_audit)  # cannot be taken off again: it sleeps between cases
