@@ -27,9 +27,12 @@ def by_columns(live: Sequence[LiveFile]) -> Iterator[tuple[LiveFile, ...]]:
 
 
 def scan(files: Files, group: Sequence[LiveFile]) -> str:
-    """SQL for the rows of files of equal columns, with `_file` and `_row` (from 0) to tell them apart."""
+    """SQL for the rows of files of equal columns, with `_file` and `_row` (from 0) to tell them apart.
+
+    A folder above the files may be called `L=99`: DuckDB would take that for a column of theirs, in place of the stored one.
+    """
     listed = ", ".join(literal(files.address(file.entry)) for file in group)
-    rows = f"read_parquet([{listed}], filename='_file', file_row_number=true)"
+    rows = f"read_parquet([{listed}], filename='_file', file_row_number=true, hive_partitioning=false)"
     return f"(SELECT * EXCLUDE (file_row_number), file_row_number AS _row FROM {rows})"
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import duckdb
 
+from console.whole import make_folder, share, sync
 from store.database import connect_to
 from store.files import Files, ResultsError, temporary
 from store.sql import literal
@@ -27,7 +28,7 @@ def export(files: Files, out: Path, csv: bool = True) -> dict[Path, int]:
     Returns the number of rows by file (of all tables, for the database).
     """
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        make_folder(out)
         return run(files, lambda connection: _export(connection, out, csv), opener=connect_to)
     except OSError as error:
         raise ResultsError(f"cannot export to {out}: {error.strerror}") from None
@@ -39,8 +40,8 @@ def _export(connection: duckdb.DuckDBPyConnection, out: Path, csv: bool) -> dict
     finals = [out / "results.duckdb", *(out / f"{view}.csv" for view in VIEWS if csv)]
     asides = {final: final.with_name(temporary(final.name)) for final in finals}
     try:
-        database = asides[finals[0]]
-        connection.execute(f"ATTACH {literal(str(database))} AS exported")
+        database = asides[finals[0]].absolute()  # of `sqlite:x/results.duckdb` DuckDB takes the beginning for a kind of database
+        connection.execute(f"ATTACH {literal(str(database))} AS exported (TYPE duckdb)")
         for view in VIEWS:
             connection.execute(f"CREATE TABLE exported.{view} AS FROM {view} ORDER BY {ORDER[view]}")
         rows = {view: _count(connection, view) for view in VIEWS}
@@ -48,7 +49,9 @@ def _export(connection: duckdb.DuckDBPyConnection, out: Path, csv: bool) -> dict
             connection.execute(f"COPY exported.{view} TO {literal(str(asides[out / f'{view}.csv']))} (FORMAT csv, HEADER)")
         connection.execute("DETACH exported")  # writes out the log, so that one file holds everything
         for aside in asides.values():
-            _sync(aside)
+            with open(aside, "rb") as written:
+                share(written.fileno(), out)
+                sync(written.fileno())
         for final, aside in asides.items():
             os.replace(aside, final)
     finally:
@@ -62,8 +65,3 @@ def _export(connection: duckdb.DuckDBPyConnection, out: Path, csv: bool) -> dict
 def _count(connection: duckdb.DuckDBPyConnection, view: str) -> int:
     row = connection.execute(f"SELECT count(*) FROM exported.{view}").fetchone()
     return int(row[0]) if row else 0
-
-
-def _sync(path: Path) -> None:
-    with open(path, "rb") as written:
-        os.fsync(written.fileno())
