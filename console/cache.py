@@ -30,26 +30,3 @@ def digest(files: Iterable[Path], *words: str) -> str:
     for file in sorted(files):
         found.update(file.read_bytes())
     return found.hexdigest()[:16]
-
-
-def write_whole(file: Path, content: str | bytes) -> None:
-    """Write a small file, text as UTF-8, so that readers see either the old one or the whole new one. Its folder is made if there
-    is none.
-
-    OSError that names the file if it cannot be written; no part of it is left behind then.
-    """
-    part = None
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f".{file.name}.", delete=False) as part:
-            part.write(content.encode() if isinstance(content, str) else content)
-            part.flush()
-            os.fsync(part.fileno())
-        os.chmod(part.name, 0o644)  # a temporary file is private to its owner; other users may read the kept one
-        os.replace(part.name, file)
-    except BaseException as error:
-        if part:
-            Path(part.name).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise OSError(error.errno, f"cannot be written ({error.strerror})", str(file)) from error
-        raise

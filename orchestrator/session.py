@@ -265,7 +265,8 @@ def _trained(grid: Grid, store: Store, plan: _Plan, costs: "_Costs", feed: Sweep
         feed.write_plan()
         about = plan.searchers.describe if plan.searchers else None
         with Progress(queue, stage.screen(options.quiet), about) as progress:
-            provenance = Provenance(store.results, commit())
+            again = [one for i in plan.todo if (one := grid.cells[i].cell_id) in plan.held]
+            provenance = Provenance(store.results, commit(), store.last_finished(again) if again else None)
             job = Sweep(grid, queue, store, lease, provenance, options.fail_fast, plan.searchers.later, progress)
             with orchestrator.running.interrupts.draining(job, stage.at_once):
                 runner.run(job)

@@ -94,11 +94,16 @@ def check(
         report = check_files(files, clean, lambda done, total: bar.update(task, completed=done, total=total))
     for path, problem in report.bad.items():
         _echo(f"bad    {path}: {problem}")
+    for path, reason in report.unread.items():
+        _echo(f"unread {path}: {reason}")
     for path in report.stale:
         _echo(f"{'removed' if path in report.removed else 'stale '} {path}: left by a process that is gone")
     typer.echo(f"{counted(report.n_files, 'file')}, {_size(report.n_bytes)}: {len(report.bad)} bad, {len(report.stale)} stale")
     if report.bad:
         typer.echo("Readers leave bad files out. Restore them, or delete them and run the sweep again: it trains their cells.")
+    if report.unread:
+        n = counted(len(report.unread), "file")
+        stop(f"{n} could not be read, so nothing is known of the content: let this account read all files, or try again later")
     if report.stale and not clean:
         typer.echo("Stale files are harmless; check --clean removes them.")
     raise typer.Exit(1 if report.bad else 0)

@@ -20,7 +20,7 @@ from store.columns import TYPES, column_of, is_list
 from store.distinct import by_columns, forget_others, hashes, holding, repeated, scan
 from store.files import Files
 from store.schema import CURVES, DECLARED, HELD, NEURONS, PLAN_SCHEMA, PLANNED_FIND, SCHEMA, STATUSES
-from store.snapshot import LiveFile, Snapshot, declarations, defaults
+from store.snapshot import LOGS, LiveFile, Snapshot, declarations, defaults
 from store.sql import in_quotes, literal
 
 RANK = "CASE status " + " ".join(f"WHEN '{name}' THEN {i}" for i, name in enumerate(STATUSES)) + f" ELSE {len(STATUSES)} END"
@@ -56,6 +56,10 @@ _OF_OLD_ROWS = {
     "network": literal(FIRST_NETWORK),
 }
 """SQL for the name of a cell's training or network in rows that name none: old ones, and those of their task's own network."""
+
+_LOG = f"""CASE WHEN regexp_matches(log_path, '(^|/){LOGS}/[^/]+$')
+    THEN {{folder}} || regexp_extract(log_path, '[^/]+$') ELSE log_path END"""
+"""SQL for the path of a log below `folder`: results may be moved, and rows of older versions hold the path of that time."""
 
 _SWITCHED_OFF = ("partial_aggregate_pushdown", "statistics_propagation")
 """Steps of DuckDB 2.0's optimiser that are switched off. The first aggregates both sides of a join by cell before it joins them,
@@ -103,7 +107,7 @@ def _views_over(files: Files, snapshot: Snapshot, described: Sequence[LiveFile])
     neurons = _lists("neuron", further)
     plans, searches = _plans(connection, files, snapshot.plans)
     connection.execute(f"""
-        CREATE VIEW cells AS {_cells(snapshot.rows, described)};
+        CREATE VIEW cells AS {_cells(files, snapshot.rows, described)};
         CREATE VIEW curves AS SELECT cell_id, {_unnested(curves)} FROM internal.best_curve;
         CREATE VIEW neurons AS
             SELECT cell_id, unnest(range({_longest(neurons)})) AS neuron, {_unnested(neurons)} FROM internal.best_neurons;
@@ -123,7 +127,7 @@ def _views_over(files: Files, snapshot: Snapshot, described: Sequence[LiveFile])
     return connection
 
 
-def _cells(live: Sequence[LiveFile], described: Sequence[LiveFile]) -> str:
+def _cells(files: Files, live: Sequence[LiveFile], described: Sequence[LiveFile]) -> str:
     """SQL of the view `cells`: all columns with one value per cell. Missing keys get the defaults declared in the files
     `described`."""
     lists = [column_of(column) for file in dict.fromkeys(file.further for file in live) for column in file if is_list(column)]
@@ -131,6 +135,7 @@ def _cells(live: Sequence[LiveFile], described: Sequence[LiveFile]) -> str:
     # Times as plain timestamps: fetching one with a time zone needs pytz, which DuckDB does not bring.
     shown = {fact.name: f"{fact.name} AT TIME ZONE 'UTC'" for fact in FACTS.values() if fact.kind == "time"}
     shown |= {part: _name_of(part) for part in _OF_OLD_ROWS}
+    shown["log_path"] = _LOG.format(folder=literal(f"{files.root.rstrip('/')}/{LOGS}/"))
     if filled := defaults(described):
         there = {name for columns in {file.columns for file in live} for name, _ in columns}
         known = declarations(described)

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from store.files import Files, ResultsError, age_s
+from store.files import Files, ResultsError, Unreadable, age_s
 from store.snapshot import LEASES
 from store.store import Store
 
@@ -140,8 +140,8 @@ def drivers(files: Files, max_age_s: float = MAX_AGE_S) -> list[Driver]:
             facts = json.loads(files.read(entry.path))
             host, pid, started = str(facts["host"]), int(facts["pid"]), str(facts["started"])
             cells, scratch = tuple(str(cell) for cell in facts["cell_ids"]), str(facts.get("scratch", ""))
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            continue  # gone meanwhile, or not a lease: `check` reports the latter
+        except (FileNotFoundError, Unreadable, ValueError, KeyError, TypeError, RecursionError):
+            continue  # gone meanwhile, out of reach, or not a lease: `check` reports the latter two
         gone = host == socket.gethostname() and not is_running(pid)
         who = f"process {pid} on {host} since {started}"
         alive = not gone and age_s(files, entry) <= max_age_s

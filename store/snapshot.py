@@ -3,7 +3,9 @@
 import hashlib
 import json
 import re
+import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -14,12 +16,14 @@ import pyarrow.parquet as pq
 from declarations.column import Column
 from declarations.key import Key
 from store.columns import DECLARATION, read_field, wider
-from store.files import UNUSABLE, Entry, Files, ResultsError, side_by_side
+from store.files import UNUSABLE, Entry, Files, ResultsError, Unreadable, side_by_side
 from store.schema import BESIDE, DECLARED, PLAN_SCHEMA, PLANNED_FIND, REQUIRED, RESERVED, SCHEMA
 
-PACKS, FAILED, COMPACTED, PLANS, LEASES, LOGS = "packs", "failed", "compacted", "plans", "leases", "logs"
+PACKS, FAILED, COMPACTED, PLANS, LEASES, LOGS, WEIGHTS = "packs", "failed", "compacted", "plans", "leases", "logs", "weights"
 FOLDERS = (PACKS, FAILED, COMPACTED, PLANS)
 """The folders of data files."""
+WRITTEN = (*FOLDERS, LEASES, LOGS, WEIGHTS)
+"""The folders that a sweep or a compaction writes into."""
 MOST_ROWS_A_BYTE = 1
 """The most rows per byte that a file may claim. The id of a cell takes some 10 bytes, so a small file that claims a billion rows
 is made to fill its readers' memory."""
@@ -72,6 +76,8 @@ class Snapshot:
     bad: dict[Entry, str]
 
 
+_PAUSES_S = (0, 0, 0, *(0.01 * 2**k for k in range(7)), *[1] * 60)
+"""Seconds of the pauses before a directory is read again: file servers keep a listing for up to a minute."""
 _inspected: dict[tuple[str, Entry], Inspection] = {}
 
 
@@ -103,10 +109,8 @@ def _inspect(files: Files, entry: Entry) -> Inspection:
         with files.open(entry) as source:
             metadata = pq.read_metadata(source)
         schema = metadata.schema.to_arrow_schema()
-    except FileNotFoundError:
-        raise
     except (pa.ArrowException, OSError, ValueError) as error:
-        return Inspection(f"torn or not Parquet: {_first_line(error)}")
+        return Inspection(f"torn or not Parquet: {_of_content(error, entry, files)}")
     is_plan = entry.path.startswith(f"{PLANS}/")
     listed = _Listed(tuple(schema.names), schema)
     beside = tuple(_told(schema.field(name)) for name in listed.names if name not in (_PLANNED if is_plan else _OURS))
@@ -246,13 +250,15 @@ def _oldest_first(live: Iterable[LiveFile]) -> list[tuple[Column, ...]]:
 
 
 def take(files: Files) -> Snapshot:
-    """The present state of the directory. If a file vanishes meanwhile, the directory is read again."""
-    for _ in range(100):
+    """The present state of the directory. If a file vanishes meanwhile, the directory is read again: a file server may list files
+    for a while that another machine has deleted."""
+    for pause_s in _PAUSES_S:
         try:
             return _take(files)
-        except FileNotFoundError:
-            continue
-    raise ResultsError(f"files in {files.root} vanish as fast as they are listed")
+        except FileNotFoundError as error:
+            gone = error
+            time.sleep(pause_s)
+    raise ResultsError(f"{files.root} lists files that are not there when they are read: {gone}")
 
 
 def _take(files: Files) -> Snapshot:
@@ -287,6 +293,16 @@ def _take(files: Files) -> Snapshot:
     )
 
 
+def latest_plan(files: Files, sweep: str) -> int:
+    """The time of the sweep's latest plan, in microseconds since 1970; 0 if it has none."""
+    latest = 0
+    for entry in files.entries(PLANS):
+        with suppress(FileNotFoundError):  # replaced meanwhile
+            if (request := inspect(files, entry).request) and request.sweep == sweep:
+                latest = max(latest, request.planned_at)
+    return latest
+
+
 def named(folder: str, stem: str, data: bytes) -> str:
     """The path of a file of rows. The digest in it makes a commit idempotent and every file immutable."""
     return f"{folder}/{stem}-{hashlib.sha256(data).hexdigest()[:12]}.parquet"
@@ -300,12 +316,18 @@ def verify(files: Files, entry: Entry) -> str | None:
         for i in range(parquet.num_row_groups):
             parquet.read_row_group(i).validate(full=True)  # finds texts that are not UTF-8 too, which DuckDB refuses
     except (pa.ArrowException, OSError, ValueError) as error:
-        return f"torn or flipped bits: {_first_line(error)}"
+        return f"torn or flipped bits: {_of_content(error, entry, files)}"
     digest = re.search(r"-([0-9a-f]{12})\.parquet$", entry.path)
     if digest and digest[1] != hashlib.sha256(data).hexdigest()[:12]:
         return "flipped bits: the bytes do not match the digest in the file's name"
     return None
 
 
-def _first_line(error: Exception) -> str:
+def _of_content(error: Exception, entry: Entry, files: Files) -> str:
+    """The first line of an error that the content of a file caused. Any other error is raised: FileNotFoundError if the file is
+    gone, Unreadable if the system could not read it. pyarrow gives errors of the system their number, errors of content none."""
+    if isinstance(error, FileNotFoundError):
+        raise error
+    if isinstance(error, MemoryError) or getattr(error, "errno", None):
+        raise Unreadable(f"{files.root}/{entry.path}", error) from error
     return next(iter(str(error).splitlines()), type(error).__name__)

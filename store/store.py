@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -13,7 +14,7 @@ from store import views
 from store.files import open_files
 from store.questions import Question
 from store.schema import PLAN_SCHEMA, PLANNED_FIND, STATUSES, parquet_bytes, table_of
-from store.snapshot import FAILED, LOGS, PACKS, PLANS, named
+from store.snapshot import FAILED, LOGS, PACKS, PLANS, WRITTEN, latest_plan, named
 from store.weights import write_pictures
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -34,7 +35,7 @@ class Store:
 
     def prepare(self, need_bytes: int = 0) -> None:
         """Make the place ready before anything runs. ResultsError if it cannot be written or has less room than `need_bytes`."""
-        self.files.prepare(need_bytes)
+        self.files.prepare(need_bytes, WRITTEN)
 
     def commit(self, pack_id: str, rows: Sequence[dict[str, Any]], declared: Iterable[Column] = (), failed: bool = False) -> str:
         """Make a pack's rows visible, all at once and durably. A second call changes nothing. Returns the file's path.
@@ -60,10 +61,10 @@ class Store:
         return path
 
     def write_log(self, cell_id: str, text: str) -> str:
-        """Write the traceback of a cell that failed, and return the file's path. ResultsError if it cannot."""
+        """Write the traceback of a cell that failed, and return the file's path below the root. ResultsError if it cannot."""
         path = f"{LOGS}/{cell_id}.txt"
         self.files.write(path, text.encode())
-        return f"{self.results}/{path}"
+        return path
 
     def write_weights(self, cell_id: str, pictures: Sequence[Mapping[str, Any]]) -> str:
         """Write a network's pictures before its row is committed. Returns the row's `weights_file`. ResultsError if it cannot."""
@@ -73,12 +74,19 @@ class Store:
         """The status and the extras of every stored cell, by id. Extras are what a cell holds besides its summary."""
         return views.held(self.files)
 
+    def last_finished(self, cell_ids: Sequence[str]) -> datetime | None:
+        """The latest time, in UTC, at which one of these cells was finished; None if none is stored."""
+        sql = "SELECT max(finished_at) FROM cells WHERE cell_id IN (SELECT unnest(?::VARCHAR[]))"
+        ((last,),) = views.run(self.files, lambda connection: connection.execute(sql, [cell_ids]).fetchall())
+        return last and last.replace(tzinfo=UTC)
+
     def write_plan(
         self, sweep: str, cell_ids: Iterable[str], whole: bool = False, asked: Mapping[str, Question] | None = None
     ) -> None:
         """Record which cells a sweep asks for. `whole`: this is its entire grid, and replaces what was planned before.
 
         Otherwise (a --limit, an override) the cells are added to the sweep's plan. `asked`: the questions of searches, by cell.
+        The last plan written is the latest, also if the clock of the machine that wrote an earlier one was fast.
         """
         cells = sorted(set(cell_ids))
         finds = [asked[cell].written() if cell in asked else None for cell in cells] if asked else []
@@ -86,7 +94,8 @@ class Store:
         told = [sweep, str(whole), *cells, *sorted({find for find in finds if find})]
         digest = hashlib.sha256("\n".join(told).encode()).hexdigest()[:12]
         slug = re.sub(r"[^A-Za-z0-9_-]+", "_", sweep)[:64]
-        columns = [[sweep] * len(cells), cells, [datetime.now(UTC)] * len(cells), [whole] * len(cells)]
+        planned_at = max(time.time_ns() // 1000, latest_plan(self.files, sweep) + 1)
+        columns = [[sweep] * len(cells), cells, [planned_at] * len(cells), [whole] * len(cells)]
         table = pa.table(columns, schema=PLAN_SCHEMA)
         if finds:
             table = table.append_column(PLANNED_FIND, [finds])

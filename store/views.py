@@ -20,8 +20,7 @@ from store.database import BEST, BEST_WEIGHTS, RANK, Opener, connect_to, rows_of
 from store.files import Files, open_files
 from store.kept import Kept, kept_connection, kept_database
 from store.schema import DECLARED
-from store.snapshot import FOLDERS, FileDamaged, Snapshot, condemn, declarations, take, verify
-from store.weights import WEIGHTS
+from store.snapshot import FOLDERS, WEIGHTS, FileDamaged, Snapshot, condemn, declarations, take, verify
 
 VIEWS = {
     "cells": "one row per cell: its grid keys, measures, status and origin",

@@ -13,12 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from store.files import Entry, Files, ResultsError, side_by_side
+from store.files import Entry, Files, ResultsError, Unreadable, side_by_side
 from store.schema import parquet_bytes
-from store.snapshot import named, verify
-
-WEIGHTS = "weights"
-"""The folder of these files."""
+from store.snapshot import WEIGHTS, named, verify
 
 PICTURES = pa.schema({
     "kind": pa.string(), "neuron": pa.int64(), "readout": pa.float32(), "same": pa.bool_(), "rulings": pa.int64(),
@@ -56,9 +53,14 @@ _AGAIN = "run the sweep again: it trains the network"
 
 
 def check_pictures(
-    files: Files, entries: Sequence[Entry], named_by_rows: set[str], seen: Callable[[int], None] = lambda done: None
+    files: Files,
+    entries: Sequence[Entry],
+    named_by_rows: set[str],
+    unread: dict[str, str],
+    seen: Callable[[int], None] = lambda done: None,
 ) -> dict[str, str]:
-    """The problems by path: of these files, and of missing files that rows name. `seen` is told how many files are done."""
+    """The problems by path: of these files, and of missing files that rows name. `seen` is told how many files are done.
+    `unread` gets those that cannot be read, with the reason."""
     bad = {path: "missing: a row of results names it" for path in named_by_rows - {entry.path for entry in entries}}
 
     def problem_of(entry: Entry) -> str | None:
@@ -66,6 +68,9 @@ def check_pictures(
             return _problem(files, entry.path)
         except FileNotFoundError:
             return None  # removed meanwhile
+        except Unreadable as error:
+            unread[entry.path] = error.reason
+            return None
 
     for i, (entry, problem) in enumerate(zip(entries, side_by_side(files, problem_of, entries), strict=True)):
         seen(i)

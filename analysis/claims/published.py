@@ -12,7 +12,8 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from analysis.claims.entries import Claim
 from analysis.claims.remembered import CODE
 from analysis.claims.verdict import Checked, Measured, NotMeasured, Verdict
-from console.cache import digest, write_whole
+from console.cache import digest
+from console.whole import write_whole
 from store.views import fetch
 
 FILE = "verdicts.json"

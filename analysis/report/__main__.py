@@ -7,8 +7,8 @@ import typer
 from rich.console import Console
 
 from analysis.overlays.waiting import computed, left_out
-from console.cache import write_whole
 from console.terminal import stop, told
+from console.whole import write_whole
 from console.writing import check_file
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -26,7 +26,7 @@ def report(
 ) -> None:
     """Write a self-contained report: each sweep's own results first. Theory of infinite width is computed once, in minutes, and
     kept on disk."""
-    from analysis.data.source import ResultsError
+    from analysis.data.source import NoResults, ResultsError
     from analysis.report.build import build
     from console.commands import sweep_command
 
@@ -34,11 +34,9 @@ def report(
     try:
         html = build(results, computed if wait else left_out, (lambda text: None) if quiet else told, sweep or None)
         write_whole(out, html)
-    except ResultsError as error:
-        if Path(results).is_file() or (sweep and (Path(results).is_dir() or "://" in results)):
-            stop(str(error))
+    except NoResults as error:
         stop(f"{error}. {sweep_command('grids/quick.yaml', results)} trains some networks for every figure on symbols")
-    except ValueError as error:  # an entry of a claims file
+    except (ResultsError, ValueError) as error:  # ValueError: an entry of a claims file
         stop(str(error))
     except OSError as error:
         stop(f"{error.filename}: {error.strerror}")

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from console.cache import write_whole
 from console.commands import documented
 from console.terminal import stop, told
+from console.whole import write_whole
 from console.writing import check_file
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)

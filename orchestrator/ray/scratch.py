@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from console.whole import make_folder
 from store.files import LocalFiles, ResultsError, open_files
 from store.leases import is_running
 
@@ -28,7 +29,7 @@ def scratch_directory(results: str, several_nodes: bool) -> Iterator[str]:
     found = f"{root}/sweep-{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"  # `remove_left` parses this name
     try:
         if isinstance(open_files(root), LocalFiles):  # a bucket needs no folders
-            Path(root).mkdir(parents=True, exist_ok=True)
+            make_folder(Path(root))
             Path(found).mkdir(mode=0o700)
     except OSError as error:
         raise ResultsError(f"cannot write temporary files to {root}: {error.strerror}; TMPDIR names another place") from error

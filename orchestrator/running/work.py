@@ -4,7 +4,7 @@ import socket
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -30,10 +30,12 @@ from trainables.trainers.run import PackRun
 
 @dataclass(frozen=True)
 class Provenance:
-    """The store to which a sweep's rows go, and the commit of the code that computed them."""
+    """The store to which a sweep's rows go, the commit of the code that computed them, and the time of the last row that they
+    replace: a row counts as newer whatever the clocks of two machines say."""
 
     results: str
     git_sha: str
+    replaced: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -170,11 +172,16 @@ def common_columns(planned: PlannedCell, pack_id: str, provenance: Provenance) -
         **cell.columns(),
         "gamma_label": cell.gamma_label,
         "pack_id": pack_id,
-        "finished_at": datetime.now(UTC),
+        "finished_at": _later_than(provenance.replaced),
         "git_sha": provenance.git_sha,
         "science_version": cell.version,
         "host": socket.gethostname(),
     }
+
+
+def _later_than(replaced: datetime | None) -> datetime:
+    now = datetime.now(UTC)
+    return max(now, replaced + timedelta(microseconds=1)) if replaced else now
 
 
 _PICTURE_BYTES = 1024

@@ -9,6 +9,7 @@ from store.files.base import (
     Files,
     NoResults,
     ResultsError,
+    Unreadable,
     age_s,
     side_by_side,
     temporary,
@@ -18,5 +19,5 @@ from store.files.opening import existing, location, open_files
 
 __all__ = [
     "LARGE_BYTES", "RESERVE_BYTES", "UNFINISHED", "UNUSABLE", "Entry", "Files", "LocalFiles", "NoResults", "ResultsError",
-    "age_s", "existing", "location", "open_files", "side_by_side", "temporary",
+    "Unreadable", "age_s", "existing", "location", "open_files", "side_by_side", "temporary",
 ]  # fmt: skip

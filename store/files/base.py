@@ -3,12 +3,14 @@
 `store.files.local` and `store.files.s3` implement it; the rest of the store does not know the difference.
 """
 
+import os
 import re
 import threading
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
@@ -17,6 +19,8 @@ from console.plain import PlainError
 
 LARGE_BYTES = 8 << 20
 """From this size on, a file keeps a connection busy by itself."""
+CLOCK_S = 600.0
+"""Seconds for which a comparison of clocks is trusted."""
 RESERVE_BYTES = 64 << 20
 """Disk that must stay free besides what a sweep will write."""
 UNFINISHED = ".inprogress"
@@ -32,6 +36,15 @@ class ResultsError(PlainError):
 
 class NoResults(ResultsError):
     """There is no results directory of this name."""
+
+
+class Unreadable(ResultsError):
+    """A file is there and cannot be read now. Nothing is known of its content: it is not damaged for that."""
+
+    def __init__(self, path: str | Path, error: Exception) -> None:
+        number = getattr(error, "errno", None)
+        self.reason = os.strerror(number) if number else "too little memory" if isinstance(error, MemoryError) else str(error)
+        super().__init__(f"cannot read {path}: {self.reason}")
 
 
 class Entry(NamedTuple):
@@ -68,8 +81,9 @@ class Files(Protocol):
     def exists(self) -> bool:
         """Whether there are results at all. ResultsError, without a long wait, if the place cannot be reached."""
 
-    def prepare(self, need_bytes: int = 0) -> None:
-        """Make the root writable; ResultsError if it is not, or if the disk has too little room."""
+    def prepare(self, need_bytes: int = 0, folders: Collection[str] = ()) -> None:
+        """Make the root writable; ResultsError if it is not, if one of these folders is there and is not, or if the disk has too
+        little room."""
 
     def entries(self, folder: str, hidden: bool = False) -> list[Entry]:
         """The files directly in the folder, sorted by name; none if there is no such folder."""
@@ -77,7 +91,8 @@ class Files(Protocol):
     def entry(self, path: str) -> Entry | None:
         """The file as it is now; None if it is gone."""
 
-    def read(self, path: str) -> bytes: ...
+    def read(self, path: str) -> bytes:
+        """FileNotFoundError if the file is gone, Unreadable if it is there and cannot be read."""
 
     def write(self, path: str, data: bytes) -> None:
         """Write or replace a file: all or nothing, and durable on return. ResultsError if it cannot."""
@@ -86,7 +101,7 @@ class Files(Protocol):
         """Delete a file. No error if it is gone already."""
 
     def open(self, entry: Entry) -> pa.NativeFile:
-        """The file, opened for pyarrow's random access. FileNotFoundError if it is gone."""
+        """The file, opened for pyarrow's random access. Errors as in `read`; those of reading itself are pyarrow's."""
 
     def address(self, entry: Entry) -> str:
         """The name by which DuckDB reads the file."""

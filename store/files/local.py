@@ -2,16 +2,21 @@
 
 import errno
 import os
+import pwd
+import shlex
 import shutil
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import pyarrow as pa
 
-from store.files.base import RESERVE_BYTES, Entry, ResultsError, temporary
+from console.whole import make_folder, whole
+from store.files.base import CLOCK_S, RESERVE_BYTES, Entry, ResultsError, Unreadable, temporary
 
 
 @dataclass(frozen=True)
@@ -29,10 +34,10 @@ class LocalFiles:
             raise ResultsError(f"{self.root} is a file, and results are kept in a directory: name another place")
         return os.path.isdir(self.root)
 
-    def prepare(self, need_bytes: int = 0) -> None:
+    def prepare(self, need_bytes: int = 0, folders: Collection[str] = ()) -> None:
         self.exists()
         try:
-            os.makedirs(self.root, exist_ok=True)
+            make_folder(Path(self.root))
             free = shutil.disk_usage(self.root).free
         except OSError as error:
             raise ResultsError(f"cannot write to the results directory {self.root}: {error.strerror}") from None
@@ -41,9 +46,22 @@ class LocalFiles:
                 f"too little disk for the results in {self.root}: {_gb(need_bytes + RESERVE_BYTES)} GB needed, "
                 f"{_gb(free)} GB free; free some or choose another place for the results"
             )
+        for folder in folders:
+            self._check(folder)
         probe = temporary("probe")
-        self.write(probe, b"probe")
-        self.delete(probe)
+        try:
+            self.write(probe, b"probe")
+        finally:
+            self.delete(probe)
+
+    def _check(self, folder: str) -> None:
+        """ResultsError if the folder is there, made by another user perhaps, and cannot be written."""
+        path = self._at(folder)
+        if path.is_dir() and not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+            raise ResultsError(
+                f"cannot write in {path}, which belongs to user {_owner(path.stat())}. To share these results with a group, that "
+                f"user types: chgrp -R GROUP {shlex.quote(self.root)}; chmod -R g+rwX {shlex.quote(self.root)}"
+            )
 
     def entries(self, folder: str, hidden: bool = False) -> list[Entry]:
         found = []
@@ -63,23 +81,14 @@ class LocalFiles:
         return Entry(path, stat.st_size, stat.st_mtime)
 
     def read(self, path: str) -> bytes:
-        return self._at(path).read_bytes()
+        with _readable(self._at(path)):
+            return self._at(path).read_bytes()
 
     def write(self, path: str, data: bytes) -> None:
         final = self._at(path)
-        part = final.with_name(temporary(final.name))
         try:
-            final.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                with open(part, "wb") as sink:
-                    sink.write(data)
-                    sink.flush()
-                    os.fsync(sink.fileno())
-                os.replace(part, final)
-            except BaseException:
-                part.unlink(missing_ok=True)
-                raise
-            _sync_folder(final.parent)
+            with whole(final, aside=temporary(final.name), durable=True) as sink:
+                sink.write(data)
         except OSError as error:
             raise ResultsError(f"cannot write {final}: {error.strerror}") from error
 
@@ -87,13 +96,14 @@ class LocalFiles:
         self._at(path).unlink(missing_ok=True)
 
     def open(self, entry: Entry) -> pa.NativeFile:
-        return pa.OSFile(self.address(entry), "rb")
+        with _readable(self._at(entry.path)):
+            return pa.OSFile(self.address(entry), "rb")
 
     def address(self, entry: Entry) -> str:
         return str(self._at(entry.path))
 
     def now(self) -> float:
-        return time.time()
+        return time.time() + _ahead_s(self.root, int(time.monotonic() / CLOCK_S))
 
     def _at(self, path: str) -> Path:
         return Path(self.root, path)
@@ -109,13 +119,39 @@ def _as_nothing_where_gone(path: str) -> Iterator[None]:
             raise ResultsError(f"cannot look into {path}: {error.strerror}") from None
 
 
-def _sync_folder(folder: Path) -> None:
-    # Without this the rename itself may be lost in a power cut.
-    descriptor = os.open(folder, os.O_RDONLY)
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Unreadable if the file is there and cannot be read; FileNotFoundError if it is not there."""
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise Unreadable(path, error) from error
+
+
+@lru_cache(maxsize=16)
+def _ahead_s(root: str, period: int) -> float:
+    """Seconds by which the clock that dates the files, that of a file server perhaps, is ahead of this machine's.
+
+    A file without a name tells. 0 where none can be made: someone who only reads dates files by the own clock.
+    """
+    before = time.time()
+    try:
+        with tempfile.TemporaryFile(dir=root) as probe:
+            probe.write(b"now")
+            probe.flush()
+            dated = os.fstat(probe.fileno()).st_mtime
+    except OSError:
+        return 0.0
+    return dated - (before + time.time()) / 2
+
+
+def _owner(of: os.stat_result) -> str:
+    try:
+        return pwd.getpwuid(of.st_uid).pw_name
+    except KeyError:
+        return str(of.st_uid)
 
 
 def _gb(n_bytes: int) -> str:

@@ -6,7 +6,7 @@ replaced under its name, so the name of a copy also holds the object's version.
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,7 +17,7 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from console.cache import cache_folder
-from store.files.base import Entry, ResultsError, temporary
+from store.files.base import CLOCK_S, Entry, ResultsError, temporary
 from store.files.bucket import FIRST, Bucket, endpoint, server_time, usual
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ PAGE = 1000
 """The number of keys that a server lists in one answer."""
 RANGES = "0123456789abcdefghijklmnopqrstuvwxyz"
 """First characters of names at which a long listing is divided. Names of packs begin with digits of a hash, all equally often."""
-CLOCK_S = 600.0
-"""Seconds for which a comparison of clocks is trusted."""
 UNUSED_S = 3600.0
 """Age in seconds from which a copy is removed if its object is gone. A reader with an older listing then lists again."""
 
@@ -52,12 +50,14 @@ class S3Files:
         """Whether there are results at all. ResultsError, within seconds, if the bucket cannot be reached."""
         return self._bucket.ask(lambda client: any(page for page in client.list(chunk_size=1)), FIRST)
 
-    def prepare(self, need_bytes: int = 0) -> None:
-        """Check that the bucket can be written. `need_bytes` is ignored, because a bucket does not fill up."""
+    def prepare(self, need_bytes: int = 0, folders: Collection[str] = ()) -> None:
+        """Check that the bucket can be written. It has no folders, and it does not fill up."""
         self.exists()
         probe = temporary("probe")
-        self.write(probe, b"probe")
-        self.delete(probe)
+        try:
+            self.write(probe, b"probe")
+        finally:
+            self.delete(probe)
 
     def entries(self, folder: str, hidden: bool = False) -> list[Entry]:
         top = self._bucket.ask(lambda client: client.list_with_delimiter(None)["objects"]) if not folder else []

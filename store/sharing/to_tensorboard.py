@@ -4,7 +4,6 @@ The name of a file ends in its run's identity, and its first record tells the ru
 that TensorBoard does not read, and then renamed: it is whole or not there.
 """
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from tensorboard.plugins.text import metadata as of_texts
 from tensorboard.summary.writer.record_writer import RecordWriter
 
 from console.commands import joined
+from console.whole import whole
 from store.files import UNFINISHED, ResultsError, temporary
 from store.sharing.averages import HIGH, LOW
 from store.sharing.runs import Run
@@ -78,16 +78,10 @@ class TensorBoard:
 
     def write(self, sweep: str, run: Run) -> None:
         path = self._files.get((sweep, run.identity)) or self.folder / _safe(sweep) / _safe(run.name) / f"{_PREFIX}{run.identity}"
-        aside = path.with_name(temporary(run.identity))
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with open(aside, "wb") as sink:
+            with whole(path, aside=temporary(run.identity)) as sink:
                 sink.write(_records(events(run)))
-                sink.flush()
-                os.fsync(sink.fileno())
-            os.replace(aside, path)
         except OSError as error:
-            aside.unlink(missing_ok=True)
             raise ResultsError(f"cannot write {path}: {error.strerror}") from error
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from store.files import UNFINISHED, Entry, Files, age_s, side_by_side
+from store.files import UNFINISHED, Entry, Files, Unreadable, age_s, side_by_side
 from store.leases import drivers
 from store.questions import unread
-from store.snapshot import FOLDERS, LEASES, inspect, verify
+from store.snapshot import FOLDERS, LEASES, WEIGHTS, inspect, verify
 from store.views import run
-from store.weights import WEIGHTS, check_pictures
+from store.weights import check_pictures
 
 STALE_S = 3600.0
 """Age in seconds from which a temporary file belongs to nobody: a commit takes milliseconds."""
@@ -18,17 +18,22 @@ _GONE = "gone"
 
 @dataclass
 class Report:
-    """The outcome of a check. `bad`: path to problem; readers leave these files out. `stale`, `removed`: harmless leftovers."""
+    """The outcome of a check. `bad`: path to problem; readers leave these files out. `unread`: path to the reason why a file
+    cannot be read now; nothing is known of it. `stale`, `removed`: harmless leftovers."""
 
     n_files: int = 0
     n_bytes: int = 0
     bad: dict[str, str] = field(default_factory=dict)
+    unread: dict[str, str] = field(default_factory=dict)
     stale: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
 
 
 def check(files: Files, clean: bool = False, seen: Callable[[int, int], None] = lambda done, total: None) -> Report:
-    """Verify all files; with `clean`, remove leftovers of dead processes. `seen` is told how many of all files are done."""
+    """Verify all files; with `clean`, remove leftovers of dead processes. `seen` is told how many of all files are done.
+
+    If a file of rows or plans cannot be read, the check ends there and removes nothing: what is left over depends on all rows.
+    """
     report = Report()
     entries = [entry for folder in FOLDERS for entry in files.entries(folder)]
     n_all = len(entries) + len(files.entries(WEIGHTS))
@@ -38,6 +43,9 @@ def check(files: Files, clean: bool = False, seen: Callable[[int, int], None] = 
             return inspect(files, entry).problem or verify(files, entry)
         except FileNotFoundError:
             return _GONE  # a compaction deleted it meanwhile
+        except Unreadable as error:
+            report.unread[entry.path] = error.reason
+            return None
 
     for i, (entry, problem) in enumerate(zip(entries, side_by_side(files, problem_of, entries), strict=True)):
         seen(i, n_all)
@@ -48,11 +56,15 @@ def check(files: Files, clean: bool = False, seen: Callable[[int, int], None] = 
         if problem:
             report.bad[entry.path] = problem
 
+    if report.unread:
+        return report
     report.bad |= {f"plan of {sweep}": problem for sweep, problem in run(files, unread)}
     orphans = _check_weights(files, report, lambda i: seen(min(len(entries) + i, n_all), n_all))
     known = drivers(files)
     leases = {driver.path for driver in known}
-    report.bad |= {entry.path: "not a lease" for entry in files.entries(LEASES) if entry.path not in leases}
+    for entry in files.entries(LEASES):
+        if entry.path not in leases and (problem := _no_lease(files, entry, report.unread)):
+            report.bad[entry.path] = problem
     report.stale += [driver.path for driver in known if not driver.alive]
     for folder in ("", *FOLDERS, WEIGHTS, LEASES):
         for entry in files.entries(folder, hidden=True):
@@ -66,6 +78,18 @@ def check(files: Files, clean: bool = False, seen: Callable[[int, int], None] = 
             report.removed.append(path)
         report.stale = [path for path in report.stale if path in report.removed or path not in orphans]
     return report
+
+
+def _no_lease(files: Files, entry: Entry, unread: dict[str, str]) -> str | None:
+    """The problem with a file that `drivers` left out; None if it is gone or cannot be read, which `unread` then gets."""
+    try:
+        files.read(entry.path)
+    except FileNotFoundError:
+        return None
+    except Unreadable as error:
+        unread[entry.path] = error.reason
+        return None
+    return "not a lease"
 
 
 def _still_orphan(files: Files, path: str) -> bool:
@@ -93,8 +117,8 @@ def _check_weights(files: Files, report: Report, seen: Callable[[int], None]) ->
     queries = ("SELECT weights_file FROM internal.weights", _NAMED)
     shown, named = run(files, lambda c: [{path for (path,) in c.execute(sql).fetchall()} for sql in queries])
     entries = files.entries(WEIGHTS)
-    bad = check_pictures(files, entries, shown, seen)
-    orphans = [entry for entry in entries if entry.path in before - named - bad.keys()]
+    bad = check_pictures(files, entries, shown, report.unread, seen)
+    orphans = [entry for entry in entries if entry.path in before - named - bad.keys() - report.unread.keys()]
     report.bad |= bad
     report.n_files += len(entries)
     report.n_bytes += sum(entry.size for entry in entries)

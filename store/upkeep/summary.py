@@ -5,12 +5,11 @@ from typing import Any
 
 from store.files import Files
 from store.leases import drivers
-from store.snapshot import take
+from store.snapshot import WEIGHTS, take
 from store.sql import literal
 from store.upkeep.in_common import in_common
 from store.upkeep.reasons import ALIKE, FIRST_LINES, ONE_REASON
 from store.views import fetch, never_whole
-from store.weights import WEIGHTS
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from console.cache import write_whole
+from console.whole import make_folder, share, whole, write_whole
 from trainables.basics import Array, TaskError, say
 
 _FORMAT = 1
@@ -87,7 +87,7 @@ def made(
     folder = writable(folders)
     unfit.pop(folder, None)  # looked at again under the lock: another process may be writing it
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         with _locked(folder, wanted, console):
             kept, still_unfit = _looked([folder], wanted)
             if kept:  # made while this process waited
@@ -136,24 +136,18 @@ def writable(folders: Iterable[Path]) -> Path:
 
 
 def _write(folder: Path, wanted: Wanted, counts: tuple[int, ...], batches: Iterable[Array]) -> None:
-    array, part = folder / f"{wanted.name}.npy", folder / f".{wanted.name}.npy.part"
+    array = folder / f"{wanted.name}.npy"
     (folder / f"{wanted.name}.json").unlink(missing_ok=True)  # from here on the array counts as unfinished
     header = {"descr": np.lib.format.dtype_to_descr(np.dtype(wanted.dtype)), "fortran_order": False}
     n = 0
-    try:
-        # Written, not mapped: a full disk is then an error, and written rows need not stay in memory.
-        with part.open("wb") as file:
-            np.lib.format.write_array_header_1_0(file, header | {"shape": (sum(counts), wanted.row)})
-            for batch in batches:
-                file.write(np.ascontiguousarray(batch, wanted.dtype).data)
-                n += len(batch)
-            file.flush()
-            os.fsync(file.fileno())
+    # Written, not mapped: a full disk is then an error, and written rows need not stay in memory. The lock makes one name enough.
+    with whole(array, aside=f".{wanted.name}.npy.part") as file:
+        np.lib.format.write_array_header_1_0(file, header | {"shape": (sum(counts), wanted.row)})
+        for batch in batches:
+            file.write(np.ascontiguousarray(batch, wanted.dtype).data)
+            n += len(batch)
         if n != sum(counts):
             raise ValueError(f"{n} rows were made of {wanted.name}, not {sum(counts)}")
-        os.replace(part, array)
-    finally:
-        part.unlink(missing_ok=True)
     said = _description(wanted) | {"counts": counts, "check": _check_sum(array)}
     write_whole(folder / f"{wanted.name}.json", json.dumps(said, indent=1))
 
@@ -177,7 +171,11 @@ def _check_sum(file: Path) -> str:
 @contextmanager
 def _locked(folder: Path, wanted: Wanted, console: Console) -> Iterator[None]:
     """Hold this array's lock, against processes of all nodes that share the folder."""
-    with (folder / f".{wanted.name}.lock").open("a") as file:
+    lock = folder / f".{wanted.name}.lock"
+    is_new = not lock.exists()
+    with lock.open("a") as file:
+        if is_new:
+            share(file.fileno(), folder)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

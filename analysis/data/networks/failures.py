@@ -32,11 +32,13 @@ LAST_CHARS = 20_000
 
 
 def log_of(results: str, log_path: str) -> str | None:
-    """The end of a failed network's log. None if it is not among these results, as for networks copied from elsewhere."""
+    """The end of a failed network's log, or why it cannot be read. None if it is not among these results."""
     folder, _, name = log_path.rpartition("/")
     if folder.rpartition("/")[2] != LOGS or name in ("", ".", ".."):  # a stranger's row must not name any other file
         return None
     try:
         return open_files(results).read(f"{LOGS}/{name}")[-4 * LAST_CHARS :].decode(errors="replace")[-LAST_CHARS:]
-    except (OSError, ResultsError):
+    except FileNotFoundError:
         return None
+    except ResultsError as error:
+        return str(error)

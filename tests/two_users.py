@@ -1,0 +1,90 @@
+"""Two users of this machine who share a group, for tests of what they write into one directory."""
+
+import grp
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SYSTEM_PYTHON = f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}"
+PROGRAMS = ("useradd", "userdel", "groupadd", "groupdel")
+
+
+@dataclass(frozen=True)
+class User:
+    """A user with a home of their own, who is a member of `shared` beside their own group."""
+
+    name: str
+    shared: int
+    python: str
+
+    def run(self, *words: str, umask: int = 0o077, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run Python with these words as this user, and return what it printed."""
+        who = pwd.getpwnam(self.name)
+        tmp = Path(who.pw_dir, "t")  # a name of its own for each user, short enough for Ray's sockets
+        packages = os.pathsep.join([str(ROOT), sysconfig.get_path("purelib")])
+        env = {"PATH": "/usr/bin:/bin", "HOME": who.pw_dir, "TMPDIR": str(tmp), "PYTHONPATH": packages, **variables}
+        return subprocess.run(
+            [self.python, *words], user=who.pw_uid, group=who.pw_gid, extra_groups=[self.shared], umask=umask, env=env,
+            cwd=cwd or who.pw_dir, capture_output=True, text=True, check=False, timeout=500,
+        )  # fmt: skip
+
+
+@contextmanager
+def two_users() -> Iterator[tuple[User, User, Path]]:
+    """Two users, and a folder that all may enter. Skips the test where users cannot be made or cannot run this code."""
+    if os.geteuid() or not all(map(shutil.which, PROGRAMS)):
+        pytest.skip(f"only root makes users, by {', '.join(PROGRAMS)}")
+    place = Path(tempfile.mkdtemp(prefix="u", dir="/tmp"))
+    place.chmod(0o755)
+    group = f"sw{os.getpid()}"
+    made: list[User] = []
+    try:
+        subprocess.run(["groupadd", group], check=True)
+        shared = grp.getgrnam(group).gr_gid
+        for letter in "ab":
+            name = f"{group}{letter}"
+            home = place / letter
+            subprocess.run(["useradd", "--create-home", "--home-dir", str(home), "--groups", group, name], check=True)
+            made.append(User(name, shared, sys.executable))
+            who = pwd.getpwnam(name)
+            (home / "t").mkdir(mode=0o700)
+            os.chown(home / "t", who.pw_uid, who.pw_gid)
+        one, other = (_with_python(user) for user in made)
+        yield one, other, place
+    finally:
+        for user in made:
+            subprocess.run(["userdel", user.name], check=True)
+        subprocess.run(["groupdel", group], check=True)
+        shutil.rmtree(place)
+
+
+def _with_python(user: User) -> User:
+    """The user with an interpreter that they can start: that of the tests may lie in root's home."""
+    for python in (sys.executable, SYSTEM_PYTHON):
+        candidate = User(user.name, user.shared, python)
+        try:
+            done = candidate.run("-c", "import store.store, sys; print(*sys.version_info[:2])")
+        except OSError:
+            continue
+        if done.stdout.split() == [str(part) for part in sys.version_info[:2]]:
+            return candidate
+    pytest.skip("no interpreter that another user can start has this code's packages")
+
+
+def make_shared(folder: Path, user: User, mode: int) -> Path:
+    """A folder of this mode that belongs to the user and the shared group."""
+    folder.mkdir()
+    os.chown(folder, pwd.getpwnam(user.name).pw_uid, user.shared)
+    folder.chmod(mode)
+    return folder
