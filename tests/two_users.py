@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.cost.calibration import rates_file
+
 ROOT = Path(__file__).parents[1]
 SYSTEM_PYTHON = f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}"
 PROGRAMS = ("useradd", "userdel", "groupadd", "groupdel")
@@ -57,9 +59,11 @@ def two_users() -> Iterator[tuple[User, User, Path]]:
             home = place / letter
             subprocess.run(["useradd", "--create-home", "--home-dir", str(home), "--groups", group, name], check=True)
             made.append(User(name, shared, sys.executable))
-            who = pwd.getpwnam(name)
             (home / "t").mkdir(mode=0o700)
-            os.chown(home / "t", who.pw_uid, who.pw_gid)
+            _give_cache(home / ".cache" / "sweep-orchestrator")
+            for folder, _, files in os.walk(home):
+                for path in (folder, *(f"{folder}/{file}" for file in files)):
+                    shutil.chown(path, name, name)
         one, other = (_with_python(user) for user in made)
         yield one, other, place
     finally:
@@ -67,6 +71,15 @@ def two_users() -> Iterator[tuple[User, User, Path]]:
             subprocess.run(["userdel", user.name], check=True)
         subprocess.run(["groupdel", group], check=True)
         shutil.rmtree(place)
+
+
+def _give_cache(cache: Path) -> None:
+    """Put there the loops that the tests have compiled and the rates that they use, which would take a new user minutes."""
+    cache.mkdir(parents=True)
+    for kernels in Path(os.environ["NUMBA_CACHE_DIR"]).glob("kernels-*"):
+        shutil.copytree(kernels, cache / kernels.name)
+    if rates_file().exists():
+        shutil.copy(rates_file(), cache)
 
 
 def _with_python(user: User) -> User:
