@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 
+from console.text.yaml_lines import read_yaml
 from orchestrator.grid.load import load_grid
 
 ROOT = Path(__file__).parents[1]
@@ -33,7 +33,7 @@ def test_the_worked_example_is_the_file_that_the_tests_run():
 def test_grids_load(name, block, tmp_path):
     path = tmp_path / "documented.yaml"
     path.write_text(block)
-    assert yaml.safe_load(block)["sweep"] == load_grid(path).sweep
+    assert read_yaml(path)["sweep"] == load_grid(path).sweep
 
 
 def test_python_is_python():
