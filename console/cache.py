@@ -8,10 +8,11 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """A folder of this user that can be written: under XDG_CACHE_HOME or ~/.cache, else among the temporary files."""
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    last = Path(tempfile.gettempdir(), f"sweep-orchestrator-{os.getuid()}")
-    for folder in (Path(home, "sweep-orchestrator"), last):
+    """A folder of this user that can be written: under XDG_CACHE_HOME or ~/.cache, else among the temporary files. A relative
+    path does not count, as XDG says: it would be another folder for each working directory."""
+    homes = (os.environ.get("XDG_CACHE_HOME", ""), os.path.join(os.path.expanduser("~"), ".cache"))
+    homes_there = [Path(home, "sweep-orchestrator") for home in homes if os.path.isabs(home)][:1]
+    for folder in (*homes_there, Path(tempfile.gettempdir(), f"sweep-orchestrator-{os.getuid()}")):
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if folder.stat().st_uid != os.getuid():

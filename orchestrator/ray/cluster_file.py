@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shlex
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -13,6 +12,7 @@ from typing import Any
 
 from console.text.yaml_lines import NotYamlError, read_yaml
 from console.words import nearest, show
+from store.provenance import git
 
 CODE = "~/sweeps"
 """Folder of this project on the cluster's machines."""
@@ -93,8 +93,7 @@ def load_cluster_file(path: str | Path) -> ClusterFile:
 
 def uncommitted(folder: Path) -> list[str]:
     """Files in the folder that differ from its commit. The cluster gets the commit, without these changes."""
-    done = subprocess.run(["git", "-C", folder, "status", "--porcelain"], capture_output=True, text=True, check=False)
-    return [line[3:] for line in done.stdout.splitlines()]
+    return [line[3:] for line in (git(folder, "status", "--porcelain") or "").splitlines()]
 
 
 def _problems(config: Any, folder: Path) -> Iterator[str]:
