@@ -6,6 +6,8 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from console.text.ends import unified
+
 
 def cache_folder() -> Path:
     """A folder of this user that can be written: under XDG_CACHE_HOME or ~/.cache, else among the temporary files. A relative
@@ -26,10 +28,10 @@ def cache_folder() -> Path:
 
 
 def digest(files: Iterable[Path], *words: str) -> str:
-    """16 hex digits that change with the content of any of these files and with the words."""
+    """16 hex digits that change with the text of any of these files, but not with its line ends, and with the words."""
     found = hashlib.sha256("\n".join(words).encode())
     for file in sorted(files):
-        found.update(file.read_bytes())
+        found.update(unified(file.read_bytes()))
     return found.hexdigest()[:16]
 
 

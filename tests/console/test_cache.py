@@ -1,8 +1,10 @@
 """Files of the cache: written whole or not at all."""
 
+import hashlib
+
 import pytest
 
-from console.cache import cache_folder, write_whole
+from console.cache import cache_folder, digest, write_whole
 
 
 def test_a_small_file_that_cannot_be_written_leaves_nothing(tmp_path, monkeypatch):
@@ -27,3 +29,13 @@ def test_a_cache_folder_that_depends_on_the_working_directory_does_not_count(tmp
     assert cache_folder() == tmp_path / "home/.cache/sweep-orchestrator"
     monkeypatch.setenv("HOME", "relative")
     assert cache_folder().is_absolute() and not list(tmp_path.glob("relative*"))
+
+
+def test_a_digest_counts_the_text_and_not_its_line_ends(tmp_path):
+    file = tmp_path / "x.py"
+    found = []
+    for data in (b"a\nb\n", b"a\r\nb\r\n", b"a\rb\r", b"a b\n"):
+        file.write_bytes(data)
+        found.append(digest([file]))
+    assert found[0] == found[1] == found[2] != found[3]
+    assert found[0] == hashlib.sha256(b"a\nb\n").hexdigest()[:16]

@@ -112,6 +112,12 @@ def test_every_package_that_takes_part_in_a_sweep_is_in_the_digest(project):
     assert len(set(seen)) == len(TRAINS) + 1
 
 
+def test_machines_whose_git_ends_lines_otherwise_run_the_same_code(project):
+    digest = code.code_facts.__wrapped__()
+    (project / "store/deep/one.py").write_bytes(b"x = 1\r\n")
+    assert code.code_facts.__wrapped__() == digest
+
+
 def test_the_root_holds_the_packages_and_each_that_a_sweep_imports_is_named():
     assert all((ROOT / package / "__init__.py").is_file() or any((ROOT / package).rglob("*.py")) for package in TRAINS)
     told = "import sys, orchestrator.sweep; print(*{name.split('.')[0] for name in sys.modules})"
