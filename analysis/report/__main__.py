@@ -8,6 +8,7 @@ from rich.console import Console
 
 from analysis.overlays.waiting import computed, left_out
 from console.cache import write_whole
+from console.streams import run_and_leave
 from console.terminal import stop, told
 from console.writing import check_file
 
@@ -46,4 +47,4 @@ def report(
 
 
 if __name__ == "__main__":
-    app(prog_name="python -m analysis.report")
+    run_and_leave(lambda: app(prog_name="python -m analysis.report"), quiet_pipe=True)
