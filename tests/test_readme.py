@@ -90,3 +90,14 @@ def test_every_figure_that_a_page_draws_exists():
     for name, text in PAGES.items():
         for figure in re.findall(r"(?:sweep figure|analysis\.figures) (\w+)", text):
             assert figure in {*FIGURES, "curve", "map", "NAME", "FIG"}, f"{name}: {figure}"
+
+
+def test_every_target_that_is_named_is_in_the_makefile():
+    makefile = (ROOT / "Makefile").read_text()
+    texts = [
+        *PAGES.values(),
+        makefile,
+        *((ROOT / name).read_text() for name in ("mkdocs.yml", "mkdocs_hooks.py", "pyproject.toml")),
+    ]
+    named = {word for text in texts for word in re.findall(r"`make ([a-z-]+)`", text)}
+    assert {"docs", "sweep", "slow"} <= named <= {*re.findall(r"^([a-z-]+):", makefile, re.MULTILINE)}

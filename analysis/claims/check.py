@@ -109,12 +109,11 @@ def _kept_by_grid(grid: str) -> frozenset[str]:
     kept: set[str] = set()
     try:  # as the command would find it; the grids of this project lie in its repository, which an installed package lacks
         whole = read_yaml(Path(grid) if Path(grid).exists() else ROOT / grid)
-        blocks = [{**whole.get("defaults", {}), **block} for block in whole["grids"]]
+        for block in ({**whole.get("defaults", {}), **block} for block in whole["grids"]):
+            kept |= {block["find"]["axis"]} if "find" in block else set()
+            kept |= {key for group in block.get("zip") or () for key in group}
     except (OSError, ValueError, LookupError, TypeError, AttributeError):  # the command itself will say what is wrong with it
         return frozenset()
-    for block in blocks:
-        kept |= {block["find"]["axis"]} if "find" in block else set()
-        kept |= {key for group in block.get("zip") or () for key in group}
     return frozenset(kept)
 
 
