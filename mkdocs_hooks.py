@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import typer
-import yaml
 from latex2mathml.converter import convert
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.utils import get_relative_url
 
 from console.markdown import escaped
+from console.text.yaml_lines import read_yaml
 
 sys.path.insert(0, str(Path(__file__).parent))  # MkDocs loads this file alone
 from mkdocs_checks import swallowed, unknown_elements
@@ -138,5 +138,5 @@ def figures_page() -> str:
         text = path.read_text()
         comment = re.match(r"(?:#.*\n)*", text)
         about = " ".join(line.lstrip("# ") for line in (comment[0] if comment else "").splitlines())
-        lines.append(f"| `{path.relative_to(ROOT)}` | `{yaml.safe_load(text)['sweep']}` | {escaped(' '.join(about.split()))} |")
+        lines.append(f"| `{path.relative_to(ROOT)}` | `{read_yaml(path)['sweep']}` | {escaped(' '.join(about.split()))} |")
     return "\n".join([*lines, ""])

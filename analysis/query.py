@@ -1,7 +1,6 @@
 """`python -m analysis.query "SELECT ..."`: SQL over the results, also while sweeps run."""
 
 import shutil
-import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -18,6 +17,7 @@ from analysis.data.source import existing
 from analysis.sql.statements import EXAMPLES, bound, checked, in_own_words
 from console.commands import command
 from console.printable import printable
+from console.streams import answers, run_and_leave
 from console.terminal import stop
 from console.words import counted
 from store.database import locked
@@ -52,6 +52,7 @@ def main(
     ] = None,
 ) -> None:
     """Query the results in SQL. A wrong query ends with DuckDB's message and exit status 2."""
+    answers()
     try:
         chosen = form is not None
         form = form or ("table" if sys.stdout.isatty() or rows is not None else "csv")
@@ -195,6 +196,4 @@ def _show_views(files: Files) -> None:
 
 
 if __name__ == "__main__":
-    # `... | head` ends quietly, as with any Unix tool.
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    app(prog_name="python -m analysis.query")
+    run_and_leave(lambda: app(prog_name="python -m analysis.query"), quiet_pipe=True)

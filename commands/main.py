@@ -11,8 +11,8 @@ from typing import Annotated, Any, NamedTuple, NoReturn
 import typer
 
 from console.commands import ENTRY, joined
-from console.ending import run_and_leave
 from console.groups import OptionsAnywhere
+from console.streams import run_and_leave
 
 
 class Subcommand(NamedTuple):

@@ -6,12 +6,15 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from console.text.ends import unified
+
 
 def cache_folder() -> Path:
-    """A folder of this user that can be written: under XDG_CACHE_HOME or ~/.cache, else among the temporary files."""
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    last = Path(tempfile.gettempdir(), f"sweep-orchestrator-{os.getuid()}")
-    for folder in (Path(home, "sweep-orchestrator"), last):
+    """A folder of this user that can be written: under XDG_CACHE_HOME or ~/.cache, else among the temporary files. A relative
+    path does not count, as XDG says: it would be another folder for each working directory."""
+    homes = (os.environ.get("XDG_CACHE_HOME", ""), os.path.join(os.path.expanduser("~"), ".cache"))
+    homes_there = [Path(home, "sweep-orchestrator") for home in homes if os.path.isabs(home)][:1]
+    for folder in (*homes_there, Path(tempfile.gettempdir(), f"sweep-orchestrator-{os.getuid()}")):
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if folder.stat().st_uid != os.getuid():
@@ -25,8 +28,8 @@ def cache_folder() -> Path:
 
 
 def digest(files: Iterable[Path], *words: str) -> str:
-    """16 hex digits that change with the content of any of these files and with the words."""
+    """16 hex digits that change with the text of any of these files, but not with its line ends, and with the words."""
     found = hashlib.sha256("\n".join(words).encode())
     for file in sorted(files):
-        found.update(file.read_bytes())
+        found.update(unified(file.read_bytes()))
     return found.hexdigest()[:16]

@@ -9,9 +9,28 @@ from importlib.util import find_spec
 from pathlib import Path
 from runpy import run_path
 
-PACKAGES = ("console", "declarations", "stats", "trainables", "store")
-"""The packages that others import. Nothing imports those above them: whoever runs one has found the right one."""
 ROOT = Path(__file__).resolve().parents[1]
+
+
+def _packages() -> tuple[str, ...]:
+    """The packages of this project, as its source or what is installed of it names them."""
+    if (ROOT / "pyproject.toml").is_file():
+        return tuple(sorted(marker.parent.name for marker in ROOT.glob("*/py.typed")))
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        return tuple((distribution("sweep-orchestrator").read_text("top_level.txt") or "").split())
+    except PackageNotFoundError:  # a copy of some of its folders, which no one can list
+        return ()
+
+
+PACKAGES = _packages()
+
+
+def _may_be_imported(name: str) -> bool:
+    """True for packages that are looked for in the working directory. Only `sweep` imports `commands`, and only Streamlit's own
+    command runs `app`: a user's app.py beside a notebook is in nobody's way."""
+    return name != "commands" and (name != "app" or "streamlit" in sys.modules)
 
 
 def hiding(name: str) -> Path | None:
@@ -28,11 +47,11 @@ def hiding(name: str) -> Path | None:
 
 def refuse() -> None:
     """Say which file hides a package: `python -m` ends with exit code 2, an import raises ImportError."""
-    for name in PACKAGES:
+    for name in filter(_may_be_imported, PACKAGES):
         if found := hiding(name):
             message = f"{found} hides the package `{name}` of this project: rename it"
             module, *arguments = _started()
-            if module.partition(".")[0] not in ("orchestrator", "analysis", *PACKAGES):
+            if module.partition(".")[0] not in PACKAGES:
                 raise ImportError(message)
             print(f"{message}{_instead(module, arguments)}", file=sys.stderr)
             raise SystemExit(2)

@@ -6,6 +6,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
+from console.text.ends import unified
 from store.provenance import commit_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,7 +21,7 @@ def code_facts() -> dict[str, str]:
     digest = hashlib.sha256()
     for package in TRAINS:
         for file in sorted((ROOT / package).rglob("*.py")):
-            digest.update(str(file.relative_to(ROOT)).encode() + b"\0" + file.read_bytes() + b"\0")
+            digest.update(str(file.relative_to(ROOT)).encode() + b"\0" + unified(file.read_bytes()) + b"\0")
     facts = {"this project": digest.hexdigest()[:12], "python": ".".join(platform.python_version_tuple()[:2])}
     return facts | {name: version(name) for name in ("ray", "torch", "numpy")}
 

@@ -17,6 +17,7 @@ import typer
 from console.codes import INTERRUPTED
 from console.commands import command as command_line
 from console.commands import joined
+from console.streams import run_and_leave
 from console.terminal import stop, told
 from orchestrator.grid.load import load_grid
 from orchestrator.grid.syntax.problems import GridError
@@ -267,4 +268,4 @@ def _failed(message: str) -> NoReturn:
 
 
 if __name__ == "__main__":
-    app()
+    run_and_leave(app)

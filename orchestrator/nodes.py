@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from console.streams import run_and_leave
 from console.terminal import stop, told
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -62,4 +63,4 @@ def _table(alive: list[dict[str, Any]]) -> Table:
 
 
 if __name__ == "__main__":
-    app()
+    run_and_leave(app)

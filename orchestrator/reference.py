@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from console.markdown import escaped
+from console.streams import run_and_leave
 from console.words import listed
 from declarations.metric import Metric
 from declarations.metrics import METRICS
@@ -119,4 +120,4 @@ def _shown(value: Any) -> str:
 
 
 if __name__ == "__main__":
-    print(reference(), end="")
+    run_and_leave(lambda: print(reference(), end=""), quiet_pipe=True)

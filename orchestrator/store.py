@@ -17,6 +17,7 @@ from rich.text import Text
 from console.commands import command
 from console.groups import OptionsAnywhere
 from console.printable import printable
+from console.streams import answers, run_and_leave
 from console.terminal import err, stop
 from console.words import IN_PART, counted, listed, nearest, show
 from orchestrator.sharing import check_options, share_runs
@@ -57,6 +58,7 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Show for each sweep how many cells are done, running and missing, why cells failed, and the disk space used."""
+    answers()
     with _existing(results) as files:
         _check_names(files, [] if sweep is None else [sweep])
         found = summarise(files, sweep)
@@ -89,6 +91,7 @@ def check(
     clean: Annotated[bool, typer.Option("--clean", help="Remove files that dead processes left behind.")] = False,
 ) -> None:
     """Verify every file down to its checksums. Exit 1 if a file is torn, foreign or damaged; readers leave such files out."""
+    answers()
     with _existing(results) as files, Progress(console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task("checking", total=None)
         report = check_files(files, clean, lambda done, total: bar.update(task, completed=done, total=total))
@@ -265,4 +268,4 @@ def _size(n_bytes: float) -> str:
 
 
 if __name__ == "__main__":
-    app(prog_name="python -m orchestrator.store")
+    run_and_leave(lambda: app(prog_name="python -m orchestrator.store"), quiet_pipe=True)

@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn, get_args
 import typer
 
 from console.commands import command
-from console.ending import run_and_leave
+from console.streams import run_and_leave
 from console.terminal import stop, told
 from console.words import listed
 from orchestrator.grid.load import DEFAULT_MAX_CELLS, load_grid

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import yaml
 
+from console.text.yaml_lines import read_yaml
 from tests.hosts import HOME, ROOT, SHARED, Hosts
 
 CHECKOUT = f"{HOME}/sweeps"
@@ -19,7 +20,7 @@ class Lab:
         self.hosts = hosts
         checkout = hosts.folder / "laptop/home/sweeps"
         copy_tree(checkout)
-        config = yaml.safe_load((checkout / "cluster.onprem.yaml").read_text())
+        config = read_yaml(checkout / "cluster.onprem.yaml")
         workers = [hosts.address(name) for name in hosts.names if name not in ("laptop", "head")]
         config["provider"] |= {"head_ip": hosts.address("head"), "worker_ips": workers}
         config["auth"] = {"ssh_user": "root", "ssh_private_key": "~/.ssh/id_ed25519"}

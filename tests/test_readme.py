@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 
+from console.text.yaml_lines import read_yaml
 from orchestrator.grid.load import load_grid
 
 ROOT = Path(__file__).parents[1]
@@ -33,7 +33,7 @@ def test_the_worked_example_is_the_file_that_the_tests_run():
 def test_grids_load(name, block, tmp_path):
     path = tmp_path / "documented.yaml"
     path.write_text(block)
-    assert yaml.safe_load(block)["sweep"] == load_grid(path).sweep
+    assert read_yaml(path)["sweep"] == load_grid(path).sweep
 
 
 def test_python_is_python():
@@ -90,3 +90,14 @@ def test_every_figure_that_a_page_draws_exists():
     for name, text in PAGES.items():
         for figure in re.findall(r"(?:sweep figure|analysis\.figures) (\w+)", text):
             assert figure in {*FIGURES, "curve", "map", "NAME", "FIG"}, f"{name}: {figure}"
+
+
+def test_every_target_that_is_named_is_in_the_makefile():
+    makefile = (ROOT / "Makefile").read_text()
+    texts = [
+        *PAGES.values(),
+        makefile,
+        *((ROOT / name).read_text() for name in ("mkdocs.yml", "mkdocs_hooks.py", "pyproject.toml")),
+    ]
+    named = {word for text in texts for word in re.findall(r"`make ([a-z-]+)`", text)}
+    assert {"docs", "sweep", "slow"} <= named <= {*re.findall(r"^([a-z-]+):", makefile, re.MULTILINE)}

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
 
 from analysis.claims.entries import Claim, read_claims
 from analysis.claims.kinds import KINDS, is_along, measures_of
@@ -19,6 +18,7 @@ from analysis.data.measures import MEASURES, measures
 from analysis.data.progress.coverage import sweeps_with
 from analysis.overlays.registry import THEORIES
 from console.commands import sweep_command
+from console.text.yaml_lines import read_yaml
 from declarations.metrics import METRICS
 from store.views import declared
 
@@ -107,10 +107,13 @@ def _kept_by_grid(grid: str) -> frozenset[str]:
     """Keys that the command line cannot replace in this grid: the axes of its searches (`find`) and keys that move together
     (`zip`)."""
     kept: set[str] = set()
-    whole = yaml.safe_load((ROOT / grid).read_text())
-    for block in ({**whole.get("defaults", {}), **block} for block in whole["grids"]):
-        kept |= {block["find"]["axis"]} if "find" in block else set()
-        kept |= {key for group in block.get("zip") or () for key in group}
+    try:  # as the command would find it; the grids of this project lie in its repository, which an installed package lacks
+        whole = read_yaml(Path(grid) if Path(grid).exists() else ROOT / grid)
+        for block in ({**whole.get("defaults", {}), **block} for block in whole["grids"]):
+            kept |= {block["find"]["axis"]} if "find" in block else set()
+            kept |= {key for group in block.get("zip") or () for key in group}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):  # the command itself will say what is wrong with it
+        return frozenset()
     return frozenset(kept)
 
 

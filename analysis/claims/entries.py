@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from analysis.claims.papers import OURS, Place, place, rank
+from console.text.yaml_lines import read_yaml
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The safe loader in C where PyYAML has it: a page waits for the claims."""
 PATHS = tuple(sorted((Path(__file__).resolve().parent / "statements").glob("*.yaml")))
 """The files of claims; a new one needs no other line."""
 
@@ -117,11 +115,7 @@ def read_claims(*paths: Path) -> list[Claim]:
 
 def _entries(path: Path) -> list[Claim]:
     claims: list[Claim] = []
-    try:
-        entries = yaml.load(path.read_text(), _LOADER)["claims"]
-    except yaml.YAMLError as error:
-        raise ValueError(f"{path.name}: {error}") from error
-    for entry in entries:
+    for entry in read_yaml(path, quick=True)["claims"]:  # a page waits for the claims
         each = entry.pop("for", {})
         sets = each if isinstance(each, list) else [dict(zip(each, v, strict=True)) for v in itertools.product(*each.values())]
         for values in sets:

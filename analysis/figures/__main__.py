@@ -12,6 +12,7 @@ from analysis.overlays.overlays import Compute, Later
 from analysis.overlays.waiting import computed, left_out
 from console.codes import INTERRUPTED
 from console.printable import printable
+from console.streams import run_and_leave
 from console.terminal import stop, told
 from console.words import counted, listed, nearest
 from console.writing import check_folder
@@ -266,4 +267,4 @@ def _written(drawn: "Titled", out: Path, name: str | None) -> str:
 
 
 if __name__ == "__main__":
-    app(prog_name="python -m analysis.figures")
+    run_and_leave(lambda: app(prog_name="python -m analysis.figures"), quiet_pipe=True)

@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 
 from analysis.overlays.waiting import computed, left_out
+from console.streams import run_and_leave
 from console.terminal import stop, told
 from console.whole import write_whole
 from console.writing import check_file
@@ -44,4 +45,4 @@ def report(
 
 
 if __name__ == "__main__":
-    app(prog_name="python -m analysis.report")
+    run_and_leave(lambda: app(prog_name="python -m analysis.report"), quiet_pipe=True)

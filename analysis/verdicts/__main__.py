@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from console.commands import documented
+from console.streams import run_and_leave
 from console.terminal import stop, told
 from console.whole import write_whole
 from console.writing import check_file
@@ -63,4 +64,4 @@ def verdicts(
 
 
 if __name__ == "__main__":
-    app(prog_name="python -m analysis.verdicts")
+    run_and_leave(lambda: app(prog_name="python -m analysis.verdicts"), quiet_pipe=True)

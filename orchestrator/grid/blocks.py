@@ -5,6 +5,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from console.text.yaml_lines import Item
 from console.words import listed, nearest, show
 from declarations.metrics import METRICS
 from declarations.synonyms import meant
@@ -16,7 +17,6 @@ from orchestrator.grid.saving import check_save
 from orchestrator.grid.syntax.axes import SHOWN_PROBLEMS, Axis, parse_axis
 from orchestrator.grid.syntax.conditions import Condition, ConditionError, parse_condition
 from orchestrator.grid.syntax.problems import Report
-from orchestrator.grid.syntax.yaml_lines import Item
 from trainables.metrics import Requested
 from trainables.networks import Network
 from trainables.tasks import Task

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from console.text.yaml_lines import Item
 from console.words import counted, listed, show, shown
 from orchestrator.grid.blocks import Block, Context
 from orchestrator.grid.entering import explained
@@ -21,7 +22,6 @@ from orchestrator.grid.syntax.files import read_text
 from orchestrator.grid.syntax.overrides import NOT_AXES, parse_overrides
 from orchestrator.grid.syntax.problems import GridError, Problem, Report
 from orchestrator.grid.syntax.values import REPLACED, item_of, replaced_axes, varying
-from orchestrator.grid.syntax.yaml_lines import Item
 from orchestrator.grid.top import (
     Resources,
     block_items,

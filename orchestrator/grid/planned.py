@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
+from console.text.yaml_lines import Item
 from console.words import counted
 from declarations.metric import Metric
 from orchestrator.grid.blocks import Block, Context, check_block
@@ -14,7 +15,6 @@ from orchestrator.grid.expand import expand
 from orchestrator.grid.only import Only
 from orchestrator.grid.searches import Search, Searches
 from orchestrator.grid.syntax.problems import Problem, Report
-from orchestrator.grid.syntax.yaml_lines import Item
 from trainables.cell import Cell
 
 

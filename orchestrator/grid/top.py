@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from console.text.yaml_lines import Item, parse_yaml
 from console.words import listed, nearest, show
 from declarations.synonyms import ELSEWHERE
 from orchestrator.grid.keys import SHORT
 from orchestrator.grid.own.parts import FILES
-from orchestrator.grid.syntax.problems import Report
-from orchestrator.grid.syntax.yaml_lines import Item, parse_yaml
+from orchestrator.grid.syntax.problems import Problem, Report
 
 TOP_KEYS = ("sweep", *FILES, "defaults", "grids", "resources")
 
@@ -28,10 +28,10 @@ class Resources:
 
 def parse_top(text: str, where: Item, report: Report) -> Item | None:
     """The keys of a grid; None, with a report, for a text that holds none."""
-    root, problems = parse_yaml(text, where.where)
-    report.extend(problems)
+    root, mistakes = parse_yaml(text, where.where)
+    report.extend(Problem(where.where, line, message) for line, message in mistakes)
     if root is None or root.value is None:
-        if not problems:
+        if not mistakes:
             report.at(where, "the file is empty; a grid has the keys " + listed(TOP_KEYS))
         return None
     if not isinstance(root.value, dict):

@@ -4,16 +4,15 @@ import json
 import os
 import re
 import shlex
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from console.text.yaml_lines import NotYamlError, read_yaml
 from console.words import nearest, show
+from store.provenance import git
 
 CODE = "~/sweeps"
 """Folder of this project on the cluster's machines."""
@@ -83,11 +82,9 @@ def load_cluster_file(path: str | Path) -> ClusterFile:
     """Read and check a cluster file; ClusterFileError names everything that is wrong with it."""
     path = Path(path)
     try:
-        config = yaml.safe_load(path.read_text())
-    except (OSError, UnicodeDecodeError) as error:
-        raise ClusterFileError(f"{path}: cannot be read: {error}") from None
-    except yaml.YAMLError as error:
-        raise ClusterFileError(f"{path}: is not YAML: {' '.join(str(error).split())}") from None
+        config = read_yaml(path, versions_agree=True)  # Ray reads the file itself, by YAML 1.1
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise ClusterFileError(str(error) if isinstance(error, NotYamlError) else f"{path}: cannot be read: {error}") from None
     problems = list(_problems(config, path.absolute().parent))
     if problems:
         raise ClusterFileError("\n".join(f"{path}: {problem}" for problem in problems))
@@ -96,8 +93,7 @@ def load_cluster_file(path: str | Path) -> ClusterFile:
 
 def uncommitted(folder: Path) -> list[str]:
     """Files in the folder that differ from its commit. The cluster gets the commit, without these changes."""
-    done = subprocess.run(["git", "-C", folder, "status", "--porcelain"], capture_output=True, text=True, check=False)
-    return [line[3:] for line in done.stdout.splitlines()]
+    return [line[3:] for line in (git(folder, "status", "--porcelain") or "").splitlines()]
 
 
 def _problems(config: Any, folder: Path) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from console.codes import INTERRUPTED, Interrupted
 from console.commands import ENTRY
+from console.streams import leave as leave_process
 
 if TYPE_CHECKING:
     from orchestrator.running.driver import Sweep
@@ -173,9 +174,7 @@ def leave_at_once(sweep: "Sweep", code: int) -> NoReturn:
     for thread in giving_back:
         thread.join(RELEASE_S)
     _dismiss_watchers()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+    leave_process(code)
 
 
 def process_ends(sweep: "Sweep") -> NoReturn:

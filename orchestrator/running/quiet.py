@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
+from console.streams import writer
+
 
 @contextmanager
 def words_apart(console: Console) -> Iterator[None]:
@@ -18,7 +20,7 @@ def words_apart(console: Console) -> Iterator[None]:
     sys.stderr.flush()
     kept = [os.dup(descriptor) for descriptor in (1, 2)]
     python = sys.stdout, sys.stderr
-    with open(os.devnull, "w") as nowhere, os.fdopen(os.dup(2), "w", buffering=1, errors="backslashreplace") as words:
+    with open(os.devnull, "w") as nowhere, writer(os.dup(2), 2, sys.stderr) as words:
         console.file = words
         sys.stdout = sys.stderr = nowhere
         for descriptor in (1, 2):

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.claims.check import advice, check, load_claims
+from analysis.claims.check import _kept_by_grid, advice, check, load_claims
 from analysis.claims.entries import Claim
 from analysis.claims.verdict import Again, Checked, Measured
 from analysis.figures.registry import FIGURES
@@ -113,6 +113,29 @@ def test_as_many_seeds_again_leave_axes_of_searches_and_zips_to_the_grid():
         claim = Claim.model_validate(entry | {"measure": {"kind": "mean"}, "expected": {"at_least": 1}})
         (command,) = advice(Checked(claim, "not enough data", Measured(Interval(1, 0, 2, 2), "", again), ""), "results")
         assert command == f"python -m orchestrator.sweep grids/{grid}.yaml {said} --only 'task=same_different dtype=float32'"
+
+
+def advice_of(grid):
+    entry = {"id": "a", "topic": "t", "source": "s", "says": "x", "grid": grid, "because": "y"}
+    claim = Claim.model_validate(entry | {"measure": {"kind": "mean"}, "expected": {"at_least": 1}})
+    again = Again({"gamma": "0.1,1", "L": "3,4", "seed": "range(9)"}, {})
+    return advice(Checked(claim, "not enough data", Measured(Interval(1, 0, 2, 2), "", again), ""), "results")
+
+
+@pytest.mark.parametrize("text", [None, "[1]", "grids: 1", "a: [", "grids: [1]", "grids: [{zip: 1}]", "a: 1\na: 2"])
+def test_a_grid_that_is_not_there_or_is_none_is_named_in_the_advice(text, tmp_path, monkeypatch):
+    """An installed package has no grids, and a user's claims may name a grid of their own."""
+    monkeypatch.chdir(tmp_path)
+    if text is not None:
+        (tmp_path / "mine.yaml").write_text(text)
+    _kept_by_grid.cache_clear()
+    assert advice_of("mine.yaml") == ["python -m orchestrator.sweep mine.yaml gamma=0.1,1 L=3,4 'seed=range(9)'"]
+
+
+def test_keys_that_a_users_own_grid_searches_are_left_to_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.yaml").write_text("grids: [{find: {axis: L}, zip: [[a, gamma]]}]")
+    assert advice_of("own.yaml") == ["python -m orchestrator.sweep own.yaml 'seed=range(9)'"]
 
 
 def test_every_command_that_yields_a_figure_plans():

@@ -38,7 +38,7 @@ def called(*args):
 @pytest.fixture
 def crowded(tmp_path):
     """A working directory with a user's own files, each named like a package of this project."""
-    for name in (*PACKAGES, "orchestrator", "analysis", "app", "commands"):
+    for name in PACKAGES:
         (tmp_path / f"{name}.py").write_text("raise SystemExit('this is a file of the user')\n")
     (tmp_path / "mini.yaml").write_text(MINI)
     return tmp_path
@@ -177,7 +177,23 @@ def test_ctrl_c_ends_the_app_without_a_word(tmp_path):
     assert "nanobind" not in said and "Aborted" not in said
 
 
-def test_an_import_says_what_hides_a_package(tmp_path):
-    (tmp_path / "stats.py").write_text("")
+def test_every_package_is_guarded(tmp_path):
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]["find"]["include"]
+    assert sorted(name.removesuffix("*") for name in told) == list(PACKAGES) and len(PACKAGES) == 10
+
+
+@pytest.mark.parametrize("name", sorted({*PACKAGES} - {"analysis", "app", "commands"}))
+def test_a_module_beside_a_notebook_that_hides_a_package_is_named(tmp_path, name):
+    (tmp_path / f"{name}.py").write_text("")
     done = subprocess.run([sys.executable, "-c", "import analysis"], capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert done.stderr.endswith(f"ImportError: {tmp_path}/stats.py hides the package `stats` of this project: rename it\n")
+    said = f"ImportError: {tmp_path}/{name}.py hides the package `{name}` of this project: rename it\n"
+    assert done.stderr.endswith(said)
+
+
+def test_an_app_of_the_users_own_hides_that_of_this_project_only_where_one_is_shown(tmp_path):
+    (tmp_path / "app.py").write_text("")
+    (tmp_path / "commands.py").write_text("")
+    for before, refused in (("", False), ("import sys, types; sys.modules['streamlit'] = types.ModuleType('streamlit'); ", True)):
+        words = [sys.executable, "-c", f"{before}import analysis"]
+        done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=False)
+        assert (f"{tmp_path}/app.py hides the package `app`" in done.stderr) == refused == bool(done.returncode)

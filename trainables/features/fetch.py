@@ -6,6 +6,7 @@ import fcntl
 import sys
 from pathlib import Path
 
+from console.streams import run_and_leave
 from trainables.features.images.found import WEIGHTS, WEIGHTS_SHA256, WEIGHTS_URL, has_own_images, missing, weights_files
 from trainables.features.images.sets import CIFAR100, SETS, ImageSet
 
@@ -54,4 +55,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_and_leave(main)

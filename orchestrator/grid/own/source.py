@@ -5,6 +5,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from console.text.ends import unified
+
 
 @dataclass(frozen=True)
 class UserFile:
@@ -15,8 +17,9 @@ class UserFile:
 
     @property
     def digest(self) -> str:
-        """Digest of the source. It enters the ids of cells, so that an edited task or network gives new cells."""
-        return hashlib.sha256(self.source.encode(errors="surrogatepass")).hexdigest()[:12]
+        """Digest of the source without regard to its line ends. It enters the ids of cells, so that an edited task or network
+        gives new cells."""
+        return hashlib.sha256(unified(self.source.encode(errors="surrogatepass"))).hexdigest()[:12]
 
 
 class UserFileError(ValueError):

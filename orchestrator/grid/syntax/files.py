@@ -4,11 +4,8 @@ import difflib
 from dataclasses import replace
 from pathlib import Path
 
+from console.text.yaml_lines import MAX_FILE_MB, Item
 from orchestrator.grid.syntax.problems import Report
-from orchestrator.grid.syntax.yaml_lines import Item
-
-MAX_FILE_MB = 1
-"""Largest size of a grid, or of a file of a user's own parts."""
 
 
 def read_text(path: Path, where: Item, report: Report) -> str | None:

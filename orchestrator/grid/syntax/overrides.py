@@ -7,9 +7,9 @@ so that its values combine with all values of the others; a group stays together
 import re
 from collections.abc import Sequence
 
+from console.text.yaml_lines import Item, parse_yaml
 from console.words import show
 from orchestrator.grid.syntax.problems import COMMAND_LINE, Report
-from orchestrator.grid.syntax.yaml_lines import Item, parse_yaml
 
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*\(([^()]*)\)")
 
@@ -49,7 +49,7 @@ def parse_overrides(arguments: Sequence[str], report: Report, where: str = COMMA
 
 def axis_of(text: str, where: str = COMMAND_LINE) -> Item | None:
     """`0.1,range(3)` as the item that YAML's `[0.1, {range: [3]}]` gives; None where it cannot be read."""
-    item, problems = parse_yaml("[" + _CALL.sub(r"{\1: [\2]}", text) + "]", where, lines=False)
-    if problems or item is None or not isinstance(item.value, list):
+    item, mistakes = parse_yaml("[" + _CALL.sub(r"{\1: [\2]}", text) + "]", where, lines=False)
+    if mistakes or item is None or not isinstance(item.value, list):
         return None
     return item.value[0] if len(item.value) == 1 else item

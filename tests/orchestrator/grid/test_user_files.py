@@ -1,5 +1,6 @@
 """A task of a user's own: the worked example of examples/, what travels to a worker, and files that are no tasks."""
 
+import hashlib
 import pickle
 import re
 import subprocess
@@ -69,6 +70,20 @@ def test_its_source_is_part_of_the_id(load):
     first, again, edited = load(PARITY), load(PARITY), load(PARITY + "\n# edited\n")
     assert [p.cell_id for p in first.cells] == [p.cell_id for p in again.cells]
     assert {p.cell_id for p in first.cells}.isdisjoint(p.cell_id for p in edited.cells)
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_line_ends_and_a_mark_of_order_are_no_part_of_the_ids(end, mark, load, tmp_path):
+    ids = {one.cell_id for one in load(PARITY).cells}
+    for name in ("mine.py", "g.yaml"):
+        text = (tmp_path / name).read_text()
+        (tmp_path / name).write_bytes((mark + text.replace("\n", end)).encode())
+    assert {one.cell_id for one in load_grid(tmp_path / "g.yaml").cells} == ids
+
+
+def test_the_digest_of_a_file_with_the_line_ends_of_unix_is_that_of_its_bytes():
+    assert UserFile("x.py", PARITY).digest == hashlib.sha256(PARITY.encode()).hexdigest()[:12]
 
 
 def test_registering_twice_gives_the_same_classes():

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from console.text.yaml_lines import read_yaml
 from orchestrator.launch import app
 from orchestrator.ray.cluster_file import ClusterFileError, load_cluster_file
 
@@ -29,7 +30,7 @@ def edited(checkout: Path):
     """Writes a cluster file with its EDITs done, and then a change; returns its path."""
 
     def write(name: str = "cluster.onprem.yaml", change=lambda config: None) -> Path:
-        config = yaml.safe_load((ROOT / name).read_text())
+        config = read_yaml(ROOT / name)
         if config["provider"]["type"] == "local":
             key = checkout / "key"
             key.touch(mode=0o600)
@@ -76,7 +77,7 @@ def test_ray_takes_the_files(name, edited):
     """Ray's own filling in and checking, which needs neither account nor network."""
     from ray.autoscaler._private.util import prepare_config, validate_config
 
-    config = prepare_config(yaml.safe_load(edited(name).read_text()))
+    config = prepare_config(yaml.safe_load(edited(name).read_text()))  # as Ray reads it
     validate_config(config)
     if name == "cluster.onprem.yaml":
         only = config["available_node_types"]["local.cluster.node"]
@@ -93,11 +94,27 @@ def test_ray_takes_the_files(name, edited):
 def test_the_older_autoscaler_is_asked_for_after_ray_asks_for_the_newer(edited):
     from ray.autoscaler._private.util import with_envs
 
-    commands = yaml.safe_load(edited().read_text())["head_start_ray_commands"]
+    commands = read_yaml(edited())["head_start_ray_commands"]
     for command in with_envs(commands, {"RAY_enable_autoscaler_v2": "1"}):
         if "ray start" in command:
             shell = command.split("~/sweeps/.venv/bin/ray start")[0] + "echo $RAY_enable_autoscaler_v2"
             assert subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=True).stdout == "0\n"
+
+
+def test_a_list_that_is_given_twice_is_refused_with_both_lines(edited):
+    path = edited()
+    text = path.read_text()
+    line = text[: text.index("  worker_ips:")].count("\n") + 1
+    path.write_text(text.replace("  worker_ips:", "  worker_ips: [10.0.0.9]\n  worker_ips:"))
+    assert problems(path) == f"{path}:{line + 1}: key 'worker_ips' is given twice (first in line {line}); keep one"
+
+
+@pytest.mark.parametrize("data", [b"\xff", b"a: [", b"\0", b"[" * 500, b"", b"[1]", None])
+def test_what_is_no_cluster_file_is_refused_by_its_name(data, tmp_path):
+    path = tmp_path / "cluster.yaml"
+    path.mkdir() if data is None else path.write_bytes(data)
+    done = CliRunner().invoke(app, ["up", str(path)])
+    assert done.exit_code == 2 and done.output.replace("\n", "").startswith(str(path)) and "Traceback" not in done.output
 
 
 def without(*keys):
