@@ -28,10 +28,11 @@ from console.commands import command
 from orchestrator.cards import UNKNOWN_CARD, Card, cards_here
 from orchestrator.code import ROOT, code_facts
 from orchestrator.grid.top import Resources
-from orchestrator.plan.machine import MEMORY_SHARE, Machine
+from orchestrator.plan.machine import Machine, Node
 from orchestrator.ray.fitness import misfit
 from orchestrator.running.interrupts import LATEST_S, reclaim
 from store.files import open_files, temporary
+from trainables.limits import available_bytes, cores
 
 RECLAIM_EVERY_S = 0.05
 """Seconds until our signal handlers are installed again while Ray closes. In between, a SIGTERM may end the command without a
@@ -102,12 +103,12 @@ def _leave() -> None:
 
 def _start_local(quiet: dict[str, Any]) -> None:
     """Start a Ray on this machine's cores. Ray gives its processes 30 s, which is little on a busy machine: so try twice."""
-    cpus = len(os.sched_getaffinity(0))
+    offered = {"num_cpus": cores(), "_memory": available_bytes(), "object_store_memory": 200 * 2**20}
     os.environ.setdefault("RAY_preload_python_modules", PRELOADED)
     for last in (False, True):
         try:
             with chdir(ROOT):  # the workers of a driver look for modules in its directory first, where a user's store.py may lie
-                ray.init(address="local", num_cpus=cpus, include_dashboard=False, object_store_memory=200 * 2**20, **quiet)
+                ray.init(address="local", include_dashboard=False, **offered, **quiet)
             return
         except Exception as error:  # Ray raises this very class when its processes are slow or die
             ray.shutdown()
@@ -127,8 +128,6 @@ def _where_to_look() -> str:
 
 def machine_of_cluster(want: Resources, max_concurrent: int | None = None) -> Machine:
     """The room for packs in the joined cluster. ClusterError if no node can ever run a pack."""
-    have = ray.cluster_resources()
-    cpus, gpus = have.get("CPU", 0), have.get("GPU", 0)
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     asked = 0.0 if want.gpus_per_pack == "auto" else want.gpus_per_pack
     largest = max(node.get("CPU", 0) for node in nodes)
@@ -140,11 +139,9 @@ def machine_of_cluster(want: Resources, max_concurrent: int | None = None) -> Ma
         raise ClusterError(
             f"gpus_per_pack is {asked:g} with cpus_per_pack {want.cpus_per_pack:g}, but nodes have {shapes}: {wait}, or `auto`"
         )
-    slots = max(1, int(cpus // want.cpus_per_pack))
-    slots_asked = min(slots, max_concurrent or slots)
-    room = MEMORY_SHARE * have.get("memory", 2**32)
-    card = _card() if gpus >= 1 and want.gpus_per_pack else None
-    return Machine.of(slots, slots_asked, room, int(gpus), card, want.gpus_per_pack)
+    rooms = [Node(int(n.get("CPU", 0) // want.cpus_per_pack), int(n.get("memory", 0)), int(n.get("GPU", 0))) for n in nodes]
+    card = _card() if any(room.cards for room in rooms) and want.gpus_per_pack else None
+    return Machine.of(rooms, max_concurrent, card, want.gpus_per_pack)
 
 
 def check_nodes(results: str) -> bool:
