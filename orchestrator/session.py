@@ -303,10 +303,10 @@ def _runner(grid: Grid, options: Options) -> Iterator[tuple[Runner, Machine]]:
     try:
         with orchestrator.running.interrupts.ends_noticed(), words_apart(err), ExitStack() as ray:
             with _awaiting(options, "starting Ray ..."), orchestrator.running.interrupts.keeping_signals():
-                nodes_may_join = ray.enter_context(joined(options.address))
+                here = ray.enter_context(joined(options.address))
             from orchestrator.ray.runner import TuneRunner  # while Ray's first workers start
 
-            runner = TuneRunner(grid.resources, options.max_concurrent, nodes_may_join=nodes_may_join)
+            runner = TuneRunner(grid.resources, options.max_concurrent, nodes_may_join=here.nodes_may_join, scratch=here.scratch)
             yield runner, runner.machine()
             with _awaiting(options, "closing Ray ...", is_news=False):
                 ray.close()

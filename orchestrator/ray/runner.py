@@ -10,6 +10,7 @@ import uuid
 import warnings
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from math import ceil
 from typing import Any
@@ -258,9 +259,10 @@ class TuneRunner:
         max_concurrent: int | None = None,
         checkpoint_s: float = CHECKPOINT_S,
         nodes_may_join: bool = False,
+        scratch: str = "",
     ) -> None:
         self.resources, self.max_concurrent, self.checkpoint_s = resources, max_concurrent, checkpoint_s
-        self.nodes_may_join = nodes_may_join
+        self.nodes_may_join, self.scratch = nodes_may_join, scratch
 
     def card_rates(self) -> object:
         """Rates of one of the cluster's cards. RuntimeError or TimeoutError if it cannot be measured now."""
@@ -305,7 +307,8 @@ class TuneRunner:
         # The searcher counts the packs in flight on each kind of device, and Tune may start all workers together.
         os.environ["TUNE_MAX_PENDING_TRIALS_PG"] = str(10**9)
         watch = Watch(lambda reason: give_up(sweep, reason))
-        with scratch_directory(sweep.store.results, several_nodes) as scratch, warnings.catch_warnings(), watch:
+        own = nullcontext(self.scratch) if self.scratch else scratch_directory(sweep.store.results, several_nodes)
+        with own as scratch, warnings.catch_warnings(), watch:
             sweep.on_leaving.append(lambda: remove(scratch))
             sweep.lease.tell(scratch=scratch)
             warnings.simplefilter("ignore")  # Tune's own deprecations are not the user's concern
